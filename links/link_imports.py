@@ -1,8 +1,8 @@
-"""Makes the links of a file: each row once, however often a worker dies on the way.
+"""Makes the links of a file, each row once even if workers die.
 
 The links of a chunk, their rows' results and the progress are one commit, under a lock on the
-import's row. All links are one batch, whose id is the import's. Files are read as spreadsheets,
-other shorteners and this service write them.
+import's row. All links form one batch, whose id is the import's. Files may come from spreadsheets,
+other shorteners and this service.
 """
 
 import csv
@@ -40,11 +40,11 @@ from storage.heavy_work import HeavyWork
 
 MAX_BYTES = 2 * 2**20
 MAX_ROWS = 10_000
-MAX_CELL = 5000  # characters; what is longer is cut, and is no URL
+MAX_CELL = 5000  # characters; longer cells are cut, and are not URLs
 TITLES = {"url": _("address"), "alias": _("custom name"), "expires_in": _("lifetime")}
 COLUMNS = tuple(TITLES)
-# Other titles of the same columns: of our exports, of Bitly, Shlink and their like, of people. They
-# and TITLES in every language are compared without case, spaces and punctuation.
+# Other titles of the same columns: of our exports, of Bitly, Shlink and similar services, of
+# people. They and TITLES in every language are compared without case, spaces and punctuation.
 OTHER_TITLES: dict[str, tuple[StrOrPromise, ...]] = {
     "url": (
         *("long_url", "target", "target_url", "destination", "destination_url", "original_url"),
@@ -55,12 +55,14 @@ OTHER_TITLES: dict[str, tuple[StrOrPromise, ...]] = {
     "expires_in": ("lifetime in seconds", "ttl", "срок действия", "срок жизни", "срок в секундах"),
 }
 SEPARATORS = ",;\t"
-NO_SEPARATOR = "\x1f"  # of a file with one column
+NO_SEPARATOR = "\x1f"  # separator of a file with one column
 _QUOTED = re.compile(r'"[^"]*"')
 _SEPARATOR_LINE = re.compile(r'\s*"?sep=([^\w\s"]|\t)"?[ ,;\t]*(?:\r\n|\r|\n)', re.IGNORECASE)
 _PUNCTUATION = re.compile(r"[\W_]+")
-_ESCAPED = re.compile(r"\A'(?=[=+\-@0-9])")  # as our exports keep a text whole, and no formula
-_CUT_ENTITY = re.compile(r"&(?:amp|#38|#x26)\Z", re.IGNORECASE)  # of an address taken from HTML
+# prefix in our exports that keeps text from being a formula
+_ESCAPED = re.compile(r"\A'(?=[=+\-@0-9])")
+# entities of an address copied from HTML
+_CUT_ENTITY = re.compile(r"&(?:amp|#38|#x26)\Z", re.IGNORECASE)
 ENCODINGS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-sig"}
 
 TOO_MANY_CELLS = _(
@@ -73,16 +75,16 @@ UNQUOTED_ADDRESS = _(
 
 @dataclass(frozen=True, slots=True)
 class CsvRows:
-    rows: list[dict[str, str]]  # by name of the column, without empty cells
-    ignored: list[str]  # titles of columns that mean nothing here
+    rows: list[dict[str, str]]  # by column name, without empty cells
+    ignored: list[str]  # titles of unknown columns
     faults: dict[int, StrOrPromise] = field(
         default_factory=dict
-    )  # row's index → why it makes no link
+    )  # row's index → reason for making no link
 
 
 @dataclass(frozen=True, slots=True)
 class _Header:
-    columns: Sequence[str]  # empty for a column that means nothing here
+    columns: Sequence[str]  # empty for an unknown column
     ignored: list[str]
     is_written: bool = True
 
@@ -94,7 +96,7 @@ class _Line:
 
 
 def read(content: bytes) -> CsvRows:
-    """Raises a ValidationError for anything but a table of links.
+    """Reads a table of links; raises a ValidationError for anything else.
 
     A header names the columns; without one they are url, alias, expires_in.
     """
@@ -113,7 +115,7 @@ def read(content: bytes) -> CsvRows:
 
 
 def _decode(content: bytes) -> str:
-    """UTF-8, or what older spreadsheets save: UTF-16, Windows-1251."""
+    """Decodes UTF-8, or the encodings of older spreadsheets: UTF-16, Windows-1251."""
     encoding = next((name for bom, name in ENCODINGS.items() if content.startswith(bom)), None)
     for name in (encoding or _unmarked(content), "cp1251"):
         try:
@@ -126,7 +128,7 @@ def _decode(content: bytes) -> str:
 
 
 def _unmarked(content: bytes) -> str:
-    """UTF-16 shows by the zero octets of the Latin letters that an address begins with."""
+    """Detects UTF-16 by the zero octets of the Latin letters at the start of an address."""
     head = content[:64]
     if head[1::2].count(0) > len(head) // 4:
         return "utf-16-le"
@@ -151,8 +153,8 @@ def _separated(text: str) -> tuple[str, str]:
 
 
 def _lines(text: str, separator: str) -> Iterator[_Line]:
-    """The rows that hold anything."""
-    raw_lines: list[str] = []  # lines of the text that the row consists of
+    """The rows with content."""
+    raw_lines: list[str] = []  # lines of text that form the row
     try:
         for cells in csv.reader(
             _noted(StringIO(text, newline=""), raw_lines),
@@ -190,11 +192,13 @@ def _table(lines: Iterable[_Line], header: _Header, separator: str) -> CsvRows:
 
 
 def _fault_of(line: _Line, header: _Header, separator: str) -> StrOrPromise:
-    """Why the cells cannot be told apart: an address with a separator in it must not be cut."""
+    """The reason why the cells cannot be told apart: an address with a
+    separator must not be cut.
+    """
     if any(line.cells[len(header.columns) :]):
         return TOO_MANY_CELLS
     is_cut = separator == "," and "?" in line.cells[0] and any(line.cells[1:])
-    # An address may have one, and a list that has them as separators names its columns.
+    # An address may contain one, and a list separated by them names its columns.
     is_unclear = is_cut or (separator == NO_SEPARATOR and "|" in line.cells[0])
     if is_unclear and not (header.is_written or line.is_quoted):
         return UNQUOTED_ADDRESS
@@ -210,7 +214,7 @@ def _row(cells: Sequence[str], columns: Sequence[str]) -> dict[str, str]:
 
 
 def _column(title: str) -> str:
-    """The column of this title; empty for one that means nothing here."""
+    """The column of this title; empty for an unknown one."""
     return _columns_by_title().get(_plain(title), "")
 
 
@@ -230,20 +234,20 @@ def _plain(title: str) -> str:
 
 
 JOB = Job("link_imports", _("imports of links"))
-CHUNK = 250  # links made in one commit
-MAX_UNFINISHED, MAX_FINISHED = 5, 50  # imports of one company
-MAX_FINISHED_UNAPPROVED = 5  # each is some megabytes, and anybody may sign up
+CHUNK = 250  # links made per commit
+MAX_UNFINISHED, MAX_FINISHED = 5, 50  # open imports of one company
+MAX_FINISHED_UNAPPROVED = 5  # each takes some megabytes, and anybody may sign up
 KEPT = timedelta(days=7)
-READING = HeavyWork("files of links read", most=1, waiting=12, share=2)  # seconds each
+READING = HeavyWork("files of links read", most=1, waiting=12, share=2)  # seconds per run
 State = LinkImport.State
-# Data frames take whole numbers for decimals once a cell of their column is empty.
+# Data frames turn whole numbers into decimals once a cell of their column is empty.
 _FRACTION = re.compile(r"[.,]0{1,2}\Z")
 GIVEN_UP = _("The other rows could not be imported because of a fault on our side.")
 
 
 def upload(*, company: Company, user: User, mode: str, name: str, content: bytes) -> LinkImport:
     """Stores and checks the rows; makes no link yet. Raises ValidationError, DomainError."""
-    _check_unfinished(company)  # before the work of reading it
+    _check_unfinished(company)  # checked before the work of reading the file
     principal = api_keys.without_key(company, mode)
     check_status(principal)
     with READING.turn(company.pk):
@@ -273,7 +277,7 @@ def upload(*, company: Company, user: User, mode: str, name: str, content: bytes
 @transaction.atomic
 def _store(job: LinkImport, rows: Sequence[LinkImportRow]) -> None:
     company = Company.objects.select_for_update(no_key=True).get(pk=job.company_id)
-    _check_unfinished(company)  # again: parallel uploads took turns here
+    _check_unfinished(company)  # checked again: parallel uploads are serialised here
     is_approved = company.status == Company.Status.APPROVED
     most = MAX_FINISHED if is_approved else MAX_FINISHED_UNAPPROVED
     delete_but_newest(company.link_imports.finished(), most)
@@ -326,7 +330,7 @@ def _refusal_text(refused: DomainError) -> str:
 
 @transaction.atomic
 def start(*, link_import: LinkImport, user: User, ip: str | None) -> bool:
-    """Returns False if it was started or discarded before."""
+    """Returns False if the import was started or discarded before."""
     if not LinkImport.objects.filter(pk=link_import.pk).start():
         return False
     count = link_import.total - link_import.refused
@@ -336,13 +340,13 @@ def start(*, link_import: LinkImport, user: User, ip: str | None) -> bool:
 
 
 def discard(link_import: LinkImport) -> bool:
-    """Deletes a file that was not started; what it has made stays."""
+    """Deletes a file that was not started; its links stay."""
     drafts = LinkImport.objects.filter(state=State.DRAFT)
     return bool(delete_with_parts(drafts.filter(pk=link_import.pk)))
 
 
 def make_next() -> bool:
-    """Makes the next links of the import that waits longest; False if there is none."""
+    """Makes the next links of the import that has waited longest; False if there is none."""
     return JOB.next_of(LinkImport.objects.running(), _make_next_chunk, _give_up)
 
 
@@ -361,7 +365,7 @@ def _make_chunk(job: LinkImport) -> None:
     principal = api_keys.without_key(job.company, job.mode)
     try:
         check_status(principal)
-        with transaction.atomic():  # a refusal takes back what the chunk has made
+        with transaction.atomic():  # a refusal rolls back the links of the chunk
             _make(rows, job, principal)
     except DomainError as refused:
         job.finish(State.STOPPED, reason=_refusal_text(refused))

@@ -16,7 +16,7 @@ from links.addresses import short_hosts
 
 
 class ShortHost(models.Model):
-    """A host of a company's own that its short links may be under; the operator adds it."""
+    """A company's own host for its short links; the operator adds it."""
 
     host = models.CharField(_("host"), max_length=253, unique=True)  # in lower case, ASCII
     company = models.ForeignKey(
@@ -33,7 +33,7 @@ class ShortHost(models.Model):
 
 
 class BlockedHost(models.Model):
-    """A site that no link may lead to, with all that is under it."""
+    """A site that no link may lead to, including its subdomains."""
 
     host = models.CharField(_("host"), max_length=253, unique=True)  # in lower case, ASCII
     reason = models.CharField(_("reason"), max_length=200, blank=True)
@@ -49,11 +49,11 @@ class BlockedHost(models.Model):
 
 class LinkQuerySet(models.QuerySet["Link"]):
     def with_stops(self) -> "LinkQuerySet":
-        """Rows that know whether they are stopped, and so their state, by no query of their own."""
+        """Rows annotated with their stops, and so with their state, without further queries."""
         return self.annotate(is_stopped=stopped())  # type: ignore[no-redef]  # a default of it is on the model
 
     def in_state(self, state: str) -> "LinkQuerySet":
-        """Needs `with_stops`, which knows whether a link is stopped."""
+        """Links in this state; needs `with_stops`, which annotates stops."""
         now = timezone.now()
         is_on = Q(disabled_at=None, is_stopped=False)
         return self.filter(
@@ -66,8 +66,8 @@ class LinkQuerySet(models.QuerySet["Link"]):
         )
 
 
-# What an INSERT of a link names itself, with SQL types; the other columns have defaults. The
-# statements of `links.sql` are made from this, each with parameters named `link_url` and so on.
+# The columns that an INSERT of a link sets, with SQL types; other columns have defaults. The
+# statements of `links.sql` are generated from it, with parameters named `link_url` and so on.
 INSERTED_COLUMNS = {
     "id": "uuid",
     "batch_id": "uuid",
@@ -91,7 +91,7 @@ class Link(models.Model):
     )
     mode = models.CharField(_("mode"), max_length=4, choices=Mode.choices)
     slug = models.CharField(_("slug"), max_length=64)  # as typed or generated
-    # What is looked up: an alias in lower case; `<host id>/` first where the host is not ours.
+    # The lookup key: an alias in lower case, after `<host id>/` if the host is not ours.
     key = models.CharField(_("key"), max_length=85)
     host = models.ForeignKey(
         ShortHost, models.PROTECT, null=True, db_index=False, verbose_name=_("host")
@@ -101,13 +101,14 @@ class Link(models.Model):
     created_at = models.DateTimeField(_("created"), db_default=Now())
     expires_at = models.DateTimeField(_("expires"), null=True, blank=True)
     disabled_at = models.DateTimeField(_("disabled"), null=True, blank=True)
-    # By the operator; nobody else may switch it on again.
+    # Disabled by the operator; only the operator may enable it again.
     is_barred = models.BooleanField(_("barred"), default=False, db_default=False)
-    message_id = models.UUIDField(_("message"), null=True)  # the one it went out in, to one person
-    # By that person. Its writer proves the message by it, once: so only the provers write it,
-    # while `first_click_at` is what the counters have seen, in whichever order they came.
+    # the message that carried it to one person
+    message_id = models.UUIDField(_("message"), null=True)
+    # The first click by that person. The writer proves the message by it, once: so only the provers
+    # write it, while `first_click_at` is written by the counters, in whichever order they run.
     clicked_at = models.DateTimeField(_("first opened"), null=True)
-    batch_id = models.UUIDField(_("batch"), null=True)  # those made in one request
+    batch_id = models.UUIDField(_("batch"), null=True)  # links made in one request
     # added to the target
     utm = models.CharField(_("tags"), max_length=300, default="", db_default="")
     expired_url = models.TextField(_("leads to once expired"), default="", db_default="")
@@ -116,18 +117,19 @@ class Link(models.Model):
     dies_with_code = models.BooleanField(
         _("expires with its code"), default=False, db_default=False
     )
-    # of what equal requests are answered with
+    # hash of the equal requests that the link answers
     reuse_key = models.UUIDField(_("deduplication key"), null=True)
-    # its alias was handed on; the row is history
+    # its alias was reassigned; the row is history
     retired_at = models.DateTimeField(_("alias released"), null=True)
-    clicks = models.PositiveBigIntegerField(_("clicks"), default=0, db_default=0)  # by people
+    # clicks by people
+    clicks = models.PositiveBigIntegerField(_("clicks"), default=0, db_default=0)
     previews = models.PositiveBigIntegerField(_("previews"), default=0, db_default=0)
     scanners = models.PositiveBigIntegerField(_("scanners"), default=0, db_default=0)
     first_click_at = models.DateTimeField(_("first click"), null=True)
     last_click_at = models.DateTimeField(_("last click"), null=True)
 
-    is_stopped = False  # with its batch or its company: rows of `with_stops` know
-    was_there = False  # made for an earlier request that was equal
+    is_stopped = False  # with its batch or its company; annotated by `with_stops`
+    was_there = False  # made for an earlier, equal request
 
     objects = LinkQuerySet.as_manager()
 
@@ -149,7 +151,7 @@ class Link(models.Model):
                 F("company"), F("mode"), F("created_at").desc(), F("id").desc(), name="link_history"
             ),
             models.Index("batch_id", condition=Q(batch_id__isnull=False), name="link_of_batch"),
-            models.Index(  # few; the operator sees those that look like one of our pages
+            models.Index(  # few rows; shows the operator aliases that look like our pages
                 "slug", condition=Q(is_alias=True, retired_at__isnull=True), name="link_alias"
             ),
         ]
@@ -163,7 +165,7 @@ class Link(models.Model):
 
     @property
     def batch(self) -> str:
-        """The id of those made with it, as the API has it; empty when it was made alone."""
+        """The id of its batch in the API's form; empty if it was made alone."""
         return public_id("bat", self.batch_id) if self.batch_id else ""
 
     @property
@@ -186,7 +188,7 @@ class Link(models.Model):
 
 
 class ClickBatch(models.Model):
-    """An entry of the stream whose clicks are counted: seen again, it counts for nothing."""
+    """An entry of the stream whose clicks are counted: a second delivery is ignored."""
 
     id = models.UUIDField(primary_key=True, default=uuid4)
     counted_at = models.DateTimeField(auto_now_add=True)
@@ -196,7 +198,7 @@ class ClickBatch(models.Model):
 
 
 class ClickDay(models.Model):
-    """A link's clicks of one day of the cabinet's calendar; kept when the clicks themselves go."""
+    """A link's clicks on one day of the cabinet's calendar; outlives the clicks themselves."""
 
     link = models.ForeignKey(Link, models.CASCADE, related_name="days", db_index=False)
     day = models.DateField()
@@ -212,7 +214,7 @@ class ClickDay(models.Model):
 
 
 class Stop(models.Model):
-    """All links of a company, or of one batch, lead nowhere while this row is here."""
+    """A stop of all links of a company, or of one batch, while this row exists."""
 
     company = models.ForeignKey(
         Company, models.CASCADE, related_name="link_stops", verbose_name=_("company")
@@ -241,7 +243,7 @@ def stopped() -> Exists:
 
 
 class Report(models.Model):
-    """A visitor's report of a link on its page of information; nothing is known of the visitor."""
+    """A visitor's report on a link's preview page; stores nothing about the visitor."""
 
     class Reason(models.TextChoices):
         SPAM = "spam", _("a message I did not ask for")
@@ -267,11 +269,12 @@ class Report(models.Model):
 
 
 class ErasedClicks(models.Model):
-    """A link whose clicks ClickHouse must not have (any more); see `links.clicks.clickhouse`."""
+    """A link whose clicks must be erased from ClickHouse; see `links.clicks.clickhouse`."""
 
     link_id = models.UUIDField(primary_key=True)
     erased_at = models.DateTimeField()
-    is_gone = models.BooleanField(default=False)  # ClickHouse was asked, and has none
+    # ClickHouse was asked to erase, and has no clicks left
+    is_gone = models.BooleanField(default=False)
 
     def __str__(self) -> str:
         return str(self.link_id)
@@ -288,13 +291,13 @@ class LinkImportQuerySet(models.QuerySet["LinkImport"]):
         return self.exclude(state__in=[LinkImport.State.DRAFT, LinkImport.State.RUNNING])
 
     def start(self) -> int:
-        """Only imports not yet started, so that two clicks start one once."""
+        """Starts only imports that are not started, so that two clicks start one import once."""
         drafts = self.filter(state=LinkImport.State.DRAFT)
         return drafts.update(state=LinkImport.State.RUNNING, started_at=Now())
 
 
 class LinkImport(models.Model):
-    """A CSV file of links to make; their batch has its id."""
+    """A CSV file of links to make; its batch has the same id."""
 
     class State(models.TextChoices):
         DRAFT = "draft", pgettext_lazy("import", "not started")
@@ -306,11 +309,11 @@ class LinkImport(models.Model):
     company = models.ForeignKey(Company, models.CASCADE, related_name="link_imports")
     mode = models.CharField(_("mode"), max_length=4, choices=Mode.choices)
     created_by = models.ForeignKey(User, models.SET_NULL, null=True, related_name="+")
-    language = models.CharField(max_length=2, default=settings.LANGUAGE_CODE)  # of the errors
+    language = models.CharField(max_length=2, default=settings.LANGUAGE_CODE)  # number of errors
     file_name = models.CharField(_("file"), max_length=120)
-    ignored = models.JSONField(default=list)  # titles of columns that were left out
+    ignored = models.JSONField(default=list)  # titles of ignored columns
     state = models.CharField(_("state"), max_length=8, choices=State.choices, default=State.DRAFT)
-    reason = models.CharField(max_length=300, blank=True)  # why it was stopped
+    reason = models.CharField(max_length=300, blank=True)  # the reason why it stopped
     total = models.PositiveIntegerField()
     made = models.PositiveIntegerField(default=0)
     refused = models.PositiveIntegerField(default=0)
@@ -362,7 +365,7 @@ class LinkImportRowQuerySet(models.QuerySet["LinkImportRow"]):
 
 
 class LinkImportRow(models.Model):
-    """A row of the file: its cells, then the short link or why there is none."""
+    """A row of the file: its cells, then the short link or the reason why there is none."""
 
     link_import = models.ForeignKey(LinkImport, models.CASCADE, related_name="rows", db_index=False)
     number = models.PositiveIntegerField()

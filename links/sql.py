@@ -1,4 +1,4 @@
-"""Statements that make links, on their own or inside a send."""
+"""Statements that make links, separately or as part of a send."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache

@@ -1,4 +1,4 @@
-"""Celery tasks that read the stream of clicks, and keep ClickHouse."""
+"""Celery tasks that read the stream of clicks, and maintain ClickHouse."""
 
 import structlog
 from celery import shared_task

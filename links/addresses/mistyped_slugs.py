@@ -1,4 +1,4 @@
-"""Finds the slug in a path as people and programs write it: with a full stop, a query, a `+`."""
+"""Finds the slug in a path as people and programs spell it: with a full stop, a query, a `+`."""
 
 import re
 from unicodedata import category
@@ -6,12 +6,12 @@ from urllib.parse import unquote
 
 from links.addresses.slugs import SHAPE
 
-MAX_PATH_LENGTH = 256  # characters; a longer path is no slug with punctuation appended
-_QUERY = re.compile(r"[?&;#]")  # where it begins, in spellings that are no query for a browser
+MAX_PATH_LENGTH = 256  # characters; a longer path cannot be a slug with punctuation appended
+_QUERY = re.compile(r"[?&;#]")  # starts of a query in spellings that browsers do not treat as one
 
 
 def repair(text: str) -> str | None:
-    """Recovers the slug from a mistyped path; None when it cannot be one.
+    """Recovers the slug from a mistyped path; None if it cannot be one.
 
     Messengers and people append the next full stop, bracket or quote to a link, some editors insert
     invisible characters, and some sites and mail programs append `&fbclid=…` or `%3Futm_source=…`.
@@ -43,7 +43,7 @@ def _visible(text: str) -> str:
 
 
 def _decoded(text: str) -> str:
-    """WSGI hands the bytes of a path over as Latin-1."""
+    """Decodes a path, whose bytes WSGI passes as Latin-1."""
     try:
         return text.encode("latin-1").decode()
     except UnicodeError:

@@ -1,4 +1,4 @@
-"""Names that no alias may have, in any spelling: the service's pages, its brand, words of trust."""
+"""Names that no alias may have in any spelling: the service's pages, its brand, trust words."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -26,7 +26,7 @@ _WORDS = (
     "username validate verification verify wallet webhook webhooks webmail well-known whatsapp "
     "www"
 )
-# Digits and letters that pass for one another, each as one of them.
+# Look-alike digits and letters, each mapped to one of them.
 _ALIKE = str.maketrans(
     {"0": "o", "1": "l", "i": "l", "j": "l", "3": "e", "4": "a", "5": "s", "7": "t", "8": "b"}
 )
@@ -34,7 +34,7 @@ _SEPARATORS = re.compile(r"[-_]+")
 
 
 def skeleton(name: str) -> str:
-    """The slug with look-alike characters unified, and without hyphens and underscores."""
+    """The slug with look-alike characters unified and without hyphens and underscores."""
     plain = _SEPARATORS.sub("", name.lower()).translate(_ALIKE)
     return plain.replace("rn", "m").replace("vv", "w")
 
@@ -44,8 +44,8 @@ _BRAND = skeleton(BRAND)
 
 
 def reads_as_ours(name: str, routes: Iterable[str] = ()) -> bool:
-    """Whether a name reads as the service's: its brand somewhere, one of the words, or several of
-    them in a row as in `account-verify`. `routes`: further words.
+    """Whether a name reads as the service's: it contains the brand, is a reserved word, or is
+    several of them in a row as in `account-verify`. `routes`: further reserved words.
     """
     skeletons = _SKELETONS.union(map(skeleton, routes))
     if _BRAND in skeleton(name) or skeleton(name) in skeletons:
@@ -82,12 +82,12 @@ _STATIC_WORDS = frozenset(
 
 
 def is_reserved(segment: str) -> bool:
-    """Whether the service has a route there, which hides a link of that name."""
+    """Whether the service has a route at this path, which would hide a link of that name."""
     return segment.lower() in _reserved(settings.ROOT_URLCONF)
 
 
 def is_reserved_alias(alias: str) -> bool:
-    """Whether people would mistake it for a page of the service."""
+    """Whether people would mistake the alias for a page of the service."""
     return reads_as_ours(alias, _reserved(settings.ROOT_URLCONF))
 
 

@@ -38,7 +38,7 @@ def of_company(company_id: int) -> list[Host]:
 
 
 def base_url(host_id: int | None) -> str:
-    """The URL before the slash and the slug."""
+    """The short URL without the slash and the slug."""
     if host_id is None:
         return str(settings.SHORT_URL)
     host = _by_id(host_id)
@@ -49,17 +49,17 @@ def base_url(host_id: int | None) -> str:
 
 
 def scheme() -> str:
-    """`https://`, or `http://` when SHORT_URL has it."""
+    """`https://`, or `http://` if SHORT_URL has it."""
     return f"{urlsplit(settings.SHORT_URL).scheme}://"
 
 
 def key(host_id: int | None, slug: str) -> str:
-    """The lookup key of a slug under this host; no slug contains a slash."""
+    """The lookup key of a slug under this host; slugs contain no slash."""
     return slug if host_id is None else f"{host_id}/{slug}"
 
 
 def keys(slug: str, company_id: int | None = None) -> list[str]:
-    """Every key that the slug may have, under our host and those of a company, or of all."""
+    """All keys that the slug may have: under our host, and under a company's hosts or all hosts."""
     hosts = _hosts.get().values() if company_id is None else of_company(company_id)
     names = dict.fromkeys((slug, slug.lower()))
     ids = (None, *(host.id for host in hosts))
@@ -67,7 +67,9 @@ def keys(slug: str, company_id: int | None = None) -> list[str]:
 
 
 def is_ours(host: str) -> bool:
-    """Whether this is a host of the service or of a company's short links, `www.` or not."""
+    """Whether this is a host of the service or of a company's short links, with or without
+    `www.`.
+    """
     plain = host.removeprefix("www.")
     if plain in _hostnames(settings.SHORT_URL, settings.PUBLIC_URL):
         return True
@@ -76,7 +78,7 @@ def is_ours(host: str) -> bool:
 
 
 def is_service_host(name: str) -> bool:
-    """Whether this names the host that the service's own short links are under."""
+    """Whether this is the host of the service's own short links."""
     return name in {urlsplit(settings.SHORT_URL).hostname, urlsplit(settings.SHORT_URL).netloc}
 
 
@@ -90,7 +92,7 @@ def _by_id(host_id: int) -> Host | None:
 
 
 def dedicated_host() -> str | None:
-    """The host that serves short links and nothing else, if there is one."""
+    """The host that serves only short links, if there is one."""
     short, public = (
         normalize_host(urlsplit(url).netloc) for url in (settings.SHORT_URL, settings.PUBLIC_URL)
     )

@@ -1,4 +1,4 @@
-"""Slugs of short links: generated ones, and aliases that people choose.
+"""Slugs of short links: generated slugs, and aliases that people choose.
 
 No alias reads as a page of the service, in any spelling.
 """
@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from catalogue.errors import invalid_input
 from links.addresses.reserved_names import is_reserved_alias
 
-# No vowels, so no accidental words; none of 0 O 1 l I, so it survives being read aloud.
+# No vowels, so no accidental words; no 0 O 1 l I, so that it survives being read aloud.
 ALPHABET = "23456789bcdfghjkmnpqrstvwxyzBCDFGHJKLMNPQRSTVWXYZ"
 
 

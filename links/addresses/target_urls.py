@@ -28,7 +28,7 @@ _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)([^#]*)(#.*)?", re.DOTA
 _PORT = re.compile(r"[0-9]{1,5}")
 _SPACE = re.compile(r"\s")
 _STRAY_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
-# A last label that browsers take for a number makes the whole host an IPv4 address.
+# A last label that browsers read as a number makes the whole host an IPv4 address.
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 _SAFE = "/?:@!$&'()*+,;=-._~[]%"
 
@@ -43,8 +43,8 @@ _LOCAL = _names(
     "localhost local localdomain internal intranet private corp lan home home.arpa "
     "localtest.me lvh.me nip.io sslip.io xip.io"
 )
-# The operator blocks what this lacks. An imitation (bıt.ly) is a site like any other, and a page of
-# a site that leads on to others (google.com/url) is known to nobody but the site.
+# The operator blocks shorteners that this list lacks. An imitation (bıt.ly) is a site like any
+# other, and a redirecting page (google.com/url) is known only to its site.
 _SHORTENERS = _names(re.sub("#.*", "", (files(__package__) / "shorteners.txt").read_text("utf-8")))
 
 # Scripts that one word may mix, by Unicode's "highly restrictive" profile.
@@ -53,11 +53,11 @@ _WORD_SCRIPTS = (
     {"LATIN", "CJK", "HANGUL"},
     {"LATIN", "CJK", "BOPOMOFO"},
 )
-# Cyrillic letters that pass for Latin ones: a whole label of them under a Latin ending is bait.
+# Cyrillic look-alikes of Latin letters: a label made only of these under a Latin ending is bait.
 _LOOKALIKES = frozenset("асԁеһіјӏорԛѕԝхуъьҽпгѵѡ")
-# UTS 46 lets a slash, a colon or a dot of another script into a name, where it imitates a path.
+# UTS 46 allows slashes, colons and dots of other scripts in a name, where they imitate a path.
 _PUNCTUATION = {"Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "Sm", "Sc"}
-_IN_WORDS = frozenset("-·・׳״͵")  # which IDNA 2008 accepts
+_IN_WORDS = frozenset("-·・׳״͵")  # accepted by IDNA 2008
 
 _NOT_TEXT = _("Specify the URL as a string")
 _TOO_LONG = format_lazy(_("The URL is longer than {max} characters"), max=MAX_LENGTH)
@@ -78,9 +78,9 @@ _NOT_SITE = _("Specify a site: example.com")
 
 
 def check_target(url: object, field: str = "url", *, allowed: Iterable[str] = ()) -> str:
-    """The URL in the one form that is stored, ASCII only; raises a DomainError on `field`.
+    """The URL in its stored form, ASCII only; raises a DomainError on `field`.
 
-    `allowed`: the only sites that it may lead to, each with all that is under it; none: any.
+    `allowed`: the only sites it may lead to, including their subdomains; none: any site.
     """
     try:
         return _normalise(url, frozenset(allowed))
@@ -93,7 +93,7 @@ def check_target(url: object, field: str = "url", *, allowed: Iterable[str] = ()
 
 
 def host_of(address: str, *, allowed: Iterable[str] = ()) -> str:
-    """The host of a URL, or of an address that lacks its scheme; refused as `check_target` does."""
+    """The host of a URL, or of an address without a scheme; refused like in `check_target`."""
     url = address if "://" in address else f"http://{address}"
     return urlsplit(check_target(url, allowed=allowed)).hostname or ""
 
@@ -111,7 +111,7 @@ def check_site(name: object) -> str:
 
 
 def is_blocked(url: str) -> bool:
-    """Whether the site of a stored target has been blocked since."""
+    """Whether the site of a stored target was blocked later."""
     return is_blocked_site(_domains(urlsplit(url).hostname or ""))
 
 
@@ -127,7 +127,7 @@ class _InvalidError(Exception):
 
 
 class _ForbiddenError(_InvalidError):
-    """The text is a URL, but not one to link to."""
+    """A valid URL to which no link may lead."""
 
 
 def _normalise(url: object, allowed: frozenset[str]) -> str:
@@ -150,7 +150,7 @@ def _normalise(url: object, allowed: frozenset[str]) -> str:
 
 
 def _encode(text: str) -> str:
-    """Percent-encodes what a URL may not hold as it is; what is encoded already stays so."""
+    """Percent-encodes characters that a URL may not contain; existing encoding stays."""
     return quote(_STRAY_PERCENT.sub("%25", text), safe=_SAFE)
 
 
@@ -210,7 +210,7 @@ def _refusal_reason(host: str, allowed: frozenset[str]) -> StrOrPromise | None:
 
 
 def _reason_never_allowed(host: str, domains: set[str]) -> StrOrPromise | None:
-    """Why no link may lead to this host, whatever the company's settings."""
+    """The reason why no link may lead to this host, whatever the company's settings."""
     if _NUMBER.fullmatch(host.rpartition(".")[2]):
         return IP_ADDRESS
     return _PRIVATE if "." not in host or not _LOCAL.isdisjoint(domains) else None
@@ -232,5 +232,5 @@ invalidate_blocked_sites = _blocked.invalidate
 
 
 def is_blocked_site(domains: set[str]) -> bool:
-    """Whether the operator forbids a host: `domains` are it and all its parent domains."""
+    """Whether the operator blocks a host; `domains` are the host and all its parent domains."""
     return not (domains.isdisjoint(_blocked.get()) and domains.isdisjoint(settings.LINK_BLOCKLIST))

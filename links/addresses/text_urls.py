@@ -1,7 +1,7 @@
-"""Addresses in the free text of a message: people follow those too, so they are judged like `url`.
+"""Addresses in the free text of a message, judged like `url` because people follow them, too.
 
-A phone makes a link of whatever looks like one: with a scheme or without, in any alphabet. What is
-read here is the text as such a program may read it, in plain characters and without invisible ones.
+A phone turns everything that looks like a link into one: with or without a scheme, in any alphabet.
+The text is read as such a program may read it, in plain characters and without invisible ones.
 """
 
 import re
@@ -18,12 +18,13 @@ from links.addresses import target_urls
 from parsing.characters import as_seen
 from parsing.hosts import top_level_domains
 
-# Patterns start where a run of their characters does: one that tries again at each of them takes
-# the square of their number, and one character of a text becomes up to eighteen.
+# Patterns start at the start of a run of their characters: one that retries at each of them takes
+# quadratic time, and one character of a text becomes up to eighteen.
 _SCHEME = re.compile(r"(?<![A-Za-z0-9+.-])([A-Za-z0-9+.-]+):[/\\]{2}")
 _SCHEME_START = re.compile(r"(?<![^\W_])[A-Za-z]")
 _SPACE_OR_QUOTE = re.compile(r"[\s<>\"«»“”]")
-# Some registries sell names with emoji and symbols. Before a name's first letter they adorn it.
+# Some registries sell names with emoji and symbols. Before a name's first
+# letter they are decoration.
 _ANY = r"[^\s\x00-,./:-@\[-^`{-\x7f]"
 _LABELS = re.compile(rf"{_ANY}+(?:\.{_ANY}+)*")
 _LETTER = re.compile(r"[\w-]")
@@ -31,7 +32,7 @@ _LOCALHOST = re.compile(r"(?<![\w-])localhost\Z", re.IGNORECASE)
 _WORD = re.compile(r"[\w-]+")
 _LATIN_WORD = re.compile(r"[a-z0-9]+", re.IGNORECASE)
 _IPV4 = re.compile(r"(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?![\w.-])")
-# .москва is a domain and the one town among them.
+# .москва is both a top-level domain and a town.
 _TOWN = re.compile(
     r"(?:[гсдпмх]|гор|дер|пос|пгт|ул|пер|пр|просп|пл|наб|обл|ст|им)\.Москва", re.IGNORECASE
 )
@@ -39,8 +40,8 @@ _DOTS = re.compile(r"[。．｡]|\s?[\[({]\s?(?:\.|dot)\s?[\])}]\s?", re.IGNOREC
 
 
 def check(text: str, *, target: str, allowed: Iterable[str]) -> None:
-    """Raises `url_not_allowed` unless each address leads to the site of `target`, where the short
-    link leads, or to one of the sites that the company lists.
+    """Raises `url_not_allowed` unless each address leads to the site of `target`, the short link's
+    target, or to one of the sites that the company lists.
     """
     listed = frozenset(allowed)
     home = _site(urlsplit(target).hostname or "")
@@ -72,12 +73,13 @@ def _site(host: str) -> str:
 
 
 def addresses(text: str) -> Iterator[str]:
-    """Whatever has a scheme, to the next space; and bare hosts under a real top-level domain."""
+    """All text from a scheme to the next space, and bare hosts under a real top-level domain."""
     rest = _DOTS.sub(".", as_seen(text))
     bare, read_to = [], 0
     for scheme in _SCHEME.finditer(rest):
         start = _SCHEME_START.search(rest, scheme.start(), scheme.end(1))
-        if start is None or start.start() < read_to:  # no scheme, or one within the address before
+        # no scheme, or a scheme within the previous address
+        if start is None or start.start() < read_to:
             continue
         end = _SPACE_OR_QUOTE.search(rest, scheme.end())
         stop = end.start() if end else len(rest)
@@ -94,7 +96,7 @@ def addresses(text: str) -> Iterator[str]:
 
 
 def _hosts(text: str) -> Iterator[tuple[str, bool]]:
-    """The possible hosts in the text, and whether neither a path nor a port follows each."""
+    """The possible hosts in the text, and whether each is followed by neither a path nor a port."""
     for labels in _LABELS.finditer(text):
         is_alone = text[labels.end() : labels.end() + 1] not in {"/", ":"}
         first, dot, _others = labels[0].partition(".")
@@ -110,7 +112,7 @@ def _is_separator(char: str) -> bool:
 
 
 def _named_host(text: str) -> str | None:
-    """The longest beginning of it that ends in a top-level domain, or is an IPv4 address."""
+    """The longest beginning of the text that ends in a top-level domain, or is an IPv4 address."""
     if "." not in text:
         return text
     if address := _IPV4.match(text):
@@ -123,7 +125,7 @@ def _named_host(text: str) -> str | None:
 
 
 def _ending(label: str) -> str | None:
-    """The top-level domain that it is, or begins with: a phone's link ends at «❤», «_» or «-»."""
+    """The top-level domain at the start of the label: a phone's link ends at «❤», «_» or «-»."""
     matches = (_WORD.match(label), _LATIN_WORD.match(label))
     beginnings = [label, *(match[0].rstrip("-_") for match in matches if match)]
     return next((word for word in beginnings if word.lower() in top_level_domains()), None)

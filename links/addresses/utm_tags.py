@@ -1,4 +1,4 @@
-"""UTM tags, `utm_source=acme&utm_medium={channel}`: a company's, added to links' targets."""
+"""A company's UTM tags, such as `utm_source=acme&utm_medium={channel}`, added to links' targets."""
 
 import re
 from urllib.parse import parse_qsl, quote, unquote_plus
@@ -27,7 +27,7 @@ _TOO_LONG = format_lazy(_("At most {max} characters"), max=MAX_LENGTH)
 
 
 def add_tags(url: str, utm: str, channel: str) -> str:
-    """Adds the tags that the target lacks, before its fragment."""
+    """Adds the missing tags to the target, before its fragment."""
     if not utm:
         return url
     address, hash_, fragment = url.partition("#")
@@ -43,7 +43,7 @@ def add_tags(url: str, utm: str, channel: str) -> str:
 
 
 def check_tags(text: str) -> str:
-    """The tags in the one form that is stored, ASCII only; raises a DomainError."""
+    """The tags in their stored form, ASCII only; raises a DomainError."""
     fault, tags = _read(text.strip().removeprefix("?"))
     if fault:
         raise invalid_input(utm=fault)

@@ -1,1 +1,1 @@
-"""The API of links: the calls as declared, what they read, and their views."""
+"""The API of links: the declared calls, their fields, and their views."""

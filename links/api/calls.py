@@ -1,4 +1,4 @@
-"""The calls that make, list, show, change and stop links, and the event of clicks, declared."""
+"""Declares the calls that make, list, show, change and stop links, and the event of clicks."""
 
 from datetime import datetime
 from typing import Any

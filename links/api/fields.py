@@ -1,4 +1,4 @@
-"""Fields of short links, of requests and of responses, all but those of `lifetime_fields`."""
+"""Fields of short links in requests and responses, except those of `lifetime_fields`."""
 
 from dataclasses import replace
 

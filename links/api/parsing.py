@@ -1,4 +1,4 @@
-"""Turns the declared request fields of links into what the use cases take."""
+"""Converts the request fields of links into arguments of the use cases."""
 
 from dataclasses import replace
 
@@ -25,7 +25,7 @@ NO_REUSE_OF_ONCE = _("A link that opens once is always a new one: leave out reus
 
 
 def link_for_code(fields: RequestFields, principal: Principal) -> NewLink | None:
-    """None without a `link`; the other two fields are validated all the same."""
+    """Returns None without a `link`; the other two fields are still validated."""
     rules = principal.link_rules
     url = fields.text(of.LINK_FOR_CODE) or None
     lifetime = fields.integer(lifetime_fields.LINK_FOR_CODE_LIFETIME)
@@ -46,7 +46,7 @@ def link_for_code(fields: RequestFields, principal: Principal) -> NewLink | None
 def new_link(
     fields: RequestFields, principal: Principal, *, length: int = SLUG_LENGTH
 ) -> NewLink | None:
-    """None when a field is invalid; `fields` has the errors then."""
+    """Returns None if a field is invalid; `fields` has the errors then."""
     url = fields.text(of.URL)
     alias = fields.text(of.ALIAS) or None
     lifetime = fields.integer(lifetime_fields.LINK_LIFETIME)
@@ -86,7 +86,7 @@ def reusable_link(fields: RequestFields, principal: Principal) -> NewLink | None
 
 
 def link_change(fields: RequestFields, principal: Principal) -> Change:
-    """A field that is left out stays as it is."""
+    """The requested changes; an omitted field stays unchanged."""
     rules = principal.link_rules
     url = fields.text(of.NEW_URL)
     lifetime = fields.integer(lifetime_fields.NEW_LIFETIME)
@@ -108,7 +108,7 @@ def link_change(fields: RequestFields, principal: Principal) -> Change:
 
 
 def _host(fields: RequestFields, principal: Principal) -> Host | None:
-    """The one that was asked for, or the company's usual one; None: the service's own."""
+    """The requested host, or the company's default; None: the service's own host."""
     text = fields.text(of.HOST)
     if not text:
         return _own_host(principal.link_rules.host, principal)
@@ -125,11 +125,12 @@ def _own_host(name: str, principal: Principal) -> Host | None:
 
 
 def _expired_url(url: str | None, principal: Principal) -> str:
-    """Empty: none, though the company has a usual one. That is left out while its site is blocked,
-    or every request would be refused for what none of them asked.
+    """The URL for an expired link. Empty: none, even if the company has a default. The default is
+    left out while its site is blocked; otherwise every request would be refused for a URL that it
+    did not ask for.
     """
     rules = principal.link_rules
-    if _is_pending(principal):  # or its links would outlive the hour that they have
+    if _is_pending(principal):  # otherwise its links would outlive their hour
         if url:
             raise DomainError(Error.FORBIDDEN, message=NO_EXPIRED_URL_YET)
         return ""

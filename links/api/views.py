@@ -1,4 +1,4 @@
-"""/links and /batches: making, sending, listing, changing and stopping links; their clicks."""
+"""The views of /links and /batches: make, send, list, change and stop links; their clicks."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
@@ -139,15 +139,15 @@ def made_between(links: LinkQuerySet, start: datetime | None, end: datetime | No
 
 
 def with_slug(slug: str, company_id: int) -> Q:
-    """Under any host that the company's links may be under; in another case only an alias. Not one
-    whose name was handed on: the index of names leaves those out.
+    """Links with this slug under any host of the company's links; in another case only an alias. A
+    link whose alias was reassigned is not found: the index of names excludes it.
     """
     condition = Q(key__in=short_hosts.keys(slug, company_id), retired_at=None)
     return condition & (Q(slug=slug) | Q(is_alias=True))
 
 
 def _period(query: QueryFields, interval: str) -> tuple[datetime, datetime]:
-    """The last 30 days or 48 hours unless asked otherwise."""
+    """The last 30 days or 48 hours by default."""
     end, start = query.time(declared.CLICKS_TO) or timezone.now(), query.time(declared.CLICKS_FROM)
     query.check()
     usual = timedelta(hours=48) if interval == "hour" else timedelta(days=29)
@@ -202,7 +202,7 @@ class Shorten(IdempotentView):
 
 
 def parse_link(payload: Mapping[str, Any], principal: Principal) -> LinkSendRequest:
-    """The fields of a send; raises a DomainError that names those at fault."""
+    """The fields of a send; raises a DomainError that names the invalid fields."""
     fields = RequestFields(payload)
     phone = fields.text(PHONE)
     channel = fields.text(CHANNEL)
@@ -246,7 +246,7 @@ class SendLink(SendView):
 
 
 BULK_BODY = 2500 * 1024  # bytes: a thousand of the longest URLs
-SMALL_BULK = 20  # links, which cost as little as other calls
+SMALL_BULK = 20  # maximum number of links that cost as little as other calls
 MAKING = HeavyWork("links made in bulk", most=1, waiting=24, patience=8.0)  # a thousand: 0.4 s
 NOT_AN_OBJECT = _("Must be an object with a url")
 
@@ -303,7 +303,7 @@ class BulkLinks(LinkView):
             return {"success": True, **body_of(result, of.ADDRESS), **reused}
         assert isinstance(result, DomainError)  # noqa: S101 - what was refused was not made
         body = result.body(request_id=self.request_id)
-        del body["request_id"]  # it belongs to the whole request
+        del body["request_id"]  # the error concerns the whole request
         return body
 
     def _message(self, data: list[dict[str, Any]]) -> StrOrPromise:

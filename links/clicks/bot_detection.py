@@ -1,18 +1,27 @@
-"""Which User-Agents have the structure of a person's browser, and which header that browser adds.
+"""Recognises the User-Agents of people's browsers, and the header that these browsers add.
 
-A click proves a delivery, which costs tokens, so the rule is which clients may prove one; no list
-of the others is ever complete. Recognised are Chromium, Gecko and WebKit by Apple in versions that
-exist, and with them nearly every browser and view inside an app: Yandex, Samsung, Huawei, UC, Opera
-and Edge; WhatsApp, Telegram, VK and Instagram. Their navigations over HTTPS carry `Sec-Fetch-Mode`:
-https://developer.mozilla.org/docs/Web/HTTP/Reference/Headers/Sec-Fetch-Mode (28 November 2026).
-Engines too old for that header prove without it only on phones, which their makers stop updating;
-on a desk they are programs, but browsers of an iPad, which send it and name a Safari of years ago.
-On a phone an app adds its own name to that of its engine, whatever it is; on a desk machines do, so
-there only known browsers may. Opera Mini fetches through its own servers, which name the phone in
-a header.
+A click proves a delivery, which costs tokens, so the rule lists the clients that may prove one: no
+list of bots is ever complete.
 
-Not recognised: Internet Explorer, whose name Office and many programs bear; Android's browser from
-before Chromium (Android 4.3); UC's and Opera's other proxies; everything else.
+Recognised:
+- Chromium, Gecko and Apple's WebKit in existing versions, and so nearly every browser and in-app
+  view: Yandex, Samsung, Huawei, UC, Opera, Edge; WhatsApp, Telegram, VK, Instagram;
+- any additional name on phones, where every app adds its own; on desktops, where bots do so, only
+  known browsers;
+- Opera Mini, which fetches through its own servers and names the phone in a header.
+
+Needs `Sec-Fetch-Mode` on navigations over HTTPS:
+- engines that send it: https://developer.mozilla.org/docs/Web/HTTP/Reference/Headers/Sec-Fetch-Mode
+  (28 November 2026);
+- desktop engines too old to send it, which are therefore treated as bots; phones with these engines
+  need no header, because their makers stop updating them. The browsers of iPads send it but report
+  an old desktop Safari.
+
+Rejected:
+- Internet Explorer, whose name Office and many programs use;
+- Android's browser before Chromium (Android 4.3);
+- the other proxies of UC and Opera;
+- everything else.
 """
 
 import re
@@ -29,7 +38,8 @@ from django.utils import timezone
 from links.clicks.visit_details import cached
 from storage.statements.named_rows import fetch_all
 
-MAX_LENGTH = 1000  # of a User-Agent; an app's own words make it the longer, never by as much
+# characters of a User-Agent; an app's own names make it longer, but never this long
+MAX_LENGTH = 1000
 FETCH_MODE = "HTTP_SEC_FETCH_MODE"
 ACCEPT = "HTTP_ACCEPT"
 
@@ -37,23 +47,23 @@ _Version = tuple[int, int]
 
 
 class _Engine(NamedTuple):
-    pattern: re.Pattern[str]  # group 1 is the platform, 2 and 3 the version
+    pattern: re.Pattern[str]  # group 1 is the platform, groups 2 and 3 are the version
     oldest: _Version
-    newest: Callable[[int], int]  # by the year
+    newest: Callable[[int], int]  # one version a year
     fetch_mode_since: _Version
 
 
 def _fortnightly(year: int) -> int:
-    """Chromium's pace since version 153 of September 2026; no engine is quicker."""
+    """Chromium's release cycle since version 153 of September 2026; no engine is faster."""
     return 26 * (year - 2019)
 
 
 def _yearly(year: int) -> int:
-    """Apple names its versions after the year that follows."""
+    """Apple's version numbers, named after the following year."""
     return year - 1998
 
 
-# Names of browsers and apps may come before and behind, comments only behind an app's name.
+# Names of browsers and apps may precede or follow; comments may only follow an app's name.
 _BLINK = r"AppleWebKit/537\.36 \(KHTML, like Gecko\) (?:[^ ()]+ ){0,4}?"
 _WEBKIT = r"AppleWebKit/6\d\d\.[\d.]+ \(KHTML, like Gecko\) "
 _ENGINES = (
@@ -92,7 +102,7 @@ _ENGINES = (
     ),
 )
 _PHONE = re.compile(r"Android|iPhone|iPad|iPod|OpenHarmony")
-# User-Agents of engines and browsers of desktops, and of phones that pretend to be one.
+# User-Agents of desktop engines and browsers, and of phones that pretend to be desktops.
 _DESKTOP_NAMES = re.compile(
     "AppleWebKit|Atom|Avast|AVG|Brave|CCleaner|Chrome|Chromium|coc_coc_browser|CriOS|Ddg|DuckDuckGo"
     "|Edg|Edge|EdgiOS|Firefox|Focus|FxiOS|Gecko|GSA|Iron|Maxthon|Mobile|Mozilla|Norton|Opera|OPiOS"
@@ -104,8 +114,8 @@ _OPERA_MINI = re.compile(r"Opera/9\.80 \([^()]*Opera Mini/")
 
 
 def own_header(user_agent: str) -> str | None:
-    """A key of the environ that this browser's navigations have; None if it is no browser."""
-    if len(user_agent) > MAX_LENGTH:  # some patterns take the square of it
+    """The environ key that this browser's navigations have; None if it is not a browser."""
+    if len(user_agent) > MAX_LENGTH:  # some patterns take quadratic time
         return None
     if _OPERA_MINI.match(user_agent):
         return "HTTP_X_OPERAMINI_PHONE_UA"
@@ -118,7 +128,7 @@ def own_header(user_agent: str) -> str | None:
 
 
 def _is_desktop(user_agent: str) -> bool:
-    """Whether it names only known browsers, and has no comment but its platform and layout."""
+    """Whether it contains only known browsers, and no comment but its platform and layout."""
     names = [part.partition("/")[0] for part in _COMMENT.sub("", user_agent).split()]
     return user_agent.count("(") <= 2 and all(map(_DESKTOP_NAMES.fullmatch, names))
 
@@ -126,16 +136,16 @@ def _is_desktop(user_agent: str) -> bool:
 def _own_header(engine: _Engine, platform: str, version: _Version) -> str | None:
     if not engine.oldest <= version or version[0] > engine.newest(timezone.now().year):
         return None
-    if not settings.SHORT_URL.startswith("https:"):  # without TLS nobody sends Sec-Fetch-Mode
+    if not settings.SHORT_URL.startswith("https:"):  # browsers send no Sec-Fetch-Mode without TLS
         return ACCEPT
     is_old_phone = version < engine.fetch_mode_since and _PHONE.search(platform)
     return ACCEPT if is_old_phone else FETCH_MODE
 
 
 class VisitorKind(StrEnum):
-    PERSON = "person"  # a known browser, or the one inside an app, that opens a page
-    PREVIEW = "preview"  # a messenger that shows what a link leads to
-    PREFETCH = "prefetch"  # a browser, in case its user follows the link
+    PERSON = "person"  # a known browser, or an in-app browser, that opens a page
+    PREVIEW = "preview"  # a messenger that previews a link
+    PREFETCH = "prefetch"  # a browser that prefetches in case its user follows the link
     PROBE = "probe"  # a HEAD request
     SCANNER = "scanner"  # crawlers, security scanners, scripts, and every unknown client
 
@@ -144,21 +154,21 @@ def _tokens(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
-# All in lower case, matched anywhere in the User-Agent; previews go first.
+# In lower case, matched anywhere in the User-Agent; previews are tried first.
 _PREVIEWS = _tokens(
     "preview facebookexternalhit facebot meta-externalfetcher telegrambot twitterbot "
     "slackbot slack-imgproxy discordbot linkedinbot viberbot vkshare odklbot pinterestbot "
     "redditbot google-pagerenderer google-inspectiontool embedly iframely mastodon/ microlink "
     "unfurl line-poker kakaotalk-scrap"
 )
-# What machines add to the User-Agent of a whole browser. All others have no browser's structure.
+# Additions by bots to the User-Agent of a whole browser. Other bots have no browser's structure.
 _SCANNERS = _tokens(
     "bot crawl spider compatible; http: https: lighthouse electron/ monitor uptime pingdom "
     "validator facebookplatform google-safety google-read-aloud googleother proofpoint mimecast "
     "barracuda urldefense safelinks"
 )
-_MESSENGERS = ("whatsapp/",)  # as a prefix; further on it is a browser inside the app
-_PHONES_NAMED_BOT = "cubot"  # a maker of phones, whose browsers name it
+_MESSENGERS = ("whatsapp/",)  # only as a prefix; later in the text it is a browser inside the app
+_PHONES_NAMED_BOT = "cubot"  # a phone maker, whose browsers contain its name
 _PREFETCH_HEADERS = ("HTTP_SEC_PURPOSE", "HTTP_PURPOSE", "HTTP_X_MOZ", "HTTP_X_PURPOSE")
 
 
@@ -166,14 +176,14 @@ class _Agent(NamedTuple):
     """The software that a User-Agent names."""
 
     kind: VisitorKind
-    own_header: str = ""  # the header that a person's browser adds
+    own_header: str = ""  # environ key of the header that a person's browser adds
 
 
 _agents: dict[str, _Agent] = {}
 
 
 def kind_of(environ: Mapping[str, Any]) -> VisitorKind:
-    """The visitor's kind, by a WSGI environ or Django's `request.META`."""
+    """The kind of the visitor, from a WSGI environ or Django's `request.META`."""
     if environ["REQUEST_METHOD"] == "HEAD":
         return VisitorKind.PROBE
     if _is_prefetch(environ):
@@ -197,14 +207,15 @@ def _is_prefetch(environ: Mapping[str, Any]) -> bool:
 
 
 def _is_navigation(environ: Mapping[str, Any], own_header: str) -> bool:
-    """Whether these are the headers of a page that a browser opens, not of an image or a script."""
+    """Whether these are the headers of a page navigation, not of an image or a script."""
     return (
         own_header in environ
         and "text/html" in environ.get("HTTP_ACCEPT", "")
         and "HTTP_ACCEPT_LANGUAGE" in environ
         and environ.get("HTTP_SEC_FETCH_DEST", "document") == "document"
         and environ.get("HTTP_SEC_FETCH_MODE", "navigate") == "navigate"
-        and "HTTP_RANGE" not in environ  # of a preview, which wants the page's beginning
+        # sent by previews, which need only the beginning of the page
+        and "HTTP_RANGE" not in environ
         and "Headless" not in environ.get("HTTP_SEC_CH_UA", "")
     )
 
@@ -221,8 +232,8 @@ def _agent_of(user_agent: str) -> _Agent:
 
 SCANNER_WINDOW = 2.0  # seconds after a hand-over
 
-# An attempt whose answer is awaited, or never came, counts from its start. One that only ran out of
-# patience may have arrived; one that a vendor rejected or gave up has not.
+# An attempt whose answer is outstanding counts from its start. An attempt that only exceeded its
+# timeout may have arrived; an attempt that a vendor rejected or gave up has not.
 _HAND_OVERS = """
 SELECT l.id AS link_id, (extract(epoch FROM a.started_at) * 1000)::bigint AS started,
   (extract(epoch FROM COALESCE(a.accepted_at, a.started_at)) * 1000)::bigint AS handed_over,
@@ -243,7 +254,7 @@ class _HandOver(NamedTuple):
 
 
 class HandOverWindow(NamedTuple):
-    """In Unix ms, from the start of an attempt until its message can have been read."""
+    """A period in Unix ms, from the start of an attempt until the message can have been read."""
 
     start: int
     end: int

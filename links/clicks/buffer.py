@@ -1,10 +1,10 @@
 """Buffers clicks on short links in the process, and flushes them to a Redis stream in batches.
 
-A click reaches Redis within a quarter of a second or, when the process is killed, not at all:
-counting must never slow a redirect or fail it. Of the visitor's headers only what follows from them
-is kept: kind, device, referring host. No header itself is, and no address. So who opens a link
-again counts again: a limit by visitor would need a visitor's identity. Only what no people do
-is left out: a loop on one connection makes 20,000 clicks a second, 180 bytes of the disk each.
+A click reaches Redis within a quarter of a second, or is lost if the process is killed: counting
+must never slow or fail a redirect. Only values derived from the visitor's headers are kept: kind,
+device, referring host. No header and no address is stored, so a person who opens a link again
+counts again: a limit by visitor would need the visitor's identity. Only clicks that people cannot
+make are left out: a loop on one connection makes 20,000 clicks a second, at 180 bytes of disk each.
 
 An entry of the stream is `id` and `batch`, JSON of rows: link id in hexadecimal, kind, Unix ms,
 referring host, device, country. Consumers ignore an `id` that they have seen.
@@ -31,14 +31,14 @@ from processes.server.client_ip import client_ip, client_network
 from storage.redis_client import blocking_redis_client
 
 STREAM = "clicks"
-STREAM_LENGTH = 1_000_000  # entries, each of one batch
-CAPACITY = 100_000  # clicks a process keeps while Redis is away
+STREAM_LENGTH = 1_000_000  # entries, one batch each
+CAPACITY = 100_000  # clicks a process buffers while Redis is down
 BATCH_SIZE = 2_000  # clicks in one entry
 FLUSH_INTERVAL = 0.25  # seconds
 RETRY_DELAY = 1.0
 REPORT_INTERVAL = 60.0
-# Clicks of one network in a minute that a process counts, whatever they open: a carrier's customers
-# share one address. Of what it opens further, each link counts once, as many as are given here.
+# Clicks of one network in a minute that a process counts, for all links: a carrier's customers
+# share one address. Beyond that each link counts once, up to as many links as given here.
 NETWORK_CLICKS = 300
 NETWORK_LINKS = 2_000
 MAX_NETWORKS = 20_000
@@ -52,7 +52,7 @@ BufferedClick = tuple[
 
 
 class Networks:
-    """The clicks of each network in this minute; an address is kept no longer."""
+    """The clicks of each network in the current minute; addresses are not kept longer."""
 
     def __init__(self) -> None:
         self._minute, self._clicks = 0, Counter[str]()
@@ -61,7 +61,7 @@ class Networks:
     def is_loop(self, link_id: str, environ: Mapping[str, Any]) -> bool:
         """Whether the visitor's network has clicked more often than people do.
 
-        A neighbour's loop hides no first click, which may prove that a message arrived.
+        Other people's first clicks still count, because they may prove that a message arrived.
         """
         network = _public_network(client_ip(environ))
         if not network:
@@ -80,20 +80,24 @@ class Networks:
 
 @remembered(4096)
 def _public_network(ip: str) -> str:
-    """Empty for one of our own addresses: a measurement, or a proxy that hides everybody."""
+    """The visitor's network; empty for our own addresses: a measurement, or a
+    proxy that hides everybody.
+    """
     network = client_network(ip)
     return network if network and ip_network(network).is_global else ""
 
 
 class ClickBuffer:
-    """Clicks in this process that are not in Redis yet."""
+    """Clicks of this process that are not in Redis yet."""
 
     def __init__(self, capacity: int = CAPACITY) -> None:
         self._capacity = capacity
         self.reset()
 
     def reset(self) -> None:
-        """A forked child inherits clicks that its parent flushes, and no thread."""
+        """Empties the buffer in a forked child, which inherits clicks that its parent flushes, and
+        no thread.
+        """
         self._clicks: deque[BufferedClick] = deque(maxlen=self._capacity)
         self._entry: dict[Any, Any] | None = None
         self._flushing = threading.Lock()
@@ -104,11 +108,13 @@ class ClickBuffer:
         self._reported_at = 0.0
 
     def add(self, link_id: str, environ: Mapping[str, Any]) -> None:
-        """Never raises: the visitor is redirected even when the click cannot be counted."""
+        """Adds a click. Never raises: the visitor is redirected even if
+        the click cannot be counted.
+        """
         try:
             self._add(link_id, environ)
         except Exception:
-            if not self._dropped:  # once a report, not once a visitor
+            if not self._dropped:  # logged once per report, not per visitor
                 log.exception("click_not_buffered")
             self._dropped += 1
 
@@ -119,7 +125,7 @@ class ClickBuffer:
             self._left_out += 1
             return
         if len(self._clicks) == self._capacity:
-            self._dropped += 1  # the deque drops its oldest
+            self._dropped += 1  # the deque drops its oldest click
         self._clicks.append(
             (
                 link_id,
@@ -132,14 +138,14 @@ class ClickBuffer:
         )
 
     def flush(self) -> bool:
-        """Writes all clicks to the stream; returns False when Redis fails."""
+        """Writes all clicks to the stream; returns False if Redis fails."""
         with self._flushing:
             # A fixed number of entries: flushing until empty would write tiny entries under load.
             entries = -(-len(self._clicks) // BATCH_SIZE) + (self._entry is not None)
             return all(self._write_entry() for _ in range(entries))
 
     def _write_entry(self) -> bool:
-        # Kept until Redis confirms it: an entry written without a reply is sent again with its id.
+        # Kept until Redis confirms it: an entry without a reply is sent again with the same id.
         self._entry = self._entry or self._next_entry()
         try:
             blocking_redis_client().xadd(STREAM, self._entry, maxlen=STREAM_LENGTH)
@@ -153,13 +159,13 @@ class ClickBuffer:
         return {"id": uuid4().hex, "batch": orjson.dumps(batch)}
 
     def _start(self) -> None:
-        """Lazily, since a server forks its workers after this module is imported."""
+        """Starts lazily, because a server forks its workers after this module is imported."""
         with self._starting:
             if self._is_started:
                 return
             threading.Thread(target=self._run, name="clicks", daemon=True).start()
             self._is_started = True
-            # Unlike atexit's, these run in forked worker processes as well.
+            # Unlike atexit handlers, these also run in forked worker processes.
             Finalize(None, self.flush, exitpriority=1)
 
     def _run(self) -> None:

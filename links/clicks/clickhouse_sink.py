@@ -1,10 +1,11 @@
-"""Writes clicks from the stream to ClickHouse, in a group of its own, and erases those of a person.
+"""Writes clicks from the stream to ClickHouse, in a consumer group of its own, and erases a
+person's.
 
-An entry is acknowledged after the server has answered. What was written without that, because the
-answer was lost or the process killed, is written again with the same keys.
+An entry is acknowledged after the server has answered. If the answer was lost or the process was
+killed, the entry is written again with the same keys.
 
 Erased links are noted in the transaction of the erasure. A link stays noted while the stream can
-still hold clicks of it, which are left out, and until ClickHouse has none.
+still hold its clicks, which are left out, and until ClickHouse has none.
 """
 
 import time
@@ -33,12 +34,12 @@ from storage.store_errors import write_together
 log = structlog.get_logger(__name__)
 
 CONSUMER = Consumer(SINK, "sink", max_clicks=50_000)
-# One writes at a time: two would write everything twice, which is a waste and nothing worse. It is
-# kept after a failure, so that a hanging server does not take a thread of the worker for itself.
+# One process writes at a time: two would write everything twice, which is wasteful but harmless.
+# The lock is kept after a failure, so that a hanging server does not occupy a thread of the worker.
 LOCK, LOCK_TIMEOUT = "clicks:clickhouse-lock", clickhouse.WRITE_TIMEOUT + 30
 
-# Clicks of other links PostgreSQL has not stored either. An erased link's clicks must not come
-# back from the stream.
+# PostgreSQL has not stored the clicks of other links either. An erased link's clicks must not
+# return from the stream.
 _EXISTING_LINKS = """
 SELECT id FROM links_link l WHERE id = ANY(%s)
   AND NOT EXISTS (SELECT FROM links_erasedclicks e WHERE e.link_id = l.id)
@@ -46,7 +47,7 @@ SELECT id FROM links_link l WHERE id = ANY(%s)
 
 
 def write_clicks() -> int:
-    """Returns how many entries of the stream were read; raises UnavailableError or RedisError."""
+    """Returns the number of entries read; raises UnavailableError or RedisError."""
     lock = blocking_redis_client().lock(LOCK, timeout=LOCK_TIMEOUT, blocking=False)
     if not lock.acquire():
         return 0
@@ -85,7 +86,7 @@ def _refuse(line: bytes, error: Exception) -> None:
 def _ensure_group() -> None:
     try:
         groups = blocking_redis_client().xinfo_groups(STREAM)
-    except ResponseError:  # no such stream
+    except ResponseError:  # the stream does not exist
         groups = []
     if not any(is_sink(group) for group in groups):
         clickhouse_tables.count_as_complete()
@@ -99,7 +100,7 @@ def _existing_links(link_ids: set[UUID]) -> set[UUID]:
 
 
 def _line(click: Click, click_id: int, now: int) -> bytes:
-    at = counting.counted_at(click.millis, now)  # as PostgreSQL has it
+    at = counting.counted_at(click.millis, now)  # as in PostgreSQL
     return orjson.dumps(click._asdict() | {"millis": at, "id": click_id})
 
 
@@ -108,7 +109,7 @@ def _click_id(batch_id: str, position: int) -> int:
     return (int(batch_id[:16], 16) + position) % 2**64
 
 
-# An insert that had begun before the erasure is over by then.
+# An insert that began before the erasure has ended by then.
 SETTLED_AFTER = timedelta(minutes=10)
 CHUNK = 1000
 
@@ -126,9 +127,9 @@ def note(cursor: CursorWrapper, link_ids: Sequence[UUID]) -> None:
 
 
 def erase() -> int:
-    """Hourly. Starts the erasure of clicks that are still there; returns of how many links.
+    """Starts, hourly, the erasure of clicks that remain; returns the number of links.
 
-    ClickHouse erases in the background: the next run finds whether it has.
+    ClickHouse erases in the background: the next run checks whether it has.
     """
     settled = ErasedClicks.objects.filter(
         is_gone=False, erased_at__lt=timezone.now() - SETTLED_AFTER
@@ -138,7 +139,7 @@ def erase() -> int:
     if present:
         clickhouse.execute(f"ALTER TABLE {clickhouse_tables.TABLE} DELETE WHERE {_of(present)}")
     ErasedClicks.objects.filter(link_id__in=set(due) - present).update(is_gone=True)
-    # Notes that the stream has outlived; the batches' ids are kept for the same reason.
+    # Notes older than the stream; the ids of batches are kept for the same reason.
     retention = counting.BATCH_RETENTION + timedelta(seconds=settings.CLICKHOUSE_BACKLOG)
     ErasedClicks.objects.filter(is_gone=True, erased_at__lt=timezone.now() - retention).delete()
     return len(present)

@@ -1,4 +1,4 @@
-"""The table of clicks in ClickHouse: monthly partitions, dropped as PostgreSQL's are."""
+"""The table of clicks in ClickHouse: monthly partitions, dropped like PostgreSQL's."""
 
 import re
 import time
@@ -16,8 +16,8 @@ from storage.redis_client import blocking_redis_client, redis_client
 log = structlog.get_logger(__name__)
 TABLE = "clicks"
 
-# A click that is inserted twice has the same key twice: merges keep one row, and reads ask for
-# FINAL. `id` tells clicks of one link in one millisecond apart.
+# A click that is inserted twice has the same key twice: merges keep one row, and reads use FINAL.
+# `id` tells clicks of one link in one millisecond apart.
 CREATE = f"""
 CREATE TABLE IF NOT EXISTS {TABLE} (
   link_id UUID, millis UInt64, id UInt64,
@@ -59,14 +59,15 @@ def uuid(value: UUID) -> str:
     return f"toUUID('{value}')"
 
 
-# Since when ClickHouse has every click: its group was made then, or lost what was older. Kept in
-# Redis beside the stream, so that both are lost together; without it nothing is complete.
+# The time since which ClickHouse has every click: the creation of its group, or a loss of older
+# clicks. Stored in Redis beside the stream, so that both are lost together; without it nothing is
+# complete.
 KEYS = _SINCE, _REPORTED = ("clicks:clickhouse-since", "clicks:clickhouse-loss")
 REPORT_PAUSE = 600  # seconds
 
 
 def count_as_complete() -> None:
-    """Marks the table as complete from now on: every click is read."""
+    """Marks the table as complete from now on."""
     blocking_redis_client().set(_SINCE, time.time())
 
 
@@ -80,6 +81,6 @@ def note_loss(until: float) -> None:
 
 
 def complete_since() -> datetime | None:
-    """Raises RedisError."""
+    """The time since which the table is complete; raises RedisError."""
     since = redis_client().get(_SINCE)
     return datetime.fromtimestamp(float(since), UTC) if since else None

@@ -1,8 +1,8 @@
 """Counts clicks from the stream in PostgreSQL, each entry once however often it is delivered.
 
 Click rows, the counts of their links and the entry's id are one commit, and the entry is
-acknowledged after it. When the counter dies in between, the next one reads the entry again and
-finds its id. Monthly partitions are created before they are needed, and dropped when old.
+acknowledged after it. If the counter dies in between, the next one reads the entry again and finds
+its id. Monthly partitions are created before they are needed, and dropped when old.
 """
 
 import time
@@ -27,7 +27,7 @@ from storage.statements import sql_files
 from storage.statements.json_rows import dump_rows, json_rows
 from storage.store_errors import write_together
 
-CREATE_LOCK = 0x6B766C70  # an advisory lock: IF NOT EXISTS by itself lets two sessions collide
+CREATE_LOCK = 0x6B766C70  # an advisory lock: IF NOT EXISTS alone lets two sessions collide
 _CREATE = """
 CREATE TABLE IF NOT EXISTS links_click_{year}_{month:02} PARTITION OF links_click
 FOR VALUES FROM ('{first}') TO ('{next}')
@@ -38,7 +38,7 @@ _created: set[date] = set()
 
 
 def ensure_partitions(*months: date) -> None:
-    """Creates the partitions of these months; checked once a process."""
+    """Creates the partitions of these months; checks once per process."""
     for month in set(months) - _created:
         is_kept = not connection.in_atomic_block  # a rollback drops the table
         with transaction.atomic(), connection.cursor() as cursor:
@@ -74,7 +74,7 @@ def drop_old_partitions() -> int:
 
 
 def rotate_partitions(_limit: int) -> int:
-    """Hourly: creates upcoming partitions and drops old ones."""
+    """Creates upcoming partitions and drops old ones, hourly."""
     ensure_upcoming_partitions()
     return drop_old_partitions()
 
@@ -89,7 +89,7 @@ Row = dict[str, Any]
 CONSUMER = Consumer("counts", "counter")
 COUNT_LOCK = 0x6B766C6B  # an advisory lock
 BATCH_RETENTION = timedelta(days=7)
-# An older click, by a wrong clock or after an outage of Redis, counts as now.
+# An older click, from a wrong clock or an outage of Redis, counts as now.
 MAX_CLICK_AGE = 2 * 24 * 3_600_000  # ms
 MAX_CLOCK_LEAD = 3_600_000  # ms
 
@@ -136,7 +136,7 @@ def _refuse(row: Row, error: Exception) -> None:
 
 
 def counted_at(millis: int, now: int) -> int:
-    """The time at which a click counts; all in Unix ms."""
+    """The time at which a click counts; all times are Unix ms."""
     return millis if now - MAX_CLICK_AGE < millis < now + MAX_CLOCK_LEAD else now
 
 

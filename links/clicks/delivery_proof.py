@@ -49,7 +49,7 @@ def prove(first_clicks: dict[UUID, float]) -> None:
             "zone": settings.TIME_ZONE,
         }
         cursor.execute(_FIRST_CLICKS, params)
-        # One of a code's messages is proved, whichever was opened.
+        # One message of a code is proved, whichever was opened.
         used = {subject_id: message_id for message_id, subject_id in cursor.fetchall()}
         decisions = (
             transitions.prove(cursor, list(used.items()), DeliveryProof.CLICK) if used else []

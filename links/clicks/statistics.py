@@ -1,8 +1,8 @@
 """Click statistics of a link: by day, by hour, and by referrer, device and country.
 
-Days come from counts that are kept forever; the rest comes from the clicks themselves, which are
-kept RAW_RETENTION days. With CLICKHOUSE_READS, ClickHouse answers for these, for periods that it
-has in full; for others, for days, and when it fails or is late, PostgreSQL does.
+Days come from counts that are kept forever; all else comes from the clicks, which are kept
+RAW_RETENTION days. With CLICKHOUSE_READS, ClickHouse answers for periods that it has in full.
+PostgreSQL answers for other periods, for days, and if ClickHouse fails or is late.
 """
 
 from contextlib import AbstractContextManager, nullcontext
@@ -37,7 +37,7 @@ SELECT intDiv(millis, {HOUR // _MS}) AS hour, countIf(kind = 'person') AS clicks
   countIf(kind = 'scanner') AS scanners
 FROM {clickhouse_tables.TABLE} FINAL WHERE {{period}} GROUP BY hour"""  # noqa: S608
 
-# Several columns by one pass, as GROUPING SETS are not in 18.16.
+# Aggregates several columns in one pass, because 18.16 lacks GROUPING SETS.
 VISITORS = f"""
 SELECT breakdown, name, count() AS clicks
 FROM (SELECT referrer, device, country FROM {clickhouse_tables.TABLE} FINAL
@@ -49,7 +49,7 @@ GROUP BY breakdown, name ORDER BY clicks DESC, name LIMIT {{size}} BY breakdown"
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """The clicks of the day or the hour that begins at `at`."""
+    """The clicks of the day or hour that begins at `at`."""
 
     at: datetime
     clicks: int = 0
@@ -59,7 +59,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Visitors:
-    """(name, people's clicks), the most frequent first; an empty name is unknown."""
+    """(name, people's clicks), most frequent first; an empty name is unknown."""
 
     referrers: list[tuple[str, int]]
     devices: list[tuple[str, int]]
@@ -73,7 +73,7 @@ class VisitorCount(NamedTuple):
 
 
 class _Pause(BackOff):
-    """Pages do not wait for a server that has just failed."""
+    """A pause after a failure: pages do not wait for a server that has just failed."""
 
     SECONDS = 30.0
 
@@ -82,7 +82,7 @@ _pause = _Pause()
 
 
 def hours_in_clickhouse(link: Link, start: datetime, end: datetime) -> list[Point] | None:
-    """The hours with clicks; None where PostgreSQL must answer."""
+    """The hours with clicks; None if PostgreSQL must answer."""
     rows = _ask(HOURS.format(period=_period(link, start, end)), link, start)
     return None if rows is None else [_point(row) for row in rows]
 
@@ -90,7 +90,7 @@ def hours_in_clickhouse(link: Link, start: datetime, end: datetime) -> list[Poin
 def visitors_in_clickhouse(
     link: Link, start: datetime, end: datetime, size: int
 ) -> list[VisitorCount] | None:
-    """The first `size` of each breakdown; None where PostgreSQL must answer."""
+    """The first `size` of each breakdown; None if PostgreSQL must answer."""
     rows = _ask(VISITORS.format(period=_period(link, start, end), size=size), link, start)
     if rows is None:
         return None
@@ -110,7 +110,9 @@ def _ask(query: str, link: Link, start: datetime) -> list[dict[str, Any]] | None
 
 
 def _has_all_clicks(link: Link, start: datetime) -> bool:
-    """No click is older than its link. One that was erased may still be there for a while."""
+    """Whether ClickHouse has all clicks: no click is older than its link. Erased clicks may remain
+    for a while.
+    """
     try:
         since, lag = clickhouse_tables.complete_since(), stream.sink_lag_seconds()
     except (RedisError, OSError):
@@ -130,12 +132,12 @@ def _point(row: dict[str, Any]) -> Point:
     return Point(_EPOCH + int(row["hour"]) * HOUR, *counts)
 
 
-MANY = 20_000  # clicks of a link that are read in no time
+MANY = 20_000  # clicks of a link that are read at once
 # Ten seconds for some millions, which anybody can make by opening a link in a loop.
 COUNTING = HeavyWork("clicks counted", most=1)
 
-BREAKDOWN_SIZE = 10  # of a breakdown
-MAX_DAYS, MAX_HOURS = 366, 24 * 31  # the longest series
+BREAKDOWN_SIZE = 10  # rows of a breakdown
+MAX_DAYS, MAX_HOURS = 366, 24 * 31  # points of the longest series
 
 _HOURS = """
 SELECT date_trunc('hour', at) AS at, count(*) FILTER (WHERE kind = 'person') AS clicks,
@@ -144,7 +146,7 @@ SELECT date_trunc('hour', at) AS at, count(*) FILTER (WHERE kind = 'person') AS 
 FROM links_click WHERE link_id = %s AND at >= %s AND at < %s GROUP BY 1
 """
 
-# One pass for the three; `GROUPING` is 0 for the one that a row belongs to.
+# One pass for all three; `GROUPING` is 0 for the column that a row belongs to.
 _VISITORS = """
 SELECT CASE WHEN GROUPING(referrer) = 0 THEN 'referrers'
             WHEN GROUPING(device) = 0 THEN 'devices' ELSE 'countries' END AS breakdown,
@@ -155,13 +157,13 @@ GROUP BY GROUPING SETS ((referrer), (device), (country)) ORDER BY clicks DESC, n
 
 
 def turn_of(link: Link) -> AbstractContextManager[None]:
-    """A lock for readers of a link's clicks: reads of many clicks take turns."""
+    """A lock for readers of a link's clicks: reads of many clicks are serialised."""
     is_long = link.clicks + link.previews + link.scanners > MANY
     return COUNTING.turn(link.company_id) if is_long else nullcontext()
 
 
 def by_day(link: Link, first: date, last: date) -> list[Point]:
-    """A point for every day of the cabinet's calendar, empty ones too."""
+    """A point for every day of the cabinet's calendar, including empty days."""
     rows = ClickDay.objects.filter(link=link, day__gte=first, day__lte=last)
     by_date = {row.day: row for row in rows}
     points = []
@@ -174,7 +176,7 @@ def by_day(link: Link, first: date, last: date) -> list[Point]:
 
 
 def by_hour(link: Link, start: datetime, end: datetime) -> list[Point]:
-    """A point for every hour of UTC that begins before the end; `start` is a whole one."""
+    """A point for every hour of UTC that begins before the end; `start` is a whole hour."""
     points = {point.at: point for point in _hours(link, start, end)}
     hours = range(int((end - start) / timedelta(hours=1)) + 1)
     moments = [start + timedelta(hours=n) for n in hours]

@@ -1,18 +1,18 @@
 """The stream of clicks: its entries, the independent consumer groups that read it, its trimming.
 
 A consumer acknowledges an entry after its commit; entries that a dead consumer left unacknowledged
-come first. ClickHouse is optional and may be away for long: its group (`SINK`) has a lag of its
-own, and no other reader waits for it.
+come first. ClickHouse is optional and may be down for long: its group (`SINK`) has its own lag, and
+no other reader waits for it.
 
 A transaction gets MAX_CLICKS at most, or one entry. A click that the store refuses is left out and
-logged. A chunk that is rejected all the same is retried by halves. An entry rejected by itself is
-dead-lettered: another consumer of the group claims it, so that it does not block the others. It is
+logged. A chunk that is still rejected is retried by halves. An entry rejected by itself is
+dead-lettered: another consumer of the group claims it, so that it does not block the rest. It is
 retried now and then, and dropped after MAX_TRIES, because the stream is not trimmed while it waits.
 Both are logged as errors.
 
 Entries stay until every group has acknowledged them, and TRIM_AFTER longer. For ClickHouse they
-stay CLICKHOUSE_BACKLOG seconds at most: older ones are lost to it, which is noted, logged, and
-shown by `doctor`.
+stay CLICKHOUSE_BACKLOG seconds at most: it loses older entries, which is noted, logged, and shown
+by `doctor`.
 """
 
 import time
@@ -39,7 +39,7 @@ log = structlog.get_logger(__name__)
 
 Entry = tuple[bytes, dict[bytes, bytes]]
 MAX_MILLIS = 2**42  # Unix ms: the year 2109
-_KINDS = {kind.value: kind.value for kind in VisitorKind}  # quicker than the enumeration's call
+_KINDS = {kind.value: kind.value for kind in VisitorKind}  # faster than calling the enumeration
 
 
 class Click(NamedTuple):
@@ -53,13 +53,13 @@ class Click(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The clicks of one entry; its id is the same when the entry is delivered again."""
+    """The clicks of one entry; its id is the same if the entry is delivered again."""
 
     id: str
     clicks: list[Click]
 
     def by_people(self) -> dict[UUID, list[int]]:
-        """Link → when people clicked, in Unix milliseconds."""
+        """Link → times of people's clicks in Unix milliseconds."""
         times: dict[UUID, list[int]] = defaultdict(list)
         for click in self.clicks:
             if click.kind == VisitorKind.PERSON:
@@ -68,7 +68,7 @@ class Batch:
 
 
 def read_batches(entries: list[Entry]) -> list[Batch]:
-    """Parses the entries, and corrects the kinds of clicks that came too soon for a person."""
+    """Parses the entries, and corrects the kinds of clicks that were too early for a person."""
     batches = [batch for batch in map(_parse, entries) if batch]
     link_ids = {click.link_id for batch in batches for click in batch.clicks}
     windows = bot_detection.hand_over_windows(link_ids)
@@ -78,7 +78,7 @@ def read_batches(entries: list[Entry]) -> list[Batch]:
 
 
 def _parse(entry: Entry) -> Batch | None:
-    """Returns None for a trimmed or malformed entry, so that it cannot block others."""
+    """Returns None for a trimmed or malformed entry, so that it cannot block the rest."""
     entry_id, fields = entry
     if not fields:
         return None
@@ -94,7 +94,7 @@ def _parse(entry: Entry) -> Batch | None:
 
 
 def _read_row(row: Any, link_ids: dict[str, UUID], entry_id: bytes) -> Click | None:
-    """None for a row that is not a click: the others of its entry are read."""
+    """Returns None for a row that is not a click: the entry's other rows are read."""
     try:
         if (link_id := link_ids.get(row[0])) is None:
             link_id = link_ids[row[0]] = UUID(hex=row[0])
@@ -122,10 +122,10 @@ def _corrected(click: Click, windows: dict[UUID, list[HandOverWindow]]) -> Click
     return click
 
 
-READ_COUNT = 100  # read at once
-MAX_CLICKS = 5_000  # in one transaction: a tenth of what the statement timeout allows
+READ_COUNT = 100  # entries read at once
+MAX_CLICKS = 5_000  # clicks in one transaction: a tenth of what the statement timeout allows
 RETRY_PAUSE = 300.0  # seconds between tries of a dead-lettered entry
-MAX_TRIES = 13  # of a dead-lettered entry: an hour
+MAX_TRIES = 13  # tries of a dead-lettered entry, in an hour
 SINK = "clickhouse"  # the group that writes to ClickHouse
 
 Handler = Callable[[list[Batch]], None]
@@ -140,10 +140,10 @@ class Consumer:
     max_tries: int = MAX_TRIES
 
     def consume(self, handle: Handler) -> int:
-        """Returns how many entries were read; 0 without Redis, or when one was rejected."""
+        """Returns the number of entries read; 0 without Redis, or if one was rejected."""
         try:
             entries = self.read("0") or self.read(">")
-            # A rejection ends the round, in case everything is.
+            # A rejection ends the round, in case every entry is rejected.
             is_done = all(self._process(chunk, handle) for chunk in self._chunks(entries))
             self._retry_dead_letters(handle)
         except (RedisError, OSError) as error:
@@ -156,7 +156,7 @@ class Consumer:
             answer: Any = blocking_redis_client().xreadgroup(
                 self.group, self.name, {STREAM: start}, count=READ_COUNT
             )
-        except ResponseError:  # no such group yet, or the stream went with it
+        except ResponseError:  # the group does not exist yet, or was lost with the stream
             blocking_redis_client().xgroup_create(STREAM, self.group, id="0", mkstream=True)
             return []
         return answer[0][1] if answer else []
@@ -175,7 +175,7 @@ class Consumer:
             yield chunk
 
     def _process(self, entries: list[Entry], handle: Handler) -> bool:
-        """Returns False when one entry is rejected by itself; those after it stay unread."""
+        """Returns False if an entry is rejected by itself; later entries stay unread."""
         if self._handle(entries, handle):
             return True
         if len(entries) == 1:
@@ -206,7 +206,7 @@ class Consumer:
         self._log_error("clicks_dead_lettered", entry)
 
     def _retry_dead_letters(self, handle: Handler) -> None:
-        """One by one, until one is rejected."""
+        """Retries entries one by one, until one is rejected."""
         pause = int(self.retry_pause * 1000)
         waiting: Any = blocking_redis_client().xpending_range(
             STREAM, self.group, "-", "+", READ_COUNT, self._dead_letter_consumer, idle=pause
@@ -216,7 +216,7 @@ class Consumer:
             claimed: Any = blocking_redis_client().xclaim(
                 STREAM, self.group, self._dead_letter_consumer, pause, [entry_id], retrycount=tries
             )
-            # Empty when another consumer has claimed it; without fields when it was trimmed.
+            # Empty if another consumer has claimed it; without fields if it was trimmed.
             if claimed and not self._handle([entry := (entry_id, claimed[0][1] or {})], handle):
                 if tries >= self.max_tries:
                     blocking_redis_client().xack(STREAM, self.group, entry[0])
@@ -228,12 +228,12 @@ class Consumer:
 
 
 def _clicks(entry: Entry) -> int:
-    """An upper bound, without parsing: each click is a list inside a list."""
+    """An upper bound of the clicks, without parsing: each click is a list inside a list."""
     return (entry[1] or {}).get(b"batch", b"[").count(b"[") - 1
 
 
 def _is_rejection(error: Exception) -> bool:
-    """Whether the data itself is at fault; a lock or a missing server is no rejection."""
+    """Whether the data itself is at fault; a lock or a missing server is not a rejection."""
     if isinstance(error, clickhouse.ClickHouseError):
         return isinstance(error, clickhouse.RejectedError)
     ours = (QueryCanceled, OutOfMemory, ProgramLimitExceeded)
@@ -241,7 +241,7 @@ def _is_rejection(error: Exception) -> bool:
 
 
 def lag_seconds() -> float | None:
-    """Seconds that the oldest entry has waited for its slowest group, ClickHouse's aside; 0.0 when
+    """Seconds that the oldest entry has waited for its slowest group, except ClickHouse's; 0.0 if
     none waits, None without Redis.
     """
     return _lag(lambda groups: [group for group in groups if not is_sink(group)])
@@ -256,7 +256,7 @@ def _lag(choose: Callable[[Any], list[Any]]) -> float | None:
     try:
         groups = choose(redis_client().xinfo_groups(STREAM))
         ids = [entry_id for group in groups or [None] if (entry_id := oldest(group))]
-    except ResponseError:  # no such stream
+    except ResponseError:  # the stream does not exist
         return 0.0
     except (RedisError, OSError):
         return None
@@ -283,7 +283,7 @@ def entry_ms(entry_id: bytes) -> int:
     return int(entry_id.partition(b"-")[0])
 
 
-TRIM_AFTER = 60.0  # seconds that entries read by every group stay
+TRIM_AFTER = 60.0  # seconds that entries stay once every group has read them
 
 
 def trim() -> None:
@@ -306,8 +306,8 @@ def _trim_to(groups: Any) -> None:
 
 
 def _cut_behind_sink(group: Any, cut: int) -> int:
-    """The id to trim to, at `cut` or before it."""
-    if not settings.CLICKHOUSE_URL:  # turned off: nobody will read for it
+    """The id to trim to, at or before `cut`."""
+    if not settings.CLICKHOUSE_URL:  # ClickHouse is turned off: nothing will read for it
         blocking_redis_client().xgroup_destroy(STREAM, SINK)
         return cut
     waiting = oldest(group)
@@ -316,7 +316,8 @@ def _cut_behind_sink(group: Any, cut: int) -> int:
     kept_from = min(cut, _ms_ago(settings.CLICKHOUSE_BACKLOG))
     if entry_ms(waiting) < kept_from:
         clickhouse_tables.note_loss(kept_from / 1000)
-    elif blocking_redis_client().xlen(STREAM) >= STREAM_LENGTH:  # Redis drops the oldest itself
+    # Redis drops the oldest entries itself
+    elif blocking_redis_client().xlen(STREAM) >= STREAM_LENGTH:
         clickhouse_tables.note_loss(entry_ms(waiting) / 1000)
     return min(cut, max(entry_ms(waiting), kept_from))
 

@@ -1,4 +1,4 @@
-"""The details of a visit from its headers: device, referring host, country. No address is kept."""
+"""The details of a visit from its headers: device, referring host, country. Stores no address."""
 
 from collections.abc import Callable, Mapping
 from enum import StrEnum
@@ -28,7 +28,7 @@ class Device(StrEnum):
     OTHER = ""
 
 
-# The order matters: Android names Linux too, and an iPad calls itself a Mac.
+# The order matters: Android also contains Linux, and an iPad calls itself a Mac.
 _DEVICES = {
     "android": Device.ANDROID,
     "iphone": Device.IOS,
@@ -51,7 +51,7 @@ def device_of(environ: Mapping[str, Any]) -> Device:
 
 
 def referrer_of(environ: Mapping[str, Any]) -> str:
-    """Only the host: the rest of a URL may identify the visitor."""
+    """The referring host only: the rest of a URL may identify the visitor."""
     referrer = environ.get("HTTP_REFERER", "")
     return cached(_hosts, referrer, _host_of) if referrer else ""
 
@@ -100,14 +100,14 @@ def country(address: str) -> str:
         return ""
     try:
         code = database.get(address)["country"]["iso_code"]
-    except Exception:  # no address, none found, a file of another shape or a damaged one:
-        return ""  # whatever it is, a click counts without its country
+    except Exception:  # no address, no match, a file of another format or a damaged file:
+        return ""  # in each case the click counts without its country
     return code if isinstance(code, str) else ""
 
 
 @cache
 def _database(path: str) -> Any:
-    """Read once in a process: a newer file is seen after a restart."""
+    """Read once per process: a newer file is used after a restart."""
     if not path:
         return None
     try:

@@ -1,8 +1,8 @@
-"""Appends `link.clicked` events of people's clicks: one for each link in a batch.
+"""Appends `link.clicked` events of people's clicks: one event for each link in a batch.
 
-It reads the stream in a group of its own, so that it and the counter do not wait for each other. An
-entry is acknowledged after its events are committed; one read twice yields events with the same
-keys, which are ignored.
+Reads the stream in its own consumer group, so that it and the counter do not wait for each other.
+An entry is acknowledged after its events are committed; an entry that is read twice yields events
+with the same keys, which are ignored.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ log = structlog.get_logger(__name__)
 
 # The names in Redis stay: the consumer group keeps its position under them.
 CONSUMER = Consumer("callbacks", "teller")
-# Test links cost nothing, and anybody may click them in a loop: each event is a call of up to ten
+# Test links are free, and anybody may click them in a loop: each event is a call to up to ten
 # endpoints, whose rows are kept for a month.
 CLICKS_OF_TEST_LINK = 50
 
@@ -36,11 +36,11 @@ class EventRow(NamedTuple):
     batch_id: UUID
     key: str
     clicks: int
-    at: float  # of the last one, in Unix seconds
+    at: float  # time of the last click, in Unix seconds
 
 
 # `clicks` is the link's total. The counter reads the stream separately: batches that it has not
-# counted yet are added to the count.
+# counted yet are added.
 _CLICKED = f"""
 SELECT n.event_id AS id, l.company_id, l.mode, 'link.clicked' AS kind, n.key,
   jsonb_build_object(

@@ -1,7 +1,7 @@
-"""The row of a link that a redirect needs: read from the database, and cached in Redis.
+"""The row of a link that a redirect needs, read from the database and cached in Redis.
 
-Each call of Redis is one round trip, and raises what the client raises. A key holds the row with
-exactly that key, `null` when there is none, or, for a while after a change, an empty value: a
+Each call to Redis is one round trip and raises the client's errors. A key holds the row with
+exactly that key, `null` without such a row, or, for a while after a change, an empty value: a
 reader or creator that is slower than the change cannot store the old row again.
 """
 
@@ -35,7 +35,7 @@ NOT_FOUND = NoTarget.NOT_FOUND
 
 
 class ExpiredTarget(NamedTuple):
-    """The link has expired, and its owner redirects visitors elsewhere."""
+    """The link has expired, and its owner redirects visitors to another URL."""
 
     url: str
     is_once: bool
@@ -51,9 +51,9 @@ class LinkTarget(NamedTuple):
 
     link_id: str  # in hexadecimal
     expires_at: float | None  # Unix seconds
-    url: str  # with its UTM tags; of a one-time link only its host; empty for a dead link
+    url: str  # with its UTM tags; only the host for a one-time link; empty for a dead link
     company_id: int
-    batch: str = ""  # as `batch_key` has it
+    batch: str = ""  # value of `batch_key`
     is_once: bool = False
     expired_url: str = ""
 
@@ -82,7 +82,9 @@ class CachedRow(NamedTuple):
 
 
 def batch_key(company_id: int, batch_id: UUID | None) -> str:
-    """The batch among the stops, with its company: a stop never matches another company's batch."""
+    """The key of the batch among the stops, with its company: a stop never matches another
+    company's batch.
+    """
     return f"{company_id}/{batch_id.hex}" if batch_id else ""
 
 
@@ -108,7 +110,7 @@ def ttl_ms(row: CachedRow | None) -> int:
 
 
 def choose(rows: Mapping[str, CachedRow | None], exact: str, folded: str) -> CachedRow | None:
-    """The row with exactly this key, else the alias that differs from it only in case."""
+    """The row with exactly this key, or else an alias that differs from it only in case."""
     alias = rows.get(folded)
     return rows.get(exact) or (alias if alias and alias.is_alias else None)
 
@@ -119,8 +121,8 @@ def is_decided(rows: Mapping[str, CachedRow | None], exact: str, folded: str) ->
 
 
 # Retired rows never resolve. A slug in another case matches only aliases. A message is joined only
-# for a target that names its channel. There are always two keys: PostgreSQL would plan an array of
-# unknown length again each time.
+# if its channel is part of the target. There are always two keys: PostgreSQL would plan an array of
+# unknown length each time.
 SELECT = """
     SELECT l.key, l.is_alias, l.id, l.url, l.expires_at, l.disabled_at, l.used_at,
       l.company_id, l.batch_id, l.utm, l.expired_url, l.is_once, m.channel
@@ -161,7 +163,7 @@ def _cached(link: SelectedLink | Link, channel: str | None) -> CachedRow:
     is_dead = link.disabled_at is not None or link.used_at is not None
     url = add_tags(link.url, link.utm, channel or "link")
     if link.is_once:
-        # Its host's first page, without user and password: the URL may be the secret itself, and is
+        # The first page of its host, without user and password: the URL may be a secret, and is
         # read when the link is opened.
         parts = urlsplit(url)
         url = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}/"
@@ -174,15 +176,15 @@ def _cached(link: SelectedLink | Link, channel: str | None) -> CachedRow:
         is_once=link.is_once,
         expired_url=link.expired_url,
     )
-    # The channel may yet change.
+    # The channel may still change.
     return CachedRow(link.is_alias, target, SHORT_TTL if is_dead or channel else LIVE_TTL)
 
 
 INVALIDATED_TTL = 60  # seconds that a changed link stays out of Redis
 
-# KEYS: of new links. ARGV: the row of each, empty where only the database knows it, and its TTL in
-# ms. Any other value of a key, such as the dead row whose alias was reassigned, becomes empty; an
-# empty value stays. Returns how many keys were requested before their links existed.
+# KEYS: of new links. ARGV: the row of each, empty if only the database has it, and its TTL in ms.
+# Any other value of a key, such as the dead row whose alias was reassigned, becomes empty; an empty
+# value stays. Returns how many keys were requested before their links existed.
 _STORE_NEW = f"""
 local early = 0
 for i, key in ipairs(KEYS) do

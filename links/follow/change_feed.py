@@ -1,6 +1,6 @@
-"""Changes to links and stops, published to every process through Redis and heard from the others.
+"""Changes to links and stops, published to every process through Redis and received from others.
 
-A change that Redis did not take is published again until it does. While Redis is away a process
+A change that Redis did not accept is published again until it does. While Redis is down a process
 reads the stops from PostgreSQL instead.
 """
 
@@ -25,12 +25,12 @@ REDIS_COPY = "links:stops"
 Stopped = frozenset[int | str]  # companies' numbers, batches' names
 log = structlog.get_logger(__name__)
 
-SlugKey = str | tuple[int, str]  # a slug of our own host, or of a company's
+SlugKey = str | tuple[int, str]  # a slug of our own host, or of a company's host
 
 
 class StopCache(SnapshotCache[Stopped]):
-    """The companies and batches stopped: the table is the truth, read before the first response,
-    after each change that it is notified of, and about once a second besides.
+    """The stopped companies and batches. The table is authoritative: it is read before the first
+    response, after each notification of a change, and about once a second.
     """
 
     def __init__(self) -> None:
@@ -61,11 +61,12 @@ SlugCache = KeyedCache[SlugKey, Resolution]
 
 
 CHANNEL = "links"
-LINKS_CHANGED, STOPS_CHANGED = b"", b"stops"  # the messages
+LINKS_CHANGED, STOPS_CHANGED = b"", b"stops"  # channel of the messages
 POLL_TIMEOUT = 1.0  # seconds
-SILENCE_TIMEOUT = 2.0  # seconds without a reply after which Redis counts as away
-RECONNECT_DELAY = 0.6  # seconds; the stops are read as often meanwhile
-STOPS_REFRESH_INTERVAL = 1.0  # seconds: the process that changed them may have died unheard
+SILENCE_TIMEOUT = 2.0  # seconds without a reply after which Redis counts as down
+RECONNECT_DELAY = 0.6  # seconds; the interval at which the stops are read meanwhile
+# seconds; the process that changed them may have died before publishing
+STOPS_REFRESH_INTERVAL = 1.0
 
 _STOPS = ""  # stands for the stops among the keys of changed links
 
@@ -111,7 +112,7 @@ class ChangeFeed:
                 threading.Thread(target=self._listen, name="links", daemon=True).start()
 
     def stop(self) -> None:
-        """The thread ends within POLL_TIMEOUT."""
+        """Stops the thread within POLL_TIMEOUT."""
         self.is_listening = False
 
     def _listen(self) -> None:
@@ -127,7 +128,7 @@ class ChangeFeed:
             time.sleep(RECONNECT_DELAY)
 
     def _poll(self, subscription: PubSub) -> None:
-        """Returns when a change cannot be published; raises when Redis is silent or a replica."""
+        """Returns if a change cannot be published; raises if Redis is silent or a replica."""
         heard_at = refreshed_at = time.monotonic()
         while self.is_listening and self._publish():
             message = subscription.get_message(timeout=POLL_TIMEOUT)

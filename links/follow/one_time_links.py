@@ -1,7 +1,7 @@
 """One-time links: a visitor sees a page first, and only its button opens the link.
 
-Messengers, mail scanners and browsers fetch links before people do, and none of them posts a form.
-No cache opens a one-time link: the database decides each time.
+Messengers, mail scanners and browsers fetch links before people do, and never post a form. No cache
+opens a one-time link: the database decides each time.
 """
 
 from typing import NamedTuple
@@ -30,7 +30,7 @@ _LIVE = """
 """
 _SELECT_TARGET = f"SELECT l.url FROM links_link l WHERE {_LIVE}"  # noqa: S608 - of constants
 
-# One of several concurrent visitors gets the target.
+# Only one of several concurrent visitors gets the target.
 _OPEN = f"""
 UPDATE links_link l SET used_at = now() WHERE {_LIVE}
 RETURNING l.url, l.utm,
@@ -51,7 +51,7 @@ def show_button(link: LinkTarget, visit: Visit) -> VisitorResponse:
     if row is None:
         return error_page(ONE_TIME_GONE, visit)
     if bot_detection.kind_of(visit.environ) is not VisitorKind.PERSON:
-        buffer.add(link.link_id, visit.environ)  # a person's click is the button
+        buffer.add(link.link_id, visit.environ)  # the button is a person's click
     return _page("200 OK", link, visit)
 
 
@@ -82,5 +82,5 @@ def _page(status: str, link: LinkTarget, visit: Visit) -> VisitorResponse:
         "host": unicode_host(urlsplit(link.url).hostname or ""),
         "nonce": visitor_forms.issue_nonce(link.link_id),
     }
-    # No form-action: Chrome and Safari apply it to the redirect after the form, too.
+    # No form-action: Chrome and Safari also apply it to the redirect after the form.
     return responses.html_page(status, "links/once.html", context, visit, responses.NO_FRAMING)

@@ -1,4 +1,4 @@
-"""The preview page at `<slug>+`: it describes the link, and has a form to report it.
+"""The preview page at `<slug>+`: describes the link, and has a form to report it.
 
 A report is for the operator; nothing about the visitor is stored.
 """
@@ -21,8 +21,8 @@ from parsing.form_fields import LineField, TextField
 from parsing.hosts import unicode_host
 from storage.sessions import pooled_connection
 
-REPORT_LIMIT = (5, 3600)  # by one visitor: (count, seconds)
-MAX_PENDING_PER_LINK = 20  # without Redis, too; more would add nothing for the operator
+REPORT_LIMIT = (5, 3600)  # per visitor: (count, seconds)
+MAX_PENDING_PER_LINK = 20  # also without Redis; more reports would add nothing for the operator
 
 
 class ReportForm(forms.Form):
@@ -48,7 +48,7 @@ def mark_handled(reports: QuerySet[Report]) -> int:
 
 @transaction.atomic
 def submit(*, link_id: UUID, reason: str, text: str) -> None:
-    Link.objects.select_for_update(no_key=True).get(pk=link_id)  # parallel reports wait here
+    Link.objects.select_for_update(no_key=True).get(pk=link_id)  # serialises parallel reports
     if Report.objects.filter(link_id=link_id, handled_at=None).count() < MAX_PENDING_PER_LINK:
         Report.objects.create(link_id=link_id, reason=reason, words=text)
 

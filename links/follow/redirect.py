@@ -1,6 +1,6 @@
 """Responds to visitors of short links, and counts clicks.
 
-As WSGI middleware in front of Django for speed, and as a view in it.
+Runs as WSGI middleware in front of Django for speed, and as a view within Django.
 """
 
 from collections.abc import Iterable, Mapping
@@ -41,7 +41,7 @@ def respond(text: str, environ: Mapping[str, Any], host_id: int | None = None) -
     visit = Visit(environ, host_id)
     try:
         return _respond(text, visit)
-    except Exception:  # the edge of a process: the visitor may retry after any error
+    except Exception:  # the edge of the process: the visitor may retry after any error
         log.exception("redirect_failed")
         return responses.unavailable(visit)
 
@@ -50,8 +50,8 @@ def _respond(text: str, visit: Visit) -> VisitorResponse:
     preview_slug = mistyped_slugs.preview_slug(text)
     slug = text if preview_slug is None else preview_slug
     outcome = resolve(slug, visit.host_id)
-    # Guessing slugs ends in 429. Links that exist are not counted: a carrier's customers share one
-    # address.
+    # Guessing slugs ends in 429. Existing links are not counted: a carrier's
+    # customers share one address.
     if (
         outcome is NOT_FOUND
         and mistyped_slugs.repair(slug)
@@ -87,7 +87,7 @@ def _respond_to_read(outcome: Resolution, visit: Visit) -> VisitorResponse:
 
 
 def _respond_to_write(outcome: Resolution, visit: Visit) -> VisitorResponse:
-    """Any other method: only one-time links accept POST."""
+    """Responds to other methods: only one-time links accept POST."""
     is_once = outcome is ONE_TIME_GONE if isinstance(outcome, NoTarget) else outcome.is_once
     if not is_once or visit.method != "POST":
         return responses.method_not_allowed(FORM_METHODS if is_once else READ_METHODS)
@@ -99,8 +99,8 @@ def _respond_to_write(outcome: Resolution, visit: Visit) -> VisitorResponse:
 
 
 def redirect_early(text: str, environ: Mapping[str, Any], host_id: int | None) -> Response | None:
-    """Redirects by a link that this process has cached, and counts the click: what nearly every
-    visit is. Any other is `respond`'s.
+    """Redirects by a link in this process's cache, and counts the click, as in nearly every visit.
+    Leaves all other visits to `respond`.
     """
     if environ["REQUEST_METHOD"] != "GET" or "+" in text or "%" in text:
         return None
@@ -112,16 +112,16 @@ def redirect_early(text: str, environ: Mapping[str, Any], host_id: int | None) -
 
 
 class _ShortAddress(NamedTuple):
-    text: str  # behind the slash, or behind several
+    text: str  # after the slash, or after several
     host_id: int | None  # of a company's host
 
 
 class RedirectMiddleware:
     """WSGI middleware that serves short links, and passes other requests to the application.
 
-    On a host that serves only short links, ours or a company's, it serves every path. On a shared
-    host it serves a path of one segment that can be a slug and begins no route of the URLconf. Any
-    other host goes to Django, which refuses it: a company may have added it a moment ago.
+    It serves every path of a host for short links only, ours or a company's. On a shared host it
+    serves a path of one segment that can be a slug and begins no route of the URLconf. Other hosts
+    go to Django, which refuses them: a company may have added one a moment ago.
     """
 
     def __init__(self, application: WSGIApplication) -> None:
@@ -140,14 +140,14 @@ class RedirectMiddleware:
         return (body,)
 
     def respond_early(self, environ: Mapping[str, Any]) -> Response | None:
-        """Redirects if it can at once, in front of every WSGI application."""
+        """Redirects from the cache if possible, in front of every WSGI application."""
         address = self._short_address(environ)
         if address is None:
             return None
         return redirect_early(address.text, environ, address.host_id)
 
     def _short_address(self, environ: Mapping[str, Any]) -> _ShortAddress | None:
-        """None for what is the application's."""
+        """The slug and host; None for requests to the application."""
         text: str = environ.get("PATH_INFO", "").lstrip("/")
         host = environ.get("HTTP_HOST", "")
         host_id = None if host == self._own else company_host_id(host)
@@ -163,7 +163,7 @@ class RedirectMiddleware:
 
 
 def company_host_id(header: str) -> int | None:
-    """The id of the company host that a request names, on any port; None for every other host."""
+    """The id of the company host in the request, on any port; None for every other host."""
     host = short_hosts.find(header.partition(":")[0].lower().removesuffix("."))
     return host.id if host else None
 
@@ -175,7 +175,7 @@ def _is_link_path(text: str) -> bool:
 
 
 def _is_allowed(header: str) -> bool:
-    """Whether Django serves this host: the host of short links, or one of ALLOWED_HOSTS."""
+    """Whether Django serves this host: the host of short links, or a host of ALLOWED_HOSTS."""
     if short_hosts.normalize_host(header) == short_hosts.normalize_host(
         urlsplit(settings.SHORT_URL).netloc
     ):
@@ -185,7 +185,7 @@ def _is_allowed(header: str) -> bool:
 
 @csrf_exempt  # forms of links carry a nonce; any other POST gets 405
 def follow(request: HttpRequest, slug: str) -> HttpResponse:
-    """The redirect on servers without the middleware in front."""
+    """Redirects on servers without the middleware in front."""
     host_id = company_host_id(request.META.get("HTTP_HOST", ""))
     environ = request.META | {"wsgi.input": request}  # Django has read the server's
     status, headers, body = respond(slug, environ, host_id)

@@ -1,8 +1,8 @@
 """Resolves a slug to its target, and publishes changes of links.
 
-A link is looked for in this process, where it is a second old at most, in Redis, which is not
-asked for a while after a failure, then in PostgreSQL. Expiry and stops are checked on every hit,
-wherever it was found. Other processes' changes arrive through `change_feed`.
+A link is looked up in this process, whose copy is at most a second old, in Redis, which is skipped
+for a while after a failure, then in PostgreSQL. Expiry and stops are checked on every hit, in
+whichever store. Other processes' changes arrive through `change_feed`.
 """
 
 import os
@@ -29,13 +29,16 @@ from links.models import Link
 from storage.redis_client import BackOff
 from storage.statements.single_statement import fetch_rows
 
-TTL, MAX_SLUGS = 1.0, 50_000  # seconds that a slug is cached in this process; how many are
-SQL_READERS = 4  # of the process's pool of connections; the rest are for writers
+# seconds that a slug is cached in this process; maximum number of slugs
+TTL, MAX_SLUGS = 1.0, 50_000
+SQL_READERS = 4  # connections of the process's pool; the rest are for writers
 SQL_READER_TIMEOUT = 1.0  # seconds
 
 
 class LinkStore:
-    """Its reads of PostgreSQL have a bulkhead: a few connections of the process's pool at most."""
+    """Reads links from PostgreSQL through a bulkhead: a few connections of
+    the process's pool at most.
+    """
 
     def __init__(self) -> None:
         self.reset()
@@ -45,7 +48,7 @@ class LinkStore:
         self._sql_readers = threading.BoundedSemaphore(SQL_READERS)
 
     def read(self, slug: str, host_id: int | None) -> CachedRow | None:
-        """The row with exactly this slug, else the alias that differs from it only in case."""
+        """The row with exactly this slug, or else an alias that differs from it only in case."""
         exact, folded = short_hosts.key(host_id, slug), short_hosts.key(host_id, slug.lower())
         keys = list(dict.fromkeys((exact, folded)))
         rows = self._read_redis(keys)
@@ -56,7 +59,7 @@ class LinkStore:
 
     @contextmanager
     def _redis(self) -> Iterator[None]:
-        """Never raises what Redis does."""
+        """The cached row. Never raises Redis's errors."""
         try:
             yield
         except (RedisError, OSError):
@@ -100,13 +103,13 @@ class Resolver:
         self.reset()
 
     def reset(self) -> None:
-        """A forked child starts empty: it inherits no thread, and locks in any state."""
+        """Starts empty in a forked child, which inherits no thread, and locks in any state."""
         self._store.reset()
         self._cache = SlugCache(TTL, MAX_SLUGS)
         self._feed = ChangeFeed(self._cache, self._stops)
 
     def resolve(self, text: str, host_id: int | None = None) -> Resolution:
-        """The target of this path's slug now, under our own host or a company's; raises when no
+        """The current target of this path's slug, under our own host or a company's; raises if no
         store can tell.
         """
         slug = mistyped_slugs.repair(text)
@@ -116,7 +119,7 @@ class Resolver:
         return self._look_up(slug, host_id) if cached is None else cached
 
     def known(self, slug: str, host_id: int | None = None) -> Resolution | None:
-        """The resolution of `slug` that this process has cached; else None."""
+        """The resolution of `slug` in this process's cache, or None."""
         entry = self._cache.entries.get(slug if host_id is None else (host_id, slug))
         if entry is None or entry[0] <= time.monotonic():
             return None
@@ -144,8 +147,8 @@ class Resolver:
         return row.resolution() if row else NOT_FOUND
 
     def cache_new(self, *links: Link) -> None:
-        """Call after links with an alias are committed: somebody may have asked for that alias
-        before, and got a 404. Their first visitors need no SQL. Never raises.
+        """Caches new links with an alias, after their commit: somebody may have requested that
+        alias before, and got a 404. Their first visitors need no SQL. Never raises.
         """
         self._store.store_new(links)
         for link in links:
@@ -153,18 +156,19 @@ class Resolver:
                 self._cache.discard(_slug_key(slug, link.host_id))
 
     def invalidate_before_commit(self, *links: Link) -> None:
-        """Call before a change to links is committed: a process that dies between its commit and
-        `invalidate_after_commit` leaves no old row in Redis. Never raises.
+        """Invalidates links before a change to them is committed: a process that dies between its
+        commit and `invalidate_after_commit` leaves no old row in Redis. Never raises.
         """
         self._store.invalidate(links)
 
     def invalidate_after_commit(self, *links: Link) -> None:
-        """Call after a change to links is committed. Never raises; repeated until published."""
+        """Invalidates links after a change is committed. Never raises; repeated until published."""
         self._feed.publish_links([link.key for link in links])
-        self._cache.clear()  # after Redis, or a reader would fetch the old row once more
+        # after Redis, because a reader could otherwise fetch the old row once more
+        self._cache.clear()
 
     def publish_stop_change(self) -> None:
-        """Call after a change to stops is committed. Never raises; repeated likewise."""
+        """Publishes a change to stops after its commit. Never raises; repeated until published."""
         self._stops.refresh()
         self._feed.publish_stops()
 

@@ -60,7 +60,7 @@ class VisitorResponse(NamedTuple):
 
 
 class Visit(NamedTuple):
-    """A visitor's request, and the id of the company host it came to; None for ours."""
+    """A visitor's request, and the id of the company host it was sent to; None for our host."""
 
     environ: Mapping[str, Any]
     host_id: int | None
@@ -75,7 +75,9 @@ class Visit(NamedTuple):
 
     @property
     def is_short_host(self) -> bool:
-        """On such a host every path is a slug, so the stylesheet is served from another."""
+        """Whether every path of the host is a slug, so that the stylesheet
+        comes from another host.
+        """
         return self.host_id is not None or short_hosts.dedicated_host() is not None
 
 
@@ -93,7 +95,7 @@ def method_not_allowed(allowed: str) -> VisitorResponse:
 
 
 def error_page(outcome: NoTarget | str, visit: Visit, *headers: tuple[str, str]) -> VisitorResponse:
-    """A page without anything of the link."""
+    """A page that contains nothing of the link."""
     body = _error_page_html(outcome, visit.language, visit.is_short_host)
     return _page(
         _STATUSES[outcome],
@@ -130,7 +132,9 @@ def _page(status: str, body: bytes, visit: Visit, *headers: tuple[str, str]) -> 
 
 @cache
 def _error_page_html(outcome: NoTarget | str, language: str, is_short_host: bool) -> bytes:
-    """In the visitor's language first, then in the other: the link may be in an SMS of either."""
+    """The page in the visitor's language, then in the other one: an SMS
+    in either may have the link.
+    """
     other = page_languages.other(language)
     context = {
         "language": language,
@@ -154,8 +158,8 @@ def _content_security_policy(is_short_host: bool, more: str) -> tuple[str, str]:
 
 
 def count_or_wait(visit: Visit, what: str, limit: tuple[int, int]) -> int:
-    """Counts an action of a visitor; 0, or the seconds to wait beyond `limit`, a count in seconds.
-    Nothing is limited without an address, and while Redis is away.
+    """Counts a visitor's action; returns 0, or the seconds to wait beyond `limit`, a count in
+    seconds. No limit without an address, or while Redis is down.
     """
     visitor = client_network(client_ip(visit.environ))
     key = f"{what}:{atomic_limits.hashed(visitor)}"

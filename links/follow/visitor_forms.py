@@ -1,7 +1,7 @@
-"""Forms of visitors of short links, and the nonce of each.
+"""Forms of visitors of short links, and the nonce of each form.
 
 A nonce proves that the page of the same link was fetched recently. It needs no cookie, and another
-site cannot know one without fetching our page.
+site cannot know it without fetching our page.
 """
 
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ def is_nonce_valid(link_id: str, nonce: str | None) -> bool:
 
 
 def posted_form(environ: Mapping[str, Any]) -> QueryDict:
-    """The posted form; empty when it is too long, malformed or has no length."""
+    """The posted form; empty if it is too long, malformed or has no length."""
     content_type = environ.get("CONTENT_TYPE", "").partition(";")[0].strip().lower()
     length = parse_integer(environ.get("CONTENT_LENGTH"), most=MAX_FORM_BYTES)
     is_read = content_type == "application/x-www-form-urlencoded" and length is not None

@@ -1,1 +1,1 @@
-"""Making links: one, many at once, or inside a message."""
+"""Makes links: single ones, many at once, or inside a message."""

@@ -1,4 +1,4 @@
-"""Frees the aliases of dead links, which hold them no longer than 90 days."""
+"""Frees the aliases of dead links, which keep them at most 90 days."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,8 +14,8 @@ _RETIRE_ALIAS = sql_files.read("links/make/retire_alias.sql")
 
 
 def retire_aliases(owner: Owner, rows: Sequence[Mapping[str, Any]]) -> set[str]:
-    """Free the aliases of dead links, so that new links can have them. Returns the keys of those
-    that spell a generated slug, whose link is found before theirs.
+    """Frees the aliases of dead links for new links. Returns the keys that spell a generated slug,
+    whose link is found before theirs.
     """
     if not rows:
         return set()

@@ -23,7 +23,7 @@ Result = Link | DomainError
 
 
 def shorten_many(*, owner: Owner, new_links: Sequence[NewLink], batch_id: UUID) -> list[Result]:
-    """Results in the order of `new_links`; an alias that is taken fails only its own item."""
+    """Results in the order of `new_links`; a taken alias fails only its own item."""
     with transaction.atomic():
         if owner.mode == Mode.TEST:
             rate_limit.consume_test_quota(owner.company_id, "links", len(new_links))
@@ -59,7 +59,9 @@ def _reuse_some(owner: Owner, new_links: Sequence[NewLink], batch_id: UUID) -> d
 def _insert_many(
     owner: Owner, new_links: Mapping[int, NewLink], batch_id: UUID, *, is_last: bool
 ) -> dict[int, Result]:
-    """Links made and items refused; a generated slug that is taken is left for the next try."""
+    """Links made and items refused; an item with a taken generated slug
+    is left for the next try.
+    """
     rows = {n: link.row(owner, batch_id=batch_id) for n, link in new_links.items()}
     lifetimes = [link.lifetime for link in new_links.values()]
     with connection.cursor() as cursor:

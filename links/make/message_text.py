@@ -15,20 +15,20 @@ _JOINTS = r"\s:;,.!–—()-"
 
 
 def with_link(text: str, url: str) -> str:
-    """Replaces every whole-word `:link`; without one, the link comes last."""
+    """Replaces every whole-word `:link`; appends the link if there is none."""
     replaced, count = PLACEHOLDER.subn(lambda _found: url, text)
     return replaced if count else f"{text} {url}"
 
 
 def beside_button(text: str, url: str, *, locale: str, brand: str) -> str:
-    """The text next to the template's button: the button has the link, so the text omits it.
+    """The text next to the template's button, which has the link, so the text omits it.
 
     A link inside a sentence stays, because the sentence makes no sense without it.
     """
     if text in {
         with_link(message_languages.texts(code)["link"], url) for code in message_languages.codes()
     }:
-        text = ""  # ours, perhaps in another language than the template's
+        text = ""  # our sentence, possibly in another language than the template's
     site = re.escape(url)
     remaining = re.sub(rf"^[{_JOINTS}]*{site}[{_JOINTS}]+", "", text)
     remaining = re.sub(rf"(^|[{_JOINTS}]+){site}[{_JOINTS}]*$", "", remaining).strip()
@@ -40,7 +40,7 @@ def beside_button(text: str, url: str, *, locale: str, brand: str) -> str:
 def render_link(
     *, subject_id: UUID, params: Mapping[str, Any], locale: str, channel: str
 ) -> Rendered:
-    """Renders the message of a link; its text was fixed when it was accepted."""
+    """Renders the message of a link; its text was fixed at acceptance."""
     text, url = params["text"], params["short_url"]
     if url is None:
         raise NotRenderableError("the person was erased, and the link with them")

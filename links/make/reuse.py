@@ -1,4 +1,4 @@
-"""Finds the live link that an equal one can reuse, or makes it."""
+"""Finds a live link equal to the requested one, or makes it."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -17,14 +17,14 @@ _IS_LIVE = """
 (l.disabled_at IS NULL AND (l.expires_at IS NULL OR l.expires_at > now())
  AND NOT EXISTS (SELECT FROM links_stop s
                  WHERE s.company_id = l.company_id AND s.batch_id = l.batch_id))"""
-# IS NOT NULL is redundant, but the planner uses the partial index only with it.
+# IS NOT NULL is redundant, but the planner needs it to use the partial index.
 _EQUAL = """
 l.company_id = %(company_id)s AND l.mode = %(mode)s::text
 AND l.reuse_key = ANY(%(link_reuse_key)s::uuid[]) AND l.reuse_key IS NOT NULL"""
 
 # Live links are found; dead ones give up their keys, locked in one order; new links are made for
-# the rest. The unique index decides between concurrent requests; ON CONFLICT returns the earlier
-# row to the later request, whose snapshot does not show it.
+# the remaining requests. The unique index decides between concurrent requests; ON CONFLICT returns
+# the earlier row to the later request, whose snapshot does not show it.
 _FIND_OR_CREATE = f"""
 WITH found AS (
   SELECT l.reuse_key, l.id, l.slug, l.key, l.expires_at
@@ -55,7 +55,7 @@ class _Found(NamedTuple):
 def find_or_create(
     *, owner: Owner, new_links: Sequence[NewLink], batch_id: UUID | None = None
 ) -> list[Link]:
-    """Links in the order of `new_links`, which all have `is_reused`; equal items share one link."""
+    """Links in the order of `new_links`, all with `is_reused`; equal items share one link."""
     for tries_left in reversed(range(MAX_TRIES)):
         rows = [link.row(owner, batch_id=batch_id) for link in new_links]
         first = {row["reuse_key"]: n for n, row in reversed(list(enumerate(rows)))}.values()

@@ -1,4 +1,4 @@
-"""Sends a link: makes it with its message, in one commit."""
+"""Sends a link: makes it together with its message in one commit."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -21,7 +21,7 @@ from storage.statements.single_statement import fetch_rows
 
 
 def shorten(*, owner: Owner, link: NewLink) -> Link:
-    """Makes a short link, or reuses an equal one when allowed; raises `alias_taken`."""
+    """Makes a short link, or reuses an equal one if allowed; raises `alias_taken`."""
     if owner.mode == Mode.TEST:
         rate_limit.consume_test_quota(owner.company_id, "links")
     if link.is_reused:

@@ -1,4 +1,4 @@
-"""Changes to links: to one, to links of expired codes, to all that lead to a blocked site."""
+"""Changes links: one, those of expired codes, or all that lead to a blocked site."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -39,8 +39,8 @@ BARRED = _("The operator of the service disabled this link, and only they can en
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """None leaves a field as it is. `lifetime` is in seconds from now; `is_endless` means forever.
-    While a company is pending, a link lives PENDING_LIFETIME at most.
+    """A change; None leaves a field as it is. `lifetime` is in seconds from now; `is_endless` means
+    forever. While a company awaits approval, a link lives PENDING_LIFETIME at most.
     """
 
     url: str | None = None
@@ -56,8 +56,8 @@ class Change:
 def change(
     *, link: Link, new_values: Change, user: User | None = None, ip: str | None = None
 ) -> Link:
-    """Returns the changed link; raises `alias_taken` when its alias was reassigned meanwhile, and
-    `url_not_allowed` when enabling a link to a blocked site.
+    """Returns the changed link. Raises `alias_taken` if its alias was reassigned meanwhile, and
+    `url_not_allowed` if a link to a blocked site is to be enabled.
     """
     link = Link.objects.select_for_update(of=("self",)).select_related("company").get(pk=link.pk)
     _refuse_forbidden(link, new_values)
@@ -76,7 +76,7 @@ def change(
             ip=ip,
             changes=values,
         )
-    # Without a change, too: this may be the retry of a request that died before it invalidated.
+    # Also without a change: this may be the retry of a request that died before it invalidated.
     transaction.on_commit(partial(resolution.invalidate_after_commit, link))
     return link
 
@@ -100,7 +100,7 @@ def _refuse_forbidden(link: Link, new_values: Change) -> None:
 
 
 def _audited(link: Link) -> dict[str, object]:
-    """The values for the audit log; empty for a link that went to one person."""
+    """The values for the audit log; empty for a link sent to one person."""
     return {} if link.message_id else {name: getattr(link, name) for name in AUDITED}
 
 
@@ -144,8 +144,8 @@ def _expiry(link: Link, lifetime: int | None) -> datetime | None:
 
 
 def disable_with_codes(cursor: CursorWrapper, verification_ids: Sequence[UUID]) -> None:
-    """Disables the links of codes that are over, in the caller's transaction. Call it before
-    messages are locked.
+    """Disables the links of ended codes in the caller's transaction. Call it
+    before messages are locked.
     """
     cursor.execute(channels_sql.in_changeable_months(_DISABLE_WITH_CODES), [list(verification_ids)])
     dead = [Link(id=link_id, slug=key, key=key) for link_id, key in cursor.fetchall()]
@@ -158,8 +158,8 @@ PAGE_SIZE = 20_000  # rows
 
 
 def links_to(host: str) -> QuerySet[Link]:
-    """Links whose target or expired URL is on this site or a subdomain, unless barred or retired;
-    stored targets are normalised.
+    """Links whose target or expired URL is on this site or a subdomain, except barred and retired
+    links; stored targets are normalised.
     """
     site = rf"^https?://([^/?#]*\.)?{re.escape(host)}([:/?#]|$)"
     leads_there = Q(url__regex=site) | Q(expired_url__regex=site)
@@ -171,7 +171,7 @@ def count_links_to(host: str) -> int:
 
 
 def disable_links_to(host: str, *, user: User | None, ip: str | None = None) -> int:
-    """Disables page after page, each in its own commit; returns how many links were disabled."""
+    """Disables page by page, each in its own commit; returns the number of disabled links."""
     ids = [list(links.values_list("pk", flat=True)) for links in _pages(links_to(host))]
     return sum(_disable(some, host, user=user, ip=ip) for some in ids if some)
 

@@ -1,7 +1,7 @@
-"""Stops all links of a company or of a batch at once, and releases them again.
+"""Stops all links of a company or a batch at once, and releases them again.
 
-Every process knows within a second (`links.follow.change_feed`). No link's row changes: a link that
-expired or was disabled meanwhile stays so.
+Every process learns of it within a second (`links.follow.change_feed`). No link's row changes: a
+link that expired or was disabled meanwhile stays so.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,8 @@ from links.models import Link, Stop
 
 BY_OPERATOR = _("The operator of the service stopped these links, and only they can release them")
 STOPPED, RELEASED = "links.stopped", "links.released"
-MAX_STOPPED_BATCHES = 500  # of a company; every process reads the stops of all each second
+# stops of a company; every process reads all companies' stops each second
+MAX_STOPPED_BATCHES = 500
 TOO_MANY = format_lazy(
     _("A company has up to {max} stopped batches: release some, or stop all of its links"),
     max=MAX_STOPPED_BATCHES,
@@ -42,8 +43,9 @@ def stop(
     ip: str | None = None,
     by_operator: bool = False,
 ) -> bool:
-    """Without a batch, stops all the company's links. Returns False when already stopped. Raises
-    `invalid_input` for one batch too many; the operator may stop any number.
+    """Stops a batch, or all the company's links without a batch. Returns False if already stopped.
+    Raises `invalid_input` beyond the maximum number of batches, which does not apply to the
+    operator.
     """
     _lock_company(company)
     stops = Stop.objects.filter(company=company)
@@ -69,9 +71,9 @@ def release(
     ip: str | None = None,
     by_operator: bool = False,
 ) -> bool:
-    """Returns False when nothing is stopped, and for a deleted company, whose links are over. A
-    stop of the company survives the release of a batch. Raises `forbidden` for a stop by the
-    operator, and while the company is suspended.
+    """Releases a stop. Returns False if nothing is stopped, and for a deleted company, whose links
+    have ended. A stop of the company survives the release of a batch. Raises `forbidden` for a stop
+    by the operator, and while the company is suspended.
     """
     stored = _lock_company(company)
     if stored.deleted_at is not None:
@@ -88,15 +90,17 @@ def release(
 
 
 def check_not_suspended(company: Company) -> None:
-    """Its links go on as they are: nobody of the company leads their visitors elsewhere."""
+    """Refuses a change while the company is suspended: its links stay as they are, so that nobody
+    redirects their visitors.
+    """
     if company.status == Company.Status.SUSPENDED:
         raise DomainError(Error.FORBIDDEN, message=SUSPENDED)
 
 
 def _lock_company(company: Company) -> Company:
-    """Serialises stops and releases of a company, with or without a stop to lock.
+    """Serialises stops and releases of a company, even without a stop to lock.
 
-    The change is published even when nothing changed: this may be the retry of a request that died
+    The change is published even if nothing changed: this may be the retry of a request that died
     between its commit and publishing.
     """
     stored = Company.objects.select_for_update(no_key=True).get(pk=company.pk)
@@ -139,7 +143,7 @@ def batch_summary(company: Company, mode: str, public_id: str) -> BatchSummary |
 
 
 def find_batch(*, owner: Owner, public_id: str) -> tuple[Company, UUID]:
-    """Raises `not_found` when no link of the owner's mode is in such a batch."""
+    """Raises `not_found` if no link of the owner's mode is in such a batch."""
     batch_id = parse_id("bat", public_id)
     links = Link.objects.filter(
         company_id=owner.company_id, mode=owner.mode, batch_id=batch_id, batch_id__isnull=False

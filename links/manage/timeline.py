@@ -1,4 +1,4 @@
-"""Timeline entries of the link that a message carried."""
+"""Timeline entries of a message's link."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -27,7 +27,7 @@ class _BotVisits(NamedTuple):
 
 
 def entries(message: Message) -> Iterator[TimelineEntry]:
-    """Opens of the message's link, by people and by bots separately."""
+    """Opens of the message's link, with separate counts of people and bots."""
     link_id = message.params.get("link") or message.subject_id
     link = Link.objects.filter(pk=link_id, message_id=message.pk).first()
     if link is None:

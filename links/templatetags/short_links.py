@@ -14,7 +14,7 @@ register = template.Library()
 
 @register.inclusion_tag("cabinet/message_link.html")
 def message_link(message: Message, member: Member) -> dict[str, Any]:
-    """The short link a message carries, and how often it was followed."""
+    """The short link in a message, and how often it was followed."""
     short_url = message.params.get("short_url") or ""
     link_id = message.params.get("link") or message.subject_id
     pages = (

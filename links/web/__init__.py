@@ -1,1 +1,1 @@
-"""HTTP: the API's views, the cabinet's and the admin's pages about links."""
+"""HTTP: the API's views, and the pages about links in the cabinet and the admin."""

@@ -54,7 +54,7 @@ class LinkFilter(ModeFilterForm):
 
 
 class TargetForm(forms.Form):
-    """`main` is asked of every link, `options` are folded away."""
+    """The form for a link's target: `main` fields are always shown, `options` are folded away."""
 
     template_name = "cabinet/link_fields.html"
     url = forms.CharField(
@@ -70,7 +70,7 @@ class TargetForm(forms.Form):
             del self.fields["has_tags"]
 
     def _offered_tags(self) -> str:
-        """The tags that the box would add; empty: there is nothing to choose."""
+        """The tags that the checkbox would add; empty if there is no choice."""
         return self.rules.utm
 
     def clean_url(self) -> str:
@@ -299,6 +299,6 @@ class LinksSection(SectionForm):
 
     @property
     def example(self) -> str:
-        """The target of a link from an SMS, with the tags that are set."""
+        """The target of a link sent by SMS, with the current tags."""
         tags = str(self.initial["link_utm"]).replace(utm_tags.CHANNEL_PLACEHOLDER, "sms")
         return f"{SAMPLE}?{tags}" if tags else SAMPLE

@@ -1,4 +1,6 @@
-"""The cabinet's list of short links, as a spreadsheet too, stops of a batch or of all, imports."""
+"""The cabinet's list of short links, also as a spreadsheet, stops of a
+batch or of all links, imports.
+"""
 
 from collections.abc import Iterator
 from itertools import chain, islice
@@ -65,8 +67,8 @@ def link_list(request: CabinetRequest) -> HttpResponse:
 
 class Matches(NamedTuple):
     links: QuerySet[Link]
-    history: QuerySet[Link] | None  # where a filter without an index looks
-    is_hidden: bool = False  # digits of targets, which this member sees masked, are not searched
+    history: QuerySet[Link] | None  # where a filter without an index searches
+    is_hidden: bool = False  # digits of targets, which are masked for this member, are not searched
 
 
 def matching(member: Member, filters: dict[str, Any]) -> Matches:
@@ -90,7 +92,9 @@ def matching(member: Member, filters: dict[str, Any]) -> Matches:
 
 
 def _is_readable(text: str, member: Member) -> bool:
-    """Asked before it is looked for: each try counts, not only what is there."""
+    """Whether the member may read it. Checked before the look-up: every
+    try counts, not only hits.
+    """
     return parse_id("bat", text) is not None or may_name(_slug(text), member)
 
 
@@ -99,7 +103,7 @@ def _slug(text: str) -> str:
 
 
 def _named(text: str, company_id: int) -> Q:
-    """A short link, or the id of a batch; what has neither is searched for in the targets."""
+    """Finds a short link or a batch's id; otherwise searches the targets."""
     if batch_id := parse_id("bat", text):
         return Q(batch_id=batch_id)
     return Q(key__in=short_hosts.keys(_slug(text), company_id), retired_at=None)
@@ -124,14 +128,14 @@ def link_export(request: CabinetRequest) -> HttpResponseBase:
 
 
 BATCH_SIZE = 1000
-MAX_ROWS = 1_000_000  # and a heading: the most a sheet holds
+MAX_ROWS = 1_000_000  # plus a heading line; the limit of a sheet
 _STATES = dict(STATES)
 
 
 def rows_of(
     links: QuerySet[Link], member: Member, history: QuerySet[Link] | None = None
 ) -> Iterator[list[str | int]]:
-    """Batch after batch, while the reader takes them; no connection is held in between."""
+    """Streams batches as the reader takes them; holds no connection between batches."""
     yield [
         pgettext("link", "Created"),
         _("Short link"),
@@ -202,7 +206,7 @@ def batch_release(request: CabinetRequest, public_id: str) -> HttpResponse:
     return redirect(batch.url)
 
 
-# Who may let people in may also shut everything at once.
+# The role that may let people in may also shut everything at once.
 @member_required(can_manage_members, can_manage_members)
 def links_stop(request: CabinetRequest) -> HttpResponse:
     if request.method == "POST":
@@ -316,7 +320,7 @@ def _rows(job: LinkImport) -> dict[str, object]:
 
 @member_required(can_change_settings)
 def import_status(request: CabinetRequest, pk: UUID) -> HttpResponse:
-    """The fragment that the page polls while links are being made."""
+    """The fragment polled by the page while links are being made."""
     return render(request, "cabinet/link_import_status.html", {"one": _import(request, pk)})
 
 
@@ -339,13 +343,13 @@ def import_discard(request: CabinetRequest, pk: UUID) -> HttpResponse:
 
 @member_required(can_change_settings)
 def import_result(request: CabinetRequest, pk: UUID) -> StreamingHttpResponse:
-    """The file's rows in their order, each with its short link or its error."""
+    """The file's rows in order, each with its short link or its error."""
     job = _import(request, pk)
     return csv_download(_result(job), f"kvitok-{job.batch}.csv")
 
 
 def _result(job: LinkImport) -> Iterator[list[str | int]]:
-    yield ["row", "url", "alias", "short_url", "error"]  # titles that a program can rely on
+    yield ["row", "url", "alias", "short_url", "error"]  # fixed titles that a program can rely on
     for row in job.rows.order_by("number").iterator():
         yield [row.number, row.url, row.alias, row.short_url, row.error]
 

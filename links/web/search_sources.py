@@ -1,4 +1,4 @@
-"""Short links as the cabinet's search finds them: by id, by short URL or slug, by target host."""
+"""Searches short links for the cabinet by id, short URL or slug, and target host."""
 
 from urllib.parse import urlencode, urlsplit
 
@@ -15,8 +15,8 @@ from channels.recipients import phone_search
 from links.addresses import short_hosts
 from links.models import Link
 
-SCANNED = 1000  # newest links of each mode; targets have no index, and the list looks further
-MIN_HOST_LENGTH = 4  # characters: with fewer most targets match
+SCANNED = 1000  # newest links of each mode; targets have no index, and the list searches further
+MIN_HOST_LENGTH = 4  # characters; fewer match most targets
 PAGES = (
     Page("link-list", _("Short links"), _("links, clicks, slugs")),
     Page("link-create", _("New short link"), _("shorten, create a link"), can_change_settings),
@@ -38,15 +38,15 @@ def find(member: Member, text: str) -> list[Hit]:
         return []
     keys = short_hosts.keys(slug, member.company_id)
     if exact := list(links.filter(key__in=keys, retired_at=None)[:MAX_HITS]):
-        # An alias may be a word like any other.
+        # An alias may be an ordinary word.
         is_one = len(exact) == 1 and ("/" in text or not exact[0].is_alias)
         return [_hit(link, member, is_exact=is_one) for link in exact]
     return _to_host(links, text, member) if may_search(text, member) else []
 
 
 def may_name(slug: str, member: Member) -> bool:
-    """A slug that contains a phone is found like the phone: to members who see it masked, guessing
-    slugs shows no more than guessing numbers.
+    """Whether the text may be a slug. A slug that contains a phone is found like the phone: for
+    members who see it masked, guessing slugs reveals no more than guessing numbers.
     """
     if text_for(slug, member) == slug:
         return True
@@ -68,7 +68,9 @@ def _to_host(links: QuerySet[Link], text: str, member: Member) -> list[Hit]:
 
 
 def _in_mode(rows: QuerySet[Link], mode: Mode, host: str, member: Member) -> list[Hit]:
-    """Among the newest, since targets have no index: the list, which looks further, comes first."""
+    """Searches the newest links, because targets have no index. The link to the list, which
+    searches further, comes first.
+    """
     newest = rows.order_by("-created_at", "-id").values("pk")[:SCANNED]
     leads_there = Q(url__icontains=f"//{host}") | Q(url__icontains=f".{host}")
     links = list(Link.objects.filter(leads_there, pk__in=newest))
@@ -82,7 +84,7 @@ def _in_mode(rows: QuerySet[Link], mode: Mode, host: str, member: Member) -> lis
 
 
 def _host(text: str) -> str:
-    """The host of a target as typed: with or without a scheme and a path."""
+    """The host of a target as typed, with or without a scheme and a path."""
     try:
         return (urlsplit(text if "//" in text else f"//{text}").hostname or "").lower()
     except ValueError:

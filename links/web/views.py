@@ -1,4 +1,4 @@
-"""The cabinet's pages of one short link, and of what links look like in a company."""
+"""The cabinet's pages of one short link, and of a company's settings for links."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ QR = {"svg": "image/svg+xml", "png": "image/png"}
 
 @dataclass(frozen=True, slots=True)
 class _Owner:
-    """The cabinet makes links that live; test ones come from test keys."""
+    """The cabinet as owner of live links; test links come from test keys."""
 
     company_id: int
     mode: str = Mode.LIVE
@@ -94,7 +94,7 @@ def link_detail(request: CabinetRequest, public_id: str) -> HttpResponse:
 
 
 def _is_masked(link: Link, member: Member) -> bool:
-    """Whether its name has a phone in it that this member sees masked."""
+    """Whether its name contains a phone that this member sees masked."""
     return text_for(link.short_url, member) != link.short_url
 
 
@@ -105,7 +105,7 @@ def _message(link: Link) -> Message | None:
 
 
 def _stop(link: Link) -> Stop | None:
-    """The stop of all links of the company, or else of its batch."""
+    """The stop of all the company's links, or else of the link's batch."""
     of_it = Q(batch_id=None) | Q(batch_id=link.batch_id)
     stops = Stop.objects.filter(of_it, company=link.company_id)
     return stops.order_by(F("batch_id").asc(nulls_first=True)).first() if link.is_stopped else None
@@ -120,7 +120,7 @@ def _visitors(
         (_("Device"), [(DEVICES.get(name, name), n) for name, n in visitors.devices]),
         (_("Country"), visitors.countries),
     ]
-    # Where nothing is known of anybody, a table of one "unknown" says less than none.
+    # A table with only "unknown" says less than no table.
     return [(title, rows) for title, rows in tables if any(name for name, _n in rows)]
 
 
@@ -175,12 +175,12 @@ def link_enable(request: CabinetRequest, public_id: str) -> HttpResponse:
 @require_GET
 @member_required()
 def link_qr(request: CabinetRequest, public_id: str, kind: str) -> HttpResponse:
-    """The short link as a picture to print, as sharp as it is large."""
+    """The short link as an SVG QR code for print, sharp at any size."""
     link, drawn = _link(request, public_id), BytesIO()
     if _is_masked(link, request.member):
         raise PermissionDenied
     code = segno.make(link.short_url, error="m", micro=False)
-    # An SVG has no background of its own: on a dark page or print its modules would not show.
+    # An SVG has no background: on a dark page or print its modules would be invisible.
     code.save(drawn, kind=kind, scale=10, border=4, dark="#000", light="#fff")
     response = HttpResponse(drawn.getvalue(), content_type=QR[kind])
     response["Content-Disposition"] = f'attachment; filename="{link.slug}.{kind}"'

@@ -1,4 +1,4 @@
-"""`manage.py clickhouse_tables`: makes what ClickHouse needs for clicks."""
+"""`manage.py clickhouse_tables`: creates the ClickHouse tables of clicks."""
 
 from typing import Any
 
@@ -19,6 +19,6 @@ class Command(BaseCommand):
         except clickhouse.ClickHouseError as error:
             raise CommandError(f"ClickHouse: {error}") from None
         if is_new:
-            clickhouse_tables.count_as_complete()  # whatever another table had
+            clickhouse_tables.count_as_complete()  # contents of another table
         state = "created" if is_new else "was there"
         self.stdout.write(f"{clickhouse_tables.TABLE}: {state}")
