@@ -45,7 +45,7 @@ class StopRunError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One per kind of work, declared beside it; `title` is what operators read."""
+    """A kind of work, declared beside its code; `title` is what operators read."""
 
     name: str
     title: StrOrPromise
@@ -95,7 +95,9 @@ class Job:
         write: Callable[[Sequence[S]], object],
         key: Callable[[S], object] = lambda subject: subject,
     ) -> None:
-        """One write of all; by halves, where the database refuses it (`write_together`)."""
+        """Writes all in one statement, or by halves if the database
+        refuses it (`write_together`).
+        """
         if not subjects:
             return
         memories, now = self._retry_times(), timezone.now()

@@ -60,7 +60,9 @@ def _entry_point(environ: Mapping[str, Any]) -> EntryPoint | None:
 
 
 def admit(environ: Mapping[str, Any]) -> Allowance | None:
-    """None when the sender may send no body: the application refuses without reading it."""
+    """Admits a request body; None if the sender may not send one: the
+    application then refuses unread.
+    """
     if is_refused(environ):
         return None
     longest = settings.DATA_UPLOAD_MAX_MEMORY_SIZE

@@ -50,7 +50,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Named fields: one component of the OpenAPI schema, to which all calls that use it refer."""
+    """Named fields: a component of the OpenAPI schema, referenced by all calls that use it."""
 
     name: str
     own_fields: tuple[Field, ...]
@@ -130,7 +130,7 @@ def identifier(prefix: str) -> Schema:
 
 
 def choice(values: Iterable[str], name: str) -> Schema:
-    """One of these values. All fields with these values share the name."""
+    """A choice among these values. All fields with these values share the name."""
     return {"type": "string", "enum": list(values), "title": name}
 
 

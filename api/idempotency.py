@@ -168,14 +168,14 @@ Rebuild = Callable[[UUID], dict[str, Any] | None]
 
 
 def _no_rebuild(_subject_id: UUID) -> None:
-    """For an effect that commits with its response."""
+    """Rebuilds nothing, for an effect that commits with its response."""
 
 
 class IdempotentView(ApiView):
     def idempotency_key(
         self, request: HttpRequest, payload: Mapping[str, Any]
     ) -> IdempotencyKey | None:
-        """None when the request has none."""
+        """The request's key; None without one."""
         key = request.META.get("HTTP_IDEMPOTENCY_KEY")
         if key is None:
             return None
@@ -212,8 +212,8 @@ class IdempotentView(ApiView):
     def once_atomic(
         self, key: IdempotencyKey | None, effect: Callable[[], dict[str, Any]]
     ) -> HttpResponse:
-        """Like `once`, for an effect that runs in a transaction here: key, effect and response
-        commit together. A refusal from within is stored too, for it may have spent an attempt.
+        """Runs the effect like `once`, but in a transaction here: key, effect and response commit
+        together. A refusal from within is stored too, because it may have spent an attempt.
         """
         if key is None:
             return ApiResponse(effect())

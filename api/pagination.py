@@ -102,7 +102,7 @@ def page_of(
 def page_or_first(
     rows: QuerySet[Any], query: Mapping[str, str], *, history: QuerySet[Any] | None = None
 ) -> Page:
-    """For web pages, none of them long: an invalid cursor shows the first page."""
+    """Pages short lists of the web: an invalid cursor shows the first page."""
     try:
         limit, cursor = min(PAGE, limit_of(query)), query.get("cursor", "")
         return page_of(rows, {"limit": str(limit), "cursor": cursor}, history=history)
@@ -131,7 +131,7 @@ def batches(
 def batch_after(
     rows: QuerySet[Any], start: Position | None, size: int, *, history: QuerySet[Any] | None = None
 ) -> tuple[list[Any], Position | None]:
-    """One of the `batches`, perhaps with fewer rows, and where the next begins; None: nowhere."""
+    """A batch, perhaps with fewer rows, and the start of the next one; None if there is no next."""
     batch = _batch(rows, history, start, size, SCANS[-2:])
     return batch.rows, batch.end
 

@@ -58,7 +58,7 @@ DELETE FROM api_apirequest WHERE ctid = ANY(ARRAY(
 
 
 class Entry(NamedTuple):
-    """One answered request; its phone is masked."""
+    """An answered request; its phone is masked."""
 
     company_id: int
     api_key_id: int

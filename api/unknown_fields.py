@@ -51,7 +51,7 @@ WARNINGS = Field(
 
 
 def warnings_of(payload: Mapping[str, Any], call: Call) -> list[FieldWarning]:
-    """At most MAX_WARNINGS of them, each name once. Quick where every name is declared."""
+    """Up to MAX_WARNINGS warnings, each name once. Fast if every name is declared."""
     if payload.keys() <= call.field_names and not call.has_nested_fields:
         return []
     unknown = dict.fromkeys(_unknown_names(payload, call.body))

@@ -216,7 +216,7 @@ class ListField(SplitField):
 
 
 class AddressesField(ListField):
-    """From which addresses and networks something may be used."""
+    """The addresses and networks from which something may be used."""
 
     def __init__(self) -> None:
         super().__init__(

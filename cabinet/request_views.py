@@ -181,7 +181,7 @@ def _named_fields(row: ApiRequest) -> tuple[list[str], list[tuple[str, str | Non
 
 
 def _call_of(row: ApiRequest) -> Call | None:
-    """None for a call that this release does not have."""
+    """The declared call; None for a call that this release lacks."""
     try:
         calls = resolve(f"/api/v1{row.path}").func.view_class.calls  # type: ignore[attr-defined]
     except Resolver404:

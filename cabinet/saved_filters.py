@@ -41,7 +41,7 @@ def of_user(user: User, company: Company, page: str) -> QuerySet[SavedFilter]:
 
 
 def query_of(page: str, params: Mapping[str, str]) -> str:
-    """In one spelling, so that equal filters have equal queries."""
+    """The filter in one spelling, so that equal filters have equal queries."""
     names = KEPT[SavedFilter.Page(page)]
     values = [(name, params.get(name, "")) for name in names]
     return urlencode([(name, text) for name, text in values if 0 < len(text) <= MAX_VALUE_LENGTH])

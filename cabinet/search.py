@@ -64,7 +64,9 @@ class Page:
     allows: Allows = anyone
 
     def matches(self, text: str) -> bool:
-        """In any language of the service: people type the word that they know."""
+        """Whether it matches in any language of the service: people type
+        the word that they know.
+        """
         return any(self._matches_in(language, text) for language, _name in settings.LANGUAGES)
 
     def _matches_in(self, language: str, text: str) -> bool:
@@ -144,7 +146,9 @@ def keys(member: Member, text: str) -> list[Hit]:
 
 
 def _names_key(text: str, key: ApiKey) -> bool:
-    """By its name, its end, its beginning, both as the cabinet shows them, or the whole key."""
+    """Whether the text identifies the key by its name, by its end or
+    beginning as shown, or as a whole.
+    """
     if len(text) >= MIN_WORD_LENGTH and text.lower() in key.name.lower():
         return True
     start, _dots, end = text.partition("…")

@@ -66,7 +66,9 @@ def csv_lines(rows: Iterable[Row], language: str, *, is_continued: bool = False)
 
 
 def local_time(at: datetime | None) -> str:
-    """As spreadsheets read a time: `2026-11-29 10:15:30`, in the zone of the page."""
+    """The time in the form that spreadsheets read, `2026-11-29
+    10:15:30`, in the zone of the page.
+    """
     return f"{timezone.localtime(at):%Y-%m-%d %H:%M:%S}" if at else ""
 
 

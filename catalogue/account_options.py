@@ -11,9 +11,8 @@ from catalogue.texts import StrOrPromise
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option of an account: an argument of its class, and a variable of the environment.
-
-    With a label operators may enter it in the admin as well.
+    """An option of an account: an argument of its class, and a variable of the environment.
+    Operators may enter an option with a label in the admin as well.
     """
 
     name: str

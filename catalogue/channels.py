@@ -113,10 +113,10 @@ def by_stored_name(name: str) -> Channel:
 
 
 def choices() -> list[tuple[str, StrOrPromise]]:
-    """For model fields: a function, so that a new channel needs no migration."""
+    """Choices for model fields, a function so that a new channel needs no migration."""
     return [(channel.name, channel.title) for channel in CHANNELS]
 
 
 def join_titles(channels: Iterable[Channel] = CHANNELS) -> str:
-    """Their titles in a sentence: `WhatsApp, Telegram and SMS`."""
+    """The channels' titles in a sentence: `WhatsApp, Telegram and SMS`."""
     return str(get_text_list([str(channel.title) for channel in channels], gettext("and")))

@@ -191,7 +191,7 @@ def written(answer: Answer) -> bytes:
 
 
 def principal_of(dialect: Dialect, headers: Mapping[str, Any]) -> Principal:
-    """Whose key it is; raises a DomainError if it may not send or check codes here."""
+    """The owner of the key; raises a DomainError if it may not send or check codes here."""
     return authorize(dialect.find(headers), headers, Scope.VERIFY)
 
 

@@ -84,7 +84,7 @@ app.steps["worker"].add(DeliveryStep)
 
 @beat_init.connect
 def cap_publishing(**_options: Any) -> None:
-    """For web processes and beat: a hanging broker must not block them."""
+    """Bounds publishing from web processes and beat, which a hanging broker must not block."""
     app.conf.broker_connection_timeout = 0.3
     app.conf.broker_transport_options = settings.CELERY_BROKER_TRANSPORT_OPTIONS | CAPPED
     app.conf.task_publish_retry = False
@@ -96,7 +96,9 @@ def keep_our_logging(**_options: Any) -> None:
 
 
 class Scheduler(PersistentScheduler):
-    """Its file only remembers when a task last ran, so nothing about it may stop the schedule."""
+    """The scheduler. Its file only stores when a task last ran, so nothing
+    about it may stop the schedule.
+    """
 
     _store: Any
     _destroy_open_corrupted_schedule: Any  # the stubs have neither

@@ -39,7 +39,9 @@ _NEEDS_TIME_ZONE = "SELECT now() AT TIME ZONE %s"
 
 
 class DatabaseCheck:
-    """At most one check is under way: a database that hangs holds one thread, not one a probe."""
+    """Checks the database, at most once at a time: a database that hangs holds one thread, not one
+    a probe.
+    """
 
     def __init__(self) -> None:
         self._starting = threading.Lock()

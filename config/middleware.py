@@ -57,7 +57,7 @@ class SkipPageMiddleware:
 
 
 def route_of(request: HttpRequest) -> str:
-    """For logs: URLs contain phones and keys from e-mails."""
+    """The route for logs: URLs contain phones and keys from e-mails."""
     try:
         match = request.resolver_match or resolve(request.path_info)
     except Resolver404:

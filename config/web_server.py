@@ -62,7 +62,7 @@ def _scheduler(loop: _ImmediateLoop, gateway: Gateway) -> Any:
 
 
 def _stop_signal(gateway: Gateway) -> Any:
-    """Like granian's own handler, and stops the gateway too."""
+    """Handles the signal like granian, and stops the gateway too."""
     stop = _internal.WorkerSignal()
 
     def handle(_number: int, _frame: Any) -> None:

@@ -63,7 +63,7 @@ def refused_json(refusal: DomainError) -> HttpResponse:
 
 
 def code_of(refusal: DomainError) -> str:
-    """Only the company's log says why a caller was refused."""
+    """The answer's code: only the company's log says why a caller was refused."""
     if refusal.error is Error.INVALID_API_KEY:
         return refusal.error.code
     return str(getattr(refusal, "reason", refusal.error.code))

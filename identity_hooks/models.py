@@ -83,7 +83,7 @@ class Hook(models.Model):
 
     @property
     def reference(self) -> str:
-        """Under which equal codes are one message."""
+        """The reference under which equal codes are one message."""
         return f"hook:{self.pk}"
 
     @property

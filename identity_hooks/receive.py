@@ -53,7 +53,7 @@ NOT_SIGNED = _("The signature or the secret is wrong, or there is no such connec
 
 
 def find(kind: str, url_id: str) -> Hook | None:
-    """None for one that was revoked, too."""
+    """The connection of a call; None also for a revoked one."""
     rows = Hook.objects.active().select_related("company")
     return rows.filter(kind=kind, url_id=url_id).first()
 

@@ -19,9 +19,10 @@ class AlertQuerySet(models.QuerySet["Alert"]):
 
 
 class Alert(models.Model):
-    """One problem, from its first sight to its end; only `alerts.evaluation` writes it.
+    """A problem, from its first sight to its end; only `alerts.evaluation` writes it.
 
-    It is pending until its rule's time is over (`due_at` in the future, nothing sent), then firing.
+    It is pending until its rule's time has passed (`due_at` in the future, nothing sent), then
+    firing.
     """
 
     rule = models.CharField(max_length=40)

@@ -188,9 +188,8 @@ def _read_head(stream: io.BufferedIOBase) -> bytes:
 
 
 class _ResponseWithDeadline(FinalResponse):
-    """Has to end within the socket's timeout, which by itself bounds each single read.
-
-    A peer that sends a byte now and then would hold the thread forever.
+    """A response that has to end within the socket's timeout, which alone bounds only each read. A
+    peer that sends a byte now and then would hold the thread forever.
     """
 
     def __init__(self, sock: socket.socket, *args: Any, **options: Any) -> None:

@@ -57,7 +57,9 @@ def normalised(text: str) -> str:
 
 
 def as_seen(text: str) -> str:
-    """In compatible characters, without marks and invisible ones, as link detectors may read it."""
+    """The text in compatible characters, without marks and invisible ones, as link detectors may
+    read it.
+    """
     return "".join(char for char in normal_form("NFKC", text) if category(char) not in _UNSEEN)
 
 
@@ -74,9 +76,8 @@ def normal_form(form: Literal["NFC", "NFKC"], text: str) -> str:
 
 
 def stored_text(text: str | None, max_length: int) -> str:
-    """Without NUL and halves of surrogate pairs, which PostgreSQL and JSON refuse, and cut.
-
-    Every text that is written together with others' rows goes through this when it is received.
+    """The text without NUL and halves of surrogate pairs, which PostgreSQL and JSON refuse, and
+    truncated. Every text that is written together with others' rows is cleaned here on receipt.
     """
     cut = (text or "")[:max_length]
     if cut.isascii() and "\0" not in cut:

@@ -23,9 +23,8 @@ _BETWEEN_GROUPS = re.compile(r"(?<=[0-9])[ \-]{1,3}(?=[0-9])")
 
 
 def plain(text: str) -> str:
-    """In compatible characters, with ASCII digits, spaces and hyphens, and without marks.
-
-    What is too long for that stays as it is: of one character NFKC makes up to eighteen.
+    """The text in compatible characters, with ASCII digits, spaces and hyphens, and without marks.
+    A text too long for that stays unchanged: NFKC makes up to eighteen characters of one.
     """
     if len(text) > MAX_LENGTH:
         return text.strip()
@@ -43,7 +42,7 @@ def code(text: str) -> str:
 
 
 def words(text: str) -> str:
-    """In lower case, without punctuation, and with single spaces."""
+    """The text in lower case, without punctuation, with single spaces."""
     # First the case: that of İ leaves a mark.
     folded = plain(text).casefold()
     letters = [char if char.isalnum() or char.isspace() else "" for char in folded]

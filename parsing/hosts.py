@@ -93,7 +93,9 @@ def _ascii_label(label: str) -> str:
 
 @cache
 def top_level_domains() -> frozenset[str]:
-    """From the Public Suffix List, which one of our libraries ships; in letters and in Punycode."""
+    """Top-level domains of the Public Suffix List, which one of our libraries
+    ships; in letters and Punycode.
+    """
     listed = (files("fido2") / "public_suffix_list.dat").read_text("utf-8")
     rules = (line.strip() for line in listed.splitlines())
     names = {rule.rpartition(".")[2] for rule in rules if rule and not rule.startswith("//")}

@@ -28,7 +28,9 @@ def version_of(form: forms.BaseForm, rows: object = None) -> str:
 
 
 class RefusesStaleForm(forms.BaseForm):
-    """Its `initial` is what is stored, or what a person had filled in before, with its version."""
+    """A form whose `initial` is the stored value, or earlier input of a
+    person, with its version.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -202,7 +202,7 @@ def _erase_some_links(company: Company, ids: list[Any]) -> None:
 
 
 def _pages(rows: QuerySet[Any], name: str, size: int) -> Iterator[list[dict[str, Any]]]:
-    """By the index of a company's history. Rows that are done leave the query as it goes."""
+    """Pages by the index of a company's history. Finished rows leave the query as it goes."""
     ordered = rows.order_by("created_at", "id").values("created_at", "id", name)
     after: Q = Q()
     while page := list(ordered.filter(after)[:size]):

@@ -66,8 +66,8 @@ def erase(
 
 @transaction.atomic
 def erase_with_company(person: Person) -> None:
-    """As one of many, with the deleted company that the person's data belongs to: the audit log has
-    one event of them all. Raises NotFinishedError.
+    """Erases a person as one of many, with the deleted company that the data belongs to: the audit
+    log has one event for all. Raises NotFinishedError.
 
     No key is left that could guess, so wrong codes need not be counted any longer; the deletion
     erases all links of the company.
@@ -132,7 +132,9 @@ def _discard_files(companies: Sequence[int]) -> None:
 
 
 def _record(person: Person, rows: Rows, user: User | None, ip: str | None) -> None:
-    """In the audit logs of the service and of every company whose rows changed."""
+    """Records the erasure in the audit logs of the service and of every
+    company whose rows changed.
+    """
     companies = Company.objects.filter(pk__in=rows.companies)
     if person.is_everywhere:
         record("person.erased", person.anonymised, company=None, user=user, ip=ip)
@@ -157,8 +159,7 @@ class Reapplied:
 
 
 def reapply_erasures() -> Reapplied:
-    """To be called after each restore, once the list itself is complete again; safe to repeat.
-
+    """Repeats erasures after a restore, once the list itself is complete again; safe to repeat.
     Messages made after an erasure stay: the person has come back.
     """
     with transaction.atomic():

@@ -12,7 +12,7 @@ from accounts.models import Export
 
 
 class Erasure(models.Model):
-    """One phone of which everything was erased: by a keyed hash, so that the list names nobody."""
+    """An erased phone, stored as a keyed hash, so that the list identifies nobody."""
 
     company_id = models.BigIntegerField(_("company"), null=True)  # null: of all companies
     mode = models.CharField(_("mode"), max_length=4, blank=True, db_default="")  # empty: both

@@ -122,7 +122,9 @@ def find_rows(cursor: CursorWrapper, person: Person, *, until: Any = None) -> Ro
 
 
 def lift_timeout(cursor: CursorWrapper) -> None:
-    """For this transaction: receipts and e-mails of a month may have to be searched."""
+    """Lifts the timeout for this transaction: receipts and e-mails of a
+    month may have to be searched.
+    """
     if connection.in_atomic_block:
         cursor.execute("SET LOCAL statement_timeout = '10min'")
 

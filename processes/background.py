@@ -61,7 +61,7 @@ class PeriodicThread:
         self._stopping = threading.Event()
 
     def start(self) -> None:
-        """Until `stop`, or for the life of the process."""
+        """Runs until `stop`, or for the life of the process."""
         threading.Thread(target=self.run, name=self.name, daemon=True).start()
 
     def run(self) -> None:

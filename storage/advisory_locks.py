@@ -10,7 +10,7 @@ def lock(key: int | str) -> None:
 
 
 def try_lock(key: int | str) -> bool:
-    """False if another session has it."""
+    """Tries the lock; False if another session has it."""
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT pg_try_advisory_xact_lock({_number(key)})", [key])
         return bool(cursor.fetchone()[0])

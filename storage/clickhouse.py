@@ -73,15 +73,15 @@ def parse_address(text: str) -> Address:
 
 
 class ClickHouseError(Exception):
-    """Its text names the error, never the password."""
+    """An error whose text contains the server's error, never the password."""
 
 
 class UnavailableError(ClickHouseError):
-    """It does not answer, is overloaded or not set up: the same may succeed later."""
+    """The server does not answer, is overloaded or not set up: the same call may succeed later."""
 
 
 class RejectedError(ClickHouseError):
-    """It refuses these rows."""
+    """The server refuses these rows."""
 
 
 def is_configured() -> bool:

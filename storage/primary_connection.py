@@ -23,7 +23,9 @@ class NotPrimaryError(psycopg.OperationalError):
 
 
 class PrimaryConnection(psycopg.Connection[TupleRow]):
-    """One failed statement empties its pool, where every other connection would fail once, too."""
+    """A connection whose failed statement empties the pool, where every other connection would
+    fail, too.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

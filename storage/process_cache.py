@@ -57,7 +57,7 @@ class SnapshotCache(Generic[T]):
         on_reset(self.reset)
 
     def reset(self) -> None:
-        """As if the process had just started."""
+        """Resets the cache as if the process had just started."""
         self.value = self._default
         self.is_loaded = False
         self._stale_at = _NEVER
@@ -71,7 +71,9 @@ class SnapshotCache(Generic[T]):
         self._stale_at = _NEVER
 
     def get(self) -> T:
-        """For requests: one thread reads a stale value again while others use it."""
+        """The value for requests: one thread reads a stale value again
+        while other threads use it.
+        """
         if time.monotonic() >= self._stale_at:
             self._refresh_stale()
         return self.value

@@ -32,7 +32,7 @@ def _client(timeout: float | None, connect: float) -> redis.Redis:
 
 @cache
 def redis_client() -> redis.Redis:
-    """For the request path: a reply within 50 ms, or an error."""
+    """The client of the request path: a reply within 50 ms, or an error."""
     return _client(settings.REDIS_TIMEOUT, settings.REDIS_TIMEOUT)
 
 
@@ -41,7 +41,7 @@ on_reset(redis_client.cache_clear)
 
 @cache
 def blocking_redis_client() -> redis.Redis:
-    """For background threads that block on a list or a subscription."""
+    """The client of background threads that block on a list or a subscription."""
     return _client(5.0, 0.3)
 
 
@@ -68,7 +68,7 @@ _refusals = 0  # so far, of all connections of this process
 
 
 def _drop_connections() -> None:
-    """After one refusal: each of the others would cost its user another failure."""
+    """Drops all connections after a refusal: each would otherwise cost its user another failure."""
     global _refusals  # noqa: PLW0603 - threads drop their own connections when it has changed
     _refusals += 1
     for client in (redis_client(), blocking_redis_client()):
@@ -76,7 +76,9 @@ def _drop_connections() -> None:
 
 
 def raise_if_demoted() -> None:
-    """For subscribers: a master that became a replica keeps their connections, and is silent."""
+    """Raises for subscribers if the server was demoted: a replica keeps their
+    connections, and is silent.
+    """
     try:
         role = redis_client().role()
     except ServerRefusalError as error:
@@ -127,12 +129,12 @@ _kept, _kept_to_block = _KeptConnection(), _KeptConnection()
 
 
 def call(*command: str | bytes | int) -> Any:
-    """One command within 50 ms; raises RedisError."""
+    """Runs a command within 50 ms; raises RedisError."""
     return _kept.exchange(redis_client(), [command])[0]
 
 
 def blocking_call(*command: str | bytes | int) -> Any:
-    """One command that may block; for background threads, which keep a connection for it."""
+    """Runs a command that may block, for background threads, which keep a connection for it."""
     return _kept_to_block.exchange(blocking_redis_client(), [command])[0]
 
 

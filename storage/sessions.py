@@ -69,7 +69,7 @@ def is_pooled() -> bool:
 
 
 def database_now() -> datetime:
-    """One round trip; within a transaction later than its start."""
+    """The database's time, in one round trip; within a transaction later than its start."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT clock_timestamp()")
         (now,) = cursor.fetchone()
@@ -82,7 +82,7 @@ _AS_BEFORE = "SET LOCAL enable_sort = DEFAULT; SET LOCAL enable_bitmapscan = DEF
 
 @contextmanager
 def in_index_order() -> Iterator[CursorWrapper]:
-    """In a transaction, or a savepoint of the caller's."""
+    """Prefers indexes in a transaction, or a savepoint of the caller's."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(_WITHOUT_SORTS)
         yield cursor

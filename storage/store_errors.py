@@ -46,7 +46,9 @@ def is_refusal(error: Exception) -> bool:
 
 
 def is_refused_by_database(error: Exception) -> bool:
-    """For what must not be lost: a fault of our own code refuses no row, and every row alike."""
+    """Whether the database refuses the row, for data that must not be lost: a fault of our own code
+    refuses no row, and every row alike.
+    """
     return isinstance(error, DatabaseError) and is_refusal(error)
 
 
@@ -58,7 +60,9 @@ def is_outage(error: Exception) -> bool:
 
 
 def savepoint() -> AbstractContextManager[object]:
-    """In a transaction, takes back what is done within it when that raises; elsewhere, nothing."""
+    """A savepoint in a transaction, rolled back if its body raises;
+    nothing outside of transactions.
+    """
     return transaction.atomic() if connection.in_atomic_block else nullcontext()
 
 

@@ -233,9 +233,8 @@ def _connection(
 
 
 def interleaved(addresses: list[str]) -> list[str]:
-    """By turns of both families, so that one which leads nowhere costs a try each (RFC 8305, 4).
-
-    The resolver's order decides which is first, and the order within a family.
+    """Interleaves both address families, so that a dead family costs a try each (RFC 8305, 4). The
+    resolver's order decides which is first, and the order within a family.
     """
     first_is_ipv6 = any(":" in address for address in addresses[:1])
     first = [address for address in addresses if (":" in address) is first_is_ipv6]

@@ -59,7 +59,7 @@ def declaration_of(kind: EventKind) -> EventDeclaration:
 
 
 def in_declared_order(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
-    """As the documentation lists the fields; `jsonb` keeps no order of its own."""
+    """Fields in the order of the documentation; `jsonb` keeps no order."""
     declaration = _declarations.get(EventKind(kind)) if kind in EventKind else None
     names = [field.name for field in declaration.data] if declaration else []
     return {name: data[name] for name in names if name in data} | dict(data)
@@ -72,7 +72,7 @@ def kinds_for(scopes: Collection[str]) -> list[str]:
 
 
 def declarations() -> list[EventDeclaration]:
-    """In the order of their kinds."""
+    """The declarations in the order of their kinds."""
     return list(dict.fromkeys(_declarations[kind] for kind in EventKind))
 
 

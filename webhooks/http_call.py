@@ -1,4 +1,4 @@
-"""One call of an endpoint: its request, and what the response means for the delivery."""
+"""A call of an endpoint: its request, and the meaning of the response for the delivery."""
 
 import time
 from collections.abc import Mapping

@@ -225,7 +225,7 @@ class Delivery(models.Model):
 
 
 class DeliveryAttempt(models.Model):
-    """One call of an endpoint and its response."""
+    """A call of an endpoint and its response."""
 
     class Failure(models.TextChoices):
         """Why there is no response. Not the field's choices, so labels change without migration."""

@@ -33,7 +33,9 @@ def issue(key: str) -> str:
 
 
 def find_issued(token: str) -> Principal | None:
-    """None for a foreign or expired token, and if its key is no longer valid."""
+    """The key of an issued token; None if the token is foreign or expired, or
+    its key is no longer valid.
+    """
     try:
         digest = _signer.unsign(token, max_age=LIFETIME)
         return api_keys.find_by_digest(base64.urlsafe_b64decode(digest))
@@ -50,9 +52,8 @@ NOT_A_KEY = _("An RSA public key in PEM of at least 2048 bits; it begins with BE
 
 
 def find_signed(token: str) -> Principal | None:
-    """None unless the token and its key are valid.
-
-    No key is looked up for a token that none could have signed, or whose time is not now.
+    """The key of a signed token; None unless the token and its key are valid. No key is looked up
+    for a token that nobody could have signed, or that is not valid at present.
     """
     try:
         signature = token.rpartition(".")[2]

@@ -54,7 +54,9 @@ class CompanyChanges:
         self.last: Answer | None = None
 
     def ask(self) -> Answer:
-        """One statement in autocommit, so of one snapshot. The caller makes the answer `last`."""
+        """Asks in one statement in autocommit, so in one snapshot. The caller makes the answer
+        `last`.
+        """
         since = _NOTHING_YET if self.last is None else self.last.oldest_running
         rows = fetch_rows(_ASK, [since], _Change)
         changes = frozenset(

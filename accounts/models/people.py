@@ -43,15 +43,15 @@ class Member(RoleRights):
         return f"{self.user} · {self.get_role_display()}"
 
     def clean(self) -> None:
-        """By hand: what somebody left there would never be erased."""
+        """Rejects new entries for a deleted company, because nothing would erase them later."""
         if self.company_id and self.company.deleted_at is not None:
             raise ValidationError(_("The company is deleted"), code="deleted")
 
 
 class InvitationQuerySet(models.QuerySet["Invitation"]):
     def open(self) -> "InvitationQuerySet":
-        """Neither accepted, revoked nor expired, and made by somebody who may invite to this day:
-        who is no owner any longer must not come back by a second mailbox.
+        """Pending invitations whose inviter is still an owner: a former owner must not return by a
+        second mailbox.
         """
         since = timezone.now() - Invitation.LIFETIME
         makers = Member.objects.filter(

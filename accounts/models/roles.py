@@ -1,4 +1,4 @@
-"""Which role may do what: the rights of members, and of the keys that they make."""
+"""The rights of members by role, and of the keys that they make."""
 
 from django.db import models
 from django.db.models.expressions import Combinable

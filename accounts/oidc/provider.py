@@ -19,7 +19,7 @@ class SocialAccountAdapter(DefaultSocialAccountAdapter):
     def list_apps(
         self, request: HttpRequest, provider: str | None = None, client_id: str | None = None
     ) -> list[SocialApp]:
-        """The one of the settings. Never the table's, which admins could point elsewhere."""
+        """The app of the settings. Ignores the table's apps, which admins could point elsewhere."""
         app = SocialApp(
             provider=ID,
             provider_id=settings.OIDC_ISSUER,  # of the accounts: a `sub` is unique per issuer

@@ -41,10 +41,11 @@ def name(claims: Claims) -> str:
 
 
 def groups(claims: Claims) -> frozenset[str]:
-    """Their names; none when the claim is missing, so that a person who hides it gains nothing.
+    """The names of the groups; none if the claim is missing, so that a person who hides it gains
+    nothing.
 
-    Raises RefusedError when the provider says that they are elsewhere, as Entra ID of more than
-    200: to take that for none would take every right that they give.
+    Raises RefusedError if the provider says that they are elsewhere, as Entra ID does beyond 200
+    groups: an empty list would withdraw every right that they grant.
     """
     claim = _look_up(claims, settings.OIDC_GROUPS_CLAIM)
     if claim is None and settings.OIDC_ROLES and _is_elsewhere(claims, settings.OIDC_GROUPS_CLAIM):

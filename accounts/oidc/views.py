@@ -68,8 +68,8 @@ def refuse(request: HttpRequest, refused: RefusedError) -> HttpResponse:
 
 
 def leave(request: HttpRequest, process: str, next_url: str = "", **params: str) -> HttpResponse:
-    """To the provider. By a page: Chromium follows no redirect of a form to another site under
-    `form-action 'self'`, whichever sites the provider itself leads through.
+    """Redirects to the provider by a page: under `form-action 'self'` Chromium follows no redirect
+    of a form to another site, whichever sites the provider itself leads through.
     """
     if limited := ratelimit.consume_or_429(request, action="sso", limit_get=True):
         return limited
@@ -160,7 +160,7 @@ def _connect(request: HttpRequest, claims: Claims, _state: State) -> HttpRespons
 
 
 def _reauthenticate(request: HttpRequest, claims: Claims, state: State) -> HttpResponse:
-    """As good as typing the password again: the provider has just asked the same person."""
+    """Reauthenticates like a typed password: the provider has just asked the same person."""
     user = _user(request)
     if identities.find(claims) != user:
         raise RefusedError(Reason.OTHER_IDENTITY)

@@ -68,7 +68,7 @@ KIND_OF_TEMPLATE = {
 
 
 def kind_of(template: str) -> NoticeKind | None:
-    """None for an e-mail that nobody can switch off."""
+    """The kind of an e-mail; None if nobody can switch it off."""
     return KIND_OF_TEMPLATE.get(template)
 
 
@@ -77,7 +77,7 @@ def wants(user: User, kind: NoticeKind | None) -> bool:
 
 
 def mute(user: User, kind: NoticeKind) -> bool:
-    """False if it is muted already. Other choices made at the same time stay."""
+    """Mutes a kind; False if it is muted already. Concurrent choices stay."""
     locked = User.objects.select_for_update(no_key=True).get(pk=user.pk)
     if kind in locked.muted_notices:
         return False
@@ -96,7 +96,7 @@ def unsubscribe_link(user: User, kind: NoticeKind) -> str:
 
 
 def read_unsubscribe_token(token: str) -> tuple[User, NoticeKind] | None:
-    """None for what we did not sign, and for a person or a kind that is no more."""
+    """The person and kind of a link; None if we did not sign it, or either no longer exists."""
     try:
         user_id, kind = signing.loads(token, salt=UNSUBSCRIBE_SALT)
         return User.objects.get(pk=user_id, is_active=True), NoticeKind(kind)

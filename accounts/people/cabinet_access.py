@@ -157,7 +157,7 @@ def redirect_to_second_factor(request: CabinetRequest) -> HttpResponse:
 
 
 def _detour(request: CabinetRequest, *, is_recorded: bool) -> HttpResponse | None:
-    """In place of the page: what a member who may open it has to do first."""
+    """The redirect to a step that a member must complete before the page."""
     if lacks_second_factor(request, request.member):
         return redirect_to_second_factor(request)
     return respond_429(request) if is_recorded and changes_too_much(request.user) else None

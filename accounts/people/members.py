@@ -181,7 +181,9 @@ def _mail_about_owner(kind: str, member: Member, user: User, ip: str | None) -> 
 
 
 def _require_owner(company: Company, user: User) -> None:
-    """Under the lock: a member who waited for it may have been removed meanwhile."""
+    """Checks the role under the lock: a member who waited for it may
+    have been removed meanwhile.
+    """
     if not company.members.filter(user=user, role=Member.Role.OWNER).exists():
         raise PermissionDenied
 
@@ -248,7 +250,7 @@ def end(*, member: Member, session_id: int, user: User, ip: str | None = None) -
 
 @transaction.atomic
 def end_all(*, member: Member, user: User, ip: str | None = None) -> int:
-    """Also those that are just being opened; returns how many there were."""
+    """Ends all sessions, including those being opened; returns the count."""
     # The lock: of two owners at once, one ends them and one e-mail goes out.
     owner = User.objects.select_for_update(no_key=True).get(pk=member.user_id)
     count = sessions.end_all(owner)

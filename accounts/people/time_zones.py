@@ -39,9 +39,8 @@ class ReaderTemplates(DjangoTemplates):
 
 
 def chosen_by(request: HttpRequest | None) -> ZoneInfo | None:
-    """None if the service's zone is theirs; nobody is looked up who was not yet.
-
-    The admin keeps the service's zone: what its forms show is parsed by code which knows no other.
+    """The zone that a person chose; None for the service's zone, and for anonymous visitors. The
+    admin keeps the service's zone: the code that parses its forms knows no other.
     """
     if request is None or not _has_read_session(request) or _is_admin(request):
         return None
@@ -50,7 +49,7 @@ def chosen_by(request: HttpRequest | None) -> ZoneInfo | None:
 
 
 def zone_named(name: str) -> ZoneInfo | None:
-    """None for an empty name, and for one that the system's data no longer has."""
+    """The zone of this name; None for an empty name, or one that the system's data lacks."""
     try:
         return ZoneInfo(name) if name and name != settings.TIME_ZONE else None
     except (ZoneInfoNotFoundError, ValueError):
@@ -85,7 +84,7 @@ def place_of(name: str, language: str) -> str:
 
 
 def city_of(name: str, language: str) -> str:
-    """In the words of CLDR, which has some cities by an older name."""
+    """The city in CLDR's words, some of which are older names."""
     spellings = [name, *_older_names().get(name, ())]
     zone_names = Locale(language).time_zones
     cities = (zone_names.get(spelling, {}).get("city") for spelling in spellings)
@@ -100,7 +99,7 @@ def _offset(name: str, now: datetime) -> timedelta:
 
 @lru_cache(maxsize=1)
 def _names() -> tuple[str, ...]:
-    """One name of each place's zone, and UTC; the system's data may know fewer than CLDR."""
+    """A name for each place's zone, and UTC; the system's data may contain fewer than CLDR."""
     zones = available_timezones()
     places = (name for name in _countries() if not name.startswith("Etc/"))
     return tuple(name for name in (UTC, *places) if name in zones)

@@ -129,8 +129,8 @@ def _changes_account(request: HttpRequest) -> bool:
 
 
 def _lock_account(request: HttpRequest) -> None:
-    """One change of an account at a time: of two factors removed at once, each would be left as
-    the other's reason to keep the recovery codes. The second finds what the first has ended.
+    """Serialises changes to one account. Otherwise two concurrent factor removals would each see
+    the other factor and keep the recovery codes.
     """
     if not isinstance(request.user, User):
         return

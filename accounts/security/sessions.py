@@ -181,7 +181,7 @@ def spend_attempt(request: HttpRequest, user: User) -> bool:
 
 
 def renew(request: HttpRequest) -> None:
-    """After reauthentication: rotate the session key, which invalidates stolen copies, and reset
+    """Rotates the session key after reauthentication, which invalidates stolen copies, and resets
     the failed attempts. Nothing else resets them.
     """
     old = request.session.session_key

@@ -170,8 +170,8 @@ class EditWebAuthnForm(passkeys.EditWebAuthnForm):
 
 
 def _keep_choice(credential: dict[str, Any], *, alone: bool) -> None:
-    """As `credProps.rk`, which allauth reads: many authenticators make every passkey able to sign
-    in alone, and say so there, whatever they were asked for.
+    """Sets `credProps.rk`, which allauth reads: many authenticators report here that every passkey
+    can sign in alone, whatever they were asked for.
     """
     results = credential.setdefault("clientExtensionResults", {})
     results["credProps"] = {**(results.get("credProps") or {}), "rk": alone}

@@ -63,8 +63,8 @@ def replace_secrets(data: dict[str, Any], change: Callable[[str], str]) -> bool:
 
 @transaction.atomic
 def remove(factor: Authenticator) -> None:
-    """As allauth does for its owner: with the last one go the recovery codes, which would else
-    open what the person sets up next.
+    """Removes a factor like allauth. With the last factor it deletes the recovery codes, which
+    would otherwise open the next factor that the person sets up.
     """
     User.objects.select_for_update(no_key=True).get(pk=factor.user_id)
     factor.delete()

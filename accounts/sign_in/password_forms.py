@@ -60,8 +60,8 @@ class SetPasswordForm(BoundedPasswordsMixin, allauth.SetPasswordForm):
 
 class ResetPasswordKeyForm(BoundedPasswordsMixin, allauth.ResetPasswordKeyForm):
     def clean(self) -> dict[str, Any]:
-        """Under the person's lock, until the password is set: a link sent twice at once counts
-        once. There is no person where the link has been used already.
+        """Validates under the person's lock until the password is set: a link submitted twice at
+        once counts once. There is no person if the link was used already.
         """
         people = User.objects.select_for_update(no_key=True)
         person = people.filter(pk=self.user.pk).first() if self.user else None
@@ -72,7 +72,7 @@ class ResetPasswordKeyForm(BoundedPasswordsMixin, allauth.ResetPasswordKeyForm):
 
 
 class ResetPasswordForm(allauth.ResetPasswordForm):
-    """Only the primary address gets a link: no other address may take the account over."""
+    """Sends a link to the primary address only: no other address may take the account over."""
 
     users: list[User]
 
@@ -91,7 +91,9 @@ class ResetPasswordForm(allauth.ResetPasswordForm):
 
 
 def _may_reset(user: User, email: str) -> bool:
-    """Only the primary address, confirmed unless the account has no confirmed address."""
+    """Whether the address may reset: the primary one, confirmed unless the
+    account has no confirmed address.
+    """
     if primary_address(user).lower() != email.lower():
         return False
     addresses = list(user.emailaddress_set.all())

@@ -105,7 +105,7 @@ _GAP = re.compile(r"\s*\n\s*\n")
 
 
 def as_markdown(page: Page, text: str) -> str:
-    """With nothing that is only for a browser, and with whole addresses."""
+    """The article as Markdown, with absolute URLs and nothing that only a browser needs."""
     base = settings.PUBLIC_URL + reverse("docs-markdown", args=[page.slug])
     parts = _FENCE.split(f"# {page.title}\n\n{text}")
     for index in range(0, len(parts), 2):
@@ -129,7 +129,7 @@ def text_of(token: Token) -> str:
 
 
 def article(page: Page, context: dict[str, Any], request: HttpRequest | None = None) -> str:
-    """In Markdown, in the language of the reader."""
+    """The article as Markdown, in the reader's language."""
     name = f"{page_languages.active()}/{page.slug}.md"
     return render_to_string(name, context, request, using="articles")
 

@@ -87,7 +87,7 @@ class Sample:
 
 @cache
 def samples(stem: str) -> dict[str, Sample]:
-    """One example in every language that has it, by the language's name."""
+    """The example in every language that has it, by the language's name."""
     samples = {language.name: _sample(language, stem) for language in LANGUAGES}
     return {name: sample for name, sample in samples.items() if sample}
 

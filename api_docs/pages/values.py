@@ -35,7 +35,7 @@ UNITS: tuple[tuple[int, Callable[[int], str]], ...] = (
 
 
 def duration(seconds: int) -> str:
-    """In the largest unit that divides it: 600 is ten minutes, 90 ninety seconds."""
+    """The duration in the largest unit that divides it: 600 is ten minutes, 90 ninety seconds."""
     for size, unit in UNITS:
         count, rest = divmod(seconds, size)
         if not rest and count > 1:

@@ -134,13 +134,13 @@ def _page(slug: str) -> Page:
 
 
 def sample_language(request: HttpRequest) -> str:
-    """The one asked for, else the one read last, else the first."""
+    """The requested language, else the last one read, else the first."""
     name = _asked_sample(request) or request.COOKIES.get(COOKIE, "")
     return name if name in samples.BY_NAME else samples.LANGUAGES[0].name
 
 
 def _asked_sample(request: HttpRequest) -> str | None:
-    """In `?code=`; in `?lang=` too, as addresses had it before."""
+    """The sample in `?code=`, or in `?lang=` as in older addresses."""
     name = request.GET.get("code", request.GET.get("lang"))
     return name if name in samples.BY_NAME else None
 

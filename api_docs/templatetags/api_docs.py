@@ -27,7 +27,7 @@ register.filter("windows", windows)
 
 @register.inclusion_tag("insertions/sample.md", takes_context=True)
 def sample(context: Context, stem: str) -> dict[str, Any]:
-    """One example in the chosen language, with links to the others; nothing if there is none."""
+    """An example in the chosen language, with links to other languages; empty without one."""
     by_language = samples.samples(stem)
     code_sample = by_language.get(context["sample_language"]) or next(
         iter(by_language.values()), None

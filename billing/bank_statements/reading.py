@@ -81,7 +81,7 @@ def read(account: str) -> int:
 def _lines(
     account: str, since: datetime, until: datetime, unread: Counter[str]
 ) -> Iterator[StatementLine]:
-    """One that cannot be understood does not hold up the others."""
+    """The understood lines; a line that cannot be understood does not hold up the rest."""
     for operation in operations(api(), account=account, since=since, until=until):
         try:
             line = line_of(operation, account)

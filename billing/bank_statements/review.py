@@ -76,7 +76,7 @@ def mark_returned(*, transfer: BankTransfer, user: User, ip: str | None = None) 
 
 @transaction.atomic
 def dismiss(*, transfer: BankTransfer, user: User, ip: str | None = None) -> bool:
-    """It has nothing to do with top-ups."""
+    """Marks the transfer as unrelated to top-ups."""
     if not _locked(transfer):
         return False
     _settle(transfer, State.DISMISSED, "transfer.dismissed", user, ip)

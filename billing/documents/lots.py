@@ -1,7 +1,7 @@
-"""Which lots of tokens pay for what was used: the oldest first.
+"""The lots of tokens that pay for usage, oldest first.
 
-A refund takes the tokens of its own order first; any other withdrawal takes granted tokens, the
-newest first, before paid ones. Pure: rows in, changed rows out.
+A refund takes the tokens of its own order first; any other withdrawal takes granted tokens, newest
+first, before paid ones. Pure: rows in, changed rows out.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

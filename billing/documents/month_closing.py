@@ -128,7 +128,7 @@ def _open_months(company_id: int, since: date, newest: date) -> Iterator[date]:
 
 @transaction.atomic
 def _close(company_id: int, month: date) -> bool:
-    """False for books that do not add up: `reconcile` says where."""
+    """Closes a month; False if the books do not add up: `reconcile` says where."""
     take_lock(LOCK)
     start, end = start_of(month), start_of(next_month(month))
     previous = ClosedMonth.objects.filter(company=company_id).order_by("month").last()

@@ -92,7 +92,7 @@ def _sum(rows: Sequence[Turnover]) -> Turnover:
 
 
 def first_day(company: Company) -> date | None:
-    """Before it, operations are archived; None: all are there."""
+    """The first day with operations in the database; None if nothing is archived."""
     opening = archived.opening(company.pk)
     if opening is None:
         return None

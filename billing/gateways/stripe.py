@@ -179,7 +179,7 @@ class Stripe(Gateway):
             raise InvalidWebhookError from None
 
     def _verify(self, header: str, body: bytes) -> None:
-        """One of the `v1` signatures must be ours, and the time recent, against replays."""
+        """Verifies that a `v1` signature is ours, and that the time is recent, against replays."""
         pairs = [item.strip().partition("=")[::2] for item in header.split(",")]
         sent_at = next((value for name, value in pairs if name == "t"), "")
         if not (sent_at.isascii() and sent_at.isdecimal() and len(sent_at) <= MAX_DIGITS):
@@ -266,7 +266,9 @@ def _unit(currency: str) -> Decimal:
 
 
 def to_minor(amount: Decimal, currency: str) -> int:
-    """In the currency's smallest unit; never rounded: an order that does not fit is an error."""
+    """Converts to the currency's smallest unit; never rounds: an order
+    that does not fit is an error.
+    """
     minor = amount / _unit(currency)
     if minor != minor.to_integral_value():
         raise ValueError(f"{amount} {currency}")

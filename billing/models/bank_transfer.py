@@ -20,7 +20,7 @@ class BankTransferQuerySet(models.QuerySet["BankTransfer"]):
 
 
 class BankTransfer(models.Model):
-    """One line of a statement, kept once whichever source it came from."""
+    """A line of a statement, stored once whichever source it came from."""
 
     class Direction(models.TextChoices):
         INCOMING = "in", _("incoming")
@@ -92,7 +92,9 @@ class BankTransfer(models.Model):
 
 
 class StatementMark(models.Model):
-    """Until when an account's statement has been read. Its row is the lock of a reading."""
+    """The time up to which an account's statement has been read. Its row
+    is the lock of a reading.
+    """
 
     account = models.CharField(max_length=22)
     read_until = models.DateTimeField(null=True)

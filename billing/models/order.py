@@ -271,13 +271,17 @@ class Payment(models.Model):
 
 class RefundQuerySet(models.QuerySet["Refund"]):
     def needs_review(self) -> "RefundQuerySet":
-        """Whose tokens were spent, whose payment is not known, or whose money does not fit it."""
+        """Refunds whose tokens were spent, whose payment is unknown, or whose money does not fit
+        the payment.
+        """
         is_odd = Q(payment=None) | Q(taken__lt=F("tokens")) | ~Q(problem="")
         return self.filter(is_odd, returned_at=None, settled_at=None)
 
 
 class Refund(models.Model):
-    """Once per provider's id. `taken` may be less than `tokens`: the others were spent."""
+    """A refund, stored once per provider's id. `taken` may be less than
+    `tokens`: the rest were spent.
+    """
 
     class Problem(models.TextChoices):
         OTHER_CURRENCY = "other_currency", _("another currency than was paid: nothing is taken")

@@ -20,8 +20,8 @@ class Wallet(models.Model):
     held = models.BigIntegerField(_("held"), default=0)
     # When the balance last changed: the time of the newest transfer that says it.
     moved_at = models.DateTimeField(null=True, editable=False)
-    # Budget usage: tokens held on this day, by API key too ("0": the cabinet), and in this hour by
-    # country.
+    # Budget usage: tokens held on this day, by API key too ("0": the cabinet),
+    # and in this hour by country.
     day = models.DateField(null=True, editable=False)
     day_tokens = models.BigIntegerField(default=0, db_default=0, editable=False)
     hour = models.DateTimeField(null=True, editable=False)
@@ -49,7 +49,7 @@ class TransferQuerySet(models.QuerySet["Transfer"]):
 
 
 class Transfer(models.Model):
-    """One movement between two accounts; the kind names both, so it balances by construction."""
+    """A movement between two accounts; the kind names both, so it balances by construction."""
 
     class Kind(models.TextChoices):
         TOP_UP = "top_up", _("top-up")

@@ -64,7 +64,9 @@ def _due() -> list[int]:
 
 @transaction.atomic
 def _write_if_due(company_id: int) -> Order | None:
-    """One worker at a time holds the company, whose lock comes first; another one skips it."""
+    """Writes an order if due. One worker at a time locks the company
+    first; other workers skip it.
+    """
     companies = Company.objects.select_for_update(no_key=True, skip_locked=True)
     if companies.filter(pk=company_id).first() is None:
         return None
@@ -164,7 +166,7 @@ def _order(
 
 
 def quote_of(setting: AutoTopUp) -> Quote | None:
-    """At today's price; None if it is not on sale any more."""
+    """The quote at today's price; None if it is no longer on sale."""
     if setting.package is not None:
         return prices.quote_package(setting.package.code)
     currency = prices.currency_of(BillingProfile.for_company(setting.company))

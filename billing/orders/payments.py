@@ -130,7 +130,9 @@ def credit_received(*, payment: Payment, user: User, ip: str | None = None) -> b
 
 
 def _locked_for_review(payment: Payment) -> Order | None:
-    """Its order, both locked; None if it has none, or was settled or credited meanwhile."""
+    """The payment and its order, locked; None without an order, or if it was
+    settled or credited meanwhile.
+    """
     if payment.order_id is None:
         return None
     refunds.lock_gateway(payment.gateway)  # before the order, as for notices

@@ -19,7 +19,7 @@ from storage import advisory_locks
 
 @transaction.atomic
 def apply_event(gateway: str, event: RefundEvent) -> Refund | None:
-    """Idempotent. Of a payment that is not known yet, the refund waits for it."""
+    """Idempotent. A refund for an unknown payment is stored until the payment arrives."""
     lock_gateway(gateway)
     payment = _find_payment(gateway, event.payment_id)
     if payment is not None:
@@ -55,7 +55,7 @@ def close(*, refund: Refund, user: User, note: str, ip: str | None = None) -> bo
 
 
 def lock_gateway(gateway: str) -> None:
-    """One notice of a provider at a time, or a payment and its refund could miss each other."""
+    """Serialises a provider's notices; otherwise a payment and its refund could miss each other."""
     advisory_locks.lock(f"gateway:{gateway}")
 
 
@@ -117,7 +117,9 @@ def _refunded_tokens(payment: Payment) -> int:
 
 
 def _tokens(order: Order, payment: Payment, amount: Decimal) -> int:
-    """Out of the paid sum: the operator may have accepted another amount than was due."""
+    """The refunded tokens by the paid sum: the operator may have accepted
+    another amount than was due.
+    """
     return int(order.tokens * min(amount, payment.amount) / payment.amount)
 
 

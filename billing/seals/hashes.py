@@ -37,7 +37,9 @@ def head_of(previous: str, day: date, parts: Sequence[Part]) -> str:
 
 
 def head_of_rows(previous: str, day: date, rows: Iterable[Sequence[object]]) -> str:
-    """Also of all companies after the day: (company, its head), ascending by company."""
+    """The head after the day; for all companies, rows are (company, its
+    head), ascending by company.
+    """
     lines = [previous, day.isoformat(), *(json.dumps(list(row)) for row in rows)]
     return sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
 

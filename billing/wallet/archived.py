@@ -32,7 +32,7 @@ class Opening(NamedTuple):
 
 
 def opening(company_id: int) -> Opening | None:
-    """None: nothing of the company is archived."""
+    """The opening balance; None if nothing of the company is archived."""
     with connection.cursor() as cursor:
         cursor.execute(_OPENING, {"company": company_id})
         return next(iter(fetch_all(cursor, Opening)), None)

@@ -153,7 +153,9 @@ def _days(available: int, spent: int) -> int | None:
 
 @transaction.atomic
 def _tell(alert_id: int, now: int, *, since: datetime | None = None) -> bool:
-    """Under the lock of the alert: one of parallel sweeps sends it, once `since` then."""
+    """Posts the alert under its lock: only one of parallel sweeps sends it,
+    and only once `since` then.
+    """
     rows = BalanceAlert.objects.select_for_update(of=("self",)).select_related("company")
     untold = Q(notified_at=None) | Q(notified_at__lt=since) if since else Q(notified_at=None)
     alert = rows.filter(untold, pk=alert_id).first()

@@ -173,7 +173,7 @@ def _next_lines(kinds: Set[Kind]) -> str:
 
 
 def _in(kinds: Set[Kind]) -> str:
-    """In literals: a plan for any parameters could not use `transfer_external`."""
+    """The condition with literals: a plan for any parameters could not use `transfer_external`."""
     return f"kind IN ({', '.join(sorted(repr(kind.value) for kind in kinds))})"
 
 

@@ -135,7 +135,9 @@ REFRESH_ON_CHANGE = {
 
 
 class ProfileForm(RefusesStaleForm, forms.ModelForm):  # type: ignore[type-arg]
-    """Has the fields of the chosen country. `is_complete`: requires all that an invoice needs."""
+    """The form with the chosen country's fields. `is_complete`: requires
+    all that an invoice needs.
+    """
 
     country = CountryField()
     currency = forms.ChoiceField(

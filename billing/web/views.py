@@ -182,7 +182,9 @@ def profile(request: CabinetRequest) -> HttpResponse:
 
 
 def _confirm_changes(request: CabinetRequest, *forms: BaseForm) -> None:
-    """Compared with the stored values: a form's own initial values may come from the query."""
+    """Confirms changes against the stored values: a form's own initial
+    values may come from the query.
+    """
     is_changed = billing_profiles.is_changed(request.company, forms[0].cleaned_data)
     if is_changed and not reauthentication.is_fresh(request):
         draft = {field.name: field.data for form in forms for field in form}

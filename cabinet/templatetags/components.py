@@ -22,7 +22,7 @@ SUMMARY_THRESHOLD = 3  # fields: longer forms may not fit a screen and get an er
 
 @register.inclusion_tag("components/icon.html")
 def icon(name: str) -> dict[str, str]:
-    """One of `static/vendor/bootstrap-icons/icons.svg`; says nothing to a screen reader."""
+    """An icon of `static/vendor/bootstrap-icons/icons.svg`; silent for screen readers."""
     return {"name": name}
 
 

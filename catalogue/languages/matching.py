@@ -27,7 +27,7 @@ class _Locale(NamedTuple):
 
     @property
     def name(self) -> str:
-        """As CLDR names it, without the script that the language is usually written in."""
+        """The language's name in CLDR, without its usual script."""
         script = "" if self.script == _usual_script(self.language) else self.script
         return "_".join(filter(None, (self.language, script, self.region)))
 

@@ -20,15 +20,14 @@ def codes() -> frozenset[str]:
 
 @cache
 def choices() -> list[tuple[str, str]]:
-    """For a field of a model: tags and the languages' own names, those of the pages first."""
+    """Choices for model fields: tags and the languages' own names, those of the pages first."""
     first = page_languages.codes()
     return [(code, texts(code)["name"]) for code in (*first, *sorted(codes() - set(first)))]
 
 
 def grouped_choices(also: str = "") -> list[tuple[StrOrPromise, list[tuple[str, str]]]]:
-    """For a form: in two groups, named in the language of the page.
-
-    `also` is a stored tag, and may differ from our languages.
+    """Choices for forms, in two groups, named in the language of the page. `also` is a stored tag,
+    which may differ from our languages.
     """
     first = [*page_languages.codes(), *([also] if also and also not in codes() else [])]
     others = sorted((_label(code), code) for code in codes() - set(first))

@@ -37,7 +37,7 @@ def declared(default: str) -> list[tuple[str, str]]:
 
 
 def choices() -> list[tuple[str, str]]:
-    """For a field or a form: codes and the languages' own names."""
+    """Choices for fields and forms: codes and the languages' own names."""
     return list(settings.LANGUAGES)
 
 

@@ -209,7 +209,7 @@ def _trip(change: Trip) -> None:
 
 
 def _notify_operators(change: Trip) -> None:
-    """At most once an hour per account."""
+    """Notifies operators at most once an hour per account."""
     name = change.call.provider
     substitutes = find_substitutes(name)
     context = {

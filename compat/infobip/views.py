@@ -87,7 +87,7 @@ class InfobipView(CompatView):
         raise DomainError(Error.NOT_FOUND, message="Message template not found")
 
     def application(self) -> dict[str, Any]:
-        """Its limits are the service's and the company's, in Infobip's units."""
+        """The application, whose limits are the service's and the company's, in Infobip's units."""
         (wrong, hour), *_more = settings.WRONG_CODE_LIMITS
         requests, seconds = settings.API_RATE
         daily = self.principal.own_limits.codes_per_day or settings.CODE_LIMITS[-1][0]
@@ -216,7 +216,7 @@ class Resend(SendingView):
 
 class Verify(InfobipView):
     def post(self, request: HttpRequest, pin: str) -> HttpResponse:
-        """Also a wrong PIN is answered by 200."""
+        """Checks a PIN; a wrong PIN is answered by 200, too."""
         code = values(json_object(request), GUESS)["pin"]
         verification = self.find(pin)
         answer = {"pinId": pin_id(verification.id), "msisdn": verification.phone.removeprefix("+")}

@@ -116,7 +116,7 @@ def _channels(names: Any) -> tuple[str, ...]:
 
 
 def named_channels(channels: Iterable[str]) -> list[str]:
-    """Without those that Prelude has no name for: its clients know a closed list."""
+    """The channels that Prelude has a name for: its clients know a closed list."""
     return [name for name in channels if name in CHANNEL_NAMES]
 
 

@@ -59,7 +59,7 @@ class PreludeView(CompatView):
     dialect = DIALECT
 
     def answered(self, **body: Any) -> HttpResponse:
-        """Without what is empty: Prelude's optional fields are absent, not null."""
+        """The answer without empty fields: Prelude's optional fields are absent, not null."""
         filled = {name: value for name, value in body.items() if value}
         return self.answer(filled | {"request_id": self.request_id})
 

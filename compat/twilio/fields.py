@@ -38,7 +38,7 @@ def tags(parameter: str) -> dict[str, str]:
 
 
 def channel(name: str) -> str | None:
-    """None: the company's own order, which Twilio calls `auto`."""
+    """The channel; None: the company's own order, which Twilio calls `auto`."""
     name = name.lower()
     if name in {"call", "email", "sna"}:
         raise DomainError(Error.CHANNEL_UNAVAILABLE, message=name)

@@ -46,7 +46,9 @@ def _grant(item: str) -> Grant:
 
 
 def _issuer(text: str, *, is_production: bool) -> str:
-    """As the provider writes it: `iss` of its tokens is compared with it, slash included."""
+    """The issuer as the provider spells it: compared with `iss` of its
+    tokens, including the slash.
+    """
     if not text:
         return ""
     url = urlsplit(text)

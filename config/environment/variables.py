@@ -62,7 +62,7 @@ def listed(name: str, default: str = "") -> list[str]:
 
 
 def hosts(name: str) -> list[str]:
-    """In lower case and ASCII; `*.example.com` is example.com."""
+    """Hosts in lower case and ASCII; `*.example.com` becomes example.com."""
     try:
         return [ascii_host(host.removeprefix("*.")) for host in listed(name)]
     except HostError as error:
@@ -121,7 +121,7 @@ def country(name: str, default: str) -> str:
 
 
 def time_zone(name: str, default: str) -> str:
-    """Without its data all would start and send, and every page that shows a time would fail."""
+    """The time zone, checked at start: without its data every page that shows a time would fail."""
     value: str = env.str(name, "") or default
     try:
         ZoneInfo(value)
@@ -134,7 +134,7 @@ def time_zone(name: str, default: str) -> str:
 
 
 def request_header(name: str) -> str:
-    """As in `request.META`, of `CF-IPCountry` too."""
+    """The header's key in `request.META`, also for CF-IPCountry."""
     text = env.str(name, "").upper().replace("-", "_")
     return text if not text or text.startswith("HTTP_") else f"HTTP_{text}"
 

@@ -21,7 +21,7 @@ _SERVED_BY = {"base": ("base", "dev"), "dev": ("dev",)}
 
 
 class BootstrapError(Exception):
-    """One line for the user: why the checkout cannot be made ready."""
+    """A line for the user that says why the checkout cannot be made ready."""
 
 
 def ensure(name: str) -> None:

@@ -87,7 +87,9 @@ def _simulated(
 def _addresses(
     environ: Mapping[str, str], urls: Mapping[str, str], without_proxy: Iterable[str]
 ) -> dict[str, str]:
-    """In addition to those in `environ`. The simulator is on loopback, where no proxy leads."""
+    """The addresses beyond those in `environ`. The simulator is on
+    loopback, where no proxy leads.
+    """
     ours = {
         "VENDOR_URLS": [f"{name}={url}" for name, url in urls.items()],
         "PROXIES": [f"{name}=direct" for name in without_proxy],
@@ -171,7 +173,7 @@ def publish(values: Mapping[str, str], environ: Mapping[str, str], *, var: Path)
 
 
 def load_running() -> None:
-    """For `manage.py`: use the service that `make run` started, unless the shell names another."""
+    """Makes `manage.py` use the service that `make run` started, unless the shell names another."""
     if not any(is_set(os.environ, name) for name in ("DATABASE_URL", "SECRET_KEY")):
         var = Path(os.environ.get("VAR_DIR") or CHECKOUT / "var")
         os.environ.update(_read(var / _RUNNING_FILE))

@@ -1,4 +1,4 @@
-"""Before `make run` starts anything: checks whose errors say what to do, and private files.
+"""Checks before `make run` starts anything: errors that say what to do, and private files.
 
 A run's files hold e-mails, codes, phones and keys.
 """

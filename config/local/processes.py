@@ -21,7 +21,7 @@ _PROC = Path("/proc")
 
 
 class StartError(Exception):
-    """One line for the user: why something cannot start."""
+    """A line for the user that says why something cannot start."""
 
 
 class LockedError(StartError):

@@ -166,7 +166,7 @@ def _beat(context: RunContext) -> Child:
 
 
 def _smpp(context: RunContext) -> list[Child]:
-    """One process per configured account."""
+    """The processes of configured SMPP accounts, one each."""
     further = [name.strip() for name in context.environ.get("SMPP_ACCOUNTS", "").split(",")]
     accounts = {"smpp": "SMPP_URL"} | {
         f"smpp:{name}": f"SMPP_{name.upper()}_URL" for name in further if name
@@ -179,7 +179,7 @@ def _smpp(context: RunContext) -> list[Child]:
 
 
 def _metrics(context: RunContext) -> list[Child]:
-    """Only when METRICS_PORT is set."""
+    """The metrics process, if METRICS_PORT is set."""
     if not context.environ.get("METRICS_PORT"):
         return []
     return [context.child("metrics", "manage.py", "run_metrics")]

@@ -43,7 +43,7 @@ MAX_BODY = 65_536  # bytes
 
 
 class _Handling:
-    """One call, and what the log of requests says of it."""
+    """A call, and its entry in the log of requests."""
 
     def __init__(self, request: HttpRequest, kind: Kind, path_secret: str) -> None:
         self.request, self.kind = request, kind
@@ -60,7 +60,7 @@ class _Handling:
         self.hook: Hook | None = None
 
     def answer(self, url_id: str) -> HttpResponse:
-        """In the language of the person, as far as the call or the company says it."""
+        """The answer in the person's language, if the call or the company states it."""
         try:
             outcome = self._send(url_id)
         except NothingToSendError as nothing:

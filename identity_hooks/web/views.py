@@ -90,7 +90,7 @@ def _request(hook: Hook, simulated: SimulatedCall) -> WSGIRequest:
 
 
 def _address(hook: Hook) -> str:
-    """One from which the server may call."""
+    """An address from which the server may call."""
     if not hook.allowed_ips:
         return LOOPBACK
     return str(ip_network(hook.allowed_ips[0], strict=False).network_address)

@@ -94,7 +94,9 @@ def delivery_falls() -> Iterator[Problem]:
 
 
 def balance_low() -> Iterator[Problem]:
-    """From the answers of vendors to sends; `account_broken` asks those that can be asked."""
+    """Low balances from vendors' answers to sends; `account_broken` asks
+    vendors that can be asked.
+    """
     since, live = timezone.now() - BALANCE_WINDOW, registry.live_providers()
     for alert in ProviderAlert.objects.filter(code="balance_low", at__gte=since).order_by("at"):
         if alert.provider in live:

@@ -33,7 +33,7 @@ _KEY = "operator_alerts:database_down"
 
 
 class Watchdog:
-    """One per web process."""
+    """The watchdog of a web process."""
 
     def __init__(self) -> None:
         self._failures = 0
@@ -114,5 +114,5 @@ def _write(title: str, text: str) -> None:
 
 
 def start() -> None:
-    """For the life of the process."""
+    """Runs for the life of the process."""
     PeriodicThread("alerts-watchdog", Watchdog().check, INTERVAL).start()

@@ -103,7 +103,7 @@ def _drop_emails() -> int:
 
 
 def _drop_notices() -> int:
-    """Also ends the alerts, silently: the copy's own faults open new ones."""
+    """Drops notices and ends the alerts silently: the copy's own faults open new ones."""
     Alert.objects.filter(ended_at=None).update(ended_at=timezone.now())
     return TelegramNotice.objects.all().delete()[0]
 

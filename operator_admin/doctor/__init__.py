@@ -90,7 +90,7 @@ def _name(check: Check) -> str:
 
 
 def _run_in(language: str | None, check: Check) -> list[Finding]:
-    """On a thread, which does not inherit the language of its caller."""
+    """Runs on a thread, which does not inherit the language of its caller."""
     with translation.override(language):
         return run(check)
 

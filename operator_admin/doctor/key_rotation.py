@@ -1,4 +1,4 @@
-"""In which step the rotation of each key ring is: `storage.key_rings` says what the steps are."""
+"""The rotation step of each key ring: `storage.key_rings` defines the steps."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -82,7 +82,7 @@ def _judge(name: str, rings: dict[str, Ring]) -> Finding:
 
 
 def _difference(rings: dict[str, Ring]) -> str:
-    """Which step of the rotation is under way."""
+    """The present step of the rotation."""
     newest = rings[THIS_PROCESS]
     differing = _listed([process for process, ring in rings.items() if ring != newest])
     if len({ring[0] for ring in rings.values()}) > 1:

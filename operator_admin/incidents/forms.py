@@ -91,7 +91,7 @@ class IncidentForm(forms.Form):
         return data
 
     def incident(self) -> dict[str, Any]:
-        """As `timeline.open_incident` takes it."""
+        """The incident, in the form of `timeline.open_incident`."""
         data = self.cleaned_data
         names = ("impact", "channel", "country", "is_public", "shown_from", "shown_until")
         wording = {"titles": _wording(data, "title"), "text": _wording(data, "text")}
@@ -122,6 +122,6 @@ class UpdateForm(forms.Form):
         return data
 
     def text(self) -> Wording | None:
-        """None: the usual words."""
+        """The text; None: the usual text."""
         texts = _wording(self.cleaned_data, "text")
         return texts if all(texts.values()) else None

@@ -93,7 +93,7 @@ def resume(request: HttpRequest, name: str) -> HttpResponse:
 
 @page("incidents/new/", "incident-new", permission=CHANGE)
 def new(request: HttpRequest) -> HttpResponse:
-    """With the usual words for the channel and the impact that the address names."""
+    """A new incident with the usual text for the channel and the impact in the address."""
     impact, channel = request.GET.get("impact", ""), request.GET.get("channel", "")
     kind = impact if impact in Incident.Impact.values else Incident.Impact.DEGRADED
     channel = channel if channel in BY_NAME else ""

@@ -108,7 +108,9 @@ def _named_models() -> list[ContentType]:
 
 
 class TranslatedPermissions:
-    """For admins whose form has permissions: Django stores their names in English."""
+    """Translates permissions in admins whose form has them: Django
+    stores their names in English.
+    """
 
     def formfield_for_manytomany(self, db_field: Any, request: Any = None, **kwargs: Any) -> Any:
         if db_field.related_model is Permission:
@@ -145,7 +147,7 @@ class ChosenRow(AutocompleteSelect):
 
 
 class Autocompletion:
-    """For admins and inlines."""
+    """Autocompletion in admins and inlines."""
 
     def formfield_for_foreignkey(
         self, db_field: Any, request: HttpRequest | None, **kwargs: Any

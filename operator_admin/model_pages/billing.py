@@ -123,7 +123,7 @@ def _companies(text: str) -> list[int]:
 
 
 def _message_id(text: str) -> UUID | None:
-    """As the API shows it, or as a UUID."""
+    """The message's id, in the API's form or as a UUID."""
     try:
         return parse_id("msg", text.strip()) or UUID(text.strip())
     except ValueError:
@@ -146,7 +146,9 @@ class SealAdmin(ReadOnlyAdmin):
         return rows.filter(condition)
 
     def is_found_by_index(self, text: str) -> bool:
-        """One company's are; those of many, and heads, are looked for among the newest."""
+        """Whether an index finds it: one company's rows are; rows of many, and heads, are searched
+        among the newest.
+        """
         text = text.strip()
         return not HEAD.fullmatch(text) and len(_companies(text)) <= 1
 
@@ -256,7 +258,7 @@ class SmsPriceAdmin(AuditedChangesAdmin):
         return price.starts_at <= timezone.now() and not price.is_replaced
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[SmsPrice]:
-        """With whether a later price of the country has begun."""
+        """The prices, annotated with whether a later price of the country has begun."""
         later = SmsPrice.objects.filter(
             country=OuterRef("country"), starts_at__gt=OuterRef("starts_at"), starts_at__lte=Now()
         )

@@ -162,7 +162,7 @@ class UrgentFirstChangeList(KeysetChangeList):
 
 
 class NumberedChangeList(UncountedChangeList):
-    """In a custom order. Pages are numbered (OFFSET), so only for tables of a few rows."""
+    """A list in a custom order. Pages are numbered (OFFSET), so only for tables of a few rows."""
 
     def get_results(self, request: HttpRequest) -> None:
         number = parse_page(self.after)
@@ -212,7 +212,7 @@ def choice_filter(
 def field_filter(
     title: StrOrPromise, field: str, titles: Mapping[str, StrOrPromise], parameter: str = ""
 ) -> type[ChoiceFilter]:
-    """By all values that there can be; Django would read the table for those that there are."""
+    """A filter by all possible values; Django would read the table for the existing ones."""
 
     def having(value: str) -> Narrow:
         return lambda rows: rows.filter(**{field: value})
@@ -222,7 +222,7 @@ def field_filter(
 
 
 def since_filter(field: str = "pk") -> type[ChoiceFilter]:
-    """By the time in the UUIDv7 key, or by a date field."""
+    """A filter by the time in the UUIDv7 key, or by a date field."""
 
     def since(span: timedelta) -> Narrow:
         def narrow(rows: QuerySet[Any]) -> QuerySet[Any]:

@@ -311,7 +311,9 @@ def _bring_forward(request: HttpRequest, company: Company, days: int) -> None:
 def _change_status(
     request: HttpRequest, company: Company, status: Status, form: StatusForm
 ) -> bool:
-    """False for a company that another request has changed meanwhile: it gets no tokens twice."""
+    """Changes the status; False if another request has changed the
+    company: it gets no tokens twice.
+    """
     company = Company.objects.select_for_update(no_key=True).get(pk=company.pk)
     if company.status == status:
         return False

@@ -91,7 +91,7 @@ class LinkAdmin(ActionAdmin):
         self.message_user(request, text % {"n": count}, messages.SUCCESS)
 
     def _enabled(self, link: Link, request: HttpRequest) -> bool:
-        """Not one that leads to a site that is blocked."""
+        """Enables the link unless its site is blocked."""
         try:
             changes.change(link=link, new_values=ENABLED, **actor(request))
         except DomainError:

@@ -96,7 +96,7 @@ def _settle(request: HttpRequest, payment: Payment, action: str, note: str) -> b
 
 
 class PaymentMethodFilter(admin.AllValuesFieldListFilter):
-    """By the titles that companies see."""
+    """Filters by the titles that companies see."""
 
     def choices(self, changelist: Any) -> Iterator[Any]:
         for choice in super().choices(changelist):

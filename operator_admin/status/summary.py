@@ -117,7 +117,7 @@ API_DOWN = "web-silent"
 
 
 class Level(StrEnum):
-    """From the best to the worst."""
+    """Levels from best to worst."""
 
     OPERATIONAL = "operational"
     MAINTENANCE = "maintenance"

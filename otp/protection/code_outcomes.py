@@ -117,7 +117,7 @@ class SentCode(NamedTuple):
 
     @property
     def ripe_at(self) -> float | None:
-        """None for a code that was not delivered promptly: an outage is no evidence."""
+        """The time; None for a code that was not delivered promptly: an outage is no evidence."""
         if self.delivered is None or self.delivered - (self.last_try or self.created) > PROMPT:
             return None
         return self.delivered + MATURITY

@@ -145,7 +145,7 @@ def _standard(language: str) -> list[tuple[str, str, str]]:
 
 
 def _max_segments(text: CodeText, tail: Sequence[str]) -> int | None:
-    """None for a channel without segments."""
+    """The maximum number of segments; None for a channel without segments."""
     return rules.max_segments(text.body, tail) if text.channel in own_texts.SEGMENTED else None
 
 

@@ -114,7 +114,9 @@ class Metrics(NamedTuple):
 
 
 def directory() -> Path:
-    """Only this service's slots: another one on the machine has another SECRET_KEY."""
+    """The directory of this service's slots: another service on the
+    machine has another SECRET_KEY.
+    """
     service = salted_hmac(__name__, "service", algorithm="sha256").hexdigest()[:16]
     settings.METRICS_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
     path: Path = settings.METRICS_DIR / service
@@ -123,15 +125,15 @@ def directory() -> Path:
 
 
 def start() -> None:
-    """At the start of a process: takes over the files of a dead one. Later it would happen by
-    itself.
+    """Takes over the files of a dead process when a process starts. Later
+    it would happen by itself.
     """
     _metrics()
 
 
 @Once
 def _metrics() -> Metrics | None:
-    """None where nothing is counted. To register a metric a second time would raise."""
+    """The metrics; None if nothing is counted. Registering a metric a second time would raise."""
     if settings.METRICS_PORT is None:
         return None
     try:

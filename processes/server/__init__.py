@@ -1,1 +1,1 @@
-"""Between granian and Django: the WSGI gateway, request bodies, HTTPS, middleware, health."""
+"""The layer between granian and Django: WSGI gateway, request bodies, HTTPS, middleware, health."""

@@ -15,8 +15,7 @@ _WITH_PORT = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([0-9.]+))(?::[0-9]{1,5})?")
 
 
 def client_ip(meta: Mapping[str, Any]) -> str:
-    """With n trusted proxies, the n-th address from the right of X-Forwarded-For.
-
+    """The client's address: with n trusted proxies, the n-th from the right of X-Forwarded-For.
     Everything further left is written by the client and cannot be trusted.
     """
     if count := settings.TRUSTED_PROXY_COUNT:

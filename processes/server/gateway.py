@@ -217,7 +217,7 @@ class UnreceivedBody:
 
 
 def _body_length(environ: Mapping[str, Any]) -> int | None:
-    """In bytes; None for a body in chunks."""
+    """The body's length in bytes; None for a body in chunks."""
     if "HTTP_TRANSFER_ENCODING" in environ:
         return None
     return int(environ.get("CONTENT_LENGTH") or 0)

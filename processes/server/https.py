@@ -112,7 +112,7 @@ def _proto(header: str) -> str:
 
 
 def add_security_headers(headers: Headers, environ: Mapping[str, Any]) -> Headers:
-    """For every response; Django's SecurityMiddleware covers pages only."""
+    """Adds security headers to every response; Django's SecurityMiddleware covers pages only."""
     if _NOSNIFF in headers:
         return headers
     if settings.PRODUCTION and is_secure(environ):

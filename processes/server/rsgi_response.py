@@ -74,7 +74,7 @@ class ResponseSender:
 
     @contextmanager
     def _write_slot(self, company_id: int | None) -> Iterator[bool]:
-        """Whether one was free in time."""
+        """Whether a slot was free in time."""
         with self._place_freed:
             has_place = self._place_freed.wait_for(
                 lambda: (

@@ -1,4 +1,4 @@
-"""For migrations: makes an empty table one that is partitioned by month."""
+"""Makes an empty table one that is partitioned by month, for migrations."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,8 +18,8 @@ from storage.statements.named_rows import fetch_all
 
 @dataclass(frozen=True, slots=True)
 class _Index:
-    """`has_key`: it covers the partition key, without which PostgreSQL keeps nothing unique across
-    partitions.
+    """`has_key`: it covers the partition key, without which PostgreSQL keeps
+    nothing unique across partitions.
     """
 
     name: str
@@ -53,8 +53,8 @@ _IDENTITIES = "SELECT attname FROM pg_attribute WHERE attrelid = %s::regclass AN
 
 
 def partition_by_month(*names: str) -> Callable[[Any, BaseDatabaseSchemaEditor], None]:
-    """For `RunPython`; the tables are among `partitions.TABLES`, and their app's migration made
-    them. It needs the functions of `months.sql`.
+    """Partitions a table, for `RunPython`; the tables are among `partitions.TABLES`, and their
+    app's migration made them. Needs the functions of `months.sql`.
     """
 
     def run(_apps: Any, editor: BaseDatabaseSchemaEditor) -> None:
@@ -95,7 +95,7 @@ def partition(table: MonthlyTable) -> None:
 
 
 def _replace(cursor: CursorWrapper, table: MonthlyTable) -> None:
-    """By a partitioned table with its columns, defaults, checks and identities."""
+    """Replaces the table by a partitioned one with its columns, defaults, checks and identities."""
     name, plain = table.name, f"{table.name}_plain"
     cursor.execute(_IDENTITIES, [name])
     identities = [column for (column,) in cursor.fetchall()]

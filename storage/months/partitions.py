@@ -56,7 +56,7 @@ def create_upcoming(tables: Sequence[MonthlyTable] = TABLES) -> int:
 
 
 def months_ahead() -> dict[str, int]:
-    """By table: how many months after this one exist."""
+    """The number of months after this one that exist, by table."""
     names = [table.name for table in TABLES]
     this = month_of(timezone.now(), UTC)
     with connection.cursor() as cursor:
@@ -137,7 +137,7 @@ def attached_months() -> list[date]:
 
 
 def is_attached(table: str, month: date) -> bool | None:
-    """None: there is no such table."""
+    """Whether the partition is attached; None if there is no such table."""
     with connection.cursor() as cursor:
         cursor.execute(_IS_ATTACHED, [f"public.{partition(table, month)}"])
         row = cursor.fetchone()
@@ -145,8 +145,8 @@ def is_attached(table: str, month: date) -> bool | None:
 
 
 def detach(month: date) -> None:
-    """In the caller's transaction, which holds up everybody from here to its end. Not CONCURRENTLY:
-    that works neither with a default partition nor for six tables at once.
+    """Detaches in the caller's transaction, which holds up everybody from here to its end. Not
+    CONCURRENTLY: that works neither with a default partition nor for six tables at once.
     """
     with connection.cursor() as cursor:
         for table in LOCK_ORDER:

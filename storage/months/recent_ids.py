@@ -21,7 +21,7 @@ _MILLISECOND_BITS = 80  # of an id, right of its time
 
 
 class Months(NamedTuple):
-    """From the beginning of the first to that of the one after the last."""
+    """The months from the beginning of the first to that of the one after the last."""
 
     start: datetime
     end: datetime

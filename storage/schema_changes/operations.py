@@ -39,7 +39,7 @@ ORDER BY c.relname
 
 
 class AddIndexConcurrently(NotInTransactionMixin, AddIndex):
-    """Its migration has `atomic = False`."""
+    """Adds an index in a migration that has `atomic = False`."""
 
     atomic = False
 
@@ -182,7 +182,7 @@ _LEAVES = "SELECT relid::regclass::text FROM pg_partition_tree(%s::regclass) WHE
 
 
 def setting(*tables: str) -> Callable[[Any, Any], None]:
-    """For a migration: sets the parameters of tables, or of all their partitions."""
+    """Sets the parameters of tables, or of all their partitions, in a migration."""
 
     def run(_apps: Any, _editor: Any) -> None:
         for table in tables:

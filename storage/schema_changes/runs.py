@@ -157,7 +157,7 @@ def may_set_deadlock_timeout(connection: BaseDatabaseWrapper) -> bool:
 
 @contextmanager
 def only_one(connection: BaseDatabaseWrapper, say: Say) -> Iterator[None]:
-    """One migration at a time for a database."""
+    """Serialises migrations of a database."""
     # Asked again and again: a statement that waited would hold a snapshot, and a concurrent
     # index build of the other migration would wait for that.
     if not _advisory(connection, "pg_try_advisory_lock"):

@@ -122,7 +122,9 @@ class GroupCommit(Generic[Write, Result]):
                     member.turn.release()
 
     def _start_next(self, leader: _Member[Write, Result]) -> None:
-        """After what it led. One that was passed by has a successor already."""
+        """Starts the next leader after the group. A leader that was passed
+        by has a successor already.
+        """
         with self._lock:
             if self._leader is not leader:
                 return

@@ -41,7 +41,7 @@ def dump_rows(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def bytea(value: bytes) -> str:
-    """As JSON, which has no bytes, gives them to a column of type bytea."""
+    """Bytes for a column of type bytea, in JSON, which has no bytes."""
     return f"\\x{value.hex()}"
 
 

@@ -42,7 +42,9 @@ def fetch_rows(statement: str, params: Params, kind: Callable[..., Row]) -> list
 
 
 def after_commit(action: Callable[[], object]) -> None:
-    """As `transaction.on_commit`, which opens a connection to see if there is a transaction."""
+    """Runs like `transaction.on_commit`, which would open a connection to
+    see if there is a transaction.
+    """
     if connection.in_atomic_block:
         transaction.on_commit(action)
     else:

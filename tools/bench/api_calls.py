@@ -54,7 +54,9 @@ class ApiCall(Call):
         lines: list[tuple[int, str]],
         checked: Mapping[str, Any],
     ) -> RequestSource:
-        """To the API, or to the floor's view of the same name; `lines` name their senders."""
+        """The source of requests to the API, or to the floor's view of the same name; `lines` name
+        their senders.
+        """
         path = f"/{self.path.partition('/')[2]}" if side == "floor" else f"/api/v1/{self.path}"
         heads = [post(path, self.port(side), sender.key) for sender in senders]
         return RequestSource(heads, lines, mark=dict(checked))
@@ -64,7 +66,7 @@ class ApiCall(Call):
         return tuple(map(int, row or ()))
 
     def counted_of(self, query: str, feed: RequestSource) -> tuple[int, ...]:
-        """From the first of its phones to the last, which no other feed's lie between."""
+        """Counts from the first of its phones to the last; no other feed's phones lie between."""
         return self.counted(query, feed.mark["phones"][0], feed.mark["phones"][-1])
 
     def links(self) -> int:
@@ -262,7 +264,9 @@ class Redirect(ApiCall):
 
 
 class Counted(Redirect):
-    """As `redirect`, while a worker writes every click to the database; none may be missing."""
+    """Measures like `redirect`, while a worker writes every click to the
+    database; none may be missing.
+    """
 
     name, title = "counted", "GET /<slug>, cached, clicks counted in the database"
     wanted = Setup("bench_delivery", delivery=True, hello=True)

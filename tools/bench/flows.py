@@ -138,7 +138,7 @@ During = Callable[[Bench, Series, int], Interval]
 
 
 class SendWhileHanging(Wait):
-    """By WhatsApp; what hangs are SMS."""
+    """Sends by WhatsApp, while SMS hang."""
 
     sides = SIDES
 
@@ -174,7 +174,7 @@ def _measure(bench: Bench, row: Row, call: Call, during: During) -> list[Row]:
 
 
 def _hang(bench: Bench, fault: Mapping[str, str] | None) -> None:
-    """From now on; None: no more."""
+    """Makes messages hang from now on; None: no more."""
     url = f"http://127.0.0.1:{bench.stack.simulator}/faults"
     slow = {**(fault or {}), "latency_ms": int(HANG * 1000)}
     method = "DELETE" if fault is None else "POST"

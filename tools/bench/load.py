@@ -63,7 +63,7 @@ class Loop:
         return sum(status >= 400 for status in self.statuses)
 
     def run(self, connections: int, seconds: float = inf) -> Load:
-        """For this time; without one, until each request has been answered once."""
+        """Runs for this time; without a time, until each request has been answered once."""
         elapsed = asyncio.run(self._run(connections, seconds))
         milliseconds = [s * 1000 for s in self.times] or [0.0]
         p50, p99 = percentile(milliseconds, 0.5), percentile(milliseconds, 0.99)
@@ -139,7 +139,7 @@ class Burst:
         self._thread.start()
 
     def wait(self, seconds: float) -> int:
-        """Until all is answered, this time at most; how many answers there are so far."""
+        """Waits until all is answered, at most this time; returns the number of answers."""
         self._thread.join(seconds)
         return len(self.statuses)
 

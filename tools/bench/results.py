@@ -114,7 +114,7 @@ class Row:
         return f"{self.name} c={self.connections}" if self.connections else self.name
 
     def as_dict(self) -> dict[str, Any]:
-        """For the file: everything, with the figures the table shows."""
+        """Everything as a dict for the file, with the figures that the table shows."""
         ratio = self.ratio()
         figures = ("rate", "p50", "p99", "others", "fsync", "loop")
         summary = {

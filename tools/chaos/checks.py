@@ -51,7 +51,7 @@ def check_invariants(simulator_log: Path, journal: Path) -> Iterator[Finding]:
 
 
 def broken_checks(simulator_log: Path, journal: Path) -> list[str]:
-    """As a line each."""
+    """The broken checks as a line each."""
     return [
         f"{finding.check}: {', '.join(finding.subjects[:5])}"
         for finding in check_invariants(simulator_log, journal)

@@ -94,7 +94,7 @@ class Traffic:
         self._followers.append(follower)
 
     def settle(self, answered_within: float) -> None:
-        """Until all is answered and final."""
+        """Waits until all is answered and final."""
         self.injector.run(lambda: self.scheduler.is_done, answered_within)
         self.hurry()
 
@@ -117,7 +117,7 @@ class Traffic:
         self._until(lambda: self.database.number(query) == 0, seconds)
 
     def _until(self, true: Callable[[], bool], seconds: float = RECEIPT_TIMEOUT) -> None:
-        """Asked now and then."""
+        """Polls until the condition holds."""
         looked = 0.0
 
         def look() -> bool:

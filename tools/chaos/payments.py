@@ -42,7 +42,7 @@ class Payers:
             self._backend.scheduler.at(begin + payment.at, partial(self._place, payment))
 
     def order_id(self, payment: PlannedPayment) -> str | None:
-        """Once it is placed, as the database has it."""
+        """The id of the order once it is placed, as stored in the database."""
         placed = self._placed.get(payment.key)
         return str(parse_id("top", placed["id"])) if placed else None
 
@@ -109,7 +109,7 @@ class CreditKiller:
         self._stack, self._injector, self._payers = stack, injector, payers
 
     def plan(self, begin: float, payments: Sequence[PlannedPayment]) -> None:
-        """After the injector's own plan, to which it adds."""
+        """Plans after the injector's own plan, to which it adds."""
         struck = [payment for payment in payments if payment.lock]
         self.planned = len(struck)
         self._injector.faults_left += self.planned
@@ -123,7 +123,7 @@ class CreditKiller:
             self._injector.after(RETRY_AFTER, partial(self._apply, payment))
 
     def _strike(self, payment: PlannedPayment) -> bool:
-        """False if it cannot be done now."""
+        """Strikes; False if it cannot be done now."""
         order, company = self._payers.order_id(payment), self._payers.account.company_id
         if order is None or payment.lock is None or not self._stack.web.is_ready():
             return False

@@ -375,7 +375,7 @@ def _key(dice: random.Random) -> str:
 
 
 def _pick(dice: random.Random, rates: Mapping[T, float]) -> T | None:
-    """One of them by its share; None for what the shares leave of one."""
+    """Picks an item by its share; None for the rest of the shares up to one."""
     drawn = dice.random()
     for name, rate in rates.items():
         drawn -= rate

@@ -139,7 +139,7 @@ class Proxy:
         return None
 
     async def _ask(self, request: bytes, *, is_whole: bool = True) -> bytes:
-        """Over a connection of its own, so that no request meets one that has gone stale."""
+        """Asks over a new connection, so that no request meets a stale one."""
         reader, writer = await asyncio.open_connection(HOST, self.line.upstream, limit=2**22)
         try:
             writer.write(request)

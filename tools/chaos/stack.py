@@ -84,7 +84,7 @@ class Stack:
             self.programs.append(self._program("proxy", proxy, ready=" ready."))
 
     def __iter__(self) -> Iterator[Program]:
-        """In stopping order."""
+        """The processes in stopping order."""
         return iter(self.programs)
 
     def start(self) -> None:

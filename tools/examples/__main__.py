@@ -38,7 +38,7 @@ class LanguageResult:
 
 
 def table(outcomes: Sequence[LanguageResult]) -> str:
-    """In Markdown."""
+    """The table in Markdown."""
     rows = [["language", *STEMS, "run with"]]
     rows += [
         [row.language, *map(row.word, STEMS), row.toolchain or f"not run: {row.missing}"]

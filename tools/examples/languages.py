@@ -158,7 +158,7 @@ def php(workspace: Workspace) -> Toolchain:
 
 
 def rust(workspace: Workspace) -> Toolchain:
-    """With the crates of the network's registry, or Debian's where they are installed."""
+    """Rust with the crates of the network's registry, or Debian's where they are installed."""
     cargo, sources = tool("cargo"), workspace.copy()
     offline = _CRATES.is_dir()
     if offline:

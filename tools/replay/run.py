@@ -84,7 +84,7 @@ def prices_of(world: World) -> dict[str, int]:
 
 
 def fixed_plans(world: World) -> dict[str, Plan]:
-    """For the policies that are the same for everybody."""
+    """Plans of the policies that are the same for everybody."""
     return {
         "sms": (PlanStep(SMS, None),),
         "baseline": tuple(PlanStep(name, BASELINE_PATIENCE) for name in world.baseline),
@@ -224,7 +224,7 @@ def as_figures(tally: Tally) -> dict[str, Any]:
 
 
 def regret(results: Sequence[Result]) -> Iterator[float]:
-    """By day, tokens per verified person above the oracle's; the median over the seeds."""
+    """Tokens per verified person above the oracle's, by day; the median over the seeds."""
     for day in sorted(results[0].policies["oracle"].tokens_by_day):
         yield _middle(
             _day_price(row.policies["ours"], day) - _day_price(row.policies["oracle"], day)

@@ -61,7 +61,7 @@ def _median(value: Given, factor: float) -> Given:
 
 
 def _spread(value: Given, factor: float) -> Given:
-    """As wide on a logarithmic scale as half or twice the variance makes it."""
+    """The spread on a logarithmic scale that half or twice the variance gives."""
     return {**value, "sigma": value["sigma"] * math.sqrt(factor)}
 
 

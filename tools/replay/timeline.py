@@ -226,7 +226,7 @@ def play(
 
 
 def account_of(world: World, send: Send, channel: str) -> str:
-    """By the resting shares."""
+    """Picks an account by the resting shares."""
     items = world.accounts.get(channel, ())
     point = send.luck[channel].account * sum(row.share for row in items)
     for row in items:

@@ -135,7 +135,7 @@ def read(path: Path) -> Any:
 
 
 def complete(description: dict[str, Any]) -> dict[str, Any]:
-    """With the defaults written out."""
+    """The world with the defaults written out."""
     world: dict[str, Any] = deepcopy(_DEFAULTS["world"] | description)
     world["people"] = deepcopy(_DEFAULTS["people"]) | world.get("people", {})
     world["channels"] = {

@@ -167,7 +167,9 @@ class Twilio(HttpVendor):
         return self._call(url, rotated) if url else None
 
     def reply(self, message: Message, text: str) -> Post | None:
-        """To the address of the receipts, which an operator gives for incoming messages too."""
+        """Replies to the address of the receipts, which an operator gives
+        for incoming messages too.
+        """
         url, sid = message.extra["callback"].partition("?")[0], "SM" + secrets.token_hex(16)
         fields = {
             "ApiVersion": API,

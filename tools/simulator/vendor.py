@@ -79,7 +79,7 @@ class Vendor(ABC):
         buttons: Iterable[str] = (),
         **options: Any,
     ) -> Message:
-        """With the code and links of its text; `buttons`: the URLs behind them."""
+        """A message with the code and links of its text; `buttons`: the URLs behind them."""
         links = list(dict.fromkeys([*messages.links_in(text), *buttons]))
         fields = {"code": messages.code_in(text), "links": links} | options
         return Message(self.channel, self.name, provider_id, phone, text, **fields)

@@ -56,7 +56,7 @@ class Account:
 
 
 def web(port: int) -> list[str]:
-    """As `config.local.supervisor` starts it."""
+    """Starts the web process like `config.local.supervisor`."""
     return ["-m", "config.web_server", "--host", HOST, "--port", str(port), "--workers", "2"]
 
 
@@ -107,7 +107,7 @@ def environment_of(
 
 
 def set_up_django(environ: Mapping[str, str]) -> None:
-    """In this process."""
+    """Sets Django up in this process."""
     os.environ.update({"DJANGO_SETTINGS_MODULE": "config.settings", **environ})
     django.setup()
 
@@ -172,7 +172,7 @@ class Stack:
         self._store: tuple[str, psycopg.Connection] | None = None
 
     def set_up_django(self) -> None:
-        """In this process, on the database that others are copied from."""
+        """Sets Django up in this process, on the database that others are copied from."""
         set_up_django(self.environ)
 
     def arrange(self, setup: Setup) -> None:
@@ -280,7 +280,7 @@ class Stack:
 def temporary_stack(
     name: str, *, durable: bool = True, options: Mapping[str, str] | None = None
 ) -> Iterator[Stack]:
-    """With stores of its own, empty; leaves nothing behind."""
+    """A stack with its own empty stores; leaves nothing behind."""
     with (
         tempfile.TemporaryDirectory(prefix=f"kvitok-{name}-") as directory,
         temporary(durable=durable, environ={}) as servers,

@@ -35,7 +35,7 @@ _LIFTED = dict.fromkeys((Budget.DAY, Budget.ANY, "RU"), (settings.MAX_BUDGET, No
 
 
 def send_params(company_id: int, key_id: int, phone: str) -> dict[str, Any]:
-    """For `SEND`: a code by WhatsApp, whose code nobody works out."""
+    """Parameters of `SEND`: a code by WhatsApp, whose code nobody computes."""
     message_id = uuid7()
     (failed_hour, _), (failed_day, _) = settings.WRONG_CODE_LIMITS
     return idempotency.NO_PARAMS | {
@@ -78,7 +78,7 @@ def send_params(company_id: int, key_id: int, phone: str) -> dict[str, Any]:
 
 
 def link_params(company_id: int, url: str) -> dict[str, Any]:
-    """For `links.sql.SHORTEN`."""
+    """Parameters of `links.sql.SHORTEN`."""
     slug = token_urlsafe(6)
     params = {"id": uuid7(), "company_id": company_id, "mode": "live", "slug": slug, "key": slug}
     return links_sql.params(_NEW_LINK | params | {"url": url}, lifetime=None)

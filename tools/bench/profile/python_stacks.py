@@ -41,7 +41,9 @@ def parse(text: str) -> Iterator[PythonStack]:
 
 
 def cause(stack: PythonStack) -> str:
-    """Whose code ran: the innermost frame that is not the standard library's on its behalf."""
+    """The owner of the code: the innermost frame that is not the
+    standard library's on its behalf.
+    """
     for frame in stack:
         name = _cause(frame.file)
         if name:

@@ -143,7 +143,7 @@ def _statements(profile: Profile, program: str) -> str:
 
 
 def as_dict(profile: Profile) -> dict[str, Any]:
-    """For the file."""
+    """The report as a dict for the file."""
     plain, many = profile.plain, profile.logged.messages or 1
     windows = {"cpu_us": plain, "sampled_us": profile.sampled, "logged_us": profile.logged}
     facts: dict[str, Any] = {

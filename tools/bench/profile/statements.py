@@ -42,7 +42,9 @@ _SQL = ("SELECT", "WITH", "INSERT", "UPDATE", "DELETE")
 
 
 def normalized(text: str) -> str:
-    """Without comments and the difference between our placeholders and the server's."""
+    """The statement without comments and without the difference between our
+    placeholders and the server's.
+    """
     one_line = " ".join(_COMMENT.sub("", text).split())
     return _PARAMETER.sub("?", _MONTHS.sub("?", one_line)).replace("%%", "%")
 
@@ -134,7 +136,7 @@ class Costs:
 
 
 def prepare(store: psycopg.Connection, database: str) -> None:
-    """For sessions that start later: log which statement an entry is about, without parameters."""
+    """Makes sessions that start later log the statement of an entry, without parameters."""
     store.execute(f"ALTER DATABASE {database} SET log_min_error_statement = 'log'".encode())
 
 

@@ -195,8 +195,8 @@ class Profiler:
         }
 
     def _sampled(self, rounds: int) -> None:
-        """Repeats the round if a process crashes: the handler may read a frame that is just being
-        freed.
+        """Repeats the round if a process crashes: the handler may read a
+        frame that is just being freed.
         """
         profile, remaining = self.profile, rounds
         self._start(SAMPLE)
@@ -241,7 +241,7 @@ class Profiler:
         self.profile.statements = statements.account(entries, self._names, names)
 
     def _vacuum(self) -> None:
-        """As autovacuum, which is off, would have done: the tables have grown. Counted apart."""
+        """Vacuums like autovacuum, which is off: the tables have grown. Counted apart."""
         store, before = self._stack.store, self._counts()
         store.execute("VACUUM (ANALYZE)")
         store.execute("SELECT pg_stat_force_next_flush()")

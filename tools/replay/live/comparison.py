@@ -76,7 +76,7 @@ def _faster(world: World, times: float) -> World:
 
 
 def moved(world: World, by: float) -> World:
-    """Its changes come `by` seconds later."""
+    """The data with its changes `by` seconds later."""
     changes = [replace(row, start=row.start + by, end=row.end + by) for row in world.changes]
     return replace(world, changes=tuple(changes))
 
@@ -86,7 +86,7 @@ def later(sends: Sequence[Send], by: float) -> Iterator[Send]:
 
 
 def renumbered(sends: Sequence[Send], first: int) -> list[Send]:
-    """In the same operators' ranges, so that only the last digits change."""
+    """The phones renumbered in the same operators' ranges, so that only the last digits change."""
     return [
         replace(send, person=replace(send.person, phone=_phone(send.person.phone, first + n)))
         for n, send in enumerate(sends)
@@ -98,7 +98,7 @@ def _phone(phone: str, number: int) -> str:
 
 
 def outcomes(world: World, sends: Sequence[Send]) -> dict[str, dict[str, dict[str, Any]]]:
-    """By phone and channel, as the simulator reads them."""
+    """The outcomes by phone and channel, in the form that the simulator reads."""
     return {
         send.person.phone: {
             channel: outcome_of(ask(world, send, channel, account_of(world, send, channel), 0.0))
@@ -134,7 +134,7 @@ def warmed(world: World, sample: Sample, ends_at: float) -> SmartPolicy:
 
 
 def memories(policy: SmartPolicy, sample: Sample, alias: Sequence[Send]) -> dict[str, PhoneMemory]:
-    """Under the numbers that are played, of the people who were there in the warm-up."""
+    """Memories of the people in the warm-up, under the numbers that are played."""
     return {
         played.person.phone: deepcopy(policy.memories[send.person.phone])
         for send, played in zip(sample.sends, alias, strict=True)
@@ -143,13 +143,15 @@ def memories(policy: SmartPolicy, sample: Sample, alias: Sequence[Send]) -> dict
 
 
 def learned_at(began: float, sent_at: float) -> float:
-    """As in the service, whose beat need not begin with the run: within half a minute of this."""
+    """The time of learning as in the service, whose beat need not begin with
+    the run: within half a minute.
+    """
     ticks = math.ceil((sent_at - began + CLOSED_AFTER + COMMITTED) / LEARNING_INTERVAL)
     return began + ticks * LEARNING_INTERVAL + COPIED
 
 
 def own_order(world: World) -> list[str]:
-    """For the company with smart routing: every channel, the baseline's first."""
+    """The order of the company with smart routing: every channel, the baseline's first."""
     return [*world.baseline, *(name for name in world.channels if name not in world.baseline)]
 
 

@@ -46,7 +46,7 @@ class Run:
 
 @contextmanager
 def _prepared_stack() -> Iterator[Stack]:
-    """With Django set up for its empty database; nothing else is running yet."""
+    """The stack with Django set up for its empty database; nothing else is running yet."""
     with temporary_stack("replay", options=VENDORS) as stack:
         stack.environ |= WITHOUT
         stack.set_up_django()
@@ -108,7 +108,7 @@ def _played(run: Run, seed: int, stack: Stack, say: Say) -> LiveResult:
 
 
 def _start(run: Run, stack: Stack) -> None:
-    """With what the warm-up taught, and with everybody's luck told to the vendors."""
+    """Starts with the result of the warm-up, and with everybody's luck given to the vendors."""
     from tools.replay.live import service  # noqa: PLC0415 - needs Django
 
     memories = comparison.memories(run.policy, run.sample, run.sends["ours"])
@@ -163,8 +163,8 @@ def _virtual(run: Run, began: float, held_out: set[str]) -> dict[str, list[Outco
 
 
 def _lived(visits: Sequence[Visit], outcomes: Mapping[str, Outcome]) -> list[Outcome]:
-    """The outcomes that the service has written, with the time at which the person entered the
-    code.
+    """The outcomes that the service has written, with the time at which
+    the person entered the code.
     """
     return [
         replace(outcomes.get(visit.send.person.phone, Outcome()), verified=visit.verified)

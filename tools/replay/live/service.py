@@ -49,7 +49,7 @@ def teach(router: Router, memories: Mapping[str, PhoneMemory], now: float) -> No
 
 
 def start_learning() -> None:
-    """From the sends that come now on: each is learned from so long after it was made."""
+    """Starts learning from the sends made from now on, each so long after it was made."""
     RouterState.objects.update(learned_until=database_now() + CLOSED_AFTER)
 
 
@@ -68,7 +68,7 @@ def is_settled() -> bool:
 
 
 def outcomes(account: Account) -> dict[str, Outcome]:
-    """By phone: what was charged."""
+    """The charges by phone."""
     with connection.cursor() as cursor:
         cursor.execute(_TOKENS, [account.company_id])
         return {phone: Outcome(tokens=charged) for phone, charged in cursor.fetchall()}

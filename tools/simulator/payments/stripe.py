@@ -71,7 +71,7 @@ class Stripe(PaymentProvider):
         )
 
     async def charge(self, request: web.Request) -> web.Response:
-        """Without the payer, at once."""
+        """Charges at once without the payer."""
         fields = await form(request)
         currency, minor = fields.get("currency", ""), fields.get("amount", "")
         if len(currency) != 3 or not minor.isdecimal() or fields.get("confirm") != "true":

@@ -235,7 +235,9 @@ class Smpp(Vendor):
         return None
 
     def _remember(self, message: Message) -> None:
-        """Under which id a long message was logged, for who asks by that of another part."""
+        """Stores the id under which a long message was logged, for requests
+        by the id of another part.
+        """
         first, *other_ids = message.extra["ids"]
         self._first_of.update(dict.fromkeys(other_ids, first))
         while len(self._first_of) > REMEMBERED:

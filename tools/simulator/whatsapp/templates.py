@@ -80,7 +80,7 @@ def _body(kind: str, row: dict[str, Any], locale: str) -> str:
 
 
 def approved(settings: Settings) -> dict[str, Template]:
-    """In each language of the account, the first where several have one code of Meta's."""
+    """Templates in each language of the account, the first if several share one of Meta's codes."""
     languages = {code: tag for tag, code in reversed([*settings.whatsapp_languages.items()])}
     labels = {
         code: _own_sentences(tag).get("bot", {}).get("open", "Open")
