@@ -64,7 +64,7 @@ class Job:
         work: Callable[[S], R],
         key: Callable[[S], object] = lambda subject: subject,
     ) -> list[R]:
-        """The results of those that succeeded. Of a run in a transaction, each has a savepoint.
+        """Results of the successful subjects. Inside a transaction each subject gets a savepoint.
 
         `key` is the row, tuple of ids or id by which a subject is known in the next run.
         """

@@ -216,7 +216,7 @@ class ApiView(View):
         request_log.buffer.add(entry)
 
     def logged_path(self, _request: HttpRequest) -> str:
-        """As it is declared: without ids."""
+        """The declared path, without ids."""
         return self.call.path
 
     def _named_fields(self) -> tuple[str, ...]:

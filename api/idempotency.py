@@ -180,9 +180,9 @@ class IdempotentView(ApiView):
         if key is None:
             return None
         path = request.path.rstrip("/").removeprefix("/api/v1")
-        return parse(self.principal, path, key, self.remembered(payload))
+        return parse(self.principal, path, key, self.hashed_payload(payload))
 
-    def remembered(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+    def hashed_payload(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
         """The values whose hash a key keeps; a repeat must have the same."""
         return payload
 

@@ -125,12 +125,14 @@ class CompatView(ApiView):
         self.message_id = sent.outcome.message_id
         return sent
 
-    def running(self, request: CodeSendRequest, error: Error) -> FoundVerification | None:
-        """The answer to a send within the pause, which sends nothing, of a dialect without a pause.
+    def live_despite_cool_down(
+        self, request: CodeSendRequest, error: Error
+    ) -> FoundVerification | None:
+        """The live verification, if a send was refused by our cool-down but the dialect has none.
 
-        None if the error is another, and where the client chose the code: the person has another
-        one. The caller then raises it again: an argument that is raised is in its own traceback, a
-        cycle that keeps all that the callers have until the collector runs.
+        None after another error, and if the client chose the code: the person has another code
+        then. The caller raises the error again: an argument that is raised is in its own traceback,
+        a cycle that keeps all that the callers have until the collector runs.
         """
         too_soon = error is Error.RESEND_TOO_SOON and request.custom_code is None
         return self.find_live(request.phone) if too_soon else None

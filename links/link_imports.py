@@ -1,8 +1,8 @@
 """Makes the links of a file, each row once even if workers die.
 
 The links of a chunk, their rows' results and the progress are one commit, under a lock on the
-import's row. All links form one batch, whose id is the import's. Files may come from spreadsheets,
-other shorteners and this service.
+import's row. All links form one batch, whose id is the import's. Spreadsheets, other shorteners and
+this service make such files.
 """
 
 import csv
@@ -59,10 +59,8 @@ NO_SEPARATOR = "\x1f"  # separator of a file with one column
 _QUOTED = re.compile(r'"[^"]*"')
 _SEPARATOR_LINE = re.compile(r'\s*"?sep=([^\w\s"]|\t)"?[ ,;\t]*(?:\r\n|\r|\n)', re.IGNORECASE)
 _PUNCTUATION = re.compile(r"[\W_]+")
-# prefix in our exports that keeps text from being a formula
-_ESCAPED = re.compile(r"\A'(?=[=+\-@0-9])")
-# entities of an address copied from HTML
-_CUT_ENTITY = re.compile(r"&(?:amp|#38|#x26)\Z", re.IGNORECASE)
+_ESCAPED = re.compile(r"\A'(?=[=+\-@0-9])")  # keeps text from being a formula in our exports
+_CUT_ENTITY = re.compile(r"&(?:amp|#38|#x26)\Z", re.IGNORECASE)  # in addresses copied from HTML
 ENCODINGS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-sig"}
 
 TOO_MANY_CELLS = _(
@@ -192,9 +190,7 @@ def _table(lines: Iterable[_Line], header: _Header, separator: str) -> CsvRows:
 
 
 def _fault_of(line: _Line, header: _Header, separator: str) -> StrOrPromise:
-    """The reason why the cells cannot be told apart: an address with a
-    separator must not be cut.
-    """
+    """The reason why the cells are ambiguous: an address with a separator must not be cut."""
     if any(line.cells[len(header.columns) :]):
         return TOO_MANY_CELLS
     is_cut = separator == "," and "?" in line.cells[0] and any(line.cells[1:])

@@ -313,7 +313,7 @@ def _refuse(text: str) -> None:
 
 
 def _whole(value: object) -> int:
-    """As the service counts. Longer ones could not be written out once they are added up."""
+    """A whole number in the service's range. Sums of longer ones could not be written out."""
     if type(value) is not int or abs(value) >= 2**63:
         raise TypeError(value)
     return value

@@ -27,7 +27,7 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Company, Mail, Member, User
-from accounts.outbox.letters import Letter
+from accounts.outbox.unfolded_email import UnfoldedEmail
 from parsing.characters import one_line
 from parsing.hosts import ascii_address
 from storage import atomic_limits
@@ -331,8 +331,8 @@ def _send(email: Mail) -> bool:
     return True
 
 
-def _message(email: Mail) -> Letter:
-    message = Letter(
+def _message(email: Mail) -> UnfoldedEmail:
+    message = UnfoldedEmail(
         email.subject, email.text, to=[ascii_address(email.to)], connection=get_connection()
     )
     message.extra_headers["Message-ID"] = f"<{email.pk}@{_host()}>"  # receivers deduplicate by it

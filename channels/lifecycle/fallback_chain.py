@@ -38,14 +38,14 @@ def take_next_step(snapshot: Snapshot) -> Decision:
     return decision._replace(fallback=FallbackRequest(FallbackReason.REQUESTED))
 
 
-def leave_out(decision: Decision, request: FallbackRequest, channels: Set[str]) -> Decision:
+def skip_channels(decision: Decision, request: FallbackRequest, channels: Set[str]) -> Decision:
     """Removes the steps by these channels; without steps there is no fallback."""
     dropped = [step for step in decision.message.chain if step.channel in channels]
     chain = tuple(step for step in decision.message.chain if step.channel not in channels)
     if not chain:
-        return reject_fallback(decision, request, FallbackReason.TAKEN)
+        return reject_fallback(decision, request, FallbackReason.SENT_BY_NEWER)
     for step in dropped:
-        decision = decision.with_fallback_event(FallbackReason.TAKEN, step.channel)
+        decision = decision.with_fallback_event(FallbackReason.SENT_BY_NEWER, step.channel)
     return decision._replace(message=decision.message._replace(chain=chain))
 
 
@@ -89,7 +89,7 @@ def reject_fallback(
     failed one ends the message. If the step was only requested, the message stays as it was, unless
     no attempt can succeed.
     """
-    if request.reason is FallbackReason.REQUESTED and reason is not FallbackReason.TAKEN:
+    if request.reason is FallbackReason.REQUESTED and reason is not FallbackReason.SENT_BY_NEWER:
         return undecided(decision.before)
     if request.reason is not FallbackReason.REFUSED:
         return _end_chain(decision, reason)

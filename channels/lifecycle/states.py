@@ -36,7 +36,7 @@ class FallbackReason(StrEnum):
     TOKENS = "tokens"  # the balance cannot pay for the next channel
     BUDGET = "budget"  # a budget cannot pay for it
     TIME = "time"  # too little useful time is left
-    TAKEN = "taken"  # a newer message uses that channel
+    SENT_BY_NEWER = "taken"  # a newer message uses that channel
     # Cancelled the next channel:
     LATE = "late"  # an earlier channel delivered
     CODE_ENTERED = "code_entered"

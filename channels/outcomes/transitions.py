@@ -98,7 +98,9 @@ def _without_taken_steps(
     for message_id, channel in cursor.fetchall():
         taken_channels[message_id].add(channel)
     return [
-        fallback_chain.leave_out(decision, decision.fallback, taken_channels[decision.message.id])
+        fallback_chain.skip_channels(
+            decision, decision.fallback, taken_channels[decision.message.id]
+        )
         if decision.fallback and decision.message.id in taken_channels
         else decision
         for decision in decisions

@@ -42,7 +42,7 @@ FALLBACK_EVENT_TEXTS: dict[FallbackReason, tuple[StrOrPromise, str, StrOrPromise
     ),
     FallbackReason.REFUSED: (_("Not delivered: trying %(channel)s"), "", ""),
     FallbackReason.REQUESTED: (_("Asked for at once: trying %(channel)s"), "", _CHARGED_ONCE),
-    FallbackReason.TAKEN: (_("%(channel)s left out: a newer message uses it"), "", ""),
+    FallbackReason.SENT_BY_NEWER: (_("%(channel)s left out: a newer message uses it"), "", ""),
     FallbackReason.TOKENS: (
         _("Too few tokens for %(channel)s"),
         "warning",

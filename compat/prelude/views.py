@@ -148,7 +148,7 @@ class Verifications(PreludeView):
         """A retry within the pause is answered for the message under way, and sends nothing. None
         for what is refused.
         """
-        if live := self.running(code_request, error.error):
+        if live := self.live_despite_cool_down(code_request, error.error):
             names = fields.named_channels(message.channel for message in live.messages[-1:])
             return self._answer(live.id, "retry", live.reference, channels=names)
         reason, factors = _blocked(error, code_request.phone, restricted)

@@ -220,10 +220,10 @@ class Verifications(TwilioView):
         try:
             verification = self._shown_verification(self.send(code_request), code_request)
         except DomainError as error:
-            running = self.running(code_request, error.error)
-            if running is None:
+            live = self.live_despite_cool_down(code_request, error.error)
+            if live is None:
                 raise
-            verification = running
+            verification = live
         return self.answer_verification(verification, 201)
 
     def _request(self, body: Body) -> CodeSendRequest:

@@ -220,7 +220,7 @@ _WELCOME = """
 Kvitok is running (started in {seconds:.1f} s).
 
   Cabinet    {cabinet_url}
-  Desk       {admin_url}   the operator's side; the same log-in opens both
+  Admin      {admin_url}   the operator's pages; the same log-in opens both
   E-mail     {email}
   Password   {password}
   Phones     {simulator_url}   every phone and its messages, no real ones are sent

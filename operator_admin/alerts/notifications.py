@@ -19,7 +19,7 @@ from django.urls import reverse
 from django.utils import timezone, translation
 
 from accounts.outbox import mail
-from accounts.outbox.letters import Letter
+from accounts.outbox.unfolded_email import UnfoldedEmail
 from channels.providers.base import SendError
 from channels.providers.telegram_bot.provider import TelegramBot
 from channels.vendor_accounts import operator_mail
@@ -128,7 +128,7 @@ def chat() -> TelegramBot | None:
 def send_mail(subject: str, text: str, *to: str) -> str:
     """Past the outbox; returns why it was not taken, or nothing."""
     try:
-        Letter(subject, text, to=to, connection=get_connection()).send()
+        UnfoldedEmail(subject, text, to=to, connection=get_connection()).send()
     except OSError as error:  # smtplib's errors are subclasses
         return type(error).__name__
     return ""

@@ -27,7 +27,7 @@ from storage.statements.group_commit import GroupCommit
 from storage.statements.json_rows import array_text, by_number, bytea, dump_rows
 from storage.statements.single_statement import after_commit, fetch_rows
 
-_OF_PHONE, _OF_ID = (
+_REFUSAL_SQL_BY_PHONE, _REFUSAL_SQL_BY_ID = (
     sql_files.read_several("otp/check/refusals.sql", which=which)
     for which in ("superseded_at IS NULL", "id = %(verification_id)s::uuid")
 )
@@ -51,7 +51,7 @@ class RefusalState(NamedTuple):
     is_bound_otherwise: bool = False
 
     @property
-    def is_over(self) -> bool:
+    def is_ended(self) -> bool:
         return self.is_used or self.is_expired or self.is_cancelled or self.is_superseded
 
 
@@ -62,7 +62,7 @@ NO_SUCH_CODE = _("There is no code with this id")
 
 def counted_refusal(principal: Principal, phone: str, state: RefusalState | None) -> DomainError:
     """The refusal of a check that compared no code. It is counted, so that it is no oracle."""
-    if state and state.is_exhausted and not state.is_over:
+    if state and state.is_exhausted and not state.is_ended:
         return _attempts_exhausted(principal, phone)
     limit, seconds = settings.REFUSED_VERIFY_LIMIT
     phone_key = counters.hashed(phone)
@@ -125,7 +125,7 @@ def _read_seconds_until_allowed(principal: Principal, phone: str) -> int:
     """Seconds until the cap lets a new code be sent and checked."""
     params = codes.owner(principal, phone, "") | cap_params()
     with connection.cursor() as cursor:
-        cursor.execute(sql.in_live_months(_OF_PHONE["seconds_until_allowed"]), params)
+        cursor.execute(sql.in_live_months(_REFUSAL_SQL_BY_PHONE["seconds_until_allowed"]), params)
         (seconds,) = cursor.fetchone()
     return max(0, ceil(round(float(seconds), 3)))
 
@@ -185,7 +185,7 @@ def find_phone(principal: Principal, verification_id: UUID) -> tuple[str, str]:
         "company_id": principal.company_id,
         "mode": principal.mode,
     }
-    for row in fetch_rows(_OF_PHONE["phone_of_id"], params, _PhoneOfId):
+    for row in fetch_rows(_REFUSAL_SQL_BY_PHONE["phone_of_id"], params, _PhoneOfId):
         if principal.purpose in ("", row.purpose):
             return row.phone, row.purpose
     raise DomainError(Error.CODE_NOT_FOUND, message=NO_SUCH_CODE)
@@ -197,7 +197,9 @@ class _PhoneOfId(NamedTuple):
 
 
 def _read_refusal_state(lookup: Mapping[str, Any]) -> RefusalState | None:
-    statement = (_OF_ID if lookup["verification_id"] else _OF_PHONE)["refusal_state"]
+    statement = (_REFUSAL_SQL_BY_ID if lookup["verification_id"] else _REFUSAL_SQL_BY_PHONE)[
+        "refusal_state"
+    ]
     params = {**lookup, "binding": _json(lookup["binding"]), **cap_params()}
     return next(iter(fetch_rows(sql.in_live_months(statement), params, RefusalState)), None)
 

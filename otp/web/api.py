@@ -108,7 +108,7 @@ class KeyedByHashedCode(IdempotentView):
     the code in it.
     """
 
-    def remembered(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+    def hashed_payload(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
         code = payload.get("code")
         if not isinstance(code, str):
             return payload

@@ -47,7 +47,7 @@ class BoundedRequest(WSGIRequest):
 
     @cached_property
     def COOKIES(self) -> dict[str, str]:  # type: ignore[override]  # noqa: N802 - Django's
-        """Without backslashes, which none of our cookies has."""
+        """The cookies without backslashes, which none of ours has."""
         return parse_cookie(get_str_from_wsgi(self.environ, "HTTP_COOKIE", "").replace("\\", ""))
 
 

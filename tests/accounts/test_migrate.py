@@ -42,7 +42,7 @@ def migrate(name: str, **options: object) -> str:
     return output.getvalue()
 
 
-def test_a_lock_is_given_up_before_writers_wait_longer(threads: ThreadPoolExecutor) -> None:
+def test_migration_releases_its_lock_before_writers_wait_long(threads: ThreadPoolExecutor) -> None:
     with long_transaction(), writing(threads) as waits:
         migrating = start(threads, "0002")
         wait_until(lambda: max(waits, default=0) > LOCK_TIMEOUT / 2, 60)  # they queue behind it

@@ -202,7 +202,7 @@ def test_purpose_that_is_too_long(api: Api) -> None:
 
 
 @pytest.mark.parametrize("channel", ["", "WhatsApp", "whatsapp ", "viber", "test"])
-def test_channel_that_is_none(api: Api, channel: str) -> None:
+def test_unknown_channel(api: Api, channel: str) -> None:
     assert accepted(api, "/otp/send", "channel", [channel]) == []
     assert accepted(api, "/links/send", "channel", [channel]) == []
 

@@ -94,7 +94,7 @@ def test_visitor_is_sent_to_sign_in(place: Place, method: str, name: str) -> Non
 
 
 @pytest.mark.parametrize(("method", "name"), CASES)
-def test_method_that_nobody_has_is_no_matter_of_roles(place: Place, method: str, name: str) -> None:
+def test_unknown_method_is_405_for_every_role(place: Place, method: str, name: str) -> None:
     route = CABINET[name]
     client = Client()
     client.force_login(place.people[OWNER])

@@ -81,7 +81,7 @@ def test_letter_case_is_that_of_the_standard(text: str, tag: str) -> None:
 
 
 @pytest.mark.parametrize("code", sorted(OURS))
-def test_a_language_of_ours_is_its_own(code: str) -> None:
+def test_supported_language_matches_itself(code: str) -> None:
     assert message_languages.match(code) == message_languages.match(code.lower(), "ru") == code
 
 

@@ -195,7 +195,7 @@ def test_stop_is_understood_in_every_language(text: str) -> None:
 # --- Countries ---
 
 
-def test_a_country_has_one_language() -> None:
+def test_each_country_has_a_single_language() -> None:
     named = Counter(
         country for code in MESSAGES for country in message_languages.texts(code)["countries"]
     )

@@ -78,8 +78,8 @@ def hand_over(message: claims.ClaimedMessage) -> Event:
     return dispatcher.hand_over(message, time.monotonic() + 60)
 
 
-def hear(attempt: Attempt, state: str = "delivered", **fields: Any) -> Receipt:
-    """A stored receipt that nobody has looked at yet."""
+def store_due_receipt(attempt: Attempt, state: str = "delivered", **fields: Any) -> Receipt:
+    """Stores a due receipt that no worker has applied yet."""
     known = {
         "attempt": None,
         "provider": attempt.provider,

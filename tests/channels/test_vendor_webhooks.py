@@ -76,7 +76,7 @@ def test_headers_are_those_of_the_request() -> None:
     assert headers.get("X-Other", "none") == "none"
 
 
-def test_call_that_says_nothing_needs_no_database() -> None:
+def test_empty_call_needs_no_database() -> None:
     assert post_webhook(b'{"object": "whatsapp_business_account", "entry": []}') == 200
 
 

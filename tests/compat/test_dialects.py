@@ -156,7 +156,7 @@ def test_call_refuses_other_methods(call: Call, db: None) -> None:
 
 
 @each([call for call in CALLS if call.method in {"POST", "PUT", "PATCH"}])
-def test_call_refuses_bodies_that_are_none(call: Call, company: Company) -> None:
+def test_call_refuses_missing_bodies(call: Call, company: Company) -> None:
     client = DialectClient(call.dialect, client_key(company).plaintext)
     body = b"x" * (settings.MAX_API_BODY + 1)
 

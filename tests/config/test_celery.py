@@ -66,7 +66,7 @@ def test_worker_alone_analyzes_a_new_month(
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("queued_at_once")
-def test_worker_alone_ends_what_is_overdue(api: Api, request: pytest.FixtureRequest) -> None:
+def test_single_worker_settles_overdue_work(api: Api, request: pytest.FixtureRequest) -> None:
     send(api)
     age_rows(seconds=700)
 
@@ -81,7 +81,7 @@ def test_stopped_worker_leaves_no_loop(worker: DeliveryStep) -> None:
     assert not {thread.name for thread in threading.enumerate()} & worker.loops.keys()
 
 
-def test_beat_schedules_tasks_that_exist() -> None:
+def test_beat_schedules_only_existing_tasks() -> None:
     current_app.loader.import_default_modules()
     scheduled = {entry["task"] for entry in settings.CELERY_BEAT_SCHEDULE.values()}
 

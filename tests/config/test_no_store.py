@@ -29,7 +29,7 @@ def addresses(resolver: URLResolver, path: str = "/") -> Iterator[tuple[str | No
 
 
 @pytest.mark.django_db
-def test_answers_to_a_visitor_are_kept_by_nobody() -> None:
+def test_visitor_responses_forbid_caching() -> None:
     client = Client(raise_request_exception=False)
     result = [
         (name, path)

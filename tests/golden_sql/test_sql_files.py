@@ -86,8 +86,11 @@ STATEMENTS = {
     "links/manage/disable_with_codes.sql": [changes._DISABLE_WITH_CODES],
     "operator_admin/attention.sql": [attention._SQL[name] for name in attention.KINDS],
     "otp/check/refusals.sql": [
-        *(check._OF_PHONE[name] for name in ("phone_of_id", "seconds_until_allowed")),
-        *(texts["refusal_state"] for texts in (check._OF_PHONE, check._OF_ID)),
+        *(check._REFUSAL_SQL_BY_PHONE[name] for name in ("phone_of_id", "seconds_until_allowed")),
+        *(
+            texts["refusal_state"]
+            for texts in (check._REFUSAL_SQL_BY_PHONE, check._REFUSAL_SQL_BY_ID)
+        ),
     ],
     "otp/check/settlement.sql": [*whole(settlement._SQL), settlement._SETTLE_VERIFIED],
     "otp/send/custom_code_repeats.sql": whole(custom_code_repeats._SQL),

@@ -148,7 +148,7 @@ def test_zitadel_tells_no_life_of_a_code_that_verifies_a_phone() -> None:
     assert (wanted.code, wanted.lifetime) == ("0M53RF", None)
 
 
-def test_authentik_number_is_as_it_was_typed() -> None:
+def test_authentik_number_keeps_its_typed_spelling() -> None:
     """authentik/stages/authenticator_sms/models.py, 2026-08."""
     wanted = read(
         "authentik",

@@ -27,7 +27,7 @@ def test_patch_takes_a_guard_out_of_the_tree(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", PATCHES, ids=lambda path: path.stem)
-def test_checks_that_must_notice_are_there(path: Path) -> None:
+def test_required_checks_exist(path: Path) -> None:
     for check in read(path).checks:
         module, _, name = check.partition("[")[0].rpartition("::")
         file = (ROOT / module.partition("::")[0]).read_text(encoding="utf-8")

@@ -72,7 +72,7 @@ def test_application_makes_months_that_it_reaches_through_their_table(
             cursor.execute(f"DELETE FROM {table}_2099_01")  # noqa: S608
 
 
-def test_application_has_months_analyzed_and_nothing_of_its_own(application: None) -> None:
+def test_application_role_only_analyzes_months(application: None) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT create_month_partition('webhooks_event'::regclass, '2099-01-01')")
         cursor.execute("SELECT analyze_month_partition('webhooks_event_2099_01'::regclass)")

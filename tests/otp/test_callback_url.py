@@ -17,7 +17,7 @@ from tests.channels.message_stages import PHONE, accepted, apply_event
 from tests.factories import CompanyFactory, EndpointFactory
 from tests.otp.sent_codes import code_of, forget_limits
 from tests.webhooks.receivers import Receiver, listening
-from tests.webhooks.rounds import make_due, make_round, run_out
+from tests.webhooks.rounds import make_due, run_out, run_round
 from webhooks import dispatcher, endpoints
 from webhooks.models import Delivery, Endpoint
 
@@ -56,7 +56,7 @@ def test_all_events_of_the_message_come_signed(
     attempt = accepted(api, callback_url=beside(endpoint), reference="7")
     apply_event(attempt, EventKind.DELIVERED)
     enter_code(api)
-    make_round()
+    run_round()
 
     secret = endpoints.secret_of(endpoint)
     assert {call.path for call in receiver.calls} == {"/session/7?a=1"}
@@ -254,7 +254,7 @@ def test_nothing_goes_where_the_endpoint_has_left(
     if not is_stored:
         enter_code(api)
         assert not Delivery.objects.exclude(url="")
-    make_round()
+    run_round()
     dispatcher.cancel_undeliverable()
 
     assert receiver.calls == []
@@ -278,7 +278,7 @@ def test_replay_goes_nowhere_after_the_host_changed(
     Delivery.objects.update(state="failed", due_at=None)
     change(endpoint, "moved")
     Delivery.objects.update(state="pending", due_at=F("created_at"))
-    make_round()
+    run_round()
     dispatcher.cancel_undeliverable()
 
     assert receiver.calls == []
@@ -291,7 +291,7 @@ def test_another_path_of_the_host_changes_nothing(
     accepted(api, callback_url=beside(endpoint))
     Endpoint.objects.update(url=beside(endpoint, "/moved"))
     assert dispatcher.cancel_undeliverable() == 0
-    make_round()
+    run_round()
 
     assert [call.path for call in receiver.calls] == ["/session/7?a=1"]
 
@@ -302,12 +302,12 @@ def test_both_secrets_sign_after_a_rotation(
     old = endpoints.secret_of(endpoint)
     accepted(api, callback_url=beside(endpoint))
     new = endpoints.rotate(endpoint=endpoint, user=None)
-    make_round()
+    run_round()
 
     assert receiver.calls[0].verified(old) == receiver.calls[0].verified(new)
     Endpoint.objects.update(previous_until=F("previous_until") - timedelta(days=2))
     make_due(Delivery.objects.get())
-    make_round()
+    run_round()
     with pytest.raises(Exception, match="signature"):
         receiver.calls[-1].verified(old)
 
@@ -316,7 +316,7 @@ def test_redirect_is_not_followed(api: Api, endpoint: Endpoint, receiver: Receiv
     with listening() as inner:
         receiver.status, receiver.headers = 307, {"Location": inner.url}
         accepted(api, callback_url=beside(endpoint))
-        make_round()
+        run_round()
 
         assert (len(receiver.calls), inner.calls) == (1, [])
     delivery = Delivery.objects.get()
@@ -341,7 +341,7 @@ def test_erasure_forgets_the_url(api: Api, endpoint: Endpoint, receiver: Receive
     enter_code(api)
 
     erase(person=Person(PHONE))
-    make_round()
+    run_round()
     dispatcher.cancel_undeliverable()
 
     assert receiver.calls == []

@@ -63,14 +63,14 @@ def test_id_takes_no_code_but_its_own(api: Api) -> None:
     assert verification_of(PHONE).attempts == 0
 
 
-def test_cancelled_code_opens_nothing(api: Api) -> None:
+def test_cancelled_code_is_refused(api: Api) -> None:
     code = send(api)
     assert api.call("DELETE", f"/otp/{verification_of(PHONE).public_id}").status == 200
 
     assert not is_taken(api, code)
 
 
-def test_bound_code_opens_nothing_without_what_it_is_bound_to(api: Api) -> None:
+def test_bound_code_fails_without_its_binding(api: Api) -> None:
     code = send(api)
     Verification.objects.update(binding={"amount": "100.50", "payee": "Shop"})
 

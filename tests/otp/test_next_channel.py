@@ -315,7 +315,7 @@ def test_next_channel_keeps_the_attempts_left(api: Api) -> None:
         ({"attempts": 5}, "too_many_attempts"),
     ],
 )
-def test_code_that_is_over_goes_nowhere(api: Api, change: dict[str, object], code: str) -> None:
+def test_ended_code_is_not_sent(api: Api, change: dict[str, object], code: str) -> None:
     verification = sent(api)
     Verification.objects.update(**change)
 

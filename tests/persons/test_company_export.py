@@ -181,7 +181,7 @@ def test_one_archive_is_made_at_a_time(owner: Member) -> None:
     assert CompanyExport.objects.count() == 1
 
 
-def test_archive_stops_when_who_asked_is_no_owner(owner: Member) -> None:
+def test_archive_stops_if_the_requester_is_no_longer_owner(owner: Member) -> None:
     MessageFactory.create(company=owner.company)
     item = company_export.start(member=owner, language="ru", ip=None)
     company_export.make_next()

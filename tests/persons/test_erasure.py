@@ -224,7 +224,7 @@ def test_link_of_the_person_is_closed_and_leads_nowhere(company: Company) -> Non
     assert link.state == "disabled"
 
 
-def test_code_that_was_checked_says_nothing_any_more(company: Company) -> None:
+def test_checked_code_teaches_nothing_more(company: Company) -> None:
     leave(company)
 
     erase(person=Person(PHONE))
@@ -248,7 +248,7 @@ def test_bodies_that_report_about_others_lose_the_phone_too(company: Company) ->
     assert shared.provider_id == attempt.provider_id
 
 
-def test_body_of_others_loses_the_phone_of_a_message_that_is_not_ours(company: Company) -> None:
+def test_foreign_message_in_a_shared_body_loses_its_phone(company: Company) -> None:
     body = f'{{"statuses": ["{OTHER[1:]}", "{PHONE[1:]}"]}}'.encode()
     attempt = AttemptFactory.create(message__phone=OTHER, message__state="delivered")
     of_others = ReceiptFactory.create(attempt=attempt, provider=attempt.provider, raw=body)

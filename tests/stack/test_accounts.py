@@ -96,7 +96,7 @@ def _is_closed_by_a_probe(stack: Stack, sender: Sender) -> bool:
     return not _breaker_is_open()
 
 
-def test_account_at_fault_is_left_for_the_other_and_the_phone_gets_one_message(
+def test_account_fault_moves_the_message_to_another_account_once(
     stack: Stack, kz: Carrier, sender: Sender
 ) -> None:
     phone, after = stack.phone(), stack.phone()

@@ -66,7 +66,7 @@ def test_errors_are_told_apart(
 
 
 @pytest.mark.parametrize("status", [302, 400, 502])
-def test_answer_of_a_proxy_is_no_rejection(fake: Fake, status: int) -> None:
+def test_proxy_answer_is_not_a_rejection(fake: Fake, status: int) -> None:
     fake.status, fake.answer = status, "<html>a page</html>"
 
     with pytest.raises(UnavailableError, match=f"^status {status}$"):

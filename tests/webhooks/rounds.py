@@ -10,7 +10,7 @@ from webhooks.http_call import CallOutcome
 from webhooks.models import Delivery
 
 
-def make_round(limit: int = 32) -> list[CallOutcome]:
+def run_round(limit: int = 32) -> list[CallOutcome]:
     outcomes = [http_call.call(claimed) for claimed in dispatcher.claim(limit)]
     if outcomes:
         dispatcher.record(outcomes)
@@ -25,7 +25,7 @@ def run_out(delivery: Delivery) -> None:
     """Every try there is."""
     for _ in range(len(deliveries.RETRY_DELAYS) + 1):
         make_due(delivery)
-        make_round()
+        run_round()
 
 
 def claimed_ids(limit: int = 32) -> set[UUID]:

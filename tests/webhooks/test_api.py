@@ -13,7 +13,7 @@ from api.models import IdempotentRequest
 from tests.api.clients import Answer, Api, ClientOf
 from tests.api.races import at_once
 from tests.factories import EndpointFactory
-from tests.webhooks.rounds import make_round
+from tests.webhooks.rounds import run_round
 from webhooks import endpoints
 from webhooks.models import Delivery, Endpoint, EventKind
 
@@ -257,7 +257,7 @@ def test_example_of_each_event_arrives(
     Endpoint.objects.update(kinds=["message.sent"], company=api.company)
 
     answer = api.post(path_of(endpoint, "/test"), {"type": kind})
-    make_round()
+    run_round()
 
     (call,) = receiver.calls
     event = call.verified(endpoints.secret_of(endpoint))

@@ -16,7 +16,7 @@ from tests.api.races import at_once
 from tests.factories import DeliveryFactory, EndpointFactory
 from tests.stack.programs import wait_until
 from tests.webhooks.receivers import Receiver, listening
-from tests.webhooks.rounds import claimed_ids, make_due, make_round, wait_of
+from tests.webhooks.rounds import claimed_ids, make_due, run_round, wait_of
 from webhooks import deliveries, dispatcher, endpoints, events, http_call
 from webhooks.dispatcher import MAX_CALLS_PER_COMPANY, MAX_CALLS_PER_ENDPOINT, WebhookDispatcher
 from webhooks.http_call import CallOutcome
@@ -50,7 +50,7 @@ def test_outcome_of_an_expired_claim_is_logged_but_not_applied(
     late = http_call.call(lost)
     make_due(delivery)
     receiver.status = 500
-    make_round()
+    run_round()
 
     dispatcher.record([late])
 
@@ -131,7 +131,7 @@ def test_disabling_an_endpoint_does_not_touch_its_deliveries(
 
 def test_missing_server_key_is_an_internal_error_and_retried(delivery: Delivery) -> None:
     with override_settings(WEBHOOK_KEYS={"other": b"x" * 32}):
-        make_round()
+        run_round()
 
     assert delivery.attempts.get().error == "internal"
     assert wait_of(delivery) > 0

@@ -15,7 +15,7 @@ from tests.api.clients import Api
 from tests.api.races import at_once
 from tests.factories import DeliveryFactory, EndpointFactory, MemberFactory
 from tests.webhooks.receivers import Receiver
-from tests.webhooks.rounds import make_due, make_round
+from tests.webhooks.rounds import make_due, run_round
 from webhooks import dispatcher, endpoints, signing
 from webhooks.models import Delivery, Endpoint
 
@@ -26,7 +26,7 @@ NOBODY = "http://127.0.0.1:9/hook"
 def failing(company: Company) -> Endpoint:
     """An endpoint whose first delivery has just failed."""
     delivery = DeliveryFactory.create(endpoint__company=company, endpoint__url=NOBODY)
-    make_round()
+    run_round()
     return Endpoint.objects.get(pk=delivery.endpoint_id)
 
 
@@ -77,11 +77,11 @@ def test_endpoint_that_accepts_again_is_not_warned_of(
     MemberFactory.create(company=company)
     delivery = DeliveryFactory.create(endpoint=endpoint)
     receiver.status = 500
-    make_round()
+    run_round()
     age(endpoint, hours=2)
     make_due(delivery)
     receiver.status = 200
-    make_round()
+    run_round()
 
     endpoints.warn_of_failing()
 
@@ -135,10 +135,10 @@ def test_rotated_secret_signs_beside_the_old_one_for_a_day(
 ) -> None:
     old = endpoints.secret_of(endpoint)
     new = endpoints.rotate(endpoint=endpoint, user=None)
-    make_round()
+    run_round()
     Endpoint.objects.update(previous_until=timezone.now() - timedelta(seconds=1))
     DeliveryFactory.create(endpoint=endpoint)
-    make_round()
+    run_round()
 
     during, after = receiver.calls
     assert during.verified(old) == during.verified(new)
@@ -154,10 +154,10 @@ def test_every_promised_secret_signs_for_its_whole_day(
     second = endpoints.rotate(endpoint=endpoint, user=None)
     age_rotations(hours=12)
     third = endpoints.rotate(endpoint=endpoint, user=None)
-    make_round()
+    run_round()
     age_rotations(hours=13)
     DeliveryFactory.create(endpoint=endpoint)
-    make_round()
+    run_round()
 
     during, after = receiver.calls
     assert during.verified(first) == during.verified(second) == during.verified(third)
@@ -194,7 +194,7 @@ def test_missing_key_of_the_old_secret_leaves_the_new_one_to_sign(
     new = endpoints.rotate(endpoint=endpoint, user=None)
     Endpoint.objects.update(previous_key_id="taken-away")
 
-    make_round()
+    run_round()
 
     (call,) = receiver.calls
     assert call.verified(new)

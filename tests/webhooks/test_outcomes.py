@@ -10,7 +10,7 @@ from django.utils.http import http_date
 from accounts.models import AuditEvent, Company, Mail, Member
 from tests.factories import DeliveryFactory, MemberFactory
 from tests.webhooks.receivers import Receiver
-from tests.webhooks.rounds import make_due, make_round, run_out, wait_of
+from tests.webhooks.rounds import make_due, run_out, run_round, wait_of
 from webhooks import deliveries, dispatcher, endpoints, http_call
 from webhooks.deliveries import RETRY_DELAYS
 from webhooks.events import declaration_of
@@ -20,7 +20,7 @@ NOBODY = "http://127.0.0.1:9/hook"
 
 
 def test_event_arrives_signed(delivery: Delivery, endpoint: Endpoint, receiver: Receiver) -> None:
-    make_round()
+    run_round()
 
     (call,) = receiver.calls
     assert call.verified(endpoints.secret_of(endpoint)) == {
@@ -49,7 +49,7 @@ def test_fields_arrive_in_the_order_of_the_documentation(kind: EventKind) -> Non
 
 def test_success_is_recorded(delivery: Delivery, endpoint: Endpoint, receiver: Receiver) -> None:
     receiver.answer = b"thanks"
-    make_round()
+    run_round()
 
     delivery.refresh_from_db()
     endpoint.refresh_from_db()
@@ -69,14 +69,14 @@ def test_success_is_recorded(delivery: Delivery, endpoint: Endpoint, receiver: R
 @pytest.mark.parametrize("status", [301, 302, 307, 400, 404, 500, 503])
 def test_error_status_is_retried(delivery: Delivery, receiver: Receiver, status: int) -> None:
     receiver.status, receiver.headers = status, {"Location": "/elsewhere"}
-    make_round()
+    run_round()
 
     assert RETRY_DELAYS[0] * 0.5 - 1 < wait_of(delivery) < RETRY_DELAYS[0] * 1.5
     assert delivery.state == "pending"
     assert delivery.attempts.get().status == status
     make_due(delivery)
     receiver.status = 204
-    make_round()
+    run_round()
 
     delivery.refresh_from_db()
     assert (delivery.state, delivery.tries) == ("delivered", 2)
@@ -90,10 +90,10 @@ def test_retries_stretch_over_more_than_a_day_and_end(company: Company) -> None:
 
     for _ in RETRY_DELAYS:
         make_due(delivery)
-        make_round()
+        run_round()
         waits.append(wait_of(delivery))
     make_due(delivery)
-    make_round()
+    run_round()
 
     delivery.refresh_from_db()
     assert (delivery.state, delivery.due_at, delivery.tries) == ("failed", None, 8)
@@ -130,14 +130,14 @@ def test_endpoint_with_a_recent_success_stays_enabled(
     receiver.status = 500
     for _ in RETRY_DELAYS:
         make_due(delivery)
-        make_round()
+        run_round()
     receiver.status = 200
     DeliveryFactory.create(endpoint=endpoint)
-    make_round()
+    run_round()
     receiver.status = 500
 
     make_due(delivery)
-    make_round()
+    run_round()
 
     delivery.refresh_from_db()
     endpoint.refresh_from_db()
@@ -150,7 +150,7 @@ def test_status_410_disables_the_endpoint(
     MemberFactory.create(company=endpoint.company)
     receiver.status = 410
 
-    make_round()
+    run_round()
 
     endpoint.refresh_from_db()
     delivery.refresh_from_db()
@@ -163,18 +163,18 @@ def test_failing_since_is_reset_by_a_success(
     delivery: Delivery, endpoint: Endpoint, receiver: Receiver
 ) -> None:
     receiver.status = 500
-    make_round()
+    run_round()
     endpoint.refresh_from_db()
     failing_since = endpoint.failing_since
     make_due(delivery)
-    make_round()
+    run_round()
     endpoint.refresh_from_db()
     assert failing_since is not None
     assert endpoint.failing_since == failing_since
 
     receiver.status = 200
     make_due(delivery)
-    make_round()
+    run_round()
 
     endpoint.refresh_from_db()
     assert endpoint.failing_since is None
@@ -215,7 +215,7 @@ def test_busy_receiver_is_called_again_when_it_asks(
     receiver.status = status
     text = retry_after if isinstance(retry_after, str) else retry_after()
     receiver.headers = {"Retry-After": text.encode("latin-1", "replace").decode("latin-1")}
-    (outcome,) = make_round()
+    (outcome,) = run_round()
 
     shortest, longest = RETRY_DELAYS[0] * 0.5, RETRY_DELAYS[0] * 1.5
     assert outcome.due_in is not None
@@ -228,7 +228,7 @@ def test_longer_pause_is_not_cut_short(delivery: Delivery, receiver: Receiver) -
     Delivery.objects.filter(pk=delivery.pk).update(tries=2)
     receiver.status, receiver.headers = 429, {"Retry-After": "1"}
 
-    (outcome,) = make_round()
+    (outcome,) = run_round()
 
     assert outcome.due_in is not None
     assert outcome.due_in >= RETRY_DELAYS[2] * 0.5

@@ -12,7 +12,7 @@ from pytest_django import DjangoAssertNumQueries
 from accounts.models import AuditEvent, Member
 from tests.factories import DeliveryFactory, EndpointFactory
 from tests.webhooks.receivers import Receiver, listening
-from tests.webhooks.rounds import make_round
+from tests.webhooks.rounds import run_round
 from webhooks import deliveries, dispatcher, endpoints
 from webhooks.models import Delivery, DeliveryAttempt, Endpoint
 
@@ -63,7 +63,7 @@ def test_event_that_was_refused_waits_for_a_retry(
     delivery = DeliveryFactory.create(endpoint=endpoint)
     receiver.status = 500
     new = page(client, "webhook-detail", endpoint.public_id)
-    make_round()
+    run_round()
 
     listed = page(client, "webhook-detail", endpoint.public_id)
     opened = page(client, "delivery-detail", delivery.public_id)
@@ -138,7 +138,7 @@ def test_switched_off_endpoint_gets_nothing_until_it_is_on(
 
     off = press(client, "webhook-switch", endpoint, to="off")
     example = press(client, "webhook-test", endpoint, kind="otp.verified")
-    make_round()
+    run_round()
     dispatcher.cancel_undeliverable()
     endpoint.refresh_from_db()
     was_on = endpoint.is_enabled
@@ -168,7 +168,7 @@ def test_delete_asks_first_and_closes_the_history(client: Client, endpoint: Endp
 
 def test_example_is_sent_and_shown(client: Client, endpoint: Endpoint, receiver: Receiver) -> None:
     shown = press(client, "webhook-test", endpoint, kind="otp.verified")
-    make_round()
+    run_round()
 
     (call,) = receiver.calls
     assert call.verified(endpoints.secret_of(endpoint))["type"] == "otp.verified"
@@ -185,13 +185,13 @@ def test_failed_delivery_is_explained_and_replayed(
 ) -> None:
     receiver.status, receiver.answer = 500, b"<script>alert(1)</script> down"
     delivery = DeliveryFactory.create(endpoint=endpoint)
-    make_round()
+    run_round()
     Delivery.objects.update(state="failed", due_at=None, finished_at=timezone.now(), tries=8)
 
     failed = page(client, "delivery-detail", delivery.public_id)
     receiver.status = 200
     press(client, "delivery-replay", delivery)
-    make_round()
+    run_round()
 
     delivery.refresh_from_db()
     assert "Ответ 500" in failed
@@ -230,7 +230,7 @@ def test_all_failed_are_replayed_at_once(
     elsewhere = DeliveryFactory.create(state="failed", due_at=None)
 
     outcome = press(client, "webhook-replay", endpoint)
-    make_round()
+    run_round()
 
     elsewhere.refresh_from_db()
     assert "Повторяем 3 доставки." in outcome

@@ -140,7 +140,7 @@ def test_change_that_commits_long_after_younger_ones_is_heard_of(
     assert is_heard(key)
 
 
-def test_change_that_is_rolled_back_is_none(key: IssuedKey, operator: Session) -> None:
+def test_rolled_back_change_is_not_published(key: IssuedKey, operator: Session) -> None:
     with operator.transaction(force_rollback=True):
         operator.execute(REVOKE, [key.pk])
         assert not is_heard(key)
@@ -201,7 +201,9 @@ def test_key_that_changes_its_company_is_heard_of_in_both(
     [{"oldest_running": 2**40}, {"server": datetime(2026, 1, 1, tzinfo=UTC)}],
     ids=["lower id", "another start"],
 )
-def test_after_a_failover_nothing_is_believed(key: IssuedKey, changes: dict[str, Any]) -> None:
+def test_resolution_cache_is_ignored_after_a_failover(
+    key: IssuedKey, changes: dict[str, Any]
+) -> None:
     """The server that answers now may have lost the last commits of the one before."""
     assert api_keys._changes.last is not None
     # Unseen by the triggers, as on another server.

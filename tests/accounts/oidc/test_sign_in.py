@@ -64,7 +64,7 @@ def test_person_whose_groups_grant_nothing_is_refused(
     assert AuditEvent.objects.get().action == "login.failed"
 
 
-def test_address_of_a_user_opens_nothing(
+def test_user_id_in_the_address_grants_no_access(
     client: Client, provider: IdentityProvider, acme: Company
 ) -> None:
     user = UserFactory.create(email="Anna@Example.com")
@@ -122,7 +122,7 @@ def test_unconfirmed_sign_up_keeps_nobody_out(
     assert not EmailAddress.objects.filter(user=squatter).exists()
 
 
-def test_address_that_waits_to_be_confirmed_keeps_nobody_out(
+def test_unconfirmed_address_blocks_no_sign_in(
     client: Client, provider: IdentityProvider, acme: Company
 ) -> None:
     other = make_person("boris@example.com")

@@ -39,7 +39,7 @@ def test_asking_sets_the_day_and_writes_to_every_owner() -> None:
 
 
 @pytest.mark.django_db
-def test_asking_again_moves_nothing() -> None:
+def test_repeated_request_changes_nothing() -> None:
     member = MemberFactory.create()
     planned_deletion.request(company=member.company, user=member.user)
     Company.objects.update(closes_at=timezone.now() + timedelta(days=3))
@@ -52,7 +52,7 @@ def test_asking_again_moves_nothing() -> None:
 
 
 @pytest.mark.django_db
-def test_company_is_kept_once() -> None:
+def test_company_is_stored_once() -> None:
     member = MemberFactory.create()
     planned_deletion.request(company=member.company, user=member.user)
 

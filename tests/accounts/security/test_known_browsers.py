@@ -60,7 +60,7 @@ def test_other_browser_from_the_same_address_is(user: User) -> None:
     assert letters() == 2
 
 
-def test_account_that_was_just_opened_gets_no_letter() -> None:
+def test_new_account_gets_no_security_email() -> None:
     signed_in(make_person())
 
     assert letters() == 0

@@ -132,7 +132,7 @@ def test_page_that_confirms_an_address_names_its_account(client: Client) -> None
 
 
 @pytest.mark.django_db(transaction=True)
-def test_address_that_two_confirm_at_once_is_the_first_ones(client: Client) -> None:
+def test_address_confirmed_twice_at_once_belongs_to_the_first(client: Client) -> None:
     """As any row that two pages write in the same moment."""
     row, _url = asked_to_confirm(UserFactory.create(), ANNA)
     other, url = asked_to_confirm(UserFactory.create(), ANNA)

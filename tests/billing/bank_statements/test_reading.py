@@ -83,7 +83,7 @@ def test_pages_are_followed_to_the_end(invoice: Order) -> None:
     assert (query(1)["cursor"], ledger.balance(invoice.company_id)) == (["c1"], (1000, 0))
 
 
-def test_authorisation_is_no_money(invoice: Order) -> None:
+def test_authorisation_credits_nothing(invoice: Order) -> None:
     purpose = f"Счет {invoice.number}"
     shows(operation("op-1", "1900", purpose, status="Authorization"))
 
@@ -158,7 +158,7 @@ def test_operation_that_is_not_understood_keeps_no_other_back(invoice: Order) ->
     assert "ValueError" in StatementMark.objects.get().error
 
 
-def test_credit_below_zero_is_no_payment(invoice: Order) -> None:
+def test_negative_credit_is_not_a_payment(invoice: Order) -> None:
     shows(operation("op-1", "-1900.00", f"Счет {invoice.number}"))
 
     assert reading.read_due() == 0

@@ -55,7 +55,7 @@ def test_changed_line_is_named(client: Client, statement: bytes) -> None:
 
 @pytest.mark.parametrize("language", ["ru", "en"])
 @pytest.mark.parametrize("query", ["", "?kind=capture", "?kind=top_up", "?kind=hold"])
-def test_chosen_operations_are_no_forgery(
+def test_selected_operations_pass_the_check(
     client: Client, statement: bytes, query: str, language: str
 ) -> None:
     client.cookies["django_language"] = language

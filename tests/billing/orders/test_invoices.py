@@ -168,7 +168,7 @@ def test_billing_details_of_later_change_unpaid_invoices_alone(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_invoice_that_is_being_paid_follows_nothing(issue: Callable[..., Order]) -> None:
+def test_open_payment_freezes_the_invoice(issue: Callable[..., Order]) -> None:
     order, user = issue(), MemberFactory.create().user
     changes = {"legal_name": "ООО «Лютик»"}
     rename = partial(billing_profiles.change, company=order.company, user=user, changes=changes)

@@ -63,7 +63,7 @@ def test_each_level_tells_once_until_it_was_left(owner: Member) -> None:
 
 
 @pytest.mark.parametrize(("hours", "told"), [(0, 1), (25, 2)])
-def test_alert_removed_and_added_again_tells_once_until_it_was_left(
+def test_alert_removed_and_added_again_is_sent_once_per_crossing(
     owner: Member, hours: int, told: int
 ) -> None:
     company, user = owner.company, owner.user

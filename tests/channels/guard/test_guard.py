@@ -108,7 +108,7 @@ def test_people_who_enter_less_than_usual_are_not_held_back(share: float) -> Non
             assert step is GuardStep.ALLOW
 
 
-def test_challenge_is_no_door_for_a_burst_where_nobody_was_seen() -> None:
+def test_solved_challenge_allows_no_burst_on_an_unseen_range() -> None:
     """Codes that are not ripe count as lost as soon as a challenge is due."""
     guard, now = Guard(), 10_000.0
     people(guard, 500)
@@ -220,7 +220,7 @@ def test_known_phones_are_no_evidence() -> None:
     assert guard.company.norm.trials == 0
 
 
-def test_a_refusal_that_is_over_opens_no_door_for_a_burst() -> None:
+def test_ended_refusal_allows_no_burst() -> None:
     guard, now = Guard(), 10_000.0
     people(guard, 500)
     for n in range(15):

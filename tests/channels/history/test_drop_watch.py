@@ -80,7 +80,7 @@ def test_drop_is_told_once_and_ends(company: Company) -> None:
     assert drop.ended_at is not None
 
 
-def test_a_later_drop_is_told_again(company: Company) -> None:
+def test_second_drop_is_reported_again(company: Company) -> None:
     send(company, 25, "failed")
     drop_watch.watch()
     DeliveryDrop.objects.update(ended_at=timezone.now())
@@ -197,7 +197,7 @@ def test_norm_without_a_failure_is_a_norm() -> None:
 
 @pytest.mark.parametrize("share", [0.7, 0.9, 0.97])
 @pytest.mark.parametrize("ended", [20, 60, 400])
-def test_chance_alone_is_no_drop(share: float, ended: int) -> None:
+def test_chance_fluctuation_is_not_a_drop(share: float, ended: int) -> None:
     chance = random.Random(7)  # noqa: S311 - the same in every run
     norm = Outcomes(round(5000 * share), 5000)
 

@@ -59,7 +59,7 @@ class Life(RuleBasedStateMachine):
         kind=strategies.sampled_from(sorted(EventKind)),
         proof=strategies.sampled_from([None, *DeliveryProof]),
     )
-    def hear(
+    def store_due_receipt(
         self, data: strategies.DataObject, kind: EventKind, proof: DeliveryProof | None
     ) -> None:
         its = data.draw(strategies.sampled_from(self.state.attempts))

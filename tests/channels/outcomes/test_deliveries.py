@@ -21,7 +21,7 @@ from otp.check import settlement
 from tests.api.clients import Api, ClientOf
 from tests.api.races import at_once
 from tests.channels.fallback_stages import enable_fallback, handed_over
-from tests.channels.message_stages import PHONE, accepted, apply_event, hear, submitted
+from tests.channels.message_stages import PHONE, accepted, apply_event, store_due_receipt, submitted
 from tests.factories import CompanyFactory, EndpointFactory
 from tests.otp.sent_codes import code_of
 
@@ -61,7 +61,7 @@ def test_delivery_is_one_statement_beside_the_look_whether_any_is_due(
     api: Api, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     attempt = accepted(api)
-    receipt = hear(attempt)
+    receipt = store_due_receipt(attempt)
 
     with django_assert_num_queries(2):
         assert receipts.apply_stored() is False
@@ -86,9 +86,9 @@ def test_delivery_in_one_statement_writes_what_the_state_machine_would(
         Attempt.objects.update(poll_at=timezone.now(), polls=2)
     said = timezone.now() + at if at is not None else None
 
-    hear(both[0], at=said)
+    store_due_receipt(both[0], at=said)
     assert unchanged_messages.deliver_unchanged(100) == (1, False)
-    hear(both[1], at=said)
+    store_due_receipt(both[1], at=said)
     assert receipts._apply_batch(100) == 1
 
     assert rows(both[0]) == rows(both[1])
@@ -104,9 +104,9 @@ def test_sent_of_what_is_known_to_be_changes_nothing(api: Api, is_delivered: boo
             apply_event(attempt, EventKind.DELIVERED)
     before = everything()
 
-    first = hear(both[0], "sent")
+    first = store_due_receipt(both[0], "sent")
     assert unchanged_messages.deliver_unchanged(100) == (1, False)
-    second = hear(both[1], "sent")
+    second = store_due_receipt(both[1], "sent")
     assert receipts._apply_batch(100) == 1
 
     first.refresh_from_db()
@@ -120,8 +120,8 @@ def test_sent_of_what_is_known_to_be_changes_nothing(api: Api, is_delivered: boo
 
 def test_sent_and_delivered_are_applied_together(api: Api) -> None:
     attempt = accepted(api)
-    hear(attempt, "sent")
-    hear(attempt)
+    store_due_receipt(attempt, "sent")
+    store_due_receipt(attempt)
 
     assert unchanged_messages.deliver_unchanged(100) == (2, False)
 
@@ -130,7 +130,7 @@ def test_sent_and_delivered_are_applied_together(api: Api) -> None:
 
 
 def test_test_messages_cost_nothing(test_api: Api) -> None:
-    hear(accepted(test_api))
+    store_due_receipt(accepted(test_api))
 
     assert unchanged_messages.deliver_unchanged(100) == (1, False)
 
@@ -140,7 +140,7 @@ def test_test_messages_cost_nothing(test_api: Api) -> None:
 def of_first_try_after_a_fallback(api: Api) -> None:
     enable_fallback(api.company, "whatsapp", "sms")
     first, _second = handed_over(api)
-    hear(first)
+    store_due_receipt(first)
 
 
 def of_an_earlier_channel(api: Api) -> None:
@@ -149,21 +149,21 @@ def of_an_earlier_channel(api: Api) -> None:
     first, second = handed_over(api)
     Attempt.objects.filter(pk=second.pk).update(state="failed")
     Attempt.objects.filter(pk=first.pk).update(state="sent")
-    hear(first)
+    store_due_receipt(first)
 
 
 def before_its_acceptance(api: Api, state: str = "delivered") -> None:
     attempt = submitted(api)
     Attempt.objects.update(provider_id="known")
     attempt.refresh_from_db()
-    hear(attempt, state)
+    store_due_receipt(attempt, state)
 
 
 def of_an_unclear_call(api: Api, state: str = "delivered") -> None:
     attempt = submitted(api)
     apply_event(attempt, EventKind.AMBIGUOUS, provider_id="known", code="timeout")
     attempt.refresh_from_db()
-    hear(attempt, state)
+    store_due_receipt(attempt, state)
 
 
 def sent_of_an_earlier_channel(api: Api) -> None:
@@ -171,14 +171,14 @@ def sent_of_an_earlier_channel(api: Api) -> None:
     enable_fallback(api.company, "whatsapp", "sms")
     attempt = accepted(api)
     Message.objects.update(state="queued")
-    hear(attempt, "sent")
+    store_due_receipt(attempt, "sent")
 
 
 def after(kind: EventKind) -> Callable[[Api], object]:
     def ended(api: Api) -> None:
         attempt = accepted(api)
         apply_event(attempt, kind, code="131026")
-        hear(attempt)
+        store_due_receipt(attempt)
 
     return ended
 
@@ -187,7 +187,7 @@ def of_a_failed_try(api: Api) -> None:
     """While its message is open: it goes on by another account, for example."""
     attempt = accepted(api)
     Attempt.objects.update(state="failed")
-    hear(attempt)
+    store_due_receipt(attempt)
 
 
 def of_one_part(api: Api) -> None:
@@ -197,27 +197,27 @@ def of_one_part(api: Api) -> None:
             attempt=attempt, number=number, total=2, provider=attempt.provider,
             provider_id=provider_id,
         )  # fmt: skip
-    hear(attempt)
+    store_due_receipt(attempt)
 
 
 def spelled_differently(api: Api) -> None:
     attempt = accepted(api)
-    hear(attempt, alternatives=[attempt.provider_id, "0x17"], provider_id="23")
+    store_due_receipt(attempt, alternatives=[attempt.provider_id, "0x17"], provider_id="23")
 
 
 def for_a_subscriber(api: Api) -> None:
     EndpointFactory.create(company=api.company)
-    hear(accepted(api))
+    store_due_receipt(accepted(api))
 
 
 def beside_a_failure(api: Api) -> None:
     attempt = accepted(api)
-    hear(attempt, "failed")
-    hear(attempt)
+    store_due_receipt(attempt, "failed")
+    store_due_receipt(attempt)
 
 
 def heard(state: str = "delivered", **fields: Any) -> Callable[[Api], object]:
-    return lambda api: hear(accepted(api), state, **fields)
+    return lambda api: store_due_receipt(accepted(api), state, **fields)
 
 
 LEFT: dict[str, Callable[[Api], object]] = {
@@ -236,7 +236,9 @@ LEFT: dict[str, Callable[[Api], object]] = {
     "of one part": of_one_part,
     "spelled differently": spelled_differently,
     "with a phone": heard(phone=PHONE),
-    "names another try": lambda api: hear(accepted(api), ref=accepted(api, OTHER_PHONE).id),
+    "names another try": lambda api: store_due_receipt(
+        accepted(api), ref=accepted(api, OTHER_PHONE).id
+    ),
     "names a try of nobody": heard(ref=uuid4()),
     "of another vendor": heard(provider="telegram_gateway"),
     "for a subscriber": for_a_subscriber,
@@ -255,9 +257,9 @@ def test_receipt_of_a_special_case_is_left_to_the_state_machine(api: Api, left: 
 
 def test_one_that_is_left_holds_up_no_other(api: Api) -> None:
     first, second, third = (accepted(api, f"+7916123456{n}") for n in range(3))
-    hear(first)
-    hear(second, "failed", error_code="131026")
-    hear(third, ref=third.id)
+    store_due_receipt(first)
+    store_due_receipt(second, "failed", error_code="131026")
+    store_due_receipt(third, ref=third.id)
 
     assert unchanged_messages.deliver_unchanged(100) == (2, True)
 
@@ -271,7 +273,7 @@ def test_one_that_is_left_holds_up_no_other(api: Api) -> None:
 def test_delivery_statement_skips_locked_rows(
     api: Api, model: type[Message | Receipt], is_met: bool
 ) -> None:
-    hear(accepted(api))
+    store_due_receipt(accepted(api))
     before = everything()
     result: list[tuple[int, bool]] = []
 
@@ -286,7 +288,7 @@ def test_delivery_statement_skips_locked_rows(
 def test_delivery_after_midnight_marks_the_day_of_the_message(api: Api) -> None:
     attempt = accepted(api)
     Message.objects.update(created_at=F("created_at") - timedelta(days=1))
-    hear(attempt)
+    store_due_receipt(attempt)
 
     assert unchanged_messages.deliver_unchanged(100) == (1, False)
 
@@ -300,7 +302,7 @@ def test_hold_that_is_settled_already_is_not_charged_again(api: Api) -> None:
     captured = ledger.Settlement(api.company.pk, message.pk, 1, message.price, kind, proof)
     with connection.cursor() as cursor:
         ledger.settle(cursor, [captured])
-    hear(attempt)
+    store_due_receipt(attempt)
 
     assert unchanged_messages.deliver_unchanged(100) == (1, False)
 
@@ -311,8 +313,8 @@ def test_companies_are_charged_their_own(api: Api, client_of: ClientOf) -> None:
     other = CompanyFactory.create()
     ledger.grant(company=other, amount=1000, reason="test")
     for number in range(3):
-        hear(accepted(api, f"+7916123456{number}"))
-    hear(accepted(client_of(other), "+79161234599"))
+        store_due_receipt(accepted(api, f"+7916123456{number}"))
+    store_due_receipt(accepted(client_of(other), "+79161234599"))
 
     assert unchanged_messages.deliver_unchanged(100) == (4, False)
 
@@ -323,8 +325,8 @@ def test_companies_are_charged_their_own(api: Api, client_of: ClientOf) -> None:
 def test_races_of_workers_and_of_the_recipient_charge_once(api: Api) -> None:
     attempts = [accepted(api, f"+791612345{number:02}") for number in range(8)]
     for attempt in attempts:
-        hear(attempt)
-        hear(attempt, "read")
+        store_due_receipt(attempt)
+        store_due_receipt(attempt, "read")
     for attempt in attempts[::2]:
         phone = attempt.message.phone
         assert api.post("/otp/verify", {"phone": phone, "code": code_of(phone)}).status == 200

@@ -26,7 +26,7 @@ def taken(answered: str, phone: str = "+79161234567") -> Attempt:
     return attempt
 
 
-def hear(
+def store_due_receipt(
     receipted: str,
     phone: str = "+79161234567",
     *,
@@ -61,7 +61,7 @@ def test_phone_decides_between_two_spellings_of_an_id(phone: str) -> None:
     taken("10", "+79160000010")  # hexadecimal 10 is decimal 16
     taken("16", "+79160000016")
 
-    hear("16", phone)
+    store_due_receipt("16", phone)
 
     assert states() == {"+79160000010": "delivered", "+79160000016": "sent"}
 
@@ -70,13 +70,13 @@ def test_phone_decides_between_two_spellings_of_an_id(phone: str) -> None:
 def test_receipt_finds_its_message_with_or_without_a_known_phone(phone: str) -> None:
     taken("AF", "+79160000010")
 
-    hear("175", phone)
+    store_due_receipt("175", phone)
 
     assert set(states().values()) == {"delivered"}
 
 
 def test_receipt_before_the_commit_of_its_id_is_matched_later() -> None:
-    hear("175")
+    store_due_receipt("175")
     assert states() == {}
 
     taken("AF")
@@ -88,7 +88,7 @@ def test_receipt_before_the_commit_of_its_id_is_matched_later() -> None:
 def test_other_spelling_for_another_phone_does_not_match() -> None:
     taken("1000", "+79160000010")
 
-    hear("4096", "+79160000016")  # 4096 is hexadecimal 1000
+    store_due_receipt("4096", "+79160000016")  # 4096 is hexadecimal 1000
 
     assert states() == {"+79160000010": "sent"}
 
@@ -98,7 +98,7 @@ def test_other_spelling_for_another_phone_does_not_match() -> None:
 def test_reply_text_changes_no_message_of_another_phone(phone: str, state: ReceiptState) -> None:
     attempt = taken("1234567")
 
-    hear("1234567", phone, state=state, needs_phone=True)
+    store_due_receipt("1234567", phone, state=state, needs_phone=True)
 
     attempt.refresh_from_db()
     assert (attempt.state, states()) == ("sent", {"+79161234567": "sent"})
@@ -106,9 +106,11 @@ def test_reply_text_changes_no_message_of_another_phone(phone: str, state: Recei
 
 @pytest.mark.parametrize("forger", ["+79990000000", "+79161234567", ""])
 def test_reply_text_hides_no_receipt_of_the_centre(forger: str) -> None:
-    hear("1234567", forger, needs_phone=True)  # before the message, and its id, are there
+    store_due_receipt(
+        "1234567", forger, needs_phone=True
+    )  # before the message, and its id, are there
     taken("1234567")
 
-    hear("1234567", needs_phone=not forger)
+    store_due_receipt("1234567", needs_phone=not forger)
 
     assert set(states().values()) == {"delivered"}

@@ -16,7 +16,7 @@ from channels.outcomes import receipts
 from channels.providers import inbound
 from channels.providers.inbound import ReceiptState
 from tests.api.clients import Api
-from tests.channels.message_stages import accepted, hear, states, submitted
+from tests.channels.message_stages import accepted, states, store_due_receipt, submitted
 from tests.channels.providers.vendors import call_webhook
 from tests.factories import AttemptFactory
 
@@ -34,7 +34,7 @@ def apply_stored() -> None:
 def test_receipt_is_applied_once(api: Api) -> None:
     attempt = accepted(api)
     Message.objects.update(created_at=AT, sent_at=AT)
-    receipt = hear(attempt, at=AT)
+    receipt = store_due_receipt(attempt, at=AT)
 
     apply_stored()
     apply_stored()
@@ -67,7 +67,7 @@ def test_receipts_in_any_order(
     attempt = accepted(api)
 
     for number, word in enumerate(words):
-        hear(attempt, word, due_at=timezone.now() - timedelta(minutes=10 - number))
+        store_due_receipt(attempt, word, due_at=timezone.now() - timedelta(minutes=10 - number))
         if not is_one_group:
             apply_stored()
     apply_stored()
@@ -79,7 +79,7 @@ def test_receipts_in_any_order(
 
 def test_receipt_by_our_reference_stores_the_vendors_id(api: Api) -> None:
     attempt = submitted(api)
-    hear(attempt, "sent", ref=attempt.id, provider_id="wamid.9")
+    store_due_receipt(attempt, "sent", ref=attempt.id, provider_id="wamid.9")
 
     apply_stored()
 
@@ -89,7 +89,7 @@ def test_receipt_by_our_reference_stores_the_vendors_id(api: Api) -> None:
 
 def test_receipt_before_our_commit_is_matched_later(api: Api) -> None:
     attempt = submitted(api)
-    receipt = hear(attempt, provider_id="wamid.9")
+    receipt = store_due_receipt(attempt, provider_id="wamid.9")
     apply_stored()
     receipt.refresh_from_db()
     assert receipt.due_at is not None
@@ -105,7 +105,7 @@ def test_receipt_before_our_commit_is_matched_later(api: Api) -> None:
 
 def test_unmatched_receipt_is_kept_after_the_timeout(db: None) -> None:
     stranger = AttemptFactory.build(provider_id="wamid.unknown")
-    receipt = hear(stranger, ref=uuid4())
+    receipt = store_due_receipt(stranger, ref=uuid4())
     Receipt.objects.update(
         received_at=timezone.now() - timedelta(seconds=receipts.MATCH_TIMEOUT + 60)
     )
@@ -120,7 +120,7 @@ def test_unmatched_receipt_is_kept_after_the_timeout(db: None) -> None:
 def test_receipt_of_another_provider_changes_nothing(api: Api, by: str) -> None:
     attempt = accepted(api)
     ids: dict[str, Any] = {"ref": attempt.id, "provider_id": ""} if by == "ref" else {}
-    hear(attempt, provider="twilio", **ids)
+    store_due_receipt(attempt, provider="twilio", **ids)
 
     apply_stored()
 
@@ -130,7 +130,7 @@ def test_receipt_of_another_provider_changes_nothing(api: Api, by: str) -> None:
 
 def test_vendor_s_reason_is_kept(api: Api) -> None:
     attempt = accepted(api)
-    hear(attempt, "failed", error_code="131026", error_detail="Message undeliverable")
+    store_due_receipt(attempt, "failed", error_code="131026", error_detail="Message undeliverable")
 
     apply_stored()
 
@@ -157,9 +157,9 @@ def test_receipts_are_applied_in_batches(api: Api, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(receipts, "BATCH_SIZE", 5)
     attempt = accepted(api)
     for _ in range(8):
-        hear(attempt, "sent")
+        store_due_receipt(attempt, "sent")
     last = accepted(api, "+79161234568")
-    hear(last, due_at=timezone.now() - timedelta(seconds=30))
+    store_due_receipt(last, due_at=timezone.now() - timedelta(seconds=30))
 
     assert receipts.apply_stored()
     assert states(last) == ("sent", "sent")
@@ -171,8 +171,10 @@ def test_receipts_are_applied_in_batches(api: Api, monkeypatch: pytest.MonkeyPat
 def test_receipt_the_database_rejects_delays_no_other(api: Api) -> None:
     known, unknown = accepted(api), submitted(api, "+79161234568")
     long_ago = timezone.now() - timedelta(hours=1)
-    poison = hear(unknown, "sent", ref=unknown.id, provider_id=known.provider_id, due_at=long_ago)
-    hear(known)
+    poison = store_due_receipt(
+        unknown, "sent", ref=unknown.id, provider_id=known.provider_id, due_at=long_ago
+    )
+    store_due_receipt(known)
 
     apply_stored()
 

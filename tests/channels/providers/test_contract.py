@@ -120,7 +120,7 @@ def test_a_wait_may_be_a_date(vendor: Vendor, wire: Wire) -> None:
 
 
 @pytest.mark.parametrize("wait", ["soon", "-1", "", "Fri, 14 Aug 2020 10:15:00 GMT"])
-def test_a_wait_that_says_nothing_is_left_out(vendor: Vendor, wire: Wire, wait: str) -> None:
+def test_empty_wait_is_omitted(vendor: Vendor, wire: Wire, wait: str) -> None:
     wire.post(vendor.send_url, status=429, headers={"Retry-After": wait})
 
     error = failing(vendor)
@@ -330,7 +330,7 @@ def test_no_form_breaks_the_reader(name: str, body: bytes) -> None:
 
 @pytest.mark.parametrize("name", ["whatsapp_cloud", "telegram_gateway", "telegram_bot", "max_bot"])
 @pytest.mark.parametrize("body", NO_OBJECT)
-def test_a_signed_body_that_is_no_object_says_nothing(name: str, body: bytes) -> None:
+def test_signed_body_other_than_an_object_is_ignored(name: str, body: bytes) -> None:
     vendor = VENDORS[name]
 
     assert all_events(vendor.account().parse_webhook(vendor.call(body))) == []

@@ -296,7 +296,7 @@ def as_signed(body: bytes) -> Any:
 
 
 @pytest.mark.parametrize("word", ["-3", "-2", "-1", "21", "", "delivered"])
-def test_a_report_of_another_status_says_nothing(word: str) -> None:
+def test_report_of_another_status_is_ignored(word: str) -> None:
     receipt_form = VENDORS["smsc"].webhook_body.replace(b"status=1", f"status={word}".encode())
 
     assert not smsc().parse_webhook(smsc_call(receipt_form)).receipts

@@ -42,7 +42,7 @@ pytestmark = pytest.mark.django_db
 PHONE = "+79161234567"
 
 
-def hear(text: str, phone: str = PHONE) -> None:
+def store_due_receipt(text: str, phone: str = PHONE) -> None:
     blocked_phones.apply_reply("twilio", Reply(phone, text))
 
 
@@ -67,7 +67,7 @@ def is_blocked(phone: str = PHONE) -> bool:
     ],
 )  # fmt: skip
 def test_stop_words_block_the_phone(text: str) -> None:
-    hear(text)
+    store_due_receipt(text)
 
     assert BlockedPhone.objects.get().said_stop
     assert BlockedPhone.objects.get().reason == "STOP, Twilio"
@@ -75,20 +75,20 @@ def test_stop_words_block_the_phone(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["stop it, please?", "не стоп", "START", "nonstop", "stop" * 99])
 def test_other_replies_block_nothing(text: str) -> None:
-    hear(text)
+    store_due_receipt(text)
 
     assert not is_blocked()
 
 
 def test_stop_blocks_sends_until_start(api: Api) -> None:
-    hear("STOP")
-    hear("STOP")
+    store_due_receipt("STOP")
+    store_due_receipt("STOP")
     refused = [
         api.post("/otp/send", {"phone": PHONE, "channel": channel})
         for channel in ("whatsapp", "sms")
     ]
-    hear("Старт")
-    hear("START")
+    store_due_receipt("Старт")
+    store_due_receipt("START")
 
     assert [item.code for item in refused] == ["recipient_unreachable"] * 2
     assert api.post("/otp/send", {"phone": PHONE}).status == 200
@@ -97,8 +97,8 @@ def test_stop_blocks_sends_until_start(api: Api) -> None:
 def test_start_keeps_a_block_by_the_operator() -> None:
     BlockedPhone.objects.create(phone=PHONE, reason="a complaint")
 
-    hear("STOP")
-    hear("START")
+    store_due_receipt("STOP")
+    store_due_receipt("START")
 
     assert is_blocked()
 
@@ -114,9 +114,9 @@ def test_every_language_has_words_that_can_be_typed(language: str) -> None:
 
 @pytest.mark.parametrize("text", ["Старт!", "un\u200bstop", "ＳＴＡＲＴ", "opt-in", "подписаться"])
 def test_start_words_unblock_the_phone(text: str) -> None:
-    hear("STOP")
+    store_due_receipt("STOP")
 
-    hear(text)
+    store_due_receipt(text)
 
     assert not is_blocked()
 
@@ -130,7 +130,7 @@ def test_start_words_unblock_the_phone(text: str) -> None:
     ],
 )  # fmt: skip
 def test_stop_blocks_the_number_that_we_send_to(reported: str, sent_to: str) -> None:
-    hear("STOP", reported)
+    store_due_receipt("STOP", reported)
 
     assert list(BlockedPhone.objects.values_list("phone", flat=True)) == [sent_to]
     for spelling in spellings(sent_to):
@@ -161,7 +161,7 @@ def test_stop_by_sms_of_a_sender_that_is_no_phone_alerts_the_operator() -> None:
 
     (reply,) = twilio().parse_webhook(twilio_call(form)).replies
     blocked_phones.apply_reply("twilio", reply)
-    hear("thanks", "")
+    store_due_receipt("thanks", "")
 
     assert [provider_alert.detail for provider_alert in ProviderAlert.objects.all()] == ["32665"]
 

@@ -50,7 +50,7 @@ def test_trip_makes_the_row_at_its_place_in_the_order() -> None:
     assert timedelta(seconds=290) < left(item) < timedelta(seconds=301)
 
 
-def test_calls_under_way_open_it_no_further() -> None:
+def test_running_calls_do_not_reopen_the_breaker() -> None:
     circuit_breaker.write(trip())
     circuit_breaker.write(trip(pause=3000))
 
@@ -228,7 +228,7 @@ def test_refused_destination_is_sent_by_another_account_and_opens_no_breaker(
 
 
 @pytest.mark.parametrize(("code", "is_shut"), [("30002", True), ("30034", False)])
-def test_callback_that_accuses_the_account_is_heeded(code: str, is_shut: bool) -> None:
+def test_callback_with_an_account_fault_opens_the_breaker(code: str, is_shut: bool) -> None:
     body = f"MessageSid=SM1&MessageStatus=undelivered&ErrorCode={code}".encode()
 
     assert call_webhook("twilio", body) == 200

@@ -76,7 +76,7 @@ def test_operators_get_one_email_a_day_per_warning(kind: AlertKind, emails: int)
 
 
 @pytest.mark.parametrize("code", sorted(vendor_alerts.WORDED_BY_OUTSIDERS))
-def test_alerts_that_strangers_word_are_one_email_a_day(code: str) -> None:
+def test_alerts_with_text_from_outsiders_are_mailed_once_a_day(code: str) -> None:
     UserFactory.create(is_staff=True, language="en")
 
     for number in range(5):

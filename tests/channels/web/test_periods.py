@@ -78,7 +78,7 @@ def _bars(found: Any) -> list[list[int]]:
     return [list(counts.values()) for counts in found.days.values()]
 
 
-def test_days_of_the_past_leave_out_what_came_later(client: Client, owner: Member) -> None:
+def test_past_days_exclude_later_messages(client: Client, owner: Member) -> None:
     for days in (0, 5, 6, 7, 9):
         sent_ago(owner, days)
     today = timezone.localdate()

@@ -223,7 +223,7 @@ def test_number_that_gets_no_messages_is_not_allowed(client: DialectClient, phon
     check(send(client, phone), 403, f"{NAME}.PHONE_NUMBER_NOT_ALLOWED")
 
 
-def test_country_that_is_not_allowed_is_not_allowed(live: DialectClient) -> None:
+def test_disallowed_country_is_refused(live: DialectClient) -> None:
     check(send(live, "+77011234567"), 403, f"{NAME}.PHONE_NUMBER_NOT_ALLOWED")
 
 

@@ -285,7 +285,7 @@ def test_verification_takes_every_known_option(twilio: Twilio, fields: dict[str,
 @pytest.mark.parametrize(
     "fields", [{}, {"Code": "12"}, {"Code": "1234567890x"}, {"Code": ""}], ids=str
 )
-def test_check_refuses_what_is_no_code(twilio: Twilio, fields: dict[str, str]) -> None:
+def test_check_refuses_malformed_codes(twilio: Twilio, fields: dict[str, str]) -> None:
     answer = twilio.form(f"{twilio.service}/VerificationCheck", {"To": PHONE} | fields)
 
     assert error_of(answer) == (400, 60200)

@@ -121,7 +121,7 @@ def test_wrong_parameters_are_named(
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{", b"null", b"\xff"])
-def test_body_that_is_none_is_refused(client: DialectClient, body: bytes) -> None:
+def test_missing_body_is_refused(client: DialectClient, body: bytes) -> None:
     assert faults(client.call("POST", "/v2/verify", body))
 
 

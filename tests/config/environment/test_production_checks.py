@@ -171,7 +171,7 @@ def test_safe_production_starts() -> None:
     assert start(**SAFE).stderr == ""
 
 
-def test_cookies_that_another_host_could_set_decide_nothing() -> None:
+def test_cookies_settable_by_other_hosts_are_ignored() -> None:
     """One of the same name, set for the whole domain, would fail every form."""
     code = (
         "from django.conf import settings as s;"

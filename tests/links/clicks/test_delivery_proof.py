@@ -121,7 +121,7 @@ def test_operator_says_whether_a_click_proves_the_bots_delivery(
 
 
 @pytest.mark.parametrize("kind", [VisitorKind.PREVIEW, VisitorKind.SCANNER])
-def test_bots_prove_nothing(api: Api, kind: VisitorKind) -> None:
+def test_bot_clicks_prove_no_delivery(api: Api, kind: VisitorKind) -> None:
     message = link_sent(api)
     click(message, kind)
 

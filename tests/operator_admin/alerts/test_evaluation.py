@@ -61,7 +61,7 @@ def test_service_in_order_alerts_nobody() -> None:
     assert not Alert.objects.exists()
 
 
-def test_problem_is_told_once_when_it_begins_and_once_when_it_is_over(operator: str) -> None:
+def test_problem_is_reported_once_at_its_start_and_once_at_its_end(operator: str) -> None:
     minutes_pass(10, silent=True)
     assert subjects() == [WORKER]
     email = Mail.objects.get()
@@ -105,7 +105,7 @@ def test_flapping_problem_is_told_at_most_twice_an_hour() -> None:
     assert subjects() == [WORKER, OVER]
 
 
-def test_consequences_of_a_dead_worker_wait_for_its_own_alert() -> None:
+def test_alerts_caused_by_a_dead_worker_wait_for_its_alert() -> None:
     Mail.objects.create(template="t", to="a@example.com", subject="s", text="t", key="old")
     Mail.objects.update(due_at=F("created_at") - timedelta(hours=1))
 

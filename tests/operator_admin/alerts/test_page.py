@@ -84,6 +84,6 @@ def test_command_names_whoever_did_not_take_it(
     assert "chat not found" in out.getvalue()
 
 
-def test_command_fails_if_nobody_would_be_told() -> None:
+def test_command_fails_without_recipients() -> None:
     with pytest.raises(CommandError, match="OPERATOR_EMAILS"):
         call_command("send_test_alert", stdout=StringIO())

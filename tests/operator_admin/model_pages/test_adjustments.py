@@ -58,7 +58,7 @@ def test_found_companies_are_shown_with_their_balances(client: Client, payer: Co
 
 
 @pytest.mark.parametrize("number", ["", "0", "x", "9" * 30, "-1"])
-def test_company_that_is_none_leads_to_the_search(
+def test_unknown_company_redirects_to_the_search(
     client: Client, operator: User, number: str
 ) -> None:
     answer = client.get(ADDRESS, {"company": number})

@@ -62,7 +62,7 @@ def test_account_that_a_colleague_paused_stays_so(
     assert not account.is_enabled
 
 
-def test_change_of_what_the_page_does_not_show_is_no_obstacle(
+def test_change_of_hidden_fields_does_not_make_the_form_stale(
     client: Client, operator: User, account: ProviderAccount
 ) -> None:
     url = reverse("admin:channels_provideraccount_change", args=[account.pk])

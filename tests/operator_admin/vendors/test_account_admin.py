@@ -53,7 +53,7 @@ def test_first_look_makes_the_rows_as_the_accounts_work_without(
     assert "Twilio · kz" in text
 
 
-def test_contents_of_an_account_stand_in_one_order(page: str) -> None:
+def test_contents_of_an_account_have_a_fixed_order(page: str) -> None:
     """They are a set, whose order differs from process to process."""
     (carried,) = re.findall(r"<dd>([^<]*Telegram:[^<]* a link\s*)</dd>", page)
 

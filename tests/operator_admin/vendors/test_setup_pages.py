@@ -134,7 +134,7 @@ def test_connection_is_tested_and_audited(client: Client, settings: Settings) ->
 
 
 @pytest.mark.usefixtures("english_operator")
-def test_dead_token_is_the_only_thing_that_is_said(client: Client, settings: Settings) -> None:
+def test_dead_token_is_the_only_reported_fault(client: Client, settings: Settings) -> None:
     url, sid = (
         settings.PROVIDER_ACCOUNTS["twilio"]["api_url"],
         settings.PROVIDER_ACCOUNTS["twilio"]["account_sid"],

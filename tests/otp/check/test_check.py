@@ -101,7 +101,7 @@ def test_code_is_right_until_its_last_second(api: Api, code: str) -> None:
         ("exhausted", 301, (422, "code_expired"), 5),
     ],
 )
-def test_code_that_is_over_answers_right_and_wrong_alike(
+def test_ended_code_answers_right_and_wrong_guesses_alike(
     api: Api, *, code: str, wrong: str, how: str, seconds: int,
     answered: tuple[int, str], attempts: int,
 ) -> None:  # fmt: skip

@@ -163,7 +163,7 @@ def test_company_s_custom_code_is_no_longer_known(wire: Wire, api: Api) -> None:
     assert told(wire) == []
 
 
-def test_code_of_a_test_key_is_told_nobody(wire: Wire, test_api: Api) -> None:
+def test_code_of_a_test_key_is_not_reported_to_vendors(wire: Wire, test_api: Api) -> None:
     accepted(test_api, channel="telegram")
     test_api.post("/otp/verify", {"phone": PHONE, "code": code_of(PHONE, mode="test")})
 

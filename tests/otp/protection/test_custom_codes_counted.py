@@ -89,7 +89,7 @@ def test_reports_of_another_company_say_nothing(company: Company) -> None:
     assert [kind for kind, _row in outcomes()] == ["entered"]
 
 
-def test_figures_leave_out_codes_of_which_nothing_is_known(company: Company) -> None:
+def test_figures_exclude_unreported_custom_codes(company: Company) -> None:
     own(company)
     sent(company, ago=100, entered_after=9.0)
     end = timezone.now()

@@ -75,7 +75,7 @@ def test_as_few_codes_are_not_enough_alone(company: Company, other: Company) -> 
     assert strictest(other) == 0
 
 
-def test_company_that_only_watches_says_nothing_to_others(company: Company, other: Company) -> None:
+def test_company_in_monitoring_mode_does_not_warn_others(company: Company, other: Company) -> None:
     Company.objects.filter(pk=company.pk).update(guard_mode="watch")
     attack_and_few(company, other)
     assert GuardRestriction.objects.filter(company=company, kind="country").exists()

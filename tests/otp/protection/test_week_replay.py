@@ -116,7 +116,7 @@ def test_codes_of_others_and_of_long_ago_are_not_looked_at(company: Company) -> 
     assert replayed(company).codes == 1
 
 
-def test_asking_again_makes_it_anew_and_twice_at_once_only_once(company: Company) -> None:
+def test_new_request_rebuilds_the_replay_once_even_if_concurrent(company: Company) -> None:
     first = replayed(company)
     sent(company, ago=DAY)
     week_replay.ask(company)

@@ -118,7 +118,7 @@ def test_report_without_findings_is_sent_once(watching: Company) -> None:
     assert "refused 44 sends" in letters()[-1].text
 
 
-def test_company_that_sends_nothing_hears_nothing(watching: Company) -> None:
+def test_company_without_sends_gets_no_report(watching: Company) -> None:
     week_reports.run()
 
     assert letters() == []

@@ -312,7 +312,7 @@ def test_canceled_code_sent_again_is_held_by_the_cool_down(api: Api) -> None:
     assert Message.objects.count() == 1
 
 
-def test_canceled_code_takes_no_place_of_a_send_that_crashed(api: Api) -> None:
+def test_canceled_code_frees_the_slot_of_a_crashed_send(api: Api) -> None:
     cancel_delivered(api)
 
     let_seconds_pass(atomic_limits.DUPLICATE_SECONDS + 1)

@@ -178,7 +178,7 @@ CONTENT_TYPES = [
     [*((kind, "a=1") for kind in CONTENT_TYPES), ("application/json; charset=utf-8", MANY)],
 )
 @pytest.mark.parametrize("path", ["/api/v1/messages", "/hooks/twilio", "/account/login/"])
-def test_charset_of_a_body_chooses_nothing(
+def test_charset_of_a_body_is_ignored(
     api: Api, django_handler: WSGIHandler, path: str, content_type: str, query: str
 ) -> None:
     """Python has codecs of no encoding, and a request is made where nothing handles errors."""

@@ -285,7 +285,9 @@ def test_vendor_never_hears_again(
     assert simulator.state(phone) == "sent"
 
 
-def test_bar_is_told_by_a_receipt(simulator: Simulator, receiver: Receiver, phone: str) -> None:
+def test_receipt_reports_a_barred_phone(
+    simulator: Simulator, receiver: Receiver, phone: str
+) -> None:
     script(simulator, {phone: {"sms": {"outcome": "barred"}}})
 
     SMSC.send(simulator, phone)

@@ -246,7 +246,7 @@ def test_speaks_the_persons_language(tag: str | None, locale: str) -> None:
     "path",
     ["message", "message.body", "message.body.attachments", "message.body.attachments.0"],
 )
-def test_body_of_unexpected_shape_says_nothing(path: str, value: object) -> None:
+def test_body_of_unexpected_shape_is_ignored(path: str, value: object) -> None:
     update = stored("contact_own")
 
     change(path, value)(update)

@@ -85,7 +85,7 @@ def test_a_code_with_a_link_is_protected_and_has_a_button(wire: responses.Reques
         ("987:another-bot", CHAT, f"987:{CHAT}:42"),
     ],
 )
-def test_a_message_is_told_from_those_of_other_chats_and_bots(
+def test_message_ids_differ_between_chats_and_bots(
     wire: responses.RequestsMock, token: str, chat_id: int, provider_id: str
 ) -> None:
     wire.post(URL.replace(BOT_TOKEN, token), body=VENDORS["telegram_bot"].accepted)

@@ -227,7 +227,7 @@ def test_gateway_is_polled_by_request_id(wire: responses.RequestsMock) -> None:
 @pytest.mark.parametrize(
     ("status", "body"), [(200, b'{"ok":false,"error":"REQUEST_ID_INVALID"}'), (502, b"<html>")]
 )
-def test_a_poll_without_an_answer_is_no_news(
+def test_unanswered_poll_changes_nothing(
     wire: responses.RequestsMock, status: int, body: bytes
 ) -> None:
     wire.post("https://gateway.example.com/checkVerificationStatus", body=body, status=status)

@@ -218,7 +218,7 @@ def test_a_failure_says_whether_the_account_is_at_fault(
     assert [(alert.code, alert.kind) for alert in alerts] == expected
 
 
-def test_a_callback_without_our_reference_is_known_by_its_id() -> None:
+def test_callback_without_our_reference_matches_by_id() -> None:
     call = twilio_call(DELIVERED, url="https://kvitok.example.com/hooks/twilio")
 
     assert [(r.provider_id, r.ref) for r in twilio().parse_webhook(call).receipts] == [(SID, None)]

@@ -113,7 +113,7 @@ def test_code_with_link_names_the_brand(wire: responses.RequestsMock) -> None:
         ("code_template", Content.CUSTOM_CODE),
     ],
 )
-def test_a_template_that_is_not_there_carries_nothing(setting: str, lost: Content) -> None:
+def test_missing_template_carries_nothing(setting: str, lost: Content) -> None:
     provider = whatsapp(**{setting: ""})
 
     assert lost not in provider.capabilities.contents

@@ -141,7 +141,7 @@ def test_account_errors_are_alerts_not_receipts(file: str, alerts: list[AccountA
 
 
 @pytest.mark.parametrize("choice", ["stop", "resume"])
-def test_choice_about_marketing_says_nothing_of_codes(choice: str) -> None:
+def test_marketing_opt_out_does_not_block_codes(choice: str) -> None:
     """The call is accepted, whichever app subscribed to the field."""
     row = {"wa_id": "16505551234", "category": "marketing_messages", "value": choice}
     row["detail"] = f"User requested to {choice} marketing messages"

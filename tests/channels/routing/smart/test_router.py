@@ -242,7 +242,7 @@ def test_without_sms_the_surest_plan_is_chosen() -> None:
     assert plan[0] == "whatsapp"
 
 
-def test_a_failing_sms_is_no_measure() -> None:
+def test_failing_sms_is_not_the_baseline() -> None:
     assert order(candidate("telegram", 0.6), candidate("sms", 0.1)) == ["telegram", "sms"]
 
 

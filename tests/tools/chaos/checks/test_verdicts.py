@@ -200,9 +200,7 @@ def test_lost_and_doubled_top_ups_are_found(one: Company, order: Order) -> None:
 @pytest.mark.parametrize(
     ("hits", "planned", "is_kept"), [(1, 2, True), (0, 2, False), (0, 0, True)]
 )
-def test_a_run_without_a_kill_at_a_credit_proves_nothing(
-    hits: int, planned: int, is_kept: Any
-) -> None:
+def test_run_without_a_kill_at_a_credit_fails(hits: int, planned: int, is_kept: Any) -> None:
     _credits, kills = payments.findings([], 0, refused=[], hits=hits, planned=planned)
 
     assert kills.is_kept is is_kept

@@ -94,7 +94,7 @@ def test_unshared_phone_cannot_be_written_to(simulator: Simulator, phone: str) -
     assert send_bot(simulator, phone).status_code == 200
 
 
-def test_blocked_bot_is_told_and_cannot_write(
+def test_block_of_the_bot_is_stored_and_stops_messages(
     simulator: Simulator, receiver: Receiver, phone: str
 ) -> None:
     simulator.do(phone, "block")

@@ -6,7 +6,7 @@ from email import policy
 import pytest
 from django.core.mail import get_connection
 
-from accounts.outbox.letters import Letter
+from accounts.outbox.unfolded_email import UnfoldedEmail
 
 ADDRESS = (
     "<https://codes.company.example/cabinet/letters/unsubscribe/WzEsImRvY3VtZW50cyJd:1xXsmD:r-J0>"
@@ -22,7 +22,7 @@ SUBJECTS = [
 
 @pytest.mark.parametrize("subject", [subject.strip() for subject in SUBJECTS])
 def test_headers_begin_on_the_line_of_their_names(subject: str) -> None:
-    letter = Letter(subject, "text", to=["person@example.com"], connection=get_connection())
+    letter = UnfoldedEmail(subject, "text", to=["person@example.com"], connection=get_connection())
     letter.extra_headers |= {
         "Message-ID": f"<01a22aa8-f63b-778a-9d1c-236f1faa3c56@{'sub.' * 12}company.example>",
         "List-Unsubscribe": ADDRESS,

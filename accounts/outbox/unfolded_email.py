@@ -6,8 +6,8 @@ from typing import Any
 from django.core.mail import EmailMultiAlternatives
 
 
-class Letter(EmailMultiAlternatives):
-    """Whose headers begin on the line of their names.
+class UnfoldedEmail(EmailMultiAlternatives):
+    """An e-mail whose headers begin on the line of their names.
 
     Python would end the line before a word longer than 78 characters: before an address to
     unsubscribe at, a Message-ID, the first word of most Russian subjects. Mail servers that drop
