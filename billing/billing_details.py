@@ -11,8 +11,8 @@ from stdnum.eu import vat
 from stdnum.exceptions import ValidationError as NumberError
 from stdnum.ru import inn as russian
 
-# Not `\d`, which takes digits of any script, nor `$`, which takes a line end; only zeros name
-# nobody, whatever their control digit says.
+# Not `\d`, which matches digits of any script, nor `$`, which matches before a line end. All zeros
+# identify nobody, whatever their control digit.
 _SOME = r"\A(?!0+\Z)"
 # A tax office, a reason and a serial number, none of them zero.
 KPP = RegexValidator(
@@ -35,7 +35,7 @@ _BIN_AGAIN = (3, 4, 5, 6, 7, 8, 9, 10, 11, 1, 2)
 
 
 def _names_somebody(number: str) -> bool:
-    """Whether a tax number of any country may name somebody."""
+    """Whether a tax number of any country can identify somebody."""
     return number.isascii() and number.isprintable() and bool(set(number) & set("123456789"))
 
 
@@ -59,7 +59,7 @@ def _sum(text: str, weights: tuple[int, ...]) -> int:
 
 
 def is_unp(text: str) -> bool:
-    """Belarus' UNP, bare: the library takes one behind its name, too."""
+    """Belarus' UNP, bare: the library also accepts one after its name."""
     return text == unp.compact(text) and unp.is_valid(text)
 
 
@@ -76,9 +76,9 @@ CHECKS = {
 
 
 def vat_id(country: str, number: str) -> str:
-    """The number in the form of VIES, such as DE136695976, from one with or without its country;
-    empty unless valid in this EU country. Only format and control digits: VIES is not
-    asked whether it is registered.
+    """The number in the form of VIES, such as DE136695976, from a number with or without its
+    country; empty unless valid in this EU country. Checks only format and control digits: VIES is
+    not asked whether it is registered.
     """
     if country not in EU or not number or not _names_somebody(number):
         return ""
@@ -88,7 +88,7 @@ def vat_id(country: str, number: str) -> str:
             vat_number = str(vat.compact(vat.validate(text)))
         except NumberError:
             continue
-        if vat_number[:2] == country:  # the library's word for Greece is either
+        if vat_number[:2] == country:  # the library uses either code for Greece
             vat_number = f"{prefix}{vat_number[2:]}"
         if vat_number.startswith(prefix):
             return vat_number

@@ -1,7 +1,7 @@
 """Prices of messages by channel and country: the service's, and those of SMS by country.
 
-A process cache that a thread keeps fresh: no send waits for a query. A price has a moment from
-which it holds, so processes that read it at different times agree.
+A process cache that a thread keeps fresh: no send waits for a query. Each price has a start time,
+so processes that read it at different times agree.
 """
 
 import time
@@ -24,7 +24,7 @@ ORDER BY country, starts_at
 
 
 class _Step(NamedTuple):
-    """A price from a moment on; None: the price for all countries."""
+    """A price from its start time on; None: the price for all countries."""
 
     starts_at: float
     tokens: int | None
@@ -55,7 +55,7 @@ def price_of(channel: str, country: str = "") -> int:
 
 
 def by_country() -> dict[str, int]:
-    """The SMS prices that hold now, of countries that have one of their own."""
+    """The SMS prices in force, of countries with a price of their own."""
     now = {country: _tokens(steps) for country, steps in _prices.get().items()}
     return {country: tokens for country, tokens in now.items() if tokens is not None}
 

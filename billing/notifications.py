@@ -36,13 +36,13 @@ def notify_low_balance(company: Company, *, available: int, threshold: int, at: 
 
 
 def notify_balance_alert(alert: BalanceAlert, *, now: int, at: datetime) -> None:
-    """`now`: tokens, days or per cent, as the alert's kind has it."""
+    """Sends an alert; `now` is tokens, days or per cent, depending on its kind."""
     key = f"{_key_of(alert)}{at.timestamp():.6f}"
     _mail(alert.company, "balance_alert", key, {"alert": alert, "now": now})
 
 
 def last_notified(alert: BalanceAlert) -> datetime | None:
-    """The last notice of this level to the company, whichever row the alert had then."""
+    """The last notification of this level to the company, from whichever row."""
     mails = Mail.objects.filter(key__startswith=_key_of(alert)).order_by("-created_at")
     return mails.values_list("created_at", flat=True).first()
 

@@ -1,6 +1,6 @@
-"""Links that open an invoice or a document without signing in: a bookkeeper has no account here.
+"""Links that open an invoice or a document without signing in, for bookkeepers without an account.
 
-They expire, for e-mails are forwarded and addresses stay in histories. Each page makes a new one.
+They expire, because e-mails are forwarded and histories keep addresses. Each page makes a new link.
 """
 
 from collections.abc import Callable
@@ -26,8 +26,8 @@ class SignedLinks:
         return self._signer.sign(pk.hex)
 
     def read(self, token: str) -> UUID:
-        """Raises BadSignature for what we did not sign, ValueError or SignatureExpired, a subclass
-        of it, for what we signed longer ago than links work: the oldest carry no time.
+        """Raises BadSignature for a link that we did not sign, ValueError or its subclass
+        SignatureExpired for an expired link: the oldest carry no time.
         """
         return UUID(hex=self._signer.unsign(token, max_age=LIFETIME))
 
@@ -41,7 +41,7 @@ View = Callable[Concatenate[HttpRequest, UUID, str, P], HttpResponse]
 
 
 def opened_by(links: SignedLinks) -> Callable[[View[P]], Callable[..., HttpResponse]]:
-    """Gives the view the id in front of its `token`."""
+    """Passes the view the id in front of its `token`."""
 
     def decorate(view: View[P]) -> Callable[..., HttpResponse]:
         @require_safe

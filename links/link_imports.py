@@ -2,7 +2,7 @@
 
 The links of a chunk, their rows' results and the progress are one commit, under a lock on the
 import's row. All links form one batch, whose id is the import's. Spreadsheets, other shorteners and
-this service make such files.
+this service make these files.
 """
 
 import csv

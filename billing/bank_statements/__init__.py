@@ -1,1 +1,1 @@
-"""The bank account's statement: exact transfers pay by themselves, doubtful ones wait."""
+"""The bank account's statement: exact transfers are credited automatically, doubtful ones wait."""

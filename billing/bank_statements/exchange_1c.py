@@ -21,24 +21,25 @@ MAX_BYTES = 3 * 2**20  # DATA_UPLOAD_MAX_MEMORY_SIZE bounds the whole form
 NOT_A_STATEMENT = _("This is not a statement in the format 1CClientBankExchange.")
 PURPOSE_LINES = 6
 # Every statement has some of these words, legible only in the file's encoding. They begin a line,
-# which no payer can: within one a purpose could have the octets that they are in another encoding.
+# which no payer can do: within a line a purpose could have the octets that these words are in
+# another encoding.
 _WORDS = re.compile("[\r\n][\t ]*(ВерсияФормата|СекцияРасчСчет|СекцияДокумент|КонецФайла)")
 ENCODINGS = ("utf-8-sig", "windows-1251", "cp866", "utf-16")
 LOST = "\ufffd"  # a character that cannot be decoded, or that the bank itself has lost
-# 1.900 may be a thousand and nine hundred, or less than two.
+# 1.900 may mean 1,900, or less than two.
 _AMOUNT = re.compile(r"[0-9]+(?:[.,][0-9]{1,2})?")
 _FIRST_LINE = re.compile(rf"\s*{HEAD}[^\r\n]*(\r\n|\r|\n)")
 
 
 def parse(raw: bytes, *, account: str) -> tuple[list[StatementLine], int]:
-    """The lines of this account, and how many documents could not be read."""
+    """The lines of this account, and the number of unreadable documents."""
     text = _text(raw)
     documents, unread = _documents(text)
     lines = []
     for document in documents:
         accounts = {_account(document, "Плательщик"), _account(document, "Получатель")}
         if account not in accounts:
-            unread += "" in accounts  # it may be ours
+            unread += "" in accounts  # the account may be ours
             continue
         try:
             lines.append(_line(document, account))
@@ -48,10 +49,10 @@ def parse(raw: bytes, *, account: str) -> tuple[list[StatementLine], int]:
 
 
 def _text(raw: bytes) -> str:
-    """The file says Кодировка=Windows or DOS, and may be in another one all the same."""
+    """Decodes the file, whose encoding may differ from its own Кодировка=Windows or DOS."""
     for encoding in ENCODINGS:
         text = raw.decode(encoding, "replace")
-        # An octet lost of UTF-16 would move all that follow.
+        # An octet lost from UTF-16 would shift all that follow.
         is_whole = encoding != "utf-16" or LOST not in text
         if text.lstrip().startswith(HEAD) and _WORDS.search(text) and is_whole:
             return text
@@ -59,11 +60,11 @@ def _text(raw: bytes) -> str:
 
 
 def _documents(text: str) -> tuple[list[dict[str, str]], int]:
-    """The readable documents, and the number of the others.
+    """The readable documents, and the number of unreadable ones.
 
-    Lines end as the first one does and by nothing else: `str.splitlines` would let the payer's own
-    words begin a line. Any other control character makes its document unreadable, and so does a
-    lost one, which may be a digit: some banks cut long purposes within a letter.
+    Only the first line's line ending separates lines: `str.splitlines` would let the payer's own
+    text begin a line. Any other control character makes its document unreadable, and so does a lost
+    character, which may be a digit: some banks cut long purposes within a letter.
     """
     documents: list[dict[str, str]] = []
     current: list[str] | None = None
@@ -105,7 +106,7 @@ def _line(document: Mapping[str, str], account: str) -> StatementLine:
     amount = Decimal(written.replace(",", ".")).quantize(CENT)
     if amount <= 0:
         raise ValueError(amount)
-    # In one field, or in one for each of its lines.
+    # In one field, or in one field for each line.
     name = "НазначениеПлатежа"
     lines = (document.get(f"{name}{number}", "") for number in range(1, PURPOSE_LINES + 1))
     return StatementLine(
@@ -125,7 +126,7 @@ def _line(document: Mapping[str, str], account: str) -> StatementLine:
 
 
 def _account(document: Mapping[str, str], party: str) -> str:
-    """Some banks write the second field only."""
+    """The account's digits; some banks write only the second field."""
     return document.get(f"{party}Счет") or document.get(f"{party}РасчСчет", "")
 
 

@@ -1,8 +1,8 @@
-"""A line of a statement, as any source gives it, and what it pays. What is doubtful waits.
+"""A line of a statement from any source, and the order that it pays. Doubtful transfers wait.
 
-An exact match credits, once: the purpose names one of our open invoices, amount and currency are
-its, the payer's INN is the buyer's. A transfer by an SBP link names the top-up, and needs no INN:
-the bank wrote it.
+An exact match credits once: the purpose contains one of our open invoices, amount and currency
+match, and the payer's INN is the buyer's. A transfer by an SBP link names the top-up, and needs no
+INN: the bank wrote it.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ from billing.orders import payments, refunds
 from catalogue.ids import parse_id
 from parsing.characters import is_line, is_text, one_line
 
-MAX_AMOUNT_DIGITS = 14  # as the column has them
+MAX_AMOUNT_DIGITS = 14  # like the column
 YEARS = range(2000, 2100)  # 1C's empty day is in the year 1
 ROUBLES = {"643", "810"}
 CURRENCIES = dict.fromkeys(ROUBLES, "RUB") | {
@@ -43,7 +43,7 @@ def currency_of(code: str) -> str:
 @dataclass(frozen=True, slots=True)
 class StatementLine:
     source: str
-    account: str  # ours
+    account: str  # our account
     is_incoming: bool
     document_number: str
     documented_on: date  # the payment order's own date
@@ -55,25 +55,28 @@ class StatementLine:
     party_account: str
     purpose: str
     operation_id: str = ""
-    occurrence: int = 1  # of those in one statement that are the same in everything below
+    occurrence: int = 1  # number among the lines of a statement that are equal in everything below
 
     def __post_init__(self) -> None:
-        """Raises ValueError for what no bank writes: a transfer is money, so nothing is guessed."""
+        """Raises ValueError for values that no bank writes: a transfer is
+        money, so nothing is guessed.
+        """
         texts = (self.account, self.document_number, self.party_name, self.party_inn)
         if not all(map(is_clean, (*texts, self.party_account, self.purpose, self.operation_id))):
             raise ValueError("control characters")
         if not (self.amount.is_finite() and self.amount.adjusted() < MAX_AMOUNT_DIGITS - 2):
             raise ValueError("not an amount")
-        if not is_line(self.document_number):  # the reference of a payment
+        if not is_line(self.document_number):  # the payment's reference
             raise ValueError("not a number")
         if not all(day.year in YEARS for day in (self.documented_on, self.booked_on)):
             raise ValueError("not a day in these years")
 
     @property
     def key(self) -> str:
-        """Identifies a transfer, whichever source it comes from.
+        """Identifies a transfer in every source.
 
-        Not the bank's id of the operation: T-Bank may change it overnight, and files have none.
+        The bank's id of the operation is not used: T-Bank may change it overnight, and files have
+        none.
         """
         parts = (
             self.account,
@@ -94,7 +97,7 @@ def is_clean(text: str) -> bool:
 
 
 def numbered(lines: Iterable[StatementLine]) -> Iterator[StatementLine]:
-    """Tells the lines of one statement apart that differ in nothing: two transfers all the same."""
+    """Numbers equal lines of one statement: they are two transfers."""
     occurrences: Counter[str] = Counter()
     for line in lines:
         occurrences[line.key] += 1
@@ -112,13 +115,13 @@ SHORT_NUMBER = re.compile(
 )
 TOP_UP = re.compile(r"top_[0-9a-f]{32}", re.IGNORECASE)
 REFUND = re.compile(r"возврат|refund", re.IGNORECASE)
-MAX_NUMBERS = 20  # of one purpose
+MAX_NUMBERS = 20  # candidates in one purpose
 
 
 def receive(line: StatementLine) -> BankTransfer | None:
-    """Keeps the transfer and pays what it pays, in one commit; a repeat changes nothing.
+    """Stores the transfer and credits its order in one commit; a repeat changes nothing.
 
-    None for outgoing money other than our refunds: it is not kept.
+    Returns None for outgoing money other than our refunds, which is not stored.
     """
     orders = _named_orders(line)
     if not line.is_incoming and not (orders and REFUND.search(line.purpose)):
@@ -161,7 +164,7 @@ def _match(transfer: BankTransfer, orders: list[Order]) -> None:
     if len(orders) != 1:
         transfer.problem = Problem.SEVERAL if orders else Problem.UNKNOWN_ORDER
         return
-    refunds.lock_gateway(orders[0].gateway)  # before the order, as for notices
+    refunds.lock_gateway(orders[0].gateway)  # before the order, like for notices
     transfer.order = payments.lock(orders[0].pk)
     is_incoming = transfer.direction == BankTransfer.Direction.INCOMING
     pay = _pay if is_incoming else _refund
@@ -175,7 +178,7 @@ def _is_by_link(order: Order) -> bool:
 
 
 def _pay(transfer: BankTransfer, order: Order) -> str:
-    """Credits the order and sets the payment, or returns what keeps it from that."""
+    """Credits the order and sets the payment, or returns the obstacle."""
     is_by_link = _is_by_link(order)
     recorded = _recorded(transfer, order, is_by_link=is_by_link)
     if recorded is not None and recorded.order is not None:
@@ -189,7 +192,7 @@ def _pay(transfer: BankTransfer, order: Order) -> str:
         return ""
     if not is_by_link and (doubt := _doubt(transfer, order)):
         return doubt
-    # Under the link's own id, so that the bank's notice of the same payment is a repeat.
+    # Stored under the link's own id, so that the bank's notice of the same payment is a repeat.
     payment_id = order.payment_id if is_by_link else transfer.payment_key
     transfer.payment = _credit(transfer, order, payment_id)
     return ""
@@ -202,8 +205,8 @@ def _differs(transfer: BankTransfer, order: Order) -> str:
 
 
 def _doubt(transfer: BankTransfer, order: Order) -> str:
-    """The doubt about a transfer whose payer wrote the purpose; in a payment link the bank writes
-    it.
+    """The doubt about a transfer whose payer wrote the purpose; in a
+    payment link the bank wrote it.
     """
     if order.state == Order.State.CANCELED:
         return Problem.CANCELED
@@ -227,7 +230,7 @@ def _credit(transfer: BankTransfer, order: Order, payment_id: str) -> Payment | 
 
 
 def _recorded(transfer: BankTransfer, order: Order, *, is_by_link: bool) -> Payment | None:
-    """The payment that this transfer is, if it came by a notice or was confirmed by hand."""
+    """The payment already recorded for this transfer, by a notice or a confirmation by hand."""
     rows = Payment.objects.select_related("order")
     candidates = rows.exclude(bank_transfers__direction=BankTransfer.Direction.INCOMING)
     if is_by_link:
@@ -242,8 +245,8 @@ def _recorded(transfer: BankTransfer, order: Order, *, is_by_link: bool) -> Paym
 
 
 def _second_of(transfer: BankTransfer, order: Order) -> Q:
-    """Selects payments that the operator credited in addition to a paid order: now separate
-    top-ups.
+    """Selects payments that the operator credited in addition to a paid
+    order: now separate top-ups.
     """
     return Q(
         order__company=order.company_id,
@@ -261,8 +264,8 @@ def is_buyer(transfer: BankTransfer, order: Order) -> bool:
 
 
 def _refund(transfer: BankTransfer, order: Order) -> str:
-    """Takes the tokens back, unless the money may be that of another transfer, which a stranger
-    made and this only names.
+    """Takes the tokens back, unless the money may belong to a transfer that a stranger made and
+    this line only names.
     """
     others = order.bank_transfers.filter(direction=BankTransfer.Direction.INCOMING)
     paid = order.payments.filter(is_credited=True).first()
@@ -271,7 +274,7 @@ def _refund(transfer: BankTransfer, order: Order) -> str:
     if not is_certain or transfer.currency != order.currency or transfer.amount > order.amount:
         return Problem.REFUND
     if paid is None and not order.payment_id:
-        return Problem.REFUND  # of an invoice that nobody has paid
+        return Problem.REFUND  # an invoice that nobody has paid
     transfer.payment = paid
     refund(transfer, paid.payment_id if paid else order.payment_id)
     return ""

@@ -1,7 +1,7 @@
-"""Reads the account's statement at T-Bank: each five minutes, and once the bank says it has news.
+"""Reads the account's statement at T-Bank: every five minutes, and when the bank announces news.
 
-The mark moves once every line before it is committed, so a line that fails holds it. A death in
-between repeats the reading, and a repeated line changes nothing.
+The mark moves once every earlier line is committed, so a line that fails holds it. A crash repeats
+the reading, and a repeated line changes nothing.
 https://developer.tbank.ru/docs/api/get-api-v-1-statement
 """
 
@@ -30,21 +30,21 @@ from parsing.characters import one_line
 log = structlog.get_logger(__name__)
 JOB = Job("bank_lines", _("lines of the bank's statement"))
 EVERY = timedelta(minutes=5)
-AFTER_FAILURE = timedelta(minutes=1)  # of the bank, or of our process
-AFTER_NOTICE = timedelta(seconds=5)  # since the last try: notices come in bursts
-# Banks book some operations late, and change some overnight: those days are read again.
+AFTER_FAILURE = timedelta(minutes=1)  # timeout of the bank, or of our process
+AFTER_NOTICE = timedelta(seconds=5)  # after the last try: notices come in bursts
+# Banks book some operations late, and change some overnight: these days are read again.
 OVERLAP = timedelta(days=3)
 FIRST = timedelta(days=30)
 
 
 def read_due() -> int:
-    """Returns how many lines were read; 0 if it is not time yet."""
+    """Returns the number of lines read; 0 if no reading is due."""
     if not settings.GATEWAY_ACCOUNTS["tbank"]["has_statement"]:
         return 0
     account = settings.GATEWAY_ACCOUNTS["tbank"]["account"]
     StatementMark.objects.get_or_create(account=account)
     now = timezone.now()
-    # The claim is committed before the call, so that a bank that hangs is asked by one process.
+    # The claim is committed before the call, so that only one process asks a bank that hangs.
     if not StatementMark.objects.filter(_is_due(now), account=account).update(tried_at=now):
         return 0
     return read(account)
@@ -102,7 +102,7 @@ def _is_due(now: datetime) -> Q:
 SOURCE = "tbank"
 PAGE = 1000
 MAX_PAGES = 1000
-MOSCOW = ZoneInfo("Europe/Moscow")  # the day of an operation is the bank's
+MOSCOW = ZoneInfo("Europe/Moscow")  # the bank's day of an operation
 
 
 def api() -> ProviderApi:
@@ -137,7 +137,9 @@ def operations(
 
 
 def line_of(operation: Mapping[str, Any], account: str) -> StatementLine:
-    """Raises ValueError, KeyError, TypeError or ArithmeticError for what it cannot be made of."""
+    """The line of an operation. Raises ValueError, KeyError, TypeError or
+    ArithmeticError if it is malformed.
+    """
     is_incoming = str(operation["typeOfOperation"]).lower() == "credit"
     party = operation.get("payer" if is_incoming else "receiver") or {}
     other = operation.get("counterParty") or {}
@@ -165,7 +167,7 @@ def line_of(operation: Mapping[str, Any], account: str) -> StatementLine:
 
 
 def _is_booked(operation: Mapping[str, Any]) -> bool:
-    """An authorisation is no money yet."""
+    """Whether the operation is booked: an authorisation is not money yet."""
     return str(operation.get("operationStatus") or "Transaction").lower() == "transaction"
 
 
@@ -177,7 +179,7 @@ def _day(text: Any) -> date:
     if len(str(text)) == len("2026-01-31"):
         return date.fromisoformat(str(text))
     at = datetime.fromisoformat(str(text))
-    # Without a zone it is the bank's, not the one that the service is in.
+    # Times without a zone are in the bank's zone, not the service's.
     return (at.astimezone(MOSCOW) if at.tzinfo else at).date()
 
 

@@ -23,10 +23,10 @@ def assign(
     ip: str | None = None,
     as_received: bool = False,
 ) -> bool:
-    """Credits the order with this transfer despite differences, or the tokens that the sum buys;
-    False if it was settled already.
+    """Credits the order with this transfer despite differences, or with the tokens that the sum
+    buys. False if it was settled already.
     """
-    refunds.lock_gateway(order.gateway)  # before the order, as for notices
+    refunds.lock_gateway(order.gateway)  # before the order, like for notices
     order = payments.lock(order.pk)
     if not _locked(transfer) or transfer.direction != Direction.INCOMING:
         return False
@@ -67,7 +67,7 @@ def take_back(*, transfer: BankTransfer, user: User, ip: str | None = None) -> b
 
 @transaction.atomic
 def mark_returned(*, transfer: BankTransfer, user: User, ip: str | None = None) -> bool:
-    """The money goes back by a payment order in the bank: nothing is credited."""
+    """Marks money that goes back by a payment order in the bank: nothing is credited."""
     if not _locked(transfer) or transfer.direction != Direction.INCOMING:
         return False
     _settle(transfer, State.RETURNED, "transfer.returned", user, ip)
@@ -84,7 +84,7 @@ def dismiss(*, transfer: BankTransfer, user: User, ip: str | None = None) -> boo
 
 
 def _locked(transfer: BankTransfer) -> bool:
-    """Whether it still waits, now that it is locked."""
+    """The transfer, locked, if it still waits."""
     locked = BankTransfer.objects.select_for_update(of=("self",))
     transfer.refresh_from_db(from_queryset=locked)
     return transfer.state == State.REVIEW

@@ -1,1 +1,1 @@
-"""Budgets: what a company may spend in a day and, by country, in an hour."""
+"""Budgets: a company's spending limits per day and, by country, per hour."""

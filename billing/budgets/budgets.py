@@ -1,6 +1,6 @@
-"""Reads, sets and explains what a company may spend in a day and, by country, in an hour.
+"""Reads, sets and explains a company's spending limits per day and, by country, per hour.
 
-The statement that holds a message's tokens enforces it: `billing.wallet.holds`.
+The statement that holds a message's tokens enforces them: `billing.wallet.holds`.
 """
 
 from collections.abc import Mapping
@@ -48,7 +48,7 @@ def _effective(budget: tuple[int | None, int | None], floor: int) -> int:
 
 
 class KeyLimit(NamedTuple):
-    """A key's spending limit for a day, as the statement that refused knew it."""
+    """A key's daily spending limit, as read by the statement that refused."""
 
     key_id: int  # 0: no key
     tokens: int | None
@@ -78,7 +78,7 @@ class _UsageNow(NamedTuple):
 def refusal(
     company_id: int, *, budgets: Budgets, country: str, price: int, key: KeyLimit = NO_KEY
 ) -> DomainError | None:
-    """Explains why the wallet refuses a send, by the budgets the statement had; returns None if it
+    """Explains a refused send by the budgets that its statement read. Returns None if the wallet
     would pay now, because tokens were released meanwhile.
     """
     values = params(budgets, country)
@@ -104,7 +104,7 @@ def refusal(
 
 
 def _below_price(use: BudgetUsage, price: int) -> DomainError:
-    """Names no time: waiting does not help."""
+    """Gives no time to wait: waiting does not help."""
     period = (
         format_lazy(_("an hour in {country}"), country=use.country) if use.country else _("the day")
     )
@@ -184,8 +184,8 @@ def fixed_for_any_country(company_id: int) -> int | None:
 def set_fixed(
     *, company: Company, tokens: Mapping[str, int | None], user: User | None, ip: str | None = None
 ) -> list[str]:
-    """Sets budgets by country (`Budget.DAY`, `Budget.ANY`); None means the usual one. Takes effect
-    within two seconds in every process. Returns the countries whose budget changed.
+    """Sets budgets by country (`Budget.DAY`, `Budget.ANY`); None restores the usual budget. Takes
+    effect within two seconds in every process. Returns the countries whose budget changed.
     """
     Company.objects.select_for_update(no_key=True).get(pk=company.pk)
     current = dict(Budget.objects.filter(company=company).values_list("country", "fixed_tokens"))
@@ -281,7 +281,7 @@ WHERE c.id = known.id AND c.budgets <> known.budgets
 
 @transaction.atomic
 def publish(company_ids: list[int]) -> None:
-    """Copies budgets into the companies' rows that keys load, so a send needs no query."""
+    """Copies budgets into the companies' rows, which keys load, so that a send needs no query."""
     with connection.cursor() as cursor:
         cursor.execute(_LOCK, [company_ids])
         cursor.execute(_PUBLISH, [company_ids])

@@ -1,7 +1,7 @@
-"""Limits of tokens that each API key may spend in a day.
+"""Daily token limits of API keys.
 
-The UPDATE of `billing.wallet.holds` counts what each key has held today and enforces its limit
-exactly, as the company's budgets; a released hold gives its room back while the day lasts.
+The UPDATE of `billing.wallet.holds` counts each key's holds of today and enforces the limit
+exactly, like the company's budgets. A hold that is released within the day frees its tokens.
 """
 
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ class KeyUsage:
 
     key_id: int
     name: str
-    masked_key: str  # its start and its end
+    masked_key: str  # start and end of the day
     tokens: int | None
     used: int
     resets_at: datetime
@@ -62,7 +62,7 @@ ORDER BY k.created_at, k.id
 
 
 def usage(company_id: int) -> list[KeyUsage]:
-    """The use of each active live key."""
+    """Usage of each active live key."""
     values: dict[str, str | int] = {
         "company_id": company_id,
         "mode": Mode.LIVE.value,
@@ -77,8 +77,8 @@ def usage(company_id: int) -> list[KeyUsage]:
 def set_limits(
     *, company: Company, tokens: Mapping[int, int | None], user: User | None, ip: str | None = None
 ) -> list[int]:
-    """Sets limits by the key's id; None lifts one. Takes effect within two seconds in every
-    process. Returns the keys whose limit changed; those of other companies stay as they are.
+    """Sets limits by the key's id; None removes one. Takes effect within two seconds in every
+    process. Returns the keys whose limit changed; other companies' keys stay unchanged.
     """
     keys = company.api_keys.filter(pk__in=tokens, mode=Mode.LIVE)
     changed = [
@@ -105,10 +105,10 @@ def _audit_value(tokens: int | None) -> str:
 
 
 def refusal(key_id: int, use: BudgetUsage, *, price: int, now: datetime) -> DomainError:
-    """Names the key, its limit, when it ends and who can lift it."""
+    """The refusal, with the key, its limit, its end, and who can lift it."""
     key = ApiKey.objects.get(pk=key_id)
     limit: dict[str, str | int] = {"kind": "key_day", "key": str(key), "tokens": use.tokens}
-    if use.tokens < price:  # names no time: waiting does not help
+    if use.tokens < price:  # no time: waiting does not help
         text = _(
             "The limit of the key {key} is below the price of one message: {tokens} tokens a day, "
             "the price is {price}. Waiting will not help: an owner of the company can raise it in "

@@ -1,4 +1,4 @@
-"""SQL fragments of the budgets, used by the ledger, and how much of a budget is used.
+"""SQL fragments of the budgets for the ledger, and the usage of a budget.
 
 The wallet's row counts the usage, so the UPDATE that pays also checks and advances it: exact under
 races, and rolled back with the payment. In all fragments `w` is a wallet and `p` is a row of
@@ -27,7 +27,7 @@ class BudgetUsage:
     used: int
     tokens: int
     resets_at: datetime
-    fixed_tokens: int | None = None  # as set by an owner or the operator
+    fixed_tokens: int | None = None  # set by an owner or the operator
 
     @property
     def left(self) -> int:
@@ -40,7 +40,7 @@ class BudgetUsage:
     def used_up(
         self, message: StrOrPromise, limit: Mapping[str, str | int], now: datetime
     ) -> DomainError:
-        """The error of a refused send: it fits once this budget resets."""
+        """The error of a refused send, which fits once this budget resets."""
         return DomainError(
             Error.SEND_LIMIT,
             message=message,
@@ -52,8 +52,8 @@ class BudgetUsage:
 # The day in the service's time zone and the clock hour: both end at a time we can announce.
 PERIOD = """
 SELECT (now() AT TIME ZONE %(time_zone)s::text)::date AS today, date_trunc('hour', now()) AS hour"""
-# Where clocks go back at midnight it comes twice, of which PostgreSQL takes the second; and where
-# they go forward then, the day's last second may never come.
+# If clocks go back at midnight, it occurs twice, and PostgreSQL takes the second; if they go
+# forward then, the day's last second may not exist.
 DAY_ENDS = """LEAST((p.today + 1)::timestamp AT TIME ZONE %(time_zone)s::text,
   (p.today + time '23:59:59') AT TIME ZONE %(time_zone)s::text + interval '1 second')"""
 HOUR_ENDS = "(p.hour + interval '1 hour')"
@@ -62,12 +62,12 @@ HOUR_ENDS = "(p.hour + interval '1 hour')"
 DAY_USED = "CASE WHEN w.day >= p.today THEN w.day_tokens ELSE 0 END"
 HOUR_BASE = "CASE WHEN w.hour >= p.hour THEN w.hour_tokens ELSE '{}' END"
 KEY_BASE = "CASE WHEN w.day >= p.today THEN w.key_tokens ELSE '{}' END"
-NO_LIMIT = 2**62  # tokens; a key without a limit
-NO_KEY = "0"  # for sends without a key: by the cabinet, and by the service itself
+NO_LIMIT = 2**62  # tokens; the limit of a key without one
+NO_KEY = "0"  # name of sends without a key: by the cabinet, and by the service itself
 
 
 def key_name(api_key_id: int | None) -> str:
-    """A key as the wallet counts it."""
+    """A key's name in the wallet."""
     return str(api_key_id) if api_key_id else NO_KEY
 
 
@@ -91,8 +91,8 @@ def floors() -> dict[str, Any]:
 
 
 def effective_budgets(company: str, country: str) -> str:
-    """Selects one row: the day's budget and the country's hourly budget. A budget that was set
-    wins; otherwise the larger of the usual one and the default.
+    """Selects one row: the day's budget and the country's hourly budget. A set budget wins;
+    otherwise the larger of the usual one and the default.
     """
     fixed = "max(fixed_tokens) FILTER (WHERE country = {})"
     usual = "max(usual_tokens) FILTER (WHERE country = {})"

@@ -1,1 +1,1 @@
-"""Closing documents of months: what was used, what it cost, and the papers about it."""
+"""Closing documents of months: usage, costs, and the papers about them."""

@@ -86,7 +86,7 @@ def _facts(pdf: FPDF, document: Document) -> None:
 
 
 def details(document: Document) -> list[tuple[str, str]]:
-    """The lines above the table, with the numbers they have in the Russian form."""
+    """The lines above the table, with their numbers in the Russian form."""
     seller, buyer = document.seller, document.buyer
     if not is_russian(document):
         return [

@@ -1,7 +1,7 @@
 """Issues closing documents of closed months, and invoices for advances with VAT; mails their links.
 
-Each is a transaction: the number, the document, the e-mail about it. A month waits for what its
-documents lack: the seller's billing details, or the buyer's.
+Each document is a transaction with its number and e-mail. A month waits for missing billing details
+of the seller or the buyer.
 """
 
 from collections.abc import Mapping, Sequence
@@ -46,7 +46,7 @@ BATCH = 500
 
 
 def issue() -> int:
-    """Issues what is due; returns how many documents."""
+    """Issues the due documents; returns their number."""
     seller = Seller.objects.first()
     if seller is None or seller.documents_since is None:
         return 0
@@ -63,7 +63,7 @@ def issue() -> int:
 
 
 def missing(company: Company) -> Mapping[str, object]:
-    """The billing details without which no document is issued to this company, by field."""
+    """The missing billing details that prevent documents for this company, by field."""
     try:
         profile = company.billingprofile
     except BillingProfile.DoesNotExist:
@@ -73,7 +73,9 @@ def missing(company: Company) -> Mapping[str, object]:
 
 @transaction.atomic
 def _issue_month(pk: int, seller: Seller) -> int:
-    """A document for each currency: payments in one are no advance for charges in another."""
+    """Issues a document for each currency: payments in one are no
+    advance for charges in another.
+    """
     closed = ClosedMonth.objects.select_for_update().select_related("company").get(pk=pk)
     if not closed.is_due:
         return 0
@@ -103,7 +105,7 @@ def _issue_month(pk: int, seller: Seller) -> int:
 
 
 def _advances(seller: Seller) -> list[Order]:
-    """Paid orders with VAT that have no invoice for the advance, of companies with an INN."""
+    """Paid orders with VAT and without an invoice for the advance, of companies with an INN."""
     is_payer = seller.vat_rate or VatRegime.objects.exists()
     if not is_payer or seller.documents_since is None:
         return []
@@ -118,14 +120,18 @@ def _advances(seller: Seller) -> list[Order]:
 
 
 def _of_tax_payer() -> Q:
-    """Leaves out most that `is_tax_payer` would, or they would fill every batch."""
+    """Filters out most of the companies that `is_tax_payer` rejects;
+    they would fill every batch.
+    """
     country = Q(company__billingprofile__country="RU")
     country |= Q(company__billingprofile__country="", company__country="RU")
     return country & ~Q(company__billingprofile__inn="")
 
 
 def is_tax_payer(company: Company) -> bool:
-    """Whether the buyer may deduct Russian VAT: it has an INN, and all else that invoices need."""
+    """Whether the buyer may deduct Russian VAT: it has an INN, and all
+    other details of an invoice.
+    """
     profile = getattr(company, "billingprofile", None)
     return profile is not None and profile.effective_country == "RU" and not profile.missing
 
@@ -168,7 +174,7 @@ def _write(document: Document, lines: list[dict[str, Any]], seller: Seller) -> D
     is_home = document.buyer["country"] in {"", vat_rates.HOME}
     document.language = settings.LANGUAGE_CODE if is_home else profile.effective_language
     document.year = document.issued_on.year
-    document.serial = DocumentCounter.take(document.year)  # last: its row stays locked
+    document.serial = DocumentCounter.take(document.year)  # last, because its row stays locked
     document.save(force_insert=True)
     return document
 
@@ -176,8 +182,8 @@ def _write(document: Document, lines: list[dict[str, Any]], seller: Seller) -> D
 def _taxed(
     charges: Sequence[Mapping[str, Any]], seller: Seller, company: Company, day: date
 ) -> list[dict[str, Any]]:
-    """The charges with this buyer's rate on that day; without regimes of the seller, the top-up's
-    rate.
+    """The charges with this buyer's rate on that day; without regimes of
+    the seller, the top-up's rate.
     """
     profile = BillingProfile.for_company(company)
     charge_rates = [Decimal(row["vat_rate"]) if row["vat_rate"] else None for row in charges]
@@ -218,7 +224,7 @@ def _line(charge: Mapping[str, Any], order: Order | None) -> dict[str, Any]:
     }
 
 
-SENT, MAX_SENT_AGAIN = "document.sent", 20  # a company's in a day
+SENT, MAX_SENT_AGAIN = "document.sent", 20  # documents of a company in a day
 
 
 def url_of(document: Document, kind: str) -> str:
@@ -229,7 +235,7 @@ def url_of(document: Document, kind: str) -> str:
 
 @transaction.atomic
 def send_again(*, document: Document, user: User, ip: str | None = None) -> None:
-    """Raises ValidationError for one too many: nobody has confirmed the address for documents."""
+    """Raises ValidationError beyond the limit: nobody has confirmed the address for documents."""
     company = Company.objects.select_for_update(no_key=True).get(pk=document.company_id)
     a_day_ago = timezone.now() - timedelta(days=1)
     sent = AuditEvent.objects.filter(company=company, action=SENT, created_at__gt=a_day_ago)
@@ -243,7 +249,9 @@ def send_again(*, document: Document, user: User, ip: str | None = None) -> None
 
 
 def send(company: Company, documents: Sequence[Document], *, again: bool = False) -> None:
-    """Mails documents to owners, accountants and the address for them; once, or once more."""
+    """Mails documents to owners, accountants and the address for them;
+    once, or once more on request.
+    """
     if not documents:
         return
     first = documents[0]

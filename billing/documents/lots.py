@@ -14,12 +14,12 @@ from billing.models import Lot
 
 
 class TooFewTokensError(Exception):
-    """More was used than ever came in: the books are wrong."""
+    """More was used than was ever received: the books are wrong."""
 
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """Tokens of one lot that were used."""
+    """Tokens used from one lot."""
 
     lot: Lot
     tokens: int

@@ -1,9 +1,9 @@
-"""Closes months: what each company had, received and used, and which lots of tokens paid for it.
+"""Closes months: each company's balance, receipts and usage, and the lots of tokens that paid for
+it.
 
-A month is one of the service's time zone. It is closed once its days are sealed, so that no further
-transfer of it can appear; a company that cannot be sealed waits without holding up the others.
-Each company's month is a transaction of its own, written once: the next run continues a killed
-one.
+Months are in the service's time zone. A month is closed once its days are sealed, so that no
+further transfer can appear in it; a company that cannot be sealed waits without holding up the
+rest. Each company's month is a transaction, written once: the next run continues a killed run.
 """
 
 from collections import Counter
@@ -36,10 +36,10 @@ from storage.months.calendar import last_day, month_of, next_month, previous_mon
 
 log = structlog.get_logger()
 JOB = Job("months", _("closing of months"))
-LOCK = 0x6B76_636D  # an advisory lock: a second one that closes leaves
+LOCK = 0x6B76_636D  # an advisory lock: a second closing process exits
 BEGINNING = datetime(2000, 1, 1, tzinfo=UTC)
 
-# Companies without the newest month, that had transfers before its end and are sealed to there.
+# Companies that lack the newest month, had transfers before its end, and are sealed up to it.
 _DUE = """
 SELECT w.company_id FROM billing_wallet w
 WHERE NOT EXISTS (
@@ -64,7 +64,7 @@ WHERE company_id = %(company)s AND kind = 'capture'
 
 
 def close() -> int:
-    """Closes every month that is over and sealed; returns how many, of all companies."""
+    """Closes every past and sealed month; returns the number over all companies."""
     newest = newest_closable()
     seller = Seller.objects.first()
     if newest is None or seller is None or seller.documents_since is None:
@@ -78,7 +78,7 @@ def close() -> int:
 
 def newest_closable() -> date | None:
     """The last month that is sealed to its end, in UTC and in the service's time zone."""
-    # Also for companies sealed further than the slowest one: `_DUE` looks at each.
+    # Also for companies sealed further than the slowest one: `_DUE` checks each.
     days: list[date | None] = [SealedDay.last(), Seal.objects.aggregate(last=Max("day"))["last"]]
     sealed = max((day for day in days if day is not None), default=None)
     if sealed is None:
@@ -119,7 +119,7 @@ def _open_months(company_id: int, since: date, newest: date) -> Iterator[date]:
             first: datetime = cursor.fetchone()[0]
         month = max(since, month_of(first, timezone.get_default_timezone()))
         if opening := archived.opening(company_id):
-            # A month whose balances are known: its charges are all in the database.
+            # A month with known balances: its charges are all in the database.
             month = max(month, next_month(day_of(opening.at)))
     while month <= newest:
         yield month
@@ -133,7 +133,7 @@ def _close(company_id: int, month: date) -> bool:
     start, end = start_of(month), start_of(next_month(month))
     previous = ClosedMonth.objects.filter(company=company_id).order_by("month").last()
     if previous and previous.month >= month:
-        return True  # by another process, meanwhile
+        return True  # by another process meanwhile
     totals = _totals(company_id, start, end, previous)
     if totals is None:
         log.error("month_not_closed", company=company_id, month=f"{month:%Y-%m}")
@@ -173,7 +173,7 @@ def _money(opening: prepaid.Sums, closing: prepaid.Sums) -> dict[str, dict[str, 
 def _totals(
     company_id: int, start: datetime, end: datetime, previous: ClosedMonth | None
 ) -> Totals | None:
-    """Counts the charges one by one; None if the balances say something else."""
+    """Counts the charges one by one; None if the balances disagree."""
     opening, closing = balances_at(company_id, [start, end])
     with connection.cursor() as cursor:
         cursor.execute(_SPENT, {"company": company_id, "start": start, "end": end})
@@ -188,7 +188,9 @@ def _totals(
 def _prepaid_opening(
     company_id: int, start: datetime, balance: int, previous: ClosedMonth | None
 ) -> prepaid.Sums:
-    """The last month's closing; at first all payments, less the worth of tokens used before."""
+    """The last month's closing balance; at first all payments, minus the
+    worth of tokens used before.
+    """
     if previous is not None:
         return {currency: Decimal(money["closing"]) for currency, money in previous.money.items()}
     rows = external_transfers(company_id, BEGINNING, start)

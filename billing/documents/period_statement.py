@@ -1,7 +1,7 @@
 """The statement of a period: opening balance, turnover and closing balance by month.
 
-Tokens are as of the very moment. Money is what was prepaid: charges are booked at the end of the
-month, when it is closed, and nothing is known of it before the first closed month.
+Tokens are exact at each moment. Money is the prepaid money: charges are booked when the month is
+closed, and nothing is known before the first closed month.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ from billing.wallet import archived
 from billing.wallet.period_totals import Totals, day_of, external_transfers, start_of, totals
 from storage.months.calendar import last_day, next_month
 
-MAX_MONTHS = 37  # in one statement
+MAX_MONTHS = 37  # months in one statement
 DAY = timedelta(days=1)
 
 
@@ -40,13 +40,13 @@ class Turnover:
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """A month, or what the statement has of it."""
+    """A month, or its part in the statement."""
 
     first: date
     last: date
     tokens: Totals
     money: list[Turnover]
-    seal: Seal | None  # the last one of the month, if it is in the period
+    seal: Seal | None  # the last day of the month, if it is in the period
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def first_day(company: Company) -> date | None:
 
 
 def make(company: Company, first: date, last: date) -> PeriodStatement:
-    """`last` is part of the period."""
+    """Makes the statement; `last` is part of the period."""
     days = _bounds(first, last)
     bounds = [start_of(day) for day in days]
     tokens = totals(company.pk, bounds)

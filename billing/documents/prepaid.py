@@ -1,4 +1,4 @@
-"""Money that companies paid in advance: payments and refunds, by the day they were booked."""
+"""Money that companies paid in advance: payments and refunds by the day of booking."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ Sums = dict[str, Decimal]  # by currency
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A payment, or a negative one: a refund."""
+    """A payment, or a refund as a negative payment."""
 
     at: datetime
     amount: Decimal
     currency: str
     title: str  # of the order: its invoice number, or its id
-    reference: str  # the bank's or the provider's
+    reference: str  # assigned by the bank or the provider
     is_refund: bool = False
 
     @property
@@ -29,9 +29,9 @@ class Entry:
 
 
 def entries(company_id: int, start: datetime, end: datetime) -> list[Entry]:
-    """Payments and refunds, oldest first. A dispute that was won is a payment again.
+    """Payments and refunds, oldest first. A won dispute is a payment again.
 
-    No refund counts before its payment, which may be credited later, and then in another month.
+    No refund counts before its payment, which may be credited later, and so in another month.
     """
     entries_found = [*_payments(company_id, start, end), *_refunds(company_id, start, end)]
     return sorted(entries_found, key=lambda entry: entry.at)
@@ -65,7 +65,7 @@ def _refunds(company_id: int, start: datetime, end: datetime) -> Iterator[Entry]
 
 
 def total(rows: Iterable[tuple[str, Decimal]]) -> Sums:
-    """Sums of (currency, amount); what has no currency was granted, and costs nothing."""
+    """Sums of (currency, amount); entries without a currency were granted, and cost nothing."""
     sums: Sums = {}
     for currency, amount in rows:
         if currency:
@@ -87,9 +87,9 @@ def charged_in(*months: ClosedMonth) -> Sums:
 
 
 def opening(company_id: int, at: datetime) -> Sums:
-    """The prepaid and not yet charged sums at a moment, charges being booked at the month's end.
+    """The prepaid and uncharged sums at a moment; charges are booked at the month's end.
 
-    Nothing is known before the first closed month: then at its beginning.
+    Nothing is known before the first closed month: the result is then for its beginning.
     """
     months = ClosedMonth.objects.filter(company=company_id).order_by("month")
     day = day_of(at)

@@ -1,6 +1,7 @@
-"""The act of reconciliation: payments and closing documents of a period, and who owes what.
+"""The act of reconciliation: payments and closing documents of a period, and the debt of either
+party.
 
-A row for each currency's payment, refund and closed month, in the order of their days.
+A row for each currency's payment, refund and closed month, by day.
 """
 
 from collections.abc import Iterator
@@ -68,7 +69,7 @@ class ReconciliationAct:
 
 
 def first_day(company: Company) -> date | None:
-    """The first one whose money is known; None: no month is closed yet."""
+    """The first day with known money; None if no month is closed yet."""
     months = ClosedMonth.objects.filter(company=company).order_by("month")
     return months.values_list("month", flat=True).first()
 

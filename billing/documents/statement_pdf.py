@@ -26,7 +26,7 @@ from billing.wallet import statement as statements
 from billing.wallet.amounts import money
 from storage.months.calendar import last_day
 
-MAX_TRANSFERS = 1000  # in one file; the CSV statement has all
+MAX_TRANSFERS = 1000  # rows in one file; the CSV statement has all
 
 
 def draw_statement(statement: PeriodStatement, language: str) -> bytes:
@@ -200,7 +200,7 @@ def _account(pdf: FPDF, act: ReconciliationAct, account: Account) -> None:
 
 
 def _sides(account: Account, balance: Decimal) -> tuple[str, str]:
-    """The balance's debit and credit column: the seller's debt is on the credit side."""
+    """The balance's debit and credit columns: the seller's debt is on the credit side."""
     text = money(abs(balance), account.currency)
     return ("", text) if balance >= 0 else (text, "")
 

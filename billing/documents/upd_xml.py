@@ -19,7 +19,7 @@ from billing.models import Document
 from parsing.characters import one_line
 from storage.months.calendar import last_day
 
-# In Russian, as the tax service's forms are.
+# In Russian, like the tax service's forms.
 SERVICE = "Услуги по доставке сообщений через сервис Kvitok, токены"
 
 
@@ -28,7 +28,7 @@ def advance_title(line: dict[str, Any]) -> str:
     return f"Предварительная оплата{number}: {SERVICE[0].lower()}{SERVICE[1:]}"
 
 
-ENCODING = "windows-1251"  # the format demands it
+ENCODING = "windows-1251"  # required by the format
 VERSION, FORM_CODE, PROGRAM = "5.03", "1115131", "Kvitok"
 CURRENCIES = {
     "RUB": ("643", "Российский рубль"),
@@ -37,7 +37,7 @@ CURRENCIES = {
     "KZT": ("398", "Тенге"),
     "BYN": ("933", "Белорусский рубль"),
 }
-RATES = {0, 5, 7, 10, 18, 20, 22}  # percent; those that the schema lists and a seller may have
+RATES = {0, 5, 7, 10, 18, 20, 22}  # percent; rates in the schema that a seller may have
 PIECES = ("796", "шт")  # ОКЕИ
 SERVICE_KIND = "3"  # a service, not goods
 BY_SIGNATURE = "1"  # the signer's powers are in the certificate of the signature
@@ -57,8 +57,8 @@ PROPRIETORS = ("индивидуальный предприниматель", "�
 # A part of a name: letters, or an initial with its full stop.
 _WORD = re.compile(r"[^\W\d_]\.|[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 _PATRONYMIC = ("вич", "ьич", "мич", "кич", "вна", "чна", "оглы", "оглу", "кызы", "гызы", "уулу")
-_OF_TWO_WORDS = {"оглы", "оглу", "кызы", "гызы", "уулу"}  # of such a patronymic the second
-# Endings that no first name has but these.
+_OF_TWO_WORDS = {"оглы", "оглу", "кызы", "гызы", "уулу"}  # the second part of such a patronymic
+# Endings that only patronymics have.
 _SURNAME = re.compile(r"(?!(?:яков|лев|ева)$).+(?:ова?|ева?|ёва?|ский|ская|цкий|цкая)")
 _NOT_NAMES = {
     *("глава", "кфх", "крестьянское", "крестьянского", "фермерское", "фермерского", "хозяйство"),
@@ -77,7 +77,9 @@ class Name:
 
 
 def is_possible(document: Document) -> bool:
-    """The format needs Russian tax numbers of both parties, the signer's name and a known rate."""
+    """Whether the document can be made: the format needs Russian tax numbers of both parties, the
+    signer's name and a known rate.
+    """
     parties = (document.seller, document.buyer)
     rates = {Decimal(line["vat_rate"]) for line in document.lines if line["vat_rate"] is not None}
     return (
@@ -95,7 +97,7 @@ def _can_be_party(party: dict[str, Any]) -> bool:
 
 
 def file_id(document: Document) -> str:
-    """Names the file, too: buyer, seller, day, id."""
+    """The file's id, also its name: buyer, seller, day, id."""
     parties = "_".join(_exchange_id(party) for party in (document.buyer, document.seller))
     return f"ON_NSCHFDOPPR_{parties}_{document.issued_on:%Y%m%d}_{document.pk}_0_0_0_0_0_00"
 
@@ -111,7 +113,7 @@ def function_of(document: Document) -> str:
 
 
 def render(document: Document) -> bytes:
-    """Characters that the encoding lacks become references."""
+    """Renders the document; characters that the encoding lacks become references."""
     root = Element("Файл", ИдФайл=file_id(document), ВерсФорм=VERSION, ВерсПрог=PROGRAM)
     function = function_of(document)
     created = timezone.localtime(document.created_at, timezone.get_default_timezone())
@@ -133,7 +135,9 @@ def render(document: Document) -> bytes:
 
 
 def _clean(root: Element) -> None:
-    """XML has no control characters, and one in a name would make the whole file unreadable."""
+    """Removes control characters: XML has none, and one in a name would
+    make the whole file unreadable.
+    """
     for element in root.iter():
         element.attrib.update({name: one_line(text) for name, text in element.attrib.items()})
 
@@ -148,7 +152,7 @@ def _head(body: Element, document: Document, function: str) -> None:
     _party(SubElement(head, "СвПрод"), document.seller, has_bank=True)
     for number, day in _payments(document) if document.vat is not None else ():
         SubElement(head, "СвПРД", НомерПРД=number[: MAX_LENGTHS["number"]], ДатаПРД=_date(day))
-    if function == "СЧФДОП":  # line 5a of the invoice: the act is this very document
+    if function == "СЧФДОП":  # line 5a of the invoice: the act is this document itself
         SubElement(
             head,
             "ДокПодтвОтгрНом",
@@ -299,7 +303,7 @@ def _full_name(element: Element, name: Name) -> None:
 
 
 def _proprietor(party: dict[str, Any]) -> Name | None:
-    """«ИП Иванов Иван Иванович» has no name of an organisation."""
+    """The names of a proprietor: «ИП Иванов Иван Иванович» is not a name of an organisation."""
     name = party["name"].strip()
     for prefix in PROPRIETORS:
         if name.lower().startswith(f"{prefix} "):
@@ -308,7 +312,8 @@ def _proprietor(party: dict[str, Any]) -> Name | None:
 
 
 def parse_name(text: str) -> Name | None:
-    """«Иванов Иван Иванович», «Иванов И. И.», «И. И. Иванов», or «Иванов Иван» if its order shows.
+    """Parses «Иванов Иван Иванович», «Иванов И. И.», «И. И. Иванов», or an unambiguous «Иванов
+    Иван».
 
     None for anything else, such as «Глава КФХ Иванов Иван» or «Фермер Иванов И. И.»: a wrong name
     in a tax document is worse than none, and a person can make the document by hand.

@@ -1,8 +1,9 @@
 """The interface of payment gateways: open a payment for an order, parse the provider's webhooks.
 
-A provider that signs its webhooks (Stripe) is verified by the signature over the raw bytes; one
-that does not (YooKassa, T-Bank) by the caller's address or a secret, and by asking the provider
-for the payment: `parse_webhook` gets headers, bytes and address, and may call out.
+A provider that signs its webhooks (Stripe) is verified by the signature over the raw bytes. One
+that does not (YooKassa, T-Bank) is verified by the caller's address or a secret, and by asking the
+provider for the payment: `parse_webhook` gets headers, bytes and address, and may call the
+provider.
 """
 
 import re
@@ -16,17 +17,17 @@ from typing import ClassVar
 
 from parsing.characters import is_line
 
-# Lengths of ids and currencies. A notice that no column can hold is refused, signed or not.
+# Lengths of ids and currencies. A notice that no column can store is refused, signed or not.
 _ID = re.compile(r"[!-~]{1,120}")
 _CURRENCY = re.compile(r"[A-Z]{3}")
-MAX_AMOUNT = Decimal(10) ** 12  # of money that our columns keep
+MAX_AMOUNT = Decimal(10) ** 12  # decimal places of money in our columns
 MAX_URL_LENGTH = 2000
 CENT = Decimal("0.01")
 
 
 @dataclass(frozen=True, slots=True)
 class Buyer:
-    """The payer, for receipts: `is_person` has no tax number of an organisation."""
+    """The payer on receipts; `is_person`: without a tax number of an organisation."""
 
     email: str = ""
     is_person: bool = False
@@ -42,8 +43,9 @@ class PaymentRequest:
     title: str
     return_url: str
     buyer: Buyer = Buyer()
-    vat_rate: Decimal | None = None  # per cent, included in the amount; None: no VAT payer
-    saves_method: bool = False  # for charges without the payer
+    # per cent, included in the amount; None: the seller pays no VAT
+    vat_rate: Decimal | None = None
+    saves_method: bool = False  # saved method, for charges without the payer
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +66,7 @@ class PaymentMethod:
 
 @dataclass(frozen=True, slots=True)
 class PaymentSession:
-    """The address of the payment page, and the provider's payment id (empty if there is none, as
-    for invoices).
-    """
+    """The address of the payment page, and the provider's payment id, which invoices lack."""
 
     payment_url: str
     payment_id: str = ""
@@ -87,14 +87,16 @@ class PaymentEvent:
     """A verified webhook about a payment."""
 
     payment_id: str
-    order_id: str  # ours; empty if the provider names none
+    order_id: str  # our order's id; empty if the provider does not send it
     amount: Decimal
     currency: str
     state: PaymentState
-    reference: str = ""  # the provider's other id of it, by which it names refunds
+    reference: str = ""  # the provider's second id of it, which refunds refer to
 
     def __post_init__(self) -> None:
-        """Raises ValueError for what was not paid: it would hide the real payment of this id."""
+        """Raises ValueError unless money was paid: the event would hide
+        the real payment of this id.
+        """
         check_id(self.payment_id)
         check_text(self.reference)
         if self.state is PaymentState.PAID:
@@ -103,7 +105,7 @@ class PaymentEvent:
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """A charge that the provider took on; `event` is None while it is open."""
+    """A charge that the provider accepted; `event` is None while it is open."""
 
     payment_id: str
     event: PaymentEvent | None = None
@@ -111,7 +113,7 @@ class Charge:
 
 @dataclass(frozen=True, slots=True)
 class RefundEvent:
-    """A verified webhook about money that went back to the payer, or was taken by a dispute."""
+    """A verified webhook about money that was returned to the payer, or taken by a dispute."""
 
     refund_id: str
     payment_id: str  # or the `reference` of the payment
@@ -120,7 +122,7 @@ class RefundEvent:
     is_returned: bool = False  # the dispute was won: the money is ours again
 
     def __post_init__(self) -> None:
-        """Raises ValueError for what moved no money back: it would hide the other refunds."""
+        """Raises ValueError unless money was returned: the event would hide other refunds."""
         check_id(self.refund_id)
         if self.payment_id:
             check_id(self.payment_id)
@@ -142,7 +144,9 @@ class WebhookRequest:
 
 
 def check_id(text: str) -> str:
-    """Providers' ids are printable ASCII: they go into addresses of their APIs and our columns."""
+    """Checks that a provider's id is printable ASCII: ids are used in API
+    addresses and our columns.
+    """
     if not _ID.fullmatch(text):
         raise ValueError("not an id")
     return text
@@ -154,7 +158,7 @@ def check_text(text: str, most: int = 120) -> None:
 
 
 def check_money(amount: Decimal, currency: str) -> None:
-    """Money that moved: more than nothing, in whole cents, in a currency."""
+    """Checks an amount of money: above zero, in whole cents, in a currency."""
     if not (amount.is_finite() and 0 < amount < MAX_AMOUNT and amount == amount.quantize(CENT)):
         raise ValueError("not an amount")
     if not _CURRENCY.fullmatch(currency):
@@ -177,10 +181,10 @@ class Gateway(ABC):
     name: ClassVar[str]
     lifetime: ClassVar[timedelta]  # how long an order waits for its payment
     has_invoice: ClassVar[bool] = False  # paid by a numbered document, confirmed by the operator
-    currencies: ClassVar[frozenset[str]] = frozenset()  # that it takes; empty: any
-    is_pollable: ClassVar[bool] = False  # `poll` can say what became of a payment
+    currencies: ClassVar[frozenset[str]] = frozenset()  # currencies that it takes; empty: any
+    is_pollable: ClassVar[bool] = False  # `poll` can read the state of a payment
 
-    saves_methods: ClassVar[bool] = False  # for `charge`
+    saves_methods: ClassVar[bool] = False  # supports `charge`
 
     @abstractmethod
     def open(self, payment: PaymentRequest) -> PaymentSession:
@@ -195,17 +199,17 @@ class Gateway(ABC):
         raise NotImplementedError
 
     def method_of(self, payment_id: str) -> PaymentMethod | None:
-        """The method that this paid payment saved, if it did. Raises GatewayError."""
+        """The method that this paid payment saved, if any. Raises GatewayError."""
         raise NotImplementedError
 
     def charge(self, method: PaymentMethod, payment: PaymentRequest) -> Charge:
-        """Charges a saved method; idempotent per order. Raises DeclinedError, or a GatewayError
-        when the outcome is unknown.
+        """Charges a saved method; idempotent per order. Raises DeclinedError, or a GatewayError if
+        the outcome is unknown.
         """
         raise NotImplementedError
 
     def check_credentials(self) -> None:  # noqa: B027 - most have none
-        """Raises a GatewayError that says why it cannot be used."""
+        """Raises a GatewayError with the reason why the credentials cannot be used."""
 
     def parse_webhook(
         self, webhook: WebhookRequest

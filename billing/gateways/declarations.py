@@ -1,4 +1,4 @@
-"""The ways to pay, each declared once: pure data, which the settings read.
+"""Declarations of the payment methods: pure data, which the settings read.
 
 The class of each is in the module of its name in this folder.
 """
@@ -21,16 +21,16 @@ class DeclaredGateway:
     name: str
     class_name: str
     title: StrOrPromise
-    note: StrOrPromise  # for the payer, below the title
+    note: StrOrPromise  # text for the payer, below the title
     options: tuple[Option, ...] = ()
-    url: str = ""  # of the provider's API
+    url: str = ""  # base URL of the provider's API
     hook: str = ""  # the path of its notices under /hooks/
     is_demo: bool = False  # takes no money: production does not start with it
-    check: Callable[[Mapping[str, Any]], str] = lambda _options: ""  # what is wrong, or ""
+    check: Callable[[Mapping[str, Any]], str] = lambda _options: ""  # the fault, or ""
 
     @property
     def prefix(self) -> str:
-        """Prefix of the names of its variables."""
+        """The prefix of its variable names."""
         return self.name.upper()
 
 
@@ -50,7 +50,7 @@ def _networks(text: str) -> tuple[str, ...]:
     return tuple(str(ip_network(item)) for item in words(text))
 
 
-# https://yookassa.ru/developers/using-api/webhooks: where its notices come from.
+# https://yookassa.ru/developers/using-api/webhooks: addresses that send its notices.
 _YOOKASSA = (
     "185.71.76.0/27,185.71.77.0/27,77.75.153.0/25,77.75.154.128/25,77.75.156.11/32,"
     "77.75.156.35/32,2a02:5180::/32"

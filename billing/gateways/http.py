@@ -1,7 +1,7 @@
 """Calls of payment providers: bounded in time and number, never redirected or repeated.
 
-Plain HTTP instead of the providers' libraries: they hold their credentials in process-wide state,
-and four calls are all that is used of each. T-Bank has none for Python.
+Plain HTTP instead of the providers' libraries: these hold their credentials in process-wide state,
+and only four calls of each are used. T-Bank has none for Python.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,12 +17,12 @@ from parsing.json_objects import read_object
 from storage.sessions import give_back
 
 TIMEOUT = (3.0, 8.0)  # seconds to connect, seconds for the whole response
-# Per provider and process: one that hangs must leave the other threads to codes and links.
+# Per provider and process: a provider that hangs must leave the other threads to codes and links.
 MAX_CALLS = 8
 
 
 class RefusedByProviderError(GatewayError):
-    """The provider refused the call itself, which a repeat would not change."""
+    """The provider refused the call itself; a repeat would be refused, too."""
 
     def __init__(self, status: int, detail: str, kind: str = "") -> None:
         super().__init__(f"{status} {detail}")
@@ -44,7 +44,7 @@ class ProviderApi:
     def _call(
         self, method: str, path: str, headers: Mapping[str, str], body: bytes | None
     ) -> dict[str, Any]:
-        """The JSON object of a 200; raises a GatewayError, whose text quotes no credential."""
+        """The JSON object of a 200; raises a GatewayError, whose text contains no credential."""
         sent = {"Authorization": self._authorization, "Accept": "application/json", **headers}
         give_back()
         try:

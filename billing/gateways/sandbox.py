@@ -41,7 +41,7 @@ class Sandbox(Gateway):
         return PaymentMethod(f"method-{payment_id}", brand="Demo", last4="4242")
 
     def charge(self, method: PaymentMethod, payment: PaymentRequest) -> Charge:
-        """Always paid; the page of a payment has the other outcomes."""
+        """Charges successfully; the payment page offers the other outcomes."""
         payment_id = f"sandbox-{payment.order_id}"
         event = PaymentEvent(
             payment_id, payment.order_id, payment.amount, payment.currency, State.PAID

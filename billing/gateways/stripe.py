@@ -30,13 +30,13 @@ from parsing.json_objects import read_object
 
 SIGNATURE = "Stripe-Signature"
 TOLERANCE = 300  # seconds
-MAX_DIGITS = 12  # of a time: a longer number overflows
+MAX_DIGITS = 12  # digits of a time; a longer number overflows
 # https://docs.stripe.com/currencies#zero-decimal and #three-decimal
 WITHOUT_CENTS = frozenset(
     {"BIF", "CLP", "DJF", "GNF", "JPY", "KMF", "KRW", "MGA"}
     | {"PYG", "RWF", "VND", "VUV", "XAF", "XOF", "XPF"}
 )
-# #special-cases: written with two decimals, which must be zeros.
+# #special-cases: written with two decimals, which must be zero.
 WHOLE = WITHOUT_CENTS | {"ISK", "UGX"}
 THOUSANDTHS = frozenset({"BHD", "JOD", "KWD", "OMR", "TND"})
 ENDED = {
@@ -54,22 +54,22 @@ INTENT_STATES = {
     "succeeded": State.PAID,
     "canceled": State.CANCELED,
     "requires_payment_method": State.CANCELED,
-    "requires_action": State.CANCELED,  # nobody is there to do it
+    "requires_action": State.CANCELED,  # nobody is present to confirm
 }
 INTENT = "pi_"
 DECLINED = 402
 # https://docs.stripe.com/api/errors: a method that was deleted or detached is `INVALID`, mostly
-# with 400, as is a repeat that differs: that one has a type of its own and decides nothing.
+# with 400, like a repeat that differs, which has a type of its own and decides nothing.
 REFUSED = {400, 404}
 INVALID = "invalid_request_error"
 REFUNDED = {"refund.created", "refund.updated", "refund.failed", "charge.refund.updated"}
-REFUND_ENDS = {"succeeded": False, "failed": True, "canceled": True}  # a bank may send it back
+REFUND_ENDS = {"succeeded": False, "failed": True, "canceled": True}  # a bank may return it
 DISPUTED = {"charge.dispute.funds_withdrawn": False, "charge.dispute.funds_reinstated": True}
 
 
 class Stripe(Gateway):
     name = "stripe"
-    lifetime = timedelta(hours=23)  # a session ends by itself after 24
+    lifetime = timedelta(hours=23)  # a session expires after 24 hours
     is_pollable = True
     saves_methods = True
 
@@ -91,7 +91,7 @@ class Stripe(Gateway):
             f"{price}[currency]": payment.currency.lower(),
             f"{price}[unit_amount]": str(to_minor(payment.amount, payment.currency)),
             f"{price}[product_data][name]": payment.title,
-            # In the payer's own currency it would not be the order's amount any more.
+            # In the payer's own currency it would no longer be the order's amount.
             "adaptive_pricing[enabled]": "false",
             "metadata[order]": payment.order_id,
             "payment_intent_data[metadata][order]": payment.order_id,
@@ -209,9 +209,9 @@ def _text(value: object) -> str:
 
 def _translate(kind: str, item: Mapping[str, Any]) -> PaymentEvent | RefundEvent | None:
     if kind in PAID:
-        # `completed` also comes for payments by bank that are still to be confirmed.
+        # `completed` is also sent for payments by bank that are not confirmed yet.
         return _event(item, State.PAID) if item["payment_status"] == "paid" else None
-    # One without an amount, of mode `setup`, is not ours.
+    # A session without an amount, of mode `setup`, is not ours.
     if kind in ENDED and item["amount_total"] is not None:
         return _event(item, ENDED[kind])
     if kind in CHARGED:

@@ -1,7 +1,7 @@
-"""T-Bank: a one-time SBP link that a company or sole trader pays from any bank's account.
+"""T-Bank: a one-time SBP link that a company or sole trader pays from an account at any bank.
 
-Notices carry our secret. They are not trusted: the link is read from the API. The
-bank has no key against repeats: a repeated `open` makes another link, which nobody is shown.
+Notices carry our secret but are not trusted: the link is read from the API. The bank has no
+idempotency key: a repeated `open` makes another link, which nobody is shown.
 
 https://developer.tbank.ru/docs/products/sbp-b2b, https://developer.tbank.ru/docs/intro/webhooks/
 """
@@ -35,7 +35,7 @@ LIFETIME_DAYS = 3
 MIN_AMOUNT, MAX_AMOUNT = Decimal(10), Decimal(999_999)
 VAT_RATES = frozenset({0, 5, 7, 10, 20, 22})
 MAX_PURPOSE, MAX_REDIRECT = 210, 1024
-# The API answers `Paid`, notices say `PAID`.
+# The API returns `Paid`, notices say `PAID`.
 STATES = {"paid": State.PAID, "cancelled": State.CANCELED, "expired": State.CANCELED}
 NO_SUCH_LINK = {400, 404, 422}
 
@@ -53,7 +53,7 @@ class TBank(Gateway):
         token: str,
         account: str,
         webhook_secret: str,
-        has_statement: bool = False,  # which `billing.bank_statements` reads
+        has_statement: bool = False,  # read by `billing.bank_statements`
     ) -> None:
         self.api = ProviderApi(url, f"Bearer {token}")
         self.account = account
@@ -85,7 +85,7 @@ class TBank(Gateway):
             return _event(link, state) if state else None
 
     def check_credentials(self) -> None:
-        """Asks for a link that does not exist: the token is judged first."""
+        """Asks for a link that does not exist: the token is checked first."""
         try:
             self.api.get(f"/api/v1/b2b/qr/{UUID(int=0)}/info")
         except RefusedByProviderError as refused:
@@ -128,7 +128,9 @@ def vat(rate: Decimal) -> str:
 
 
 def _event(link: Mapping[str, Any], state: State) -> PaymentEvent:
-    """The bank has no field for our order: it is found by the link's id. SBP is in roubles."""
+    """The event of a link. The bank has no field for our order, which is found by the link's id.
+    SBP is in roubles.
+    """
     return PaymentEvent(
         payment_id=str(link["qrId"]),
         order_id="",

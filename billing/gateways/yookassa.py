@@ -1,5 +1,5 @@
-"""YooKassa: cards and SBP on its page. Its notices are not signed, so none of them is believed:
-what a notice names is read from the API.
+"""YooKassa: cards and SBP on its page. Its notices are unsigned and not trusted: the payment is
+read from the API.
 
 https://yookassa.ru/developers/api, https://yookassa.ru/developers/using-api/webhooks
 """
@@ -37,7 +37,7 @@ STATES = {"succeeded": State.PAID, "canceled": State.CANCELED}
 WITHOUT_VAT = 1
 VAT_CODES = {0: 2, 5: 9, 7: 10, 10: 5, 20: 6, 22: 12}
 MAX_TITLE = 128
-NO_SUCH_METHOD = {404}  # not 400: it may be a repeat that differs
+NO_SUCH_METHOD = {404}  # not 400, which a differing repeat may cause
 
 
 class YooKassa(Gateway):
@@ -72,7 +72,7 @@ class YooKassa(Gateway):
         if payment.saves_method:
             body["save_payment_method"] = True
         opened = self._create(body, payment)
-        with parsing_answer():  # a payment that is canceled at once has nowhere to pay
+        with parsing_answer():  # a payment that is canceled at once has no page
             return PaymentSession(
                 str(opened["confirmation"]["confirmation_url"]), str(opened["id"])
             )

@@ -1,4 +1,4 @@
-"""Top-ups without a person: what a company agreed to, how it pays, and what was bought."""
+"""Automatic top-ups: a company's consent, its payment method, and the orders placed."""
 
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
@@ -14,7 +14,7 @@ MAX_PER_DAY = 10
 
 
 class SavedMethod(models.Model):
-    """A card or account that the provider keeps for the company; we only have its token."""
+    """A card or account that the provider stores for the company; we only have its token."""
 
     company = models.OneToOneField(
         Company, models.PROTECT, primary_key=True, verbose_name=_("company")
@@ -47,7 +47,7 @@ class AutoTopUp(models.Model):
         PRICE = "price", _("one top-up now costs more than you allowed a month")
         REFUNDED = "refunded", _("the money of an automatic top-up was returned or disputed")
 
-    NEW_TERMS = (Pause.CURRENCY, Pause.PRICE)  # which the old terms cannot resume
+    NEW_TERMS = (Pause.CURRENCY, Pause.PRICE)  # the old terms cannot resume it
 
     company = models.OneToOneField(
         Company, models.PROTECT, primary_key=True, verbose_name=_("company")
@@ -102,7 +102,7 @@ class AutoTopUp(models.Model):
 
 
 class AutomaticOrder(models.Model):
-    """An order that nobody placed. The key by day and number keeps workers from buying twice."""
+    """An automatic order. The key by day and number keeps workers from buying twice."""
 
     order = models.OneToOneField(
         Order, models.PROTECT, primary_key=True, related_name="automatic", verbose_name=_("top-up")
@@ -110,7 +110,7 @@ class AutomaticOrder(models.Model):
     company = models.ForeignKey(Company, models.PROTECT, related_name="+", db_index=False)
     day = models.DateField()
     number = models.PositiveSmallIntegerField()  # of the day
-    # The saved method's: a repeated charge must name the same one.
+    # Id of the saved method: a repeated charge must use the same one.
     method_id = models.CharField(max_length=200, blank=True)
     customer_id = models.CharField(max_length=200, blank=True)
     tried_at = models.DateTimeField(null=True, editable=False)
@@ -129,7 +129,7 @@ class AutomaticOrder(models.Model):
 
 
 class MethodSaving(models.Model):
-    """An order whose payment saves the method, until that is known."""
+    """An order whose payment saves the method, until the result is known."""
 
     order = models.OneToOneField(Order, models.CASCADE, primary_key=True, related_name="saving")
 

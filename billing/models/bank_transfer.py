@@ -1,4 +1,4 @@
-"""Lines of the bank account's statement, and what each has paid."""
+"""Lines of the bank account's statement, and the payments they are."""
 
 from django.db import models
 from django.db.models import Q
@@ -70,7 +70,7 @@ class BankTransfer(models.Model):
         verbose_name_plural = _("bank transfers")
         constraints = [
             models.CheckConstraint(condition=Q(amount__gt=0), name="bank_transfer_moves_money"),
-            # Not `unique=True`, for which Django makes a second index.
+            # Not `unique=True`, for which Django creates a second index.
             models.UniqueConstraint(fields=["key"], name="bank_transfer_once"),
             models.UniqueConstraint(
                 fields=["payment"],
@@ -87,7 +87,7 @@ class BankTransfer(models.Model):
 
     @property
     def payment_key(self) -> str:
-        """The id of the payment that it is, unique among those of a way to pay."""
+        """The id of the payment, unique among those of a payment method."""
         return f"transfer:{self.key}"
 
 
@@ -100,7 +100,7 @@ class StatementMark(models.Model):
     read_until = models.DateTimeField(null=True)
     read_at = models.DateTimeField(null=True)  # the last reading that succeeded
     tried_at = models.DateTimeField(null=True)
-    noticed_at = models.DateTimeField(null=True)  # the bank said that there is news
+    noticed_at = models.DateTimeField(null=True)  # the bank announced news
     error = models.CharField(max_length=200, blank=True)
 
     class Meta:

@@ -33,7 +33,7 @@ class Lot(models.Model):
     tokens = models.PositiveBigIntegerField(_("tokens"))
     used = models.PositiveBigIntegerField(_("used"), default=0)
     withdrawn = models.PositiveBigIntegerField(_("withdrawn"), default=0)
-    # Nothing and no currency: granted.
+    # Zero and no currency: granted.
     amount = models.DecimalField(_("amount"), max_digits=14, decimal_places=2, default=Decimal(0))
     currency = models.CharField(_("currency"), max_length=3, blank=True)
     vat_rate = models.DecimalField(_("VAT, %"), max_digits=4, decimal_places=2, null=True)
@@ -143,8 +143,8 @@ class Document(models.Model):
     year = models.PositiveSmallIntegerField(_("year"))
     serial = models.PositiveIntegerField(_("number"))
     issued_on = models.DateField(_("date"))
-    month = models.DateField(_("month"), null=True, blank=True)  # of a closing document
-    order = optional(Order, "documents", _("top-up"), db_index=False)  # of an advance invoice
+    month = models.DateField(_("month"), null=True, blank=True)  # closing document only
+    order = optional(Order, "documents", _("top-up"), db_index=False)  # advance invoice only
     tokens = models.PositiveBigIntegerField(_("tokens"))
     amount = models.DecimalField(_("amount"), max_digits=14, decimal_places=2)
     vat = models.DecimalField(_("VAT"), max_digits=14, decimal_places=2, null=True)
@@ -186,7 +186,7 @@ class Document(models.Model):
 
     @property
     def number(self) -> str:
-        """The number, such as 2026-17, in a series apart from invoices for payment."""
+        """The number, such as 2026-17, in a separate series from invoices for payment."""
         return f"{self.year}-{self.serial}"
 
     @property
@@ -210,7 +210,7 @@ class Document(models.Model):
 
 
 class NumberCounter(models.Model):
-    """The last number of a year. Its row is locked until what is numbered is committed."""
+    """The last number of a year. Its row is locked until the numbered document is committed."""
 
     year = models.PositiveSmallIntegerField(primary_key=True)
     last = models.PositiveIntegerField(default=0)
@@ -237,5 +237,5 @@ class InvoiceCounter(NumberCounter):
 
 class DocumentCounter(NumberCounter):
     """The last number of a year. All documents share it: those with VAT are invoices to the tax
-    service, which have one row of numbers.
+    service, which requires one series of numbers.
     """

@@ -1,4 +1,4 @@
-"""The price list: packages, a price per token for other numbers, and SMS by country."""
+"""The price list: packages, a price per token for other quantities, and SMS by country."""
 
 from decimal import ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING, TypeVar
@@ -20,7 +20,7 @@ CURRENCY = RegexValidator(r"^[A-Z]{3}$", _("Three capital letters, such as RUB."
 
 
 def by_user(name: "str | _StrPromise") -> "models.ForeignKey[User | None, User | None]":
-    """A reference to the person who acted, as long as the account exists."""
+    """A reference to the acting user, as long as the account exists."""
     return models.ForeignKey(
         User, models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=name
     )
@@ -29,7 +29,7 @@ def by_user(name: "str | _StrPromise") -> "models.ForeignKey[User | None, User |
 def optional(
     model: type[M], related_name: str, name: "str | _StrPromise", *, db_index: bool = True
 ) -> "models.ForeignKey[M | None, M | None]":
-    """A row that must stay while this one names it."""
+    """A row that cannot be deleted while this one refers to it."""
     return models.ForeignKey(
         model,
         models.PROTECT,
@@ -74,14 +74,14 @@ class Package(models.Model):
 
 class TariffQuerySet(models.QuerySet["Tariff"]):
     def step_for(self, tokens: int, currency: str) -> "Tariff | None":
-        """The tier that applies to a number of tokens: the highest one it reaches."""
+        """The tier of a number of tokens: the highest one it reaches."""
         return (
             self.filter(currency=currency, tokens_from__lte=tokens).order_by("-tokens_from").first()
         )
 
 
 class Tariff(models.Model):
-    """A volume tier of a currency: the price of each token from this number of tokens on."""
+    """A volume tier of a currency: the price of each token from this quantity on."""
 
     tokens_from = models.PositiveBigIntegerField(
         _("from tokens"), validators=[MinValueValidator(1)]
@@ -120,7 +120,7 @@ MAX_TOKENS = 1000  # for one SMS
 
 
 class SmsPrice(models.Model):
-    """A price from a moment on; rows that have begun are history and stay."""
+    """A price with a start time; rows that have started are history and stay."""
 
     country = models.CharField(_("country"), max_length=2)
     tokens = models.PositiveSmallIntegerField(

@@ -1,4 +1,4 @@
-"""Orders of tokens, the payments received for them, and money that went back."""
+"""Orders of tokens, the payments received for them, and refunded money."""
 
 import re
 from collections.abc import Collection
@@ -19,19 +19,19 @@ from catalogue.ids import parse_id, public_id, uuid7
 OPEN = ("created", "pending")
 # The number of an invoice or a document, as people type it.
 NUMBER = re.compile(r"(?:№\s*)?(20\d\d)\s*[-–/]\s*(\d{1,9})", re.ASCII)
-# The conditions of two partial indexes, as SQL: connections keep plans for any parameters, and
-# those plans cannot assume these values.
+# The conditions of two partial indexes, as SQL: connections cache plans for any parameters, which
+# cannot assume these values.
 IS_OPEN = "billing_order.state IN ('created', 'pending')"
 NEEDS_REVIEW = "billing_payment.settled_at IS NULL AND NOT billing_payment.problem = ''"
 
 
-# Anybody can name an order in a transfer of a kopeck: of its money is what its buyer sent, or what
-# it asks for to the kopeck.
+# Anybody can name an order in a transfer of a kopeck: the order counts only its buyer's transfers,
+# and transfers of the exact amount.
 IS_OF_ORDER = """((billing_banktransfer.party_inn = billing_order.parties -> 'buyer' ->> 'inn'
     AND NOT billing_banktransfer.party_inn = '')
   OR (billing_banktransfer.amount, billing_banktransfer.currency)
     = (billing_order.amount, billing_order.currency))"""
-# By the indexes of what belongs to an order; late money is credited, so nobody waits for it.
+# Uses the indexes on an order's rows. Late money is credited, so nobody waits for it.
 HAS_PAYMENT_IN_REVIEW = f"""EXISTS (SELECT FROM billing_payment WHERE order_id = billing_order.id
   AND {NEEDS_REVIEW} AND NOT problem = 'late')
 OR EXISTS (SELECT FROM billing_banktransfer WHERE order_id = billing_order.id
@@ -57,13 +57,13 @@ class OrderQuerySet(models.QuerySet["Order"]):
         return self.filter(pk=order_id) if order_id else None
 
     def overdue(self, pollable: Collection[str] = ()) -> "OrderQuerySet":
-        """Orders past their end; with `pollable` providers only once they were polled after it."""
+        """Orders past their end; with `pollable` providers only once polled after it."""
         unasked = Q(asked_at=None) | Q(asked_at__lt=F("expires_at"))
         may_be_paid = Q(gateway__in=pollable) & ~Q(payment_id="") & unasked
         return self.open().filter(expires_at__lt=Now()).exclude(may_be_paid)
 
     def with_payments_in_review(self) -> "OrderQuerySet":
-        """Marks those whose money waits for the operator: `has_payment_in_review`."""
+        """Annotates orders whose money waits for the operator: `has_payment_in_review`."""
         condition = RawSQL(HAS_PAYMENT_IN_REVIEW, (), output_field=models.BooleanField())  # noqa: S611
         return self.annotate(has_payment_in_review=condition)
 
@@ -71,7 +71,7 @@ class OrderQuerySet(models.QuerySet["Order"]):
         return self.filter(invoice_number__isnull=False)
 
     def end(self, state: "Order.State") -> int:
-        """Closes the orders that are still open, unpaid."""
+        """Closes the orders that are still open and unpaid."""
         return self.open().update(state=state, finished_at=timezone.now())
 
 
@@ -114,7 +114,7 @@ class Order(models.Model):
     expires_at = models.DateTimeField(_("to be paid by"))
     paid_at = models.DateTimeField(_("paid"), null=True, blank=True)
     finished_at = models.DateTimeField(_("finished"), null=True, blank=True)
-    # When the provider was last polled about it; see `billing.orders.payment_notices`.
+    # The time of the last poll of the provider; see `billing.orders.payment_notices`.
     asked_at = models.DateTimeField(null=True, blank=True, editable=False)
 
     objects = OrderQuerySet.as_manager()
@@ -156,7 +156,7 @@ class Order(models.Model):
 
     @property
     def payment_page(self) -> str:
-        """The address where the order is paid, or "". An invoice's link is signed on each call."""
+        """The address of the payment page, or "". An invoice's link is signed on each call."""
         if self.invoice_number:
             return f"{settings.PUBLIC_URL}/invoices/{INVOICES.token(self.id)}"
         return self.payment_url
@@ -175,7 +175,7 @@ class Order(models.Model):
         return self.state in OPEN
 
     def mark_opened(self, *, payment_id: str, payment_url: str) -> None:
-        """Conditional: another process may have opened it first, or it has ended."""
+        """Conditional update: another process may have opened it first, or it has ended."""
         Order.objects.filter(pk=self.pk, state=self.State.CREATED).update(
             state=self.State.PENDING, payment_id=payment_id, payment_url=payment_url
         )
@@ -193,7 +193,7 @@ class PaymentQuerySet(models.QuerySet["Payment"]):
 
 
 class Payment(models.Model):
-    """A payment a provider or the bank reported, stored once. `problem` asks for review."""
+    """A payment reported by a provider or the bank, stored once. `problem` requests a review."""
 
     class Problem(models.TextChoices):
         LATE = "late", _("late: the order had ended, the tokens are credited")
@@ -215,7 +215,7 @@ class Payment(models.Model):
     currency = models.CharField(_("currency"), max_length=3)
     is_credited = models.BooleanField(_("credited"), default=False)
     problem = models.CharField(_("problem"), max_length=16, choices=Problem.choices, blank=True)
-    # of the bank transfer; of a provider's payment, the other id by which it names refunds
+    # of the bank transfer; for a provider's payment, the second id that refunds refer to
     reference = models.CharField(_("bank reference"), max_length=60, blank=True)
     paid_on = models.DateField(_("paid on"), null=True, blank=True)
     confirmed_by = by_user(_("confirmed by"))
@@ -229,7 +229,7 @@ class Payment(models.Model):
         default="",
         db_default="",
     )
-    # What the operator wrote when it was settled; the company reads it.
+    # The operator's note at settlement, which the company reads.
     note = models.CharField(_("note"), max_length=200, blank=True, default="", db_default="")
     created_at = models.DateTimeField(_("time"), default=timezone.now)
 
@@ -289,7 +289,7 @@ class Refund(models.Model):
 
     gateway = models.CharField(_("payment method"), max_length=20)
     refund_id = models.CharField(_("provider's refund"), max_length=120)
-    # By which the provider names the payment; its notice may still be on the way.
+    # The provider's id of the payment, whose notice may arrive later.
     payment_reference = models.CharField(_("provider's payment"), max_length=120)
     payment = optional(Payment, "refunds", _("payment"))
     amount = models.DecimalField(_("amount"), max_digits=14, decimal_places=2)

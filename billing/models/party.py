@@ -1,4 +1,4 @@
-"""The parties of an invoice: the seller of tokens with its VAT, and the company that buys."""
+"""The parties of an invoice: the seller of tokens with its VAT, and the buying company."""
 
 from datetime import date
 from decimal import Decimal
@@ -13,7 +13,7 @@ from accounts.models import Company
 from billing.billing_details import ACCOUNT, BIC, INN, KPP, missing_fields
 from catalogue.languages import page_languages
 
-# Percent, the newest first: НК РФ, art. 164, item 3.
+# Percent, newest first: НК РФ, art. 164, item 3.
 GENERAL_RATES = (
     (date(2026, 1, 1), Decimal("22.00")),
     (date(2019, 1, 1), Decimal("20.00")),
@@ -134,7 +134,8 @@ class BillingProfile(models.Model):
     company = models.OneToOneField(
         Company, models.CASCADE, primary_key=True, verbose_name=_("company")
     )
-    # The country on invoices; empty: the company's, which is also how its phones are parsed.
+    # The country on invoices; empty: the company's, which also determines
+    # how its phones are parsed.
     country = models.CharField(_("country"), max_length=2, blank=True, default="", db_default="")
     legal_name = models.CharField(_("legal name"), max_length=200, blank=True)
     inn = models.CharField(_("INN"), max_length=20, blank=True)
@@ -177,7 +178,7 @@ class BillingProfile(models.Model):
 
     @classmethod
     def for_company(cls, company: Company) -> "BillingProfile":
-        """The stored one, or an unsaved one with the defaults."""
+        """The stored profile, or an unsaved one with the defaults."""
         profile = cls.objects.filter(company=company).first() or cls()
         profile.company = company
         return profile
@@ -192,7 +193,7 @@ class BillingProfile(models.Model):
 
     @property
     def missing(self) -> dict[str, Promise]:
-        """Missing billing details of an invoice, by field."""
+        """The missing billing details of an invoice, by field."""
         return missing_fields(
             country=self.effective_country, legal_name=self.legal_name, inn=self.inn, kpp=self.kpp
         )

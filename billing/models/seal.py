@@ -1,4 +1,4 @@
-"""Days of transfers, closed and chained by hash, and how far a check of all books has come."""
+"""Days of transfers, closed and chained by hash, and the progress of full checks of the books."""
 
 from datetime import date, timedelta
 
@@ -26,11 +26,11 @@ class SealQuerySet(models.QuerySet["Seal"]):
 
 
 class Seal(models.Model):
-    """The transfers that a company made on one day of UTC, chained to those of all days before.
+    """A company's transfers on one UTC day, chained to those of all days before.
 
     `sealing` writes it, once, when no further transfer of that day can appear. Its parts are split
-    by the month of the message, so that a month can leave the database and the rest is still
-    proved: {"month": "2026-10" or "", "transfers", "available", "held", "digest"}.
+    by the month of the message, so that a month can leave the database and the rest stays provable:
+    {"month": "2026-10" or "", "transfers", "available", "held", "digest"}.
     """
 
     company = models.ForeignKey(
@@ -38,12 +38,12 @@ class Seal(models.Model):
         models.PROTECT,
         related_name="seals",
         db_index=False,
-        db_constraint=False,  # else each of them would lock the company's row
+        db_constraint=False,  # otherwise each insert would lock the company's row
         verbose_name=_("company"),
     )
     day = models.DateField(_("day"))
     parts = models.JSONField(_("parts"))
-    # At the end of the day, since the beginning.
+    # Totals at the end of the day, since the beginning.
     transfers = models.BigIntegerField(_("transfers"))
     available = models.BigIntegerField(_("available"))
     held = models.BigIntegerField(_("held"))
@@ -69,11 +69,11 @@ class Seal(models.Model):
 class SealedDay(models.Model):
     """A day on which every company's transfers are sealed; its head covers the heads of all.
 
-    A copy kept elsewhere shows whether a company or a seal was taken out.
+    A copy stored elsewhere reveals a removed company or seal.
     """
 
     day = models.DateField(_("day"), unique=True)
-    companies = models.IntegerField(_("companies"))  # that have a seal of this day
+    companies = models.IntegerField(_("companies"))  # companies with a seal of this day
     head = models.CharField(_("head"), max_length=64)
     created_at = models.DateTimeField(_("sealed"), db_default=Now())
 
@@ -91,11 +91,11 @@ class SealedDay(models.Model):
 
 
 class ReconciliationRun(models.Model):
-    """A check of everything in bounded portions: the next run continues a killed one."""
+    """A check of everything in bounded portions: the next run continues a killed run."""
 
     started_at = models.DateTimeField(db_default=Now())
     finished_at = models.DateTimeField(null=True)
-    position = models.JSONField(default=dict)  # where the next portion begins
+    position = models.JSONField(default=dict)  # start of the next portion
     breaches = models.JSONField(default=list)  # [check, subject]
 
     class Meta:

@@ -1,4 +1,4 @@
-"""A wallet per company, its transfers and the sums kept of them, budgets and alerts."""
+"""A wallet per company, its transfers and their sums, budgets and alerts."""
 
 from uuid import UUID
 
@@ -18,7 +18,7 @@ class Wallet(models.Model):
     )
     available = models.BigIntegerField(_("available"), default=0)
     held = models.BigIntegerField(_("held"), default=0)
-    # When the balance last changed: the time of the newest transfer that says it.
+    # The time of the last change of the balance, by the newest transfer.
     moved_at = models.DateTimeField(null=True, editable=False)
     # Budget usage: tokens held on this day, by API key too ("0": the cabinet),
     # and in this hour by country.
@@ -45,7 +45,7 @@ class TransferQuerySet(models.QuerySet["Transfer"]):
         return self.filter(message_id=message_id).order_by("created_at", "id")
 
     def with_key(self, key: str) -> "TransferQuerySet":
-        return self.filter(message_id=None, key=key)  # as the index on keys is
+        return self.filter(message_id=None, key=key)  # like the index on keys
 
 
 class Transfer(models.Model):
@@ -75,7 +75,7 @@ class Transfer(models.Model):
     )
     kind = models.CharField(_("kind"), max_length=8, choices=Kind.choices)
     amount = models.PositiveBigIntegerField(_("tokens"))
-    # idempotency key, of those without a message
+    # idempotency key; empty for transfers of messages
     key = models.CharField(_("key"), max_length=80, null=True, blank=True)  # noqa: DJ001 - null: of a message
     message_id = models.UUIDField(_("message"), null=True, blank=True)
     # number of the message's hold that it opens or settles
@@ -93,7 +93,7 @@ class Transfer(models.Model):
         verbose_name=_("created by"),
     )
     created_at = models.DateTimeField(_("time"), db_default=Now())
-    # Available and held; null where tokens move between these two.
+    # Available and held balances; null if tokens move only between the two.
     balance_after = models.BigIntegerField(null=True, editable=False)
 
     objects = TransferQuerySet.as_manager()
@@ -110,7 +110,7 @@ class Transfer(models.Model):
             models.UniqueConstraint(
                 fields=["message_id"], condition=Q(kind="capture"), name="transfer_one_capture"
             ),
-            # A hold is opened once and settled once. Serves look-ups by message, too.
+            # A hold is opened once and settled once. Also serves look-ups by message.
             models.UniqueConstraint(
                 "message_id",
                 "hold",
@@ -134,9 +134,9 @@ class Transfer(models.Model):
             ),
         ]
         indexes = [
-            # Ascending, and read backwards: what grows at its left end stays half empty.
+            # Ascending, and read backwards: an index that grows at its left end stays half empty.
             models.Index(fields=["company", "created_at", "id"], name="transfer_of_company"),
-            models.Index(  # they are few: a page of them would otherwise scan all transfers
+            models.Index(  # these are few: a page of them would otherwise scan all transfers
                 F("company"),
                 F("created_at").desc(),
                 F("id").desc(),
@@ -150,13 +150,14 @@ class Transfer(models.Model):
 
 
 class ArchivedMonth(models.Model):
-    """A month that was taken out of the partitioned tables; `operator_admin.archives` writes it.
+    """A month detached from the partitioned tables; `operator_admin.archives` writes it.
 
-    Only the tables' owner may write it. The row is made in the commit that detaches the month.
-    `sha256` is empty until its file is complete and proved; then its tables are dropped.
+    Only the tables' owner may write it. The row is created in the commit that detaches the month.
+    `sha256` is empty until its file is complete and verified; then its tables are dropped.
     """
 
-    month = models.DateField(primary_key=True)  # its first day; the first one holds all earlier
+    # its first day; the first row covers all earlier months
+    month = models.DateField(primary_key=True)
     detached_at = models.DateTimeField(db_default=Now())
     sha256 = models.CharField(max_length=64, blank=True, db_default="")
     dropped_at = models.DateTimeField(null=True)
@@ -166,7 +167,7 @@ class ArchivedMonth(models.Model):
 
 
 class ArchivedSum(models.Model):
-    """A company's transfers of one kind in one month: with them its wallet is still proved."""
+    """A company's transfers of one kind in one month, by which its wallet stays provable."""
 
     month = models.ForeignKey(ArchivedMonth, models.CASCADE, related_name="sums", db_index=False)
     company = models.ForeignKey(
@@ -175,7 +176,7 @@ class ArchivedSum(models.Model):
     kind = models.CharField(max_length=8, choices=Transfer.Kind.choices)
     transfers = models.PositiveBigIntegerField()
     tokens = models.PositiveBigIntegerField()
-    last_at = models.DateTimeField()  # of the last one: its statement begins after it
+    last_at = models.DateTimeField()  # of the last archived transfer: the statement begins after it
 
     class Meta:
         constraints = [
@@ -189,7 +190,7 @@ class ArchivedSum(models.Model):
 class Budget(models.Model):
     """Tokens a company may spend in a day or, by country, in a clock hour."""
 
-    # In place of a country: the day's budget; the hourly budget of countries without their own.
+    # Values in place of a country: the day's budget; the hourly budget of other countries.
     DAY, ANY = "", "*"
     UNKNOWN = "ZZ"  # numbers that belong to no country
 
@@ -239,7 +240,7 @@ class SpentDay(models.Model):
 
 
 class BalanceAlert(models.Model):
-    """Tells once when the level is crossed, and again only after it was left again."""
+    """An alert, sent once when the level is crossed, and again only after the level was left."""
 
     class Kind(models.TextChoices):
         TOKENS = "tokens", _("tokens left")

@@ -1,9 +1,9 @@
-"""Buys tokens without a person, when a company asked for it: at most once for each time it is due.
+"""Buys tokens automatically for companies that asked for it: at most once each time it is due.
 
-The row of the settings is the lock under which an order is written, and the order has a key of its
-own before any provider is called. A charge whose outcome is unknown is repeated with the order's
-key, by which the provider answers as the first time; after its last hour the order ends, and
-somebody has to look. Money that comes late is credited all the same.
+The settings' row is the lock under which an order is written, and the order has its own key before
+any provider is called. A charge with an unknown outcome is repeated with the order's key, to which
+the provider gives the first answer. After its last hour the order ends, and somebody has to check.
+Late money is still credited.
 """
 
 from datetime import timedelta
@@ -43,12 +43,12 @@ Pause = AutoTopUp.Pause
 FAILED = (Order.State.CANCELED, Order.State.EXPIRED)
 BATCH = 100
 RETRY_SECONDS = 60
-# Providers keep the keys of repeats for a day.
+# Providers keep idempotency keys for a day.
 LAST_TRY = timedelta(hours=20)
 
 
 def run() -> int:
-    """Returns how many orders were written."""
+    """Returns the number of written orders."""
     written = DUE.each(_due(), _write_if_due)
     PAID.each(_claim_unopened(), _pay)
     return sum(order is not None for order in written)
@@ -75,7 +75,7 @@ def _write_if_due(company_id: int) -> Order | None:
     if setting is None:
         return None
     placed = Order.objects.filter(company=company_id, automatic__isnull=False)
-    # In this order: the balance read next includes the tokens of orders that have just closed.
+    # In this order: the balance read next includes the tokens of orders just closed.
     if placed.open().exists() or _available(company_id) >= setting.threshold:
         return None
     if failed := placed.filter(created_at__gte=setting.resumed_at, state__in=FAILED).last():
@@ -115,7 +115,7 @@ def _write(setting: AutoTopUp) -> Order | None:
         return None
     method = method_for(setting.company_id, gateway)
     if gateway.saves_methods and method is None:
-        return None  # its first payment is still to come
+        return None  # its first payment is still outstanding
     today = timezone.localdate()
     number = 1 + AutomaticOrder.objects.filter(company=setting.company_id, day=today).count()
     spent = spent_this_month(setting.company_id, setting.currency)
@@ -194,7 +194,7 @@ def _pause(setting: AutoTopUp, reason: AutoTopUp.Pause) -> None:
     notifications.notify_auto_top_up_paused(setting)
 
 
-# The claim is committed before the call, so that two workers do not make the same call at once.
+# The claim is committed before the call, so that two workers do not make the same call.
 _CLAIM = """
 UPDATE billing_automaticorder SET tried_at = now() WHERE order_id = ANY(ARRAY(
   SELECT a.order_id FROM billing_automaticorder a JOIN billing_order o ON o.id = a.order_id
@@ -228,7 +228,9 @@ def _pay(order: Order) -> None:
 
 
 def _is_wanted(order: Order) -> bool:
-    """Consent may have ended since the claim, while the calls for others were waited for."""
+    """Whether the order is still wanted: consent may have ended while
+    other calls were waited for.
+    """
     rows = Order.objects.filter(pk=order.pk, state=Order.State.CREATED)
     rows = rows.filter(company__closes_at=None)
     return rows.exclude(company__status=Company.Status.SUSPENDED).exists()
@@ -251,7 +253,9 @@ def _charge(order: Order, gateway: Gateway) -> None:
 
 @transaction.atomic
 def decline(order: Order) -> None:
-    """Ends the order and pauses what wrote it, so that the card is not tried again and again."""
+    """Ends the order and pauses automatic top-ups, so that the card is
+    not tried again and again.
+    """
     rows = AutoTopUp.objects.select_for_update(of=("self",), no_key=True)
     setting = rows.filter(company=order.company_id).first()
     if not Order.objects.filter(pk=order.pk).end(Order.State.CANCELED):
@@ -269,7 +273,7 @@ SAVINGS = Job("saved_methods", _("payment methods to be saved"))
 
 
 def keep_methods() -> int:
-    """Keeps the methods that paid orders saved; returns how many."""
+    """Stores the methods that paid orders saved; returns the count."""
     rows = MethodSaving.objects.select_related("order__company").order_by("pk")
     rows.filter(order__state__in=FAILED, order__payments=None).delete()
     return sum(SAVINGS.each(rows.filter(order__state=Order.State.PAID), _keep))
@@ -291,7 +295,9 @@ def _keep(saving: MethodSaving) -> bool:
 
 @transaction.atomic
 def _store(saving: MethodSaving, method: PaymentMethod | None) -> bool:
-    """The row is the lock: one worker stores it, and only while it is still wanted."""
+    """Stores the method. The row is the lock: one worker stores it, and
+    only while it is still wanted.
+    """
     if not MethodSaving.objects.filter(pk=saving.pk).delete()[0] or method is None:
         return False
     order = saving.order
@@ -313,9 +319,9 @@ def _store(saving: MethodSaving, method: PaymentMethod | None) -> bool:
 
 @transaction.atomic
 def remove_method(*, company: Company, user: User | None, ip: str | None = None) -> bool:
-    """Removes the method and turns off what charged it; a call under way is not called back."""
+    """Removes the method and turns off automatic top-ups; a running call is not called back."""
     setting = AutoTopUp.objects.select_for_update(of=("self",)).filter(company=company).first()
-    # First, as `_store` does: one that is being stored is found below, one on its way not wanted.
+    # First, like in `_store`: a method being stored is found below, and a later one is not wanted.
     MethodSaving.objects.filter(order__company=company).delete()
     saved = SavedMethod.objects.select_for_update().filter(company=company).first()
     if saved is None:
@@ -332,7 +338,7 @@ def remove_method(*, company: Company, user: User | None, ip: str | None = None)
 def agree(
     *, company: Company, user: User, terms: dict[str, Any], ip: str | None = None
 ) -> AutoTopUp:
-    """Turns automatic top-ups on by these terms, or resumes them by new ones."""
+    """Turns automatic top-ups on with these terms, or resumes them with new ones."""
     now = timezone.now()
     fields = {
         **terms,
@@ -350,7 +356,7 @@ def agree(
 
 @transaction.atomic
 def resume(*, company: Company, user: User, ip: str | None = None) -> bool:
-    """Resumes by the same terms; False if nothing is paused, or the terms have to be new ones."""
+    """Resumes with the same terms; False if nothing is paused, or new terms are needed."""
     rows = AutoTopUp.objects.filter(company=company, is_on=True).exclude(paused_at=None)
     rows = rows.exclude(paused_for__in=AutoTopUp.NEW_TERMS)
     if not rows.update(paused_at=None, paused_for="", resumed_at=timezone.now()):
@@ -371,8 +377,8 @@ def turn_off(*, company: Company, user: User | None, ip: str | None = None) -> b
 
 
 def _end_uncharged(company: Company, **filters: str) -> None:
-    """Ends charges that no provider has confirmed, without a second try. If one was charged all the
-    same, the provider's notice credits it.
+    """Ends charges that no provider has confirmed, without a second try. If one was charged
+    nevertheless, the provider's notice credits it.
     """
     rows = Order.objects.for_company(company).filter(
         automatic__isnull=False, state=Order.State.CREATED

@@ -19,7 +19,7 @@ def is_changed(company: Company, values: Mapping[str, object]) -> bool:
 def change(
     *, company: Company, user: User, changes: Mapping[str, object], ip: str | None = None
 ) -> list[str]:
-    """Saves changed fields and updates open invoices; returns the names of the fields."""
+    """Saves changed fields and updates open invoices; returns the names of the changed fields."""
     BillingProfile.objects.get_or_create(company=company)
     stored = BillingProfile.objects.select_for_update().get(company=company)
     changed = [name for name, value in changes.items() if getattr(stored, name) != value]
@@ -29,7 +29,7 @@ def change(
     for name in changed:
         setattr(stored, name, changes[name])
     if "low_balance" in changed:
-        stored.low_balance_notified_at = None  # the e-mail was about another threshold
+        stored.low_balance_notified_at = None  # the last e-mail was about another threshold
     stored.save(update_fields=[*changed, "low_balance_notified_at"])
     subject = ", ".join(changed)
     record("billing.changed", subject, company=company, user=user, ip=ip, changes=values)

@@ -129,7 +129,7 @@ def _footer(pdf: FPDF, document: Document) -> None:
 
 
 def _terms(document: Document) -> list[str]:
-    """Payment terms; none for an invoice that is paid or over."""
+    """Payment terms; none on an invoice that is paid or has ended."""
     if not document.order.is_open:
         return []
     last = timezone.localtime(document.order.expires_at)
@@ -152,7 +152,7 @@ def _qr_code(pdf: FPDF, code: str, x: float, y: float) -> None:
     side = QR_SIDE / len(rows)
     for line, row in enumerate(rows):
         for column, is_dark in enumerate(row):
-            if is_dark:  # slightly wider, so no seams show between modules
+            if is_dark:  # slightly wider, so that no seams show between modules
                 pdf.rect(x + column * side, y + line * side, side * 1.02, side * 1.02, style="F")
     pdf.set_xy(x, y + QR_SIDE + 1)
     pdf.set_font(FONT_FAMILY, size=SMALL)

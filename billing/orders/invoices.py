@@ -35,17 +35,17 @@ class Document:
     price: str
     total: str
     vat: str
-    note: str  # reverse charge; empty for most
+    note: str  # reverse charge; usually empty
     words: str  # the sum in words, on Russian invoices only
     purpose: str
     seller: Party
     supplier: str  # each party in one line
     customer: str
-    code: str  # QR payload for bank apps; empty if there is none
+    code: str  # QR payload for bank apps; empty without one
 
     @property
     def is_abroad(self) -> bool:
-        """Whether it is paid by the seller's billing details for payers abroad."""
+        """Whether it is paid to the seller's account for payers abroad."""
         is_home = self.order.parties.get("buyer", {}).get("country") == vat_rates.HOME
         return (
             not is_home
@@ -55,7 +55,7 @@ class Document:
 
 
 def snapshot_parties(seller: Seller | None, profile: BillingProfile) -> dict[str, Party]:
-    """Copies both parties into the order, so later changes do not alter the invoice."""
+    """Copies both parties into the order, so that later changes do not alter the invoice."""
     seller_fields = {name: getattr(seller, name) for name in SELLER_FIELDS} if seller else {}
     return {"seller": seller_fields, "buyer": buyer(profile)}
 
@@ -75,14 +75,14 @@ def assign_number(order: Order) -> None:
 
 
 def update_open_invoices(company: Company) -> int:
-    """Copies the buyer's new billing details into open invoices, with the tax and the language that
-    follow from them; returns how many.
+    """Copies the buyer's new billing details into open invoices, with the resulting tax and
+    language; returns the count.
     """
     profile = BillingProfile.for_company(company)
     current = buyer(profile)
     seller = Seller.objects.first()
     rows = Order.objects.for_company(company).open().invoices().order_by("pk")
-    invoices = list(rows.select_for_update(no_key=True))  # waits for one that is being paid
+    invoices = list(rows.select_for_update(no_key=True))  # waits for an invoice that is being paid
     for order in invoices:
         day = timezone.localtime(order.created_at).date()
         order.parties["buyer"] = current
@@ -170,7 +170,7 @@ def _qr_payload(order: Order, seller: Party, purpose: str) -> str:
 
 def _party_line(party: Party) -> str:
     parts = [party.get("name", "")]
-    country = party.get("country", "RU")  # sellers, and buyers of old orders, are Russian
+    country = party.get("country", "RU")  # sellers, and the buyers of old orders, are Russian
     tax_number = billing_details.tax_number_name(country)
     parts += [f"{tax_number} {party['inn']}"] if party.get("inn") else []
     parts += [f"{_('KPP')} {party['kpp']}"] if party.get("kpp") else []

@@ -28,7 +28,7 @@ log = structlog.get_logger(__name__)
 
 COMPANY_DELETED = _("The company is deleted")
 TOO_MANY_UNPAID = _("Too many unpaid top-ups: pay or cancel the earlier ones")
-# In a day: each takes a number of an invoice and leaves rows that are kept forever.
+# Per day: each takes an invoice number and leaves rows that are kept forever.
 MAX_GIVEN_UP = 100
 GIVEN_UP = (Order.State.CANCELED, Order.State.EXPIRED)
 TOO_MANY_GIVEN_UP = _("Too many top-ups were given up today: try again tomorrow")
@@ -47,7 +47,7 @@ class BillingDetailsNeededError(DomainError):
 
 
 def unsuitable(gateway: Gateway, quote: Quote) -> StrOrPromise:
-    """Why this payment method does not take this sum, or nothing."""
+    """The reason why this payment method does not take this sum, or empty."""
     if not gateway.takes(quote.currency):
         return format_lazy(OTHER_CURRENCY, currency=quote.currency)
     return "" if gateway.takes(quote.currency, quote.amount) else UNSUITABLE_AMOUNT
@@ -65,15 +65,13 @@ def place(
     idempotency_key: IdempotencyKey | None = None,
     saves_method: bool = False,
 ) -> Order:
-    """Commits an order of a member in the cabinet, or of an API key; then opens a payment for it
-    with the provider.
-    """
+    """Commits an order of a member or an API key; then opens a payment for it with the provider."""
     if text := unsuitable(gateway, quote):
         raise DomainError(Error.INVALID_INPUT, message=text, errors={"gateway": [text]})
     order = order_of(company, quote, gateway)
     order.return_url, order.created_by, order.api_key_id = return_url, user, api_key_id
     with transaction.atomic():
-        # First, so a duplicate call waits here and takes no invoice number.
+        # First, so that a duplicate call waits here and takes no invoice number.
         if idempotency_key is not None:
             idempotency.insert(idempotency_key, order.id)
         write(order, gateway, ip=ip)
@@ -96,10 +94,10 @@ def order_of(company: Company, quote: Quote, gateway: Gateway) -> Order:
 
 
 def write(order: Order, gateway: Gateway, *, ip: str | None = None) -> None:
-    """Writes a new order in the caller's transaction, with its number if it has one, and with what
-    follows from the buyer's present billing details.
+    """Writes a new order in the caller's transaction, with its invoice number, if any, and the
+    values that depend on the buyer's present billing details.
     """
-    # Parallel orders of a company queue here, or all of them would see room for one more.
+    # Parallel orders of a company are serialised here; otherwise each would see room for one more.
     company = Company.objects.select_for_update(no_key=True).get(pk=order.company_id)
     if company.deleted_at is not None:  # since the call's key was read
         raise DomainError(Error.FORBIDDEN, message=COMPANY_DELETED)
@@ -116,7 +114,8 @@ def write(order: Order, gateway: Gateway, *, ip: str | None = None) -> None:
     seller = Seller.objects.first()
     order.language = profile.effective_language
     order.vat_rate = invoices.rate_of(seller, profile, timezone.localdate())
-    order.parties = {"buyer": {"country": profile.effective_country}}  # where its VAT is due
+    # the country where its VAT is due
+    order.parties = {"buyer": {"country": profile.effective_country}}
     if gateway.has_invoice:
         order.parties = invoices.snapshot_parties(seller, profile)
         invoices.assign_number(order)
@@ -126,7 +125,9 @@ def write(order: Order, gateway: Gateway, *, ip: str | None = None) -> None:
 
 
 def open_payment(order: Order) -> Order:
-    """Opens the payment, once however often called; outside transactions: it may call out."""
+    """Opens the payment once, however often called; outside transactions,
+    because it may call a provider.
+    """
     gateway = registry.find(order.gateway)
     if order.state != Order.State.CREATED or gateway is None:
         return order
@@ -154,8 +155,8 @@ def payment_request(order: Order) -> PaymentRequest:
 
 
 def _buyer(order: Order) -> Buyer:
-    """The payer for receipts, which persons get: a company has a tax number of ten digits in
-    Russia.
+    """The payer for receipts, which persons get: in Russia a company has
+    a tax number of ten digits.
     """
     profile = BillingProfile.for_company(order.company)
     email = profile.email or (order.created_by.email if order.created_by else "")
@@ -167,7 +168,7 @@ def _buyer(order: Order) -> Buyer:
 
 @transaction.atomic
 def cancel(*, order: Order, user: User, ip: str | None = None) -> bool:
-    """Returns False if the order had ended already. A late payment is still credited."""
+    """Returns False if the order had already ended. A late payment is still credited."""
     if not Order.objects.filter(pk=order.pk).end(Order.State.CANCELED):
         return False
     bought = bought_in(order)
@@ -176,7 +177,7 @@ def cancel(*, order: Order, user: User, ip: str | None = None) -> bool:
 
 
 def expire() -> int:
-    """Expires orders not paid in time; returns how many."""
+    """Expires orders not paid in time; returns the count."""
     return Order.objects.overdue(registry.pollable()).end(Order.State.EXPIRED)
 
 
@@ -188,5 +189,5 @@ def title(order: Order) -> str:
 
 
 def bought_in(order: Order) -> Changes:
-    """The values of an order that the audit log keeps besides its number."""
+    """The values of an order in the audit log, besides its number."""
     return {"tokens": [None, order.tokens], "amount": [None, f"{order.amount} {order.currency}"]}

@@ -1,4 +1,4 @@
-"""Providers' notices of payments: verified over the raw bytes, or asked for where one is lost."""
+"""Providers' notices of payments: verified over the raw bytes; polled if one is lost."""
 
 from datetime import timedelta
 
@@ -56,14 +56,14 @@ def receive(request: HttpRequest, gateway: str) -> HttpResponse:
 
 
 JOB = Job("lost_notices", _("polling of payments"))
-BATCH = 20  # orders of one run
-NOT_FOUND = 404  # an answer, too: nobody can have paid
-# A provider that is down when an order is over is polled again: the order waits, but not forever.
+BATCH = 20  # orders per run
+NOT_FOUND = 404  # also an answer: nobody can have paid
+# A provider that is down when an order ends is polled again: the order waits, but not forever.
 EXTENSION = timedelta(hours=1)
 MAX_WAIT = timedelta(days=4)
 
-# A minute after the order was placed, then each time it is twice as old, and once it is overdue.
-# The claim is committed before the call, so that a provider that hangs is polled by one process.
+# A minute after the order was placed, then whenever its age has doubled, and once it is overdue.
+# The claim is committed before the call, so that only one process polls a provider that hangs.
 _CLAIM = """
 UPDATE billing_order SET asked_at = now() WHERE id = ANY(ARRAY(
   SELECT id FROM billing_order
@@ -77,7 +77,7 @@ RETURNING id
 
 
 def poll() -> int:
-    """Returns how many orders were polled."""
+    """Returns the number of polled orders."""
     names = registry.pollable()
     if not names:
         return 0

@@ -1,6 +1,6 @@
 """Incoming payments. An order is credited once, however many webhooks and confirmations arrive.
 
-The order's row is the lock: webhooks, confirmations and cancellations of one order queue on it.
+The order's row is the lock that serialises webhooks, confirmations and cancellations of an order.
 """
 
 import re
@@ -25,7 +25,7 @@ from billing.wallet import ledger
 
 Problem = Payment.Problem
 CREDITED = {"", Problem.LATE}
-IGNORED_IN_REFERENCE = re.compile(r"[\s№]+")  # 15, № 15 and 000015 are one number
+IGNORED_IN_REFERENCE = re.compile(r"[\s№]+")  # 15, № 15 and 000015 are the same number
 
 
 @transaction.atomic
@@ -68,7 +68,7 @@ def confirm(
     user: User,
     ip: str | None = None,
 ) -> Payment | None:
-    """Records a bank transfer the operator saw, and credits the order if the payment fits.
+    """Records a bank transfer that the operator saw, and credits the order if the payment fits.
 
     Returns None if it is recorded already. A mistyped amount may be corrected.
     """
@@ -107,10 +107,11 @@ def credit_in_full(*, payment: Payment, user: User, ip: str | None = None) -> bo
 
 @transaction.atomic
 def credit_received(*, payment: Payment, user: User, ip: str | None = None) -> bool:
-    """Credits what the sum buys at the order's price, once; False if that cannot be said.
+    """Credits the tokens that the sum buys at the order's price, once; False if the number is
+    unknown.
 
-    The order becomes what was paid for, so that its documents and refunds follow. One that was paid
-    already gets a second one in addition.
+    The order is changed to the paid amount, so that its documents and refunds follow. An order that
+    was already paid gets a second order in addition.
     """
     order = _locked_for_review(payment)
     tokens = payment.tokens_for_it
@@ -135,7 +136,7 @@ def _locked_for_review(payment: Payment) -> Order | None:
     """
     if payment.order_id is None:
         return None
-    refunds.lock_gateway(payment.gateway)  # before the order, as for notices
+    refunds.lock_gateway(payment.gateway)  # before the order, like for notices
     order = lock(payment.order_id)
     payment.refresh_from_db(from_queryset=Payment.objects.select_for_update())
     if payment.settled_at is not None or payment.is_credited or payment.order_id != order.pk:
@@ -192,8 +193,8 @@ def credit_bank_transfer(
     user: User,
     as_received: bool = False,
 ) -> Payment:
-    """Credits a locked order with a transfer that the operator assigned to it: in full, which it
-    must not be yet, or `as_received`. Raises ValidationError if the sum buys nothing of it.
+    """Credits a locked order with a transfer that the operator assigned to it: in full, unless it
+    is credited already, or `as_received`. Raises ValidationError if the sum buys no tokens of it.
     """
     problem = _problem(order, amount, currency)
     payment = Payment.objects.create(
@@ -234,7 +235,7 @@ def _credit(order: Order) -> None:
 
 def _find_order(gateway: str, event: PaymentEvent) -> Order | None:
     matches = Q(payment_id=event.payment_id) if event.payment_id else Q(pk=None)
-    with suppress(ValueError):  # the provider may use order ids of its own
+    with suppress(ValueError):  # the provider may use its own order ids
         matches |= Q(pk=UUID(hex=event.order_id))
     return Order.objects.filter(matches, gateway=gateway).first()
 

@@ -28,7 +28,7 @@ BOLD = FontFace(emphasis=TextEmphasis.B)
 
 
 def undrawn(text: str) -> str:
-    """The characters for which a document would have an empty place, each once."""
+    """The characters that a document's fonts cannot draw, each once."""
     letters = (char for char in normalize("NFC", text) if not char.isspace())
     return "".join(dict.fromkeys(char for char in letters if ord(char) not in _drawn()))
 
@@ -41,8 +41,8 @@ def _drawn() -> Collection[int]:
 
 class Sheet(FPDF):
     def normalize_text(self, text: str) -> str:
-        """All texts pass here: people's may have characters that no font draws, or that turn what
-        follows them around.
+        """Normalises all texts of a document: people's texts may have characters that no font
+        draws, or that reverse the direction of their surroundings.
         """
         if not is_text(text):
             text = "".join(char if is_text(char) else " " for char in text)
@@ -79,7 +79,7 @@ def grid(
 
 
 def paragraph(pdf: FPDF, text: str, *, is_bold: bool = False) -> None:
-    """Full width, then a new line."""
+    """A paragraph of full width, then a new line."""
     pdf.set_font(FONT_FAMILY, "B" if is_bold else "")
     pdf.multi_cell(0, LINE, text, align="L", new_x="LMARGIN", new_y="NEXT")
     pdf.set_font(FONT_FAMILY, "")

@@ -1,4 +1,4 @@
-"""Prices of tokens, and how many messages tokens pay for."""
+"""Prices of tokens, and the number of messages that tokens pay for."""
 
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
@@ -30,7 +30,7 @@ def quote_package(code: str) -> Quote | None:
 
 
 def quote_tokens(tokens: int, currency: str) -> Quote | None:
-    """Returns None if that many are not sold in this currency: see `min_tokens`."""
+    """Returns None if this quantity is not sold in this currency: see `min_tokens`."""
     is_possible = 0 < tokens <= settings.MAX_TOP_UP_TOKENS
     step = Tariff.objects.step_for(tokens, currency) if is_possible else None
     if step is None:
@@ -40,14 +40,14 @@ def quote_tokens(tokens: int, currency: str) -> Quote | None:
 
 
 def sold_currencies() -> list[str]:
-    """The currencies that have a price; nothing is converted."""
+    """The currencies with a price; nothing is converted."""
     packages = Package.objects.on_sale().order_by().values_list("currency", flat=True)
     tariffs = Tariff.objects.order_by().values_list("currency", flat=True)
     return sorted(packages.union(tariffs))
 
 
 def currency_of(profile: BillingProfile) -> str:
-    """The company's own, else its country's, else the service's: the first with a price."""
+    """The first with a price of the company's own currency, its country's, the service's."""
     sold = sold_currencies()
     choices = (
         profile.currency,
@@ -63,7 +63,7 @@ def packages_in(currency: str) -> list[Package]:
 
 
 def min_tokens(currency: str) -> int | None:
-    """The smallest number of tokens sold outside packages; None if none are."""
+    """The smallest number of tokens sold outside packages; None if only packages are sold."""
     first = Tariff.objects.filter(currency=currency).order_by("tokens_from").first()
     return first.tokens_from if first else None
 
@@ -78,7 +78,7 @@ def messages_affordable(tokens: int, country: str = "") -> list[tuple[StrOrPromi
 
 @dataclass(frozen=True, slots=True)
 class TokenPrice:
-    """The price of one token in a currency; of an order, so it may have many digits."""
+    """The price of one token in a currency; an order's price may have many digits."""
 
     amount: Decimal
     currency: str
@@ -89,7 +89,7 @@ class TokenPrice:
 
 
 def last_paid_price(company_id: int) -> TokenPrice | None:
-    """The price of the newest paid order; None for a company that has not paid yet."""
+    """The price of the newest paid order; None if the company has not paid yet."""
     paid = Order.objects.for_company(company_id).filter(state=Order.State.PAID)
     newest = paid.order_by("-created_at", "-id").only("tokens", "amount", "currency").first()
     return TokenPrice(newest.amount / newest.tokens, newest.currency) if newest else None

@@ -1,6 +1,6 @@
-"""Refunds and disputes: their tokens are taken back once, as far as they are not spent.
+"""Refunds and disputes: their tokens are taken back once, unless they are spent.
 
-The order's row is the lock, as for payments; the wallet is locked last.
+The order's row is the lock, like for payments; the wallet is locked last.
 """
 
 from decimal import Decimal
@@ -32,7 +32,7 @@ def apply_event(gateway: str, event: RefundEvent) -> Refund | None:
             "payment": payment,
             "amount": event.amount,
             "currency": event.currency,
-            # The end may come first: what it ends then takes nothing any more.
+            # The end may come first: it then prevents the refund from taking tokens.
             "returned_at": timezone.now() if event.is_returned else None,
         },
     )
@@ -45,7 +45,7 @@ def apply_event(gateway: str, event: RefundEvent) -> Refund | None:
 
 @transaction.atomic
 def close(*, refund: Refund, user: User, note: str, ip: str | None = None) -> bool:
-    """Marks one that waits as handled; False if it was handled already."""
+    """Marks a waiting refund as handled; False if it was handled already."""
     waiting = Refund.objects.filter(pk=refund.pk, settled_at=None)
     if not waiting.update(settled_at=timezone.now(), note=note):
         return False
@@ -60,7 +60,7 @@ def lock_gateway(gateway: str) -> None:
 
 
 def apply_waiting(payment: Payment) -> None:
-    """Refunds that came before their payment was credited; in the transaction that credits it."""
+    """Applies refunds that arrived before their payment, in the transaction that credits it."""
     names = [name for name in (payment.payment_id, payment.reference) if name]
     is_early = Q(gateway=payment.gateway, payment_reference__in=names, payment=None)
     waiting = Refund.objects.select_for_update().filter(
@@ -81,7 +81,7 @@ def _lock(payment: Payment) -> None:
 
 
 def _take(refund: Refund, payment: Payment) -> None:
-    """The share of the tokens that the money bought; together never more than these."""
+    """Takes the share of the tokens that the money bought; all refunds together never take more."""
     order = payment.order
     refund.payment = payment
     refunded = _refunded(payment, refund) + refund.amount
@@ -124,7 +124,7 @@ def _tokens(order: Order, payment: Payment, amount: Decimal) -> int:
 
 
 def _return(gateway: str, event: RefundEvent) -> Refund | None:
-    """A dispute that was won gives back what it has taken."""
+    """Gives back the tokens of a won dispute."""
     disputed = Refund.objects.select_for_update(of=("self",)).filter(
         gateway=gateway, refund_id=event.refund_id, returned_at=None
     )
@@ -142,8 +142,8 @@ def _return(gateway: str, event: RefundEvent) -> Refund | None:
 
 
 def _pass_on(amount_taken: int, payment: Payment, order: Order) -> int:
-    """Gives later refunds the tokens that they lacked while this one was open, out of those that
-    would come back. Returns the number of these tokens.
+    """Gives later refunds the tokens that they lacked while this one was open, out of the returned
+    tokens. Returns their number.
     """
     refunded, passed = Decimal(0), 0
     refunds = payment.refunds.filter(returned_at=None, currency=payment.currency)
@@ -152,7 +152,7 @@ def _pass_on(amount_taken: int, payment: Payment, order: Order) -> int:
         due = max(0, _tokens(order, payment, refunded) - _refunded_tokens(payment))
         moved = min(due, amount_taken - passed)
         if due > moved:
-            other.settled_at = None  # what was spent is owed for this one now
+            other.settled_at = None  # now owed for spent tokens
         other.tokens, other.taken = other.tokens + due, other.taken + moved
         other.problem = _problem(other, payment, refunded)
         other.save(update_fields=["tokens", "taken", "problem", "settled_at"])

@@ -1,7 +1,7 @@
 """The VAT in a price: its rate by seller, buyer and day.
 
-Everybody pays the same price, with or without tax in it. An advance has the rate of the day of
-payment, a delivery the rate of the last day of its month.
+All buyers pay the same price, with or without tax. An advance has the rate of the day of payment, a
+delivery the rate of the last day of its month.
 """
 
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ def vat_part(amount: Decimal, rate: Decimal | None) -> Decimal | None:
 def vat_rate(
     seller: Seller | None, buyer: BillingProfile, day: date, *, without_regime: Decimal | None
 ) -> Decimal | None:
-    """Percent; None: no VAT. `without_regime`: of a day before the seller's first regime."""
+    """Percent; None: no VAT. `without_regime`: the rate before the seller's first regime."""
     if seller is None:
         return None
     if (buyer.effective_country or HOME) != HOME and not seller.charges_vat_abroad:
@@ -38,9 +38,9 @@ def vat_rate(
 
 
 def is_paid_with_vat() -> Q:
-    """Chooses paid orders by the regime of the day of payment, else by their own rate.
+    """Selects paid orders by the regime of the day of payment, else by their own rate.
 
-    Not those that were placed without VAT from abroad, wherever the buyer is now.
+    Excludes orders placed without VAT from abroad, wherever the buyer is now.
     """
     regimes = list(VatRegime.objects.order_by("since"))
     if not regimes:
@@ -56,7 +56,9 @@ def is_paid_with_vat() -> Q:
 
 
 def reverse_charge_note(buyer: Mapping[str, str], *, has_vat: bool) -> str:
-    """The note on the invoice or act of a buyer in the EU, as `invoices.buyer` describes it."""
+    """The reverse-charge note on the invoice or act of a buyer in the EU, described by
+    `invoices.buyer`.
+    """
     if has_vat or not buyer.get("vat_id"):
         return ""
     return _(

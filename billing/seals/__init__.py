@@ -1,1 +1,1 @@
-"""Seals: closed days of transfers, by which the books stay provable (docs/decisions/0020)."""
+"""Seals: closed days of transfers that keep the books provable (docs/decisions/0020)."""

@@ -1,6 +1,6 @@
 """The hashes of seals: lines of a day's transfers, their parts by month, and the heads.
 
-A reader of the statement and the heads can compute them again.
+A reader of the statement and the heads can recompute them.
 """
 
 import json
@@ -18,7 +18,7 @@ NOTHING = "0" * 64  # the head before the first day
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A day's transfers of the messages of one month; `available` and `held` are what they changed.
+    """A day's transfers of one month's messages; `available` and `held` are the changes by them.
 
     `digest` is the SHA-256 of their lines, each ended by a newline, by time and id.
     """
@@ -46,8 +46,8 @@ def head_of_rows(previous: str, day: date, rows: Iterable[Sequence[object]]) -> 
 
 CHUNK = 20_000  # lines per statement
 
-# A JSON array, byte for byte as Python's json.dumps(…, ensure_ascii=False) writes it. The statement
-# has it in its last column. Nothing in it is about a person, so an erasure changes none.
+# A JSON array, byte for byte like Python's json.dumps(…, ensure_ascii=False); the last column of
+# the statement. It contains nothing about a person, so an erasure changes no line.
 LINE = """json_build_array(id, to_char(created_at AT TIME ZONE 'UTC',
   'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), kind, amount,
   COALESCE('msg_' || replace(message_id::text, '-', ''), ''), hold, proof, COALESCE(key, ''),
@@ -78,7 +78,7 @@ FROM chunk CROSS JOIN last GROUP BY day, month, last.created_at, last.id ORDER B
 
 
 class _Piece(NamedTuple):
-    """A row of `_CHUNK`: what it has of one part."""
+    """A row of `_CHUNK`, a piece of one part."""
 
     day: date
     month: str
@@ -91,7 +91,7 @@ class _Piece(NamedTuple):
 
 
 class RunningHash:
-    """A hash of one part's lines: more of them may come."""
+    """The running hash of a part's lines."""
 
     def __init__(self) -> None:
         self.transfers = self.available = self.held = 0
@@ -108,8 +108,8 @@ class RunningHash:
 
 
 def days_of(company_id: int, since: date, until: date) -> Iterator[tuple[date, list[Part]]]:
-    """The parts of each day from `since` to the one before `until` that has transfers, read in
-    bounded statements: what they read must be closed, or be held still by the caller.
+    """The parts of each day with transfers from `since` until before `until`, read in bounded
+    statements. The days must be closed, or be locked by the caller.
     """
     today, parts = since, dict[str, RunningHash]()
     for piece in _pieces(company_id, since, until):
@@ -140,5 +140,5 @@ def _pieces(company_id: int, since: date, until: date) -> Iterator[_Piece]:
 
 
 def start_of(day: date) -> datetime:
-    """Days of seals are those of UTC, as months of messages are."""
+    """The start of a UTC day, like months of messages."""
     return datetime.combine(day, time.min, UTC)

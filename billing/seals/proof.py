@@ -1,10 +1,10 @@
 """Compares seals with the transfers they closed, with one another, and with archived months.
 
-A seal's parts have the number of a month's transfers and what they changed, not their kinds. So the
-seals prove what was charged, and what holds and releases make together; docs/reliability.md says
-what they leave open. A month is that of the messages, as of the partitions (docs/decisions/0019):
-its transfers lie in the month's partition, and in the seals of that month's days and of some days
-after it. The first partition of a table has all earlier months as well.
+A seal's parts have the number and the effect of a month's transfers, not their kinds. So the seals
+prove the charges, and the sum of holds and releases; docs/reliability.md lists what they leave
+open. Months are those of the messages, like partitions (docs/decisions/0019): a month's transfers
+are in its partition, and in the seals of its days and of some days after it. A table's first
+partition also has all earlier months.
 """
 
 import json
@@ -62,7 +62,7 @@ def next_company(after: int) -> int | None:
 
 
 def check_company(company_id: int, since: date = BEGINNING) -> Portion:
-    """Checks the sealed days of a company from `since` on, as many as one portion has."""
+    """Checks a company's sealed days from `since` on, up to a portion."""
     last = SealedDay.last()
     if last is None:
         return Portion([], None)
@@ -89,7 +89,7 @@ def _read(company_id: int, since: date, last: date) -> tuple[dict[date, list[Par
 def _compare(
     company_id: int, sealed: Sequence[Seal], read: dict[date, list[Part]]
 ) -> Iterator[Fault]:
-    """Asks after the reading which months are archived: one may leave meanwhile."""
+    """Reads the list of archived months after the transfers, because one may leave meanwhile."""
     archived = ArchivedMonth.objects.aggregate(month=Max("month"))["month"]
     gone = f"{archived:%Y-%m}" if archived else ""
     stored = {seal.day: _parts(seal) for seal in sealed}
@@ -142,7 +142,7 @@ def check_days(since: date = BEGINNING) -> Portion:
 SUM_DIFFERS = "archived sum differs from its seals"
 PRESENT = "transfers of an archived month"
 
-# A month was archived with its holds settled, once each. The first one holds all earlier months.
+# An archived month has its holds settled, once each. The first one has all earlier months.
 _WRONG = f"""
 WITH sealed AS (
   SELECT gone.month, sum(p.transfers) AS transfers, sum(p.available) AS available,
@@ -172,7 +172,7 @@ ORDER BY month
 
 
 def check_archived_sums(company_id: int) -> list[Fault]:
-    """Finds a sum that was changed, deleted or invented, by each month of the company."""
+    """Finds a sum that was changed, deleted or invented, in each of the company's months."""
     with connection.cursor() as cursor:
         cursor.execute(_WRONG, {"company": company_id})
         return [
@@ -182,7 +182,7 @@ def check_archived_sums(company_id: int) -> list[Fault]:
 
 
 def check_archived_months() -> list[Fault]:
-    """Finds a month that is archived only by its row: its transfers would be compared no more."""
+    """Finds a month that is archived only by its row: its transfers would no longer be compared."""
     newest = ArchivedMonth.objects.aggregate(month=Max("month"))["month"]
     if newest is None:
         return []
@@ -201,7 +201,9 @@ WHERE s.day >= %s AND p.part->>'month' = ANY(%s) ORDER BY s.company_id, s.day
 
 
 def sealed_parts(months: Collection[str]) -> Parts:
-    """`months`: as 2026-05. The first of a month's messages may be a moment older than it."""
+    """The sealed parts of `months`, such as 2026-05. A month's first message may be a moment older
+    than it.
+    """
     since = parse_month(min(months)) - timedelta(days=1)
     with connection.cursor() as cursor:
         cursor.execute(_SEALED, [since, list(months)])

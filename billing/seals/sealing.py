@@ -1,7 +1,7 @@
-"""Writes the seals of the days that are closed: none of their transfers can appear any more.
+"""Writes the seals of closed days, in which no transfer can appear any more.
 
-A seal follows from the transfers of its day and the seal before it, and from nothing else. So a
-run that is killed, or runs in parallel to another, leaves the seals that the next one would write.
+A seal depends only on the transfers of its day and the seal before it. So a run that is killed, or
+runs in parallel to another, leaves the seals that the next run would write.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,12 +17,13 @@ from billing.models import Seal, SealedDay
 from billing.seals.hashes import NOTHING, Part, days_of, head_of, head_of_rows, start_of
 from storage import advisory_locks
 
-# For clocks that a failover sets back, and the instant between a transaction's time and its lock.
+# Allows for clocks set back by a failover, and for the time between a
+# transaction's start and its lock.
 MARGIN = timedelta(minutes=10)
 
 # pg_locks shows every role's transactions, pg_stat_activity the start of our own and, with
-# pg_read_all_stats, of all. A start that we may not see could be any, and so could that of a
-# prepared transaction. Processes of the server itself have no user, and write no transfers.
+# pg_read_all_stats, of all. A hidden start could be any time, and so could a prepared
+# transaction's. Processes of the server itself have no user, and write no transfers.
 _CLOSED_UNTIL = """
 SELECT LEAST(now() - make_interval(secs => %(margin)s),
   (SELECT min(CASE WHEN a.query = '<insufficient privilege>' THEN '2000-01-01Z'
@@ -36,7 +37,7 @@ SELECT LEAST(now() - make_interval(secs => %(margin)s),
 
 
 def closed_until(margin: timedelta = MARGIN) -> datetime:
-    """Every transfer before this moment is committed, and visible to statements from now on."""
+    """The time before which every transfer is committed, and visible to later statements."""
     with connection.cursor() as cursor:
         cursor.execute(_CLOSED_UNTIL, {"margin": margin.total_seconds()})
         until: datetime = cursor.fetchone()[0]
@@ -44,10 +45,10 @@ def closed_until(margin: timedelta = MARGIN) -> datetime:
 
 
 JOB = Job("seals", _("seals of the books"))
-LOCK = 0x6B76_736C  # an advisory lock: a second sealer leaves
+LOCK = 0x6B76_736C  # an advisory lock: a second sealer exits
 BEGINNING = date(2000, 1, 1)
-ENOUGH = 200_000  # transfers in one commit, or one day
-DAYS = 31  # in one commit, of all companies
+ENOUGH = 200_000  # transfers per commit, or one day
+DAYS = 31  # days of all companies per commit
 DAY = timedelta(days=1)
 
 # A loose index scan: the table has many transfers of few companies.
@@ -74,9 +75,9 @@ def seal() -> int:
 
 
 def seal_before(until: date) -> int:
-    """Seals the days before `until`, of which nothing may be to come.
+    """Seals the days before `until`, in which no transfer may be outstanding.
 
-    The days of all companies together are marked once each company's are sealed.
+    A day of all companies is marked once each company's is sealed.
     """
     last = SealedDay.last()
     since = last + DAY if last else BEGINNING
@@ -139,7 +140,9 @@ def _next(company_id: int, last: Seal | None, day: date, parts: Sequence[Part]) 
 
 
 def _mark_days(until: date) -> None:
-    """Every company is sealed to `until`: its days are sealed. None before the first transfer."""
+    """Marks days as sealed once every company is sealed to `until`. None
+    before the first transfer.
+    """
     while _mark_batch(until):
         pass
 
@@ -161,7 +164,7 @@ def _mark_batch(until: date) -> int:
 
 
 def sealed_days(since: date, until: date, head: str) -> Iterator[SealedDay]:
-    """The days' rows, computed from the seals of companies; `head` is that of the day before."""
+    """The days' rows, computed from companies' seals; `head` is that of the day before."""
     rows = Seal.objects.filter(day__gte=since, day__lt=until).order_by("day", "company_id")
     heads = rows.values_list("day", "company_id", "head")
     by_day = {
@@ -176,7 +179,7 @@ def sealed_days(since: date, until: date, head: str) -> Iterator[SealedDay]:
 
 
 def take_lock(number: int) -> None:
-    """Takes a lock until the transaction ends; raises OccupiedError if another one has it."""
+    """Takes a lock until the transaction ends; raises OccupiedError if another process has it."""
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout = 0")
     if not advisory_locks.try_lock(number):

@@ -1,6 +1,6 @@
-"""Checks a statement that a company uploads: by the program that it can run itself.
+"""Checks a statement that a company uploads, with the program that the company can run itself.
 
-The program is a file of its own (`static/kvitok-verify.py`), so that a company needs nothing else;
+The program is a separate file (`static/kvitok-verify.py`), so that a company needs nothing else;
 here it is loaded as a module.
 """
 
@@ -29,10 +29,12 @@ PROGRAM = settings.BASE_DIR / "static" / "kvitok-verify.py"
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`problem` is the program's code of the fault; empty: proved."""
+    """The verdict; `problem` is the program's code of the fault, empty
+    if the statement is proved.
+    """
 
     problem: str = ""
-    values: Mapping[str, Any] = field(default_factory=dict)  # what a sentence about it names
+    values: Mapping[str, Any] = field(default_factory=dict)  # values for the sentence about it
     heads: int = 0
     last_day: str = ""
     last_head: str = ""
@@ -88,7 +90,7 @@ def _day_with(moment: datetime, heads: Sequence[Any]) -> str | None:
 
 
 class Tone(Enum):
-    FORGED = "danger"  # the file is not what was sealed
+    FORGED = "danger"  # the file differs from the sealed one
     UNSUITABLE = "warning"  # another file has to be uploaded
     EARLY = "info"
 

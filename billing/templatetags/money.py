@@ -21,7 +21,7 @@ register.filter("message_id", partial(public_id, "msg"))
 
 @register.filter
 def worth(tokens: int | None, price: TokenPrice | None) -> str:
-    """«≈ 32,00 ₽»; empty without a price or without tokens."""
+    """The worth as «≈ 32,00 ₽»; empty without a price or tokens."""
     if not tokens or price is None:
         return ""
     return f"≈\u00a0{amounts.money(price.of(tokens), price.currency)}"
@@ -34,7 +34,7 @@ def each_costs(package: Package) -> str:
 
 @register.filter
 def signed(transfer: Transfer) -> str:
-    """+1 000, −16; transfers within the balance have no sign."""
+    """The signed amount, +1 000 or −16; transfers within the balance have no sign."""
     change = statement.balance_change(transfer.kind, transfer.amount)
     sign = {True: "+", False: "\u2212"}[change > 0] if change else ""
     return sign + str(intcomma(transfer.amount))
@@ -42,5 +42,5 @@ def signed(transfer: Transfer) -> str:
 
 @register.filter
 def order_id(key: str) -> str:
-    """The public id of the top-up that a transfer's key names."""
+    """The public id of the top-up in a transfer's key."""
     return f"top_{key.partition(':')[2]}"

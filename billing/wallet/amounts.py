@@ -25,7 +25,7 @@ _HUNDREDS = (
     *("", "сто", "двести", "триста", "четыреста", "пятьсот"),
     *("шестьсот", "семьсот", "восемьсот", "девятьсот"),
 )
-# Each with its forms for 1, 2–4 and 5; thousands are feminine.
+# Forms for 1, 2–4 and 5; thousands are feminine.
 _RANKS = (
     ("", "", ""),
     ("тысяча", "тысячи", "тысяч"),
@@ -37,19 +37,19 @@ _KOPECKS = ("копейка", "копейки", "копеек")
 
 
 def money(amount: Decimal, currency: str) -> str:
-    """«1 234,50 ₽» in the reader's language, joined by non-breaking spaces."""
+    """The amount in the reader's language, «1 234,50 ₽», joined by non-breaking spaces."""
     return _in_currency(number_format(amount, 2, use_l10n=True, force_grouping=True), currency)
 
 
 def unit_price(price: Decimal, currency: str) -> str:
-    """The price of one token, to a hundredth of a cent where it has them."""
+    """The price of one token, to a hundredth of a cent if it has them."""
     exact = price.quantize(Decimal("0.0001")).normalize()
     places = max(2, -int(exact.as_tuple().exponent))
     return _in_currency(number_format(exact, places, use_l10n=True), currency)
 
 
 def _in_currency(text: str, currency: str) -> str:
-    """English writes a currency first, and its sign without a space: "-₽5.00", "CHF 5.00"."""
+    """English puts the currency first, and its sign without a space: "-₽5.00", "CHF 5.00"."""
     symbol = SYMBOLS.get(currency)
     if page_languages.active() != page_languages.worldwide():
         return f"{text}{NBSP}{symbol or currency}"

@@ -1,4 +1,4 @@
-"""The beginning of the histories, once their older months are in an archive."""
+"""The beginning of the histories after older months were archived."""
 
 from datetime import UTC, date, datetime, time
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from storage.statements.named_rows import fetch_all
 
 _CHANGE = """CASE WHEN kind IN ('top_up', 'grant') THEN {0}
   WHEN kind IN ('withdraw', 'capture') THEN -{0} ELSE 0 END"""
-# Top-ups and a few late charges are not archived, though older than the last archived transfer.
+# Top-ups and a few late charges stay, though older than the last archived transfer.
 _OPENING = f"""
 SELECT gone.at, (gone.tokens + COALESCE((
   SELECT sum({_CHANGE.format("amount")}) FROM billing_transfer
@@ -25,7 +25,7 @@ WHERE gone.at IS NOT NULL
 
 
 class Opening(NamedTuple):
-    """The balance at a time. The company's statement has the lines after it."""
+    """The balance at a time, after which the company's statement begins."""
 
     at: datetime
     balance: int
@@ -46,7 +46,7 @@ def kept_since() -> date | None:
 
 
 def kept_since_after(message_id: UUID) -> date | None:
-    """The first kept day, if a message with this id, real or not, would be older."""
+    """The first stored day, if a message with this id, real or not, would be older."""
     since = kept_since()
     if since is None or message_id >= first_id_at(datetime.combine(since, time.min, UTC)):
         return None

@@ -1,8 +1,8 @@
-"""Tells a company once that its balance or a budget is low, and again only after it has recovered.
+"""Alerts a company once when its balance or a budget is low, and again only after it has recovered.
 
-Below the threshold of its settings, by its own alerts (tokens left, days left at last week's pace,
-a share of the day's budget), and when a budget or a key's limit is nearly used. Sweeps do this,
-never the send: spending a token must not wait for an e-mail.
+The triggers are the threshold of its settings, its own alerts (tokens left, days left at last
+week's pace, a share of the day's budget), and nearly used budgets and key limits. Sweeps check
+them, never the send: spending a token must not wait for an e-mail.
 """
 
 from collections.abc import Iterator
@@ -29,13 +29,13 @@ from billing.models.party import DEFAULT_THRESHOLD
 from catalogue.errors import DomainError, Error
 from parsing.days import start_of
 
-# Tenths of the threshold: holds that come and go around it must not notify repeatedly.
+# Tenths of the threshold: holds that fluctuate around it must not notify repeatedly.
 REARM_TENTHS = 11
 LOW_BALANCE = Job("low_balance", _("e-mails about a low balance"))
 
 
 def sweep_low_balances() -> int:
-    """Returns how many companies were notified."""
+    """Returns the number of notified companies."""
     reset_warnings()
     return sum(LOW_BALANCE.each(_companies_below_threshold(), _notify_low_balance))
 
@@ -83,14 +83,14 @@ def _notify_low_balance(company_id: int) -> bool:
 
 JOB = Job("balance_alerts", _("companies' own alerts"))
 Kind = BalanceAlert.Kind
-MAX_ALERTS = 10  # of a company
+MAX_ALERTS = 10  # alerts of a company
 PACE_DAYS = 7
 MAX_DAYS = 90
 TOO_MANY = _("A company can have up to 10 more alerts: remove one first.")
 
 
 class Standing(NamedTuple):
-    """A company's balance now, and how long it lasts."""
+    """A company's present balance, and how long it lasts."""
 
     available: int
     days: int | None  # None: nothing was spent, so it lasts forever
@@ -100,7 +100,7 @@ class Standing(NamedTuple):
 
 
 def sweep() -> int:
-    """Returns how many alerts were posted."""
+    """Returns the number of posted alerts."""
     watched = BalanceAlert.objects.filter(kind__in=(Kind.TOKENS, Kind.DAYS))
     watched = watched.exclude(company__status=Company.Status.SUSPENDED)
     standings = _standings(set(watched.values_list("company_id", flat=True)))
@@ -109,7 +109,7 @@ def sweep() -> int:
 
 
 def _look(alert: BalanceAlert, standing: Standing | None) -> bool:
-    """Whether the alert was posted."""
+    """Checks an alert; returns whether it was posted."""
     if standing is None:
         return False
     now = standing.of(alert.kind)
@@ -121,7 +121,9 @@ def _look(alert: BalanceAlert, standing: Standing | None) -> bool:
 
 
 def _is_left(alert: BalanceAlert, now: int | None) -> bool:
-    """A balance that moves around the level must not cause an e-mail each time."""
+    """Whether the level was left: a balance that fluctuates around it must
+    not cause an e-mail each time.
+    """
     if now is None:
         return True
     margin = alert.level + 1 if alert.kind == Kind.DAYS else alert.level * REARM_TENTHS // 10
@@ -169,8 +171,8 @@ def _tell(alert_id: int, now: int, *, since: datetime | None = None) -> bool:
 
 @transaction.atomic
 def add(*, company: Company, kind: str, level: int, user: User, ip: str | None = None) -> None:
-    """An alert that is there already stays as it is, and one added again within a day after
-    its e-mail waits until its level was left. Raises `invalid_input` about `level`.
+    """Adds an alert. An existing one stays unchanged; one added again within a day after its e-mail
+    waits until its level was left. Raises `invalid_input` for `level`.
     """
     Company.objects.select_for_update(no_key=True).get(pk=company.pk)
     alerts = BalanceAlert.objects.filter(company=company)
@@ -204,7 +206,7 @@ WHERE w.day >= p.today AND w.day_tokens > 0
 
 
 def sweep_budgets() -> int:
-    """Returns how many e-mails were written."""
+    """Returns the number of written e-mails."""
     with connection.cursor() as cursor:
         cursor.execute(_COMPANIES_SPENDING_TODAY, {"time_zone": settings.TIME_ZONE})
         companies = [company_id for (company_id,) in cursor.fetchall()]
@@ -218,7 +220,7 @@ def _warn(company_id: int) -> int:
 
 
 def _notify_share(alert: BalanceAlert) -> bool:
-    """A share of the day's budget that the company chose; once a day."""
+    """Notifies of a share of the day's budget that the company chose, once a day."""
     day = next(use for use in budgets.usage(alert.company_id, []) if not use.country)
     if not day.tokens or day.percent < alert.level:
         return False
@@ -236,7 +238,9 @@ def _nearly_used(company_id: int) -> Iterator[BudgetUsage | KeyUsage]:
 
 @transaction.atomic
 def _notify(company_id: int, use: BudgetUsage | KeyUsage) -> bool:
-    """The e-mail's key names budget and period, so only one of parallel sweeps writes it."""
+    """Writes the e-mail. Its key contains budget and period, so only one of
+    parallel sweeps writes it.
+    """
     subject = use.country if isinstance(use, BudgetUsage) else f"key-{use.key_id}"
     key = f"budget:{company_id}:{subject}:{use.resets_at.timestamp():.0f}"
     if Mail.objects.filter(key__startswith=f"{key}:").exists():

@@ -8,7 +8,7 @@ once, and a message charged once.
 from billing.budgets import sql
 from storage.statements import sql_files
 
-# The condition in the UPDATE keeps parallel sends from spending a token twice; no row means that
+# The condition in the UPDATE keeps parallel sends from spending a token twice; without a row
 # nothing was written.
 _KEY = f"COALESCE(n.api_key_id, {sql.NO_KEY})::text"
 HOLD_WALLET = f"""
@@ -26,7 +26,7 @@ WHERE w.company_id = n.company_id AND w.available >= n.price
   AND {sql.key_used(_KEY)} + n.price <= n.key_limit
 RETURNING n.*)"""  # noqa: S608
 
-# With a test key nothing is paid.
+# Test keys pay nothing.
 FREE_PAYER = """
 payer AS (SELECT * FROM allowed)"""
 
@@ -50,7 +50,7 @@ def _hold_wallets(free: str = "") -> str:
 
 
 HOLD_WALLETS = _hold_wallets()
-# Leaves out those that another transaction has locked, so no company waits for another.
+# Skips wallets locked by another transaction, so that no company waits for another.
 HOLD_FREE_WALLETS = _hold_wallets(
     """JOIN (
     SELECT company_id FROM billing_wallet WHERE company_id IN (SELECT company_id FROM allowed)

@@ -1,10 +1,10 @@
 """The only writer of wallets and transfers, with the fragments of `billing.wallet.holds`.
 
-Every kind of transfer names the account it debits and the one it credits, so the books balance
-by construction (`billing.wallet.double_entry`). The statement that accepts a message opens its
-hold (`billing.wallet.holds`); `move_holds` exchanges it for the hold of the next channel; only
-`settle`, or a statement with `capture_sql`, closes it. Wallets are locked last, companies
-ascending; groups of sends skip those that are locked.
+Every kind of transfer names the account it debits and the one it credits, so the books balance by
+construction (`billing.wallet.double_entry`). The statement that accepts a message opens its hold
+(`billing.wallet.holds`); `move_holds` exchanges it for the hold of the next channel; only `settle`,
+or a statement with `capture_sql`, closes it. Wallets are locked last, by ascending company; groups
+of sends skip locked wallets.
 """
 
 from collections.abc import Collection, Sequence
@@ -40,11 +40,11 @@ class Settlement:
     kind: TransferKind
     proof: str = ""
     reason: str = ""
-    country: str = ""  # whose hourly budget a release in the same hour refunds
-    api_key_id: int | None = None  # whose limit of the day it refunds
+    country: str = ""  # country whose hourly budget a release in the same hour refunds
+    api_key_id: int | None = None  # key whose daily limit it refunds
 
 
-# Never repeats, so that each balance follows from the one before it in the order of time.
+# Never repeats, so that each balance follows from the previous one in time order.
 _AT = "GREATEST(clock_timestamp(), moved_at + interval '1 microsecond')"
 _SETTLEMENTS = json_rows(
     "settlements",
@@ -61,16 +61,16 @@ _RELEASE = sql_files.fill(
 
 
 def capture_sql(holds: str) -> str:
-    """CTEs that capture the holds of this query, for a statement that settles them as it goes.
+    """CTEs that capture the holds of this query, for a statement that settles them.
 
-    Its columns: company_id, kind ("capture"), amount, message_id, hold, proof, reason.
+    Columns of the query: company_id, kind ("capture"), amount, message_id, hold, proof, reason.
     """
     settled = sql_files.fill(_SETTLE, at=_AT, settlements=f"({holds}) AS holds")
     return f"{settled}, charged AS ({_CAPTURE_WALLETS})"
 
 
 def settle(cursor: CursorWrapper, settlements: Sequence[Settlement]) -> None:
-    """Settles holds in the caller's transaction; each once, however often called."""
+    """Settles holds in the caller's transaction, each once, however often called."""
     payable = [settlement for settlement in settlements if settlement.amount]
     if not payable:
         return
@@ -236,6 +236,6 @@ def _transfer(
 
 
 def balance(company_id: int) -> tuple[int, int]:
-    """(available, held); a company that never had tokens has (0, 0)."""
+    """(available, held); (0, 0) for a company that never had tokens."""
     wallets = Wallet.objects.filter(company_id=company_id)
     return wallets.values_list("available", "held").first() or (0, 0)

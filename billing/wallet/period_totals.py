@@ -1,6 +1,6 @@
-"""A company's balance at a moment, and the movements between moments, without reading each charge.
+"""A company's balance at a moment, and the movements in between, without reading each charge.
 
-What was spent follows from the balances and the few transfers from outside.
+Spending follows from the balances and the few external transfers.
 """
 
 from collections import Counter
@@ -32,12 +32,12 @@ LEFT JOIN LATERAL (
   ORDER BY created_at DESC, id DESC LIMIT 1) AS t ON true
 ORDER BY n
 """
-# Its condition is the one of `transfer_external`.
+# Repeats the condition of `transfer_external`.
 _EXTERNAL = "billing_transfer.kind IN ('top_up', 'grant', 'withdraw')"
 
 
 class Totals(NamedTuple):
-    """Tokens. closing = opening + bought + granted - withdrawn - spent."""
+    """Totals in tokens. closing = opening + bought + granted - withdrawn - spent."""
 
     opening: int
     bought: int
@@ -48,7 +48,7 @@ class Totals(NamedTuple):
 
 
 def start_of(day: date) -> datetime:
-    """Midnight in the service's time zone, by which documents go."""
+    """Midnight in the service's time zone, in which documents are dated."""
     return midnight(day, timezone.get_default_timezone())
 
 
@@ -79,7 +79,7 @@ Position = tuple[datetime, int]  # in the order of a company's transfers: time a
 
 
 def balances_at(company_id: int, moments: Sequence[datetime]) -> list[int]:
-    """The balance just before each moment; none of them may lie among archived transfers."""
+    """The balance just before each moment; no moment may be among archived transfers."""
     return balances_before(company_id, [(moment, 0) for moment in moments])
 
 
@@ -131,7 +131,7 @@ WHERE (%(company_id)s::bigint IS NULL OR w.company_id = %(company_id)s) AND spen
 
 
 class SettledTotals(NamedTuple):
-    """Tokens of one company on one day."""
+    """A company's settled tokens on one day."""
 
     company_id: int
     day: date
@@ -142,7 +142,7 @@ class SettledTotals(NamedTuple):
 def settled_totals(
     start: datetime, end: datetime, company_id: int | None = None
 ) -> list[SettledTotals]:
-    """The totals of each company that had any, or of one."""
+    """The totals of each company with any, or of one company."""
     with connection.cursor() as cursor:
         params = {"start": start, "end": end, "company_id": company_id, "zone": settings.TIME_ZONE}
         cursor.execute(_SETTLED_TOTALS, params)

@@ -1,7 +1,7 @@
 """A company's statement: the transfers that changed its balance, and the balance after each.
 
-The balance of a statement is available plus held. Holds and releases move tokens within it, so
-they are left out unless requested.
+The balance of a statement is available plus held. Holds and releases move tokens within it, so they
+are left out unless requested.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
@@ -29,9 +29,9 @@ from storage.statements.named_rows import Row, fetch_all
 
 Kind = Transfer.Kind
 INTERNAL_KINDS = {Kind.HOLD, Kind.RELEASE}
-EXTERNAL_KINDS = {Kind.TOP_UP, Kind.GRANT, Kind.WITHDRAW}  # few: they have an index
+EXTERNAL_KINDS = {Kind.TOP_UP, Kind.GRANT, Kind.WITHDRAW}  # few rows, with an index
 SIGNS = {Kind.TOP_UP: 1, Kind.GRANT: 1, Kind.WITHDRAW: -1, Kind.CAPTURE: -1}
-# Literals limit them: a plan for any limit would sort the whole history.
+# Literal limits: a plan for any limit would sort the whole history.
 NEWEST = """
 SELECT created_at, id FROM billing_transfer WHERE company_id = %(company)s
   AND created_at >= %(since)s AND created_at < %(until)s ORDER BY created_at DESC, id DESC LIMIT 1
@@ -69,11 +69,11 @@ class Line(NamedTuple):
 
 
 class Lines(NamedTuple):
-    """The transfers that a filter chooses."""
+    """The transfers selected by a filter."""
 
     rows: QuerySet[Transfer]
-    history: QuerySet[Transfer] | None  # where a filter without an index looks
-    opening: Opening | None  # what is older is archived
+    history: QuerySet[Transfer] | None  # bounds of the search for a filter without an index
+    opening: Opening | None  # older transfers are archived
 
 
 def lines_of(company: Company, filters: Mapping[str, Any]) -> Lines:
@@ -95,7 +95,7 @@ def lines_of(company: Company, filters: Mapping[str, Any]) -> Lines:
 
 
 def with_balances(company: Company, rows: Sequence[Transfer]) -> list[tuple[Transfer, int]]:
-    """Pairs transfers with the balance after each; a hold or release leaves it as it was."""
+    """Pairs transfers with the balance after each; holds and releases do not change it."""
     positions = [(row.created_at, row.pk) for row in rows if row.balance_after is None]
     before = iter(balances_before(company.pk, positions))
     return [(row, next(before) if row.balance_after is None else row.balance_after) for row in rows]
@@ -137,7 +137,7 @@ def export(company: Company, filters: Mapping[str, Any]) -> Iterator[list[str | 
 def _lines(
     company: Company, filters: Mapping[str, Any], opening: Opening | None
 ) -> Iterator[tuple[Line, int]]:
-    """Yields each line with the balance after it."""
+    """Yields each line with its balance."""
     kinds = _kinds(filters)
     since, until = _period(filters)
     if opening:
@@ -153,8 +153,8 @@ def _lines(
 def _batches(
     company: Company, since: datetime, until: datetime, kinds: Set[Kind]
 ) -> Iterator[list[Line]]:
-    """Yields lines up to the one that is the newest now, oldest first; more than the kinds ask for
-    where no index finds them, so that every batch reads a bounded part of the history.
+    """Yields lines up to the newest one at present, oldest first. Without an index it yields more
+    kinds than requested, so that every batch reads a bounded part of the history.
     """
     params = {"company": company.pk, "since": since, "until": until, "last_at": since, "last": 0}
     for newest in read_patiently(partial(_read, NEWEST, params, Position)):

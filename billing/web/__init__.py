@@ -1,1 +1,1 @@
-"""HTTP: the API's views, the cabinet's and the admin's pages about money."""
+"""HTTP: the API's views, and the pages about money in the cabinet and the admin."""

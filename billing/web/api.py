@@ -1,4 +1,4 @@
-"""GET /balance, /seals and /documents, POST /top-up, GET /top-up/{id}."""
+"""The views of GET /balance, /seals and /documents, POST /top-up, GET /top-up/{id}."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -149,7 +149,7 @@ class TopUp(TopUpView):
 
 
 class TopUpOptions(ApiView):
-    """The tokens on offer and the ways to pay; for any key, test keys included."""
+    """The tokens on offer and the payment methods; for any key, including test keys."""
 
     calls = (OPTIONS_OF_TOP_UP,)
 
@@ -185,7 +185,7 @@ class TopUpRequest:
         return quote
 
     def select_gateway(self, currency: str) -> Gateway:
-        """The gateway named, else the first available that takes the currency."""
+        """The requested gateway, else the first available one that takes the currency."""
         available = registry.available("" if self.gateway else currency)
         gateway = next((each for each in available if self.gateway in {None, each.name}), None)
         if gateway is None and available:

@@ -1,4 +1,4 @@
-"""The page of automatic top-ups: when, what, how, how much at most, and the consent."""
+"""The page of automatic top-ups: trigger, quantity, method, monthly maximum, and the consent."""
 
 from decimal import Decimal
 from typing import Any
@@ -58,7 +58,7 @@ class AutoTopUpForm(RefusesStaleForm, TopUpForm):
     def __init__(
         self, *args: Any, setting: AutoTopUp | None, typed: dict[str, Any], **kwargs: Any
     ) -> None:
-        """`typed` is what was filled in before the person had to confirm who they are."""
+        """`typed` is the input from before the person had to reauthenticate."""
         initial = _initial(setting, kwargs["currency"]) | typed
         super().__init__(*args, initial=initial, **kwargs)
         self.gateways = {
@@ -89,7 +89,7 @@ class AutoTopUpForm(RefusesStaleForm, TopUpForm):
         return [self["times_a_day"], self["sum_a_month"]]
 
     def terms(self) -> dict[str, Any]:
-        """The terms, as `auto_top_up.agree` takes them."""
+        """The terms in the form of `auto_top_up.agree`."""
         data = self.cleaned_data
         package = data["quote"].package
         return {
@@ -117,7 +117,7 @@ def _initial(setting: AutoTopUp | None, currency: str) -> dict[str, Any]:
         "tokens": setting.tokens,
         "gateway": setting.gateway,
         "times_a_day": setting.times_a_day,
-        # In another currency the same number is another sum.
+        # The same number in another currency is another sum.
         "sum_a_month": setting.sum_a_month if setting.currency == currency else None,
     }
 
@@ -169,7 +169,7 @@ def _agreed(request: CabinetRequest, form: AutoTopUpForm) -> HttpResponse:
 
 
 def _pay_first(request: CabinetRequest, quote: Quote | None, gateway_name: str) -> HttpResponse:
-    """Redirects to an order whose payment saves its method; it starts nothing by itself."""
+    """Redirects to an order whose payment saves its method; starts nothing by itself."""
     gateway = registry.find(gateway_name)
     if quote is None or gateway is None:
         messages.error(request, gettext("This is no longer on sale: choose again."))
@@ -185,13 +185,14 @@ def _pay_first(request: CabinetRequest, quote: Quote | None, gateway_name: str) 
     except DomainError as error:
         messages.error(request, " ".join(error.texts))
         return redirect("balance-automatic")
-    return redirect("balance-order", order.public_id)  # the form's policy allows no other site
+    # the page's form-action policy allows no other site
+    return redirect("balance-order", order.public_id)
 
 
 @require_POST
 @member_required(can_see_money, can_manage_money)
 def automatic_pay(request: CabinetRequest) -> HttpResponse:
-    """The first payment again, where it was not made."""
+    """Retries the first payment if it was not made."""
     setting = AutoTopUp.objects.select_related("package").filter(company=request.company).first()
     if setting is None or not setting.is_on or not _needs_method(setting):
         return redirect("balance-automatic")
@@ -208,7 +209,7 @@ def automatic_off(request: CabinetRequest) -> HttpResponse:
 
 @member_required(can_see_money, can_manage_money)
 def automatic_resume(request: CabinetRequest) -> HttpResponse:
-    if request.method != "POST":  # back from the confirmation: the button is on that page
+    if request.method != "POST":  # back from the reauthentication: the button is on that page
         return redirect("balance-automatic")
     reauthentication.require(request)
     if auto_top_up.resume(company=request.company, **request.actor):

@@ -33,7 +33,7 @@ from processes.server.client_ip import client_ip
 
 
 class TokensField(GroupedIntegerField):
-    """Empty means the usual budget."""
+    """A number of tokens; empty means the usual budget."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(required=False, min_value=0, max_value=settings.MAX_BUDGET, **kwargs)
@@ -93,7 +93,7 @@ class BudgetForm(RefusesStaleForm, forms.Form):
         return cleaned
 
     def tokens(self) -> dict[str, int | None]:
-        """Budgets by country, as `budgets.set_fixed` takes them."""
+        """Budgets by country, in the form of `budgets.set_fixed`."""
         cleaned = self.cleaned_data
         tokens = {Budget.DAY: cleaned["day"], Budget.ANY: cleaned["any_country"]}
         tokens |= {use.country: cleaned[_name(use)] for use in self.hours}
@@ -102,7 +102,7 @@ class BudgetForm(RefusesStaleForm, forms.Form):
         return tokens
 
     def limits(self) -> dict[int, int | None]:
-        """Limits by key, as `key_limits.set_limits` takes them."""
+        """Limits by key, in the form of `key_limits.set_limits`."""
         return {key.key_id: self.cleaned_data[_key_name(key.key_id)] for key in self.keys}
 
     def _raises_key_limit(self) -> bool:

@@ -1,4 +1,4 @@
-"""GET /balance, /seals and /documents, and the calls of /top-up, declared."""
+"""Declares GET /balance, /seals and /documents, and the calls of /top-up."""
 
 from dataclasses import replace
 

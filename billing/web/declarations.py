@@ -25,13 +25,13 @@ from webhooks.events import EventDeclaration, iso
 from webhooks.models import EventKind
 
 AMOUNT = re.compile(r"(\d+(?:\.\d+)?) ([A-Z]{3})")
-# What events held before they kept values: "2026-1: 1000 = 1900.00 RUB".
+# Values of older events, such as "2026-1: 1000 = 1900.00 RUB".
 OLD_ORDER = re.compile(rf"(\S+): (\d+) = ({AMOUNT.pattern})")
 INVOICE = re.compile(r"20\d\d-\d+")
 
 
 def _order_words(event: AuditEvent) -> str:
-    """«счёт 2026-1: 1 000 токенов, 1 900,00 ₽»"""
+    """The text of an order: «счёт 2026-1: 1 000 токенов, 1 900,00 ₽»."""
     if event.changes:
         number, tokens = event.subject, event.changes["tokens"][1]
         amount = event.changes["amount"][1]
@@ -44,7 +44,7 @@ def _order_words(event: AuditEvent) -> str:
 
 
 def _payment_words(event: AuditEvent) -> str:
-    """«1 900,00 ₽, 2f5a-1» of "1900.00 RUB 2f5a-1", and what became of it."""
+    """The text of a payment, «1 900,00 ₽, 2f5a-1» for "1900.00 RUB 2f5a-1", and its result."""
     amount, number = " ".join(event.subject.split()[:2]), event.subject.split()[2:]
     after = {name: new for name, (_old, new) in (event.changes or {}).items()}
     became = [str(Payment.Resolution(after["resolution"]).label)] if after.get("resolution") else []

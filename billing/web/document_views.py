@@ -51,7 +51,7 @@ YEAR = timedelta(days=31 * MAX_MONTHS)
 
 
 class PeriodForm(forms.Form):
-    """Whole days, the last one included. `earliest`: before it nothing is known."""
+    """A period of whole days, including the last. `earliest`: nothing is known before it."""
 
     date_from = DayField(label=_("From"))
     date_to = DayField(label=_("To"))
@@ -166,7 +166,7 @@ def _file(document: Document, kind: str) -> HttpResponse:
         return inline_pdf(document_pdf.draw(document), name)
     if kind != "xml" or not upd_xml.is_possible(document):
         raise Http404
-    name = f"{upd_xml.file_id(document)}.xml"  # the format wants it so
+    name = f"{upd_xml.file_id(document)}.xml"  # required by the format
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return HttpResponse(upd_xml.render(document), content_type="application/xml", headers=headers)
 
@@ -228,7 +228,7 @@ def reconciliation_pdf(request: CabinetRequest) -> HttpResponse:
 
 
 def _language(request: CabinetRequest) -> str:
-    """The company's choice of its documents, else the reader's."""
+    """The language of the company's documents, else the reader's."""
     profile = BillingProfile.for_company(request.company)
     return profile.documents_language or page_languages.active()
 
@@ -270,7 +270,7 @@ def seals(request: CabinetRequest) -> HttpResponse:
 @require_GET
 @member_required(can_see_money)
 def heads(request: CabinetRequest) -> HttpResponse:
-    """Every day's, as `GET /seals` has them: a few hundred a year."""
+    """Every day's heads, like `GET /seals`: a few hundred a year."""
     rows = _seals(request).order_by("day")
     body = {"data": [SEAL.body_of(seal) for seal in rows.defer("parts")]}
     headers = {"Content-Disposition": 'attachment; filename="heads.json"'}

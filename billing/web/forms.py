@@ -250,7 +250,7 @@ class ProfileForm(RefusesStaleForm, forms.ModelForm):  # type: ignore[type-arg]
 
 
 class PendingPurchaseForm(forms.Form):
-    """A purchase by invoice that waits until the billing details are filled in."""
+    """A purchase by invoice that waits until the billing details are complete."""
 
     package = LineField(required=False, max_length=40, widget=forms.HiddenInput)
     tokens = IntegerField(required=False, widget=forms.HiddenInput)

@@ -50,7 +50,7 @@ def order_detail(request: CabinetRequest, public_id: str) -> HttpResponse:
 
 @member_required(can_see_money)
 def order_status(request: CabinetRequest, public_id: str) -> HttpResponse:
-    """The fragment that the page polls until the order ends."""
+    """The fragment polled by the page until the order ends."""
     return render(request, "billing/order_status.html", _order_context(_order(request, public_id)))
 
 

@@ -1,4 +1,4 @@
-"""The cabinet's texts about payments of a top-up that do not fit it."""
+"""The cabinet's texts about payments that do not fit their top-up."""
 
 from dataclasses import dataclass
 from decimal import Decimal
@@ -16,8 +16,8 @@ _WRONG = {Problem.WRONG_AMOUNT, Problem.WRONG_CURRENCY}
 @dataclass(frozen=True, slots=True)
 class PaymentProblem:
     text: str
-    note: str = ""  # the operator's
-    is_waiting: bool = False  # for the operator: nobody should pay meanwhile
+    note: str = ""  # waits for the operator
+    is_waiting: bool = False  # waits for the operator: nobody should pay meanwhile
 
 
 def of_order(order: Order) -> list[PaymentProblem]:
@@ -29,7 +29,7 @@ def of_order(order: Order) -> list[PaymentProblem]:
 
 
 def _is_of(order: Order, transfer: BankTransfer) -> bool:
-    """Whether `IS_OF_ORDER` holds: a stranger's transfer must keep nobody from paying."""
+    """Whether `IS_OF_ORDER` holds: a stranger's transfer must not keep anybody from paying."""
     is_whole = (transfer.amount, transfer.currency) == (order.amount, order.currency)
     return is_whole or matching.is_buyer(transfer, order)
 

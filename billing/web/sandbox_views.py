@@ -1,4 +1,4 @@
-"""The page of the sandbox gateway, where the payer chooses the outcome.
+"""The page of the sandbox gateway, on which the payer chooses the outcome.
 
 Each button sends what a real provider would: signed webhooks over HTTP to our own endpoint.
 """

@@ -68,7 +68,7 @@ def balance(request: CabinetRequest) -> HttpResponse:
 
 
 def _balance_of(company: Company, profile: BillingProfile) -> dict[str, Any]:
-    """The balance, how long it lasts, the alerts about it, and its last movements."""
+    """The balance, how long it lasts, its alerts, and its last movements."""
     available, held = ledger.balance(company.pk)
     lines = statements.lines_of(company, {})
     recent = page_or_first(lines.rows, {"limit": str(RECENT)}, history=lines.history).rows
@@ -100,7 +100,7 @@ def _message_prices() -> dict[str, Any]:
 @require_GET
 @member_required(can_see_money)
 def quote_tokens(request: CabinetRequest) -> HttpResponse:
-    """Quotes a number of tokens while it is being typed."""
+    """Quotes a number of tokens during typing."""
     currency = prices.currency_of(BillingProfile.for_company(request.company))
     tokens = GroupedIntegerField(required=False)
     try:
@@ -192,7 +192,7 @@ def _confirm_changes(request: CabinetRequest, *forms: BaseForm) -> None:
 
 
 def _draft_fields(request: CabinetRequest) -> dict[str, str]:
-    """Unsaved input, kept when the form is reloaded for another country."""
+    """Unsaved input, preserved when the form is reloaded for another country."""
     names = (*ProfileForm.base_fields, VERSION)
     return {name: request.GET[name] for name in names if name in request.GET}
 
@@ -211,7 +211,7 @@ def _order_invoice(request: CabinetRequest, quote: Quote) -> HttpResponse:
 
 
 def _redirect_to_billing_details(request: CabinetRequest, form: TopUpForm) -> HttpResponse:
-    """Keeps the purchase in the query; it is placed once the billing details are saved."""
+    """Passes the purchase in the query; it is placed once the billing details are saved."""
     params = {name: form.cleaned_data[name] for name in ("package", "tokens")}
     query = urlencode({name: value for name, value in params.items() if value})
     messages.info(request, _("Tell us who the invoice is for: it is issued right after that."))
@@ -219,7 +219,7 @@ def _redirect_to_billing_details(request: CabinetRequest, form: TopUpForm) -> Ht
 
 
 def _place_order(request: CabinetRequest, form: TopUpForm) -> HttpResponse | None:
-    """The page that comes next, or None with the refusal on the form."""
+    """Returns the next page, or None with the refusal on the form."""
     data = form.cleaned_data
     gateway = form.gateways[data["gateway"]]
     try:

@@ -53,7 +53,7 @@ _WORD_SCRIPTS = (
     {"LATIN", "CJK", "HANGUL"},
     {"LATIN", "CJK", "BOPOMOFO"},
 )
-# Cyrillic letters that look like Latin ones: a label made only of these under a Latin ending is bait.
+# Cyrillic letters that look like Latin ones: a label of only these under a Latin ending is bait.
 _LOOKALIKES = frozenset("асԁеһіјӏорԛѕԝхуъьҽпгѵѡ")
 # UTS 46 allows slashes, colons and dots of other scripts in a name, where they imitate a path.
 _PUNCTUATION = {"Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "Sm", "Sc"}

@@ -47,7 +47,7 @@ class BoundedRequest(WSGIRequest):
 
     @cached_property
     def COOKIES(self) -> dict[str, str]:  # type: ignore[override]  # noqa: N802 - Django's
-        """The cookies without backslashes, which none of ours has."""
+        """The cookies without backslashes, which ours never have."""
         return parse_cookie(get_str_from_wsgi(self.environ, "HTTP_COOKIE", "").replace("\\", ""))
 
 
