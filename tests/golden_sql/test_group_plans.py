@@ -16,7 +16,7 @@ from otp.models import Verification
 from otp.send import code_writes
 from otp.send.code_writes import CodeWrite
 from tests.api.clients import Api
-from tests.channels.message_stages import accepted, hear
+from tests.channels.message_stages import accepted, store_due_receipt
 from tests.factories import CompanyFactory
 from tests.plans import explain, nodes, reads, rows_read
 from tools.demo import history
@@ -109,7 +109,7 @@ def test_sends_and_guesses_read_their_own_rows(company: Company, writes: list[Co
 
 def test_deliveries_read_their_own_rows(api: Api) -> None:
     for number in range(MANY):
-        hear(accepted(api, f"+7916000123{number}"))
+        store_due_receipt(accepted(api, f"+7916000123{number}"))
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
 
