@@ -33,7 +33,8 @@ from channels.routing.company_policy import locale_for
 from compat.dialect import Answer, Dialect, of_path
 from otp import verifications
 from otp.check.check import Verified, check_code
-from otp.send.send import CodeSendRequest, SentCode, send_code
+from otp.send.code_request import CodeSendRequest
+from otp.send.send import SentCode, send_code
 from otp.verifications import FoundVerification
 from processes.server.gateway import Refusal
 

@@ -37,8 +37,9 @@ from links.api.parsing import new_link
 from links.make.new_link import SLUG_LENGTH_IN_MESSAGES
 from links.make.send import LinkSendRequest, send_link
 from otp.protection.requesters import Requester, hashed, network_of
-from otp.send.custom_code_repeats import PAUSE
-from otp.send.send import CodeSendRequest, send_code
+from otp.send.code_request import CodeSendRequest
+from otp.send.custom_code import PAUSE
+from otp.send.send import send_code
 from parsing.characters import is_line
 
 WAIT = 2.0  # seconds for the vendor's answer, of the 2.5 that a server waits for ours

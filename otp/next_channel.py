@@ -36,8 +36,9 @@ from otp import sealed_codes, verifications
 from otp.check import check
 from otp.check.check import RefusalState
 from otp.models import Verification
-from otp.send.custom_code_repeats import PAUSE, WAIT
-from otp.send.send import KEPT, CodeSendRequest, SentCode, send_code, sent_code
+from otp.send.code_request import KEPT, CodeSendRequest
+from otp.send.custom_code import PAUSE, WAIT
+from otp.send.send import SentCode, send_code, sent_code
 from otp.send.tried_channels import channels_of
 from otp.verifications import IN_STATE, State
 

@@ -26,7 +26,8 @@ from otp.feedback import report_entered
 from otp.models import ScopeKind
 from otp.protection import send_check
 from otp.protection.send_check import Restricted
-from otp.send.send import CodeSendRequest, SentCode
+from otp.send.code_request import CodeSendRequest
+from otp.send.send import SentCode
 from otp.verifications import newest_with
 from webhooks.endpoints import find_callback
 

@@ -39,7 +39,8 @@ from compat.twilio.dialect import (
 from compat.view import CompatView
 from otp.feedback import report_entered
 from otp.protection.requesters import NOT_AN_ADDRESS, UNKNOWN, requester_of
-from otp.send.send import CodeSendRequest, SentCode
+from otp.send.code_request import CodeSendRequest
+from otp.send.send import SentCode
 from otp.verifications import FoundVerification, State, cancel, find_by_message
 
 DAYS, MAX_DAYS = 30, 92  # of a summary

@@ -20,7 +20,7 @@ from compat.view import CompatView
 from compat.vonage.dialect import CONFLICT, DIALECT, FORBIDDEN, NOT_FOUND, THROTTLED, ProblemError
 from otp import verifications
 from otp.next_channel import send_by_next_channel
-from otp.send.send import CodeSendRequest
+from otp.send.code_request import CodeSendRequest
 from otp.verifications import FoundVerification, State
 from parsing import characters
 

@@ -23,7 +23,8 @@ from channels.routing.channel_plan import price
 from channels.vendor_accounts import registry
 from links.make.new_link import NewLink
 from links.make.send import LinkSendRequest, send_link
-from otp.send.send import CodeSendRequest, send_code
+from otp.send.code_request import CodeSendRequest
+from otp.send.send import send_code
 from processes.logs import mask_phone
 
 COMPANY = "Kvitok · проверка отправки"

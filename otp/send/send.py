@@ -4,8 +4,9 @@ A send is written alone, or in one statement with others that come together. The
 (`otp/send/send.sql`) decides whether it is a resend of the live code.
 """
 
+import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from math import ceil
 from typing import Any
@@ -13,7 +14,7 @@ from uuid import UUID
 
 import orjson
 from django.conf import settings
-from django.db import transaction
+from django.db import connection
 from django.utils import timezone
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
@@ -29,72 +30,24 @@ from channels.accept.outcome import SendOutcome
 from channels.extensions import CUSTOM_CODE
 from channels.models import Message
 from channels.providers import gsm
-from channels.providers.base import Content
 from channels.recipients import blocked_phones
 from channels.routing import scripted_numbers, segment_limit
 from channels.routing.channel_plan import ChannelPlan, plan_channels
-from channels.routing.company_policy import NO_ORDER, RequestedOrder
 from links import sql as links_sql
 from links.make.new_link import NewLink, short_url
-from otp import codes, sealed_codes, sql
+from otp import codes, sql
 from otp.check import check
 from otp.models import Verification
 from otp.protection import send_check
-from otp.protection.requesters import UNKNOWN, Requester
-from otp.sealed_codes import content_of
-from otp.send import code_writes, custom_code_repeats
+from otp.send import code_writes
+from otp.send.code_request import KEPT, CodeSendRequest
 from otp.send.code_writes import CodeRow, CodeWrite
-from otp.send.tried_channels import UntriedChannels
-from otp.texts import bindings, rendering
+from otp.send.custom_code import PAUSE, WAIT, CustomCodeSend
+from otp.send.tried_channels import AskedCode, UntriedChannels
+from otp.texts import rendering
 from storage.statements.json_rows import array_text
-from webhooks.endpoints import Callback
 
 RANDOM_BITS = 80  # of an id, after its time
-
-
-@dataclass(frozen=True, slots=True)
-class CodeSendRequest:
-    """A request for a code, its fields checked."""
-
-    phone: str
-    purpose: str
-    locale: str
-    channel: str | None = None
-    link: NewLink | None = None
-    requester: Requester = UNKNOWN  # who asked the company for the code
-    order: RequestedOrder = NO_ORDER
-    code_length: int | None = None  # digits
-    lifetime: int | None = None  # seconds
-    text: str | None = None  # the company's own for this send, with {code}
-    binding: Mapping[str, str] | None = None  # of `otp.texts.bindings`
-    reference: str = ""
-    metadata: Mapping[str, str] = field(default_factory=dict)
-    custom_code: str | None = field(default=None, repr=False)  # 4 to 10 letters or digits
-    callback: Callback | None = None  # where the events of this message go as well
-    door: str = ""  # by which the request came, if not by our own API
-    is_new: bool = False  # ends the live code, if there is one, instead of repeating it
-
-    @property
-    def content(self) -> Content:
-        if self.text or self.binding:
-            return Content.CODE_WITH_TEXT
-        if self.link:
-            return Content.CODE_WITH_LINK
-        return Content.CODE if self.custom_code is None else content_of(self.custom_code)
-
-    @property
-    def seconds(self) -> int:
-        """The lifetime of the code."""
-        return self.lifetime or settings.CODE_LIFETIME
-
-    @property
-    def line(self) -> str:
-        """The line below the text."""
-        return bindings.line(self.binding) if self.binding else ""
-
-
-# What a message keeps of its request: the message by the next channel has it again.
-KEPT = ("text", "metadata", "door", "callback")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,13 +73,33 @@ def send_code(*, sender: Sender, request: CodeSendRequest, only_of: UUID | None 
 
     `only_of`: sends that verification's code by a channel that has not carried it yet, or nothing.
     """
-    send = partial(_send, request=request, only_of=only_of)
-    if request.custom_code is None:
-        return send(sender)
-    return custom_code_repeats.once(sender, request, send, sent_code)
+    custom = CustomCodeSend.of(sender.principal, request)
+    if custom is None:
+        return _send(sender, request, only_of)
+    with custom.guess():
+        return _send_or_repeat(custom, sender, only_of)
 
 
-def _send(sender: Sender, *, request: CodeSendRequest, only_of: UUID | None) -> SentCode:
+def _send_or_repeat(custom: CustomCodeSend, sender: Sender, only_of: UUID | None) -> SentCode:
+    """The answer for a repeat is the first one's, for which it waits."""
+    give_up_at = time.monotonic() + WAIT
+    while (message := custom.repeated(sender)) is None:
+        try:
+            return _send(custom.keyed(sender), custom.request, only_of, custom)
+        except DomainError as error:
+            if time.monotonic() > give_up_at or not custom.may_follow(error.error):
+                raise
+        connection.close()  # nothing is held while others write
+        time.sleep(PAUSE)
+    return sent_code(message)
+
+
+def _send(
+    sender: Sender,
+    request: CodeSendRequest,
+    only_of: UUID | None,
+    custom: CustomCodeSend | None = None,
+) -> SentCode:
     principal = sender.principal
     restricted = send_check.restriction_for(principal, request.phone, request.requester)
     avoids_sms = restricted is not None and restricted.is_without_sms
@@ -140,10 +113,10 @@ def _send(sender: Sender, *, request: CodeSendRequest, only_of: UUID | None) -> 
         message = NewMessage(
             "code", sender, request, _with_segments(principal, request, link, allowed)
         )
-        other_channel = _other_channel(principal, request, message.plan, only_of)
+        other_channel = _other_channel(principal, request, message.plan, only_of, custom)
         (code, url), outcome = acceptance.accept_and_wait(
             message,
-            partial(_write, message, request, link, other_channel),
+            partial(_write, message, request, link, other_channel, custom),
             retried_on=RETRIED_ON,
             other_channel=other_channel,
         )
@@ -174,6 +147,7 @@ TOO_LONG_FOR_SMS = format_lazy(
     _("As an SMS this takes more than {most} parts"), most=settings.MAX_SMS_SEGMENTS
 )
 # A parallel send inserted the verification, or took the slug, first.
+NO_CUSTOM_CODE = {"custom_macs": None}
 RETRIED_ON = {"verification_one_live", "link_key_once"}
 
 
@@ -188,23 +162,24 @@ def _with_segments(
 
 
 def _other_channel(
-    principal: Principal, request: CodeSendRequest, plan: ChannelPlan, only_of: UUID | None
+    principal: Principal,
+    request: CodeSendRequest,
+    plan: ChannelPlan,
+    only_of: UUID | None,
+    custom: CustomCodeSend | None,
 ) -> UntriedChannels | None:
     """None for a send that names no channel: the cool-down holds it."""
     if request.channel is None and not request.order.channels:
         return None
-    code: dict[str, Any] = {
+    code: AskedCode = {
         "requested_length": request.code_length,
         "binding": orjson.dumps(request.binding).decode() if request.binding else None,
-        "custom_macs": None,
+        "custom_macs": custom.macs() if custom else None,
     }
-    untried = UntriedChannels(
-        principal, request.phone, request.purpose, plan.channel_names, code, of=only_of
+    lock_first = custom.lock if custom else None
+    return UntriedChannels(
+        principal, request.phone, request.purpose, plan.channel_names, code, only_of, lock_first
     )
-    if request.custom_code is not None:
-        code["custom_macs"] = custom_code_repeats.macs(principal, request)
-        untried.lock_first = partial(custom_code_repeats.lock, principal, request)
-    return untried
 
 
 def _whole_seconds(seconds: float) -> int:
@@ -239,6 +214,7 @@ def _write(
     request: CodeSendRequest,
     link: NewLink | None,
     other_channel: UntriedChannels | None,
+    custom: CustomCodeSend | None,
 ) -> tuple[CodeRow, str | None]:
     """Returns the row, and the short URL if there is a link."""
     statement = sql.send(
@@ -246,13 +222,11 @@ def _write(
         has_link=link is not None,
         link_dies=link is not None and link.dies_with_code,
         has_key=message.sender.idempotency_key is not None,
-        has_custom_code=request.custom_code is not None,
+        has_custom_code=custom is not None,
     )
-    params = _params(message, request, link)
-    if request.custom_code is not None:
-        with transaction.atomic():
-            custom_code_repeats.lock(message.sender.principal, request)
-            row = code_writes.alone(CodeWrite(statement, params))
+    params = _params(message, request, link, custom)
+    if custom is not None:
+        row = custom.write(CodeWrite(statement, params))
     elif link is not None or request.is_new or message.sender.principal.is_test:
         row = code_writes.alone(CodeWrite(statement, params))
     else:
@@ -272,7 +246,12 @@ def _refusal(message: NewMessage, row: CodeRow) -> Exception:
     return acceptance.payment_refusal(message)
 
 
-def _params(message: NewMessage, request: CodeSendRequest, link: NewLink | None) -> dict[str, Any]:
+def _params(
+    message: NewMessage,
+    request: CodeSendRequest,
+    link: NewLink | None,
+    custom: CustomCodeSend | None,
+) -> dict[str, Any]:
     principal = message.sender.principal
     params = message.params() | _verification_params(principal, request)
     link_params: dict[str, str] = {}
@@ -288,22 +267,10 @@ def _params(message: NewMessage, request: CodeSendRequest, link: NewLink | None)
         "route": message.plan.route_of_its_channels,
         "sender": request.requester.stored,
         "order": list(request.order.channels),  # the next channel, if requested, is one of them
-        CUSTOM_CODE: request.custom_code is not None,
+        CUSTOM_CODE: custom is not None,
     }
     params["params"] |= {name: value for name, value in extras.items() if value}
-    return params | _custom_code_params(message, request)
-
-
-def _custom_code_params(message: NewMessage, request: CodeSendRequest) -> dict[str, Any]:
-    if request.custom_code is None:
-        return {"custom_macs": None}
-    sealed = sealed_codes.seal(request.custom_code, message.id)
-    return {
-        "custom_macs": custom_code_repeats.macs(message.sender.principal, request),
-        "sealed_key_id": sealed.key_id,
-        "sealed": sealed.sealed,
-        "length": len(request.custom_code),
-    }
+    return {**params, **(custom.params(message.id) if custom else NO_CUSTOM_CODE)}
 
 
 def _verification_params(principal: Principal, request: CodeSendRequest) -> dict[str, Any]:

@@ -5,9 +5,9 @@ at once. The verification is locked until the send commits, so only one of sever
 requests finds the channel untried.
 """
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Set
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 from uuid import UUID
 
 from django.db import connection
@@ -32,6 +32,14 @@ class TriedError(DomainError):
 TOO_LATE = _("Too little time is left to enter this code: send a new one")
 
 
+class AskedCode(TypedDict):
+    """Which code is asked for: parameters of `live_verification`."""
+
+    requested_length: int | None
+    binding: str | None  # JSON
+    custom_macs: str | None
+
+
 @dataclass(slots=True)
 class UntriedChannels:
     """Implements `send_limits.OtherChannel`. `of` names the only verification to send again:
@@ -42,9 +50,9 @@ class UntriedChannels:
     phone: str
     purpose: str
     names: Set[str]  # channels that the send may use
-    code: Mapping[str, Any]  # the code asked for: parameters of `live_verification`
+    code: AskedCode
     of: UUID | None = None
-    lock_first: Callable[[], None] = lambda: None  # the statement before the verification
+    lock_first: Callable[[], None] | None = None  # the statement before the verification
     live: UUID | None = None  # the live verification, as read first
     locked: UUID | None = None  # the live verification, locked
 
@@ -64,7 +72,8 @@ class UntriedChannels:
         """Locks in order: the verification, then its messages, which may be falling back to one of
         these channels.
         """
-        self.lock_first()
+        if self.lock_first is not None:
+            self.lock_first()
         self.locked = self._live(_SQL["lock_live_verification"])
         if self.locked is not None:
             with connection.cursor() as cursor:

@@ -1,6 +1,7 @@
 """The calls of codes: sent, verified, sent on, reported as entered, listed, canceled."""
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 from uuid import UUID
 
@@ -12,7 +13,7 @@ from accounts.keys.principal import Principal
 from accounts.masked_phones import mask_phone
 from api import pagination
 from api.base_view import ApiResponse, ApiView
-from api.idempotency import IdempotencyKey, IdempotentView, Rebuild
+from api.idempotency import IdempotentView
 from api.request_fields import QueryFields, RequestFields
 from catalogue.errors import DomainError, Error
 from catalogue.ids import parse_id, public_id
@@ -30,8 +31,9 @@ from otp.check.check import check_code
 from otp.feedback import report_entered
 from otp.next_channel import send_by_next_channel
 from otp.protection.requesters import NOT_AN_ADDRESS, UNKNOWN, Requester, requester_of
-from otp.send import custom_code_repeats
-from otp.send.send import CodeSendRequest, SentCode, send_code, sent_code
+from otp.send.code_request import CodeSendRequest
+from otp.send.custom_code import CustomCodeSend
+from otp.send.send import SentCode, send_code, sent_code
 from otp.verifications import FoundVerification
 from otp.web.calls import (
     CHALLENGE,
@@ -119,21 +121,14 @@ class KeyedByHashedCode(IdempotentView):
 class SendCode(KeyedByHashedCode, SendView):
     calls = (SEND_CODE,)
     kind = "code"
-    guessed: CodeSendRequest | None = None  # with a custom code
 
     def parse(self, payload: dict[str, Any]) -> CodeSendRequest:
-        parsed = parse_code(payload, self.principal)
-        self.guessed = parsed if parsed.custom_code is not None else None
-        return parsed
+        return parse_code(payload, self.principal)
 
-    def once(
-        self, key: IdempotencyKey | None, effect: Callable[[], dict[str, Any]], rebuild: Rebuild
-    ) -> HttpResponse:
+    def guess(self, request: CodeSendRequest) -> AbstractContextManager[None]:
         """The key of another request would reveal whether the code is that request's."""
-        if key is None or self.guessed is None:
-            return super().once(key, effect, rebuild)
-        with custom_code_repeats.guess(self.principal, self.guessed):
-            return super().once(key, effect, rebuild)
+        custom = CustomCodeSend.of(self.principal, request)
+        return custom.guess() if custom else nullcontext()
 
     def send(self, sender: Sender, request: CodeSendRequest) -> dict[str, Any]:
         return self.body(send_code(sender=sender, request=request))

@@ -20,7 +20,7 @@ from links.manage import changes
 from operator_admin import attention
 from otp import sql
 from otp.check import check, settlement
-from otp.send import custom_code_repeats, tried_channels
+from otp.send import custom_code, tried_channels
 from otp.texts import own_texts
 from storage.statements.single_statement import _numbered
 from tests.storage.test_sql_files import installed
@@ -93,7 +93,7 @@ STATEMENTS = {
         ),
     ],
     "otp/check/settlement.sql": [*whole(settlement._SQL), settlement._SETTLE_VERIFIED],
-    "otp/send/custom_code_repeats.sql": whole(custom_code_repeats._SQL),
+    "otp/send/custom_code.sql": whole(custom_code._SQL),
     "otp/send/tried_channels.sql": whole(tried_channels._SQL),
     "otp/texts/own_texts.sql": [own_texts._SQL["of_company"]],
 }

@@ -15,7 +15,7 @@ from channels.routing import policy_rules
 from channels.routing.policy_rules import StoredRule
 from otp.check import settlement
 from otp.models import Verification
-from otp.send.send import KEPT, CodeSendRequest
+from otp.send.code_request import KEPT, CodeSendRequest
 from tests.api.clients import Answer, Api
 from tests.api.races import at_once
 from tests.channels.fallback_stages import enable_fallback, fallback_events, transfers

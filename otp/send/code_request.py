@@ -1,0 +1,59 @@
+"""A request for a code, and what its message keeps of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from django.conf import settings
+
+from channels.providers.base import Content
+from channels.routing.company_policy import NO_ORDER, RequestedOrder
+from links.make.new_link import NewLink
+from otp.protection.requesters import UNKNOWN, Requester
+from otp.sealed_codes import content_of
+from otp.texts import bindings
+from webhooks.endpoints import Callback
+
+
+@dataclass(frozen=True, slots=True)
+class CodeSendRequest:
+    """A request for a code, its fields checked."""
+
+    phone: str
+    purpose: str
+    locale: str
+    channel: str | None = None
+    link: NewLink | None = None
+    requester: Requester = UNKNOWN  # who asked the company for the code
+    order: RequestedOrder = NO_ORDER
+    code_length: int | None = None  # digits
+    lifetime: int | None = None  # seconds
+    text: str | None = None  # the company's own for this send, with {code}
+    binding: Mapping[str, str] | None = None  # of `otp.texts.bindings`
+    reference: str = ""
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    custom_code: str | None = field(default=None, repr=False)  # 4 to 10 letters or digits
+    callback: Callback | None = None  # where the events of this message go as well
+    door: str = ""  # by which the request came, if not by our own API
+    is_new: bool = False  # ends the live code, if there is one, instead of repeating it
+
+    @property
+    def content(self) -> Content:
+        if self.text or self.binding:
+            return Content.CODE_WITH_TEXT
+        if self.link:
+            return Content.CODE_WITH_LINK
+        return Content.CODE if self.custom_code is None else content_of(self.custom_code)
+
+    @property
+    def seconds(self) -> int:
+        """The lifetime of the code."""
+        return self.lifetime or settings.CODE_LIFETIME
+
+    @property
+    def line(self) -> str:
+        """The line below the text."""
+        return bindings.line(self.binding) if self.binding else ""
+
+
+# What a message keeps of its request: the message by the next channel has it again.
+KEPT = ("text", "metadata", "door", "callback")

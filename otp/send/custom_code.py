@@ -1,0 +1,251 @@
+"""The send of a custom code, and its repeats: the same phone, purpose, code and reference within
+the code's life are one message, however many sends there are and however close together.
+
+Repeats come from systems without Idempotency-Key, such as identity servers whose webhook timed out.
+The verification is looked up by the MAC of its code. Not a repeat:
+- a request for a channel that has not carried the code, unless the code was entered;
+- a request made a cool-down after a failed message, because the person, or a server that retries,
+  would otherwise get the same failure until the code expires.
+"""
+
+import hashlib
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, NamedTuple, TypedDict
+from uuid import UUID, uuid4
+
+from django.conf import settings
+from django.db import IntegrityError, connection, transaction
+from django.utils import timezone
+
+from accounts.keys.principal import Principal
+from api import idempotency
+from api.rate_limit import count_in_postgres
+from catalogue.errors import DomainError, Error
+from channels.accept import send_limits
+from channels.accept.acceptance import Sender
+from channels.accept.outcome import raise_if_failed
+from channels.models import Message
+from otp import codes, sealed_codes, sql
+from otp.models import Verification
+from otp.send import code_writes
+from otp.send.code_request import CodeSendRequest
+from otp.send.code_writes import CodeRow, CodeWrite
+from otp.send.tried_channels import channels_of
+from storage import advisory_locks
+from storage import atomic_limits as counters
+from storage.atomic_limits import LimiterDownError, Window
+from storage.statements import sql_files
+from storage.statements.json_rows import array_text
+from storage.statements.named_rows import fetch_one
+
+_SQL = sql_files.read_several("otp/send/custom_code.sql")
+
+WAIT = 3.0  # seconds; longer than the statement of the first send takes
+PAUSE = 0.05
+HELD_BACK = {Error.REQUEST_IN_PROGRESS, Error.RESEND_TOO_SOON, Error.SEND_LIMIT}
+
+
+class RepeatedError(DomainError):
+    """The first send of this code has committed meanwhile."""
+
+    def __init__(self) -> None:
+        super().__init__(Error.REQUEST_IN_PROGRESS, retry_after=1)
+
+
+class CustomCodeParams(TypedDict):
+    """Parameters of `otp/send/send.sql`."""
+
+    custom_macs: str
+    sealed_key_id: str
+    sealed: bytes
+    length: int
+
+
+class _Repeated(NamedTuple):
+    message_id: UUID
+    verification_id: UUID
+    is_entered: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CustomCodeSend:
+    """A send whose code the company made itself."""
+
+    principal: Principal
+    request: CodeSendRequest
+    code: str
+
+    @classmethod
+    def of(cls, principal: Principal, request: CodeSendRequest) -> "CustomCodeSend | None":
+        """None if the code is to be ours."""
+        code = request.custom_code
+        return None if code is None else cls(principal, request, code)
+
+    @contextmanager
+    def guess(self) -> Iterator[None]:
+        """Wraps each answer that reveals whether the request's code is the live code of its phone: a
+        repeat is answered, another code is refused. Refusals are limited like wrong codes in a
+        check; beyond the limit too_many_attempts is raised, even for the right code. Parallel
+        requests with the same code count once, because together they reveal one code.
+        """
+        principal = self.principal
+        owner = f"{principal.company_id}:{principal.mode}:{counters.hashed(self.request.phone)}"
+        windows = [
+            Window(f"own-code:{seconds}:{owner}", limit, seconds)
+            for limit, seconds in settings.WRONG_CODE_LIMITS
+        ]
+        running = f"own-code:{owner}:{self._mac().hex()[:24]}"
+        give_back, is_guess = _take(windows, running), True
+        try:
+            yield
+            is_guess = False
+        except DomainError:
+            is_guess = self._has_live_one()
+            raise
+        finally:
+            give_back([] if is_guess else windows)
+
+    def repeated(self, sender: Sender) -> Message | None:
+        """The message that the request repeats; raises AfterEffectError if that has failed."""
+        message = self.find()
+        if message is not None:
+            _store_key(sender, message)
+            raise_if_failed(message.pk, message.state, message.channel, message.error)
+        return message
+
+    def may_follow(self, error: Error) -> bool:
+        """Whether this refusal of a send may be the first one's doing, so that a repeat waits.
+
+        Without Redis only the cool-down detects the first send, after its commit.
+        """
+        if error not in HELD_BACK:
+            return False
+        return error is Error.REQUEST_IN_PROGRESS or self.find() is not None
+
+    def find(self) -> Message | None:
+        """Returns the message that the request would repeat."""
+        params: dict[str, Any] = self._owner() | {
+            "macs": self.macs(),
+            "reference": self.request.reference,
+            "cool_down": send_limits.cool_down(self.principal.own_limits),
+        }
+        with connection.cursor() as cursor:
+            cursor.execute(sql.in_live_months(_SQL["repeated_message"]), params)
+            row = fetch_one(cursor, _Repeated)
+        if row is None:
+            return None
+        channel = self.request.channel
+        channels = {channel} if channel else set(self.request.order.channels)
+        if channels and not row.is_entered and not channels & channels_of(row.verification_id):
+            return None
+        return Message.objects.get(pk=row.message_id)
+
+    def keyed(self, sender: Sender) -> Sender:
+        """The sender with the key of a parallel repeat in the counters. Without the secret key
+        nobody can guess the code by it.
+
+        The hash covers the newest message to the phone: a code that is sent again after it was
+        canceled or expired does not repeat a running send, and waits for the cool-down.
+        """
+        with connection.cursor() as cursor:
+            cursor.execute(sql.in_live_months(_SQL["newest_message"]), self._owner())
+            row = cursor.fetchone()
+        newest = row[0].bytes if row else b""
+        seed = self._mac() + newest + self.request.reference.encode()
+        return replace(sender, own_key_hash=hashlib.sha256(seed).hexdigest()[:24])
+
+    def macs(self) -> str:
+        """The MACs of the code under every known key, as an array."""
+        return array_text(codes.candidate_macs(**self._owner(), code=self.code))
+
+    def params(self, message_id: UUID) -> CustomCodeParams:
+        sealed = sealed_codes.seal(self.code, message_id)
+        return {
+            "custom_macs": self.macs(),
+            "sealed_key_id": sealed.key_id,
+            "sealed": sealed.sealed,
+            "length": len(self.code),
+        }
+
+    def write(self, write: CodeWrite) -> CodeRow:
+        with transaction.atomic():
+            self.lock()
+            return code_writes.alone(write)
+
+    def lock(self) -> None:
+        """Serialises sends of custom codes to one phone in the transaction of the send. Raises
+        RepeatedError if the send before had the same code.
+        """
+        request, key = self.request, f"{self.principal.company_id}:{self.principal.mode}"
+        name = f"custom code:{key}:{request.phone}:{request.purpose}"
+        number = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big", signed=True)
+        advisory_locks.lock(number)
+        if self.find() is not None:
+            raise RepeatedError
+
+    def _owner(self) -> dict[str, Any]:
+        return codes.owner(self.principal, self.request.phone, self.request.purpose)
+
+    def _mac(self) -> bytes:
+        return codes.mac(key_id=codes.current_key(), code=self.code, **self._owner())
+
+    def _has_live_one(self) -> bool:
+        return Verification.objects.filter(
+            **self._owner(),
+            is_custom=True,
+            superseded_at=None,
+            expires_at__gt=timezone.now(),
+        ).exists()
+
+
+def _take(windows: Sequence[Window], running: str) -> Callable[[Sequence[Window]], object]:
+    """Counts once in each window; returns a function that takes back
+    the counts of given windows.
+    """
+    holder = f"{uuid4().hex}:"
+    try:
+        counted = counters.acquire(
+            windows, cool_down=running, seconds=counters.DUPLICATE_SECONDS, holder=holder
+        )
+    except LimiterDownError:
+        return _take_in_postgres(windows)
+    if counted.verdict == counters.COOLING_DOWN:
+        return lambda _windows: None
+    if counted.verdict != counters.GRANTED:
+        raise DomainError(Error.TOO_MANY_ATTEMPTS, retry_after=counted.wait)
+    return partial(counters.release, cool_down=running, holder=holder)
+
+
+def _take_in_postgres(windows: Sequence[Window]) -> Callable[[Sequence[Window]], object]:
+    """The windows here begin with the clock's, and every running call occupies a slot."""
+    at = int(time.time())
+
+    def count(window: Window, places: int = 1) -> bool:
+        number = at // window.seconds
+        end = datetime.fromtimestamp((number + 1) * window.seconds, UTC)
+        key = f"{window.key}:{number}"
+        return count_in_postgres(key, most=window.limit, end=end, count=places)
+
+    for window in windows:
+        if not count(window):
+            wait = window.seconds - at % window.seconds
+            raise DomainError(Error.TOO_MANY_ATTEMPTS, retry_after=wait)
+    return lambda taken: [count(window, -1) for window in taken]
+
+
+def _store_key(sender: Sender, message: Message) -> None:
+    """Stores the Idempotency-Key of a repeat, so that it too is answered
+    with this message for a day.
+    """
+    if sender.idempotency_key is None:
+        return
+    try:
+        with transaction.atomic():
+            idempotency.insert(sender.idempotency_key, message.pk)
+    except IntegrityError:
+        return  # it is stored already
