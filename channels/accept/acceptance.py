@@ -1,10 +1,11 @@
 """Accepts a message: counts it against the limits, commits it and waits for its first outcome."""
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 from uuid import UUID
 
 import orjson
@@ -69,6 +70,13 @@ class NewMessage:
     plan: ChannelPlan
     id: UUID = field(default_factory=uuid7)
 
+    @property
+    def counted(self) -> send_limits.Send:
+        principal, phone = self.sender.principal, self.request.phone
+        return send_limits.Send(
+            self.id, principal.company_id, principal.mode, self.kind, phone, principal.own_limits
+        )
+
     def params(self) -> dict[str, Any]:
         """The `sql.MESSAGE_COLUMNS`, and the `time_zone` of `holds.HOLD_WALLET`."""
         principal, idempotency_key = self.sender.principal, self.sender.idempotency_key
@@ -130,38 +138,32 @@ def refusal_of_price(principal: Principal, phone: str, price: int) -> DomainErro
     )
 
 
-def accept_and_wait(
-    message: NewMessage,
-    write: Callable[[], WrittenT],
-    *,
-    retried_on: Collection[str],
-    other_channel: OtherChannel | None = None,
-) -> tuple[WrittenT, SendOutcome]:
-    """Returns the result of `write`, and the first outcome; raises AfterEffectError if that is a
-    failure.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedSend(ABC, Generic[WrittenT]):
+    """A message, ready for its one commit."""
 
-    `write` is one commit: if it raises, nothing was written. It runs again when a constraint named
-    in `retried_on` failed. The database connection is closed before the wait and free for other
-    requests.
+    message: NewMessage
+    other_channel: OtherChannel | None = None
+    retried_on: Collection[str] = ()  # constraints: when one fails, `write` runs again
+
+    @abstractmethod
+    def write(self) -> WrittenT:
+        """Commits; if it raises, nothing was written."""
+
+
+def accept_and_wait(prepared: PreparedSend[WrittenT]) -> tuple[WrittenT, SendOutcome]:
+    """Returns the result of `write`, and the first outcome; raises AfterEffectError if that is a
+    failure. The database connection is closed before the wait and free for other requests.
     """
+    message, plan = prepared.message, prepared.message.plan
     principal, phone = message.sender.principal, message.request.phone
     if principal.is_test:
         _take_quota(principal, message.request.content)
-    send = send_limits.Send(
-        message.id, principal.company_id, principal.mode, message.kind, phone, principal.own_limits
-    )
     waits = not scripted_numbers.is_scripted(principal, phone, scripted_numbers.QUEUED)
     with outcome_signals.waiter(message.id) if waits else nullcontext() as waiter:
-        with send_limits.acquire(
-            send, key_hash=message.sender.key_hash, other_channel=other_channel
-        ) as one_try:
-            traced = tracing.start()
-            written = _commit(write, retried_on, one_try)
-            if traced:
-                tracing.record_commit(message.id, traced)
+        written = _commit(prepared)
         wakeups.wake_workers()
         signal = _wait(message.id, waiter, message.sender.seconds)
-    plan = message.plan
     accepted = SendOutcome(
         message.id, phone, plan.channel.name, "queued", plan.price, principal.is_test
     )
@@ -174,18 +176,29 @@ def _take_quota(principal: Principal, content: Content) -> None:
         rate_limit.consume_test_quota(principal.company_id, "links")
 
 
-def _commit(
-    write: Callable[[], WrittenT], retried_on: Collection[str], one_try: send_limits.OneTry
-) -> WrittenT:
-    for tries_left in reversed(range(MAX_TRIES)):
-        try:
-            with one_try():
-                return write()
-        except (FundsReturnedError, IntegrityError) as error:
-            if isinstance(error, IntegrityError) and violated_constraint(error) not in retried_on:
-                raise
-            if not tries_left:
-                raise DomainError(Error.UNAVAILABLE, retry_after=1) from None
+def _commit(prepared: PreparedSend[WrittenT]) -> WrittenT:
+    """Counts the message against the limits, and commits it."""
+    message = prepared.message
+    with send_limits.acquire(
+        message.counted, key_hash=message.sender.key_hash, other_channel=prepared.other_channel
+    ) as one_try:
+        traced = tracing.start()
+        for tries_left in reversed(range(MAX_TRIES)):
+            try:
+                with one_try():
+                    written = prepared.write()
+            except (FundsReturnedError, IntegrityError) as error:
+                if (
+                    isinstance(error, IntegrityError)
+                    and violated_constraint(error) not in prepared.retried_on
+                ):
+                    raise
+                if not tries_left:
+                    raise DomainError(Error.UNAVAILABLE, retry_after=1) from None
+            else:
+                if traced:
+                    tracing.record_commit(message.id, traced)
+                return written
     raise AssertionError("the last try returns or raises")
 
 

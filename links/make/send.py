@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 from django.conf import settings
@@ -14,7 +13,7 @@ from accounts.keys.principal import Principal
 from catalogue.errors import DomainError, Error, invalid_input
 from catalogue.languages import message_languages
 from channels.accept import acceptance
-from channels.accept.acceptance import NewMessage, Sender
+from channels.accept.acceptance import NewMessage, PreparedSend, Sender
 from channels.accept.outcome import SendOutcome
 from channels.models import Message
 from channels.providers import gsm
@@ -59,6 +58,31 @@ class _Accepted(NamedTuple):
     is_blocked: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedLinkSend(PreparedSend[str]):
+    request: LinkSendRequest
+    link: NewLink
+
+    def write(self) -> str:
+        """Returns the short URL."""
+        message, principal = self.message, self.message.sender.principal
+        row = self.link.row(principal)
+        url = short_url(row["slug"], self.link.host)
+        params = message.params() | sql.params(row, self.link.lifetime)
+        params["params"] = {
+            "text": _text(principal, self.request, url),
+            "short_url": url,
+            **acceptance.wording(principal, self.request.locale),
+        }
+        has_key = message.sender.idempotency_key is not None
+        statement = sql.send(is_test=principal.is_test, has_key=has_key)
+        if row["is_alias"]:
+            _write_with_alias(message, row, statement, params)
+        else:
+            _raise_if_refused(message, acceptance.first_row(statement, params, _Accepted))
+        return url
+
+
 def send_link(*, sender: Sender, request: LinkSendRequest) -> SentLink:
     """Shortens and sends in one commit; refuses before anything is charged."""
     plan = plan_channels(sender.principal, request, kind="link")
@@ -66,12 +90,14 @@ def send_link(*, sender: Sender, request: LinkSendRequest) -> SentLink:
     if plan.has_segments:
         segments = gsm.count_segments(_text(sender.principal, request, link.sample_url)).segments
         plan = segment_limit.within_limit(plan, segments, too_long=_too_long(segments))
-    message = NewMessage("link", sender, request, plan)
-    # A taken slug is generated again; a taken alias is refused.
-    retried_on = () if link.alias else ("link_key_once",)
-    url, outcome = acceptance.accept_and_wait(
-        message, partial(_write, message, request, link), retried_on=retried_on
+    prepared = PreparedLinkSend(
+        message=NewMessage("link", sender, request, plan),
+        request=request,
+        link=link,
+        # A taken slug is generated again; a taken alias is refused.
+        retried_on=() if link.alias else ("link_key_once",),
     )
+    url, outcome = acceptance.accept_and_wait(prepared)
     return SentLink(outcome, url, plan.segments)
 
 
@@ -83,26 +109,6 @@ def _too_long(segments: int) -> DomainError:
             max=settings.MAX_SMS_SEGMENTS,
         )
     )
-
-
-def _write(message: NewMessage, request: LinkSendRequest, link: NewLink) -> str:
-    """Returns the short URL."""
-    principal = message.sender.principal
-    row = link.row(principal)
-    url = short_url(row["slug"], link.host)
-    params = message.params() | sql.params(row, link.lifetime)
-    params["params"] = {
-        "text": _text(principal, request, url),
-        "short_url": url,
-        **acceptance.wording(principal, request.locale),
-    }
-    has_key = message.sender.idempotency_key is not None
-    statement = sql.send(is_test=principal.is_test, has_key=has_key)
-    if row["is_alias"]:
-        _write_with_alias(message, row, statement, params)
-    else:
-        _raise_if_refused(message, acceptance.first_row(statement, params, _Accepted))
-    return url
 
 
 def _write_with_alias(

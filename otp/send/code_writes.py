@@ -13,9 +13,7 @@ from storage.statements.single_statement import fetch_rows
 
 
 class CodeRow(NamedTuple):
-    """A row of `otp/send/send.sql`. The last three columns are set only
-    if the send was paid for.
-    """
+    """A row of `otp/send/send.sql`. After `is_capped`, what is set only if the send was paid."""
 
     number: int  # position of the send in its group
     is_paid: bool
@@ -24,6 +22,7 @@ class CodeRow(NamedTuple):
     expires_in: float
     attempts_left: int
     verification_id: UUID  # id of the live code that a resend repeats
+    short_url: str | None = None  # of its link; set by the send
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,7 @@ class CustomCodeSend:
 
     @contextmanager
     def guess(self) -> Iterator[None]:
-        """Wraps each answer that reveals whether the request's code is the live code of its phone: a
+        """Wraps each answer that reveals whether the request's code is the phone's live code: a
         repeat is answered, another code is refused. Refusals are limited like wrong codes in a
         check; beyond the limit too_many_attempts is raised, even for the right code. Parallel
         requests with the same code count once, because together they reveal one code.

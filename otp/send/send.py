@@ -5,9 +5,8 @@ A send is written alone, or in one statement with others that come together. The
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from functools import partial
 from math import ceil
 from typing import Any
 from uuid import UUID
@@ -20,12 +19,12 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.keys.principal import Principal
-from catalogue.channels import BY_NAME, CHANNELS, Channel
+from catalogue.channels import BY_NAME, CHANNELS
 from catalogue.errors import DomainError, Error, invalid_input
 from catalogue.ids import uuid7
 from catalogue.languages import message_languages
 from channels.accept import acceptance
-from channels.accept.acceptance import NewMessage, Sender
+from channels.accept.acceptance import NewMessage, PreparedSend, Sender
 from channels.accept.outcome import SendOutcome
 from channels.extensions import CUSTOM_CODE
 from channels.models import Message
@@ -66,6 +65,77 @@ class SentCode:
         own after its message.
         """
         return self.verification_id.int >> RANDOM_BITS < self.outcome.message_id.int >> RANDOM_BITS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedCodeSend(PreparedSend[CodeRow]):
+    request: CodeSendRequest
+    link: NewLink | None
+    custom: CustomCodeSend | None
+    other_channel: UntriedChannels | None
+    # A parallel send inserted the verification, or took the slug, first.
+    retried_on: Collection[str] = ("verification_one_live", "link_key_once")
+
+    def write(self) -> CodeRow:
+        """Alone, or in one statement with others that come together; each try with a new slug."""
+        principal, link = self.message.sender.principal, self.link
+        statement = sql.send(
+            is_test=principal.is_test,
+            has_link=link is not None,
+            link_dies=link is not None and link.dies_with_code,
+            has_key=self.message.sender.idempotency_key is not None,
+            has_custom_code=self.custom is not None,
+        )
+        link_row = link.row(principal) if link else {}
+        url = short_url(link_row["slug"], link.host) if link else None
+        write = CodeWrite(statement, self._params(link_row, url))
+        if self.custom is not None:
+            row = self.custom.write(write)
+        elif link is not None or self.request.is_new or principal.is_test:
+            row = code_writes.alone(write)
+        else:
+            row = code_writes.SENDS.run(write)
+        if not row.is_paid:
+            raise self._refusal(row)
+        if self.other_channel is not None:
+            self.other_channel.check_sent(row.verification_id)
+        return row._replace(short_url=url) if url else row
+
+    def _refusal(self, row: CodeRow) -> Exception:
+        if row.is_blocked:
+            return blocked_phones.BlockedPhoneError()
+        if row.is_capped:
+            return check.refusal_by_guess_cap(self.message.sender.principal, self.request.phone)
+        return acceptance.payment_refusal(self.message)
+
+    def _params(self, link_row: Mapping[str, Any], url: str | None) -> dict[str, Any]:
+        principal = self.message.sender.principal
+        params = self.message.params() | _verification_params(principal, self.request)
+        if self.link:
+            params |= links_sql.params(link_row, self.link.lifetime)
+        params["params"] = self._renderer_params()
+        extras: dict[str, Any] = {name: getattr(self.request, name) for name in KEPT}
+        extras |= {
+            "short_url": url,
+            "link": link_row["id"].hex if link_row else None,
+            "route": self.message.plan.route_of_its_channels,
+            "sender": self.request.requester.stored,
+            # The next channel, if requested, is one of them.
+            "order": list(self.request.order.channels),
+            CUSTOM_CODE: self.custom is not None,
+        }
+        params["params"] |= {name: value for name, value in extras.items() if value}
+        return {**params, **(self.custom.params(self.message.id) if self.custom else OUR_CODE)}
+
+    def _renderer_params(self) -> dict[str, Any]:
+        principal, plan = self.message.sender.principal, self.message.plan
+        params: dict[str, Any] = acceptance.wording(principal, self.request.locale)
+        wording = _wording(principal, self.request, has_link=self.link is not None)
+        # A message with a fallback chain keeps its text for every channel.
+        channels = CHANNELS if plan.chain else (plan.channel,)
+        if texts := rendering.snapshot(principal.texts, channels=channels, **wording):
+            params["texts"] = texts
+        return params
 
 
 def send_code(*, sender: Sender, request: CodeSendRequest, only_of: UUID | None = None) -> SentCode:
@@ -110,21 +180,20 @@ def _send(
         principal, request.phone, request.requester, plan, restricted
     ) as allowed:
         link = request.link.for_channels(allowed.channel_names) if request.link else None
-        message = NewMessage(
-            "code", sender, request, _with_segments(principal, request, link, allowed)
+        plan = _with_segments(principal, request, link, allowed)
+        prepared = PreparedCodeSend(
+            message=NewMessage("code", sender, request, plan),
+            request=request,
+            link=link,
+            custom=custom,
+            other_channel=_other_channel(principal, request, plan, only_of, custom),
         )
-        other_channel = _other_channel(principal, request, message.plan, only_of, custom)
-        (code, url), outcome = acceptance.accept_and_wait(
-            message,
-            partial(_write, message, request, link, other_channel, custom),
-            retried_on=RETRIED_ON,
-            other_channel=other_channel,
-        )
+        code, outcome = acceptance.accept_and_wait(prepared)
     return SentCode(
         outcome=outcome,
         expires_in=_whole_seconds(code.expires_in),
         attempts_left=code.attempts_left,
-        short_url=url,
+        short_url=code.short_url,
         verification_id=code.verification_id,
     )
 
@@ -146,9 +215,7 @@ def sent_code(message: Message) -> SentCode:
 TOO_LONG_FOR_SMS = format_lazy(
     _("As an SMS this takes more than {most} parts"), most=settings.MAX_SMS_SEGMENTS
 )
-# A parallel send inserted the verification, or took the slug, first.
-NO_CUSTOM_CODE = {"custom_macs": None}
-RETRIED_ON = {"verification_one_live", "link_key_once"}
+OUR_CODE = {"custom_macs": None}
 
 
 def _with_segments(
@@ -209,70 +276,6 @@ def _count_segments(principal: Principal, request: CodeSendRequest, link: NewLin
     return gsm.count_segments(text).segments
 
 
-def _write(
-    message: NewMessage,
-    request: CodeSendRequest,
-    link: NewLink | None,
-    other_channel: UntriedChannels | None,
-    custom: CustomCodeSend | None,
-) -> tuple[CodeRow, str | None]:
-    """Returns the row, and the short URL if there is a link."""
-    statement = sql.send(
-        is_test=message.sender.principal.is_test,
-        has_link=link is not None,
-        link_dies=link is not None and link.dies_with_code,
-        has_key=message.sender.idempotency_key is not None,
-        has_custom_code=custom is not None,
-    )
-    params = _params(message, request, link, custom)
-    if custom is not None:
-        row = custom.write(CodeWrite(statement, params))
-    elif link is not None or request.is_new or message.sender.principal.is_test:
-        row = code_writes.alone(CodeWrite(statement, params))
-    else:
-        row = code_writes.SENDS.run(CodeWrite(statement, params))
-    if not row.is_paid:
-        raise _refusal(message, row)
-    if other_channel is not None:
-        other_channel.check_sent(row.verification_id)
-    return row, params["params"].get("short_url")
-
-
-def _refusal(message: NewMessage, row: CodeRow) -> Exception:
-    if row.is_blocked:
-        return blocked_phones.BlockedPhoneError()
-    if row.is_capped:
-        return check.refusal_by_guess_cap(message.sender.principal, message.request.phone)
-    return acceptance.payment_refusal(message)
-
-
-def _params(
-    message: NewMessage,
-    request: CodeSendRequest,
-    link: NewLink | None,
-    custom: CustomCodeSend | None,
-) -> dict[str, Any]:
-    principal = message.sender.principal
-    params = message.params() | _verification_params(principal, request)
-    link_params: dict[str, str] = {}
-    if link:
-        row = link.row(principal)
-        params |= links_sql.params(row, link.lifetime)
-        link_params = {"short_url": short_url(row["slug"], link.host), "link": row["id"].hex}
-    # A message with a fallback chain keeps its text for every channel.
-    channels = CHANNELS if message.plan.chain else (message.plan.channel,)
-    params["params"] = _renderer_params(principal, request, channels, link_params)
-    extras: dict[str, Any] = {name: getattr(request, name) for name in KEPT}
-    extras |= {
-        "route": message.plan.route_of_its_channels,
-        "sender": request.requester.stored,
-        "order": list(request.order.channels),  # the next channel, if requested, is one of them
-        CUSTOM_CODE: custom is not None,
-    }
-    params["params"] |= {name: value for name, value in extras.items() if value}
-    return {**params, **(custom.params(message.id) if custom else NO_CUSTOM_CODE)}
-
-
 def _verification_params(principal: Principal, request: CodeSendRequest) -> dict[str, Any]:
     verification_id, key_id = uuid7(), codes.current_key()
     length = request.code_length or principal.code_length
@@ -299,19 +302,6 @@ def _verification_params(principal: Principal, request: CodeSendRequest) -> dict
         "resend_margin": settings.RESEND_MARGIN,
         **check.cap_params(),
     }
-
-
-def _renderer_params(
-    principal: Principal,
-    request: CodeSendRequest,
-    channels: Sequence[Channel],
-    link: Mapping[str, str],
-) -> dict[str, Any]:
-    params: dict[str, Any] = acceptance.wording(principal, request.locale)
-    wording = _wording(principal, request, has_link=bool(link))
-    if texts := rendering.snapshot(principal.texts, channels=channels, **wording):
-        params["texts"] = texts
-    return {**params, **link}
 
 
 def _wording(principal: Principal, request: CodeSendRequest, *, has_link: bool) -> dict[str, Any]:
