@@ -254,7 +254,7 @@ def _whole_seconds(seconds: float) -> int:
 
 
 def _too_long(request: CodeSendRequest) -> DomainError:
-    """Without a text of its own, only an operator's long short host makes a code too long."""
+    """The refusal; without a text of its own only an operator's long short host causes it."""
     if request.text:
         return invalid_input(text=TOO_LONG_FOR_SMS)
     if request.binding:

@@ -51,7 +51,7 @@ def known(key: IssuedKey) -> Principal | None:
     return api_keys._known.get(api_keys.digest(key.plaintext))
 
 
-def store_due_receipt() -> None:
+def hear() -> None:
     """The thread runs, and finds the key that was read before any news reached it."""
     api_keys.refresh()
     api_keys.refresh()
@@ -74,7 +74,7 @@ def test_keys_used_every_five_seconds_cost_requests_no_query(
 def test_idle_thread_asks_one_query_and_reads_used_keys_again_each_minute(
     key: IssuedKey, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
-    store_due_receipt()
+    hear()
     assert api_keys.find(key.plaintext)
     with django_assert_num_queries(1):
         api_keys.refresh()
@@ -94,7 +94,7 @@ def test_idle_thread_asks_one_query_and_reads_used_keys_again_each_minute(
 
 
 def test_key_that_nobody_uses_is_forgotten(key: IssuedKey) -> None:
-    store_due_receipt()
+    hear()
     assert api_keys.find(key.plaintext)
     api_keys.refresh()
 
@@ -118,7 +118,7 @@ def test_key_read_before_the_first_answer_counts_for_two_seconds(key: IssuedKey)
 def test_key_ends_at_its_expiry_by_itself(company: Company) -> None:
     expires_at = timezone.now() + timedelta(seconds=40)
     key = ApiKeyFactory.create(company=company, expires_at=expires_at)
-    store_due_receipt()
+    hear()
     assert api_keys.find(key.plaintext)
 
     age_cache(41.0)
@@ -134,7 +134,7 @@ def test_unknown_keys_are_asked_for_every_two_seconds_and_displace_no_key(
 ) -> None:
     monkeypatch.setattr(api_keys._unknown, "_max_entries", 5)
     unknown = [api_keys.generate("live") for _ in range(20)]
-    store_due_receipt()
+    hear()
     assert api_keys.find(key.plaintext)
 
     assert {api_keys.find(item) for item in unknown} == {None}
