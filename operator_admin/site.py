@@ -21,12 +21,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import User
 from accounts.people.cabinet_access import redirect_to_provider
 from accounts.security import sessions
-from operator_admin import figures
-from operator_admin.second_factor import (
-    is_verified,
-    redirect_to_factor,
-    require_reauthentication,
-)
+from operator_admin import figures, second_factor
 
 APP_ORDER = ["channels", "accounts", "billing", "links", "otp"]  # order on the index page
 APP_NAMES = {"socialaccount": _("Single sign-on")}  # of libraries whose own names mislead
@@ -92,7 +87,7 @@ class OperatorAdminSite(admin.AdminSite):
         user = request.user
         if not isinstance(user, User) or not super().has_permission(request):
             return False
-        return is_in_force(request, user) and is_verified(request, user)
+        return is_in_force(request, user) and second_factor.is_verified(request, user)
 
     def login(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
@@ -105,8 +100,8 @@ class OperatorAdminSite(admin.AdminSite):
             raise PermissionDenied
         if not is_in_force(request, user):
             return redirect_to_provider(next_url)
-        if not is_verified(request, user):
-            return redirect_to_factor(request, user, next_url)
+        if not second_factor.is_verified(request, user):
+            return second_factor.redirect_to_factor(request, user, next_url)
         return HttpResponseRedirect(next_url)
 
     def password_change(  # type: ignore[override]  # leads elsewhere
@@ -128,7 +123,7 @@ class OperatorAdminSite(admin.AdminSite):
         @wraps(view)
         def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
             if settings.OPERATOR_MFA:
-                require_reauthentication(request)
+                second_factor.require_reauthentication(request)
             _drop_empty_field(request)
             response: HttpResponse = view(request, *args, **kwargs)
             return response

@@ -26,16 +26,8 @@ from channels.history.figures import DayRange
 from channels.models import Message
 from compat.dialect import basic_credentials, derived_id
 from compat.fields import Body
-from compat.twilio import fields
-from compat.twilio.dialect import (
-    CHANNELS,
-    DIALECT,
-    MESSAGE_STATUS,
-    STATUS,
-    parse_sid,
-    service_sid,
-    sid,
-)
+from compat.twilio import dialect, fields
+from compat.twilio.dialect import DIALECT, parse_sid, service_sid, sid
 from compat.view import CompatView
 from otp.feedback import report_entered
 from otp.protection.requesters import NOT_AN_ADDRESS, UNKNOWN, requester_of
@@ -143,7 +135,7 @@ class TwilioView(CompatView):
         }
 
     def core(self, verification: Shown) -> dict[str, Any]:
-        binding, status = verification.binding or {}, STATUS[verification.state]
+        binding, status = verification.binding or {}, dialect.STATUS[verification.state]
         channels = [message.channel for message in verification.messages]
         times = [
             verification.created_at,
@@ -154,7 +146,7 @@ class TwilioView(CompatView):
             "service_sid": self.service_sid,
             "account_sid": self.account_sid,
             "to": verification.phone,
-            "channel": CHANNELS.get(channels[-1] if channels else "", "sms"),
+            "channel": dialect.CHANNELS.get(channels[-1] if channels else "", "sms"),
             "status": status,
             "valid": status == "approved",
             "amount": binding.get("amount"),
@@ -190,11 +182,11 @@ class TwilioView(CompatView):
             "date_created": message.created_at,
             "date_updated": message.delivered_at or message.sent_at or message.created_at,
             "conversion_status": "converted" if is_converted else "unconverted",
-            "channel": CHANNELS.get(message.channel, "sms"),
+            "channel": dialect.CHANNELS.get(message.channel, "sms"),
             "price": None,
             "channel_data": {
                 "to": message.phone,
-                "message_status": MESSAGE_STATUS[Message.State(message.state)],
+                "message_status": dialect.MESSAGE_STATUS[Message.State(message.state)],
             },
             "url": self.url(f"/Attempts/{attempt_sid}"),
         }
