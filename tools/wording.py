@@ -37,7 +37,7 @@ PHRASES = {
     r"(phone|number|subscriber)(s|'s|s')? operators?|at the operator": "carrier: the phone company",
 }
 # In the product: tests may still say how their data differs.
-OPENING = r"(?<=\"\"\")(By|As|From|With|Without|After|In|Under|Whose|That)\b"
+OPENING = r"(?<=\"\"\")(By|As|From|With|Without|After|In|Under|Whose|That|None for)\b"
 NAMES = {
     *(
         "asked",

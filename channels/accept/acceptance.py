@@ -24,7 +24,7 @@ from catalogue.languages import message_languages
 from channels import wakeups
 from channels.accept import send_limits
 from channels.accept.outcome import SendOutcome, first_outcome
-from channels.accept.send_limits import OtherChannel
+from channels.accept.send_limits import UntriedChannel
 from channels.phone_numbers import country_of
 from channels.providers.base import Content
 from channels.routing import scripted_numbers
@@ -143,7 +143,7 @@ class PreparedSend(ABC, Generic[WrittenT]):
     """A message, ready for its one commit."""
 
     message: NewMessage
-    other_channel: OtherChannel | None = None
+    untried: UntriedChannel | None = None
     retried_on: Collection[str] = ()  # constraints: when one fails, `write` runs again
 
     @abstractmethod
@@ -180,7 +180,7 @@ def _commit(prepared: PreparedSend[WrittenT]) -> WrittenT:
     """Counts the message against the limits, and commits it."""
     message = prepared.message
     with send_limits.acquire(
-        message.counted, key_hash=message.sender.key_hash, other_channel=prepared.other_channel
+        message.counted, key_hash=message.sender.key_hash, untried=prepared.untried
     ) as one_try:
         traced = tracing.start()
         for tries_left in reversed(range(MAX_TRIES)):

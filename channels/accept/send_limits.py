@@ -94,7 +94,7 @@ class Send:
 CountedMessage = Send | Message | MessageState
 
 
-class OtherChannel(Protocol):
+class UntriedChannel(Protocol):
     """Decides whether to send a live code by an untried channel, to which
     the cool-down does not apply.
     """
@@ -115,7 +115,7 @@ class OtherChannel(Protocol):
 
 @contextmanager
 def acquire(
-    send: Send, *, key_hash: str = "", other_channel: OtherChannel | None = None
+    send: Send, *, key_hash: str = "", untried: UntriedChannel | None = None
 ) -> Iterator[OneTry]:
     """Counts this send while it is accepted, or raises `resend_too_soon` or `send_limit`.
 
@@ -126,9 +126,9 @@ def acquire(
     context manager.
     """
     try:
-        acquired = _acquire(send, key_hash, other_channel)
+        acquired = _acquire(send, key_hash, untried)
     except LimiterDownError:
-        with _counted_in_postgres(send, other_channel):
+        with _counted_in_postgres(send, untried):
             yield transaction.atomic  # without it, a failed try would end the transaction
         return
     _raise_if_refused(acquired.verdict)
@@ -147,9 +147,9 @@ class _Acquired(NamedTuple):
     one_try: OneTry = nullcontext
 
 
-def _acquire(send: Send, key_hash: str, other_channel: OtherChannel | None) -> _Acquired:
-    if other_channel is not None and other_channel.is_required:
-        return _acquire_other(send, other_channel, LimitVerdict(atomic_limits.COOLING_DOWN, 1))
+def _acquire(send: Send, key_hash: str, untried: UntriedChannel | None) -> _Acquired:
+    if untried is not None and untried.is_required:
+        return _acquire_untried(send, untried, LimitVerdict(atomic_limits.COOLING_DOWN, 1))
     key, seconds = _repeat_key(send, key_hash)
     verdict = atomic_limits.acquire(
         _windows(send, send.company_limits),
@@ -159,16 +159,16 @@ def _acquire(send: Send, key_hash: str, other_channel: OtherChannel | None) -> _
         key_hash=key_hash,
         pool=_pool(send),
     )
-    if verdict.verdict in HELD and other_channel and other_channel.is_untried():
-        return _acquire_other(send, other_channel, verdict)
+    if verdict.verdict in HELD and untried and untried.is_untried():
+        return _acquire_untried(send, untried, verdict)
     return _Acquired(verdict, key)
 
 
-def _acquire_other(send: Send, other_channel: OtherChannel, held: LimitVerdict) -> _Acquired:
+def _acquire_untried(send: Send, untried: UntriedChannel, held: LimitVerdict) -> _Acquired:
     """Leaves the cool-down to the send before. A cool-down of the channel keeps concurrent sends
     from taking each other's slots.
     """
-    key = f"{_cool_down_key(send)}:{other_channel.key}"
+    key = f"{_cool_down_key(send)}:{untried.key}"
     verdict = atomic_limits.acquire(
         _windows(send, send.company_limits),
         cool_down=key,
@@ -176,17 +176,17 @@ def _acquire_other(send: Send, other_channel: OtherChannel, held: LimitVerdict) 
         holder=f"{send.id.hex}:",
         pool=_pool(send),
     )
-    return _Acquired(verdict, key, partial(_locked, other_channel, held))
+    return _Acquired(verdict, key, partial(_locked, untried, held))
 
 
 HELD = {atomic_limits.COOLING_DOWN, atomic_limits.DUPLICATE}
 
 
 @contextmanager
-def _locked(other_channel: OtherChannel, held: LimitVerdict) -> Iterator[None]:
+def _locked(untried: UntriedChannel, held: LimitVerdict) -> Iterator[None]:
     """The transaction of a send by another channel. Only one of several finds it untried."""
     with transaction.atomic():
-        if not other_channel.lock_untried():
+        if not untried.lock_untried():
             _raise_if_refused(held)
         yield
 
@@ -337,7 +337,7 @@ ORDER BY created_at
 
 
 @contextmanager
-def _counted_in_postgres(send: Send, other_channel: OtherChannel | None = None) -> Iterator[None]:
+def _counted_in_postgres(send: Send, untried: UntriedChannel | None = None) -> Iterator[None]:
     """The limits on sends, counted from accepted messages under an advisory lock of the phone.
 
     The send joins the lock's transaction. A lock of the session would outlive it in a pooler, whose
@@ -347,8 +347,8 @@ def _counted_in_postgres(send: Send, other_channel: OtherChannel | None = None) 
     with transaction.atomic():
         advisory_locks.lock(number)
         verdict = _count_in_postgres(send)
-        asks = other_channel and (verdict.verdict in HELD or other_channel.is_required)
-        if other_channel and asks and other_channel.lock_untried():
+        asks = untried and (verdict.verdict in HELD or untried.is_required)
+        if untried and asks and untried.lock_untried():
             verdict = _count_in_postgres(send, cools_down=False)
         _raise_if_refused(verdict)
         yield

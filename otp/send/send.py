@@ -72,7 +72,7 @@ class PreparedCodeSend(PreparedSend[CodeRow]):
     request: CodeSendRequest
     link: NewLink | None
     custom: CustomCodeSend | None
-    other_channel: UntriedChannels | None
+    untried: UntriedChannels | None
     # A parallel send inserted the verification, or took the slug, first.
     retried_on: Collection[str] = ("verification_one_live", "link_key_once")
 
@@ -97,8 +97,8 @@ class PreparedCodeSend(PreparedSend[CodeRow]):
             row = code_writes.SENDS.run(write)
         if not row.is_paid:
             raise self._refusal(row)
-        if self.other_channel is not None:
-            self.other_channel.check_sent(row.verification_id)
+        if self.untried is not None:
+            self.untried.check_sent(row.verification_id)
         return row._replace(short_url=url) if url else row
 
     def _refusal(self, row: CodeRow) -> Exception:
@@ -186,7 +186,7 @@ def _send(
             request=request,
             link=link,
             custom=custom,
-            other_channel=_other_channel(principal, request, plan, only_of, custom),
+            untried=_untried(principal, request, plan, only_of, custom),
         )
         code, outcome = acceptance.accept_and_wait(prepared)
     return SentCode(
@@ -228,14 +228,14 @@ def _with_segments(
     return segment_limit.within_limit(plan, segments, too_long=_too_long(request))
 
 
-def _other_channel(
+def _untried(
     principal: Principal,
     request: CodeSendRequest,
     plan: ChannelPlan,
     only_of: UUID | None,
     custom: CustomCodeSend | None,
 ) -> UntriedChannels | None:
-    """None for a send that names no channel: the cool-down holds it."""
+    """Returns None if the send names no channel: the cool-down then applies."""
     if request.channel is None and not request.order.channels:
         return None
     code: AskedCode = {
@@ -287,7 +287,7 @@ def _verification_params(principal: Principal, request: CodeSendRequest) -> dict
         "verification_id": verification_id,
         "purpose": request.purpose,
         "mac": codes.mac(
-            key_id=key_id, code=code, **codes.owner(principal, request.phone, request.purpose)
+            key_id=key_id, code=code, **codes.code_scope(principal, request.phone, request.purpose)
         ),
         "key_id": key_id,
         # A live code is repeated if its key is one of these.

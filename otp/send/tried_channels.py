@@ -42,7 +42,7 @@ class AskedCode(TypedDict):
 
 @dataclass(slots=True)
 class UntriedChannels:
-    """Implements `send_limits.OtherChannel`. `of` names the only verification to send again:
+    """Implements `send_limits.UntriedChannel`. `of` names the only verification to send again:
     nothing is then sent by a channel that has carried it, whether or not the cool-down has ended.
     """
 
@@ -93,7 +93,7 @@ class UntriedChannels:
             raise DomainError(Error.CODE_EXPIRED, message=TOO_LATE)
 
     def _live(self, statement: str) -> UUID | None:
-        owner = codes.owner(self.principal, self.phone, self.purpose)
+        owner = codes.code_scope(self.principal, self.phone, self.purpose)
         params = {**owner, **self.code}
         with connection.cursor() as cursor:
             cursor.execute(sql.in_live_months(statement), params)
