@@ -133,9 +133,14 @@ def claims_of(tokens: dict[str, Any], *, nonce: str) -> dict[str, Any]:
     further = discovery.get_json(url, bearer=str(tokens["access_token"]))
     if further.get("sub") != claims["sub"]:  # Core 5.3.2: else it is about somebody else
         raise RefusedError(Reason.INVALID, "user information of another person")
+    return merge(claims, further)
+
+
+def merge(claims: Claims, further: Claims) -> dict[str, Any]:
+    """The ID token's claims, and those it lacks. Whether another address is verified is dropped."""
     if "email" in claims and further.get("email") != claims["email"]:
-        further.pop("email_verified", None)  # says nothing of the ID token's address
-    return further | claims
+        further = {name: claim for name, claim in further.items() if name != "email_verified"}
+    return {**further, **claims}
 
 
 def verify(token: str, *, nonce: str) -> dict[str, Any]:

@@ -83,4 +83,7 @@ def _page(status: str, link: LinkTarget, visit: Visit) -> VisitorResponse:
         "nonce": visitor_forms.issue_nonce(link.link_id),
     }
     # No form-action: Chrome and Safari also apply it to the redirect after the form.
-    return responses.html_page(status, "links/once.html", context, visit, responses.NO_FRAMING)
+    policy = responses.NO_FRAMING
+    return responses.html_page(
+        status, "links/once.html", context, visit, policy, script="submit_once.js"
+    )

@@ -108,9 +108,22 @@ def error_page(outcome: NoTarget | str, visit: Visit, *headers: tuple[str, str])
 
 
 def html_page(
-    status: str, template: str, context: dict[str, Any], visit: Visit, policy: str
+    status: str,
+    template: str,
+    context: dict[str, Any],
+    visit: Visit,
+    policy: str,
+    *,
+    script: str = "",
 ) -> VisitorResponse:
-    shared = {"language": visit.language, "stylesheet": _stylesheet(visit.is_short_host)}
+    """The policy of content is that of every page and `policy`; `script` is a static file."""
+    shared = {
+        "language": visit.language,
+        "stylesheet": _static("links.css", visit.is_short_host),
+        "script": script and _static(script, visit.is_short_host),
+    }
+    if script:
+        policy = f"; script-src {_own_source(visit.is_short_host)}{policy}"
     body = render_to_string(template, shared | context).encode()
     return _page(status, body, visit, _HTML, _content_security_policy(visit.is_short_host, policy))
 
@@ -141,20 +154,24 @@ def _error_page_html(outcome: NoTarget | str, language: str, is_short_host: bool
         "other": other,
         "words": texts_in(language, _TEXTS[outcome]),
         "other_words": texts_in(other, _TEXTS[outcome]),
-        "stylesheet": _stylesheet(is_short_host),
+        "stylesheet": _static("links.css", is_short_host),
     }
     return render_to_string("links/dead.html", context).encode()
 
 
-def _stylesheet(is_short_host: bool) -> str:
-    path = static("links.css")
+def _static(name: str, is_short_host: bool) -> str:
+    path = static(name)
     return urljoin(settings.PUBLIC_URL, path) if is_short_host else path
 
 
 @cache
 def _content_security_policy(is_short_host: bool, more: str) -> tuple[str, str]:
-    source = settings.PUBLIC_URL if is_short_host else "'self'"
+    source = _own_source(is_short_host)
     return "Content-Security-Policy", f"default-src 'none'; style-src {source}{more}"
+
+
+def _own_source(is_short_host: bool) -> str:
+    return settings.PUBLIC_URL if is_short_host else "'self'"
 
 
 def count_or_wait(visit: Visit, what: str, limit: tuple[int, int]) -> int:

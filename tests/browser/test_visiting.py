@@ -33,6 +33,21 @@ def test_one_time_link_opens_by_its_button(page: Page, live_server: LiveServer) 
     assert link.used_at is not None
 
 
+def test_double_click_opens_a_one_time_link(page: Page, live_server: LiveServer) -> None:
+    link = LinkFactory.create(url=elsewhere(live_server), is_once=True)
+    page.goto(f"{live_server.url}/{link.slug}")
+    slow = {"offline": False, "latency": 300, "downloadThroughput": -1, "uploadThroughput": -1}
+    page.context.new_cdp_session(page).send("Network.emulateNetworkConditions", slow)
+    box = page.get_by_role("button", name="Открыть").bounding_box()
+    assert box is not None
+
+    for _ in range(2):
+        page.mouse.click(box["x"] + 9, box["y"] + 9)
+        page.wait_for_timeout(120)
+
+    page.wait_for_url(link.url)
+
+
 def test_link_that_was_opened_opens_no_more(browser: Browser, live_server: LiveServer) -> None:
     link = LinkFactory.create(url=elsewhere(live_server), is_once=True)
     context = browser.new_context(locale="ru-RU", java_script_enabled=False)

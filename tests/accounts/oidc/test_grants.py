@@ -271,3 +271,11 @@ def test_companies_of_others_are_untouched(
     signed_in("anna")
 
     assert Member.objects.filter(pk=other.pk).exists()
+
+
+@pytest.mark.parametrize(("address", "is_verified"), [("x@example.com", False), ("a@b.kz", True)])
+def test_user_information_verifies_only_its_own_address(address: str, *, is_verified: bool) -> None:
+    merged = tokens.merge({"email": "a@b.kz"}, {"email": address, "email_verified": True})
+
+    assert merged["email"] == "a@b.kz"
+    assert tokens.is_email_verified(merged) == is_verified

@@ -226,26 +226,11 @@ def test_refusal_of_the_sign_in_provider_is_shown(client: Client, forger: Forger
     assert (answer.status_code, refusal(answer)) == (403, "canceled")
 
 
-def serve_user_information(forger: Forger, subject: str, **more: object) -> None:
+def serve_user_information(forger: Forger, subject: str) -> None:
     url = f"{ISSUER}/userinfo"
     metadata = _metadata(userinfo_endpoint=url)
     forger.wire.replace("GET", f"{ISSUER}/.well-known/openid-configuration", json=metadata)
-    forger.wire.get(url, json={"sub": subject, "groups": ["admins"], **more})
-
-
-@pytest.mark.parametrize(("address", "is_verified"), [("x@example.com", False), (None, True)])
-def test_user_information_verifies_only_its_own_address(
-    client: Client, forger: Forger, user: User, address: str | None, *, is_verified: bool
-) -> None:
-    email = "anna@example.com"
-    serve_user_information(forger, "anna", email=address or email, email_verified=True)
-    sent = forger.begin(client)
-    token = claims(sent["nonce"], groups=None, email=email)
-
-    found = of.claims_of({"id_token": signed(token), "access_token": "a"}, nonce=sent["nonce"])
-
-    assert found["email"] == email
-    assert of.is_email_verified(found) == is_verified
+    forger.wire.get(url, json={"sub": subject, "groups": ["admins"]})
 
 
 def test_user_information_of_another_person_is_refused(

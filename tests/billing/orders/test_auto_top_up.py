@@ -7,12 +7,9 @@ from typing import Any
 
 import pytest
 import responses
-from django.db.models import F
 from django.utils import timezone
 
 from accounts.models import Company, Mail
-from accounts.people import planned_deletion
-from billing.gateways.base import RefundEvent
 from billing.models import (
     AutomaticOrder,
     AutoTopUp,
@@ -20,11 +17,10 @@ from billing.models import (
     MethodSaving,
     Order,
     Package,
-    Payment,
     SavedMethod,
     Tariff,
 )
-from billing.orders import auto_top_up, orders, refunds
+from billing.orders import auto_top_up, orders
 from tests.api.blocking import behind_us
 from tests.api.races import at_once
 from tests.billing.orders import automatic
@@ -191,83 +187,6 @@ class TestCurrency:
 
         assert auto_top_up.run() == 1
         assert auto_top_up.spent_this_month(payer.pk, "USD") == Decimal(2000)
-
-
-class TestPauses:
-    def test_package_off_sale_pauses_the_top_ups(self, payer: Company) -> None:
-        agree(payer)
-        save(payer)
-        Package.objects.update(is_active=False)
-
-        assert [auto_top_up.run(), auto_top_up.run()] == [0, 0]
-
-        assert pause_of(payer) == Pause.NO_PRICE
-        (mail,) = Mail.objects.all()
-        assert mail.template == "auto_top_up_paused"
-        assert "больше не продаётся" in mail.text
-
-    def test_price_above_what_a_month_allows(self, payer: Company) -> None:
-        agree(payer)
-        save(payer)
-        Package.objects.update(price=F("price") * 1000)
-
-        assert [auto_top_up.run(), auto_top_up.run()] == [0, 0]
-
-        assert (pause_of(payer), Order.objects.count()) == (Pause.PRICE, 0)
-        assert "дороже, чем вы разрешили" in Mail.objects.get().text
-        assert not auto_top_up.resume(company=payer, user=user_of(payer))
-
-    def test_invoice_without_billing_details_pauses_the_top_ups(self, payer: Company) -> None:
-        agree(payer, "invoice")
-
-        auto_top_up.run()
-
-        assert pause_of(payer) == Pause.REQUISITES
-
-    def test_removed_gateway_pauses_the_top_ups(self, payer: Company, settings: Any) -> None:
-        agree(payer)
-        save(payer)
-        settings.PAYMENT_GATEWAYS = ["invoice"]
-
-        auto_top_up.run()
-
-        assert pause_of(payer) == Pause.NO_GATEWAY
-
-    def test_money_taken_back_pauses_until_a_person_resumes(self, payer: Company) -> None:
-        agree(payer)
-        save(payer)
-        auto_top_up.run()
-        paid = Payment.objects.get()
-        refunds.apply_event("sandbox", RefundEvent("re_1", paid.payment_id, paid.amount, "RUB"))
-
-        assert [auto_top_up.run(), auto_top_up.run()] == [0, 0]
-        assert (pause_of(payer), Order.objects.count()) == (Pause.REFUNDED, 1)
-        assert auto_top_up.resume(company=payer, user=user_of(payer))
-        assert auto_top_up.run() == 1
-
-    def test_company_that_is_to_be_deleted_buys_nothing(self, payer: Company) -> None:
-        agree(payer)
-        save(payer)
-        planned_deletion.request(company=payer, user=user_of(payer))
-
-        assert (auto_top_up.run(), Order.objects.count()) == (0, 0)
-        planned_deletion.call_off(company=payer, user=user_of(payer))
-        assert auto_top_up.run() == 1
-
-    def test_unpaid_order_pauses_once_and_resumes(self, payer: Company) -> None:
-        SellerFactory.create()
-        fill_billing_details(payer)
-        agree(payer, "invoice")
-        auto_top_up.run()
-        Order.objects.update(state="expired")
-
-        assert [auto_top_up.run(), auto_top_up.run()] == [0, 0]
-        assert pause_of(payer) == Pause.UNPAID
-        assert Mail.objects.filter(template="auto_top_up_paused").count() == 1
-
-        assert auto_top_up.resume(company=payer, user=user_of(payer))
-        assert not auto_top_up.resume(company=payer, user=user_of(payer))
-        assert auto_top_up.run() == 1
 
 
 def test_invoice_is_issued_and_mailed_once(payer: Company) -> None:

@@ -20,7 +20,12 @@ QUIET = {
 }
 POLICY = "default-src 'none'; style-src 'self'"
 PAGE = {"Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": POLICY}
-BUTTON = {**PAGE, "Content-Security-Policy": f"{POLICY}; base-uri 'none'; frame-ancestors 'none'"}
+BUTTON = {
+    **PAGE,
+    "Content-Security-Policy": (
+        f"{POLICY}; script-src 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+}
 ABOUT = {
     **PAGE,
     "Content-Security-Policy": (
