@@ -54,9 +54,7 @@ class ApiCall(Call):
         lines: list[tuple[int, str]],
         checked: Mapping[str, Any],
     ) -> RequestSource:
-        """The source of requests to the API, or to the floor's view of the same name; `lines` name
-        their senders.
-        """
+        """The source of requests to the API or the floor's view; `lines` name the senders."""
         path = f"/{self.path.partition('/')[2]}" if side == "floor" else f"/api/v1/{self.path}"
         heads = [post(path, self.port(side), sender.key) for sender in senders]
         return RequestSource(heads, lines, mark=dict(checked))
@@ -264,9 +262,7 @@ class Redirect(ApiCall):
 
 
 class Counted(Redirect):
-    """Measures like `redirect`, while a worker writes every click to the
-    database; none may be missing.
-    """
+    """Measures like `redirect`, while a worker writes every click; none may be missing."""
 
     name, title = "counted", "GET /<slug>, cached, clicks counted in the database"
     wanted = Setup("bench_delivery", delivery=True, hello=True)

@@ -82,9 +82,7 @@ class Backend:
     def tries(
         self, path: str, body: dict[str, Any], account: Account, key: str, name: str
     ) -> Iterator[Reply]:
-        """Call after call, with a pause between two that is longer each time; ends when nobody
-        waits any more.
-        """
+        """Calls again after ever longer pauses; ends when nobody waits any more."""
         for number in count(1):
             if self.given_up.is_set():
                 return

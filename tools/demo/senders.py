@@ -147,9 +147,7 @@ FROM billing_order WHERE id = ANY(%(orders)s)"""
 
 @transaction.atomic
 def buy(company_ids: Sequence[int], weights: Sequence[float], messages: Mapping[date, int]) -> None:
-    """Buys for each month as much as its messages may cost, and an
-    order in ten that nobody pays.
-    """
+    """Buys for each month what its messages may cost, and an order in ten that nobody pays."""
     shares = [high - low for low, high in pairwise((0.0, *weights, 1.0))]
     paid, unpaid = [], []
     days = [day for day, count in messages.items() if count]

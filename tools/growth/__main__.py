@@ -78,9 +78,7 @@ def _run(options: argparse.Namespace) -> ExitCode:
 
 
 def _measure(options: argparse.Namespace, stack: Stack, size: int) -> dict[str, Any] | None:
-    """Measures on a new database, dropped afterwards: the days of a
-    history are sealed at its end.
-    """
+    """Measures on a new database, dropped afterwards; a history is sealed at its end."""
     name, into = sql.Identifier(f"growth_{size}"), stack.place / f"{size}.json"
     arguments = {"messages": size, "companies": options.companies, "months": options.months}
     arguments |= {"only": options.only, "into": str(into)}

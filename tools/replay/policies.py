@@ -41,9 +41,7 @@ class SmartPolicy:
         self.router = Router(self.prices)
 
     def send(self, send: Send, held_out: Plan | None = None) -> tuple[Outcome | None, Verdict]:
-        """The plan; None: refused. A held-out send follows the given plan,
-        and teaches like any other.
-        """
+        """The plan; None: refused. A held-out send follows the given plan and still teaches."""
         self.run_until(send.at)
         person = send.person
         memory = self.memories.setdefault(person.phone, PhoneMemory())

@@ -41,9 +41,7 @@ def parse(text: str) -> Iterator[PythonStack]:
 
 
 def cause(stack: PythonStack) -> str:
-    """The owner of the code: the innermost frame that is not the
-    standard library's on its behalf.
-    """
+    """The owner of the code: the innermost frame that is not of the standard library."""
     for frame in stack:
         name = _cause(frame.file)
         if name:

@@ -42,9 +42,7 @@ _SQL = ("SELECT", "WITH", "INSERT", "UPDATE", "DELETE")
 
 
 def normalized(text: str) -> str:
-    """The statement without comments and without the difference between our
-    placeholders and the server's.
-    """
+    """The statement without comments, its placeholders as the server writes them."""
     one_line = " ".join(_COMMENT.sub("", text).split())
     return _PARAMETER.sub("?", _MONTHS.sub("?", one_line)).replace("%%", "%")
 

@@ -195,9 +195,7 @@ class Profiler:
         }
 
     def _sampled(self, rounds: int) -> None:
-        """Repeats the round if a process crashes: the handler may read a
-        frame that is just being freed.
-        """
+        """Repeats the round if a process crashes: a frame may be read while it is freed."""
         profile, remaining = self.profile, rounds
         self._start(SAMPLE)
         for _ in range(TRIES * rounds):

@@ -143,9 +143,7 @@ def memories(policy: SmartPolicy, sample: Sample, alias: Sequence[Send]) -> dict
 
 
 def learned_at(began: float, sent_at: float) -> float:
-    """The time of learning as in the service, whose beat need not begin with
-    the run: within half a minute.
-    """
+    """The time of learning, within half a minute of the service's beat."""
     ticks = math.ceil((sent_at - began + CLOSED_AFTER + COMMITTED) / LEARNING_INTERVAL)
     return began + ticks * LEARNING_INTERVAL + COPIED
 

@@ -163,9 +163,7 @@ def _virtual(run: Run, began: float, held_out: set[str]) -> dict[str, list[Outco
 
 
 def _lived(visits: Sequence[Visit], outcomes: Mapping[str, Outcome]) -> list[Outcome]:
-    """The outcomes that the service has written, with the time at which
-    the person entered the code.
-    """
+    """The outcomes that the service has written, with the time of the entered code."""
     return [
         replace(outcomes.get(visit.send.person.phone, Outcome()), verified=visit.verified)
         for visit in visits

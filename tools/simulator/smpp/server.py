@@ -235,9 +235,7 @@ class Smpp(Vendor):
         return None
 
     def _remember(self, message: Message) -> None:
-        """Stores the id under which a long message was logged, for requests
-        by the id of another part.
-        """
+        """Stores the id by which a long message was logged, for queries by another part."""
         first, *other_ids = message.extra["ids"]
         self._first_of.update(dict.fromkeys(other_ids, first))
         while len(self._first_of) > REMEMBERED:
