@@ -1,9 +1,11 @@
 """Says when deliveries are retried; lists, replays and purges them; sends examples."""
 
 import random
+from collections.abc import Sequence
 from datetime import timedelta
 from math import ceil
 from typing import Any
+from uuid import UUID
 
 from django.db import transaction
 from django.db.models import OuterRef, QuerySet, Subquery
@@ -29,10 +31,13 @@ JITTER = 0.5  # fraction of a delay, either way, so simultaneous failures do not
 # A receiver that asks for more is called again all the same: the tries are over after a day.
 MAX_RETRY_AFTER = 3600.0  # seconds
 
-REPLAYED_AT_ONCE = 1000
+REPLAYED_AT_ONCE, REPLAYED_A_DAY = 1000, 50_000
 EXAMPLE, BY_HAND_A_MINUTE = "example:", 20
 TOO_MANY_BY_HAND = format_lazy(
     _("Up to {max} examples and repeats a minute; try a little later"), max=BY_HAND_A_MINUTE
+)
+TOO_MANY_A_DAY = format_lazy(
+    _("Up to {max} deliveries are repeated a day; go on tomorrow"), max=REPLAYED_A_DAY
 )
 
 
@@ -58,7 +63,7 @@ def replay(*, delivery: Delivery, user: User, ip: str | None = None) -> None:
     """Sends the same event with the same id again, with the full retry schedule."""
     endpoint = delivery.endpoint
     _count_by_hand(endpoint.company_id)
-    _requeue(Delivery.objects.filter(pk=delivery.pk))
+    _requeue(endpoint.company_id, [delivery.pk])
     subject = f"{public_id('evt', delivery.event_id)} → {endpoint.url}"
     record("webhook.replayed", subject, company=endpoint.company, user=user, ip=ip)
 
@@ -68,16 +73,23 @@ def replay_failed(*, endpoint: Endpoint, user: User, ip: str | None = None) -> i
     """Replays failed deliveries, oldest first; returns their number."""
     _count_by_hand(endpoint.company_id)
     failed = Delivery.objects.filter(endpoint=endpoint, state=State.FAILED)
-    oldest = failed.order_by("created_at", "id").values("pk")[:REPLAYED_AT_ONCE]
-    count = _requeue(Delivery.objects.filter(pk__in=oldest))
+    oldest = failed.order_by("created_at", "id").values_list("pk", flat=True)
+    count = _requeue(endpoint.company_id, list(oldest[:REPLAYED_AT_ONCE]))
     if count:
         subject = f"{count} → {endpoint.url}"
         record("webhook.replayed", subject, company=endpoint.company, user=user, ip=ip)
     return count
 
 
-def _requeue(several: QuerySet[Delivery]) -> int:
+def _requeue(company_id: int, ids: Sequence[UUID]) -> int:
+    """Raises `rate_limited` beyond the company's deliveries of a day: each leaves its attempts."""
     now = timezone.now()
+    end = now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
+    key = f"webhooks-replayed:{company_id}:{end:%Y%m%d}"
+    if ids and not count_in_postgres(key, most=REPLAYED_A_DAY, end=end, count=len(ids)):
+        wait = ceil((end - now).total_seconds())
+        raise DomainError(Error.RATE_LIMITED, message=TOO_MANY_A_DAY, retry_after=wait)
+    several = Delivery.objects.filter(pk__in=ids)
     count = several.update(state=State.PENDING, due_at=now, round_at=now, tries=0, finished_at=None)
     events.wake_dispatcher(count)
     return count

@@ -185,6 +185,9 @@ def _pay(transfer: BankTransfer, order: Order) -> str:
         transfer.order = order = recorded.order
     elif order.state == Order.State.PAID:
         return Problem.SECOND
+    if recorded is not None and not recorded.is_credited:
+        transfer.payment = recorded  # whatever is wrong with it: one task
+        return ""
     if differs := _differs(transfer, order):
         return differs
     if recorded is not None:
@@ -236,7 +239,9 @@ def _recorded(transfer: BankTransfer, order: Order, *, is_by_link: bool) -> Paym
     if is_by_link:
         return candidates.filter(order=order, payment_id=order.payment_id).first()
     number = payments.bank_reference_number(transfer.document_number)
-    waiting = Q(is_credited=False, settled_at=None, amount=transfer.amount)  # the operator's task
+    waiting = Q(  # the operator's task
+        is_credited=False, settled_at=None, amount=transfer.amount, currency=transfer.currency
+    )
     confirmed = candidates.filter(Q(is_credited=True) | waiting).exclude(confirmed_by=None)
     for payment in confirmed.filter(Q(order=order) | _second_of(transfer, order)).order_by("pk"):
         if number and payments.bank_reference_number(payment.reference) == number:

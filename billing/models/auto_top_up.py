@@ -46,6 +46,7 @@ class AutoTopUp(models.Model):
         CURRENCY = "currency", _("prices are in another currency than the one you agreed to")
         PRICE = "price", _("one top-up now costs more than you allowed a month")
         REFUNDED = "refunded", _("the money of an automatic top-up was returned or disputed")
+        RESTORED = "restored", _("the service was restored from a backup")
 
     NEW_TERMS = (Pause.CURRENCY, Pause.PRICE)  # the old terms cannot resume it
 

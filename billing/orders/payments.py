@@ -274,7 +274,7 @@ def days_of_number(day: date) -> tuple[date, date]:
 
 def _is_from_statement(order: Order, amount: Decimal, paid_on: date, reference: str) -> bool:
     """The account's statement was faster than the operator: also with money of the company that
-    was credited as a top-up of its own, or waits for the review of a second transfer.
+    was credited as a top-up of its own, or waits for review.
     """
     of_company = Q(order__company=order.company_id, paid_on__range=days_of_number(paid_on))
     credited = Payment.objects.filter(
@@ -285,7 +285,6 @@ def _is_from_statement(order: Order, amount: Decimal, paid_on: date, reference: 
     )
     waiting = BankTransfer.objects.needs_review().filter(
         order__company=order.company_id,
-        problem=BankTransfer.Problem.SECOND,
         amount=amount,
         booked_on__range=days_of_number(paid_on),
     )

@@ -2,7 +2,8 @@
 
 The original went on without the copy: what waited there has been sent since. Here it must not be
 sent again. What the copy can still prove is settled first; then every open message expires and its
-hold returns, and webhooks, e-mails, notices and sessions end. Weekly reports are sent a week later.
+hold returns, and webhooks, e-mails, notices and sessions end. Automatic top-ups pause: the original
+may have charged the same cards since. Weekly reports are sent a week later.
 """
 
 from collections.abc import Callable
@@ -14,6 +15,8 @@ from django.db.models import Q
 from django.utils import timezone
 
 from accounts.models import Mail, UserSession
+from billing.models import AutoTopUp
+from billing.orders import auto_top_up
 from channels import extensions
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Message, OpenMessage
@@ -35,6 +38,7 @@ class HeldBack:
     emails: int
     notices: int  # to the operators' chat
     sessions: int
+    top_ups: int  # companies whose automatic top-ups are paused
 
 
 def hold_back() -> HeldBack:
@@ -43,16 +47,24 @@ def hold_back() -> HeldBack:
     week_reports.postpone()
     messages = _expire_messages()
     # Afterwards: an expired message is an event for its company, which may replay it.
-    return HeldBack(messages, _fail_webhooks(), _drop_emails(), _drop_notices(), _end_sessions())
+    return HeldBack(
+        messages,
+        _fail_webhooks(),
+        _drop_emails(),
+        _drop_notices(),
+        _end_sessions(),
+        auto_top_up.pause_all(AutoTopUp.Pause.RESTORED),
+    )
 
 
 def still_open() -> int:
-    """The number of unsent messages, webhooks, e-mails and notices."""
+    """The number of unsent messages, webhooks, e-mails and notices, and of automatic top-ups."""
     return (
         OpenMessage.objects.count()
         + Delivery.objects.filter(due_at__isnull=False).count()
         + Mail.objects.filter(due_at__isnull=False).count()
         + TelegramNotice.objects.count()
+        + AutoTopUp.objects.filter(is_on=True, paused_at=None).count()
     )
 
 

@@ -238,6 +238,21 @@ def test_all_failed_are_replayed_at_once(
     assert elsewhere.state == "failed"
 
 
+def test_replays_of_a_day_are_bounded(
+    client: Client, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each leaves its attempts for a month, and a receiver of our own may refuse them for ever."""
+    monkeypatch.setattr(deliveries, "REPLAYED_A_DAY", 4)
+    DeliveryFactory.create_batch(3, endpoint=endpoint, state="failed", due_at=None)
+
+    said = []
+    for _ in range(2):
+        said.append(press(client, "webhook-replay", endpoint))
+        Delivery.objects.update(state="failed", due_at=None)
+
+    assert ["повторов доставки в сутки" in page for page in said] == [False, True]
+
+
 def test_replay_of_a_switched_off_endpoint_is_refused_with_words(
     client: Client, endpoint: Endpoint
 ) -> None:

@@ -139,7 +139,7 @@ def _held_back(held: HeldBack) -> Finding:
         "held back",
         f"{held.messages} open messages expired, {held.webhooks} webhooks failed (companies may "
         f"replay them), {held.emails} e-mails and {held.notices} notices dropped, "
-        f"{held.sessions} sessions ended",
+        f"{held.sessions} sessions ended, automatic top-ups of {held.top_ups} companies paused",
     )
 
 

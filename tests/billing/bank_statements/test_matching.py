@@ -191,10 +191,12 @@ def test_canceled_invoice_waits_and_an_expired_one_is_credited(
     assert (Payment.objects.get().problem, balance(invoice)) == ("late", 1000)
 
 
-def confirm_by_hand(order: Order, operator: User, reference: str = "№ 17") -> Payment | None:
+def confirm_by_hand(
+    order: Order, operator: User, reference: str = "№ 17", amount: Decimal | None = None
+) -> Payment | None:
     return payments.confirm(
         order=order,
-        amount=order.amount,
+        amount=amount or order.amount,
         paid_on=timezone.localdate(),
         reference=reference,
         user=operator,
@@ -229,13 +231,17 @@ def test_second_payment_that_was_credited_by_hand_is_that_payment(
 
 
 @pytest.mark.parametrize("is_confirmed_first", [True, False])
-def test_second_transfer_of_an_invoice_is_one_task(
-    invoice: Order, operator: User, *, is_confirmed_first: bool
+@pytest.mark.parametrize("share", [1, 2])
+def test_transfer_that_needs_attention_is_one_task(
+    invoice: Order, operator: User, share: int, *, is_confirmed_first: bool
 ) -> None:
-    received(paid(invoice))
+    if share == 1:  # else the first one, of another sum
+        received(paid(invoice))
+    before, amount = balance(invoice), invoice.amount / share
+    line = paid(invoice, document_number="18", operation_id="op-2", amount=amount)
     steps: list[Callable[[], object]] = [
-        partial(confirm_by_hand, invoice, operator, "18"),
-        partial(received, paid(invoice, document_number="18", operation_id="op-2")),
+        partial(confirm_by_hand, invoice, operator, "18", amount),
+        partial(received, line),
     ]
 
     for step in steps if is_confirmed_first else reversed(steps):
@@ -243,7 +249,7 @@ def test_second_transfer_of_an_invoice_is_one_task(
 
     waiting = Payment.objects.filter(is_credited=False, settled_at=None).exclude(problem="")
     assert waiting.count() + BankTransfer.objects.needs_review().count() == 1
-    assert balance(invoice) == 1000
+    assert balance(invoice) == before
 
 
 def test_transfer_that_was_confirmed_by_hand_is_that_payment(

@@ -12,6 +12,7 @@ from django.db import connection
 from django.utils import timezone
 
 from accounts.models import Mail
+from billing.models import AutoTopUp
 from billing.wallet import ledger
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Message
@@ -67,11 +68,23 @@ def test_restored_copy_sends_nothing_old(api: Api, directory: Path, copy: Copy) 
     Mail.objects.create(template="code", to="a@example.com", subject="Code", text="a link")
     TelegramNotice.objects.create(text="an alert")
     GuardReport.objects.create(company=api.company, due_at=timezone.now() - timedelta(hours=1))
+    AutoTopUp.objects.create(
+        company=api.company,
+        is_on=True,
+        threshold=10**6,
+        tokens=100,
+        gateway="sandbox",
+        times_a_day=1,
+        sum_a_month=1000,
+        currency="RUB",
+    )
     take(directory)
 
     done = copy.manage("restore", directory, "--prove")
 
     assert done.returncode == 0, done.stdout + done.stderr
+    paused = "SELECT paused_for FROM billing_autotopup WHERE paused_at IS NOT NULL"
+    assert copy.query(paused) == ["restored"]
     states = copy.query("SELECT state FROM channels_message ORDER BY phone")
     assert states == ["expired", "expired", "expired", "delivered"]
     assert copy.query("SELECT count(*) FROM channels_message WHERE due_at IS NOT NULL") == [0]
