@@ -264,16 +264,6 @@ def decline(order: Order) -> None:
         _pause(setting, Pause.DECLINED)
 
 
-def pause_all(reason: AutoTopUp.Pause) -> int:
-    """Pauses the automatic top-ups of all companies without an e-mail, and ends charges that no
-    provider has confirmed.
-    """
-    unconfirmed = Order.objects.filter(automatic__isnull=False, state=Order.State.CREATED)
-    unconfirmed.end(Order.State.CANCELED)
-    active = AutoTopUp.objects.filter(is_on=True, paused_at=None)
-    return active.update(paused_at=timezone.now(), paused_for=reason)
-
-
 def last_orders(company_id: int, count: int = 5) -> list[Order]:
     rows = Order.objects.filter(company=company_id, automatic__isnull=False)
     return list(rows.order_by("-created_at")[:count])

@@ -15,8 +15,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from accounts.models import Mail, UserSession
-from billing.models import AutoTopUp
-from billing.orders import auto_top_up
+from billing.models import AutoTopUp, Order
 from channels import extensions
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Message, OpenMessage
@@ -53,7 +52,7 @@ def hold_back() -> HeldBack:
         _drop_emails(),
         _drop_notices(),
         _end_sessions(),
-        auto_top_up.pause_all(AutoTopUp.Pause.RESTORED),
+        _pause_top_ups(),
     )
 
 
@@ -124,3 +123,13 @@ def _end_sessions() -> int:
     """People signed out or removed since the copy was made must not be signed in again."""
     UserSession.objects.all().delete()
     return Session.objects.all().delete()[0]
+
+
+def _pause_top_ups() -> int:
+    """Pauses the automatic top-ups of all companies, without an e-mail, and ends charges that no
+    provider has confirmed.
+    """
+    unconfirmed = Order.objects.filter(automatic__isnull=False, state=Order.State.CREATED)
+    unconfirmed.end(Order.State.CANCELED)
+    active = AutoTopUp.objects.filter(is_on=True, paused_at=None)
+    return active.update(paused_at=timezone.now(), paused_for=AutoTopUp.Pause.RESTORED)
