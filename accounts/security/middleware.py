@@ -8,6 +8,7 @@ from allauth.core import ratelimit
 from allauth.core.exceptions import ReauthenticationRequired
 from django.contrib import messages
 from django.contrib.auth import get_user, logout
+from django.contrib.auth.views import redirect_to_login
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -107,8 +108,10 @@ class AccountSecurityMiddleware:
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         """Runs before allauth's middleware, which would store the POST and execute it later."""
-        if not isinstance(error, ReauthenticationRequired) or not request.user.is_authenticated:
+        if not isinstance(error, ReauthenticationRequired):
             return None
+        if not request.user.is_authenticated:
+            return redirect_to_login(request.get_full_path())
         return reauthentication.challenge(request, getattr(error, "draft", None))
 
 
