@@ -3,18 +3,19 @@
 The original went on without the copy: what waited there has been sent since. Here it must not be
 sent again. What the copy can still prove is settled first; then every open message expires and its
 hold returns, and webhooks, e-mails, notices and sessions end. Automatic top-ups pause: the original
-may have charged the same cards since. Weekly reports are sent a week later.
+may have charged the same cards since. Weekly reports are sent, and companies deleted, a week later.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from uuid import UUID
 
 from django.contrib.sessions.models import Session
 from django.db.models import Q
 from django.utils import timezone
 
-from accounts.models import Mail, UserSession
+from accounts.models import Company, Mail, UserSession
 from billing.models import AutoTopUp, Order
 from channels import extensions
 from channels.lifecycle.state_machine import Event, EventKind
@@ -44,6 +45,7 @@ def hold_back() -> HeldBack:
     """Safe to repeat; a second run finds nothing."""
     _settle_proofs()
     week_reports.postpone()
+    _postpone_deletions()
     messages = _expire_messages()
     # Afterwards: an expired message is an event for its company, which may replay it.
     return HeldBack(
@@ -123,6 +125,12 @@ def _end_sessions() -> int:
     """People signed out or removed since the copy was made must not be signed in again."""
     UserSession.objects.all().delete()
     return Session.objects.all().delete()[0]
+
+
+def _postpone_deletions() -> None:
+    """An owner may have called a deletion off since the copy was made."""
+    in_a_week = timezone.now() + timedelta(days=7)
+    Company.objects.closing().filter(closes_at__lt=in_a_week).update(closes_at=in_a_week)
 
 
 def _pause_top_ups() -> int:

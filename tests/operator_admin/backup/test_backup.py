@@ -11,7 +11,7 @@ from django.core.management import call_command
 from django.db import connection
 from django.utils import timezone
 
-from accounts.models import Mail
+from accounts.models import Company, Mail
 from billing.models import AutoTopUp
 from billing.wallet import ledger
 from channels.lifecycle.state_machine import Event, EventKind
@@ -68,6 +68,7 @@ def test_restored_copy_sends_nothing_old(api: Api, directory: Path, copy: Copy) 
     Mail.objects.create(template="code", to="a@example.com", subject="Code", text="a link")
     TelegramNotice.objects.create(text="an alert")
     GuardReport.objects.create(company=api.company, due_at=timezone.now() - timedelta(hours=1))
+    Company.objects.update(closes_at=timezone.now() - timedelta(hours=1))
     AutoTopUp.objects.create(
         company=api.company,
         is_on=True,
@@ -85,6 +86,7 @@ def test_restored_copy_sends_nothing_old(api: Api, directory: Path, copy: Copy) 
     assert done.returncode == 0, done.stdout + done.stderr
     paused = "SELECT paused_for FROM billing_autotopup WHERE paused_at IS NOT NULL"
     assert copy.query(paused) == ["restored"]
+    assert set(copy.query("SELECT closes_at > now() FROM accounts_company")) == {True}
     states = copy.query("SELECT state FROM channels_message ORDER BY phone")
     assert states == ["expired", "expired", "expired", "delivered"]
     assert copy.query("SELECT count(*) FROM channels_message WHERE due_at IS NOT NULL") == [0]
