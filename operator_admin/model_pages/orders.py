@@ -58,7 +58,8 @@ class ConfirmForm(forms.Form):
 def _payment_message(payment: Payment | None) -> tuple[int, str]:
     """Level and text of the message about a recorded payment."""
     if payment is None:
-        return messages.SUCCESS, _("This payment is already recorded.")
+        text = _("This payment is already recorded, or its transfer waits for review.")
+        return messages.SUCCESS, text
     if payment.problem:
         text = _("The payment is recorded and needs attention (%(problem)s).")
         return messages.WARNING, text % {"problem": payment.get_problem_display()}

@@ -72,7 +72,7 @@ def test_transfer_is_confirmed_once(client: Client, payer: Company, operator: Us
     assert form.status_code == 200
     assert [messages_of(answer)[-1:] for answer in answers] == [
         ["Оплата подтверждена."],
-        ["Эта оплата уже внесена."],
+        ["Эта оплата уже внесена, или её перевод ждёт решения."],
         ["Оплата внесена, разберитесь с ней (заказ уже был оплачен: ничего не зачислено)."],
     ]
     assert form.context["form"].initial == {}
