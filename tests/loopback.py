@@ -41,3 +41,18 @@ def read_to_end(connection: socket.socket) -> None:
     """Says nothing, however long the caller waits."""
     while connection.recv(65536):
         pass
+
+
+def read_request(connection: socket.socket) -> bytes:
+    """A whole request: a client may send its head and its body in two packets."""
+    data = b""
+    while b"\r\n\r\n" not in data:
+        data += (chunk := connection.recv(65536))
+        if not chunk:
+            return data
+    head, _, body = data.partition(b"\r\n\r\n")
+    _, _, length = head.lower().partition(b"content-length: ")
+    size = int(length.split(b"\r\n")[0] or 0)
+    while len(body) < size:
+        body += connection.recv(65536)
+    return head + b"\r\n\r\n" + body

@@ -65,14 +65,17 @@ def test_broken_test_fails_again(tmp_path: Path) -> None:
     assert rerun_failed.main(tmp_path) == pytest.ExitCode.TESTS_FAILED
 
 
-def test_three_of_unknown_cause_fail(tmp_path: Path) -> None:
-    first_run(tmp_path, "flaky_1", "flaky_2", "flaky_3")
+TOO_MANY = [f"flaky_{number}" for number in range(1, rerun_failed.UNEXPLAINED + 1)]
+
+
+def test_too_many_of_unknown_cause_fail(tmp_path: Path) -> None:
+    first_run(tmp_path, *TOO_MANY)
 
     assert rerun_failed.main(tmp_path) == 1
 
 
 def test_known_cause_does_not_count(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    first_run(tmp_path, "flaky_1", "flaky_2", "flaky_3", known="flaky_2")
+    first_run(tmp_path, *TOO_MANY, known="flaky_2")
 
     assert rerun_failed.main(tmp_path) == 0
     assert "FLAKY tests/test_some.py::test_one[flaky_2] (cause known)" in capfd.readouterr().out

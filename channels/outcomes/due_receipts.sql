@@ -34,11 +34,12 @@ LEFT JOIN LATERAL (
   ) AS found JOIN channels_attempt a
     ON a.id = found.attempt_id AND a.message_id BETWEEN :first_id AND :last_id
   JOIN channels_message m ON m.id = a.message_id AND m.id BETWEEN :first_id AND :last_id
-  WHERE m.phone = r.phone
-    OR NOT r.needs_phone AND (found.provider_id = r.provider_id OR r.phone = '')
+  -- Not as the join's condition, for which PostgreSQL would search for plain receipts as well.
+  WHERE NOT (r.phone = '' AND r.alternatives = '{}') AND (m.phone = r.phone
+    OR NOT r.needs_phone AND (found.provider_id = r.provider_id OR r.phone = ''))
   ORDER BY m.phone = r.phone DESC,
     array_position(r.provider_id || r.alternatives, found.provider_id) LIMIT 1
-) AS spelled ON NOT (r.phone = '' AND r.alternatives = '{}')
+) AS spelled ON true
 WHERE r.due_at <= now() AND r.received_at >= :start AND r.received_at < :end
   AND (%(only)s::bigint IS NULL OR r.id = %(only)s)
 ORDER BY r.due_at LIMIT %(limit)s FOR UPDATE OF r SKIP LOCKED

@@ -13,7 +13,7 @@ import pytest
 from urllib3.exceptions import HTTPError
 
 from outbound.connections import MAX_BODY, BodyTooLongError, Connections, TooManyCallsError
-from tests.loopback import Handler, server
+from tests.loopback import Handler, read_request, server
 from tests.operator_admin.alerts.test_outside_conditions import certificate
 
 TIMEOUT = 0.6  # seconds for the whole response
@@ -27,7 +27,7 @@ def peer(*handlers: Handler) -> Iterator[int]:
     left = list(handlers)
 
     def handle(connection: socket.socket) -> None:
-        connection.recv(65536)
+        read_request(connection)
         left.pop(0)(connection)
 
     with server(handle) as port:
@@ -133,7 +133,7 @@ def test_connection_is_kept_and_each_response_has_its_whole_time(
             time.sleep(TIMEOUT * 0.6)
             connection.sendall(response)
             if has_next:
-                connection.recv(65536)
+                read_request(connection)
 
     with peer(answer_slowly) as port:
         to_peer = connections(port)
@@ -150,7 +150,7 @@ def test_response_is_of_its_own_request(interim: bytes) -> None:
             connection.sendall(b"HTTP/1.1 " + interim + b"\r\n\r\n")
             time.sleep(PAUSE)
             connection.sendall(OK + b"Content-Length: 1\r\n\r\n%d" % number)
-            connection.recv(65536)
+            read_request(connection)
 
     with peer(answer) as port:
         to_peer = connections(port)
@@ -169,7 +169,7 @@ def test_line_that_is_no_header_hides_none_behind_it(line: str) -> None:
         for number in range(2):
             head = OK + line.encode() + b"\r\nContent-Length: 1\r\nRetry-After: 7\r\n\r\n"
             connection.sendall(head + b"%d" % number)
-            connection.recv(65536)
+            read_request(connection)
 
     with peer(answer) as port:
         to_peer = connections(port)

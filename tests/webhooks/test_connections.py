@@ -4,6 +4,7 @@ import socket
 
 import pytest
 
+from tests.loopback import read_request
 from tests.webhooks.calls import HOST, names, outcome
 from tests.webhooks.receivers import listening, peer
 from webhooks import egress
@@ -63,7 +64,7 @@ def test_dead_addresses_share_the_time_of_the_call(monkeypatch: pytest.MonkeyPat
 )
 def test_interim_responses_are_skipped(interim: bytes, answer: int | Failure) -> None:
     def behave(line: socket.socket) -> None:
-        line.recv(65536)
+        read_request(line)
         line.sendall(interim + b"HTTP/1.1 204 No Content\r\nRetry-After: 7\r\n\r\n")
 
     with peer(behave) as url:
@@ -81,7 +82,7 @@ def test_interim_responses_are_skipped(interim: bytes, answer: int | Failure) ->
 )
 def test_status_counts_whatever_follows_it(rest: bytes) -> None:
     def behave(line: socket.socket) -> None:
-        line.recv(65536)
+        read_request(line)
         line.sendall(b"HTTP/1.1 200 OK\r\n" + rest)
 
     with peer(behave) as url:

@@ -16,7 +16,7 @@ import pytest
 from channels.providers.base import AmbiguousError, SendError, TransientError
 from channels.providers.telegram_bot.provider import TelegramBot
 from tests.channels.providers.vendors import BOT_TOKEN, bot, message, payload
-from tests.loopback import Handler, read_to_end, server
+from tests.loopback import Handler, read_request, read_to_end, server
 from tests.operator_admin.alerts.test_outside_conditions import certificate
 
 ACCEPTED = payload("telegram_bot", "accepted_2026-09.json")
@@ -28,19 +28,6 @@ def answer(body: bytes, *extra: str, length: int | None = None) -> bytes:
     size = len(body) if length is None else length
     head = ["HTTP/1.1 200 OK", "Content-Type: application/json", f"Content-Length: {size}", *extra]
     return "\r\n".join([*head, "", ""]).encode() + body
-
-
-def read_request(connection: socket.socket) -> bytes:
-    data = b""
-    while b"\r\n\r\n" not in data:
-        data += (chunk := connection.recv(65536))
-        if not chunk:
-            return data
-    head, _, body = data.partition(b"\r\n\r\n")
-    size = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
-    while len(body) < size:
-        body += connection.recv(65536)
-    return head + b"\r\n\r\n" + body
 
 
 def reset(connection: socket.socket) -> None:

@@ -24,10 +24,10 @@ from tests.channels.providers.local_proxies import (
     running,
     socks_proxy,
 )
-from tests.channels.providers.test_http import ACCEPTED, answer, read_request
+from tests.channels.providers.test_http import ACCEPTED, answer
 from tests.channels.providers.vendors import BOT_TOKEN, bot, message
 from tests.config.test_settings import start
-from tests.loopback import server
+from tests.loopback import read_request, server
 from tests.operator_admin.alerts.test_outside_conditions import certificate
 
 HOST = "telegram.vendor.test"  # that only the proxy can resolve

@@ -27,7 +27,7 @@ from channels.providers.base import (
 from channels.providers.bot import BotText
 from channels.providers.max_bot import provider, vendor
 from tests.channels.providers.max import schema
-from tests.channels.providers.test_http import answer, read_request
+from tests.channels.providers.test_http import answer
 from tests.channels.providers.vendors import (
     CODE,
     MAX_SECRET,
@@ -40,7 +40,7 @@ from tests.channels.providers.vendors import (
     message,
     payload,
 )
-from tests.loopback import server
+from tests.loopback import read_request, server
 from tests.operator_admin.alerts.test_outside_conditions import certificate
 
 Wire = responses.RequestsMock
