@@ -4,8 +4,8 @@ the code's life are one message, however many sends there are and however close 
 Repeats come from systems without Idempotency-Key, such as identity servers whose webhook timed out.
 The verification is looked up by the MAC of its code. Not a repeat:
 - a request for a channel that has not carried the code, unless the code was entered;
-- a request made a cool-down after a failed message, because the person, or a server that retries,
-  would otherwise get the same failure until the code expires.
+- a request made a cool-down after a message that failed or expired, because the person, or a
+  server that retries, would otherwise get the same failure until the code expires.
 """
 
 import hashlib
@@ -114,7 +114,7 @@ class CustomCodeSend:
         """The message that the request repeats; raises AfterEffectError if that has failed."""
         message = self.find()
         if message is not None:
-            _store_key(sender, message)
+            store_key(sender, message)
             raise_if_failed(message.pk, message.state, message.channel, message.error)
         return message
 
@@ -238,7 +238,7 @@ def _take_in_postgres(windows: Sequence[Window]) -> Callable[[Sequence[Window]],
     return lambda taken: [count(window, -1) for window in taken]
 
 
-def _store_key(sender: Sender, message: Message) -> None:
+def store_key(sender: Sender, message: Message) -> None:
     """Stores the Idempotency-Key of a repeat, so that it too is answered
     with this message for a day.
     """

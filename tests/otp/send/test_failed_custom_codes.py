@@ -1,4 +1,4 @@
-"""A custom code whose message failed: a call after the cool-down sends the same code again."""
+"""A custom code whose message failed or expired: a call after the cool-down sends it again."""
 
 from functools import partial
 
@@ -20,17 +20,18 @@ pytestmark = [
 ]
 
 
-def failed(api: Api) -> str:
+def failed(api: Api, outcome: EventKind = EventKind.REFUSED) -> str:
     message: str = send(api).body["id"]
     claim()
     attempt = Attempt.objects.get()
     apply_event(attempt, EventKind.ACCEPTED, provider_id="vendor-1")
-    apply_event(attempt, EventKind.REFUSED)
+    apply_event(attempt, outcome)
     return message
 
 
-def test_failed_code_is_sent_again_after_the_cool_down(api: Api) -> None:
-    first = failed(api)
+@pytest.mark.parametrize("outcome", [EventKind.REFUSED, EventKind.EXPIRED])
+def test_failed_code_is_sent_again_after_the_cool_down(api: Api, outcome: EventKind) -> None:
+    first = failed(api, outcome)
     repeated = send(api).body["id"]
     age_rows(seconds=61)
 
