@@ -37,7 +37,7 @@ from otp.check import check
 from otp.check.check import RefusalState
 from otp.models import Verification
 from otp.send.code_request import KEPT, CodeSendRequest
-from otp.send.custom_code import PAUSE, WAIT
+from otp.send.custom_code import PAUSE, WAIT, store_key
 from otp.send.send import SentCode, send_code, sent_code
 from otp.send.tried_channels import channels_of
 from otp.verifications import IN_STATE, State
@@ -122,7 +122,7 @@ def _take_next_step(sender: Sender, verification: Verification) -> SentCode | No
             if sender.idempotency_key is not None:
                 idempotency.insert(sender.idempotency_key, message.pk)
     if decision is None:
-        return _stepped_meanwhile(message)
+        return _stepped_meanwhile(sender, message)
     transitions.announce([decision])
     wakeups.wake_workers()
     return _answer(message)
@@ -143,11 +143,16 @@ def _require_payment(principal: Principal, message: Message, decision: Decision)
     raise refusal or DomainError(Error.UNAVAILABLE, retry_after=1)
 
 
-def _stepped_meanwhile(message: Message) -> SentCode | None:
-    """The answer to the later of two concurrent calls, which would otherwise take a second step."""
+def _stepped_meanwhile(sender: Sender, message: Message) -> SentCode | None:
+    """The answer to the later of two concurrent calls, which would otherwise take a second step.
+    So would its repeat, whose key is stored with the step that the other took.
+    """
     hold = message.hold
     message.refresh_from_db()
-    return _answer(message) if message.hold > hold else None
+    if message.hold <= hold:
+        return None
+    store_key(sender, message)
+    return _answer(message)
 
 
 def _send_by_untried(sender: Sender, verification: Verification) -> SentCode:
@@ -167,6 +172,7 @@ def _send_by_untried(sender: Sender, verification: Verification) -> SentCode:
             message = _sent_meanwhile(verification, channel.name)
         if message is None:
             raise
+        store_key(sender, message)
         return sent_code(message)
 
 

@@ -353,6 +353,20 @@ def test_repeat_with_the_key_is_one_step(api: Api, chain: tuple[str, ...]) -> No
     assert {row.hold for row in Message.objects.all()} == ({2} if chain else {1})
 
 
+@pytest.mark.parametrize("chain", [(), ("whatsapp", "telegram", "sms")])
+def test_repeats_of_calls_at_once_take_no_further_step(api: Api, chain: tuple[str, ...]) -> None:
+    """The later call, too, is answered with the step of the first, and its repeat with that."""
+    if chain:
+        enable_fallback(api.company, *chain)
+    verification = sent(api)
+    calls = [partial(step, api, verification, Idempotency_Key=key) for key in ("one", "two")]
+
+    answers = at_once(calls)
+
+    assert {answer.status for answer in answers} == {200}
+    assert [call().raw for call in calls] == [answer.raw for answer in answers]
+
+
 def test_little_time_left_makes_no_new_code(api: Api) -> None:
     verification = sent(api)
     age_rows(seconds=250)
