@@ -143,6 +143,7 @@ def record(outcomes: Sequence[CallOutcome]) -> None:
     ids = [outcome.claimed.delivery_id for outcome in outcomes]
     with connection.cursor() as cursor:
         cursor.execute(_SQL["lock_endpoints"], [ids])
+        urls: dict[UUID, str] = dict(cursor.fetchall())
         cursor.execute(_SQL["insert_attempts"], _attempt_columns(outcomes))
         moves: list[list[Any]] = [
             [outcome.claimed.claims for outcome in outcomes],
@@ -152,7 +153,13 @@ def record(outcomes: Sequence[CallOutcome]) -> None:
         cursor.execute(_SQL["update_deliveries"], [ids, *moves])
         round_of: dict[UUID, datetime | None] = dict(cursor.fetchall())
         # One message's URL says nothing of the endpoint: it may be gone, or wrong from the start.
-        about_endpoints = [outcome for outcome in outcomes if not outcome.claimed.is_callback]
+        # Nor does a URL that the endpoint had when the call began.
+        about_endpoints = [
+            outcome
+            for outcome in outcomes
+            if not outcome.claimed.is_callback
+            and outcome.claimed.url == urls.get(outcome.claimed.endpoint_id)
+        ]
         refused = [outcome for outcome in about_endpoints if not outcome.is_accepted]
         cursor.execute(_SQL["mark_failing"], [[outcome.claimed.endpoint_id for outcome in refused]])
         accepted = [

@@ -22,8 +22,8 @@ SELECT EXISTS (
 
 -- Lock order everywhere: endpoints by id, then their deliveries.
 --: lock_endpoints
-SELECT e.id FROM webhooks_endpoint e
-WHERE e.id IN (SELECT endpoint_id FROM webhooks_delivery WHERE id = ANY(%s::uuid[]))
+SELECT e.id, e.url FROM webhooks_endpoint e
+WHERE e.deleted_at IS NULL AND e.id IN (SELECT endpoint_id FROM webhooks_delivery WHERE id = ANY(%s::uuid[]))
 ORDER BY e.id FOR NO KEY UPDATE
 
 -- Skips deliveries purged meanwhile.

@@ -159,6 +159,22 @@ def test_status_410_disables_the_endpoint(
     assert "410 Gone" in Mail.objects.get().text
 
 
+@pytest.mark.parametrize("change", ["url", "deleted_at"])
+def test_call_of_a_former_url_says_nothing_of_the_endpoint(
+    delivery: Delivery, endpoint: Endpoint, receiver: Receiver, change: str
+) -> None:
+    MemberFactory.create(company=endpoint.company)
+    receiver.status = 410
+    (claimed,) = dispatcher.claim(1)
+    outcome = http_call.call(claimed)
+    Endpoint.objects.update(**{change: NOBODY if change == "url" else timezone.now()})
+
+    dispatcher.record([outcome])
+
+    endpoint.refresh_from_db()
+    assert (endpoint.is_enabled, endpoint.failing_since, Mail.objects.count()) == (True, None, 0)
+
+
 def test_failing_since_is_reset_by_a_success(
     delivery: Delivery, endpoint: Endpoint, receiver: Receiver
 ) -> None:
