@@ -131,12 +131,14 @@ class CompatView(ApiView):
     ) -> FoundVerification | None:
         """The live verification, if a send was refused by our cool-down but the dialect has none.
 
-        None after another error, and if the client chose the code: the person has another code
-        then. The caller raises the error again: an argument that is raised is in its own traceback,
-        a cycle that keeps all that the callers have until the collector runs.
+        None after another error, if the client chose the code, and if the live one is of another
+        payment: the person has another code then. The caller raises the error again: an argument
+        that is raised is in its own traceback, a cycle that keeps all that the callers have until
+        the collector runs.
         """
         too_soon = error is Error.RESEND_TOO_SOON and request.custom_code is None
-        return self.find_live(request.phone) if too_soon else None
+        live = self.find_live(request.phone) if too_soon else None
+        return live if live is not None and live.binding == request.binding else None
 
     def check(
         self,

@@ -167,6 +167,18 @@ def test_payment_is_bound_to_its_code(client: DialectClient) -> None:
     ]  # fmt: skip
 
 
+def test_another_payment_within_the_pause_is_refused(client: DialectClient) -> None:
+    """The person has the code of the first one, which is wrong with the second."""
+    options = {"template_id": "prelude:psd2", "variables": PAYMENT}
+    send(client, options=options)
+
+    repeated = send(client, options=options)
+    other = send(client, options=options | {"variables": PAYMENT | {"amount": "12.35"}})
+
+    assert repeated.body["status"] == "retry"
+    assert refusal(other) == refusal(send(client)) == (429, "too_many_attempts")
+
+
 def test_payment_of_an_unbound_code_is_ignored(client: DialectClient) -> None:
     send(client)
 
