@@ -149,6 +149,16 @@ def insert(key: IdempotencyKey, subject_id: UUID | None = None) -> None:
         )
 
 
+def forget(key: IdempotencyKey, subject_id: UUID) -> None:
+    """Lets the key have another effect, unless it has one already."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "DELETE FROM api_idempotentrequest WHERE company_id = %s AND mode = %s AND path = %s"
+            " AND key = %s AND subject_id = %s",
+            [key.company_id, key.mode, key.path, key.key, subject_id],
+        )
+
+
 def store_response(key: IdempotencyKey, status: int, body: str) -> StoredResponse:
     """Stores the response for replays unless one is stored; returns the stored one.
 

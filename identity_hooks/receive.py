@@ -19,7 +19,8 @@ from catalogue.errors import DomainError, Error
 from catalogue.languages import tags
 from channels import phone_numbers
 from channels.accept.acceptance import Sender
-from channels.accept.outcome import SendOutcome
+from channels.accept.outcome import FAILED, SendOutcome, raise_if_failed
+from channels.accept.send_limits import cool_down
 from channels.models import Message
 from channels.routing.company_policy import RequestedOrder, locale_for
 from channels.web.fields import DEFAULT_PURPOSE
@@ -154,11 +155,11 @@ def _send_link(hook: Hook, sender: Sender, number: str, message: WantedMessage) 
     request = LinkSendRequest(number, locale, None, "", link)
     key = _link_key(hook, principal, number, message.link)
     give_up_at = time.monotonic() + WAIT
-    while not (sent := _find(key)):
+    while not (sent := _find(key, principal)):
         try:
             return send_link(sender=_with(sender, key), request=request).outcome
         except (DomainError, IntegrityError) as error:
-            if sent := _find(key):  # the same call was faster
+            if sent := _find(key, principal):  # the same call was faster
                 return sent
             is_running = getattr(error, "error", None) is Error.REQUEST_IN_PROGRESS
             if not is_running or time.monotonic() > give_up_at:
@@ -183,8 +184,17 @@ def _link_key(hook: Hook, principal: Principal, number: str, link: str) -> Idemp
     )
 
 
-def _find(key: IdempotencyKey) -> SendOutcome | None:
+def _find(key: IdempotencyKey, principal: Principal) -> SendOutcome | None:
+    """The outcome of the link's message. Raises AfterEffectError if that failed; once the cool-down
+    is over, the link is sent again.
+    """
     stored = idempotency.find_response(key)
     if not isinstance(stored, MissingResponse) or stored.subject_id is None:
         return None
-    return SendOutcome.of(Message.objects.get(pk=stored.subject_id))
+    message = Message.objects.get(pk=stored.subject_id)
+    age = timezone.now() - message.created_at
+    if message.state in FAILED and age.total_seconds() > cool_down(principal.own_limits):
+        idempotency.forget(key, message.pk)
+        return None
+    raise_if_failed(message.pk, message.state, message.channel, message.error)
+    return SendOutcome.of(message)

@@ -15,6 +15,7 @@ from channels.recipients import contacts
 from channels.vendor_accounts import registry
 from channels.waiting.outcome_signals import Signal
 
+FAILED = {"failed", "expired"}  # states of messages
 CALL_GRACE = 2.0  # seconds past SEND_WAIT after which an unanswered call must have died
 
 
@@ -57,7 +58,7 @@ def _read(message_id: UUID) -> Signal:
 
 def raise_if_failed(message_id: UUID, state: str, channel: str, error: str) -> None:
     """Turns a failure during the wait into an error of the call."""
-    if state not in {"failed", "expired"}:
+    if state not in FAILED:
         return
     fields: dict[str, Any] = {"id": public_id("msg", message_id), "channel": channel}
     if error != "recipient_unreachable":

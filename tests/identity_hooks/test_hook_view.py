@@ -304,43 +304,6 @@ def mine(hook: Hook, payload: dict[str, Any]) -> HttpResponse:
     return send(hook, json_call(payload, {"Authorization": f"Bearer {secret_of(hook)}"}))
 
 
-def test_logto_invitation_becomes_a_link(company: Company) -> None:
-    hook = make_hook(company, "logto")
-    payload = {
-        "to": PHONE,
-        "type": "OrganizationInvitation",
-        "payload": {"link": "https://example.com/invitation?token=1"},
-    }
-
-    answers = [mine(hook, payload).status_code for _try in range(2)]
-
-    message = Message.objects.get()
-    assert answers == [200, 200]
-    assert message.kind == "link"
-    assert "example.com" not in message.params["text"]
-
-
-@pytest.mark.django_db(transaction=True)
-def test_repeats_of_a_link_at_once_are_one_message(company: Company) -> None:
-    link = {"link": "https://example.com/invitation?token=1"}
-    payload = {"to": PHONE, "type": "OrganizationInvitation", "payload": link}
-    hook = make_hook(company, "logto")
-
-    answers = at_once([partial(mine, hook, payload)] * 30)
-
-    assert {answer.status_code for answer in answers} == {200}
-    assert len({body_of(answer)["id"] for answer in answers}) == Message.objects.count() == 1
-
-
-@pytest.mark.parametrize("link", ["http://10.0.0.1/", "not a link", "javascript:alert(1)"])
-def test_link_that_may_not_be_shortened_is_refused(company: Company, link: str) -> None:
-    hook = make_hook(company, "logto")
-
-    answer = mine(hook, {"to": PHONE, "type": "Generic", "payload": {"link": link}})
-
-    assert answer.status_code == 422
-
-
 @pytest.mark.parametrize("code", ["123", "12345678901", "12 34", "١٢٣٤٥٦", "", "1234\n"])
 def test_code_that_cannot_be_one_is_refused(company: Company, code: str) -> None:
     hook = make_hook(company, "logto")
