@@ -5,26 +5,28 @@ open message's row in the queue is written by triggers, under its message's lock
 """
 
 from catalogue.channels import CHANNELS
+from channels import stored_fields
 from storage.months.recent_ids import months_of_last, within
 from webhooks import events
 
 # Fragments of the statements that accept sends. `requested` has the columns of
 # `acceptance.NewMessage.params`, and `payer` a row for each send that is paid for.
-MESSAGE_COLUMNS = """
+MESSAGE_COLUMNS = f"""
 message_id uuid, company_id bigint, api_key_id bigint, mode text, kind text, content text,
 channel text, chain jsonb, patience float, phone text, locale text, request_id text,
-reference text, price bigint, segments int, priority int, hold_seconds float, country text,
-day_budget bigint, hour_budget bigint, key_limit bigint, idem_path text, idem_key text,
-idem_hash bytea"""
-INSERT_MESSAGE = """
+{", ".join(f"{name} text" for name in stored_fields.NAMES)}, price bigint, segments int,
+priority int, hold_seconds float, country text, day_budget bigint, hour_budget bigint,
+key_limit bigint, idem_path text, idem_key text, idem_hash bytea"""
+_STORED = ", ".join(stored_fields.NAMES)
+INSERT_MESSAGE = f"""
 INSERT INTO channels_message (
   id, company_id, api_key_id, mode, kind, content, channel, chain, phone, subject_id, params,
-  locale, request_id, reference, price, segments, priority, useful_until, deadline, fallback_at)
+  locale, request_id, {_STORED}, price, segments, priority, useful_until, deadline, fallback_at)
 SELECT message_id, company_id, api_key_id, mode, kind, content, channel, chain, phone, subject_id,
-  message_params, locale, request_id, reference, price, segments, priority, useful_until,
+  message_params, locale, request_id, {_STORED}, price, segments, priority, useful_until,
   GREATEST(useful_until, now() + make_interval(secs => hold_seconds)),
   now() + make_interval(secs => patience)
-FROM payer"""
+FROM payer"""  # noqa: S608 - our columns
 
 # Rows looked up by another id than the message's are searched only in the months of these days:
 # older messages never change.
@@ -113,6 +115,7 @@ INSERT INTO channels_fallbackevent (message_id, reason, channel)
 SELECT * FROM unnest(%s::uuid[], %s::text[], %s::text[])
 """
 
+_STORED_TEXTS = ", ".join(f"'{name}', NULLIF(m.{name}, '')" for name in stored_fields.NAMES)
 _SEGMENTED = ", ".join(f"'{channel.name}'" for channel in CHANNELS if channel.has_segments)
 
 # The webhook event of a message's new state: the fields of GET /messages, without the code.
@@ -123,7 +126,7 @@ SELECT n.event_id AS id, m.company_id, m.mode, 'message.' || m.state AS kind,
     'channel', m.channel, 'status', m.state, 'error', NULLIF(m.error, ''), 'cost', m.price,
     'segments', CASE WHEN m.channel IN ({_SEGMENTED}) THEN m.segments END,
     'short_url', m.params->'short_url', 'locale', m.locale, 'door', m.params->'door',
-    'reference', NULLIF(m.reference, ''), 'metadata', m.params->'metadata',
+    {_STORED_TEXTS}, 'metadata', m.params->'metadata',
     'test', m.mode = 'test', 'request_id', m.request_id,
     'created_at', {events.iso_sql("m.created_at")}, 'sent_at', {events.iso_sql("m.sent_at")},
     'delivered_at', {events.iso_sql("m.delivered_at")},

@@ -10,6 +10,7 @@ times.
 import time
 from collections.abc import Set
 from dataclasses import replace
+from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -178,6 +179,10 @@ def _send_by_untried(sender: Sender, verification: Verification) -> SentCode:
 
 def _request_like(message: Message, verification: Verification) -> CodeSendRequest:
     """A request that would have sent this message of the verification by any channel."""
+    same_fields: dict[str, Any] = {
+        name: message.params[name] for name in KEPT if name in message.params
+    }
+    same_fields |= {field.name: text for field, text in message.stored_texts}
     return CodeSendRequest(
         phone=verification.phone,
         purpose=verification.purpose,
@@ -185,9 +190,8 @@ def _request_like(message: Message, verification: Verification) -> CodeSendReque
         channel=None,
         link=None,
         binding=verification.binding,
-        reference=message.reference,
         custom_code=_custom_code(verification) if verification.is_custom else None,
-        **{name: message.params[name] for name in KEPT if name in message.params},
+        **same_fields,
     )
 
 

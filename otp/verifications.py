@@ -127,7 +127,7 @@ def listed(
     messages = own_messages(principal).filter(kind=Message.Kind.CODE)
     verifications = Verification.objects.filter(pk=OuterRef("subject_id"))
     if reference:
-        messages = messages.with_reference(reference)
+        messages = messages.with_stored({"reference": reference})
         earlier = messages.filter(subject_id=OuterRef("subject_id"), pk__lt=OuterRef("pk"))
         messages = messages.filter(~Exists(earlier))
     else:  # filtered only by the id, which selects the month's table

@@ -17,6 +17,7 @@ from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
 from accounts.masked_phones import digit_groups_in
+from channels import stored_fields
 from channels.phone_numbers import digits_of, e164_or_none, spellings
 from channels.routing.learned import phone_memories
 from links.models import Link
@@ -45,7 +46,7 @@ class Person:
         return {
             **spelled(self.phone),
             "spellings": list(spellings(self.phone)),
-            "references": [
+            "whole_phones": [
                 start + phone.removeprefix("+7" if start == "8" else "+")
                 for phone in spellings(self.phone)
                 for start in ("+", "", *(["8"] if phone.startswith("+7") else []))
@@ -96,6 +97,7 @@ class Rows:
             "aliases": self.aliases,
             "attempts": self.attempts,
             "companies": self.companies,
+            "own_texts": [*stored_fields.NAMES, "metadata"],
             "event_kinds": EventKind.values,  # each of them: the index of keys begins with it
             "event_keys": keys,
             "link_ids": [f"lnk_{key.hex}" for key in self.links],

@@ -4,6 +4,8 @@ Lock order: verification → link → message → attempt (docs/architecture.md)
 depends on is deleted, and `billing_transfer` holds no phone.
 """
 
+from channels import stored_fields
+
 MESSAGES = """
 SELECT id, company_id, kind, subject_id, (params ->> 'link')::uuid AS link_id
 FROM channels_message
@@ -70,40 +72,48 @@ WHERE id = ANY(%(links)s)
 CLICKS = "DELETE FROM links_click WHERE link_id = ANY(%(links)s)"
 REPORTS = "UPDATE links_report SET words = '' WHERE link_id = ANY(%(links)s) AND words <> ''"
 
+_EMPTIED = ", ".join(f"{name} = ''" for name in stored_fields.NAMES)
 # Parameters that say nothing of the person stay, such as the company's own templates. All others
 # go, so also one that is added later. `text` is what the company wrote to this person, as are the
 # templates of a code with a text of its own.
-MESSAGES_ERASED = """
-UPDATE channels_message SET phone = %(anonymised)s, reference = '',
+MESSAGES_ERASED = f"""
+UPDATE channels_message SET phone = %(anonymised)s, {_EMPTIED},
   params = COALESCE((
       SELECT jsonb_object_agg(kept.key, kept.value) FROM jsonb_each(params) AS kept
       WHERE kept.key IN ('brand', 'door', 'key', 'length', 'link', 'minutes', 'route')
-        OR (kept.key = 'texts' AND content <> 'code_with_text')), '{}')
-    || CASE WHEN params ? 'short_url' THEN '{"short_url": null}' ELSE '{}' END::jsonb
-    || CASE WHEN params ? 'text' THEN '{"text": ""}' ELSE '{}' END::jsonb
+        OR (kept.key = 'texts' AND content <> 'code_with_text')), '{{}}')
+    || CASE WHEN params ? 'short_url' THEN '{{"short_url": null}}' ELSE '{{}}' END::jsonb
+    || CASE WHEN params ? 'text' THEN '{{"text": ""}}' ELSE '{{}}' END::jsonb
 WHERE id = ANY(%(messages)s)
-"""
-# A message to somebody else whose whole reference is the phone, and its events. A phone within a
-# longer one, or in the metadata, is the company's own text: no index finds it.
-REFERENCES = """
+"""  # noqa: S608 - our columns
+
+
+def _whole_phones(name: str) -> str:
+    """Messages to somebody else of which this stored text is the whole phone, and their events. A
+    phone within a longer one, or in the metadata, is the company's own text: no index finds it.
+    """
+    return f"""
 WITH named AS (
   SELECT id FROM channels_message
   WHERE company_id IN (SELECT id FROM accounts_company
       WHERE %(company_id)s::bigint IS NULL OR id = %(company_id)s)
     AND mode IN ('live', 'test') AND (%(mode)s = '' OR mode = %(mode)s)
-    AND reference <> '' AND reference = ANY(%(references)s)
+    AND {name} <> '' AND {name} = ANY(%(whole_phones)s)
     AND (%(until)s::timestamptz IS NULL OR created_at <= %(until)s)
   ORDER BY id FOR NO KEY UPDATE),
 changed AS (
-  UPDATE channels_message m SET reference = '' FROM named WHERE m.id = named.id
+  UPDATE channels_message m SET {name} = '' FROM named WHERE m.id = named.id
   RETURNING m.id, company_id, mode, subject_id),
 events AS (
-  UPDATE webhooks_event e SET data = e.data || '{"reference": null}' FROM changed m
-  WHERE e.company_id = m.company_id AND e.mode = m.mode AND e.data ->> 'reference' IS NOT NULL
+  UPDATE webhooks_event e SET data = e.data || jsonb_build_object('{name}', NULL) FROM changed m
+  WHERE e.company_id = m.company_id AND e.mode = m.mode AND e.data ->> '{name}' IS NOT NULL
     AND e.key IN ('msg_' || replace(m.id::text, '-', ''),
       'otp_' || replace(m.subject_id::text, '-', '')))
 SELECT FROM changed
-"""
+"""  # noqa: S608 - our column
+
+
+WHOLE_PHONES = {f"{name}s": _whole_phones(name) for name in stored_fields.NAMES}
 # WhatsApp's message ids contain the phone.
 ATTEMPTS_ERASED = """
 UPDATE channels_attempt SET provider_id = NULL, error_detail = '' WHERE id = ANY(%(attempts)s)
@@ -167,8 +177,8 @@ UPDATE webhooks_event SET data = data
           ELSE '{}' END::jsonb
   || CASE WHEN data ? 'purpose' THEN jsonb_build_object(
        'purpose', replace(data ->> 'purpose', %(digits)s, '…')) ELSE '{}' END
-  || CASE WHEN data ? 'reference' THEN '{"reference": null}' ELSE '{}' END::jsonb
-  || CASE WHEN data ? 'metadata' THEN '{"metadata": null}' ELSE '{}' END::jsonb
+  || (SELECT COALESCE(jsonb_object_agg(name, 'null'::jsonb), '{}')
+      FROM unnest(%(own_texts)s::text[]) AS name WHERE data ? name)
 WHERE id = ANY(%(events)s)
 """
 # One message's own URL: its deliveries that are still due fail, for nothing is registered there.
@@ -200,7 +210,7 @@ ERASE = {
     "clicks": CLICKS,
     "link_reports": REPORTS,
     "messages": MESSAGES_ERASED,
-    "references": REFERENCES,
+    **WHOLE_PHONES,
     "attempts": ATTEMPTS_ERASED,
     "sms_parts": PARTS,
     "shared_receipt_bodies": SHARED_BODIES,

@@ -21,7 +21,7 @@ from billing.budgets.budgets import KeyLimit
 from catalogue.errors import DomainError, Error
 from catalogue.ids import uuid7
 from catalogue.languages import message_languages
-from channels import wakeups
+from channels import stored_fields, wakeups
 from channels.accept import send_limits
 from channels.accept.outcome import SendOutcome, first_outcome
 from channels.accept.send_limits import UntriedChannel
@@ -93,7 +93,7 @@ class NewMessage:
             "phone": self.request.phone,
             "locale": self.request.locale,
             "request_id": self.sender.request_id,
-            "reference": "",
+            **{name: getattr(self.request, name, "") for name in stored_fields.NAMES},
             "price": self.plan.price,
             "segments": self.plan.segments,
             "priority": 0 if self.kind == "code" else 1,

@@ -23,7 +23,7 @@ from accounts.people.phone_visibility import phone_for, text_for
 from api import pagination
 from api.pagination import Position, batch_after
 from cabinet.spreadsheets import csv_lines, local_time
-from channels import extensions
+from channels import extensions, stored_fields
 from channels.history import messages
 from channels.models import Message, MessageExport, MessageExportPart
 from channels.vendor_accounts import error_texts
@@ -58,7 +58,7 @@ def _lines(
             _("Tokens charged"),
             _("Key"),
             _("Request id"),
-            _("Reference"),
+            *(str(field.title) for field in stored_fields.FIELDS),
             _("Source"),
             _("Language"),
         ]
@@ -79,7 +79,7 @@ def _cells(message: Message, member: Member) -> list[str]:
         str(getattr(message, "charged", None) or 0),
         f"{message.api_key.name} ({message.api_key})" if message.api_key else "",
         message.request_id,
-        text_for(message.reference, member),
+        *(text_for(getattr(message, name), member) for name in stored_fields.NAMES),
         str(extensions.door_title(message.door)),
         message.locale,
     ]

@@ -13,7 +13,7 @@ from api import pagination
 from api.pagination import Page, page_or_first
 from billing.models import Transfer
 from catalogue.ids import first_id_at, parse_id, started_at
-from channels import extensions
+from channels import extensions, stored_fields
 from channels.models import Message
 from channels.recipients import phone_search
 from parsing.days import start_of
@@ -35,9 +35,7 @@ def matching(company: Company, filters: Mapping[str, Any]) -> QuerySet[Message]:
         return with_charges(rows.filter(by_id(searched_id)))
     rows = rows.filter(mode=filters.get("mode", Mode.LIVE))
     rows = rows.filter(**{name: filters[name] for name in EXACT_FILTERS if name in filters})
-    if reference := filters.get("reference"):
-        rows = rows.with_reference(reference)
-    return _by_breakdown_and_phone(rows, company, filters)
+    return _by_breakdown_and_phone(rows.with_stored(filters), company, filters)
 
 
 def _by_breakdown_and_phone(
@@ -113,7 +111,8 @@ def _is_indexed(filters: Mapping[str, Any], country: str) -> bool:
     """Whether an index finds the matches without reading other rows."""
     is_whole_phone = phone_search.whole_number(filters.get("phone", ""), country) is not None
     by_day_alone = not filters.keys() - {"mode", "date_from", "date_to"}
-    return "id" in filters or "reference" in filters or is_whole_phone or by_day_alone
+    is_named = bool(filters.keys() & {"id", *stored_fields.NAMES})
+    return is_named or is_whole_phone or by_day_alone
 
 
 def by_id(text: str) -> Q:

@@ -1,5 +1,8 @@
 """Messages, the attempts to deliver them with their receipts, and the queue of open messages."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import F, Func, Q
@@ -10,21 +13,25 @@ from accounts.models import ApiKey, Company, Mode
 from catalogue import channels
 from catalogue.ids import public_id, uuid7
 from catalogue.languages import message_languages
+from channels import stored_fields
+from channels.stored_fields import StoredField
 
-_HAS_REFERENCE = Func(
-    F("reference"), template="%(expressions)s <> ''", output_field=models.BooleanField()
-)
+_IS_GIVEN = {
+    name: Func(F(name), template="%(expressions)s <> ''", output_field=models.BooleanField())
+    for name in stored_fields.NAMES
+}
 
 
 class MessageQuerySet(models.QuerySet["Message"]):
     def for_company(self, company: Company) -> "MessageQuerySet":
         return self.filter(company=company)
 
-    def with_reference(self, reference: str) -> "MessageQuerySet":
-        """Messages with this reference. The first condition repeats the index's as a literal: a
-        plan for any text would not use the index.
+    def with_stored(self, texts: Mapping[str, Any]) -> "MessageQuerySet":
+        """Messages with those of the texts that are `stored_fields`. The first conditions repeat
+        the indexes' as literals: a plan for any text would not use an index.
         """
-        return self.filter(_HAS_REFERENCE, reference=reference)
+        stored = {name: texts[name] for name in stored_fields.NAMES if name in texts}
+        return self.filter(*(_IS_GIVEN[name] for name in stored), **stored)
 
 
 class Message(models.Model):
@@ -76,7 +83,7 @@ class Message(models.Model):
     params = models.JSONField(_("parameters"), default=dict)
     locale = models.CharField(_("language"), max_length=35)  # a BCP 47 tag
     request_id = models.CharField(_("request id"), max_length=40, blank=True)
-    # the company's own id, such as an order number; other strings of the company are in `params`
+    # of `stored_fields`; other strings of the company are in `params`
     reference = models.CharField(_("reference"), max_length=64, blank=True, db_default="")
 
     state = models.CharField(
@@ -141,6 +148,12 @@ class Message(models.Model):
     @property
     def public_id(self) -> str:
         return public_id("msg", self.id)
+
+    @property
+    def stored_texts(self) -> list[tuple[StoredField, str]]:
+        """The stored fields of its kind with their texts."""
+        fields = stored_fields.of_kind(self.kind)
+        return [(field, getattr(self, field.name)) for field in fields]
 
     @property
     def door(self) -> str:

@@ -20,7 +20,7 @@ from billing.wallet import archived
 from catalogue.channels import CHANNELS, Channel
 from catalogue.errors import DomainError, Error
 from catalogue.ids import parse_id
-from channels import phone_numbers
+from channels import phone_numbers, stored_fields
 from channels.history import messages, phone_screens
 from channels.models import Attempt, FallbackEvent, Message, MessageQuerySet, Receipt
 from channels.providers.base import Content
@@ -40,7 +40,6 @@ from channels.web.calls import (
     NOT_A_COUNTRY,
     TEST_MESSAGES,
     WITH_PHONE,
-    WITH_REFERENCE,
     WITH_STATUS,
 )
 from channels.web.fields import DEFAULT_PURPOSE
@@ -139,13 +138,15 @@ def _own_messages(view: ApiView) -> MessageQuerySet:
 def _list(
     view: ApiView, query: Mapping[str, str], body_of_row: Callable[[Message], dict[str, Any]]
 ) -> dict[str, Any]:
-    """Filters by phone in any format, reference, channel, status, kind, time (`from` ≤ created <
-    `to`).
+    """Filters by phone in any format, stored fields, channel, status, kind, time
+    (`from` ≤ created < `to`).
     """
     params = QueryFields(query)
     phone, state = params.text(WITH_PHONE), params.text(WITH_STATUS)
     start, end = params.time(CREATED_FROM), params.time(CREATED_TO)
-    reference = params.text(WITH_REFERENCE)
+    texts = {
+        field.name: value for field in stored_fields.FIELDS if (value := params.text(field.filter))
+    }
     exact = [field for field in FILTERS if field.name in messages.EXACT_FILTERS]
     filters = {field.name: value for field in exact if (value := params.text(field))}
     params.check()
@@ -154,14 +155,12 @@ def _list(
         history = history.filter(created_at__gte=start)
     if end:
         history = history.filter(created_at__lt=end)
-    rows = history.filter(**filters)
+    rows = history.filter(**filters).with_stored(texts)
     if state:
         rows = messages.in_state(rows, state)
     if phone:
         rows = messages.with_phone(rows, phone_numbers.normalise(phone, view.principal.country))
-    if reference:
-        rows = rows.with_reference(reference)
-    has_index = phone or reference or not (filters or state)
+    has_index = phone or texts or not (filters or state)
     searched = None if has_index else messages.among(history, state or "")
     return pagination.list_body(
         rows, query, body_of_row, company_id=view.principal.company_id, history=searched

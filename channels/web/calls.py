@@ -23,6 +23,7 @@ from api.calls import (
     time_or_day,
 )
 from catalogue.errors import Error
+from channels import stored_fields
 from channels.phone_numbers import LineType
 from channels.routing.lookup import Reach, Reason
 from channels.web.fields import CHANNEL_NAMES, MESSAGE_STATUSES, UNDERSTOOD_PHONE
@@ -37,9 +38,6 @@ WITH_PHONE = Field(
     _("Only messages to this phone number, in any format."),
     required=False,
     reading=clipboard.plain,
-)
-WITH_REFERENCE = Field(
-    "reference", text(maxLength=64), _("Only messages with exactly this reference."), required=False
 )
 WITH_STATUS = Field("status", MESSAGE_STATUSES, _("The status."), required=False)
 CREATED_FROM = Field(
@@ -56,7 +54,7 @@ CREATED_TO = Field(
 )
 FILTERS = (
     WITH_PHONE,
-    WITH_REFERENCE,
+    *(field.filter for field in stored_fields.FIELDS),
     Field("channel", CHANNEL_NAMES, _("The channel."), required=False),
     WITH_STATUS,
     Field("kind", KIND.schema, _("Only messages of this kind."), required=False),

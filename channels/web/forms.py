@@ -17,7 +17,7 @@ from accounts.people import countries, phone_visibility
 from cabinet.forms import FilterForm, ModeFilterForm
 from catalogue import channels
 from catalogue.ids import parse_id, started_at
-from channels import extensions
+from channels import extensions, stored_fields
 from channels.history.messages import WITHOUT_KEY
 from channels.models import Message
 from channels.recipients import phone_search
@@ -84,19 +84,20 @@ def _door_choices() -> list[tuple[str, Any]]:
     return _with_any(pgettext_lazy("door", "any"), titles)
 
 
+class ExactField(LineField):
+    """A text of the company's own, matched exactly."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        widget = forms.TextInput(attrs={"spellcheck": "false"})
+        super().__init__(required=False, strip=False, widget=widget, **kwargs)
+
+
 class HistoryFilter(ModeFilterForm, PhoneFilter):
     id = LineField(
         label=_("Message or request id"),
         max_length=60,
         required=False,
         widget=forms.TextInput(attrs={"placeholder": "msg_… / req_…", "spellcheck": "false"}),
-    )
-    reference = LineField(
-        label=_("Reference"),
-        max_length=64,
-        required=False,
-        strip=False,  # matched exactly
-        widget=forms.TextInput(attrs={"spellcheck": "false"}),
     )
     channel = forms.ChoiceField(
         label=_("Channel"), choices=_with_any(_("any"), channels.choices()), required=False
@@ -112,13 +113,7 @@ class HistoryFilter(ModeFilterForm, PhoneFilter):
     )
     door = forms.ChoiceField(label=_("Source"), choices=_door_choices, required=False)
     country = forms.ChoiceField(label=_("Country"), required=False)
-    purpose = LineField(
-        label=_("Purpose"),
-        max_length=64,
-        required=False,
-        strip=False,  # matched exactly
-        widget=forms.TextInput(attrs={"spellcheck": "false"}),
-    )
+    purpose = ExactField(label=_("Purpose"), max_length=64)
     date_from = DayBoundField(label=_("From"), required=False)
     date_to = DayBoundField(label=_("To"), required=False)
 
@@ -129,12 +124,19 @@ class HistoryFilter(ModeFilterForm, PhoneFilter):
         listed = countries.names(get_language() or settings.LANGUAGE_CODE)
         choices = cast(forms.ChoiceField, self.fields["country"])
         choices.choices = _with_any(pgettext_lazy("country", "any"), list(listed.items()))
+        self.fields |= {
+            field.name: ExactField(
+                label=field.title,
+                max_length=field.filter.schema["maxLength"],
+                validators=[self._check_look_up],
+            )
+            for field in stored_fields.FIELDS
+        }
+        self.order_fields(("phone", "mode", "id", *stored_fields.NAMES))
 
-    def clean_reference(self) -> str:
-        text: str = self.cleaned_data["reference"]
-        if text and not phone_visibility.may_look_up_text(text, self.member):
+    def _check_look_up(self, text: str) -> None:
+        if not phone_visibility.may_look_up_text(text, self.member):
             raise ValidationError(phone_visibility.TOO_MANY_LOOK_UPS)
-        return text
 
     def clean_id(self) -> str:
         text: str = self.cleaned_data["id"].strip().lower()

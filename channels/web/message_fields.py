@@ -20,7 +20,7 @@ from api.calls import (
     time,
 )
 from catalogue.channels import by_stored_name
-from channels import extensions
+from channels import extensions, stored_fields
 from channels.history.route_text import route_text
 from channels.lifecycle.states import FallbackReason
 from channels.models import Attempt, Message
@@ -59,7 +59,6 @@ def _segments(message: Message) -> int | None:
     return message.segments if by_stored_name(message.channel).has_segments else None
 
 
-REFERENCE = Field("reference", nullable(text()), _("Your own reference, as the send named it."))
 METADATA = Field(
     "metadata",
     nullable({"type": "object", "additionalProperties": {"type": "string"}}),
@@ -97,7 +96,7 @@ MESSAGE = Shape(
         LINK,
         REQUESTED_LOCALE,
         DOOR,
-        REFERENCE,
+        *(field.shown for field in stored_fields.FIELDS),
         METADATA,
         TEST,
         REQUEST_ID,

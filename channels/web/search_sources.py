@@ -1,5 +1,6 @@
 """Searches messages for the cabinet by id, request, reference, phone or part of a phone."""
 
+from itertools import product
 from urllib.parse import urlencode
 
 from django.db.models import Q, QuerySet
@@ -17,6 +18,7 @@ from accounts.people.phone_visibility import (
 )
 from api.pagination import NEWEST_FIRST, SCANS, page_of
 from cabinet.search import MAX_HITS, Hit, Page, Source, register_pages, register_source
+from channels import stored_fields
 from channels.history.messages import by_id, with_phone
 from channels.models import Message, MessageQuerySet
 from channels.recipients import phone_search
@@ -44,23 +46,23 @@ def find(member: Member, text: str) -> list[Hit]:
         return _to_phones_like(messages, part, text, member)
     query = text.lower()
     if not query.startswith(("msg_", "req_")):
-        return _with_reference(messages, text, member)
+        return _with_stored(messages, text, member)
     rows = list(messages.filter(by_id(query))[:MAX_HITS])
     return [hit(row, member, is_exact=query.startswith("msg_")) for row in rows]
 
 
-def _with_reference(messages: MessageQuerySet, text: str, member: Member) -> list[Hit]:
-    """The newest messages of each mode with exactly this reference."""
+def _with_stored(messages: MessageQuerySet, text: str, member: Member) -> list[Hit]:
+    """The newest messages of each mode with exactly this text in one of the stored fields."""
     if not may_look_up_text(text, member):
         return []
-    rows = [
-        row
-        for mode in Mode
+    rows = {
+        row.pk: row
+        for name, mode in product(stored_fields.NAMES, Mode)
         for row in messages.filter(mode=mode)
-        .with_reference(text)
+        .with_stored({name: text})
         .order_by(*NEWEST_FIRST)[:MAX_HITS]
-    ]
-    return [hit(row, member) for row in rows]
+    }
+    return [hit(row, member) for row in rows.values()]
 
 
 def hit(message: Message, member: Member, *, is_exact: bool = False) -> Hit:

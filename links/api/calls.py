@@ -27,6 +27,7 @@ from api.calls import (
 )
 from catalogue.errors import Error
 from catalogue.texts import StrOrPromise
+from channels import stored_fields
 from channels.web import fields as sending
 from channels.web.status_texts import status_text
 from links.addresses import target_urls
@@ -69,6 +70,7 @@ SEND_LINK = Call(
         of.ALIAS,
         lifetime_fields.LINK_LIFETIME,
         *of.OPTIONS,
+        *(field.sent for field in stored_fields.of_kind("link")),
     ),
     answer=(
         sending.MESSAGE_ID,

@@ -21,7 +21,7 @@ from catalogue.channels import by_stored_name
 from catalogue.errors import DomainError, Error
 from catalogue.ids import parse_id, public_id, uuid7
 from catalogue.texts import StrOrPromise
-from channels import phone_numbers
+from channels import phone_numbers, stored_fields
 from channels.accept.acceptance import Sender
 from channels.models import Message
 from channels.routing.company_policy import locale_for
@@ -209,6 +209,7 @@ def parse_link(payload: Mapping[str, Any], principal: Principal) -> LinkSendRequ
     locale = fields.text(LOCALE)
     text = fields.text(of.TEXT)
     link = new_link(fields, principal, length=SLUG_LENGTH_IN_MESSAGES)
+    own_texts = stored_fields.parse(fields, "link")
     fields.check()
     assert link is not None  # noqa: S101 - `check` raises where it is
     if text:
@@ -220,6 +221,7 @@ def parse_link(payload: Mapping[str, Any], principal: Principal) -> LinkSendRequ
         channel=channel,
         text=text or "",
         link=link,
+        **own_texts,
     )
 
 

@@ -295,7 +295,6 @@ def _verification_params(principal: Principal, request: CodeSendRequest) -> dict
         "length": length,
         "requested_length": request.code_length,
         "binding": request.binding,
-        "reference": request.reference,
         "max_attempts": settings.CODE_ATTEMPTS,
         "lifetime": 0 if is_born_expired else request.seconds,
         "least_use": settings.CODE_LIFETIME if is_born_expired else 0,

@@ -25,6 +25,7 @@ from api.calls import (
 )
 from catalogue.errors import Error
 from catalogue.ids import public_id
+from channels.stored_fields import REFERENCE
 from channels.web.fields import (
     CHANNEL,
     COST,
@@ -40,7 +41,6 @@ from channels.web.fields import (
 )
 from channels.web.message_fields import DOOR, NUMBER
 from channels.web.message_fields import METADATA as OWN_METADATA
-from channels.web.message_fields import REFERENCE as OWN_REFERENCE
 from channels.web.status_texts import status_text
 from links.api.fields import LINK_FOR_CODE, SHORT_URL
 from links.api.lifetime_fields import LINK_FOR_CODE_LIFETIME, LINK_UNTIL
@@ -265,7 +265,7 @@ VERIFICATION_EVENT = EventDeclaration(
         NUMBER,
         replace(PURPOSE, schema=text(), required=True),
         DOOR,
-        OWN_REFERENCE,
+        REFERENCE.shown,
         OWN_METADATA,
         VERIFIED_AT,
     ),

@@ -13,6 +13,7 @@ from accounts.keys.principal import Principal
 from api.calls import array, integer, option, text
 from api.request_fields import RequestFields
 from catalogue.channels import BY_NAME
+from channels import stored_fields
 from channels.routing.company_policy import NO_ORDER, RequestedOrder
 from channels.web.fields import CHANNEL, CHANNEL_NAMES
 from links.api.fields import LINK_FOR_CODE
@@ -61,14 +62,6 @@ TEXT = option(
     ),
     is_multiline=True,
 )
-REFERENCE = option(
-    "reference",
-    text(maxLength=64),
-    _(
-        "Your own reference, such as an order number. Messages and verifications can be found "
-        "by it, and webhooks and exports show it."
-    ),
-)
 _STRINGS = {"type": "object", "additionalProperties": {"type": "string"}}
 METADATA = option(
     "metadata",
@@ -105,7 +98,9 @@ CALLBACK_URL = option(
 )
 OPTIONS = (
     *(CHANNELS, PATIENCE, CODE_LENGTH, EXPIRES_IN, TEXT),
-    *(BIND, REFERENCE, METADATA, CALLBACK_URL),
+    BIND,
+    *(field.sent for field in stored_fields.of_kind("code")),
+    *(METADATA, CALLBACK_URL),
 )
 
 NOT_WITH_CHANNEL = _("Cannot be combined with channel")
@@ -124,7 +119,7 @@ def parse_options(fields: RequestFields, principal: Principal) -> dict[str, Any]
         "lifetime": fields.integer(EXPIRES_IN),
         "text": _text(fields),
         "binding": parse_binding(fields),
-        "reference": fields.text(REFERENCE) or "",
+        **stored_fields.parse(fields, "code"),
         "metadata": _metadata(fields),
         "callback": _callback(fields, principal),
     }

@@ -1,0 +1,56 @@
+"""A company's own texts that are stored with a message and searched for, each declared once.
+
+The calls, answers, webhooks, filters, files and erasures read this. A text also has a column with
+an index in `channels.models.Message`, and is an attribute of the requests whose sends take it.
+"""
+
+from dataclasses import dataclass
+
+from django.utils.translation import gettext_lazy as _
+
+from api.calls import Field, nullable, option, text
+from api.request_fields import RequestFields
+from catalogue.texts import StrOrPromise
+
+
+@dataclass(frozen=True, slots=True)
+class StoredField:
+    name: str  # of the column, too
+    kinds: tuple[str, ...]  # of messages whose sends take it
+    title: StrOrPromise  # in the cabinet and its files
+    sent: Field
+    shown: Field
+    filter: Field
+
+
+REFERENCE = StoredField(
+    "reference",
+    ("code",),
+    _("Reference"),
+    option(
+        "reference",
+        text(maxLength=64),
+        _(
+            "Your own reference, such as an order number. Messages and verifications can be found "
+            "by it, and webhooks and exports show it."
+        ),
+    ),
+    Field("reference", nullable(text()), _("Your own reference, as the send named it.")),
+    Field(
+        "reference",
+        text(maxLength=64),
+        _("Only messages with exactly this reference."),
+        required=False,
+    ),
+)
+FIELDS = (REFERENCE,)
+NAMES = tuple(field.name for field in FIELDS)
+
+
+def of_kind(kind: str) -> tuple[StoredField, ...]:
+    return tuple(field for field in FIELDS if kind in field.kinds)
+
+
+def parse(fields: RequestFields, kind: str) -> dict[str, str]:
+    """The texts of a send; empty where left out."""
+    return {field.name: fields.text(field.sent) or "" for field in of_kind(kind)}
