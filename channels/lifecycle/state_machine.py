@@ -178,6 +178,8 @@ def _delivered(decision: Decision, _was: str, attempt: AttemptState, event: Even
             decision = decision.settle(TransferKind.CAPTURE, proof=proof)
         else:
             decision = _deliver_late(decision, attempt, proof)
+    elif attempt.hold != message.hold:
+        decision = _by_channel_of(decision, attempt)
     return decision.with_state("delivered", "")._replace(delivered_at=event.at)
 
 
@@ -204,7 +206,12 @@ def _deliver_late(decision: Decision, attempt: AttemptState, proof: DeliveryProo
         return decision._replace(message=message._replace(is_owed=True))
     reason = CANCEL_REASONS.get(proof, FallbackReason.LATE)
     decision = decision.with_fallback_event(reason, message.channel)
-    decision = decision.settle(TransferKind.RELEASE, reason="late proof")
+    return _by_channel_of(decision.settle(TransferKind.RELEASE, reason="late proof"), attempt)
+
+
+def _by_channel_of(decision: Decision, attempt: AttemptState) -> Decision:
+    """Shows the message as sent by the channel of this attempt, not by a later one."""
+    message = decision.message
     channel = attempt.channel or message.channel
     return decision._replace(message=message._replace(channel=channel, price=attempt.price))
 
@@ -226,9 +233,11 @@ def _settle_owed(
 
 def _release_owed(decision: Decision, attempt: AttemptState) -> Decision:
     """Keeps the hold while another attempt on the same channel is open."""
-    if decision.has_open_attempt:
+    if decision.has_open_attempt or not decision.message.is_owed:
         return decision
-    return _settle_owed(decision, attempt, TransferKind.RELEASE, reason=attempt.state)
+    decision = _settle_owed(decision, attempt, TransferKind.RELEASE, reason=attempt.state)
+    delivered = next((item for item in decision.attempts if item.state == "delivered"), attempt)
+    return decision if decision.message.is_owed else _by_channel_of(decision, delivered)
 
 
 def _failed(decision: Decision, state_before: str, attempt: AttemptState, event: Event) -> Decision:

@@ -166,14 +166,18 @@ def test_late_delivery_cancels_an_unclaimed_sms(api: Api) -> None:
 
 
 @pytest.mark.parametrize(
-    ("what", "money", "balance"),
+    ("what", "money", "balance", "shown"),
     [
-        (EventKind.DELIVERED, ("capture", 16, "receipt"), (984, 0)),
-        (EventKind.REFUSED, ("release", 16, "failed"), (1000, 0)),
+        (EventKind.DELIVERED, ("capture", 16, "receipt"), (984, 0), ("sms", 16)),
+        (EventKind.REFUSED, ("release", 16, "failed"), (1000, 0), ("whatsapp", 1)),
     ],
 )
 def test_late_delivery_keeps_an_sms_that_the_vendor_has(
-    api: Api, what: EventKind, money: tuple[str, int, str], balance: tuple[int, int]
+    api: Api,
+    what: EventKind,
+    money: tuple[str, int, str],
+    balance: tuple[int, int],
+    shown: tuple[str, int],
 ) -> None:
     first, second = handed_over(api)
 
@@ -187,8 +191,21 @@ def test_late_delivery_keeps_an_sms_that_the_vendor_has(
     apply_event(second, what)
     message.refresh_from_db()
     assert (message.state, message.is_owed) == ("delivered", False)
+    assert (message.channel, message.price) == shown
     assert transfers(message) == [*MOVED, money]
     assert ledger.balance(api.company.pk) == balance
+
+
+def test_message_that_failed_and_arrives_late_is_shown_by_the_channel_it_came_by(api: Api) -> None:
+    first, second = handed_over(api)
+    apply_event(second, EventKind.REFUSED)
+
+    apply_event(first, EventKind.DELIVERED)
+
+    message = first.message
+    message.refresh_from_db()
+    assert (message.state, message.channel, message.price) == ("delivered", "whatsapp", 1)
+    assert ledger.balance(api.company.pk) == (1000, 0)
 
 
 def test_owed_hold_is_released_at_the_deadline(api: Api) -> None:
