@@ -51,6 +51,12 @@ SELECT id FROM channels_message WHERE subject_id = ANY(%s) AND id BETWEEN :first
 ORDER BY id FOR UPDATE
 """
 
+LOCK_OPEN_BY_PHONES = """
+SELECT id FROM channels_message WHERE phone = ANY(%s) AND id BETWEEN :first_id AND :last_id
+  AND state IN ('queued', 'sent')
+ORDER BY id FOR UPDATE
+"""
+
 # Retries and fallbacks need useful time: these locked open messages have none left.
 END_USE = """
 UPDATE channels_message SET useful_until = LEAST(useful_until, now())

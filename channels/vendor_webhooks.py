@@ -19,7 +19,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
 from api.base_view import DATABASE_UNAVAILABLE, as_domain_error
-from channels.outcomes import receipts
+from channels.outcomes import receipts, transitions
 from channels.phone_numbers import e164_or_none
 from channels.providers.bot import BotText
 from channels.providers.inbound import (
@@ -166,7 +166,7 @@ def handle_events(provider: str, batch: Sequence[InboundEvents]) -> None:
     new = receipts.store(provider, batch)
     for events in batch:
         for reply in events.replies:
-            blocked_phones.apply_reply(provider, reply)
+            transitions.end_blocked(blocked_phones.apply_reply(provider, reply))
         for update in events.bot_updates:
             apply_bot_update(provider, update, events.updated_at)
         if new or not events.receipts:  # the alerts of a repeat are already recorded

@@ -7,6 +7,13 @@ from django.utils.translation import gettext_lazy as _
 from catalogue.texts import StrOrPromise
 
 CHANGES: dict[date, tuple[StrOrPromise, ...]] = {
+    date(2026, 11, 30): (
+        _(
+            "A STOP also ends messages that are on their way: none is tried again or by another "
+            "channel. Those that no provider has yet end as `failed` with "
+            "`recipient_unreachable`; `fallback` names it `blocked`."
+        ),
+    ),
     date(2026, 11, 29): (
         _(
             "Messages and their webhooks show `locale`, and in `door` what a message came by, if "

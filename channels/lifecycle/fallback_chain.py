@@ -108,13 +108,15 @@ def cancel_fallback(decision: Decision, reason: FallbackReason) -> Decision:
     return _end_chain(decision, reason) if message.chain else decision
 
 
-def cancel(snapshot: Snapshot) -> Decision:
+def cancel(snapshot: Snapshot, reason: FallbackReason) -> Decision:
     """Ends a message that no vendor has; otherwise cancels its fallback and awaits its outcome."""
-    decision, reason = undecided(snapshot), FallbackReason.CANCELLED
+    decision = undecided(snapshot)
     if not snapshot.message.is_open or decision.has_open_attempt:
         return cancel_fallback(decision, reason)
-    decision = decision.with_fallback_event(reason, snapshot.message.channel)
-    return _without_chain(decision).finish("expired", "", reason=reason.value)
+    decision = _without_chain(decision.with_fallback_event(reason, snapshot.message.channel))
+    if reason is FallbackReason.BLOCKED:
+        return decision.finish("failed", "recipient_unreachable", reason=reason.value)
+    return decision.finish("expired", "", reason=reason.value)
 
 
 def _end_chain(decision: Decision, reason: FallbackReason) -> Decision:

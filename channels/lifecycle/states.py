@@ -42,6 +42,7 @@ class FallbackReason(StrEnum):
     CODE_ENTERED = "code_entered"
     CLICK = "click"
     CANCELLED = "cancelled"  # the code was cancelled, replaced or guessed wrong too often
+    BLOCKED = "blocked"  # the phone was blocked, by its STOP or by the operator
     # Kept the next channel: an earlier channel delivered, but the next
     # vendor already has the message.
     OWED = "owed"  # charged if the next channel delivers too

@@ -6,7 +6,7 @@ acceptances and deliveries of unchanged messages take `unchanged_messages` inste
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -187,12 +187,26 @@ def cancel(cursor: CursorWrapper, subjects: Sequence[UUID]) -> list[Decision]:
     Runs in the caller's transaction; the caller calls `announce` after the commit.
     """
     cursor.execute(sql.in_changeable_months(sql.LOCK_BY_SUBJECTS), [list(subjects)])
+    return _cancel_locked(cursor, FallbackReason.CANCELLED)
+
+
+def end_blocked(phones: Collection[str]) -> None:
+    """Ends the open messages to blocked phones, as `cancel` does."""
+    if not phones:
+        return
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(sql.in_changeable_months(sql.LOCK_OPEN_BY_PHONES), [list(phones)])
+        decisions = _cancel_locked(cursor, FallbackReason.BLOCKED)
+    announce(decisions)
+
+
+def _cancel_locked(cursor: CursorWrapper, reason: FallbackReason) -> list[Decision]:
+    """Cancels the messages whose ids the last statement has locked and returns."""
     ids = [message_id for (message_id,) in cursor.fetchall()]
     if ids:
         cursor.execute(within(sql.END_USE, months_of(ids)), [ids])
-    return _pay_and_write(
-        cursor, [fallback_chain.cancel(item) for item in load_messages(cursor, ids)]
-    )
+    snapshots = load_messages(cursor, ids)
+    return _pay_and_write(cursor, [fallback_chain.cancel(item, reason) for item in snapshots])
 
 
 def prove(

@@ -47,25 +47,27 @@ def is_start(text: str) -> bool:
     return clipboard.words(text) in _START
 
 
-def apply_reply(provider: str, reply: Reply) -> None:
+def apply_reply(provider: str, reply: Reply) -> set[str]:
     """Blocks the sender's phone on every channel after STOP, until START. The person's last word
-    counts if the vendor dates messages.
+    counts if the vendor dates messages. Returns the blocked phones.
     """
     if is_stop(reply.text) or is_start(reply.text):
-        _apply_word(provider, reply)
+        return _apply_word(provider, reply)
+    return set()
 
 
 @transaction.atomic
-def _apply_word(provider: str, reply: Reply) -> None:
+def _apply_word(provider: str, reply: Reply) -> set[str]:
     if _is_late(provider, reply):
-        return
+        return set()
+    phones = _phones(provider, reply)
     if is_stop(reply.text):
-        _block(provider, reply)
-    else:
-        phones = _phones(provider, reply)
-        count, _ = BlockedPhone.objects.filter(phone__in=phones, said_stop=True).delete()
-        if count:
-            log.info("phone_opted_in", provider=provider)
+        _block(provider, reply, phones)
+        return phones
+    count, _ = BlockedPhone.objects.filter(phone__in=phones, said_stop=True).delete()
+    if count:
+        log.info("phone_opted_in", provider=provider)
+    return set()
 
 
 def _is_late(provider: str, reply: Reply) -> bool:
@@ -83,8 +85,7 @@ def _is_late(provider: str, reply: Reply) -> bool:
     return False
 
 
-def _block(provider: str, reply: Reply) -> None:
-    phones = _phones(provider, reply)
+def _block(provider: str, reply: Reply, phones: set[str]) -> None:
     reason = f"STOP, {error_texts.provider_title(provider)}"
     rows = [BlockedPhone(phone=phone, said_stop=True, reason=reason) for phone in phones]
     # One statement: between two, a START could lift the block that the first has found.

@@ -67,6 +67,7 @@ FALLBACK_EVENT_TEXTS: dict[FallbackReason, tuple[StrOrPromise, str, StrOrPromise
     FallbackReason.CODE_ENTERED: (_("%(channel)s canceled: the code was entered"), "success", ""),
     FallbackReason.CLICK: (_("%(channel)s canceled: the link was opened"), "success", ""),
     FallbackReason.CANCELLED: (_("%(channel)s canceled: the code is no longer valid"), "", ""),
+    FallbackReason.BLOCKED: (_("%(channel)s canceled: the phone is blocked"), "", ""),
 }
 
 ALERTS_BY_KIND: dict[str, StrOrPromise] = {
@@ -90,6 +91,7 @@ REASONS: dict[str, StrOrPromise] = {
     FallbackReason.CODE_ENTERED: _("the code was entered"),
     FallbackReason.CLICK: _("the link was opened"),
     FallbackReason.CANCELLED: _("the code is no longer valid"),
+    FallbackReason.BLOCKED: _("the phone is blocked"),
 }
 
 # Advice by our error or the message's kind, and by the vendor's code if that is more specific.

@@ -183,8 +183,9 @@ FALLBACK_EVENT = Shape(
                 "it; `taken`, a newer message uses it. Canceling it: `late`, the previous "
                 "channel delivered after all; `code_entered`, the code was entered; `click`, the "
                 "link was opened; `cancelled`, the code is no longer valid: canceled, replaced by "
-                "a newer one, or out of attempts. `owed`: the previous channel delivered, but the "
-                "message had already been sent through this one."
+                "a newer one, or out of attempts; `blocked`, the person replied STOP. `owed`: the "
+                "previous channel delivered, but the message had already been sent through this "
+                "one."
             ),
             "refused",
             source="reason",

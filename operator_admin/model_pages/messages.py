@@ -1,11 +1,13 @@
 """Admin of messages, receipts, contacts, codes, companies' texts and restrictions."""
 
+from functools import partial
 from typing import Any
 
 from django import forms
 from django.conf import settings
 from django.contrib import admin
 from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.text import format_lazy
@@ -16,6 +18,7 @@ from catalogue.texts import StrOrPromise
 from channels.history.redaction import redact
 from channels.history.timeline import RECEIPT_TITLES, timeline
 from channels.models import Attempt, BlockedPhone, Contact, Message, Receipt
+from channels.outcomes import transitions
 from channels.phone_numbers import e164_or_none
 from channels.recipients import phone_search
 from channels.vendor_accounts import error_texts
@@ -170,6 +173,12 @@ class BlockedPhoneAdmin(ModelAdmin):
     search_fields = ("phone",)
     search_help_text = _("Phone in any format or its prefix")
     ordering = ("-created_at",)
+
+    def save_model(
+        self, request: HttpRequest, obj: BlockedPhone, form: forms.Form, change: bool
+    ) -> None:
+        super().save_model(request, obj, form, change)
+        transaction.on_commit(partial(transitions.end_blocked, [obj.phone]))
 
     def find(self, rows: QuerySet[BlockedPhone], text: str) -> QuerySet[BlockedPhone]:
         phone = phone_matches(text)
