@@ -83,7 +83,7 @@ class RequestBuffer:
 
     def reset(self) -> None:
         self._entries: deque[Entry] = deque()
-        self._over_limit: set[tuple[int, str]] = set()  # since the last batch
+        self._over_limit: set[tuple[int, int, str]] = set()  # since the last batch
         self._day, self._of_tests = 0, Counter[int]()  # of that day, by company
         self._starting = threading.Lock()
         self._writing = threading.Lock()
@@ -106,7 +106,7 @@ class RequestBuffer:
         """
         if entry.code != Error.RATE_LIMITED.code:
             return True
-        key_and_call = (entry.api_key_id, entry.path)
+        key_and_call = (entry.company_id, entry.api_key_id, entry.path)  # 0: an identity server's
         is_first = key_and_call not in self._over_limit
         self._over_limit.add(key_and_call)
         return is_first

@@ -141,10 +141,12 @@ class _Handling:
         )
 
     def _is_flood(self) -> bool:
-        """Nothing limits the number of calls that nobody signed: one a second is kept."""
-        is_unsigned = self.code in receive.CALLER_REFUSALS
+        """Nothing limits the number of calls that nobody signed, and anybody may sign up for a
+        company that may not send yet: one a second is kept.
+        """
+        is_free = self.code in {*receive.CALLER_REFUSALS, Error.FORBIDDEN.code}
         assert self.hook is not None  # noqa: S101 - checked before
-        return is_unsigned and not cache.add(f"hook-refused:{self.hook.pk}", 1, 1)
+        return is_free and not cache.add(f"hook-refused:{self.hook.pk}", 1, 1)
 
     @property
     def milliseconds(self) -> int:

@@ -67,13 +67,20 @@ def test_company_reads_of_calls_without_anything_secret(company: Company) -> Non
 
 
 @pytest.mark.usefixtures("queued_at_once", "logged")
-def test_flood_of_unsigned_calls_is_one_row_a_second(company: Company) -> None:
+@pytest.mark.parametrize(
+    ("status", "secret"),
+    [("approved", "kvh_another_secret_of_40_characters_0000"), ("pending", ""), ("suspended", "")],
+)
+def test_flood_of_calls_that_cost_nothing_is_one_row_a_second(
+    company: Company, status: str, secret: str
+) -> None:
+    Company.objects.update(status=status)
     hook = make_hook(company, "logto")
-    call = simulated(hook, secret="kvh_another_secret_of_40_characters_0000")
+    call = simulated(hook, secret=secret)
 
-    for _try in range(5):
-        send(hook, call)
+    answers = {send(hook, call).status_code for _try in range(5)}
 
+    assert answers == {401 if secret else 403}
     assert len(rows()) <= 2
 
 
