@@ -63,7 +63,9 @@ def test_restored_copy_sends_nothing_old(api: Api, directory: Path, copy: Copy) 
     delivered = accepted(api, "+79161234504")
     transitions.commit_events([Event(delivered.message_id, delivered.id, EventKind.DELIVERED)])
     send(api, "+79161234501")
-    endpoint = EndpointFactory.create(company=api.company, kinds=["message.expired"])
+    endpoint = EndpointFactory.create(
+        company=api.company, kinds=["message.expired"], failing_since=timezone.now()
+    )
     DeliveryFactory.create(endpoint=endpoint)
     Mail.objects.create(template="code", to="a@example.com", subject="Code", text="a link")
     TelegramNotice.objects.create(text="an alert")
@@ -97,6 +99,7 @@ def test_restored_copy_sends_nothing_old(api: Api, directory: Path, copy: Copy) 
     assert (
         copy.query("SELECT state, due_at IS NULL FROM webhooks_delivery") == [("failed", True)] * 4
     )
+    assert copy.query("SELECT failing_since FROM webhooks_endpoint") == [None]
     assert copy.query("SELECT due_at, text, error FROM accounts_mail") == [
         (None, "", "held back: from a restored backup")
     ]
