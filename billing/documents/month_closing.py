@@ -205,15 +205,19 @@ def _prepaid_opening(
 def _use(company_id: int, start: datetime, end: datetime, spent: int) -> list[Charge]:
     """Stores the receipts and the lots' remainders at the end; returns the charges."""
     rows = external_transfers(company_id, start, end)
-    new, withdrawals, returned = _movements(company_id, rows)
+    new, withdrawals = _movements(company_id, rows)
     Lot.objects.bulk_create(new)
-    refunded = {order_id for _tokens, order_id in withdrawals if order_id} | returned.keys()
+    refunded = {order_id for _tokens, order_id in withdrawals if order_id}
     is_needed = Q(tokens__gt=F("used") + F("withdrawn")) | Q(order__in=refunded)
-    if returned:
+    if any(tokens < 0 for tokens, _order_id in withdrawals):
         is_needed |= Q(withdrawn__gt=0)
     stock = list(Lot.objects.filter(is_needed, company=company_id).order_by("received_at", "pk"))
-    lots.withdraw(stock, withdrawals)
-    not_returned = lots.give_back(stock, returned)
+    not_returned = Counter[UUID]()
+    for tokens, order_id in withdrawals:  # by time: what a failed refund returned is taken again
+        if tokens < 0 and order_id:
+            not_returned.update(lots.give_back(stock, {order_id: -tokens}))
+        else:
+            lots.withdraw(stock, [(tokens, order_id)])
     stock += [
         Lot.objects.create(
             company_id=company_id,
@@ -228,25 +232,22 @@ def _use(company_id: int, start: datetime, end: datetime, spent: int) -> list[Ch
     return charges
 
 
-def _movements(
-    company_id: int, rows: Sequence[Transfer]
-) -> tuple[list[Lot], list[Withdrawal], Counter[UUID]]:
-    """New lots, withdrawals, and the tokens that disputes which were won return, by order."""
+def _movements(company_id: int, rows: Sequence[Transfer]) -> tuple[list[Lot], list[Withdrawal]]:
+    """New lots, and withdrawals by time; what disputes which were won return is negative."""
     orders = _orders(company_id, rows)
     refunds = _orders_of_refunds(rows)
     new: list[Lot] = []
     withdrawals: list[Withdrawal] = []
-    returned = Counter[UUID]()
     for row in rows:
         key = str(row.key)
         refunded_order = refunds.get(key.removesuffix(":returned"))
         if row.kind == Transfer.Kind.WITHDRAW:
             withdrawals.append((row.amount, refunded_order))
         elif key.endswith(":returned") and refunded_order:
-            returned[refunded_order] += row.amount
+            withdrawals.append((-row.amount, refunded_order))
         else:
             new.append(_lot(row, orders.get(key)))
-    return new, withdrawals, returned
+    return new, withdrawals
 
 
 def _orders(company_id: int, rows: Sequence[Transfer]) -> dict[str, Order]:

@@ -126,6 +126,29 @@ def test_tokens_used_before_the_first_closed_month_are_not_charged() -> None:
     assert closed.money == {"RUB": {"opening": "60.00", "closing": "50.00"}}
 
 
+@pytest.mark.parametrize("is_by_operator", [True, False])
+def test_tokens_that_a_failed_refund_returned_are_taken_again(*, is_by_operator: bool) -> None:
+    """All in a month, whose withdrawals are more tokens than it ever had."""
+    seller()
+    item = company()
+    order = buy(item, at(9, 2), 100, "100.00")
+    use(item, at(9, 3), 10)
+    failed = refund(order, at(9, 10), "90.00", 90)
+    failed.returned_at = at(9, 11)
+    failed.save()
+    book(item, at(9, 11), "grant", 90, key=f"{failed.transfer_key}:returned")
+    if is_by_operator:
+        book(item, at(9, 12), "withdraw", 90)
+    else:
+        refund(order, at(9, 12), "90.00", 90)
+    seal(item)
+
+    assert month_closing.close() == 2
+
+    assert rows(SEPTEMBER) == [(0, 100, 90, 180, 10, 0)]
+    assert ClosedMonth.objects.get(month=SEPTEMBER).charges == [charge(order.pk.hex, 10, "10.00")]
+
+
 def test_refund_and_the_dispute_that_was_won() -> None:
     seller()
     item = company()
