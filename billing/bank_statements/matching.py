@@ -14,9 +14,10 @@ from datetime import date
 from decimal import Decimal
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from billing.gateways.base import PaymentEvent, PaymentState, RefundEvent
+from billing.gateways.invoice import Invoice
 from billing.gateways.tbank import TBank
 from billing.models import BankTransfer, Order, Payment
 from billing.orders import payments, refunds
@@ -161,14 +162,18 @@ def _short_numbers(line: StatementLine) -> list[tuple[str, str]]:
 
 
 def _match(transfer: BankTransfer, orders: list[Order]) -> None:
-    if len(orders) != 1:
-        transfer.problem = Problem.SEVERAL if orders else Problem.UNKNOWN_ORDER
-        return
-    refunds.lock_gateway(orders[0].gateway)  # before the order, like for notices
-    transfer.order = payments.lock(orders[0].pk)
     is_incoming = transfer.direction == BankTransfer.Direction.INCOMING
-    pay = _pay if is_incoming else _refund
-    transfer.problem = pay(transfer, transfer.order)
+    if len(orders) == 1:
+        refunds.lock_gateway(orders[0].gateway)  # before the order, like for notices
+        transfer.order = payments.lock(orders[0].pk)
+        pay = _pay if is_incoming else _refund
+        transfer.problem = pay(transfer, transfer.order)
+    else:
+        refunds.lock_gateway(Invoice.name)  # like a confirmation by hand
+        transfer.payment = _confirmed(transfer, Q(pk=None)) if is_incoming else None
+        transfer.order = transfer.payment.order if transfer.payment else None
+        if transfer.payment is None:
+            transfer.problem = Problem.SEVERAL if orders else Problem.UNKNOWN_ORDER
     if not transfer.problem:
         transfer.state = State.MATCHED
 
@@ -185,7 +190,7 @@ def _pay(transfer: BankTransfer, order: Order) -> str:
         transfer.order = order = recorded.order
     elif order.state == Order.State.PAID:
         return Problem.SECOND
-    if recorded is not None and not recorded.is_credited:
+    if recorded is not None and (not recorded.is_credited or recorded.amount == transfer.amount):
         transfer.payment = recorded  # whatever is wrong with it: one task
         return ""
     if differs := _differs(transfer, order):
@@ -234,33 +239,39 @@ def _credit(transfer: BankTransfer, order: Order, payment_id: str) -> Payment | 
 
 def _recorded(transfer: BankTransfer, order: Order, *, is_by_link: bool) -> Payment | None:
     """The payment already recorded for this transfer, by a notice or a confirmation by hand."""
-    rows = Payment.objects.select_related("order")
-    candidates = rows.exclude(bank_transfers__direction=BankTransfer.Direction.INCOMING)
     if is_by_link:
-        return candidates.filter(order=order, payment_id=order.payment_id).first()
+        return _unread().filter(order=order, payment_id=order.payment_id).first()
+    of_company = Q(order__company=order.company_id, gateway=order.gateway)
+    return _confirmed(transfer, Q(order=order) | of_company & _is_same(transfer))
+
+
+def _unread() -> QuerySet[Payment]:
+    """Payments that no line of a statement is."""
+    is_incoming = Q(bank_transfers__direction=BankTransfer.Direction.INCOMING)
+    return Payment.objects.select_related("order").exclude(is_incoming)
+
+
+def _is_same(transfer: BankTransfer) -> Q:
+    days = payments.days_of_number(transfer.booked_on)
+    return Q(amount=transfer.amount, currency=transfer.currency, paid_on__range=days)
+
+
+def _confirmed(transfer: BankTransfer, condition: Q) -> Payment | None:
+    """The payment that the operator confirmed by hand with this transfer's number, credited or
+    waiting, selected by a condition or by the payer: whichever order the payer names, money counts
+    once.
+    """
     number = payments.bank_reference_number(transfer.document_number)
+    if transfer.party_inn:
+        condition |= Q(order__parties__buyer__inn=transfer.party_inn) & _is_same(transfer)
     waiting = Q(  # the operator's task
         is_credited=False, settled_at=None, amount=transfer.amount, currency=transfer.currency
     )
-    confirmed = candidates.filter(Q(is_credited=True) | waiting).exclude(confirmed_by=None)
-    for payment in confirmed.filter(Q(order=order) | _second_of(transfer, order)).order_by("pk"):
-        if number and payments.bank_reference_number(payment.reference) == number:
+    confirmed = _unread().filter(condition, Q(is_credited=True) | waiting)
+    for payment in confirmed.exclude(confirmed_by=None).order_by("pk") if number else ():
+        if payments.bank_reference_number(payment.reference) == number:
             return payment
     return None
-
-
-def _second_of(transfer: BankTransfer, order: Order) -> Q:
-    """Selects payments that the operator credited in addition to a paid
-    order: now separate top-ups.
-    """
-    return Q(
-        order__company=order.company_id,
-        gateway=order.gateway,
-        problem=Payment.Problem.SECOND,
-        amount=transfer.amount,
-        currency=transfer.currency,
-        paid_on__range=payments.days_of_number(transfer.booked_on),
-    )
 
 
 def is_buyer(transfer: BankTransfer, order: Order) -> bool:

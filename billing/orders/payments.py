@@ -146,7 +146,7 @@ def _locked_for_review(payment: Payment) -> Order | None:
 
 
 def _copy_of(order: Order) -> Order:
-    shared = ("company", "currency", "vat_rate", "gateway", "language", "created_by")
+    shared = ("company", "currency", "vat_rate", "gateway", "language", "parties", "created_by")
     return Order(**{name: getattr(order, name) for name in shared}, expires_at=timezone.now())
 
 
@@ -273,20 +273,25 @@ def days_of_number(day: date) -> tuple[date, date]:
 
 
 def _is_from_statement(order: Order, amount: Decimal, paid_on: date, reference: str) -> bool:
-    """The account's statement was faster than the operator: also with money of the company that
-    was credited as a top-up of its own, or waits for review.
+    """The account's statement was faster than the operator: also with money of the buyer that was
+    credited to another top-up, or waits for review, whatever the payer named.
     """
-    of_company = Q(order__company=order.company_id, paid_on__range=days_of_number(paid_on))
+    days = days_of_number(paid_on)
+    is_credited_to = is_sent_by = Q(order__company=order.company_id)
+    if inn := order.parties.get("buyer", {}).get("inn"):
+        is_credited_to |= Q(order__parties__buyer__inn=inn)
+        is_sent_by |= Q(party_inn=inn)
     credited = Payment.objects.filter(
-        Q(order=order) | of_company,
+        Q(order=order) | is_credited_to & Q(paid_on__range=days),
         is_credited=True,
         amount=amount,
         bank_transfers__isnull=False,
     )
     waiting = BankTransfer.objects.needs_review().filter(
-        order__company=order.company_id,
+        is_sent_by,
+        direction=BankTransfer.Direction.INCOMING,
         amount=amount,
-        booked_on__range=days_of_number(paid_on),
+        booked_on__range=days,
     )
     references = [
         *credited.values_list("reference", flat=True),

@@ -23,6 +23,7 @@ class PaymentProblem:
 def of_order(order: Order) -> list[PaymentProblem]:
     payments = order.payments.exclude(problem="").order_by("pk")
     transfers = order.bank_transfers.filter(direction=BankTransfer.Direction.INCOMING, payment=None)
+    transfers = transfers.exclude(state=BankTransfer.State.DISMISSED)
     received = [_of_payment(order, payment) for payment in payments]
     transfer_rows = [transfer for transfer in transfers.order_by("pk") if _is_of(order, transfer)]
     return received + [_of_transfer(order, row) for row in transfer_rows]

@@ -1,0 +1,87 @@
+"""A transfer that an operator confirms by hand, and that the statement has too, counts once."""
+
+from collections.abc import Callable
+from decimal import Decimal
+from functools import partial
+
+import pytest
+from django.utils import timezone
+
+from accounts.models import User
+from billing.bank_statements import review
+from billing.models import BankTransfer, Order, Payment, Transfer
+from billing.orders import payments
+from billing.web import payment_problems
+from tests.billing.bank_statements import test_matching
+from tests.billing.bank_statements.test_matching import balance, confirm_by_hand, paid, received
+from tests.billing.top_ups import place_order
+from tests.factories import CompanyFactory
+
+pytestmark = pytest.mark.django_db
+invoice, operator = test_matching.invoice, test_matching.operator
+
+
+@pytest.mark.parametrize("is_confirmed_first", [True, False])
+@pytest.mark.parametrize(
+    "purpose", ["по счёту {other}", "по счёту {of_another_company}", "Аванс", "{other}, {bought}"]
+)
+def test_transfer_counts_once_whatever_its_payer_names(
+    invoice: Order, operator: User, purpose: str, *, is_confirmed_first: bool
+) -> None:
+    other = place_order(invoice.company, "invoice")
+    same_payer = place_order(CompanyFactory.create(), "invoice")
+    named = purpose.format(
+        other=other.number, of_another_company=same_payer.number, bought=invoice.number
+    )
+    line = paid(invoice, document_number="18", booked_on=timezone.localdate(), purpose=named)
+    steps: list[Callable[[], object]] = [
+        partial(confirm_by_hand, invoice, operator, "18"),
+        partial(received, line),
+    ]
+
+    for step in steps if is_confirmed_first else reversed(steps):
+        step()
+
+    tasks = Payment.objects.needs_review().count() + BankTransfer.objects.needs_review().count()
+    assert Transfer.objects.filter(kind="top_up").count() + tasks == 1
+
+
+def test_line_of_a_payment_that_was_credited_in_full_is_no_second_task(
+    invoice: Order, operator: User
+) -> None:
+    less = Decimal("950.00")
+    payment = confirm_by_hand(invoice, operator, amount=less)
+    assert payment is not None
+    assert payments.credit_in_full(payment=payment, user=operator)
+
+    transfer = received(paid(invoice, amount=less))
+
+    assert (transfer.state, transfer.payment, balance(invoice)) == ("matched", payment, 1000)
+
+
+def test_transfer_with_another_number_is_another_one(invoice: Order, operator: User) -> None:
+    other = place_order(invoice.company, "invoice")
+    confirm_by_hand(other, operator, "18")
+
+    received(paid(invoice, booked_on=timezone.localdate()))
+
+    assert balance(invoice) == 2000
+
+
+def test_transfer_that_is_no_top_up_does_not_go_back(invoice: Order, operator: User) -> None:
+    transfer = received(paid(invoice, amount=Decimal("500.00")))
+    assert payment_problems.of_order(invoice)
+
+    review.dismiss(transfer=transfer, user=operator)
+
+    assert payment_problems.of_order(invoice) == []
+
+
+def test_second_top_up_keeps_the_buyer_of_the_first(invoice: Order, operator: User) -> None:
+    received(paid(invoice))
+    second = confirm_by_hand(invoice, operator, "18")
+    assert second is not None
+    assert payments.credit_received(payment=second, user=operator)
+
+    assert second.order is not None
+    assert second.order.parties == invoice.parties
