@@ -45,7 +45,7 @@ class AutoTopUp(models.Model):
         NO_GATEWAY = "no_gateway", _("the payment method is no longer available")
         CURRENCY = "currency", _("prices are in another currency than the one you agreed to")
         PRICE = "price", _("one top-up now costs more than you allowed a month")
-        REFUNDED = "refunded", _("the money of an automatic top-up was returned or disputed")
+        REFUNDED = "refunded", _("the money of a top-up was returned or disputed")
         RESTORED = "restored", _("the service was restored from a backup")
 
     NEW_TERMS = (Pause.CURRENCY, Pause.PRICE)  # the old terms cannot resume it

@@ -12,7 +12,7 @@ from typing import Any
 
 import structlog
 from django.db import connection, transaction
-from django.db.models import F, Sum
+from django.db.models import F, Q, Sum
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -30,10 +30,10 @@ from billing.models import (
     Order,
     Refund,
     SavedMethod,
-    Wallet,
 )
 from billing.orders import orders, payments, prices
 from billing.orders.prices import Quote
+from billing.wallet import ledger
 from catalogue.errors import DomainError
 
 log = structlog.get_logger(__name__)
@@ -45,6 +45,7 @@ BATCH = 100
 RETRY_SECONDS = 60
 # Providers keep idempotency keys for a day.
 LAST_TRY = timedelta(hours=20)
+LATE = timedelta(days=14)  # bank debits are paid days after their orders have expired
 
 
 def run() -> int:
@@ -56,8 +57,8 @@ def run() -> int:
 
 def _due() -> list[int]:
     active = AutoTopUp.objects.filter(is_on=True, paused_at=None)
-    below = active.filter(company__wallet__available__lt=F("threshold"))
-    below = below.filter(company__deleted_at=None, company__closes_at=None)
+    is_below = Q(company__wallet__available__lt=F("threshold")) | Q(company__wallet=None)
+    below = active.filter(is_below, company__deleted_at=None, company__closes_at=None)
     below = below.exclude(company__status=Company.Status.SUSPENDED)
     return list(below.order_by("company_id").values_list("company_id", flat=True))
 
@@ -88,14 +89,15 @@ def _write_if_due(company_id: int) -> Order | None:
 
 
 def _is_refunded(setting: AutoTopUp) -> bool:
-    """Taking money back is a refusal: card schemes forbid another charge after a chargeback."""
-    refunds = Refund.objects.filter(
+    """Card schemes forbid another charge after a chargeback, also of the first payment."""
+    gateway = registry.find(setting.gateway)
+    by_card = Q(gateway=setting.gateway) if gateway and gateway.saves_methods else Q()
+    return Refund.objects.filter(
+        by_card | Q(payment__order__automatic__isnull=False),
         payment__order__company=setting.company_id,
-        payment__order__automatic__isnull=False,
         returned_at=None,
         created_at__gte=setting.resumed_at,
-    )
-    return refunds.exists()
+    ).exists()
 
 
 def _reason(failed: Order) -> AutoTopUp.Pause:
@@ -104,7 +106,7 @@ def _reason(failed: Order) -> AutoTopUp.Pause:
 
 
 def _available(company_id: int) -> int:
-    return Wallet.objects.values_list("available", flat=True).get(company=company_id)
+    return ledger.balance(company_id)[0]
 
 
 def _write(setting: AutoTopUp) -> Order | None:
@@ -182,8 +184,8 @@ def method_for(company_id: int, gateway: Gateway) -> PaymentMethod | None:
 
 def spent_this_month(company_id: int, currency: str) -> Decimal:
     """The sum of automatic orders in this currency that are paid, or may still be."""
-    rows = Order.objects.filter(company=company_id, automatic__isnull=False, currency=currency)
-    rows = rows.filter(automatic__day__gte=timezone.localdate().replace(day=1))
+    since = timezone.localdate().replace(day=1)
+    rows = Order.objects.filter(company=company_id, currency=currency, automatic__day__gte=since)
     total: Decimal | None = rows.exclude(state__in=FAILED).aggregate(sum=Sum("amount"))["sum"]
     return total or Decimal(0)
 
@@ -231,14 +233,12 @@ def _is_wanted(order: Order) -> bool:
     """Whether the order is still wanted: consent may have ended while
     other calls were waited for.
     """
-    rows = Order.objects.filter(pk=order.pk, state=Order.State.CREATED)
-    rows = rows.filter(company__closes_at=None)
+    rows = Order.objects.filter(pk=order.pk, state=Order.State.CREATED, company__closes_at=None)
     return rows.exclude(company__status=Company.Status.SUSPENDED).exists()
 
 
 def _charge(order: Order, gateway: Gateway) -> None:
-    automatic = order.automatic
-    method = PaymentMethod(automatic.method_id, automatic.customer_id)
+    method = PaymentMethod(order.automatic.method_id, order.automatic.customer_id)
     try:
         charge = gateway.charge(method, orders.payment_request(order))
     except DeclinedError as declined:
@@ -275,7 +275,8 @@ SAVINGS = Job("saved_methods", _("payment methods to be saved"))
 def keep_methods() -> int:
     """Stores the methods that paid orders saved; returns the count."""
     rows = MethodSaving.objects.select_related("order__company").order_by("pk")
-    rows.filter(order__state__in=FAILED, order__payments=None).delete()
+    failed = rows.filter(order__state__in=FAILED, order__payments=None)
+    failed.exclude(order__state="expired", order__expires_at__gt=timezone.now() - LATE).delete()
     return sum(SAVINGS.each(rows.filter(order__state=Order.State.PAID), _keep))
 
 
@@ -301,7 +302,7 @@ def _store(saving: MethodSaving, method: PaymentMethod | None) -> bool:
     if not MethodSaving.objects.filter(pk=saving.pk).delete()[0] or method is None:
         return False
     order = saving.order
-    SavedMethod.objects.update_or_create(
+    saved, _is_new = SavedMethod.objects.update_or_create(
         company=order.company,
         defaults={
             "gateway": order.gateway,
@@ -312,7 +313,6 @@ def _store(saving: MethodSaving, method: PaymentMethod | None) -> bool:
             "saved_at": timezone.now(),
         },
     )
-    saved = SavedMethod.objects.get(company=order.company)
     record("method.saved", saved, company=order.company, user=order.created_by)
     return True
 

@@ -20,7 +20,7 @@ from accounts.people.cabinet_access import (
 )
 from accounts.security import reauthentication
 from billing.gateways import registry
-from billing.models import AutoTopUp, BillingProfile, MethodSaving, Package, SavedMethod
+from billing.models import AutoTopUp, BillingProfile, MethodSaving, Order, Package, SavedMethod
 from billing.models.auto_top_up import MAX_PER_DAY
 from billing.models.offer import CENT
 from billing.orders import auto_top_up, orders, prices
@@ -145,7 +145,9 @@ def automatic(request: CabinetRequest) -> HttpResponse:
         "saved": saved,
         "saved_by": registry.title(saved.gateway) if saved else "",
         "quote": quote,
-        "is_saving": MethodSaving.objects.filter(order__company=company).exists(),
+        "is_saving": MethodSaving.objects.filter(order__company=company)
+        .exclude(order__state=Order.State.EXPIRED)
+        .exists(),
         "needs_method": setting is not None and _needs_method(setting),
         "spent": auto_top_up.spent_this_month(company.pk, setting.currency) if setting else 0,
         "recent": auto_top_up.last_orders(company.pk),

@@ -35,7 +35,7 @@ from tests.billing.orders.automatic import (
     yookassa_payment,
 )
 from tests.billing.top_ups import fill_billing_details, payment_event, place_order, post_webhook
-from tests.factories import SellerFactory
+from tests.factories import MemberFactory, SellerFactory
 
 pytestmark = pytest.mark.django_db
 Pause = AutoTopUp.Pause
@@ -215,6 +215,33 @@ def test_method_is_saved_by_the_first_payment(payer: Company) -> None:
     saved = SavedMethod.objects.get()
     assert (str(saved), saved.gateway) == ("Demo •••• 4242", "sandbox")
     assert MethodSaving.objects.count() == 0
+
+
+def test_first_payment_that_comes_late_saves_its_method(payer: Company) -> None:
+    """A bank debit takes days."""
+    order = place_order(payer, saves_method=True)
+    Order.objects.update(expires_at=timezone.now() - timedelta(days=5))
+    orders.expire()
+    auto_top_up.keep_methods()
+    post_webhook(payment_event(order))
+
+    assert auto_top_up.keep_methods() == 1
+
+    expired = place_order(payer, saves_method=True)
+    Order.objects.filter(pk=expired.pk).update(
+        state="expired", expires_at=timezone.now() - timedelta(days=15)
+    )
+    auto_top_up.keep_methods()
+    assert MethodSaving.objects.count() == 0
+
+
+def test_company_that_never_had_a_token_gets_its_invoice(package: Package) -> None:
+    SellerFactory.create()
+    company = MemberFactory.create().company
+    fill_billing_details(company)
+    agree(company, "invoice")
+
+    assert [auto_top_up.run(), auto_top_up.run()] == [1, 0]
 
 
 def test_first_payment_that_ends_unpaid_saves_nothing(payer: Company) -> None:

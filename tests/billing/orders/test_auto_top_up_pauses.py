@@ -22,7 +22,12 @@ from tests.billing.orders.automatic import (
     save,
     user_of,
 )
-from tests.billing.top_ups import fill_billing_details
+from tests.billing.top_ups import (
+    fill_billing_details,
+    payment_event,
+    place_order,
+    post_webhook,
+)
 from tests.factories import SellerFactory
 
 pytestmark = pytest.mark.django_db
@@ -81,6 +86,18 @@ class TestPauses:
         assert (pause_of(payer), Order.objects.count()) == (Pause.REFUNDED, 1)
         assert auto_top_up.resume(company=payer, user=user_of(payer))
         assert auto_top_up.run() == 1
+
+    def test_first_payment_taken_back_pauses_as_well(self, payer: Company) -> None:
+        """It saved the card, which may be a stolen one."""
+        agree(payer)
+        post_webhook(payment_event(place_order(payer, saves_method=True)))
+        auto_top_up.keep_methods()
+        paid = Payment.objects.get()
+        refunds.apply_event("sandbox", RefundEvent("dp_1", paid.payment_id, paid.amount, "RUB"))
+
+        auto_top_up.run()
+
+        assert (pause_of(payer), Order.objects.count()) == (Pause.REFUNDED, 1)
 
     def test_company_that_is_to_be_deleted_buys_nothing(self, payer: Company) -> None:
         agree(payer)
