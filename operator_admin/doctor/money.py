@@ -64,7 +64,8 @@ def bank_statement() -> list[Finding]:
     """Says when the bank account's statement was last read, if it is read at all."""
     if not settings.GATEWAY_ACCOUNTS["tbank"]["has_statement"]:
         return []
-    title, row = "bank statement", StatementMark.objects.first()
+    account = settings.GATEWAY_ACCOUNTS["tbank"]["account"]
+    title, row = "bank statement", StatementMark.objects.filter(account=account).first()
     if row is not None and row.error:
         return [failed(title, row.error, STATEMENT_CURE)]
     if row is None or row.read_at is None or row.read_at < timezone.now() - STATEMENT_AGE:

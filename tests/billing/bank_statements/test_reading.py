@@ -199,6 +199,7 @@ def test_nothing_is_read_unless_it_is_asked_for(invoice: Order, settings: Any) -
 
 def test_doctor_says_when_the_statement_was_read(invoice: Order) -> None:
     never = money.bank_statement()
+    StatementMark.objects.create(account="40702810000000000001", error="of an earlier account")
     shows()
     reading.read_due()
     fresh = money.bank_statement()
