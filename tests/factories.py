@@ -248,6 +248,12 @@ class TransferFactory(DjangoModelFactory[Transfer]):
         return row
 
 
+def create_transfers(rows: list[Transfer]) -> None:
+    """Stores many built lines at once: `TransferFactory.create` sums up the ledger for each."""
+    Transfer.objects.bulk_create(rows)
+    correct_balances(list({row.company_id for row in rows}))
+
+
 class PackageFactory(DjangoModelFactory[Package]):
     class Meta:
         model = Package

@@ -12,7 +12,7 @@ from accounts.models import Company
 from billing.models import Transfer, Wallet
 from billing.wallet.double_entry import ACCOUNTS
 from catalogue.ids import first_id_at
-from tests.factories import CompanyFactory, TransferFactory, WalletFactory
+from tests.factories import CompanyFactory, TransferFactory, WalletFactory, create_transfers
 from tests.session_settings import session_setting
 
 # Sealed by any run of today: no test depends on the hour at which it runs.
@@ -44,18 +44,28 @@ def book(company: Company, created_at: datetime, kind: str, amount: int, **field
 
 def charged(company: Company, held: datetime, ended: datetime, price: int = 2) -> None:
     """A message's hold and its charge."""
-    message_id = message(held)
-    book(company, held, "hold", price, message_id=message_id)
-    book(company, ended, "capture", price, message_id=message_id, proof="receipt")
+    create_transfers(_charge(company, held, ended, price))
+
+
+def _charge(company: Company, held: datetime, ended: datetime, price: int = 2) -> list[Transfer]:
+    of: dict[str, Any] = {"company": company, "message_id": message(held), "amount": price}
+    return [
+        TransferFactory.build(kind="hold", created_at=held, **of),
+        TransferFactory.build(kind="capture", created_at=ended, proof="receipt", **of),
+    ]
 
 
 def busy_company(**fields: Any) -> Company:
     """Transfers of every kind on six of the days, and some of today, with the wallet they make."""
     company: Company = CompanyFactory.create(**fields)
     book(company, at(0, 9), "grant", 500, reason='free, "as agreed"\n=1+1; ночь 🌒 \\ \x01')
-    for start in (at(0), at(1), at(1, 13), at(20), at(40), at(64)):
-        charged(company, start, start + timedelta(seconds=3))
-    charged(company, at(1, 23), at(2, 1))  # held on one day, charged on the next
+    charges = [
+        row
+        for start in (at(0), at(1), at(1, 13), at(20), at(40), at(64))
+        for row in _charge(company, start, start + timedelta(seconds=3))
+    ]
+    # one more is held on one day and charged on the next
+    create_transfers([*charges, *_charge(company, at(1, 23), at(2, 1))])
     book(company, at(20, 14), "withdraw", 7, reason="taken back")
     lost = message(at(41))
     book(company, at(41), "hold", 3, message_id=lost)

@@ -20,7 +20,13 @@ from accounts.models import Company, Member
 from billing.models import Transfer
 from billing.wallet import ledger, statement
 from tests.billing.top_ups import payment_event, place_order, post_webhook
-from tests.factories import CompanyFactory, MemberFactory, TransferFactory, WalletFactory
+from tests.factories import (
+    CompanyFactory,
+    MemberFactory,
+    TransferFactory,
+    WalletFactory,
+    create_transfers,
+)
 
 pytestmark = pytest.mark.django_db
 START = datetime(2026, 5, 1, 9, 0, tzinfo=timezone.get_default_timezone())
@@ -39,6 +45,7 @@ def history(member: Member) -> list[tuple[Transfer, int]]:
     """A hundred and thirty lines, some at the very same moment, each with what it left."""
     dice = random.Random(5)  # noqa: S311
     rows = [line(member.company, dice, n) for n in range(130)]
+    create_transfers(rows)
     left = list(accumulate(EFFECT[row.kind] * row.amount for row in rows))
     WalletFactory.create(company=member.company, available=left[-1] - 7, held=7)
     TransferFactory.create(amount=999)  # somebody else's
@@ -48,7 +55,7 @@ def history(member: Member) -> list[tuple[Transfer, int]]:
 def line(company: Company, dice: random.Random, n: int) -> Transfer:
     kinds = ["grant"] if n == 0 else [*EFFECT]
     kind = dice.choice(kinds)
-    row: Transfer = TransferFactory.create(
+    row: Transfer = TransferFactory.build(
         company=company,
         kind=kind,
         amount=100_000 if n == 0 else dice.randint(1, 50),
