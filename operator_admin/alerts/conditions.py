@@ -157,6 +157,7 @@ CHECKS: list[doctor.Check] = [
     stores.settings_are_sound,
     stores.legal_addresses,
     stores.migrations,
+    stores.database_texts,
     stores.database_role,
     stores.clock,
     stores.redis_memory,

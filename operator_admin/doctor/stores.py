@@ -24,8 +24,11 @@ from storage.redis_connections import ServerRefusalError
 from storage.schema_changes.runs import unapplied_migrations
 
 _UNLIMITED = "SELECT name FROM pg_settings WHERE name = ANY(%s) AND setting = '0' ORDER BY name"
+_COLLATION_VERSIONS = """SELECT datcollversion, pg_database_collation_actual_version(oid)
+FROM pg_database WHERE datname = current_database()"""
 MIN_POSTGRES, MIN_REDIS = 15, (6, 2)
 MAX_CLOCK_SKEW = 2.0  # seconds
+FULL_REDIS = 0.9  # of `maxmemory`
 GRACE = timedelta(days=3)  # for archives
 DATABASE_CURE = gettext_lazy(
     "Start PostgreSQL, or fix DATABASE_URL; `psql \"$DATABASE_URL\" -c 'select 1'` tells."
@@ -38,6 +41,10 @@ ZONE_CURE = gettext_lazy(
 )
 TEXT_CURE = gettext_lazy(
     "Restore a backup into a database created as in docs/operations/set-up.md."
+)
+COLLATION_CURE = gettext_lazy(
+    "As the owner, run `REINDEX DATABASE name`, then `ALTER DATABASE name REFRESH COLLATION "
+    "VERSION`, with the service stopped: until then unique names may be stored twice."
 )
 POOLER_CURE = gettext_lazy("Set DATABASE_DIRECT_URL: see docs/operations/failover.md.")
 LIMITS = ["idle_in_transaction_session_timeout", "lock_timeout", "statement_timeout"]
@@ -112,7 +119,10 @@ def database() -> Finding:
 
 
 def database_texts() -> Finding:
-    """`CREATE DATABASE` takes both from the server, which took them from its installer's shell."""
+    """`CREATE DATABASE` takes encoding and letter case from the server, which took them from its
+    installer's shell; another C library or ICU under the same files sorts otherwise than the
+    indexes: https://www.postgresql.org/docs/current/sql-altercollation.html
+    """
     with connection.cursor() as cursor:
         cursor.execute("SHOW server_encoding")
         encoding = cursor.fetchone()[0]
@@ -120,6 +130,11 @@ def database_texts() -> Finding:
             return failed("database texts", _("no UTF-8, but {}").format(encoding), TEXT_CURE)
         cursor.execute("SELECT upper('ж') = 'Ж'")
         is_cased = cursor.fetchone()[0]
+        cursor.execute(_COLLATION_VERSIONS)
+        of_indexes, of_system = cursor.fetchone()
+    if of_indexes and of_indexes != of_system:
+        detail = _("indexes sorted by version {}, the system has {}").format(of_indexes, of_system)
+        return failed("database texts", detail, COLLATION_CURE)
     detail = "UTF-8" if is_cased else _("LC_CTYPE knows only ASCII: searches tell ж from Ж")
     return verdict("database texts", detail, TEXT_CURE, ok=is_cased)
 
@@ -223,13 +238,18 @@ def redis() -> Finding:
 
 
 def redis_memory() -> Finding:
-    """Eviction silently drops rate limits and the broker's tasks."""
+    """Eviction silently drops rate limits and the broker's tasks; a full Redis refuses new ones."""
     try:
         memory, stats = _info("memory"), _info("stats")
     except redis_library.RedisError as error:
         return failed("redis memory", type(error).__name__, REDIS_CURE)
     policy, limit = memory["maxmemory_policy"], int(memory["maxmemory"])
     evicted = int(stats["evicted_keys"])
+    used = int(memory["used_memory"])
+    if policy == "noeviction" and used > FULL_REDIS * limit > 0:
+        detail = _("{} of {} bytes are used").format(used, limit)
+        cure = _("Raise `maxmemory` in redis.conf (CONFIG SET does it at once).")
+        return failed("redis memory", detail, cure)
     is_safe = policy == "noeviction" or (limit == 0 and not evicted)
     cure = _("Set `maxmemory-policy noeviction` in redis.conf (CONFIG SET does it at once).")
     return verdict(

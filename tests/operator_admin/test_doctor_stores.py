@@ -50,6 +50,18 @@ def test_database_that_cannot_hold_or_search_texts_fails_the_check(
     assert "docs/operations/set-up.md" in finding.cure
 
 
+def test_indexes_sorted_by_another_library_fail_the_check(db: None) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE pg_database SET datcollversion = '2.36' WHERE datname = current_database()"
+        )
+
+    finding = stores.database_texts()
+
+    assert (finding.ok, "version 2.36" in finding.detail) == (False, True)
+    assert "REFRESH COLLATION VERSION" in finding.cure
+
+
 def test_pooler_without_time_limits_fails_the_check(
     db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -124,6 +136,17 @@ def test_redis_that_evicts_fails_the_check() -> None:
     redis_client().config_set("maxmemory-policy", "allkeys-lru")
 
     assert "noeviction" in stores.redis_memory().cure
+
+
+@pytest.mark.usefixtures("redis_settings")
+def test_redis_that_is_nearly_full_fails_the_check() -> None:
+    redis_client().config_set("maxmemory-policy", "noeviction")
+    used = int(redis_client().info("memory")["used_memory"])
+    redis_client().config_set("maxmemory", 2 * used)
+    assert stores.redis_memory().ok
+    redis_client().config_set("maxmemory", int(used * 1.08))
+
+    assert "Raise `maxmemory`" in stores.redis_memory().cure
 
 
 @pytest.mark.usefixtures("redis_settings")
