@@ -1,4 +1,4 @@
-from playwright.sync_api import Page
+from playwright.sync_api import Locator, Page
 
 _COUNT = """
 addEventListener('click', event => {
@@ -17,3 +17,16 @@ class ClickCounter:
 
     def count(self) -> int:
         return int(self._page.evaluate("Number(sessionStorage.clicks || 0)"))
+
+
+def press_twice(button: Locator) -> None:
+    """Two clicks of a nervous hand while the server has not answered yet."""
+    page = button.page
+    slow = {"offline": False, "latency": 300, "downloadThroughput": -1, "uploadThroughput": -1}
+    page.context.new_cdp_session(page).send("Network.emulateNetworkConditions", slow)
+    button.scroll_into_view_if_needed()
+    box = button.bounding_box()
+    assert box is not None
+    for _ in range(2):
+        page.mouse.click(box["x"] + 9, box["y"] + 9)
+        page.wait_for_timeout(120)

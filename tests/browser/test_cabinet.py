@@ -5,11 +5,12 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from accounts.models import Company, Invitation, Member
+from accounts.models import ApiKey, Company, Invitation, Member
 from accounts.people import members
 from channels.models import Message
+from links.models import Link
 from otp import codes
-from tests.browser.clicks import ClickCounter
+from tests.browser.clicks import ClickCounter, press_twice
 from tests.factories import (
     PASSWORD,
     ApiKeyFactory,
@@ -67,6 +68,36 @@ def test_sign_up_makes_a_company_and_a_key_that_is_shown_once(
     page.get_by_role("link", name="Ключ сохранён").click()
     expect(page.get_by_text(key[-4:])).to_be_visible()
     assert key not in page.content()
+
+
+def test_double_click_makes_one(page: Page, live_server: LiveServer) -> None:
+    sign_in(page, live_server)
+    page.goto(f"{live_server.url}/cabinet/keys/new")
+    page.get_by_label("Название").fill("сервер")
+    page.get_by_label("Тестовый: бесплатно").check()
+
+    press_twice(page.get_by_role("button", name="Создать ключ"))
+
+    expect(page.locator("#new-key")).to_be_visible()
+    page.goto(f"{live_server.url}/cabinet/links/new")
+    page.locator("#id_url").fill("https://example.com")
+    press_twice(page.get_by_role("button", name="Создать ссылку"))
+    expect(page.get_by_text("Ссылка готова")).to_be_visible()
+    assert (ApiKey.objects.count(), Link.objects.count()) == (1, 1)
+
+
+def test_form_that_the_back_button_brings_again_is_sent_again(
+    page: Page, live_server: LiveServer
+) -> None:
+    sign_in(page, live_server)
+    page.goto(f"{live_server.url}/cabinet/links/new")
+    for count in (1, 2):
+        page.locator("#id_url").fill(f"https://example.com/{count}")
+        page.get_by_role("button", name="Создать").click()
+        expect(page.get_by_text("Ссылка готова")).to_be_visible()
+        page.go_back()
+
+    assert Link.objects.count() == 2
 
 
 def test_default_channel_is_changed(page: Page, live_server: LiveServer) -> None:

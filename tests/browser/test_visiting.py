@@ -5,6 +5,7 @@ from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from links.models import Link, Report
+from tests.browser.clicks import press_twice
 from tests.browser.test_accessibility import AXE, PageAudit
 from tests.factories import LinkFactory
 
@@ -36,14 +37,8 @@ def test_one_time_link_opens_by_its_button(page: Page, live_server: LiveServer) 
 def test_double_click_opens_a_one_time_link(page: Page, live_server: LiveServer) -> None:
     link = LinkFactory.create(url=elsewhere(live_server), is_once=True)
     page.goto(f"{live_server.url}/{link.slug}")
-    slow = {"offline": False, "latency": 300, "downloadThroughput": -1, "uploadThroughput": -1}
-    page.context.new_cdp_session(page).send("Network.emulateNetworkConditions", slow)
-    box = page.get_by_role("button", name="Открыть").bounding_box()
-    assert box is not None
 
-    for _ in range(2):
-        page.mouse.click(box["x"] + 9, box["y"] + 9)
-        page.wait_for_timeout(120)
+    press_twice(page.get_by_role("button", name="Открыть"))
 
     page.wait_for_url(link.url)
 
