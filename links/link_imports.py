@@ -43,15 +43,16 @@ MAX_ROWS = 10_000
 MAX_CELL = 5000  # characters; longer cells are cut, and are not URLs
 TITLES = {"url": _("address"), "alias": _("custom name"), "expires_in": _("lifetime")}
 COLUMNS = tuple(TITLES)
-# Other titles of the same columns: of our exports, of Bitly, Shlink and similar services, of
-# people. They and TITLES in every language are compared without case, spaces and punctuation.
+# Other titles of the same columns, which like TITLES are compared in every language without case,
+# spaces and punctuation.
 OTHER_TITLES: dict[str, tuple[StrOrPromise, ...]] = {
     "url": (
         *("long_url", "target", "target_url", "destination", "destination_url", "original_url"),
         *(_("Destination"), "where it leads"),
         *("ссылка", "длинная ссылка", "исходная ссылка", "url-адрес"),
     ),
-    "alias": ("custom back-half", "короткое имя", "псевдоним", "алиас"),
+    # of Bitly, Shlink, people
+    "alias": ("custom back-half", "short code", "короткое имя", "псевдоним", "алиас"),
     "expires_in": ("lifetime in seconds", "ttl", "срок действия", "срок жизни", "срок в секундах"),
 }
 SEPARATORS = ",;\t"

@@ -38,6 +38,7 @@ URL = "https://example.com/a"
         (f'"{URL}?a=1|2"', [{"url": f"{URL}?a=1|2"}]),
         (f"link,long_url,title\nbit.ly/1,{URL},T", [{"url": URL}]),  # Bitly
         (f"createdAt,shortUrl,longUrl,tags\n,https://s.test/a,{URL},a|b", [{"url": URL}]),  # Shlink
+        (f"domain,shortCode,longUrl\ns.test,9r2TW,{URL}", [{"url": URL, "alias": "9r2TW"}]),
         (f"Long URL;Custom back-half\n{URL};sale", [{"url": URL, "alias": "sale"}]),
         (
             f"Адрес;Своё имя;Срок\n{URL};sale;60",
