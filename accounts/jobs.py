@@ -317,4 +317,4 @@ def purge_sessions(limit: int) -> int:
     return count + UserSession.objects.filter(pk__in=dead.values("pk")[:limit]).delete()[0]
 
 
-PURGERS = [purge_mail, purge_cache, purge_sessions]
+PURGERS: list[Callable[[int], int]] = [purge_mail, purge_cache, purge_sessions]

@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 from uuid import UUID
 
-if TYPE_CHECKING:
-    from django.db.models import Q
+from django.db.models import Q
 
+if TYPE_CHECKING:
     from catalogue.texts import StrOrPromise
     from channels.models import Message
 
@@ -85,35 +85,41 @@ class TimelineEntry:
     is_of_a_new_day: bool = True  # shown for the first of these events only
 
 
-class CodeHistory(Protocol):
-    """The codes of messages, implemented by `otp.history`."""
-
-    def count_breakdowns(
-        self, *, start: datetime, end: datetime, company_id: int | None, mode: str | None
-    ) -> Iterable[BreakdownCount]:
-        """Counts messages created from `start` to `end`, by every dimension, and the tokens
-        captured and released in that time. One value may have several rows.
-        """
-
-    def with_purpose(self, purpose: str) -> "Q":
-        """The SQL condition on messages whose code is for this purpose."""
-
-
 # Marks the message of a custom code in its `params`; a claim adds what
 # the renderer needs, by message.
 CUSTOM_CODE = "custom_code"
-SealedCodes = Callable[[Sequence[UUID]], Mapping[UUID, Any]]
-TimelineSource = Callable[["Message"], Iterable[TimelineEntry]]
-# when the recipient opened the link of the message
-OpenedAt = Callable[["Message"], datetime | None]
 # deletes at most this many rows; a smaller count means that none are left
 Purger = Callable[[int], int]
 
-codes: CodeHistory
-sealed_codes: SealedCodes
-opened_at: OpenedAt
-renderers: dict[str, Renderer] = {}  # by kind of message, like the timelines
-timelines: dict[str, TimelineSource] = {}
-settlers: list[Callable[[], int]] = []  # settle messages by other proofs, such as a correct code
-vendor_calls: list[Callable[[], object]] = []  # run next to the polls, where vendors may hang
-purgers: list[Purger] = []
+
+class BreakdownCounter(Protocol):
+    """Counts messages created from `start` to `end`, by every dimension, and the tokens captured
+    and released in that time. One value may have several rows.
+    """
+
+    def __call__(
+        self, *, start: datetime, end: datetime, company_id: int | None, mode: str | None
+    ) -> Iterable[BreakdownCount]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageKind:
+    """The functions of an app for its messages. Those with a default are of codes alone."""
+
+    name: str  # a `Message.Kind`
+    render: Renderer
+    timeline: Callable[["Message"], Iterable[TimelineEntry]]
+    opened_at: Callable[["Message"], datetime | None]  # when the recipient opened the link
+    purgers: Sequence[Purger]
+    settle: Callable[[], int] = lambda: 0  # settles by other proofs, such as a correct code
+    report: Callable[[], object] = lambda: None  # to vendors, which may hang: next to the polls
+    find_custom_codes: Callable[[Sequence[UUID]], Mapping[UUID, Any]] = lambda _messages: {}
+    count_breakdowns: BreakdownCounter = lambda **_period: ()
+    with_purpose: Callable[[str], Q] = lambda _purpose: Q(pk__in=[])
+
+
+kinds: dict[str, MessageKind] = {}
+
+
+def register(kind: MessageKind) -> None:
+    kinds[kind.name] = kind

@@ -56,7 +56,7 @@ def purge() -> int:
         jobs.purge,
         *jobs.PURGERS,
         *deliveries.PURGERS,
-        *extensions.purgers,
+        *(purger for kind in extensions.kinds.values() for purger in kind.purgers),
     ]
     return sum(_in_batches(step) for step in steps)
 

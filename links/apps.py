@@ -11,7 +11,7 @@ class LinksConfig(AppConfig):
         event of webhooks.
         """
         from cabinet import settings_forms  # noqa: PLC0415
-        from channels import extensions  # noqa: PLC0415
+        from channels.extensions import MessageKind, register  # noqa: PLC0415
         from links import link_imports  # noqa: PLC0415
         from links.api import calls  # noqa: PLC0415
         from links.clicks import counting  # noqa: PLC0415
@@ -20,14 +20,19 @@ class LinksConfig(AppConfig):
         from links.web import forms, search_sources  # noqa: PLC0415
         from webhooks import events  # noqa: PLC0415 - models come first
 
-        extensions.renderers["link"] = message_text.render_link
-        extensions.timelines["link"] = timeline.entries
-        extensions.opened_at = timeline.opened_at
-        extensions.purgers += [
-            counting.rotate_partitions,
-            counting.delete_old_batches,
-            link_imports.purge,
-        ]
+        register(
+            MessageKind(
+                name="link",
+                render=message_text.render_link,
+                timeline=timeline.entries,
+                opened_at=timeline.opened_at,
+                purgers=[
+                    counting.rotate_partitions,
+                    counting.delete_old_batches,
+                    link_imports.purge,
+                ],
+            )
+        )
         search_sources.register()
         settings_forms.register(forms.LinksSection)
         events.declare(*calls.EVENTS)

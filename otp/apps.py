@@ -11,7 +11,8 @@ class OtpConfig(AppConfig):
         codes, and how `accounts` loads a company's own texts; declares the event of webhooks.
         """
         from accounts.keys import principal  # noqa: PLC0415 - models are not loaded before this
-        from channels import extensions  # noqa: PLC0415
+        from channels.extensions import MessageKind, register  # noqa: PLC0415
+        from links.manage import timeline  # noqa: PLC0415
         from otp import history, sealed_codes  # noqa: PLC0415
         from otp.check import settlement  # noqa: PLC0415
         from otp.protection import guard_evidence, notifications  # noqa: PLC0415
@@ -21,13 +22,20 @@ class OtpConfig(AppConfig):
         from webhooks import events  # noqa: PLC0415
 
         principal.register_column(principal.TextsColumn(own_texts.COLUMN, own_texts.parse))
-        extensions.codes = history
-        extensions.sealed_codes = sealed_codes.find
-        extensions.renderers["code"] = rendering.render
-        extensions.timelines["code"] = history.timeline_entries
-        extensions.settlers.append(settlement.settle_verified)
-        extensions.vendor_calls.append(settlement.report_entered)
-        extensions.purgers += [history.purge_phones, guard_evidence.purge, savings_count.purge]
+        register(
+            MessageKind(
+                name="code",
+                render=rendering.render,
+                timeline=history.timeline_entries,
+                opened_at=timeline.opened_at,
+                purgers=[history.purge_phones, guard_evidence.purge, savings_count.purge],
+                settle=settlement.settle_verified,
+                report=settlement.report_entered,
+                find_custom_codes=sealed_codes.find,
+                count_breakdowns=history.count_breakdowns,
+                with_purpose=history.with_purpose,
+            )
+        )
         search_sources.register()
         notifications.register_audit_words()
         events.declare(*calls.EVENTS)

@@ -115,7 +115,7 @@ _EVERY_COMPANY, _OLD_DAY = (
 def count_breakdowns(
     *, start: datetime, end: datetime, company_id: int | None, mode: str | None
 ) -> Iterable[BreakdownCount]:
-    """Implements `extensions.CodeHistory`."""
+    """Implements `extensions.BreakdownCounter`."""
     params: dict[str, Any] = {
         "start": start,
         "end": end,
@@ -148,7 +148,7 @@ def _read_breakdowns(statement: str, params: dict[str, Any]) -> list[BreakdownCo
 
 
 def with_purpose(purpose: str) -> Q:
-    """Implements `extensions.CodeHistory`."""
+    """The SQL condition on messages whose code is for this purpose."""
     codes = Verification.objects.filter(pk=OuterRef("subject_id"), purpose=purpose)
     return Q(kind="code") & Q(Exists(codes))
 

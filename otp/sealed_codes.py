@@ -57,7 +57,7 @@ def _cipher(key_id: str) -> AESGCM:
 
 
 def find(message_ids: Sequence[UUID]) -> dict[UUID, SealedCode]:
-    """Implements `extensions.SealedCodes`."""
+    """The codes by message, for those that have one."""
     rows = fetch_rows(sql.SEALED_CODES, [list(message_ids)], _sealed_code)
     return {row.message_id: row for row in rows}
 

@@ -10,8 +10,7 @@ class PersonsConfig(AppConfig):
 
     def ready(self) -> None:
         """Registers what is deleted after its time."""
-        from accounts.jobs import purge_exports  # noqa: PLC0415 - models come first
-        from channels import extensions  # noqa: PLC0415
+        from accounts import jobs  # noqa: PLC0415 - models come first
         from persons.models import CompanyExport  # noqa: PLC0415
 
-        extensions.purgers.append(partial(purge_exports, CompanyExport))
+        jobs.PURGERS.append(partial(jobs.purge_exports, CompanyExport))

@@ -134,7 +134,7 @@ def _with_sealed_codes(claimed: list[ClaimedMessage]) -> list[ClaimedMessage]:
     ids = [item.message_id for item in claimed if CUSTOM_CODE in item.params]
     if not ids:
         return claimed
-    sealed = extensions.sealed_codes(ids)
+    sealed = extensions.kinds["code"].find_custom_codes(ids)
     return [
         replace(item, params={**item.params, CUSTOM_CODE: sealed.get(item.message_id)})
         if CUSTOM_CODE in item.params

@@ -110,8 +110,8 @@ class Dispatcher:
         vendor_user_ids.record_queued()
         if receipts.apply_stored():
             self.loop.wake()
-        for settle in extensions.settlers:
-            settle()
+        for kind in extensions.kinds.values():
+            kind.settle()
 
     def record(self) -> None:
         """Writes breakers first, so that a message due again at once avoids the same account."""
@@ -302,7 +302,7 @@ def outgoing(claimed: ClaimedMessage) -> Outgoing:
     provider = registry.provider(claimed.provider)
     language = message_languages.match(claimed.locale, claimed.params.get("language", ""))
     locale = provider.locale_for(claimed.locale, language)
-    rendered = extensions.renderers[claimed.kind](
+    rendered = extensions.kinds[claimed.kind].render(
         subject_id=claimed.subject_id,
         params=claimed.params,
         locale=message_languages.match(locale, language),

@@ -137,7 +137,7 @@ def _run_each(*steps: Callable[[], object]) -> None:
 
 def sweep() -> None:
     """Settles proofs before it expires messages or switches their channel."""
-    proofs = (*extensions.settlers, receipts.apply_stored)
+    proofs = (*(kind.settle for kind in extensions.kinds.values()), receipts.apply_stored)
     _run_each(*proofs, expire_leases, fall_back, give_up, fair_queueing.reorder)
 
 
@@ -234,4 +234,5 @@ def sweep_thread() -> PeriodicThread:
 
 def poll_thread() -> PeriodicThread:
     """Polls on a separate thread: hanging vendors must not delay a deadline."""
-    return PeriodicThread("poll", partial(_run_each, poll, *extensions.vendor_calls), POLL_INTERVAL)
+    reports = [kind.report for kind in extensions.kinds.values()]
+    return PeriodicThread("poll", partial(_run_each, poll, *reports), POLL_INTERVAL)

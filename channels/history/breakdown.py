@@ -84,7 +84,9 @@ def breakdowns(
         # One day beyond today, in case the clocks differ.
         end = days.last + timedelta(days=2 if days.last >= timezone.localdate() else 1)
         period: dict[str, Any] = {"start": start_of(live_day), "end": start_of(end)}
-        counts = extensions.codes.count_breakdowns(company_id=company.pk, mode=mode, **period)
+        counts = extensions.kinds["code"].count_breakdowns(
+            company_id=company.pk, mode=mode, **period
+        )
         live = sums_of(row for row in counts if row.dimension in tables)
         for bucket, numbers in live.items():
             tables[bucket.dimension].rows.setdefault(bucket.value, Steps()).add(numbers)

@@ -197,7 +197,7 @@ def _count(
     ids = {"first_id": first_id_at(start - MARGIN), "end_id": first_id_at(end + MARGIN)}
     statement = COUNT.format(whose=ONE_COMPANY if company_filter else everyone)
     cursor.execute(statement, {"day": day, "start": start, "end": end, **ids, **company_filter})
-    counts = extensions.codes.count_breakdowns(
+    counts = extensions.kinds["code"].count_breakdowns(
         start=start, end=end, company_id=company_id, mode=mode
     )
     rows = rows_of(day, counts)

@@ -154,7 +154,7 @@ def has_verified(company: Company) -> bool:
     return any(
         row.entered
         for mode in Mode.values
-        for row in extensions.codes.count_breakdowns(
+        for row in extensions.kinds["code"].count_breakdowns(
             start=start, end=end, company_id=company.pk, mode=mode
         )
     )

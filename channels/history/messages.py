@@ -101,7 +101,7 @@ def _by_breakdown(rows: QuerySet[Message], filters: Mapping[str, Any]) -> QueryS
     if country := filters.get("country"):
         rows = rows.filter(phone_search.phones_of(country))
     if purpose := filters.get("purpose"):
-        rows = rows.filter(extensions.codes.with_purpose(purpose))
+        rows = rows.filter(extensions.kinds["code"].with_purpose(purpose))
     if door := filters.get("door"):
         rows = rows.filter(params__door=door)
     return rows

@@ -39,12 +39,12 @@ class Screen:
 
 def render(message: Message) -> tuple[str | None, str | None]:
     """Returns (text, code) as the worker would send them."""
-    params = message.params
+    params, kind = message.params, extensions.kinds[message.kind]
     if extensions.CUSTOM_CODE in params:
-        sealed = extensions.sealed_codes([message.pk])
+        sealed = kind.find_custom_codes([message.pk])
         params = params | {extensions.CUSTOM_CODE: sealed.get(message.pk)}
     try:
-        rendered = extensions.renderers[message.kind](
+        rendered = kind.render(
             subject_id=message.subject_id,
             params=params,
             locale=message.language,

@@ -53,7 +53,7 @@ def timeline(message: Message, *, with_webhooks: bool = True) -> list[TimelineEn
     moves = [_of_transfer(move) for move in Transfer.objects.of_message(message.id)]
     steps += moves[:1]  # the hold of the send
     steps += [replace(step, at=_caused_at(step.at, decisions)) for step in moves[1:]]
-    steps += extensions.timelines[message.kind](message)
+    steps += extensions.kinds[message.kind].timeline(message)
     if with_webhooks:
         steps += map(_of_delivery, _deliveries(message))
     if message.finished_at and message.state in {"failed", "expired"}:

@@ -241,7 +241,7 @@ MESSAGE_DETAILS = Shape(
                 "counted."
             ),
             None,
-            source=lambda message: extensions.opened_at(message),  # noqa: PLW0108 - set at start
+            source=lambda message: extensions.kinds[message.kind].opened_at(message),
         ),
         Field(
             "fallback",

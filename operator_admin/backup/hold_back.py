@@ -71,8 +71,8 @@ def still_open() -> int:
 
 def _settle_proofs() -> None:
     """Codes that were entered and receipts that had come, which nobody applied yet."""
-    for settler in extensions.settlers:
-        _until_done(settler)
+    for kind in extensions.kinds.values():
+        _until_done(kind.settle)
     _until_done(receipts.apply_stored)
 
 
