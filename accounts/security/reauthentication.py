@@ -30,6 +30,8 @@ from accounts.models import User
 
 FACTORS = [Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN]
 DRAFT = "reauthentication_draft"
+# Characters. A field is judged without the spaces around it: a valid form may be half a megabyte.
+MAX_DRAFT = 20_000
 
 
 class ReauthenticationNeeded(ReauthenticationRequired):
@@ -82,7 +84,7 @@ def challenge(request: HttpRequest, fields: Mapping[str, Any] | None = None) -> 
         messages.warning(request, _("Your account has no password yet. Set one by e-mail first."))
         return redirect("account_reset_password")
     next_url = request.get_full_path() if request.method == "GET" else request.path
-    if fields is not None:
+    if fields is not None and len(str(dict(fields))) <= MAX_DRAFT:
         token = secrets.token_urlsafe(12)
         request.session[DRAFT] = {"token": token, "fields": dict(fields)}
         next_url = f"{request.path}?{urlencode({'draft': token})}"

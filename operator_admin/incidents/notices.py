@@ -17,7 +17,7 @@ from storage.process_cache import SnapshotCache
 
 REFRESH_INTERVAL = 3.0
 SESSION_KEY = "dismissed_notices"
-MAX_DISMISSED = 50
+MAX_DISMISSED, MAX_KEY = 50, 40  # and its characters: an address may name any numbers
 
 # The channels a company sends by: its newest messages and its counted days, each by its index.
 _CHANNELS = """
@@ -72,4 +72,4 @@ def _channels(company: Company) -> frozenset[str]:
 
 def dismiss(session: SessionBase, key: str) -> None:
     dismissed = [key_shown for key_shown in session.get(SESSION_KEY, ()) if key_shown != key]
-    session[SESSION_KEY] = [*dismissed, key][-MAX_DISMISSED:]
+    session[SESSION_KEY] = [*dismissed, key[:MAX_KEY]][-MAX_DISMISSED:]

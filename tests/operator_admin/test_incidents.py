@@ -108,6 +108,14 @@ def test_dismissal_leads_nowhere_else(client: Client, then: str) -> None:
     assert client.get(path).status_code == 405
 
 
+def test_dismissal_keeps_no_long_number_in_the_session(client: Client) -> None:
+    client.force_login(MemberFactory.create().user)
+
+    client.post(reverse("notice-dismiss", args=[int("9" * 4000), 1]))
+
+    assert len(client.session[notices.SESSION_KEY][0]) < 100
+
+
 def test_visitor_cannot_dismiss(client: Client) -> None:
     incident = opened()
     path = reverse("notice-dismiss", args=[incident.pk, incident.updates.get().pk])

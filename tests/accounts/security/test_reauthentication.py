@@ -15,6 +15,7 @@ from django.urls import reverse
 from pytest_django import Settings
 
 from accounts.models import Invitation, Member, User
+from accounts.security.reauthentication import DRAFT
 from tests.accounts.security.people import (
     add_address,
     add_app,
@@ -244,6 +245,16 @@ def test_draft_of_a_stolen_session_is_not_shown_to_the_owner(client: Client) -> 
     page = client.get(reverse("member-invite"))
 
     assert page.context["form"]["email"].value() is None
+
+
+def test_draft_keeps_no_long_form_in_the_session(client: Client) -> None:
+    """Spaces around a value count in no field's length, and anybody may have many sessions."""
+    email = f"{THIEF}{' ' * 100_000}"
+
+    asked = client.post(reverse("member-invite"), {"email": email, "role": "owner"})
+
+    assert "reauthenticate" in asked["Location"]
+    assert DRAFT not in client.session
 
 
 def test_reauthentication_invalidates_copies_of_the_session(client: Client, user: User) -> None:
