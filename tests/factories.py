@@ -76,13 +76,13 @@ class InvitationFactory(DjangoModelFactory[Invitation]):
     company = SubFactory(CompanyFactory)
     email = Sequence(lambda n: f"invited{n}@example.com")
     role = Member.Role.DEVELOPER
-    invited_by = LazyAttribute(lambda invitation: _maker(invitation.company))
+    invited_by = LazyAttribute(lambda invitation: _maker(invitation.company, is_active=True))
 
 
-def _maker(company: Company) -> User:
+def _maker(company: Company, *, is_active: bool = False) -> User:
     """An owner, who may give a key every scope; gets no e-mails unless the test made him."""
     owner = company.members.filter(role=Member.Role.OWNER).select_related("user").first()
-    owner = owner or MemberFactory.create(company=company, user__is_active=False)
+    owner = owner or MemberFactory.create(company=company, user__is_active=is_active)
     return owner.user
 
 

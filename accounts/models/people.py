@@ -50,12 +50,15 @@ class Member(RoleRights):
 
 class InvitationQuerySet(models.QuerySet["Invitation"]):
     def open(self) -> "InvitationQuerySet":
-        """Pending invitations whose inviter is still an owner: a former owner must not return by a
-        second mailbox.
+        """Pending invitations whose inviter is still an owner, and may sign in: a former owner must
+        not return by a second mailbox.
         """
         since = timezone.now() - Invitation.LIFETIME
         makers = Member.objects.filter(
-            company=OuterRef("company"), user=OuterRef("invited_by"), role=Member.Role.OWNER
+            company=OuterRef("company"),
+            user=OuterRef("invited_by"),
+            user__is_active=True,
+            role=Member.Role.OWNER,
         )
         return self.filter(Exists(makers), accepted_at=None, revoked_at=None, sent_at__gt=since)
 

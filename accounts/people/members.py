@@ -100,7 +100,7 @@ def join(*, invitation: Invitation, user: User, ip: str | None = None) -> Member
     )
     record("member.joined", member, company=invitation.company, user=user, ip=ip)
     if member.role == Member.Role.OWNER:
-        _mail_about_owner("owner.made", member, user, ip)
+        _follow_owner_change("owner.made", member, user, ip)
     return member
 
 
@@ -118,7 +118,7 @@ def change_role(*, member: Member, role: str, user: User, ip: str | None = None)
     member.save(update_fields=["role"])
     record("member.role_changed", member, company=member.company, user=user, ip=ip, changes=roles)
     if was_owner or role == Member.Role.OWNER:
-        _mail_about_owner("owner.gone" if was_owner else "owner.made", member, user, ip)
+        _follow_owner_change("owner.gone" if was_owner else "owner.made", member, user, ip)
 
 
 @transaction.atomic
@@ -134,7 +134,7 @@ def remove(*, member: Member, user: User, ip: str | None = None) -> None:
     record(action, member, company=member.company, user=user, ip=ip)
     member.delete()
     if member.role == Member.Role.OWNER:
-        _mail_about_owner("owner.gone", member, user, ip)
+        _follow_owner_change("owner.gone", member, user, ip)
 
 
 @transaction.atomic
@@ -156,7 +156,7 @@ def grant(*, company: Company, user: User, role: Member.Role, ip: str | None = N
     action = "member.joined" if is_new else "member.role_changed"
     record(action, f"{member} ({PROVIDER})", company=company, user=user, ip=ip, changes=roles)
     if was_owner or role == Member.Role.OWNER:
-        _mail_about_owner("owner.gone" if was_owner else "owner.made", member, user, ip)
+        _follow_owner_change("owner.gone" if was_owner else "owner.made", member, user, ip)
 
 
 @transaction.atomic
@@ -169,11 +169,16 @@ def withdraw(*, member: Member, ip: str | None = None) -> None:
     )
     member.delete()
     if member.role == Member.Role.OWNER:
-        _mail_about_owner("owner.gone", member, member.user, ip)
+        _follow_owner_change("owner.gone", member, member.user, ip)
 
 
-def _mail_about_owner(kind: str, member: Member, user: User, ip: str | None) -> None:
-    """Notifies the owners and the member, who may no longer be an owner."""
+def _follow_owner_change(kind: str, member: Member, user: User, ip: str | None) -> None:
+    """Notifies the owners and the member, who may no longer be an owner: then what this person has
+    invited is void, also once the person is an owner again.
+    """
+    if kind == "owner.gone":
+        pending = member.company.invitations.filter(accepted_at=None, revoked_at=None)
+        pending.filter(invited_by=member.user_id).update(revoked_at=timezone.now())
     new_owner = member.user
     post_company_change(
         kind, company=member.company, user=user, ip=ip, also=new_owner, whom=new_owner.email
@@ -217,7 +222,9 @@ def _locked(member: Member) -> bool:
 
 
 def is_only_owner(member: Member) -> bool:
-    owners = Member.objects.filter(company=member.company_id, role=Member.Role.OWNER)
+    owners = Member.objects.filter(
+        company=member.company_id, role=Member.Role.OWNER, user__is_active=True
+    )
     return member.role == Member.Role.OWNER and not owners.exclude(pk=member.pk).exists()
 
 

@@ -214,8 +214,9 @@ class UserAdmin(AuditedAdmin, TranslatedPermissions, ModelAdmin, DjangoUserAdmin
         super().save_model(request, obj, form, change)
         if is_moved:
             addresses.replace_main(obj, form.initial["email"])
-        if is_moved and obj != request.user:
-            sessions.end_all(obj)
+        is_switched_off = "is_active" in form.changed_data and not obj.is_active
+        if is_switched_off or (is_moved and obj != request.user):
+            sessions.end_all(obj)  # of a disabled account too: else they go on once it is enabled
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return super().has_change_permission(request, obj) and may_change_user(request, obj)

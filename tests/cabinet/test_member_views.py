@@ -215,7 +215,7 @@ def test_removed_member_sees_nothing_any_more(client: Client, owner: Member) -> 
     assert other.get(reverse("key-list")).headers["Location"] == reverse("company-create")
 
 
-@pytest.mark.parametrize("ended", ["demoted", "removed", "left"])
+@pytest.mark.parametrize("ended", ["demoted", "removed", "left", "switched off"])
 def test_invitations_end_with_the_rights_of_their_maker(
     client: Client, owner: Member, ended: str
 ) -> None:
@@ -227,6 +227,8 @@ def test_invitations_end_with_the_rights_of_their_maker(
     invitation = Invitation.objects.get(email=EMAIL)
     if ended == "demoted":
         members.change_role(member=maker, role="viewer", user=owner.user)
+    elif ended == "switched off":
+        User.objects.filter(pk=maker.user_id).update(is_active=False)
     else:
         members.remove(member=maker, user=owner.user if ended == "removed" else maker.user)
     invited = UserFactory.create(email=EMAIL)
@@ -239,6 +241,31 @@ def test_invitations_end_with_the_rights_of_their_maker(
     assert joined(owner.company) is None
     client.force_login(owner.user)
     assert EMAIL not in client.get(reverse("member-list")).content.decode()
+
+
+@pytest.mark.parametrize("is_removed", [False, True])
+def test_owner_once_more_brings_back_no_invitation(
+    client: Client, owner: Member, *, is_removed: bool
+) -> None:
+    maker = MemberFactory.create(company=owner.company)
+    client.force_login(maker.user)
+    mark_reauthenticated(client, maker.user)
+    link = invite(client, role="owner")
+    if is_removed:
+        members.remove(member=maker, user=owner.user)
+        MemberFactory.create(company=owner.company, user=maker.user)
+    else:
+        members.change_role(member=maker, role="viewer", user=owner.user)
+        members.change_role(member=maker, role="owner", user=owner.user)
+
+    assert client.get(link).status_code == 410
+
+
+def test_owner_who_cannot_sign_in_is_not_the_other_owner(owner: Member) -> None:
+    MemberFactory.create(company=owner.company, user__is_active=False)
+
+    with pytest.raises(ValidationError):
+        members.remove(member=owner, user=owner.user)
 
 
 def test_leaving_checks_the_current_role(company: Company, owner: Member) -> None:

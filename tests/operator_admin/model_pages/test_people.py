@@ -77,6 +77,23 @@ def test_new_owner_is_mailed(client: Client, operator: User) -> None:
     assert emails_to(person.email) == ["У компании новый владелец"]
 
 
+def test_account_switched_off_and_on_has_no_sessions(client: Client, operator: User) -> None:
+    """As docs/operations/failures.md says of one that was taken over."""
+    person = make_person()
+    thief = signed_in(person)
+    sign_in(client, operator, "mfa")
+    page = reverse("admin:accounts_user_change", args=[person.pk])
+    form = client.get(page).context["adminform"].form
+    given = {name: form[name].value() or "" for name in ("email", "name", "language")}
+
+    for switch in ({}, {"is_active": "on"}):
+        client.post(page, given | switch)
+        person.refresh_from_db()
+        assert person.is_active is bool(switch)
+
+    assert thief.get(reverse("overview")).status_code == 302
+
+
 def test_factor_that_an_operator_resets_ends_the_sessions(client: Client, operator: User) -> None:
     person = make_person()
     theirs = signed_in(person)
