@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 from django.contrib.admin.widgets import AdminIntegerFieldWidget
 from django.core.exceptions import ValidationError
+from django.core.validators import MinValueValidator
 from django.db.models import Max
 from django.urls import reverse
 from django.utils import timezone
@@ -18,9 +19,11 @@ from accounts.models import Company, Member, Mode
 from billing.models import BillingProfile, Order, Transfer
 from cabinet import fallback_forms
 from cabinet.forms import CountryCodesField
+from catalogue import channels
 from catalogue.texts import StrOrPromise
 from channels.history import figures
 from channels.history.figures import DayRange
+from links.api.lifetime_fields import MINUTE
 from links.models import Report
 from links.web.forms import LinksSection, host_choices
 from operator_admin import figures as operator_figures
@@ -29,6 +32,7 @@ from parsing.form_fields import IntegerField
 
 SHOWN = 5
 TRIED_DAYS = 30
+LEAST = {"default_link_lifetime": MINUTE, "api_rate": 1}
 # Addresses there say nothing of an employer.
 MAILBOXES = {
     *("gmail.com", "mail.ru", "yandex.ru", "ya.ru", "bk.ru", "inbox.ru", "list.ru", "rambler.ru"),
@@ -121,6 +125,9 @@ class CheckedForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        for name, least in LEAST.items():
+            if name in self.fields:
+                self.fields[name].validators.append(MinValueValidator(least))
         for name, channel in fallback_forms.PATIENCE.items():
             self.initial[name] = self.instance.patience.get(channel.name)
 
@@ -129,6 +136,14 @@ class CheckedForm(forms.ModelForm):  # type: ignore[type-arg]
             ",".join(self.cleaned_data["allowed_countries"])
         )
         return codes
+
+    def clean_fallback_chain(self) -> list[str]:
+        chain: list[str] = self.cleaned_data["fallback_chain"]
+        for name in chain:
+            forms.ChoiceField(choices=channels.choices).clean(name)
+        if len({*chain}) < len(chain):
+            raise ValidationError(_("Each channel can appear only once."))
+        return chain
 
     def clean_link_host(self) -> str:
         host: str = self.cleaned_data["link_host"]

@@ -220,10 +220,13 @@ class ModelAdmin(ByHand, Autocompletion, FormFields):
         return self.changelist
 
     def response_action(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        """Keeps the ticked rows that can exist; Django looks for all of them."""
+        """Keeps the ticked rows that can exist; Django looks for all of them. Django can take
+        the rows of other pages too, which our pages do not offer.
+        """
         key, posted = self.model._meta.pk, request.POST.copy()  # noqa: SLF001
         ticked = posted.getlist(ACTION_CHECKBOX_NAME)
         posted.setlist(ACTION_CHECKBOX_NAME, [text for text in ticked if _is_value(key, text)])
+        posted["select_across"] = "0"
         request.POST = posted  # type: ignore[assignment]
         return super().response_action(request, *args, **kwargs)
 

@@ -353,4 +353,5 @@ def _redirect_to_status(companies: QuerySet[Company], status: Status) -> HttpRes
 def _requested_companies(request: HttpRequest) -> QuerySet[Company]:
     id_texts = request.GET.get("ids", "").split(",")
     ids = filter(None, map(parse_integer, id_texts[:100]))
-    return Company.objects.filter(pk__in=list(ids)).order_by("name")
+    companies = Company.objects.filter(pk__in=list(ids), deleted_at=None)
+    return companies.order_by("name")

@@ -110,6 +110,16 @@ def test_list_asks_the_same_whatever_its_length(
         client.get(reverse(LIST))
 
 
+def test_action_reaches_no_rows_but_the_ticked(client: Client, operator: User) -> None:
+    """No page offers the rows of other pages, and the next page names a hundred at most."""
+    ticked, _other = CompanyFactory.create_batch(2, status="pending")
+    data = {"action": "approve", "_selected_action": [str(ticked.pk)], "select_across": "1"}
+
+    response = client.post(reverse(LIST), data)
+
+    assert response.headers["Location"].endswith(f"ids={ticked.pk}")
+
+
 @pytest.mark.parametrize(("action", "status"), [("approve", "approved"), ("suspend", "suspended")])
 def test_action_asks_before_anything_changes(
     client: Client, operator: User, action: str, status: str
@@ -345,6 +355,11 @@ def test_form_of_an_operator_undoes_no_suspension(client: Client, operator: User
         ("link_expired_url", "javascript:alert(1)", None),
         ("link_utm", "a=b#c", None),
         ("link_host", "of-another-company.example", None),
+        ("fallback_chain", "sms, max", ["sms", "max"]),
+        ("fallback_chain", "sms, pigeon", None),
+        ("fallback_chain", "sms, sms", None),
+        ("default_link_lifetime", "0", None),
+        ("api_rate", "0", None),
     ],
 )
 def test_rules_of_a_company_are_read_as_in_its_own_settings(
