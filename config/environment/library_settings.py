@@ -8,11 +8,14 @@ RATE_LIMITS = {
     "login_account": "100/h/key",  # of one account, from browsers that never signed in to it
     "login_device": "20/h/key",  # from one that has
     "manage_email": "10/m/user,30/d/user",  # a new address gets a letter, whosever it is
+    "reauthenticate": "10/m/user,500/d/user",  # the audit log keeps each for ever
     "signup": "20/m/ip,100/d/ip",  # each with a test key, and what it makes
     "passkey": "60/m/ip",  # challenges of sign-ins by one
     "sso": "60/m/ip",  # ways to the identity provider begun, and ended
     "invitation": "60/m/ip",  # opened
-    "reset_password": "20/m/ip,10/h/key",  # key: address; each of the ten e-mails opens the door
+    # Key: address. Each of the ten e-mails opens the door, and who is unknown gets one, too.
+    "reset_password": "20/m/ip,100/d/ip,10/h/key",
+    "confirm_email": "1/3m/key,10/d/key",  # anybody may sign up with a stranger's address
 }
 _DJANGO = "django.contrib.auth.password_validation"
 PASSWORD_VALIDATORS: list[dict[str, Any]] = [

@@ -8,14 +8,16 @@ from unicodedata import normalize
 import pytest
 import time_machine
 from allauth.account.models import EmailAddress, EmailConfirmationHMAC
+from allauth.core.internal import ratelimit
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.test import Client
+from django.test import Client, RequestFactory
 from django.urls import reverse
 
 from accounts.models import Invitation, Mail, Member, User
 from accounts.people import members
 from accounts.sign_in import addresses
+from accounts.sign_in.adapter import APP
 from tests.accounts.security.people import add_address, confirm, make_person, signed_in
 from tests.api.blocking import behind_us
 from tests.factories import PASSWORD, UserFactory
@@ -177,3 +179,32 @@ def test_account_writes_to_few_strangers_a_day(client: Client) -> None:
             client.post(reverse("account_email"), stranger | {"action_remove": ""})
 
     assert 10 <= Mail.objects.filter(to__startswith="stranger").count() <= 20
+
+
+def test_visitor_writes_to_few_strangers_a_day(client: Client, rf: RequestFactory) -> None:
+    """An unknown address gets a letter too when somebody asks for its password."""
+    with time_machine.travel(datetime.now(UTC), tick=False) as clock:
+        for number in range(99):
+            clock.shift(30)
+            asked = rf.post("/")
+            ratelimit.consume(asked, app=APP, action="reset_password", key=str(number))
+        for name in "ab":
+            clock.shift(30)
+            client.post(reverse("account_reset_password"), {"email": f"{name}@example.com"})
+
+    assert [mail.to for mail in Mail.objects.all()] == ["a@example.com"]
+
+
+def test_stranger_whose_address_was_typed_gets_few_letters_a_day(
+    client: Client, settings: Any
+) -> None:
+    """Each sign-in to the account that waits for them sends another one."""
+    settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory"
+    form = {"email": ANNA, "company": "Demo", "country": "RU", "password1": PASSWORD}
+    client.post(reverse("account_signup"), form)
+    with time_machine.travel(datetime.now(UTC), tick=False) as clock:
+        for _ in range(12):
+            clock.shift(200)
+            sign_in(client, ANNA)
+
+    assert Mail.objects.filter(to=ANNA).count() == 10
