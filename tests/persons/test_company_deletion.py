@@ -1,5 +1,6 @@
 """A company whose day has come stops at once, and forgets its recipients; its books stay."""
 
+import time
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -21,6 +22,7 @@ from otp.models import CodeText, Verification
 from persons import company_deletion
 from persons.erasure import erase_with_company
 from persons.models import Erasure
+from persons.person import Person
 from tests.api.races import at_once
 from tests.billing.top_ups import place_order
 from tests.factories import (
@@ -252,6 +254,28 @@ def test_run_ends_in_time_and_the_next_goes_on(
     monkeypatch.undo()
     company_deletion.run()
     assert is_erased(owner.company)
+
+
+def test_large_company_does_not_hold_up_a_small_one(
+    owner: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = MemberFactory.create(company__closes_at=timezone.now()).company
+    for number in range(4):
+        MessageFactory.create(company=owner.company, phone=f"+7916000000{number}", state="failed")
+    company_deletion.run()
+    settle(owner.company)
+    settle(other)
+
+    def slowly(person: Person) -> None:
+        time.sleep(0.6)
+        erase_with_company(person)
+
+    monkeypatch.setattr(company_deletion, "erase_with_company", slowly)
+    monkeypatch.setattr(company_deletion, "RUN", 2.0)
+
+    company_deletion.run()
+
+    assert is_erased(other)
 
 
 def test_short_batches_reach_every_row(owner: Member, monkeypatch: pytest.MonkeyPatch) -> None:
