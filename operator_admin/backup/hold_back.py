@@ -3,12 +3,12 @@
 The original went on without the copy: what waited there has been sent since. Here it must not be
 sent again. What the copy can still prove is settled first; then every open message expires and its
 hold returns, and webhooks, e-mails, notices and sessions end. Automatic top-ups pause: the original
-may have charged the same cards since. Weekly reports are sent, and companies deleted, a week later.
+may have charged the same cards since. Weekly reports are sent a week later, and companies deleted
+two weeks later.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import timedelta
 from uuid import UUID
 
 from django.contrib.sessions.models import Session
@@ -16,6 +16,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from accounts.models import Company, Mail, UserSession
+from accounts.people.planned_deletion import WARNING_PERIOD
 from billing.models import AutoTopUp, Order
 from channels import extensions
 from channels.lifecycle.state_machine import Event, EventKind
@@ -130,9 +131,11 @@ def _end_sessions() -> int:
 
 
 def _postpone_deletions() -> None:
-    """An owner may have called a deletion off since the copy was made."""
-    in_a_week = timezone.now() + timedelta(days=7)
-    Company.objects.closing().filter(closes_at__lt=in_a_week).update(closes_at=in_a_week)
+    """An owner may have called a deletion off since the copy was made. The last warning of the new
+    day is due in a week: a rehearsal writes to nobody.
+    """
+    day = timezone.now() + 2 * WARNING_PERIOD
+    Company.objects.closing().filter(closes_at__lt=day).update(closes_at=day)
 
 
 def _pause_top_ups() -> int:
