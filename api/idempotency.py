@@ -223,7 +223,8 @@ class IdempotentView(ApiView):
         self, key: IdempotencyKey | None, effect: Callable[[], dict[str, Any]]
     ) -> HttpResponse:
         """Runs the effect like `once`, but in a transaction here: key, effect and response commit
-        together. A refusal from within is stored too, because it may have spent an attempt.
+        together. A refusal from within is stored too, because it may have spent an attempt; one of
+        fields has spent nothing.
         """
         if key is None:
             return ApiResponse(effect())
@@ -237,7 +238,7 @@ class IdempotentView(ApiView):
                 try:
                     status, body = 200, effect()
                 except DomainError as error:
-                    if error.error.status in NOT_STORED:
+                    if error.error is Error.INVALID_INPUT or error.error.status in NOT_STORED:
                         raise
                     status, body = error.error.status, self.refusal(error)
                 response = self._store(key, status, body)

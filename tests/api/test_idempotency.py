@@ -137,6 +137,17 @@ def test_refusals_before_the_effect_are_not_stored(api: Api) -> None:
     assert list(IdempotentRequest.objects.values_list("key", "status")) == [("k", 200)]
 
 
+def test_field_error_within_the_effect_is_not_stored(api: Api) -> None:
+    payload = {"url": "https://example.com/hook"}
+    endpoint = api.post("/webhooks", payload).body["id"]
+
+    refused = api.post("/webhooks", payload, Idempotency_Key="k")
+    api.call("DELETE", f"/webhooks/{endpoint}")
+
+    assert (refused.code, list(refused.body["errors"])) == ("invalid_input", ["url"])
+    assert api.post("/webhooks", payload, Idempotency_Key="k").status == 200
+
+
 def test_replay_precedes_limits_and_balance(api: Api) -> None:
     first = api.post("/otp/send", {"phone": PHONE}, Idempotency_Key="k")
     ledger.withdraw(company=api.company, amount=999, reason="test")
