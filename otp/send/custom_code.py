@@ -129,8 +129,11 @@ class CustomCodeSend:
 
     def find(self) -> Message | None:
         """Returns the message that the request would repeat."""
+        channel = self.request.channel
+        channels = {channel} if channel else set(self.request.order.channels)
         params: dict[str, Any] = self._owner() | {
             "macs": self.macs(),
+            "channels": list(channels),
             "reference": self.request.reference,
             "cool_down": send_limits.cool_down(self.principal.own_limits),
         }
@@ -139,8 +142,6 @@ class CustomCodeSend:
             row = fetch_one(cursor, _Repeated)
         if row is None:
             return None
-        channel = self.request.channel
-        channels = {channel} if channel else set(self.request.order.channels)
         if channels and not row.is_entered and not channels & channels_of(row.verification_id):
             return None
         return Message.objects.get(pk=row.message_id)
