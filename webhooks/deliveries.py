@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models import F, OuterRef, QuerySet, Subquery
 from django.utils import timezone
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
@@ -89,8 +89,14 @@ def _requeue(company_id: int, ids: Sequence[UUID]) -> int:
     if ids and not count_in_postgres(key, most=REPLAYED_A_DAY, end=end, count=len(ids)):
         wait = ceil((end - now).total_seconds())
         raise DomainError(Error.RATE_LIMITED, message=TOO_MANY_A_DAY, retry_after=wait)
-    several = Delivery.objects.filter(pk__in=ids)
-    count = several.update(state=State.PENDING, due_at=now, round_at=now, tries=0, finished_at=None)
+    count = Delivery.objects.filter(pk__in=ids).update(
+        state=State.PENDING,
+        due_at=now,
+        round_at=now,
+        tries=0,
+        finished_at=None,
+        claims=F("claims") + 1,  # of the round before, a try may be under way: it ends nothing
+    )
     events.wake_dispatcher(count)
     return count
 

@@ -175,6 +175,23 @@ def test_call_of_a_former_url_says_nothing_of_the_endpoint(
     assert (endpoint.is_enabled, endpoint.failing_since, Mail.objects.count()) == (True, None, 0)
 
 
+def test_replay_during_the_last_try_outlives_it(
+    delivery: Delivery, endpoint: Endpoint, receiver: Receiver
+) -> None:
+    member = MemberFactory.create(company=endpoint.company)
+    Delivery.objects.update(tries=len(RETRY_DELAYS))
+    receiver.status = 500
+    (claimed,) = dispatcher.claim(1)
+    outcome = http_call.call(claimed)
+
+    deliveries.replay(delivery=delivery, user=member.user)
+    dispatcher.record([outcome])
+
+    delivery.refresh_from_db()
+    assert (outcome.is_last, delivery.state, delivery.tries) == (True, "pending", 0)
+    assert delivery.due_at is not None
+
+
 def test_failing_since_is_reset_by_a_success(
     delivery: Delivery, endpoint: Endpoint, receiver: Receiver
 ) -> None:
