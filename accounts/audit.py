@@ -1,4 +1,4 @@
-"""The audit log: writes its events with old and new values, and has their labels."""
+"""Writes audit events with old and new values, and labels them."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -16,22 +16,22 @@ from catalogue.channels import CHANNELS
 from catalogue.texts import StrOrPromise
 from processes.server.client_ip import address_of
 
-# An event says that the values of these names changed, and nothing else.
+# For a field with such a name, an event only says that the value changed.
 SECRET = re.compile(r"secret|password|token|credential|digest|private", re.IGNORECASE)
 HIDDEN = "•••"
 MAX_TEXT_LENGTH = 500  # characters of a text
 PHONE = re.compile(r"\+\d{8,15}")
-ADDRESS = re.compile("://|=")  # a URL, or tags of one
+ADDRESS = re.compile("://|=")  # a URL, or a query string
 Changes = dict[str, list[Any]]
 
 
 def changes_of(stored: object, new: Mapping[str, object]) -> Changes:
-    """Field → [old, new] of those that differ; of a mapping, its keys: `patience_sms`."""
+    """Field → [old, new] for fields that differ; keys of a mapping are fields: `patience_sms`."""
     return changes_between(_flat({name: getattr(stored, name) for name in new}), _flat(new))
 
 
 def save_changes(row: Model, new: Mapping[str, object]) -> Changes:
-    """Saves the fields that differ; returns their changes, none if nothing was saved."""
+    """Saves the fields that differ; returns their changes, empty if nothing was saved."""
     different = {name: value for name, value in new.items() if getattr(row, name) != value}
     changes = changes_of(row, different)
     for name, value in different.items():
@@ -101,7 +101,7 @@ def record(
 
 
 def acts_as_operator(user: User, company: Company) -> bool:
-    """Whether the company must not learn who it was: an operator who is no member of it."""
+    """Whether the user is an operator outside the company, which must not learn who acted."""
     return user.is_staff and not company.members.filter(user=user.pk).exists()
 
 
@@ -247,7 +247,7 @@ ACTION_LABELS: dict[str, StrOrPromise] = {
     "incident.updated": _("added an update to an incident"),
     "incident.resolved": _("resolved an incident"),
 }
-# Recorded field names and the labels of their form fields.
+# Recorded field name → label of its form field.
 FIELD_LABELS: dict[str, StrOrPromise] = {
     **{field.name: field.verbose_name for field in Company._meta.fields},  # noqa: SLF001
     "closes_at": _("Day of deletion"),
@@ -290,8 +290,8 @@ FIELD_LABELS: dict[str, StrOrPromise] = {
     "date_from": _("From"),
     "date_to": _("To"),
 }
-SubjectWords = Callable[[AuditEvent], str]
-_words: dict[str, SubjectWords] = {}
+Describe = Callable[[AuditEvent], str]
+_descriptions: dict[str, Describe] = {}
 FIELD_ACTIONS = {"settings.changed", "billing.changed", "history.exported", "audit.exported"}
 
 
@@ -299,20 +299,20 @@ def label(action: str) -> StrOrPromise:
     return ACTION_LABELS.get(action, action)
 
 
-def declare_words(subject_words: SubjectWords, *actions: str) -> None:
-    """Registers the texts of these actions' events; each package declares its own, at start."""
-    _words.update(dict.fromkeys(actions, subject_words))
+def declare_descriptions(describe: Describe, *actions: str) -> None:
+    """Registers a function that describes events of these actions; packages call it at start."""
+    _descriptions.update(dict.fromkeys(actions, describe))
 
 
-def has_words(event: AuditEvent) -> bool:
-    """Whether the subject says the old and new values too."""
-    return event.action in _words
+def has_description(event: AuditEvent) -> bool:
+    """Whether the event's description includes the old and new values."""
+    return event.action in _descriptions
 
 
 def subject(event: AuditEvent) -> str:
-    """The event's subject; field names become their labels."""
-    if has_words(event):
-        return _words[event.action](event)
+    """The text about an event's subject, with labels instead of field names."""
+    if has_description(event):
+        return _descriptions[event.action](event)
     if event.action not in FIELD_ACTIONS:
         return event.subject
     return ", ".join(str(FIELD_LABELS.get(name, name)) for name in event.subject.split(", "))

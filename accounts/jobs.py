@@ -1,9 +1,9 @@
 """Scheduled work for many companies; one failure does not hold up the others.
 
-A failure is counted in `JobFailure` and retried after growing pauses. After MAX_TRIES operators
-are alerted, and the row that somebody waits for shows it. It is still retried, once a day or as
-often as the job says, so that a repaired release continues it; a success deletes it. Purges of
-e-mails, cache entries and sessions that are over are here too.
+A failure is counted in `JobFailure` and retried with growing delays. After MAX_TRIES operators
+are alerted, and the row that somebody waits for shows the failure. Retries continue daily, or at
+the job's own interval, so that a fixed release completes the work; success deletes the
+`JobFailure`. This module also purges old e-mails, cache entries and sessions.
 """
 
 import threading
@@ -29,8 +29,8 @@ log = structlog.get_logger(__name__)
 
 DELAYS = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 120))  # between tries
 MAX_TRIES = len(DELAYS) + 1
-RUN = 20.0  # seconds of a run of `Turns`: a worker that stops waits for it
-# Since it was due: no job runs as seldom, so the work is not there any more.
+RUN = 20.0  # seconds that `Turns` may run: a worker that is stopping waits for it
+# After `due_at`: every job runs more often than this, so the failed work no longer exists.
 KEPT = timedelta(hours=3)
 
 S = TypeVar("S")
@@ -40,18 +40,18 @@ JOBS: dict[str, "Job"] = {}
 
 
 class StopRunError(Exception):
-    """Raised by the work on one item, to end the run: another process does it, or time is over."""
+    """Raised by the work on one item to end the run: another process does it, or time is up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A kind of work, declared beside its code; `title` is what operators read."""
+    """A kind of work, declared next to its code; operators read `title`."""
 
     name: str
     title: StrOrPromise
-    # Its work is new in every run, and lost where it fails: it is tried each time.
+    # Every run has new work, and failed work is lost: nothing waits for a retry.
     is_stream: bool = False
-    given_up_delay: timedelta = timedelta(days=1)  # until what was given up is tried again
+    given_up_delay: timedelta = timedelta(days=1)  # between tries after giving up
     # Companies that had a step in this round of `next_of`.
     _served: set[int] = field(default_factory=set, init=False, repr=False, compare=False)
 
@@ -64,16 +64,17 @@ class Job:
         work: Callable[[S], R],
         key: Callable[[S], object] = lambda subject: subject,
     ) -> list[R]:
-        """Results of the successful subjects. Inside a transaction each subject gets a savepoint.
+        """Does the work on each subject; returns the results of those that succeeded. Inside a
+        transaction each subject gets a savepoint.
 
-        `key` is the row, tuple of ids or id by which a subject is known in the next run.
+        `key` returns the row, tuple of ids or id that identifies a subject in the next run.
         """
         results: list[R] = []
-        memories = self._retry_times()
+        retry_times = self._retry_times()
         now = timezone.now()
         for subject in subjects:
-            known_by = key(subject)
-            if self._waits(memories, known_by, now):
+            identity = key(subject)
+            if self._waits(retry_times, identity, now):
                 continue
             try:
                 with savepoint():
@@ -83,10 +84,10 @@ class Job:
             except Exception as error:
                 if is_outage(error):
                     raise
-                self.failed(known_by, error)
+                self.failed(identity, error)
             else:
-                if _identity(known_by)[0] in memories:
-                    self.succeeded(known_by)
+                if _identity(identity)[0] in retry_times:
+                    self.succeeded(identity)
         return results
 
     def together(
@@ -95,13 +96,11 @@ class Job:
         write: Callable[[Sequence[S]], object],
         key: Callable[[S], object] = lambda subject: subject,
     ) -> None:
-        """Writes all in one statement, or by halves if the database
-        refuses it (`write_together`).
-        """
+        """Writes all subjects in one statement, or in halves if refused (`write_together`)."""
         if not subjects:
             return
-        memories, now = self._retry_times(), timezone.now()
-        due = [subject for subject in subjects if not self._waits(memories, key(subject), now)]
+        retry_times, now = self._retry_times(), timezone.now()
+        due = [subject for subject in subjects if not self._waits(retry_times, key(subject), now)]
         refused: list[S] = []
 
         def refuse(subject: S, error: Exception) -> None:
@@ -110,24 +109,24 @@ class Job:
 
         write_together(due, write, refuse)
         for item in due:
-            if _identity(key(item))[0] in memories and item not in refused:
+            if _identity(key(item))[0] in retry_times and item not in refused:
                 self.succeeded(key(item))
 
     def next_of(
         self, rows: models.QuerySet[M], work: Callable[[M], object], give_up: Callable[[M], object]
     ) -> bool:
-        """Does a step of the row that waits longest, under its lock; False if there is none. Each
-        company has a step in turn, however many rows it has.
+        """Does a step of the row that has waited longest, under its lock; False if there is no row.
+        Companies take turns, however many rows each has.
 
-        `give_up` writes into the row what those who wait for it see.
+        `give_up` marks the row as failed for those who wait for it.
         """
-        memories = self._retry_times()
+        retry_times = self._retry_times()
         with transaction.atomic():
             locked = rows.exclude(pk__in=self.waiting()).select_for_update(
                 skip_locked=True, of=("self",)
             )
             row: Any = locked.exclude(company__in=self._served).first()
-            if row is None:  # all had theirs
+            if row is None:  # every company has had its turn
                 self._served.clear()
                 row = locked.first()
             if row is None:
@@ -143,7 +142,7 @@ class Job:
                     row.refresh_from_db()
                     give_up(row)
             else:
-                if str(row.pk) in memories:
+                if str(row.pk) in retry_times:
                     self.succeeded(row)
         return True
 
@@ -152,7 +151,7 @@ class Job:
 
     @transaction.atomic
     def failed(self, subject: object, error: Exception, *, is_last: bool = False) -> bool:
-        """Counts a try; whether it is given up by now."""
+        """Counts a failed try; returns whether the job has given up on the subject."""
         name, company_id = _identity(subject)
         log.error("job_failed", job=self.name, subject=name, company=company_id, exc_info=error)
         now = timezone.now()
@@ -175,21 +174,21 @@ class Job:
         JobFailure.objects.filter(job=self.name, subject=_identity(subject)[0]).delete()
 
     def waiting(self) -> list[str]:
-        """The names of failed jobs that are not due again yet."""
+        """Subjects that failed and are not due for a retry yet."""
         now = timezone.now()
         return [name for name, due_at in self._retry_times().items() if due_at > now]
 
-    def _waits(self, memories: dict[str, datetime], subject: object, now: datetime) -> bool:
-        return not self.is_stream and memories.get(_identity(subject)[0], now) > now
+    def _waits(self, retry_times: dict[str, datetime], subject: object, now: datetime) -> bool:
+        return not self.is_stream and retry_times.get(_identity(subject)[0], now) > now
 
     def _retry_times(self) -> dict[str, datetime]:
-        """The next try of each failed job."""
+        """Subject → time of its next try."""
         return dict(JobFailure.objects.filter(job=self.name).values_list("subject", "due_at"))
 
 
 class Turns:
-    """Work of many steps, in one thread of a worker however much there is: the long files of one
-    company could hold every thread, and e-mails, counts of clicks and alerts would wait for them.
+    """Runs work of many steps in at most one thread of a worker: otherwise the long files of one
+    company could occupy every thread, and e-mails, click counts and alerts would wait.
     """
 
     def __init__(self, *steps: Callable[[], bool]) -> None:
@@ -200,7 +199,7 @@ class Turns:
         self._steps.append(step)
 
     def run(self) -> None:
-        """A step of each kind in turn until none is left; after RUN, another run continues."""
+        """Does a step of each kind in turn until none is left; after RUN, another run continues."""
         if not self._thread.acquire(blocking=False):
             return
         try:
@@ -212,7 +211,7 @@ class Turns:
             self._thread.release()
 
 
-FILES = Turns()  # that companies ask for or upload
+FILES = Turns()  # the files that companies export or upload
 
 
 def _identity(subject: object) -> tuple[str, int | None]:
@@ -228,7 +227,7 @@ def _identity(subject: object) -> tuple[str, int | None]:
 
 
 def not_waiting_sql(job: str, subject: str) -> str:
-    """A condition for queries with a limit: rows waiting for their next try must not fill it."""
+    """An SQL condition for queries with a LIMIT, which rows waiting for a retry must not use up."""
     return f"""NOT EXISTS (SELECT FROM accounts_jobfailure f WHERE f.job = '{job}'
   AND f.subject = {subject} AND f.due_at > now())"""
 
@@ -244,9 +243,9 @@ def purge(limit: int) -> int:
 
 @transaction.atomic
 def delete_with_parts(rows: models.QuerySet[Any], limit: int | None = None) -> int:
-    """Deletes rows that `Job.next_of` works on, with what hangs on them; returns how many.
+    """Deletes rows that `Job.next_of` works on, with their dependants; returns the number of rows.
 
-    Under its lock: a part that is being added meanwhile would make the commit fail.
+    Locks the rows first: a part added meanwhile would make the commit fail.
     """
     locked = rows.order_by("pk").select_for_update(of=("self",))
     ids = list(locked.values_list("pk", flat=True)[:limit])
@@ -255,8 +254,8 @@ def delete_with_parts(rows: models.QuerySet[Any], limit: int | None = None) -> i
 
 
 def delete_but_newest(rows: models.QuerySet[Any], count: int) -> None:
-    """Deletes all but the newest `count` rows: a person who makes file after file would fill the
-    disk before the first expires.
+    """Deletes all but the newest `count` rows: a person who creates file after file could fill the
+    disk before the first one expires.
     """
     old = rows.order_by("-created_at", "-pk").values_list("pk", flat=True)[count:]
     if ids := list(old):
@@ -289,7 +288,7 @@ def delete_rows(rows: models.QuerySet[Any], limit: int) -> int:
 
 def purge_exports(model: type[Export], limit: int) -> int:
     old = model._default_manager.filter(created_at__lt=timezone.now() - model.KEPT)  # noqa: SLF001 - public in Django
-    batch = max(1, limit // 100)  # as each has many parts
+    batch = max(1, limit // 100)  # each has many parts
     deleted = delete_rows(old.order_by("created_at"), batch)
     return limit if deleted == batch else deleted
 
@@ -304,13 +303,13 @@ def purge_mail(limit: int) -> int:
 
 
 def purge_cache(limit: int) -> int:
-    """Deletes expired entries: sign-in attempts by strangers would pile up."""
+    """Deletes expired entries, which sign-in attempts by strangers would otherwise pile up."""
     over = CacheEntry.objects.filter(expires_at__lt=timezone.now()).order_by("expires_at")
     return CacheEntry.objects.filter(pk__in=over.values("pk")[:limit]).delete()[0]
 
 
 def purge_sessions(limit: int) -> int:
-    """Deletes expired sessions, both Django's rows and ours: most are visitors', without ours."""
+    """Deletes expired sessions of Django, and our rows, which sessions of visitors lack."""
     expired = Session.objects.filter(expire_date__lt=timezone.now())
     count = Session.objects.filter(pk__in=expired.values("pk")[:limit]).delete()[0]
     dead = UserSession.objects.dead()

@@ -1,4 +1,4 @@
-"""Names that people read: those of brands and companies are validated, devices are named."""
+"""Validates the names of brands and companies, and names devices by their User-Agent."""
 
 import re
 from unicodedata import name
@@ -41,7 +41,7 @@ SYSTEMS = (
 
 
 def is_valid_brand(brand: str) -> bool:
-    """Whether it is one line of visible characters without a link, account or phone number.
+    """Whether the brand is one line of visible characters without a link, account or phone number.
 
     Recipients trust a brand, since it accompanies a requested code.
     """
@@ -59,7 +59,7 @@ def _mixes_scripts(word: str) -> bool:
 
 
 def validate_company_name(name: str) -> None:
-    """E-mails show it to people who did not ask for them."""
+    """Refuses site addresses, since people who did not ask for an e-mail get it with this name."""
     if not is_valid_brand(name) or _contains_site_address(name):
         raise ValidationError(
             _(

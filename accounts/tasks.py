@@ -1,4 +1,4 @@
-"""Celery tasks of e-mail. They take no ids: the database says what is due."""
+"""Celery tasks for e-mail. They take no ids: the database says what is due."""
 
 from celery import shared_task
 

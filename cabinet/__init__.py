@@ -1,1 +1,1 @@
-"""The cabinet's pages of company, members, requests and audit; what all its pages share."""
+"""Pages about company, members, requests and audit, and parts that all cabinet pages share."""

@@ -1,4 +1,4 @@
-"""The cabinet's audit log: the list with its filters, the same as a file, and values in words."""
+"""The cabinet's audit log: a list with filters, its CSV export, and values as text."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ class FieldChange:
 
 
 def of_event(event: AuditEvent) -> list[FieldChange]:
-    return [] if audit.has_words(event) else described(event.changes)
+    return [] if audit.has_description(event) else described(event.changes)
 
 
 def described(changes: Mapping[str, Any] | None) -> list[FieldChange]:
@@ -60,16 +60,16 @@ def field_label(name: str) -> str:
     return str(FIELD_LABELS.get(name, name))
 
 
-def field_value(name: str, held: Any) -> str:
-    if held is None or held in ("", []):
+def field_value(name: str, value: Any) -> str:
+    if value is None or value in ("", []):
         return str(_empty(name))
-    if isinstance(held, bool):
-        return pgettext("answer", "yes") if held else pgettext("answer", "no")
+    if isinstance(value, bool):
+        return pgettext("answer", "yes") if value else pgettext("answer", "no")
     if name in READERS:
-        return READERS[name](held)
-    if isinstance(held, list):
-        return ", ".join(map(str, held))
-    return grouped(held) if isinstance(held, int) else str(held)
+        return READERS[name](value)
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return grouped(value) if isinstance(value, int) else str(value)
 
 
 def _empty(name: str) -> str:
@@ -136,8 +136,8 @@ READERS: dict[str, Callable[[Any], str]] = {
 
 
 BATCH_SIZE = 1000
-SETTINGS_OF_ALL = "budget."  # about money, on a page that developers read as well
-# What a kind's actions begin with.
+SETTINGS_OF_ALL = "budget."  # about money, but developers may read the page of budgets too
+# Kind → (title, prefixes of its actions).
 KINDS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "settings": (
         gettext_lazy("settings and texts"),
@@ -221,7 +221,7 @@ def audit_export(request: CabinetRequest) -> HttpResponseBase:
 
 
 def describe(event: AuditEvent) -> tuple[Any, str, list[FieldChange]]:
-    """The action, its subject, and the old and new values, which name the fields themselves."""
+    """The action, its subject (empty if only fields changed), and the old and new values."""
     changes = of_event(event)
     has_only_fields = event.action in audit.FIELD_ACTIONS | {"budget.changed"}
     subject = "" if changes and has_only_fields else audit.subject(event)

@@ -26,7 +26,7 @@ SECTION_OF_VIEW = {
 def cabinet(request: HttpRequest) -> dict[str, object]:
     match = request.resolver_match
     name = (match.url_name or "") if match else ""
-    # All pages of the second step, which allauth names, are below one of them.
+    # allauth's pages about the second step share one menu entry.
     first = "mfa_index" if name.startswith("mfa_") else name.partition("-")[0]
     section = SECTION_OF_VIEW.get(name, first)
     return {

@@ -24,7 +24,7 @@ CHAIN_FIELDS = {f"chain_{n}": label for n, label in enumerate(CHAIN_LABELS, star
 
 
 class WithFallback(forms.BaseForm):
-    """Gives templates the selects of the chain, and the seconds of patience."""
+    """Gives templates the fields of the chain and of patience."""
 
     @property
     def chain(self) -> list[forms.BoundField]:
@@ -36,17 +36,17 @@ class WithFallback(forms.BaseForm):
 
 
 def offered_chain(default_channel: str) -> list[str]:
-    """The order that is filled in until the company has one: its channel, then the others."""
+    """The order shown until the company has chosen one: its default channel, then the others."""
     names = [channel.name for channel in CHANNELS]
     return sorted(names, key=lambda name: name != default_channel)
 
 
 def chain_fields(chain: list[str]) -> dict[str, forms.ChoiceField]:
     """A select per position of the chain, which needs no JavaScript."""
-    held = [*chain, *[""] * len(CHAIN_FIELDS)]
+    initial = [*chain, *[""] * len(CHAIN_FIELDS)]
     return {
         name: forms.ChoiceField(
-            label=title, required=False, choices=[("", "—"), *choices()], initial=held[index]
+            label=title, required=False, choices=[("", "—"), *choices()], initial=initial[index]
         )
         for index, (name, title) in enumerate(CHAIN_FIELDS.items())
     }
@@ -77,10 +77,10 @@ def clean_patience(cleaned: dict[str, Any]) -> None:
 
 
 def take_chain(form: forms.BaseForm, cleaned: dict[str, Any]) -> list[str]:
-    """Replaces the values of the selects by the chain chosen in them, which it returns."""
-    places = {name: cleaned.pop(name, "") for name in CHAIN_FIELDS}
+    """Removes the selects' values from `cleaned`; returns the chain that they make."""
+    positions = {name: cleaned.pop(name, "") for name in CHAIN_FIELDS}
     chain: list[str] = []
-    for name, channel in places.items():
+    for name, channel in positions.items():
         if channel and channel in chain:
             form.add_error(name, _("Each channel can appear only once."))
         elif channel:

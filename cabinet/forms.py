@@ -44,7 +44,7 @@ GROUPS_AND_FRACTION = re.compile(r"[-+]?\d{1,3}(,\d{3})+(\.\d+)?")
 
 
 def grouped(number: int) -> str:
-    """1234567 → 1 234 567, by the active language."""
+    """1234567 → 1 234 567, as the active language writes it."""
     return str(number_format(number, use_l10n=True, force_grouping=True))
 
 
@@ -70,7 +70,7 @@ class ModeFilterForm(FilterForm):
 
 
 class PurposeField(LineField):
-    """The purpose of a code, in the client's own word."""
+    """The purpose of a code, in the client's own words."""
 
     def __init__(self, **kwargs: Any) -> None:
         widget = forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"})
@@ -110,7 +110,7 @@ class GroupedDecimalField(forms.DecimalField):
             value = ungrouped(value)
             groups = get_format("DECIMAL_SEPARATOR") == "." and GROUPS_AND_FRACTION.fullmatch(value)
             value = value.replace(",", "") if groups else value
-            if "_" in value:  # which Python reads
+            if "_" in value:  # which Python accepts
                 raise ValidationError(self.error_messages["invalid"], code="invalid")
         return super().to_python(value)
 
@@ -216,7 +216,7 @@ class ListField(SplitField):
 
 
 class AddressesField(ListField):
-    """The addresses and networks from which something may be used."""
+    """IP addresses and networks from which something may be used."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -241,7 +241,7 @@ def _network(text: str) -> str:
             _("%(text)s is neither an IP address nor a network."), params={"text": text}
         ) from None
     mapped = getattr(parsed.network_address, "ipv4_mapped", None)
-    if mapped is not None and parsed.prefixlen >= IPV4_IN_IPV6:  # as sockets of both families log
+    if mapped is not None and parsed.prefixlen >= IPV4_IN_IPV6:  # as dual-stack sockets log it
         parsed = ip_network((mapped, parsed.prefixlen - IPV4_IN_IPV6))
     return str(parsed.network_address if parsed.num_addresses == 1 else parsed)
 
@@ -343,7 +343,7 @@ class KeyForm(forms.Form):
 
 
 class ClientKeyForm(KeyForm):
-    """A key for the client of another service: what it may do is fixed, and so is the purpose."""
+    """A key for another service's client: its permissions are fixed, and it has one purpose."""
 
     purpose = LineField(
         label=_("Purpose of its codes"),

@@ -30,8 +30,8 @@ from parsing.integers import parse_integer
 from processes.server.client_ip import client_ip
 
 ALL = "all"
-# Any other could give a proof of their own for a live key or a change of billing details: a stolen
-# session of an owner must not bring its thief in.
+# Any other role could reauthenticate for a live key or a change of billing details, so granting it
+# needs reauthentication: an owner's stolen session must not let the thief in.
 HARMLESS = Member.Role.VIEWER
 
 
@@ -163,7 +163,7 @@ def _consequence(person: Member, *, is_leaving: bool) -> str:
 
 
 def _members(member: Member) -> Back:
-    """Or the first page for those who may not see the list."""
+    """The list of members, or the overview for members who may not see it."""
     if can_read_settings(member):
         return reverse("member-list"), _("Members")
     return reverse("overview"), _("Overview")
@@ -190,7 +190,7 @@ def invitation_join(request: HttpRequest, token: str) -> HttpResponse:
         choose_company(request, invitation.company_id)
         request.session.pop("invitation", None)
         return redirect("overview")
-    # Each visitor without a cookie gets a session, kept for hours.
+    # Limited: each visitor without a cookie gets a session, kept for hours.
     if limited := ratelimit.consume_or_429(request, action="invitation", limit_get=True):
         return limited
     request.session["invitation"] = token  # so that a sign-up asks for no company
@@ -214,12 +214,12 @@ def member_sessions_page(request: CabinetRequest, pk: int) -> HttpResponse:
 
 def _end(request: CabinetRequest, person: Member, session: str) -> None:
     if session == ALL:
-        count = members.end_all(member=person, **request.actor)
+        count = members.end_all_sessions(member=person, **request.actor)
         text = ngettext("%(n)d session has been ended.", "%(n)d sessions have been ended.", count)
         messages.success(request, text % {"n": count})
         return
     session_id = parse_integer(session) or 0
-    if members.end(member=person, session_id=session_id, **request.actor):
+    if members.end_session(member=person, session_id=session_id, **request.actor):
         messages.success(request, _("The session has been ended."))
     else:
         messages.info(request, _("This session has already ended."))

@@ -1,4 +1,4 @@
-"""The cabinet's pages about API requests: the list, and one with what to do about its refusal."""
+"""The cabinet's pages about API requests: the list, and a request with advice about its error."""
 
 from datetime import datetime, timedelta
 from typing import Any, cast
@@ -20,7 +20,7 @@ from api import idempotency
 from api.calls import Call
 from api.models import ApiRequest
 from api.pagination import is_live, page_or_first
-from api.unknown_fields import meant
+from api.unknown_fields import closest_name
 from cabinet import saved_filters
 from cabinet.forms import ModeFilterForm
 from catalogue.errors import Error
@@ -28,7 +28,7 @@ from catalogue.ids import parse_id, public_id, started_at
 from parsing.days import start_of
 from parsing.form_fields import DayBoundField, LineField
 
-AROUND = timedelta(minutes=1)  # between the times of an id and its request
+AROUND = timedelta(minutes=1)  # tolerance between an id's time and its request's
 OUTCOMES: dict[str, tuple[Any, Q]] = {
     "ok": (_("answered"), Q(status__lt=400)),
     "warned": (_("with unknown fields"), Q(status__lt=400) & ~Q(fields=[])),
@@ -106,7 +106,7 @@ def request_list(request: CabinetRequest) -> HttpResponse:
 
 
 def _history(company: Company, filters: dict[str, Any]) -> QuerySet[ApiRequest]:
-    """Among which a filter looks. An id names its time, and a mode of neither."""
+    """The rows to filter. An id gives its time, and is looked for in both modes."""
     rows = ApiRequest.objects.filter(company=company).select_related("api_key")
     if searched := filters.get("id"):
         at = started_at(searched) or _time_of(searched)
@@ -119,7 +119,7 @@ def _history(company: Company, filters: dict[str, Any]) -> QuerySet[ApiRequest]:
 
 
 def _time_of(text: str) -> datetime:
-    """A message's id begins with the milliseconds when it was made (RFC 9562)."""
+    """The time in a message's id, which begins with Unix milliseconds (RFC 9562)."""
     message_id = parse_id("msg", text)
     milliseconds = message_id.int >> 80 if message_id else 0
     return datetime.fromtimestamp(
@@ -142,7 +142,7 @@ def _matching(rows: QuerySet[ApiRequest], filters: dict[str, Any]) -> QuerySet[A
 
 @member_required(can_read_keys)
 def request_detail(request: CabinetRequest, request_id: str) -> HttpResponse:
-    row = _named(request.company, request_id).first()
+    row = _with_id(request.company, request_id).first()
     if row is None:
         raise Http404
     error = {error.code: error for error in Error}.get(row.code)
@@ -159,11 +159,11 @@ def request_detail(request: CabinetRequest, request_id: str) -> HttpResponse:
 
 
 def is_logged(company: Company, request_id: str) -> bool:
-    """Whether its page exists: the log is kept for days, what a request made for months."""
-    return _named(company, request_id).exists()
+    """Whether the request has a page: the log is kept for days, a request's effects for months."""
+    return _with_id(company, request_id).exists()
 
 
-def _named(company: Company, request_id: str) -> QuerySet[ApiRequest]:
+def _with_id(company: Company, request_id: str) -> QuerySet[ApiRequest]:
     if not started_at(request_id):
         return ApiRequest.objects.none()
     by_id = {"id": request_id}
@@ -171,13 +171,13 @@ def _named(company: Company, request_id: str) -> QuerySet[ApiRequest]:
 
 
 def _named_fields(row: ApiRequest) -> tuple[list[str], list[tuple[str, str | None]]]:
-    """The named fields of the call, and unknown names with the field that was meant."""
+    """The logged fields that the call has, and unknown ones with the most similar field."""
     call = _call_of(row)
     if call is None or not call.has_body:
         return row.fields, []
     names = call.body_names()
     faulty = [name for name in row.fields if name in {*names, idempotency.HEADER}]
-    return faulty, [(name, meant(name, names)) for name in row.fields if name not in faulty]
+    return faulty, [(name, closest_name(name, names)) for name in row.fields if name not in faulty]
 
 
 def _call_of(row: ApiRequest) -> Call | None:

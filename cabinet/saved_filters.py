@@ -20,7 +20,7 @@ from accounts.people.cabinet_access import CabinetRequest, anyone, can_read_keys
 from accounts.people.pages import confirm_page, form_page, refusals_on
 from parsing.form_fields import LineField
 
-# The fields that are saved. Never a phone or an id: they name a person.
+# The fields that are saved. Never a phone or an id: they identify a person.
 KEPT = {
     SavedFilter.Page.MESSAGES: (
         *("mode", "channel", "state", "kind", "api_key", "country", "purpose"),
@@ -28,7 +28,7 @@ KEPT = {
     ),
     SavedFilter.Page.REQUESTS: ("mode", "outcome", "code", "api_key", "day"),
 }
-MAX_VALUE_LENGTH = 64  # characters of a value; a longer one filters nothing
+MAX_VALUE_LENGTH = 64  # characters; a longer value is dropped
 
 
 class Chip(NamedTuple):
@@ -41,7 +41,7 @@ def of_user(user: User, company: Company, page: str) -> QuerySet[SavedFilter]:
 
 
 def query_of(page: str, params: Mapping[str, str]) -> str:
-    """The filter in one spelling, so that equal filters have equal queries."""
+    """The filter's canonical query string: equal filters have equal ones."""
     names = KEPT[SavedFilter.Page(page)]
     values = [(name, params.get(name, "")) for name in names]
     return urlencode([(name, text) for name, text in values if 0 < len(text) <= MAX_VALUE_LENGTH])
@@ -68,7 +68,7 @@ def save(
     params: Mapping[str, str],
     is_default: bool,
 ) -> SavedFilter:
-    """A filter of this name is replaced; raises ValidationError for one too many."""
+    """Saves the filter, or replaces one of this name; raises ValidationError over MAX_SAVED."""
     User.objects.select_for_update(no_key=True).get(pk=user.pk)  # parallel saves wait here
     rows = of_user(user, company, page)
     if is_default:
@@ -102,7 +102,7 @@ class SavedFilterForm(forms.Form):
 
 
 def opened_with_default(request: CabinetRequest, page: str) -> HttpResponse | None:
-    """Leads a list that is opened without a filter to the member's own one, if any."""
+    """Redirects a list that is opened without a filter to the member's default one, if any."""
     if request.GET or request.htmx:
         return None
     query = default_query(request.user, request.company, page)
@@ -111,7 +111,7 @@ def opened_with_default(request: CabinetRequest, page: str) -> HttpResponse | No
 
 @member_required(anyone, anyone)
 def saved_filter_create(request: CabinetRequest) -> HttpResponse:
-    """The list and its filter are in the query of the address, for `POST` too."""
+    """The list and its filter are in the URL's query string, for `POST` too."""
     page = request.GET.get("list", SavedFilter.Page.MESSAGES)
     route = _route(page, request.member)
     form = SavedFilterForm(request.POST or None)

@@ -1,7 +1,7 @@
 """The cabinet's search: each package registers its sources and pages at start.
 
-A source makes one bounded query by an index, within the member's company, and finds nothing that
-the member's role may not open.
+A source makes one bounded, indexed query within the member's company, and finds nothing that the
+member's role may not open.
 """
 
 from collections.abc import Callable, Iterator
@@ -44,7 +44,7 @@ class Hit:
     title: str
     url: str
     detail: StrOrPromise = ""
-    is_exact: bool = False  # an id or a number names it, and nothing else
+    is_exact: bool = False  # the query is its id or number
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page that is found by its title, or by other words for what it is about."""
+    """A page found by its title, or by related words."""
 
     name: str  # of its URL
     title: StrOrPromise
@@ -64,9 +64,7 @@ class Page:
     allows: Allows = anyone
 
     def matches(self, text: str) -> bool:
-        """Whether it matches in any language of the service: people type
-        the word that they know.
-        """
+        """Whether it matches in any of the service's languages: people type the word they know."""
         return any(self._matches_in(language, text) for language, _name in settings.LANGUAGES)
 
     def _matches_in(self, language: str, text: str) -> bool:
@@ -94,19 +92,19 @@ def register_pages(*pages: Page) -> None:
 
 
 def find(member: Member, text: str) -> list[Group]:
-    """The pages that this member may open, exact hits first; nothing for an empty text."""
+    """Hits that this member may open, exact ones first; empty for an empty text."""
     query = clean(text)
     groups = [group for group in _groups(member, query) if group.hits] if query else []
     return sorted(groups, key=lambda group: not any(hit.is_exact for hit in group.hits))
 
 
 def clean(text: str) -> str:
-    """No id is longer."""
+    """One line, cut to a length that no id exceeds."""
     return one_line(text)[:MAX_QUERY_LENGTH]
 
 
 def only_exact(groups: list[Group]) -> Hit | None:
-    """The hit that can be opened at once: the text is its id or number, and of nothing else."""
+    """The hit to open at once: the only one whose id or number was searched for."""
     exact = [hit for group in groups for hit in group.hits if hit.is_exact]
     return exact[0] if len(exact) == 1 else None
 
@@ -124,9 +122,9 @@ def _begins_a_word(name: str, text: str) -> bool:
     return name.startswith(text) or f" {text}" in name
 
 
-MIN_WORD_LENGTH = 2  # letters; one is in every name
-MAX_KEYS = 500  # of a company, the newest: ended ones are kept
-AROUND = timedelta(minutes=1)  # between the times of an id and its request
+MIN_WORD_LENGTH = 2  # letters; a single one matches every name
+MAX_KEYS = 500  # newest keys of a company to search: ended ones are kept
+AROUND = timedelta(minutes=1)  # tolerance between an id's time and its request's
 
 
 def register_company() -> None:
@@ -146,9 +144,7 @@ def keys(member: Member, text: str) -> list[Hit]:
 
 
 def _names_key(text: str, key: ApiKey) -> bool:
-    """Whether the text identifies the key by its name, by its end or
-    beginning as shown, or as a whole.
-    """
+    """Whether the text is part of the key's name, its shown beginning or end, or the whole key."""
     if len(text) >= MIN_WORD_LENGTH and text.lower() in key.name.lower():
         return True
     start, _dots, end = text.partition("…")
@@ -160,7 +156,7 @@ def _names_key(text: str, key: ApiKey) -> bool:
 
 
 def requests(member: Member, text: str) -> list[Hit]:
-    """`request_id` has no index: the time in it does."""
+    """Finds a request by the time in its id: `request_id` itself has no index."""
     query = text.lower()
     at = started_at(query)
     if at is None:

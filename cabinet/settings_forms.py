@@ -54,22 +54,22 @@ else:
 
 
 class SectionForm(CompanyModelForm):
-    """Saved alone: `stored` names the columns that it changes, and that its version covers; without
-    it they are the fields of `Meta`.
+    """A section saved on its own: `stored` names the columns that it changes and its version
+    covers, by default the fields of `Meta`.
     """
 
     slug: ClassVar[str]
     title: ClassVar[StrOrPromise]
     stored: ClassVar[tuple[str, ...]]
     is_for_owners: ClassVar[bool] = False
-    # Fields that decide what money is taken: for those who may see money.
+    # Fields that prices depend on: only members who may see money can change them.
     of_money: ClassVar[tuple[str, ...]] = ()
-    # The parts around the fields: a sentence above, those two in a row, links below.
+    # Around the fields: a sentence above, a sentence and links below; some fields are two in a row.
     intro: ClassVar[StrOrPromise] = ""
     outro: ClassVar[StrOrPromise] = ""
     links: ClassVar[tuple[tuple[str, StrOrPromise], ...]] = ()
     in_pairs: ClassVar[tuple[str, ...]] = ()
-    layout: ClassVar[str] = ""  # the template of fields in another arrangement
+    layout: ClassVar[str] = ""  # the template of fields with a layout of their own
 
     def __init_subclass__(cls) -> None:
         if "stored" not in vars(cls):
@@ -78,7 +78,7 @@ class SectionForm(CompanyModelForm):
     def __init__(
         self, *args: Any, company: Company, user: User, sees_money: bool = True, **kwargs: Any
     ) -> None:
-        # A copy: what is refused must not show in other sections of the page.
+        # A copy: rejected values must not show in other sections of the page.
         super().__init__(*args, **kwargs | {"instance": copy.copy(company)})
         self.user = user
         for name in () if sees_money else self.of_money:
@@ -218,7 +218,7 @@ class CountriesSection(SectionForm):
         self.order_fields(("all_countries", "country_codes", "allowed_countries"))
 
     def clean(self) -> dict[str, Any]:
-        """Both ways to choose together; in the order of codes, so that equal choices are equal."""
+        """Combines both ways to choose, sorted so that equal choices compare as equal."""
         cleaned = super().clean() or self.cleaned_data
         pasted = cleaned.get("country_codes", [])
         if "allowed_countries" in cleaned:
@@ -231,7 +231,7 @@ class CountriesSection(SectionForm):
 
     @property
     def chosen_names(self) -> list[str]:
-        """A list may be scrolled away from its chosen items."""
+        """Names of the chosen countries, which the list may have scrolled out of view."""
         boxes = (box for region in self.regions for box in region.options if box.is_chosen)
         return [box.name for box in boxes]
 
@@ -244,7 +244,7 @@ class CountriesSection(SectionForm):
         return groups()
 
     def with_group(self, group: str) -> dict[str, Any]:
-        """The form's values once a group is added to the chosen countries, or all are dropped."""
+        """The form's values with a group added to the chosen countries; for "" with none chosen."""
         codes = {*self.chosen, *countries.members(group)} if group else set()
         return {
             "allowed_countries": sorted(codes),
@@ -271,8 +271,8 @@ class LimitsSection(SectionForm):
     def _limit(self, name: str, least: int, most: int, standard: int) -> None:
         field = cast(forms.IntegerField, self.fields[name])
         if name == "cool_down":  # a value set by the operator beyond the bounds may stay
-            held = self.instance.cool_down or standard
-            least, most = min(least, held), max(most, held)
+            current = self.instance.cool_down or standard
+            least, most = min(least, current), max(most, current)
         field.validators += [MinValueValidator(least), MaxValueValidator(most)]
         field.widget.attrs |= {"min": least, "max": most, "placeholder": standard}
         field.help_text = _("From %(least)d to %(most)d. Leave empty for %(own)d.") % {
@@ -282,7 +282,7 @@ class LimitsSection(SectionForm):
         }
 
     def clean(self) -> dict[str, Any]:
-        """A longer window needs at least the limit of a shorter one, else that has no effect."""
+        """Requires of a longer window at least a shorter one's limit, which else has no effect."""
         cleaned = super().clean() or self.cleaned_data
         standard = bounds()
         for names in (CODES, LINKS):
@@ -339,7 +339,7 @@ SECTIONS: dict[str, type[SectionForm]] = {
 
 
 def register(form: type[SectionForm]) -> None:
-    """Adds a section of a package above, in front of the one that only owners change."""
+    """Adds a higher package's section, before the one that only owners change."""
     SECTIONS[form.slug] = form
     SECTIONS[SecuritySection.slug] = SECTIONS.pop(SecuritySection.slug)
 

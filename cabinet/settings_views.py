@@ -40,7 +40,7 @@ class Section:
     version: str
     can_change: bool
     overwritten: Overwritten | None = None
-    is_unsaved: bool = False  # filled in, not only by the person, and yet to be saved
+    is_unsaved: bool = False  # has values that were filled in for the person and are not saved
 
     @property
     def slug(self) -> str:
@@ -48,7 +48,7 @@ class Section:
 
     @property
     def tag(self) -> str:
-        """The tag of the message that the section is saved."""
+        """The tag of the message that says that the section was saved."""
         return f"section-{self.slug}"
 
 
@@ -89,7 +89,7 @@ def _save(request: CabinetRequest, form: SectionForm) -> HttpResponse:
 
 
 def _draft(request: CabinetRequest) -> SectionForm | None:
-    """The values that the person filled in before the page asked for a fresh proof of identity."""
+    """The form with the values entered before the page asked for reauthentication."""
     draft = reauthentication.draft(request)
     kinds = (
         kind for kind in SECTIONS.values() if draft and draft.keys() <= kind.base_fields.keys()
@@ -99,7 +99,7 @@ def _draft(request: CabinetRequest) -> SectionForm | None:
 
 
 def _with_group(request: CabinetRequest, kind: type[SectionForm]) -> HttpResponse:
-    """A button that fills in countries, without JavaScript: nothing is saved yet."""
+    """Handles a button that fills in countries without JavaScript; saves nothing."""
     form = _form(request, kind, request.POST)
     fill_in = getattr(form, "with_group", None)
     if fill_in is None:
@@ -117,7 +117,7 @@ def _page(
 ) -> HttpResponse:
     company = stored or request.company
     context = {
-        "form": form,  # that was refused, for the page's title
+        "form": form,  # the invalid form, for the page's title
         "sections": list(_sections(request, company, form, stored, is_unsaved=is_unsaved)),
         "retention": retention(),
         "can_see_history": request.member.can_manage_keys,
@@ -136,8 +136,8 @@ def _sections(
     for kind in SECTIONS.values():
         is_this = form is not None and form.slug == kind.slug
         section_form = form if form and is_this else _form(request, kind, company=company)
-        # The section that was sent keeps the version it was filled in for, until it is told that
-        # another one is stored.
+        # The submitted section keeps the version that it was opened with, until it shows that
+        # newer values are stored.
         version = request.POST.get("version", "") if is_this and not stored else ""
         yield Section(
             form=section_form,
@@ -161,7 +161,7 @@ def _can_change(request: CabinetRequest, kind: type[SectionForm]) -> bool:
 
 
 def retention() -> Mapping[str, Any]:
-    """Days that something about recipients is kept."""
+    """For how many days data about recipients is kept."""
     return {
         "phones": conf.PHONE_RETENTION,
         "raw": conf.RAW_RETENTION,

@@ -14,8 +14,8 @@ from catalogue.languages import page_languages
 
 BOM = "\ufeff"  # spreadsheets detect UTF-8 by it
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-# Texts that spreadsheets turn into a number, quoted or not: without the leading zeros, with a power
-# of ten, with zeros after the 15th digit.
+# Texts that spreadsheets turn into numbers, quoted or not: they drop leading zeros, read a power of
+# ten, and replace digits after the 15th by zeros.
 _NUMBER = re.compile(r"0[0-9][0-9.,]*|[0-9]{16,}|[0-9]+(?:[.,][0-9]+)?[eE][+-]?[0-9]+")
 
 Row = Sequence[str | int]
@@ -35,8 +35,8 @@ def csv_download(rows: Iterable[Row], name: str) -> StreamingHttpResponse:
 
 
 def page_of_filter(request: HttpRequest, route: str) -> HttpResponse:
-    """Redirects a download with an invalid filter to the page that says what is wrong with it: a
-    file of other rows than were asked for looks like the right one.
+    """Redirects a download with an invalid filter to the page that shows its errors: a file with
+    other rows than requested would look right.
     """
     return redirect(f"{reverse(route)}?{request.GET.urlencode()}")
 
@@ -48,8 +48,8 @@ def csv_response(content: Iterator[str] | Iterator[bytes], name: str) -> Streami
 
 
 def csv_lines(rows: Iterable[Row], language: str, *, is_continued: bool = False) -> Iterator[str]:
-    """Stream the rows as CSV lines, each rendered in `language`, since the request's own language
-    is no longer active while streaming. What continues a file has no mark of the encoding.
+    """Streams the rows as CSV lines, each rendered in `language`, since the request's own language
+    is no longer active while streaming. Only a file's first part has a BOM.
     """
     separator = page_languages.texts(language)["csv_separator"]
     # Texts are quoted, so that a reader with the other separator does not split them.
@@ -66,16 +66,14 @@ def csv_lines(rows: Iterable[Row], language: str, *, is_continued: bool = False)
 
 
 def local_time(at: datetime | None) -> str:
-    """The time in the form that spreadsheets read, `2026-11-29
-    10:15:30`, in the zone of the page.
-    """
+    """The time as spreadsheets read it, `2026-11-29 10:15:30`, in the zone of the page."""
     return f"{timezone.localtime(at):%Y-%m-%d %H:%M:%S}" if at else ""
 
 
 def escape_cell(cell: str | int) -> str | int:
     """Escapes text that a spreadsheet would evaluate or shorten; numbers stay numbers.
 
-    So do references and phones stay whole: without its plus +79161234567 would be shown as 7.9E+10.
+    So references and phones keep all digits: +79161234567 would otherwise be shown as 7.9E+10.
     """
     if isinstance(cell, str) and (cell.startswith(_FORMULA) or _NUMBER.fullmatch(cell)):
         return f"'{cell}"

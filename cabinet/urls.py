@@ -1,4 +1,4 @@
-"""The pages of the cabinet about a company and its people, and those of one's own account."""
+"""The cabinet's pages about a company and its people, and about the user's own account."""
 
 from collections.abc import Callable
 from typing import Any
@@ -75,8 +75,8 @@ def _shown(
     return path(route, page, name=name)
 
 
-# Pages of allauth that say or ask no more than the two shared templates do. They come first, with
-# allauth's own addresses and names.
+# allauth's pages that two shared templates are enough for. They come first, with allauth's own URLs
+# and names.
 _FORM = "cabinet/form.html"
 _account = [
     _shown(

@@ -62,7 +62,7 @@ def company_create(request: HttpRequest) -> HttpResponse:
         return redirect_without_company(request)
     form = CompanyForm(request.POST or None, guess=countries.guess(request))
     if request.method == "POST" and form.is_valid() and isinstance(request.user, User):
-        # A person who leaves their company may make another.
+        # Limited: a person who leaves a company may create another.
         if limited := ratelimit.consume_or_429(request, action="signup"):
             return limited
         _sign_up_once(request.user, form, ip=client_ip(request.META))
@@ -83,7 +83,7 @@ def company_create(request: HttpRequest) -> HttpResponse:
 
 @transaction.atomic
 def _sign_up_once(person: User, form: CompanyForm, *, ip: str) -> None:
-    """Two clicks make one company."""
+    """Creates one company, however often the person clicks."""
     user = User.objects.select_for_update(no_key=True).get(pk=person.pk)
     if not user.memberships.exists():
         companies.sign_up_company(
@@ -106,9 +106,7 @@ def company_switch(request: HttpRequest) -> HttpResponse:
 
 @login_required
 def second_factor_required(request: HttpRequest) -> HttpResponse:
-    """The page on which members whose company asks for a second factor set one up or choose
-    another.
-    """
+    """The page where members set up the second factor that their company requires."""
     member = current_member(request)
     if member is None:
         return redirect_without_company(request)
@@ -140,7 +138,7 @@ def key_create(request: CabinetRequest) -> HttpResponse:
 
 @member_required(can_manage_keys, can_manage_keys)
 def client_key_create(request: CabinetRequest) -> HttpResponse:
-    """A key of the kind that the clients of other services get."""
+    """Creates a key for another service's client."""
     lead = _(
         "For a program that uses another service's client, such as Twilio's, and keeps its code. "
         "The key sends and checks codes of one purpose; it reads no history and tops up nothing."

@@ -22,7 +22,7 @@ from storage.statements.single_statement import fetch_rows
 ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 RANDOM_LENGTH = 32  # 190 bits
 CHECKSUM_LENGTH = 6
-CACHE_SECONDS = 2.0  # so a revoke holds within two seconds in every process
+CACHE_SECONDS = 2.0  # a revoked key is refused within two seconds in every process
 REFRESH_INTERVAL = (
     0.8  # seconds; well below CACHE_SECONDS, which pages and docs name as "two seconds"
 )
@@ -63,7 +63,7 @@ def statements() -> dict[str, str]:
 
 
 _known = KeyCache[Principal](CACHE_SECONDS, CACHE_SIZE)
-_unknown = KeyedCache[bytes, None](CACHE_SECONDS, CACHE_SIZE)  # apart: junk displaces no key
+_unknown = KeyedCache[bytes, None](CACHE_SECONDS, CACHE_SIZE)  # separate: junk evicts no key
 _changes = CompanyChanges()
 
 
@@ -95,9 +95,9 @@ def without_key(company: Company, mode: str) -> Principal:
 
 
 def refresh() -> None:
-    """Asks which companies have changed; reads their keys again if these are in use.
+    """Asks which companies have changed, and reads those of their keys that are in use again.
 
-    Nothing counts until all is read: after a failure the next call asks again.
+    The answer takes effect once all keys are read: after a failure the next call asks again.
     """
     asked_at = time.monotonic()
     answer = _changes.ask()
@@ -109,7 +109,7 @@ def refresh() -> None:
 
 
 def start_refresh_thread() -> PeriodicThread:
-    """Starts a web process's thread: a key costs no query until it learns of a change."""
+    """Starts the thread of a web process: a cached key costs no query until it sees a change."""
     thread = PeriodicThread("keys", refresh, REFRESH_INTERVAL)
     thread.start()
     return thread

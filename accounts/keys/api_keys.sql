@@ -1,4 +1,4 @@
--- What calls need of the company's row `c`: one column is registered by a package above.
+-- The columns of the company's row `c` that calls need; a package above registers one of them.
 --: company_columns
 c.id AS company_id,
 CASE WHEN c.deleted_at IS NULL THEN c.status ELSE 'deleted' END AS status,
@@ -12,8 +12,8 @@ c.budgets, c.link_host, c.link_targets, c.link_utm, c.link_expired_url,
 c.cool_down, c.codes_per_10_min, c.codes_per_hour, c.codes_per_day,
 c.links_per_10_min, c.links_per_day
 
--- Reads keys and updates last_used_at at most once a minute, in one round trip. Of a key that
--- somebody has locked, such as an operator in psql, it stays as it is: no request waits for them.
+-- Reads keys, and updates last_used_at at most once a minute, in one round trip. It skips keys that
+-- somebody has locked, such as an operator in psql: no request waits for a lock.
 --: read
 WITH used AS (
   UPDATE accounts_apikey SET last_used_at = now() WHERE id = ANY(ARRAY(

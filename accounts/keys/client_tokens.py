@@ -1,9 +1,9 @@
-"""Tokens in place of a key, for the clients of other services.
+"""Tokens that clients of other services send instead of a key.
 
-Those that we issue for an hour (RFC 6749, §4.4) are signed, not stored: one names the key by its
-digest, and is worth nothing once the key is revoked. JSON Web Tokens a client signs with a private
-key of its own (RS256, RFC 7519): the company stores the public key with one of its API keys, and
-gives the client the key's application id, which the token names.
+We issue tokens for an hour (RFC 6749, §4.4): signed, not stored, they contain the key's digest and
+are refused once the key is revoked. Clients sign JSON Web Tokens with a private key of their own
+(RS256, RFC 7519): the company stores the public key with one of its API keys, and gives the client
+the key's application id, which the token contains.
 """
 
 import base64
@@ -33,8 +33,8 @@ def issue(key: str) -> str:
 
 
 def find_issued(token: str) -> Principal | None:
-    """The key of an issued token; None if the token is foreign or expired, or
-    its key is no longer valid.
+    """The principal of a token that we issued; None if it is foreign or expired, or its key is no
+    longer valid.
     """
     try:
         digest = _signer.unsign(token, max_age=LIFETIME)
@@ -44,16 +44,16 @@ def find_issued(token: str) -> Principal | None:
 
 
 ALGORITHM = "RS256"
-LEEWAY = 60  # seconds that the client's clock may be wrong
-LONGEST = timedelta(hours=24).total_seconds()  # a token may live
+LEEWAY = 60  # seconds of clock skew
+MAX_TOKEN_LIFETIME = timedelta(hours=24).total_seconds()  # seconds
 MIN_BITS = 2048
 MAX_LENGTH = 4000  # characters of a token, and of a key
 NOT_A_KEY = _("An RSA public key in PEM of at least 2048 bits; it begins with BEGIN PUBLIC KEY")
 
 
 def find_signed(token: str) -> Principal | None:
-    """The key of a signed token; None unless the token and its key are valid. No key is looked up
-    for a token that nobody could have signed, or that is not valid at present.
+    """The principal of a signed token; None unless the token and its key are valid. Tokens with
+    too short a signature, and expired ones, are refused without a query.
     """
     try:
         signature = token.rpartition(".")[2]
@@ -61,13 +61,13 @@ def find_signed(token: str) -> Principal | None:
         if not (is_long and jwt.get_unverified_header(token).get("alg") == ALGORITHM):
             return None
         claims = _decode(token, verify_signature=False)
-        if int(claims["exp"]) - int(claims["iat"]) > LONGEST:
+        if int(claims["exp"]) - int(claims["iat"]) > MAX_TOKEN_LIFETIME:
             return None
         key = _key_named(claims)
         if key is None:
             return None
         _decode(token, key.public_key, verify_signature=True)
-    # The last two: a number or a nesting that JSON allows and Python does not.
+    # JSON allows numbers and nesting that raise the last two in Python.
     except (jwt.PyJWTError, ValueError, TypeError, OverflowError, RecursionError):
         return None
     return api_keys.find_by_digest(bytes(key.digest))

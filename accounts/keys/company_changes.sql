@@ -1,7 +1,7 @@
--- Notes which companies changed what their keys carry: any writer may make the change, an operator in
--- psql as well. The function has the rights of the tables' owner, so no writer needs them. No writer
--- waits for another: a note is a row of its own transaction's, and of older ones it removes those that
--- nobody else is removing.
+-- Records companies whose keys got other settings or rights, by any writer: an operator in psql
+-- too. The function runs with the rights of the tables' owner, so that writers need none. No writer
+-- waits for another: each transaction inserts rows of its own, and deletes only those older rows that
+-- nobody else is deleting.
 CREATE OR REPLACE FUNCTION note_company_change() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -28,7 +28,8 @@ BEGIN
   RETURN NULL;
 END $$;
 
--- A new company has no keys, and no process has a new key yet. Each call may write `last_used_at`.
+-- Inserts need no trigger: a new company has no keys, and no process has cached a new key. Calls write
+-- `last_used_at`.
 CREATE OR REPLACE TRIGGER company_change AFTER UPDATE ON accounts_company FOR EACH ROW
 WHEN (OLD.* IS DISTINCT FROM NEW.*) EXECUTE FUNCTION note_company_change();
 
@@ -42,7 +43,7 @@ EXECUTE FUNCTION note_company_change();
 CREATE OR REPLACE TRIGGER key_truncation AFTER TRUNCATE ON accounts_apikey FOR EACH STATEMENT
 EXECUTE FUNCTION note_company_change();
 
--- What keys may do follows the role of their makers.
+-- A key's rights depend on its maker's role.
 CREATE OR REPLACE TRIGGER member_change AFTER INSERT OR DELETE ON accounts_member FOR EACH ROW
 EXECUTE FUNCTION note_company_change();
 

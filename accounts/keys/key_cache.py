@@ -1,8 +1,8 @@
-"""The process cache of API keys: an entry is valid while its company is known not to have changed.
+"""The process cache of API keys: an entry is valid while its company is known to be unchanged.
 
-Triggers note each change with the id of its transaction (`accounts_companychange`), and a thread
-asks what has changed. Without an answer, or without the thread, an entry is valid for `ttl`
-seconds after it was read.
+Triggers record each change with the id of its transaction (`accounts_companychange`), and a thread
+polls for changes. Without an answer, or without the thread, an entry is valid for `ttl` seconds
+after it was read.
 """
 
 import threading
@@ -17,16 +17,16 @@ from storage.statements.single_statement import fetch_rows
 
 
 class Answer(NamedTuple):
-    server: datetime  # when it was started: no two servers at the same microsecond
+    server: datetime  # its start time, unique to the microsecond
     oldest_running: int  # every transaction before this one has ended
-    changes: frozenset[tuple[int, int]]  # transaction and company
+    changes: frozenset[tuple[int, int]]  # (transaction, company)
 
 
-# A transaction may commit long after younger ones, so neither a time nor the largest id seen says
-# what is new. Whatever a snapshot does not see, and a later one does, began at the first one's xmin
-# or later. Both bounds let a generic plan expect few rows; the upper one leaves out ids that a
-# restored dump brought along from another server. The DELETE has a server refuse that only reads,
-# such as an old primary that a connection has outlived (`storage.primary_connection`).
+# A transaction may commit long after younger ones, so neither a time nor the largest id seen tells
+# what is new. A transaction that a later snapshot sees and an earlier one does not has at least the
+# earlier one's xmin as its id. Both bounds let a generic plan expect few rows; the upper one
+# excludes ids that a restored dump brought from another server. The DELETE makes a read-only server
+# fail, such as a demoted primary that still holds our connection (`storage.primary_connection`).
 _ASK = """
 WITH nothing AS (DELETE FROM accounts_companychange WHERE false)
 SELECT pg_postmaster_start_time() AS server,
@@ -39,7 +39,7 @@ _NOTHING_YET = 2**63 - 1
 
 
 class _Change(NamedTuple):
-    """A row of `_ASK`; the first one may have no change."""
+    """A row of `_ASK`; a single row without a change if there is none."""
 
     server: datetime
     oldest_running: int
@@ -54,9 +54,7 @@ class CompanyChanges:
         self.last: Answer | None = None
 
     def ask(self) -> Answer:
-        """Asks in one statement in autocommit, so in one snapshot. The caller makes the answer
-        `last`.
-        """
+        """Asks in one autocommit statement, hence in one snapshot. The caller sets `last`."""
         since = _NOTHING_YET if self.last is None else self.last.oldest_running
         rows = fetch_rows(_ASK, [since], _Change)
         changes = frozenset(
@@ -67,9 +65,9 @@ class CompanyChanges:
         return Answer(rows[0].server, rows[0].oldest_running, changes)
 
     def companies(self, answer: Answer) -> set[int] | None:
-        """Companies with changes since the last answer; None: it may be any company.
+        """Companies with changes since the last answer; None: possibly every company.
 
-        Another server, after a failover, may use the ids of transactions that the first one lost.
+        After a failover the new server may reuse ids of transactions that the old one lost.
         """
         last = self.last
         if last is None or last.server != answer.server:
@@ -82,8 +80,8 @@ class CompanyChanges:
 
 NEVER, ALWAYS = float("-inf"), float("inf")
 IN_USE = 60.0  # seconds since its last use
-READ_AGAIN = 61.0  # seconds, of a key in use; a read writes `last_used_at` if that is a minute old
-UNUSED = 600.0  # seconds that others are kept
+READ_AGAIN = 61.0  # seconds, for a key in use; the read updates a `last_used_at` of a minute ago
+UNUSED = 600.0  # seconds that other keys are cached
 
 V = TypeVar("V")
 
@@ -119,7 +117,7 @@ class KeyCache(Generic[V]):
         self._lock = threading.Lock()
         self.entries: dict[bytes, Entry[V]] = {}
         self.used: set[bytes] = set()  # since the thread ran last
-        self._asked_at = NEVER  # the last question whose answer is dealt with
+        self._asked_at = NEVER  # when the last applied answer was asked for
         self._answered_at = ALWAYS
 
     def get(self, digest: bytes) -> V | None:
@@ -135,7 +133,7 @@ class KeyCache(Generic[V]):
     def store(
         self, digests: Iterable[bytes], answers: dict[bytes, Known[V]], read_at: float
     ) -> None:
-        """Stores the answers of a read that began at `read_at`; forgets keys it did not find."""
+        """Stores the answers of a read that began at `read_at`; drops keys that it did not find."""
         with self._lock:
             new = sum(digest not in self.entries for digest in answers)
             if len(self.entries) + new > self._max_entries:
@@ -148,7 +146,7 @@ class KeyCache(Generic[V]):
 
     def _keep(self, digest: bytes, answer: Known[V], read_at: float) -> None:
         last = self.entries.get(digest)
-        # A change that an answer named while the read was under way may be missing in it.
+        # A read may lack a change that was reported while it ran.
         is_watched = read_at >= self._answered_at
         lifetime = min(
             UNUSED if is_watched else self.ttl,
@@ -167,9 +165,8 @@ class KeyCache(Generic[V]):
             self.entries.pop(digest, None)
 
     def take_due(self, changed: set[int] | None) -> list[bytes]:
-        """Forgets the keys of changed companies, None being all; returns those to be read again.
-
-        These stay until then, but no longer than without this answer.
+        """Drops unused keys of changed companies (None: of all); returns the keys to read again,
+        which stay valid until then, but no longer than without this answer.
         """
         with self._lock:
             self._answered_at = now = time.monotonic()
@@ -195,5 +192,5 @@ class KeyCache(Generic[V]):
         return now >= entry.due_at
 
     def confirm(self, asked_at: float) -> None:
-        """Nothing had changed when this was asked, save what has been read again since."""
+        """Records that the entries are current as at `asked_at`: changed keys were read again."""
         self._asked_at = asked_at

@@ -1,4 +1,4 @@
-"""The principal of a call: the key, and its company's settings as one row of SQL carries them."""
+"""The principal of a call: the key and its company's settings, read as one SQL row."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ import orjson
 
 from accounts.models import Company, GuardMode, scopes_of_role
 
-COMPANY_DELETED = "deleted"  # instead of its status, for a company that is deleted
+COMPANY_DELETED = "deleted"  # replaces the status of a deleted company
 
 
 class CompanyTexts(NamedTuple):
@@ -58,20 +58,20 @@ NO_LIMITS = CompanyLimits()
 
 
 class Fallback(NamedTuple):
-    """The channels a company tries in turn where a request names none."""
+    """The channels a company tries in turn when a request names none."""
 
     chain: tuple[str, ...]
-    patience: Mapping[str, int] = {}  # seconds by channel; its own patience where missing
+    patience: Mapping[str, int] = {}  # seconds by channel; missing: the channel's own patience
     max_cost: int | None = None  # in tokens, of a message
 
 
 class PolicyRule(NamedTuple):
-    """A company's choices for a country and a purpose; None: the next less exact rule decides."""
+    """A company's choices for a country and a purpose; None: a less specific rule decides."""
 
-    channels: tuple[str, ...] | None = None  # in the order in which they are tried, and no others
+    channels: tuple[str, ...] | None = None  # the only channels to try, in this order
     patience: Mapping[str, int] = {}  # seconds by channel
     max_cost: int | None = None  # in tokens, of a message
-    barred: frozenset[str] | None = None  # channels that carry nothing there
+    barred: frozenset[str] | None = None  # channels that are never used there
     locale: str = ""
     is_smart: bool | None = None  # channels and patience from the learned router
 
@@ -109,7 +109,7 @@ class GuardSettings(NamedTuple):
 
 
 GUARD_OFF = GuardSettings(GuardMode.OFF)
-Budgets = Mapping[str, tuple[int | None, int | None]]  # country → (set by hand, usual)
+Budgets = Mapping[str, tuple[int | None, int | None]]  # country → (fixed, usual), in tokens
 
 
 def link_rules(company: Company) -> LinkRules:
@@ -144,7 +144,9 @@ class Principal:
     budgets: Budgets = field(default_factory=dict)  # as stored in the company's row
     day_limit: int | None = None  # tokens that this key may spend in a day
     guard: GuardSettings = GUARD_OFF
-    purpose: str = ""  # of its codes, for a key of another service's client; empty: an ordinary key
+    purpose: str = (
+        ""  # the purpose of its codes, for another service's client; empty: an ordinary key
+    )
 
     @property
     def is_test(self) -> bool:
@@ -157,7 +159,7 @@ class Principal:
 def is_within(networks: Iterable[str], ip: str) -> bool:
     try:
         address = ip_address(ip)
-    except ValueError:  # a Unix socket has none, and a proxy may write anything
+    except ValueError:  # a Unix socket has no address, and a proxy may send anything
         return False
     return any(address in _network(network) for network in networks)
 
@@ -167,7 +169,7 @@ def _network(text: str) -> IPv4Network | IPv6Network:
     return ip_network(text, strict=False)
 
 
-_AS_READ = (
+_COPIED = (
     *("key_id", "mode", "day_limit", "purpose", "company_id", "country", "language", "brand"),
     *("default_channel", "code_length", "default_link_lifetime", "api_rate"),
 )
@@ -182,7 +184,7 @@ def principal_of(row: Mapping[str, Any]) -> Principal:
         expired_url=row["link_expired_url"],
     )
     return Principal(
-        **{name: row[name] for name in _AS_READ},
+        **{name: row[name] for name in _COPIED},
         scopes=scopes_of_role(row["maker_role"]).intersection(row["scopes"]),
         allowed_ips=tuple(row["allowed_ips"]),
         company_status=row["status"],
@@ -208,7 +210,7 @@ def _guard(mode: str, restrictions: Iterable[tuple[str, str, int, float, int]]) 
 
 
 def policy_of(stored: Iterable[Mapping[str, Any]]) -> Policy:
-    """The rules of `Company.policy`."""
+    """Parses `Company.policy`."""
     return {
         (rule["country"], rule["purpose"]): PolicyRule(
             channels=None if rule["channels"] is None else tuple(rule["channels"]),

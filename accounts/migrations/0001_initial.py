@@ -312,10 +312,11 @@ class Migration(migrations.Migration):
             model_name='savedfilter',
             constraint=models.UniqueConstraint(condition=models.Q(('is_default', True)), fields=('user', 'company', 'page'), name='saved_filter_one_default'),
         ),
-        # What the cache counts is worth no disk flush: after a crash of the database it starts empty.
+        # The cache's counters are not worth a disk flush: after a database crash the table is
+        # empty.
         migrations.RunSQL("ALTER TABLE accounts_cacheentry SET UNLOGGED", "ALTER TABLE accounts_cacheentry SET LOGGED"),
         RunSqlFile("storage/months/months.sql", "7aeb779d822558b9"),
         migrations.RunPython(build_indexes, migrations.RunPython.noop),
-        RunSqlFile("accounts/models/immutable_audit.sql", "8655ca5f31994b71"),
-        RunSqlFile("accounts/keys/company_changes.sql", "98ea820f9ad34673"),
+        RunSqlFile("accounts/models/immutable_audit.sql", "5672a75e949ee120"),
+        RunSqlFile("accounts/keys/company_changes.sql", "dc19917ae9a4c50e"),
     ]

@@ -60,12 +60,12 @@ class ApiKey(models.Model):
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
     expires_at = models.DateTimeField(_("expires"), null=True, blank=True)
     revoked_at = models.DateTimeField(_("revoked"), null=True, blank=True)
-    # What its codes are for; empty: an ordinary key. One with a purpose only serves the clients of
-    # other services, at `compat`: it reads no history and tops up nothing.
+    # The purpose of its codes; empty: an ordinary key. A key with a purpose only serves the clients
+    # of other services (`compat`): it reads no history and tops up nothing.
     purpose = models.CharField(
         _("purpose"), max_length=PURPOSE_LENGTH, blank=True, default="", db_default=""
     )
-    # In PEM, of the tokens that its client signs itself: `accounts.keys.client_tokens`.
+    # PEM; verifies tokens that the client signs itself: `accounts.keys.client_tokens`.
     public_key = models.TextField(_("public key"), blank=True, default="", db_default="")
     # Set by `billing.budgets.key_limits`; None: only the company's budgets limit it.
     day_limit = models.PositiveBigIntegerField(_("tokens per day"), null=True, blank=True)
@@ -90,7 +90,7 @@ class ApiKey(models.Model):
 
     @property
     def application_id(self) -> str:
-        """The key's name in tokens that its client signs; derived, and no secret."""
+        """The key's id in tokens that its client signs; derived from the primary key: no secret."""
         return str(UUID(int=self.pk))
 
     @property
@@ -100,23 +100,23 @@ class ApiKey(models.Model):
 
     @property
     def is_ending(self) -> bool:
-        """Whether it expires within a day, replaced or not."""
+        """Whether the key is active and expires within a day, replaced or not."""
         last = timezone.now() + self.ROTATION
         return self.is_active and self.expires_at is not None and self.expires_at <= last
 
     @property
     def limited_to(self) -> str:
-        """The labels of its scopes; empty when it has all of its kind."""
+        """The labels of its scopes; empty when the key has all scopes of its kind."""
         has_all = self.purpose or set(self.scopes) == set(every_scope())
         return "" if has_all else _labels(self.scopes)
 
     def lost_scopes(self, role: str | None) -> str:
-        """The labels of those that a member of this role may not give a key."""
+        """The labels of its scopes that a member of this role may not give a key."""
         return _labels([scope for scope in self.scopes if scope not in scopes_of_role(role)])
 
     @property
     def suspended_scopes(self) -> str:
-        """The labels of those that its maker may not use any longer; after `with_maker_role`."""
+        """The labels of its scopes that its maker has lost; needs `with_maker_role`."""
         return self.lost_scopes(getattr(self, "maker_role", None))
 
 

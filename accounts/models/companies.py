@@ -15,7 +15,7 @@ from catalogue import channels
 from catalogue.languages import message_languages
 from parsing.characters import one_line
 
-DEFAULT_COUNTRY = "RU"  # of a company that was made without a form, which guesses one
+DEFAULT_COUNTRY = "RU"  # for companies created without the form, which guesses the country
 
 
 class Mode(models.TextChoices):
@@ -24,7 +24,7 @@ class Mode(models.TextChoices):
 
 
 class GuardMode(models.TextChoices):
-    """The measure against sends that look like SMS pumping."""
+    """The response to sends that look like SMS pumping."""
 
     OFF = "off", _("off")
     WATCH = "watch", _("monitoring only")
@@ -42,7 +42,7 @@ class CompanyQuerySet(models.QuerySet["Company"]):
         ).order_by("closes_at", "pk")
 
     def to_erase(self) -> "CompanyQuerySet":
-        """Deleted, and something about recipients is still there."""
+        """Deleted companies that still have data about recipients."""
         return self.filter(
             closes_at__isnull=False, deleted_at__isnull=False, erased_at__isnull=True
         ).order_by("closes_at", "pk")
@@ -123,7 +123,7 @@ class Company(models.Model):
         blank=True,
         db_default=[],
     )
-    # Channel → seconds for a proof; its own patience where missing.
+    # Channel → seconds to wait for a proof; missing: the channel's own patience.
     patience = models.JSONField(default=dict, db_default={}, editable=False)
     fallback_max_cost = _limit(_("Price cap, tokens"))
     # Rules by country and purpose, which only `channels.routing.policy_rules` writes.
@@ -133,15 +133,15 @@ class Company(models.Model):
         max_length=7,
         choices=GuardMode.choices,
         default=GuardMode.ENFORCE,
-        db_default=GuardMode.WATCH,  # for companies that were here before the guard
+        db_default=GuardMode.WATCH,  # for companies older than the guard
     )
-    # Where codes of another company are not entered, fewer of its own are enough.
+    # Where another company's codes are not entered, fewer unentered codes of this one suffice.
     guard_watches_others = models.BooleanField(
         _("stricter where other companies are attacked"), default=True, db_default=True
     )
     # Open restrictions, which only `otp.protection.restrictions` writes.
     guard_restrictions = models.JSONField(default=list, db_default=[], editable=False)
-    # one of its own; empty: the service's
+    # its own host; empty: the service's
     link_host = models.CharField(
         _("Host for new short links"), max_length=253, blank=True, default="", db_default=""
     )
@@ -153,7 +153,7 @@ class Company(models.Model):
         blank=True,
         db_default=[],
     )
-    # a query; `{channel}` is the message's
+    # a query string; `{channel}` becomes the message's channel
     link_utm = models.CharField(
         _("Tags added to targets"), max_length=300, blank=True, default="", db_default=""
     )
@@ -164,11 +164,11 @@ class Company(models.Model):
     requires_second_factor = models.BooleanField(
         _("Require two-step sign-in from every member"), default=False, db_default=False
     )
-    # An owner has asked to delete it, which happens then; until then everything works.
+    # When the deletion that an owner requested takes place; until then everything works.
     closes_at = models.DateTimeField(_("to be deleted"), null=True, editable=False)
-    # From then on its keys are refused and it has no members; its books stay under this row.
+    # From then on its keys are refused and it has no members; its ledger still refers to this row.
     deleted_at = models.DateTimeField(_("deleted"), null=True, editable=False)
-    # When the last of what it knew about recipients was erased.
+    # When the last of its data about recipients was erased.
     erased_at = models.DateTimeField(_("erased"), null=True, editable=False)
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
@@ -199,10 +199,10 @@ class Company(models.Model):
 
     @property
     def one_line_name(self) -> str:
-        """The name for e-mails; names stored before validation may hold anything."""
+        """The name for e-mails; names stored before validation existed may contain anything."""
         return one_line(self.name)
 
     @property
     def name_for_strangers(self) -> str:
-        """Empty when a mail program might make a link of it."""
+        """The name, or empty if a mail program might turn it into a link."""
         return self.one_line_name if cannot_become_a_link(self.name) else ""

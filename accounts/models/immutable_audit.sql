@@ -1,4 +1,4 @@
--- No event of the audit is changed or deleted.
+-- Audit events are never changed or deleted.
 CREATE OR REPLACE FUNCTION accounts_auditevent_is_immutable() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   RAISE EXCEPTION 'audit events are immutable' USING ERRCODE = '23001';

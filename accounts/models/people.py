@@ -26,7 +26,7 @@ class Member(RoleRights):
         User, models.CASCADE, related_name="memberships", verbose_name=_("user")
     )
     role = models.CharField(_("role"), max_length=10, choices=Role.choices)
-    # Given by a group of the identity provider; counts in the sessions that it opened.
+    # Granted by a group of the identity provider; effective in sessions opened through it.
     from_provider = models.BooleanField(
         _("by the identity provider"), default=False, db_default=False, editable=False
     )
@@ -43,15 +43,15 @@ class Member(RoleRights):
         return f"{self.user} · {self.get_role_display()}"
 
     def clean(self) -> None:
-        """Rejects new entries for a deleted company, because nothing would erase them later."""
+        """Rejects members of a deleted company, because nothing would delete them later."""
         if self.company_id and self.company.deleted_at is not None:
             raise ValidationError(_("The company is deleted"), code="deleted")
 
 
 class InvitationQuerySet(models.QuerySet["Invitation"]):
     def open(self) -> "InvitationQuerySet":
-        """Pending invitations whose inviter is still an owner, and may sign in: a former owner must
-        not return by a second mailbox.
+        """Pending invitations whose inviter is still an owner who may sign in: a former owner must
+        not return through a second mailbox.
         """
         since = timezone.now() - Invitation.LIFETIME
         makers = Member.objects.filter(
@@ -99,9 +99,9 @@ class Invitation(models.Model):
 
 
 class SavedFilter(models.Model):
-    """The query of a list, without what names a person or one object: no phone, no id."""
+    """A saved query of a list, without phones and ids that identify a person or an object."""
 
-    MAX_SAVED = 20  # for a user, a company and a list
+    MAX_SAVED = 20  # per user, company and list
 
     class Page(models.TextChoices):
         MESSAGES = "messages", _("Messages")

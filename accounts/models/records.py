@@ -20,7 +20,7 @@ OPERATOR = _("The operator of the service")
 class AuditEvent(models.Model):
     """A person's action. A database trigger makes rows immutable.
 
-    Its company sees of an operator neither the name nor the address: `actor_shown`, `ip_shown`.
+    A company sees neither the e-mail nor the IP address of an operator: `actor_shown`, `ip_shown`.
 
     Deletions elsewhere must not touch a row, so its references have no constraint: it keeps the
     ids of deleted users and companies, and `actor` keeps the e-mail address.
@@ -32,7 +32,7 @@ class AuditEvent(models.Model):
         related_name="audit",
         null=True,
         db_constraint=False,
-        db_index=False,  # audit_of_company begins with it
+        db_index=False,  # the index audit_of_company begins with it
         verbose_name=_("company"),
     )
     user = models.ForeignKey(
@@ -46,7 +46,7 @@ class AuditEvent(models.Model):
     actor = models.CharField(_("e-mail at the time"), max_length=254, default="", db_default="")
     action = models.CharField(_("action"), max_length=40)
     subject = models.CharField(_("subject"), max_length=200)
-    # Field → [old, new], phones masked and secrets left out; null where nothing had values.
+    # Field → [old, new], with phones masked and secrets left out; null for events without values.
     changes = models.JSONField(_("old and new values"), null=True)
     ip = models.GenericIPAddressField(_("IP address"), null=True)
     by_operator = models.BooleanField(
@@ -80,7 +80,7 @@ class ExportQuerySet(models.QuerySet[Any]):
 
 
 class Export(models.Model):
-    """A file that is made part by part in the background, for the member who asked for it."""
+    """A file built part by part in the background, for the member who asked for it."""
 
     KEPT: ClassVar[timedelta]
 
@@ -96,11 +96,11 @@ class Export(models.Model):
     language = models.CharField(max_length=2)
     state = models.CharField(_("state"), max_length=7, choices=State.choices, default=State.RUNNING)
     rows = models.PositiveIntegerField(_("rows"), default=0)
-    # Where the next part begins, with an id of the model's own.
+    # Where the next part begins, together with an id that each subclass adds.
     reached_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(_("asked for"), auto_now_add=True)
     finished_at = models.DateTimeField(_("finished"), null=True)
-    parts: Any  # rows of the model's own, in order
+    parts: Any  # rows of the subclass's model of parts, in order
 
     objects = ExportQuerySet.as_manager()
 
@@ -135,13 +135,13 @@ class CacheEntry(models.Model):
 
 
 class CompanyChange(models.Model):
-    """A transaction that changed a company, its keys or its texts; the last one is kept."""
+    """A transaction that changed a company, its keys, members or texts; only the last is kept."""
 
-    EVERY_COMPANY: ClassVar[int] = 0  # a table was emptied
+    EVERY_COMPANY: ClassVar[int] = 0  # a table was truncated
 
     pk = models.CompositePrimaryKey("transaction_id", "company_id")
     transaction_id = models.BigIntegerField()
-    company_id = models.BigIntegerField()  # no reference: it would lock the company's row
+    company_id = models.BigIntegerField()  # no foreign key, which would lock the company's row
 
     class Meta:
         verbose_name = "company change"
@@ -154,7 +154,7 @@ class CompanyChange(models.Model):
 
 class JobFailure(models.Model):
     job = models.CharField(_("job"), max_length=40)
-    subject = models.CharField(_("subject"), max_length=80)  # ids, as the job names its work
+    subject = models.CharField(_("subject"), max_length=80)  # ids of the job's work
     company = models.ForeignKey(
         Company,
         models.CASCADE,
@@ -165,7 +165,7 @@ class JobFailure(models.Model):
         verbose_name=_("company"),
     )
     tries = models.PositiveIntegerField(_("tries"), default=0)
-    error = models.CharField(_("error"), max_length=80)  # its type: a text might name a person
+    error = models.CharField(_("error"), max_length=80)  # a type: a text might name a person
     failed_at = models.DateTimeField(_("last failed"))
     due_at = models.DateTimeField(_("next try"))
     gave_up_at = models.DateTimeField(_("given up"), null=True)
@@ -180,7 +180,7 @@ class JobFailure(models.Model):
 
 
 class Mail(models.Model):
-    """An e-mail. Its text is deleted once sent: it may hold a sign-in or reset link."""
+    """An e-mail. Its text is deleted once sent, since it may contain a sign-in or reset link."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     template = models.CharField(_("template"), max_length=60)
@@ -188,7 +188,7 @@ class Mail(models.Model):
     subject = models.CharField(_("subject"), max_length=255)
     text = models.TextField()
     html = models.TextField(blank=True)
-    # From `accounts.outbox.mail`, for the header; empty for e-mails that always come.
+    # For the List-Unsubscribe header; empty for e-mails that cannot be switched off.
     unsubscribe_url = models.CharField(max_length=500, blank=True, default="", db_default="")
     key = models.CharField(max_length=120, null=True, unique=True)  # noqa: DJ001 - null: no key
     tries = models.PositiveSmallIntegerField(_("tries"), default=0, db_default=0)
@@ -203,7 +203,7 @@ class Mail(models.Model):
         indexes = [
             models.Index(fields=["due_at"], name="mail_due", condition=Q(due_at__isnull=False)),
             models.Index(fields=["created_at"], name="mail_created"),
-            # Budget warnings find their mails by the beginning of the key.
+            # Budget warnings find their e-mails by a prefix of the key.
             models.Index(fields=["key"], name="mail_key_prefix", opclasses=["varchar_pattern_ops"]),
         ]
 

@@ -29,7 +29,7 @@ class RoleRights(models.Model):
 
     @property
     def can_read_keys(self) -> bool:
-        """And settings, requests and webhooks; an accountant's pages are about money."""
+        """Covers settings, requests and webhooks too; accountants only have pages about money."""
         return self.role != Role.ACCOUNTANT
 
     @property
@@ -38,7 +38,7 @@ class RoleRights(models.Model):
 
     @property
     def can_see_phones(self) -> bool:
-        """Whole; viewers and accountants see them masked, and leave with no list of customers."""
+        """Viewers and accountants see masked phones, and cannot take a list of customers away."""
         return self.role in TECHNICAL_ROLES
 
     @property
@@ -67,12 +67,12 @@ class Scope(models.TextChoices):
 
 
 def every_scope() -> list[str]:
-    """The scopes of an ordinary key; `verify` is given by itself."""
+    """The scopes of an ordinary key; `verify` is never combined with others."""
     return [scope.value for scope in Scope if scope is not Scope.VERIFY]
 
 
-# A key does with these what its maker may do as a member, for as long as he may. Its other scopes
-# are the company's work and outlive a change of people.
+# A key has these scopes for as long as its maker has the same right as a member. Its other scopes
+# belong to the company, and outlast its maker's membership.
 SCOPES_BY_ROLE = {Scope.BALANCE: SEE_MONEY, Scope.TOP_UP: MANAGE_MONEY}
 
 

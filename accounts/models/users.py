@@ -37,7 +37,7 @@ class User(AbstractBaseUser, PermissionsMixin):
     language = models.CharField(
         _("language"), max_length=2, choices=page_languages.choices, default=settings.LANGUAGE_CODE
     )
-    # A name of the IANA database; empty: the service's.
+    # A name from the IANA database; empty: the service's zone.
     time_zone = models.CharField(
         _("time zone"), max_length=64, blank=True, default="", db_default=""
     )
@@ -45,7 +45,7 @@ class User(AbstractBaseUser, PermissionsMixin):
     # Kinds of `accounts.outbox.mail` that the person has unsubscribed from.
     muted_notices = models.JSONField(default=list, db_default=[], editable=False)
     is_staff = models.BooleanField(_("operator"), default=False)
-    # Given by a group of the identity provider, together with superuser and groups.
+    # Whether is_staff, is_superuser and groups were granted by a group of the identity provider.
     desk_from_provider = models.BooleanField(
         _("operator by the identity provider"), default=False, db_default=False, editable=False
     )
@@ -70,17 +70,17 @@ class User(AbstractBaseUser, PermissionsMixin):
         super().set_password(raw_password and normalize("NFC", raw_password))
 
     def check_password(self, raw_password: str | None) -> bool:
-        """A keyboard writes й as one character, another one as и and a breve (RFC 8265, 4.2.1)."""
+        """Compares NFC: keyboards type й as one character or as и and a breve (RFC 8265, 4.2.1)."""
         return super().check_password(raw_password and normalize("NFC", raw_password))
 
     def get_session_auth_hash(self) -> str:
-        return self._of_generation(super().get_session_auth_hash())
+        return self._with_generation(super().get_session_auth_hash())
 
     def get_session_auth_fallback_hash(self) -> Iterator[str]:
         for fallback_hash in super().get_session_auth_fallback_hash():
-            yield self._of_generation(fallback_hash)
+            yield self._with_generation(fallback_hash)
 
-    def _of_generation(self, auth_hash: str) -> str:
+    def _with_generation(self, auth_hash: str) -> str:
         if not self.session_generation:
             return auth_hash
         return f"{auth_hash}:{self.session_generation}"
@@ -97,7 +97,7 @@ class UserSessionQuerySet(models.QuerySet["UserSession"]):
 
 
 class UserSession(models.Model):
-    """Describes the Django session with the same key; its data is there."""
+    """Describes the Django session with the same key, which holds the data."""
 
     session_key = models.CharField(max_length=40, unique=True)
     user = models.ForeignKey(User, models.CASCADE, related_name="sessions")
@@ -105,7 +105,7 @@ class UserSession(models.Model):
     user_agent = models.CharField(max_length=300, blank=True)
     created_at = models.DateTimeField(_("created"), default=timezone.now)
     last_seen_at = models.DateTimeField(_("last seen"), default=timezone.now)
-    failed_attempts = models.PositiveSmallIntegerField(default=0)  # of reauthentication, in a row
+    failed_attempts = models.PositiveSmallIntegerField(default=0)  # consecutive reauthentications
 
     objects = UserSessionQuerySet.as_manager()
 

@@ -1,7 +1,7 @@
-"""The provider's published endpoints and signing keys, kept for some minutes.
+"""The provider's published endpoints and signing keys, cached for ten minutes.
 
-The operator chooses the provider, often in the own network, so the egress guard of webhooks does
-not apply; its proxy is OIDC_PROXY.
+The operator chooses the provider, often inside their own network, so the egress guard of webhooks
+does not apply; the proxy is OIDC_PROXY.
 
 https://openid.net/specs/openid-connect-discovery-1_0.html
 """
@@ -25,7 +25,7 @@ from storage.sessions import give_back
 
 INVALID_GRANT = "invalid_grant"  # RFC 6749, 5.2: the code is old, or was used before
 TIMEOUT = (2.0, 6.0)  # seconds to connect, seconds for the whole response
-# Per process: a provider that hangs must leave the other threads to codes and links.
+# Per process: a hanging provider must leave threads free for codes and links.
 MAX_CALLS = 8
 
 
@@ -48,7 +48,7 @@ def post_form(url: str, fields: dict[str, str], auth: tuple[str, str] | None) ->
 def _json(
     method: str, url: str, headers: Mapping[str, str], body: bytes | None = None
 ) -> dict[str, Any]:
-    """The object in the answer; raises RefusedError, whose detail quotes nothing of the answer."""
+    """The JSON object in the response; the detail of a RefusedError quotes nothing of it."""
     require_secure(url)
     give_back()
     try:
@@ -66,7 +66,7 @@ def _json(
 
 
 def require_secure(url: object) -> None:
-    """An https issuer must not send the client secret or the person to plain http."""
+    """Refuses plain HTTP for an HTTPS issuer: the client secret and the person go to `url`."""
     schemes = (
         ("https://",) if settings.OIDC_ISSUER.startswith("https://") else ("https://", "http://")
     )
@@ -82,11 +82,11 @@ def _is_address(url: str) -> bool:
 
 
 LIFETIME = 600.0  # seconds
-MIN_REFRESH = 10.0  # seconds between two readings for a key that is not among the known ones
+MIN_REFRESH = 10.0  # seconds between two reads of the keys, when a token's key is not among them
 ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri")
 AUTH_METHODS = "token_endpoint_auth_methods_supported"
-# By kind of key. Only signatures by a private key of the provider: neither `none` nor HMAC, whose
-# key a client has as well.
+# By key type. Only signatures by a private key of the provider: neither `none` nor HMAC, whose
+# secret the client has as well.
 ALGORITHMS = {
     "RSA": ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
     "EC": ("ES256", "ES384", "ES512"),
@@ -96,7 +96,7 @@ ALGORITHMS = {
 
 class SigningKey(NamedTuple):
     key_id: str | None
-    key: Any  # of cryptography
+    key: Any  # a public key of `cryptography`
     algorithms: tuple[str, ...]
 
 
@@ -109,7 +109,7 @@ def forget() -> None:
 
 
 def metadata() -> dict[str, Any]:
-    """Raises RefusedError unless it is the issuer's own (OpenID Connect Discovery 1.0, 4.3)."""
+    """Raises RefusedError if the document names another issuer (OIDC Discovery 1.0, 4.3)."""
     url = f"{settings.OIDC_ISSUER.rstrip('/')}/.well-known/openid-configuration"
     document = _read(url, _require_metadata, LIFETIME)
     if document["issuer"] != settings.OIDC_ISSUER:  # changed since it was read
@@ -118,12 +118,12 @@ def metadata() -> dict[str, Any]:
 
 
 def keys_of(token: str) -> Iterator[SigningKey]:
-    """The key that the token's header names, and what it is by now if the token is not signed by
-    it: providers rotate their keys, some under the old name or under none.
+    """The key that the token's header names, then the same key read again, in case the token is
+    not signed by the first: providers rotate keys, some under the old id or without one.
     """
     try:
         header = jwt.get_unverified_header(token)
-    except (jwt.PyJWTError, UnicodeEncodeError) as error:  # JSON has lone surrogates
+    except (jwt.PyJWTError, UnicodeEncodeError) as error:  # JSON may contain lone surrogates
         raise RefusedError(Reason.INVALID, type(error).__name__) from error
     for age in (LIFETIME, MIN_REFRESH):
         if key := _choose(signing_keys(age), header.get("kid")):
@@ -136,7 +136,7 @@ def signing_keys(max_age: float = LIFETIME) -> list[SigningKey]:
 
 
 def _choose(keys: list[SigningKey], key_id: object) -> SigningKey | None:
-    if key_id is None:  # allowed where there is but one
+    if key_id is None:  # allowed if there is only one key
         return keys[0] if len(keys) == 1 else None
     return next((key for key in keys if key.key_id == key_id), None)
 
@@ -144,10 +144,10 @@ def _choose(keys: list[SigningKey], key_id: object) -> SigningKey | None:
 def _parse(jwk: object) -> SigningKey | None:
     if not isinstance(jwk, dict) or (jwk.get("use") or "sig") != "sig":
         return None
-    if "d" in jwk:  # the private key: everybody who reads it can sign
+    if "d" in jwk:  # a published private key: everybody can sign with it
         return None
     allowed = ALGORITHMS.get(str(jwk.get("kty")), ())
-    # A key that names its algorithm is for that one; else the token's header chooses among these.
+    # A key that names its algorithm allows only that one; otherwise the token's header chooses.
     algorithms = tuple(name for name in allowed if (jwk.get("alg") or name) == name)
     if not algorithms:
         return None
@@ -173,7 +173,7 @@ def _require_metadata(document: dict[str, Any]) -> None:
     for name in ENDPOINTS:
         require_secure(document.get(name))
     if not isinstance(document.get(AUTH_METHODS) or [], list):
-        raise RefusedError(Reason.INVALID, f"{AUTH_METHODS} is no list")
+        raise RefusedError(Reason.INVALID, f"{AUTH_METHODS} is not a list")
 
 
 def _require_keys(document: dict[str, Any]) -> None:

@@ -11,4 +11,4 @@ class Grant(NamedTuple):
 
     group: str
     role: str
-    target: str = ""  # staff: one of our groups; a company's role: the company's number
+    target: str = ""  # for staff one of our groups; for a company's role the company's id

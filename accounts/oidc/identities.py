@@ -1,13 +1,13 @@
-"""Identities of the provider, and the users that they open.
+"""Identities at the provider, and the users that they sign in.
 
-An identity is an issuer and a `sub`, never an address: an address of a user that exists opens
-nothing, even a confirmed one, until its user connects the identity while signed in. An unconfirmed
-address belongs to nobody: the person whom the provider vouches for gets it, with a new account,
-so that they take over nothing that a stranger prepared under it.
+An identity is an issuer and a `sub`, never an e-mail address: the address of an existing user, even
+a confirmed one, opens nothing until that user connects the identity while signed in. An unconfirmed
+address belongs to nobody: the person whom the provider vouches for gets it with a new account, and
+so takes over nothing that a stranger prepared under it.
 
-What the provider's groups grant, operators' rights and roles in companies, is applied at every
-sign-in: what no group gives any longer is taken. Rights that an operator or an owner gave here
-stay.
+Operator rights and company roles that the provider's groups grant are applied at every sign-in:
+rights that no group grants any longer are withdrawn. Rights that an operator or an owner granted
+here stay.
 """
 
 from collections.abc import Iterable
@@ -44,8 +44,8 @@ def granted_to(groups: frozenset[str]) -> list[Grant]:
 
 @transaction.atomic
 def apply_grants(user: User, groups: frozenset[str], request: HttpRequest) -> None:
-    """Gives and takes rights so that they are what these groups grant."""
-    # The lock: of two sign-ins at a time, each gives all that it says, or none of it.
+    """Grants and withdraws rights to match these groups."""
+    # The lock: concurrent sign-ins apply their groups one after the other.
     user.refresh_from_db(from_queryset=User.objects.select_for_update(no_key=True))
     granted = granted_to(groups)
     _apply_operator_rights(
@@ -58,7 +58,7 @@ def apply_grants(user: User, groups: frozenset[str], request: HttpRequest) -> No
 
 def _apply_operator_rights(user: User, granted: list[Grant], request: HttpRequest) -> None:
     if user.is_staff and not user.desk_from_provider:
-        return  # an operator gave it
+        return  # an operator granted the rights
     before = _operator_rights(user)
     user.is_staff = user.desk_from_provider = bool(granted)
     user.is_superuser = any(grant.role == SUPERUSER for grant in granted)
@@ -86,7 +86,7 @@ def _operator_rights(user: User) -> str:
 def _apply_to_companies(user: User, granted: list[Grant], request: HttpRequest) -> None:
     roles: dict[int, str] = {}
     for grant in granted:
-        roles.setdefault(int(grant.target), grant.role)  # the first of a company counts
+        roles.setdefault(int(grant.target), grant.role)  # a company's first grant counts
     roles_given = user.memberships.filter(from_provider=True).select_related("company")
     for member in roles_given.exclude(company__in=roles):
         members.withdraw(member=member, ip=address_of(request))
@@ -137,12 +137,12 @@ def _unconfirmed(address: str) -> QuerySet[EmailAddress]:
 
 
 def _release(address: str, request: HttpRequest) -> None:
-    """Takes it from those who typed it and never confirmed it."""
+    """Takes the address away from users who entered it and never confirmed it."""
     users = User.objects.filter(pk__in=_unconfirmed(address).values("user")).order_by("pk")
     for user in users.select_for_update(no_key=True):
         record_authentication_event("address.removed", user=user, request=request, subject=address)
-        if is_same(user.email, address):  # it signed up with it
-            user.email = f"{uuid4()}@nobody.invalid"  # RFC 2606: never anybody's
+        if is_same(user.email, address):  # the user signed up with it
+            user.email = f"{uuid4()}@nobody.invalid"  # RFC 2606: belongs to nobody
             user.set_unusable_password()
             user.save(update_fields=["email", "password"])
             sessions.end_all(user)
@@ -192,7 +192,7 @@ def link(user: User, claims: Claims, request: HttpRequest) -> None:
 
 @transaction.atomic
 def unlink(user: User, request: HttpRequest) -> bool:
-    """Disconnects the identity, and takes what its groups gave."""
+    """Disconnects the identity and withdraws what its groups granted; False if there was none."""
     rows = SocialAccount.objects.filter(user=user, provider=settings.OIDC_ISSUER)
     if not rows.delete()[0]:
         return False
@@ -204,7 +204,7 @@ def unlink(user: User, request: HttpRequest) -> bool:
 
 @transaction.atomic
 def remove(identity: SocialAccount, *, request: HttpRequest, operator: User) -> None:
-    """Disconnects a user's identity for them, and ends their sessions."""
+    """Disconnects the identity of another user, and ends that user's sessions."""
     subject = f"{identity.user} {identity.provider}"
     record_authentication_event("identity.removed", user=operator, request=request, subject=subject)
     apply_grants(identity.user, frozenset(), request)

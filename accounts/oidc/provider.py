@@ -1,4 +1,4 @@
-"""allauth's OpenID Connect provider, with our discovery, PKCE, and few of the person's data."""
+"""allauth's OpenID Connect provider with our discovery and PKCE; stores little about a person."""
 
 from typing import Any
 
@@ -19,16 +19,16 @@ class SocialAccountAdapter(DefaultSocialAccountAdapter):
     def list_apps(
         self, request: HttpRequest, provider: str | None = None, client_id: str | None = None
     ) -> list[SocialApp]:
-        """The app of the settings. Ignores the table's apps, which admins could point elsewhere."""
+        """The app from the settings. Ignores apps in the database: admins could redirect them."""
         app = SocialApp(
             provider=ID,
-            provider_id=settings.OIDC_ISSUER,  # of the accounts: a `sub` is unique per issuer
+            provider_id=settings.OIDC_ISSUER,  # of accounts: a `sub` is unique per issuer
             name=settings.OIDC_NAME,
             client_id=settings.OIDC_CLIENT_ID,
             settings={"server_url": settings.OIDC_ISSUER},
         )
-        is_asked_for = provider in {None, ID, settings.OIDC_ISSUER}
-        return [app] if settings.OIDC_ISSUER and is_asked_for else []
+        is_requested = provider in {None, ID, settings.OIDC_ISSUER}
+        return [app] if settings.OIDC_ISSUER and is_requested else []
 
     def is_open_for_signup(self, request: HttpRequest, sociallogin: object) -> bool:
         return False  # only accounts.oidc.identities creates users
@@ -52,12 +52,12 @@ class Provider(OpenIDConnectProvider):
         return list(settings.OIDC_SCOPES)
 
     def extract_extra_data(self, data: tokens.Claims) -> dict[str, str]:
-        """The data that the pages show; nothing else of the provider's is kept."""
+        """The data that the pages show; nothing else from the provider is stored."""
         return {"email": tokens.email(data)}
 
 
 def redirect_uri() -> str:
-    """Built from PUBLIC_URL: the Host header is the client's."""
+    """Built from PUBLIC_URL: the client controls the Host header."""
     return str(settings.PUBLIC_URL) + reverse("sso-callback")
 
 

@@ -1,4 +1,4 @@
-"""Why a sign-in through the provider was refused, as the person reads it."""
+"""Reasons for refusing a sign-in through the provider, and the texts that the person reads."""
 
 from enum import Enum
 from http import HTTPStatus

@@ -1,7 +1,7 @@
-"""The code for tokens, and the ID token for claims that can be trusted.
+"""Exchanges the authorization code for tokens, and verifies the ID token's claims.
 
-allauth's own check is not used: it takes an ID token from the token endpoint without its signature,
-knows no nonce, and lets the token name its algorithm.
+allauth's own check is not used: it accepts an ID token from the token endpoint without verifying
+the signature, has no nonce, and lets the token choose the algorithm.
 https://openid.net/specs/openid-connect-core-1_0.html#IDTokenValidation
 """
 
@@ -25,7 +25,7 @@ Claims = dict[str, Any]
 
 def email(claims: Claims) -> str:
     claim = claims.get("email")
-    # A final dot is of the DNS root, and of no address.
+    # A final dot stands for the DNS root, and is not part of an address.
     return (valid_email_or_none(claim.removesuffix(".")) or "") if isinstance(claim, str) else ""
 
 
@@ -41,11 +41,10 @@ def name(claims: Claims) -> str:
 
 
 def groups(claims: Claims) -> frozenset[str]:
-    """The names of the groups; none if the claim is missing, so that a person who hides it gains
-    nothing.
+    """The names of the groups; empty if the claim is missing, so that hiding it gains nothing.
 
-    Raises RefusedError if the provider says that they are elsewhere, as Entra ID does beyond 200
-    groups: an empty list would withdraw every right that they grant.
+    Raises RefusedError if the provider refers to another source for them, as Entra ID does beyond
+    200 groups: an empty set would withdraw every right that they grant.
     """
     claim = _look_up(claims, settings.OIDC_GROUPS_CLAIM)
     if claim is None and settings.OIDC_ROLES and _is_elsewhere(claims, settings.OIDC_GROUPS_CLAIM):
@@ -54,13 +53,13 @@ def groups(claims: Claims) -> frozenset[str]:
 
 
 def _is_elsewhere(claims: Claims, path: str) -> bool:
-    """OpenID Connect Core 5.6.2: an aggregated or distributed claim."""
+    """Whether the claim is aggregated or distributed (OpenID Connect Core, 5.6.2)."""
     names = claims.get("_claim_names")
     return isinstance(names, dict) and not names.keys().isdisjoint({path, path.partition(".")[0]})
 
 
 def _several(claim: object) -> frozenset[str]:
-    """IdentityServer and others write a list of one as the one itself."""
+    """The texts of a claim; IdentityServer and others write a list of one item as the item."""
     several = [claim] if isinstance(claim, str) else claim
     if not isinstance(several, list):
         return frozenset()
@@ -68,8 +67,8 @@ def _several(claim: object) -> frozenset[str]:
 
 
 def _look_up(claims: Claims, path: str) -> object:
-    """`groups`, a claim whose name has dots (`https://example.com/groups`), or a path to it, as
-    Keycloak's `realm_access.roles`.
+    """The value of a claim, whose name may have dots (`https://example.com/groups`), or the value
+    at a path, like Keycloak's `realm_access.roles`.
     """
     if path in claims:
         return claims[path]
@@ -80,23 +79,23 @@ def _look_up(claims: Claims, path: str) -> object:
 
 
 def has_trusted_factor(claims: Claims) -> bool:
-    """Whether the provider asked for a second factor, in words that the operator trusts."""
+    """Whether `amr` or `acr` has a value that the operator trusts as proof of a second factor."""
     is_named = bool(_several(claims.get("amr")) & settings.OIDC_TRUSTED_AMR)
     acr = claims.get("acr")
     return is_named or (isinstance(acr, str) and acr in settings.OIDC_TRUSTED_ACR)
 
 
 def authenticated_at(claims: Claims) -> float:
-    """The time of the person's last proof of identity to the provider; 0 if it does not say."""
+    """When the person last authenticated at the provider, in Unix seconds; 0 if unknown."""
     claim = claims.get("auth_time")
     seconds = json_integer(claim // 1 if isinstance(claim, float) else claim)
     return float(seconds) if seconds is not None and 0 <= seconds <= MAX else 0.0
 
 
-LEEWAY = 60  # seconds that the clocks may differ
+LEEWAY = 60  # seconds of clock skew
 MAX_SUBJECT = 191  # characters that allauth's column holds; the standard allows 255
 REQUIRED = ["iss", "sub", "aud", "exp", "iat"]
-OF_ANOTHER_KEY = (jwt.InvalidSignatureError, jwt.InvalidAlgorithmError, jwt.InvalidKeyError)
+WRONG_KEY_ERRORS = (jwt.InvalidSignatureError, jwt.InvalidAlgorithmError, jwt.InvalidKeyError)
 
 
 def exchange(*, code: str, verifier: str, redirect_uri: str) -> dict[str, Any]:
@@ -116,7 +115,7 @@ def exchange(*, code: str, verifier: str, redirect_uri: str) -> dict[str, Any]:
 
 
 def _basic_auth(provider: dict[str, Any]) -> tuple[str, str] | None:
-    """RFC 6749 2.3.1: both are form-encoded first, which requests does not do."""
+    """Client id and secret, form-encoded (RFC 6749, 2.3.1); None: they go into the body."""
     methods = provider.get(discovery.AUTH_METHODS) or ["client_secret_basic"]
     if not settings.OIDC_CLIENT_SECRET or "client_secret_basic" not in methods:
         return None
@@ -124,20 +123,20 @@ def _basic_auth(provider: dict[str, Any]) -> tuple[str, str] | None:
 
 
 def claims_of(tokens: dict[str, Any], *, nonce: str) -> dict[str, Any]:
-    """The claims of the ID token, with those of the user information endpoint that it lacks."""
+    """The claims of the ID token, with those of the UserInfo endpoint that it lacks."""
     claims = verify(str(tokens.get("id_token", "")), nonce=nonce)
     url = discovery.metadata().get("userinfo_endpoint")
     is_complete = {"email", settings.OIDC_GROUPS_CLAIM.partition(".")[0]} <= claims.keys()
     if is_complete or not url or not tokens.get("access_token"):
         return claims
     further = discovery.get_json(url, bearer=str(tokens["access_token"]))
-    if further.get("sub") != claims["sub"]:  # Core 5.3.2: else it is about somebody else
+    if further.get("sub") != claims["sub"]:  # Core 5.3.2: otherwise it describes somebody else
         raise RefusedError(Reason.INVALID, "user information of another person")
     return merge(claims, further)
 
 
 def merge(claims: Claims, further: Claims) -> dict[str, Any]:
-    """The ID token's claims, and those it lacks. Whether another address is verified is dropped."""
+    """The ID token's claims, completed by `further`, except `email_verified` of another address."""
     if "email" in claims and further.get("email") != claims["email"]:
         further = {name: claim for name, claim in further.items() if name != "email_verified"}
     return {**further, **claims}
@@ -149,7 +148,7 @@ def verify(token: str, *, nonce: str) -> dict[str, Any]:
     if not hmac.compare_digest(claimed, nonce.encode()):
         raise RefusedError(Reason.INVALID, "nonce differs")
     if not (0 < len(claims["sub"]) <= MAX_SUBJECT and is_line(claims["sub"])):
-        raise RefusedError(Reason.INVALID, "sub is empty, too long or no line")
+        raise RefusedError(Reason.INVALID, "sub is empty, too long or not one line")
     is_for_several = isinstance(claims["aud"], list) and len(claims["aud"]) > 1
     if claims.get("azp", None if is_for_several else settings.OIDC_CLIENT_ID) != (
         settings.OIDC_CLIENT_ID
@@ -173,7 +172,7 @@ def _signed_claims(token: str) -> Claims:
             )
         except jwt.PyJWTError as error:
             detail = type(error).__name__
-            if not isinstance(error, OF_ANOTHER_KEY):
+            if not isinstance(error, WRONG_KEY_ERRORS):
                 break
         else:
             return claims

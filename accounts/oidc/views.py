@@ -1,4 +1,4 @@
-"""Pages about the provider: signing in, the way back, and a user's own identity there."""
+"""Pages for the provider: sign-in, callback, and the user's own identity there."""
 
 import secrets
 import time
@@ -44,7 +44,7 @@ CLOCK_SKEW = tokens.LEEWAY
 def provider_page(
     function: Callable[Concatenate[HttpRequest, P], HttpResponse],
 ) -> Callable[Concatenate[HttpRequest, P], HttpResponse]:
-    """There is no such page without a provider; a refusal is a page of its own."""
+    """Raises Http404 without a provider, and shows a refusal on a page."""
 
     @wraps(function)
     def wrapped(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
@@ -67,9 +67,11 @@ def refuse(request: HttpRequest, refused: RefusedError) -> HttpResponse:
     return render(request, "account/sso_refused.html", context, status=status)
 
 
-def leave(request: HttpRequest, process: str, next_url: str = "", **params: str) -> HttpResponse:
-    """Redirects to the provider by a page: under `form-action 'self'` Chromium follows no redirect
-    of a form to another site, whichever sites the provider itself leads through.
+def begin_authorization(
+    request: HttpRequest, process: str, next_url: str = "", **params: str
+) -> HttpResponse:
+    """Redirects to the provider by a page with a Refresh header: under `form-action 'self'`
+    Chromium blocks the redirect of a form to the provider, and to any site that it leads through.
     """
     if limited := ratelimit.consume_or_429(request, action="sso", limit_get=True):
         return limited
@@ -95,7 +97,7 @@ def leave(request: HttpRequest, process: str, next_url: str = "", **params: str)
     return page
 
 
-def come_back(request: HttpRequest) -> HttpResponse:
+def finish_authorization(request: HttpRequest) -> HttpResponse:
     state = _state(request)
     _require_this_issuer(request)
     if "code" not in request.GET:
@@ -113,7 +115,7 @@ def _provider(request: HttpRequest) -> Provider:
 
 
 def _state(request: HttpRequest) -> State:
-    """Takes the state that this session began out of it: it can be finished only once."""
+    """Removes the state from the session that began it: a sign-in can be finished only once."""
     try:
         state: State = _provider(request).unstash_redirect_state(
             request, request.GET.get("state", "")
@@ -121,14 +123,14 @@ def _state(request: HttpRequest) -> State:
     except PermissionDenied as error:
         raise RefusedError(Reason.EXPIRED, "unknown state") from error
     if state["process"] != SIGN_IN and state["user"] != request.user.pk:
-        raise RefusedError(Reason.EXPIRED, "begun by another user")
+        raise RefusedError(Reason.EXPIRED, "started by another user")
     return state
 
 
 def _require_this_issuer(request: HttpRequest) -> None:
-    """RFC 9207: the answer of another provider must not be taken to this one's token endpoint."""
+    """RFC 9207: another provider's response must not be sent to this one's token endpoint."""
     if request.GET.get("iss", settings.OIDC_ISSUER) != settings.OIDC_ISSUER:
-        raise RefusedError(Reason.INVALID, "answer of another issuer")
+        raise RefusedError(Reason.INVALID, "response of another issuer")
 
 
 def _sign_in(request: HttpRequest, claims: Claims, state: State) -> HttpResponse:
@@ -160,7 +162,7 @@ def _connect(request: HttpRequest, claims: Claims, _state: State) -> HttpRespons
 
 
 def _reauthenticate(request: HttpRequest, claims: Claims, state: State) -> HttpResponse:
-    """Reauthenticates like a typed password: the provider has just asked the same person."""
+    """Counts like a typed password: the provider has just authenticated the same person."""
     user = _user(request)
     if identities.find(claims) != user:
         raise RefusedError(Reason.OTHER_IDENTITY)
@@ -187,7 +189,7 @@ def _user(request: HttpRequest) -> User:
 @require_POST
 @provider_page
 def start(request: HttpRequest) -> HttpResponse:
-    return leave(request, SIGN_IN, get_next_redirect_url(request) or "")
+    return begin_authorization(request, SIGN_IN, get_next_redirect_url(request) or "")
 
 
 @require_GET
@@ -195,14 +197,14 @@ def start(request: HttpRequest) -> HttpResponse:
 def callback(request: HttpRequest) -> HttpResponse:
     if limited := ratelimit.consume_or_429(request, action="sso", limit_get=True):
         return limited
-    return come_back(request)
+    return finish_authorization(request)
 
 
 @require_GET
 @login_required
 @provider_page
 def required(request: HttpRequest) -> HttpResponse:
-    """Says that a page requires a session of the provider, which this one is not."""
+    """Explains that a page requires a session opened through the provider."""
     next_url = get_next_redirect_url(request) or ""
     return render(request, "account/sso_required.html", {"next": next_url})
 
@@ -218,11 +220,11 @@ def identity(request: HttpRequest) -> HttpResponse:
 @login_required
 @provider_page
 def connect(request: HttpRequest) -> HttpResponse:
-    """Opened after a fresh proof: `accounts.security.middleware`."""
+    """Requires a fresh reauthentication (`accounts.security.middleware`)."""
     if identity_of(signed_in_user(request)):
         return redirect("sso-identity")
     if request.method == "POST":
-        return leave(request, CONNECT)
+        return begin_authorization(request, CONNECT)
     names = {"provider": settings.OIDC_NAME}
     text = _(
         "Anyone who signs in as you at %(provider)s will be able to open this account. Your other "
@@ -241,7 +243,7 @@ def connect(request: HttpRequest) -> HttpResponse:
 @login_required
 @provider_page
 def disconnect(request: HttpRequest) -> HttpResponse:
-    """Opened after a fresh proof, and only while something else opens the account."""
+    """Requires a fresh reauthentication, and another way to sign in."""
     user = signed_in_user(request)
     if not identity_of(user):
         return redirect("sso-identity")
@@ -272,7 +274,7 @@ def reauthenticate(request: HttpRequest) -> HttpResponse:
         return redirect("sso-identity")
     next_url = get_next_redirect_url(request) or ""
     if request.method == "POST":
-        # With max_age the answer has `auth_time`: when the provider last asked the person.
+        # With max_age the ID token has `auth_time`, when the person last authenticated.
         age = str(settings.ACCOUNT_REAUTHENTICATION_TIMEOUT)
-        return leave(request, REAUTHENTICATE, next_url, prompt="login", max_age=age)
+        return begin_authorization(request, REAUTHENTICATE, next_url, prompt="login", max_age=age)
     return render(request, "account/sso_reauthenticate.html", {"next": next_url})

@@ -1,8 +1,8 @@
 """The mail outbox: an e-mail is stored in the transaction that causes it.
 
-Its subject and plain text are taken from its HTML, so each has one template. What strangers wrote
-is escaped in it, and its line ends are spaces as in HTML: in the text too it can neither begin a
-line nor add a header.
+Its subject and plain text are extracted from its HTML, so each e-mail has one template. Text that
+strangers wrote is escaped there, and its line breaks become spaces as in HTML: in the plain text
+too it can neither begin a line nor add a header.
 """
 
 import random
@@ -39,7 +39,7 @@ UNSUBSCRIBE_SALT = "accounts.outbox.unsubscribing"
 
 
 class NoticeKind(models.TextChoices):
-    """E-mails about a company that each member may switch off; all others always come."""
+    """Kinds of e-mail that a member can switch off; all other e-mails are always sent."""
 
     BALANCE = "balance", _("Tokens or a budget are running out")
     TOP_UP = "top_up", _("Top-ups, automatic ones too")
@@ -77,7 +77,7 @@ def wants(user: User, kind: NoticeKind | None) -> bool:
 
 
 def mute(user: User, kind: NoticeKind) -> bool:
-    """Mutes a kind; False if it is muted already. Concurrent choices stay."""
+    """Mutes a kind; False if it is muted already. Keeps concurrent changes to other kinds."""
     locked = User.objects.select_for_update(no_key=True).get(pk=user.pk)
     if kind in locked.muted_notices:
         return False
@@ -105,9 +105,9 @@ def read_unsubscribe_token(token: str) -> tuple[User, NoticeKind] | None:
 
 
 BLOCKS = {"p", "ul", "td"}
-BLOCK_END = "\f"  # no text has one: see SPACES
+BLOCK_END = "\f"  # never part of a text: SPACES replaces it
 BEFORE = {"br": "\n", "li": "\n– ", "tfoot": "—\n"}
-# Everything that may end a line; not the spaces that do not break.
+# All white space except non-breaking spaces.
 SPACES = re.compile(r"[^\S\xa0\u202f]+")
 BREAKS = re.compile(rf" *[\n{BLOCK_END}][ \n{BLOCK_END}]*")
 
@@ -116,9 +116,9 @@ def subject_and_text(html: str) -> tuple[str, str]:
     parser = _MailParser()
     parser.feed(html)
     parser.close()
-    raw_text = re.sub(" +", " ", "".join(parser.said))
+    raw_text = re.sub(" +", " ", "".join(parser.parts))
     text = BREAKS.sub(lambda match: "\n\n" if BLOCK_END in match[0] else "\n", raw_text)
-    # An address or a list is right below the sentence that leads to it.
+    # An address or a list follows directly below the sentence that introduces it.
     return parser.subject, text.replace(":\n\n", ":\n").strip()
 
 
@@ -128,38 +128,38 @@ class _MailParser(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.subject = ""
-        self.said: list[str] = []
-        self._left_out = ""
+        self.parts: list[str] = []
+        self._skipped = ""
         self._address, self._label_from = "", 0
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if self._left_out:
+        if self._skipped:
             return
         values = dict(attrs)
         if tag == "style" or "html-only" in (values.get("class") or ""):
-            self._left_out = tag
+            self._skipped = tag
         elif tag == "a":
             self._address = (values.get("href") or "").removeprefix("mailto:")
-            self._label_from = len(self.said)
+            self._label_from = len(self.parts)
         else:
-            self.said.append(BEFORE.get(tag, ""))
+            self.parts.append(BEFORE.get(tag, ""))
 
     def handle_data(self, data: str) -> None:
-        if not self._left_out:
-            self.said.append(SPACES.sub(" ", data))
+        if not self._skipped:
+            self.parts.append(SPACES.sub(" ", data))
 
     def handle_endtag(self, tag: str) -> None:
-        if self._left_out:
-            self._left_out = "" if tag == self._left_out else self._left_out
+        if self._skipped:
+            self._skipped = "" if tag == self._skipped else self._skipped
         elif tag == "title":
-            self.subject = "".join(self.said).strip()
-            self.said.clear()
+            self.subject = "".join(self.parts).strip()
+            self.parts.clear()
         elif tag == "a":
-            label = "".join(self.said[self._label_from :]).strip()
+            label = "".join(self.parts[self._label_from :]).strip()
             if label != self._address:
-                self.said[self._label_from :] = ["\n", label, ": ", self._address]
+                self.parts[self._label_from :] = ["\n", label, ": ", self._address]
         elif tag in BLOCKS:
-            self.said.append(BLOCK_END)
+            self.parts.append(BLOCK_END)
 
 
 def post(
@@ -174,7 +174,7 @@ def post(
 ) -> None:
     """Renders `mail/<template>.html` and appends it; at most once per `key`.
 
-    Times are those of the reader who asked for it by `request`, or else the service's.
+    Times are in the zone of the reader who sent `request`, without one in the service's.
     """
     common = {
         "site_url": settings.PUBLIC_URL,
@@ -203,9 +203,8 @@ def post_to_members(
     context: Mapping[str, Any],
     key: str | None = None,
 ) -> None:
-    """Posts to every active member with one of the roles who wants e-mails of this kind.
-
-    Each in their language.
+    """Posts to every active member with one of the roles who wants e-mails of this kind, each in
+    their own language.
     """
     kind = kind_of(template)
     members = Member.objects.filter(company=company, role__in=list(roles), user__is_active=True)
@@ -232,8 +231,8 @@ def append(
     key: str | None = None,
     unsubscribe_url: str = "",
 ) -> None:
-    """Appends a rendered e-mail, unless the address had too many of the kind: who presses a button
-    again and again must neither fill a mailbox nor hold up other e-mails.
+    """Appends a rendered e-mail, unless the address had too many of this template: a person who
+    presses a button again and again must neither fill a mailbox nor hold up other e-mails.
     """
     if key is None and _has_too_many(template, to):
         log.warning("mail_left_out", template=template)
@@ -252,8 +251,8 @@ def append(
 
 
 def _has_too_many(template: str, to: str) -> bool:
-    """The counter knows of what others have not committed yet; the rows know without Redis. A lock
-    instead would be held for as long as whatever causes the e-mail.
+    """The counter includes e-mails not committed yet; the rows can be counted without Redis. A lock
+    would be held until the transaction that causes the e-mail ends.
     """
     recent = Mail.objects.filter(created_at__gt=timezone.now() - timedelta(hours=1))
     if recent.filter(template=template, to__iexact=to, key=None).count() >= MAX_PER_HOUR:
@@ -268,8 +267,8 @@ BATCH = 20  # e-mails in one run
 LEASE = 120  # seconds until an unrecorded e-mail is sent again
 DELAYS = (10, 60, 300, 1800, 7200, 18_000, 36_000)  # seconds between tries
 
-# Delivery is at least once: a crash after sending sends the e-mail again. ARRAY chooses one row; a
-# join may run its inner query for each row, and then each time claim the next.
+# Delivery is at least once: after a crash while sending, the e-mail is sent again. ARRAY picks one
+# row; a join might run its inner query once per row, and claim another row each time.
 CLAIM = """
 UPDATE accounts_mail
 SET due_at = statement_timestamp() + make_interval(secs => %s), tries = tries + 1
@@ -319,7 +318,7 @@ def _send(email: Mail) -> bool:
     """Whether the server accepted the e-mail; raises OSError when it is unreachable."""
     try:
         _message(email).send()
-    except Exception as error:  # of whatever kind: it must not hold up other e-mails
+    except Exception as error:  # any kind: it must not hold up other e-mails
         _postpone(email, error)
         if isinstance(error, OSError) and not isinstance(error, SMTPException):
             raise
@@ -336,8 +335,10 @@ def _message(email: Mail) -> UnfoldedEmail:
         email.subject, email.text, to=[ascii_address(email.to)], connection=get_connection()
     )
     message.extra_headers["Message-ID"] = f"<{email.pk}@{_host()}>"  # receivers deduplicate by it
-    message.extra_headers["Auto-Submitted"] = "auto-generated"  # no absence notice, RFC 3834
-    if email.unsubscribe_url:  # a button of the mail program itself, RFC 8058
+    message.extra_headers["Auto-Submitted"] = (
+        "auto-generated"  # prevents out-of-office replies, RFC 3834
+    )
+    if email.unsubscribe_url:  # the mail program's own button, RFC 8058
         message.extra_headers["List-Unsubscribe"] = f"<{email.unsubscribe_url}>"
         message.extra_headers["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
     if email.html:
@@ -346,7 +347,7 @@ def _message(email: Mail) -> UnfoldedEmail:
 
 
 def _is_final(error: Exception) -> bool:
-    """The recipient is unknown or the e-mail is malformed: retrying does not help."""
+    """Whether retrying is useless: the recipient is unknown or the e-mail is malformed."""
     if isinstance(error, SMTPRecipientsRefused):
         return all(code >= 500 for code, _words in error.recipients.values())
     return isinstance(error, ValueError)

@@ -25,14 +25,14 @@ from django_htmx.middleware import HtmxDetails
 
 from accounts.models import Company, Member, User
 from accounts.security import sessions
-from accounts.security.change_limit import changes_too_much
+from accounts.security.change_limit import exceeds_change_limit
 from accounts.security.reauthentication import DRAFT, has_factor
 from processes.server.client_ip import client_ip
 
 P = ParamSpec("P")
 Allows = Callable[[Member], bool]
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-_COMPANY = "company"  # of the session: the id of the one that its pages act for
+_COMPANY = "company"  # session key: the id of the company that pages act for
 
 
 class Actor(TypedDict):
@@ -71,7 +71,7 @@ can_manage_members: Allows = attrgetter("can_manage_members")
 
 
 def all_memberships(request: HttpRequest) -> list[Member]:
-    """All memberships, those that count only in a session of the identity provider included."""
+    """All memberships, including those effective only in a session of the identity provider."""
     user = request.user if hasattr(request, "user") else None
     if not isinstance(user, User):
         return []
@@ -105,8 +105,8 @@ def current_member(request: HttpRequest) -> Member | None:
 
 
 def choose_company(request: HttpRequest, company_id: int) -> None:
-    """The session acts for this company from now on. Forms of another one that are open in other
-    tabs, or wait for a proof, are void: they would change this one.
+    """Makes the session act for this company. Forms of another company that are open in other
+    tabs, or wait for reauthentication, become invalid: they would change this company.
     """
     if request.session.get(_COMPANY) == company_id:
         return
@@ -116,10 +116,10 @@ def choose_company(request: HttpRequest, company_id: int) -> None:
 
 
 def _was_left(request: HttpRequest, member: Member) -> bool:
-    """Whether the session acted for another company, whose member the person no longer is."""
+    """Whether the session acted for another company, which the person has left."""
     company_id = request.session.get(_COMPANY)
     if company_id is None and len(memberships(request)) > 1:
-        request.session[_COMPANY] = member.company_id  # the first one: nothing of others is open
+        request.session[_COMPANY] = member.company_id  # the first: no other one's form is open
     return company_id not in (None, member.company_id)
 
 
@@ -143,7 +143,7 @@ def redirect_to_provider(next_url: str) -> HttpResponseRedirect:
 
 
 def lacks_second_factor(request: HttpRequest, member: Member) -> bool:
-    """The company asks for one. Sessions of the identity provider have its own second step."""
+    """Whether the company's requirement is unmet; the identity provider has its own second step."""
     if not member.company.requires_second_factor:
         return False
     user = cast(User, request.user)
@@ -156,11 +156,11 @@ def redirect_to_second_factor(request: CabinetRequest) -> HttpResponse:
     return HttpResponseRedirect(reverse("second-factor-required"))
 
 
-def _detour(request: CabinetRequest, *, is_recorded: bool) -> HttpResponse | None:
-    """The redirect to a step that a member must complete before the page."""
+def _response_instead(request: CabinetRequest, *, is_recorded: bool) -> HttpResponse | None:
+    """The response instead of the page: a step to complete first, or 429 after many changes."""
     if lacks_second_factor(request, request.member):
         return redirect_to_second_factor(request)
-    return respond_429(request) if is_recorded and changes_too_much(request.user) else None
+    return respond_429(request) if is_recorded and exceeds_change_limit(request.user) else None
 
 
 def member_required(
@@ -171,7 +171,7 @@ def member_required(
 ]:
     """Restricts a view to roles that `to_read` or `to_change` allow; sets `company`, `member`.
 
-    `is_recorded`: a GET leaves a row in the audit log, as a change does.
+    `is_recorded`: a GET writes an audit event, like a change.
     """
 
     def decorate(
@@ -194,7 +194,7 @@ def member_required(
                 raise PermissionDenied
             cabinet.member, cabinet.company = member, member.company
             cabinet.actor = Actor(user=cabinet.user, ip=client_ip(request.META))
-            response = _detour(cabinet, is_recorded=is_recorded or not is_read) or view(
+            response = _response_instead(cabinet, is_recorded=is_recorded or not is_read) or view(
                 cabinet, *args, **kwargs
             )
             response.company_id = member.company_id  # type: ignore[attr-defined]  # whose it is
@@ -204,7 +204,7 @@ def member_required(
         def signed_in(
             request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs
         ) -> HttpResponseBase:
-            # A fragment that polls must not swap the sign-in form into the middle of a page.
+            # A polling fragment must not swap the sign-in form into the middle of a page.
             if not request.user.is_authenticated and cast(CabinetRequest, request).htmx:
                 return HttpResponseClientRefresh()
             return login_required(guarded)(request, *args, **kwargs)

@@ -77,8 +77,8 @@ def change_settings(
 ) -> None:
     """Saves the changed fields.
 
-    With the `version` of the fields that the form was filled in for, raises StaleSettingsError if
-    somebody else has changed one of them since.
+    `version` is that of the fields when the form was opened: raises StaleSettingsError if somebody
+    else has changed one of them since.
     """
     stored = Company.objects.select_for_update(no_key=True).get(pk=company.pk)
     if version is not None and version != settings_version(stored, changes):
@@ -90,7 +90,7 @@ def change_settings(
 
 
 class StaleSettingsError(Exception):
-    """`stored` has what somebody else has saved since the form was opened."""
+    """`stored` has the values that somebody else has saved since the form was opened."""
 
     def __init__(self, stored: Company) -> None:
         super().__init__(stored.pk)
@@ -98,7 +98,7 @@ class StaleSettingsError(Exception):
 
 
 def settings_version(company: Company, names: Iterable[str]) -> str:
-    """A fingerprint of the values of some settings: another one when any of them differs."""
+    """A fingerprint of the values of these settings."""
     values = {name: getattr(company, name) for name in names}
     text = json.dumps(values, sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()[:20]

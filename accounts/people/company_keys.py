@@ -17,7 +17,9 @@ from accounts.security.notifications import post_company_change
 
 MAX_ACTIVE_KEYS = 5
 MAX_WHILE_ROTATING = 2 * MAX_ACTIVE_KEYS  # every key may overlap with its successor for a day
-MAX_NEW_KEYS = 100  # in a day: ended ones are kept, and pages with a choice of keys read them all
+MAX_NEW_KEYS = (
+    100  # per day: expired keys are kept, and pages that list keys to choose from read them all
+)
 PREFIX_LENGTH = 12
 
 
@@ -35,9 +37,9 @@ def create_api_key(
     expires_at: datetime | None = None,
     ip: str | None = None,
 ) -> tuple[ApiKey, str]:
-    """Creates a key; returns it with its plaintext, which is not stored. Without `scopes` it may do
-    all that its maker may give; with a `purpose` it is for another service's client, which may
-    sign tokens that the `public_key` proves.
+    """Creates a key; returns it with its plaintext, which is not stored. Without `scopes` the key
+    gets every scope that its maker may give; with a `purpose` it serves another service's client,
+    which may sign tokens that the `public_key` verifies.
     """
     if purpose:
         scopes = [Scope.VERIFY]

@@ -1,4 +1,4 @@
-"""Countries: names and regions from Unicode CLDR (by Babel), languages, and a guess by request."""
+"""Countries: names and regions from Unicode CLDR (through Babel), and a guess from a request."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -18,7 +18,7 @@ from catalogue.languages import page_languages
 
 CODES = frozenset(phonenumbers.SUPPORTED_REGIONS)  # countries one can send to
 
-# By M49 code, under which CLDR has the names. A test compares them with the countries there are.
+# By UN M49 code, which CLDR uses for names. A test compares the regions with all countries.
 REGIONS = {
     "150": "AD AL AT AX BA BE BG BY CH CZ DE DK EE ES FI FO FR GB GG GI GR HR HU IE IM IS IT JE LI"
     " LT LU LV MC MD ME MK MT NL NO PL PT RO RS RU SE SI SJ SK SM UA VA XK",
@@ -48,7 +48,7 @@ def titles(language: str) -> dict[str, str]:
 
 @cache
 def names(language: str) -> dict[str, str]:
-    """Code → name of those that one can send to, sorted by name."""
+    """Code → name of the countries that one can send to, sorted by name."""
     names = {code: titles(language)[code] for code in CODES if code in titles(language)}
     return dict(sorted(names.items(), key=lambda pair: pair[1].casefold().replace("ё", "е")))
 
@@ -62,18 +62,18 @@ def currencies(code: str) -> list[str]:
 
 
 def guess(request: HttpRequest) -> str:
-    """The country by the proxy's header, else by Accept-Language; empty when unknown."""
+    """The country from the proxy's header, or from Accept-Language; empty if unknown."""
     header = request.META.get(settings.COUNTRY_HEADER, "") if settings.COUNTRY_HEADER else ""
     if header.upper() in CODES:
         return str(header.upper())
     tags = [tag for tag, _q in parse_accept_lang_header(request.headers.get("accept-language", ""))]
-    # Browsers everywhere are installed in it.
+    # The worldwide language comes last: browsers everywhere are installed in it.
     tags.sort(key=lambda tag: tag.partition("-")[0] == page_languages.worldwide())
     return next(filter(None, map(_country_of, tags)), "")
 
 
 def _country_of(tag: str) -> str:
-    """kk-KZ and kk are Kazakhstan; English by itself is no country."""
+    """KZ for kk-KZ and kk; empty for English without a region."""
     spoken, *rest = tag.split("-")
     regions = [part.upper() for part in rest if part.upper() in CODES]
     if regions or spoken == page_languages.worldwide():
@@ -96,7 +96,7 @@ class CountryField(forms.ChoiceField):
 
 @cache
 def by_region(language: str) -> list[tuple[str, dict[str, str]]]:
-    """Name of the region → names by code, in the order of the alphabet."""
+    """Name of the region → names of countries by code, sorted by name."""
     countries = names(language)
     parts = {code: set(members.split()) for code, members in REGIONS.items()}
     return [

@@ -22,7 +22,7 @@ from catalogue.errors import DomainError, Error
 SALT = "accounts.invitation"
 MAX_INVITATIONS_A_DAY = 20  # per company: invitations must not become a way to send spam
 MAX_INVITATIONS_UNAPPROVED = 3
-PROVIDER = "single sign-on"  # in the audit log: by whom a role was given or taken
+PROVIDER = "single sign-on"  # in the audit log: who granted or withdrew a role
 
 
 def token(invitation: Invitation) -> str:
@@ -69,7 +69,7 @@ def invite(
 
 
 def _require_few_invitations(company: Company) -> None:
-    """The e-mail shows a company name that anybody can choose at sign-up: few until approval."""
+    """The e-mail shows a name that anybody can choose at sign-up: few are sent before approval."""
     is_approved = company.status == Company.Status.APPROVED
     most = MAX_INVITATIONS_A_DAY if is_approved else MAX_INVITATIONS_UNAPPROVED
     a_day_ago = timezone.now() - timedelta(days=1)
@@ -90,7 +90,7 @@ def revoke_invitation(*, invitation: Invitation, user: User, ip: str | None = No
 
 @transaction.atomic
 def join(*, invitation: Invitation, user: User, ip: str | None = None) -> Member | None:
-    """Accept the invitation once; None when it is no longer open, as read under the lock."""
+    """Accepts the invitation once; None if it is no longer open when read under the lock."""
     _lock(invitation.company)
     rows = Invitation.objects.open().filter(pk=invitation.pk)
     if not is_same(user.email, invitation.email) or not rows.update(accepted_at=timezone.now()):
@@ -108,7 +108,7 @@ def join(*, invitation: Invitation, user: User, ip: str | None = None) -> Member
 def change_role(*, member: Member, role: str, user: User, ip: str | None = None) -> None:
     if not _locked(member) or member.role == role:
         return
-    _require_given_here(member)
+    _require_local_role(member)
     if role != Member.Role.OWNER:
         _require_another_owner(member)
     _require_owner(member.company, user)
@@ -126,7 +126,7 @@ def remove(*, member: Member, user: User, ip: str | None = None) -> None:
     """Removes a member; takes effect with their next request."""
     if not _locked(member):
         return
-    _require_given_here(member)
+    _require_local_role(member)
     _require_another_owner(member)
     if member.user_id != user.pk:
         _require_owner(member.company, user)
@@ -139,9 +139,7 @@ def remove(*, member: Member, user: User, ip: str | None = None) -> None:
 
 @transaction.atomic
 def grant(*, company: Company, user: User, role: Member.Role, ip: str | None = None) -> None:
-    """Gives the role that a group of the identity provider grants. A membership that was given here
-    stays as it is.
-    """
+    """Applies a role granted by a provider's group. A membership granted here is unchanged."""
     if _lock(company).deleted_at is not None:
         return
     member, is_new = Member.objects.get_or_create(
@@ -161,7 +159,7 @@ def grant(*, company: Company, user: User, role: Member.Role, ip: str | None = N
 
 @transaction.atomic
 def withdraw(*, member: Member, ip: str | None = None) -> None:
-    """Takes a role that no group grants any longer, of the only owner too: the provider decides."""
+    """Withdraws a role that no group grants now, even the only owner's: the provider decides."""
     if not _locked(member):
         return
     record(
@@ -194,8 +192,9 @@ def _require_owner(company: Company, user: User) -> None:
 
 
 def require_key_maker(company: Company, user: User | None) -> None:
-    """Locks, and requires the same of those who get a secret that outlives their membership, or
-    lead events elsewhere. None is an API key, which was read before a deletion of its company.
+    """Locks the company, and requires the right to manage keys of a member who gets a secret that
+    outlives the membership, or redirects events. `user` is None for an API key, which may have been
+    read before its company was deleted.
     """
     if _lock(company).deleted_at is not None:
         raise DomainError(Error.FORBIDDEN, message=_("The company is deleted"))
@@ -212,7 +211,7 @@ def _lock(company: Company) -> Company:
 
 
 def _locked(member: Member) -> bool:
-    """Whether it is still a member, as read again under the lock."""
+    """Locks the company; whether the member still exists. Reads the role again."""
     _lock(member.company)
     stored = Member.objects.filter(pk=member.pk).first()
     if stored is None:
@@ -235,7 +234,7 @@ def _require_another_owner(member: Member) -> None:
         )
 
 
-def _require_given_here(member: Member) -> None:
+def _require_local_role(member: Member) -> None:
     if member.from_provider:
         raise ValidationError(
             _("This role comes from a group of the identity provider: change it there."),
@@ -244,8 +243,8 @@ def _require_given_here(member: Member) -> None:
 
 
 @transaction.atomic
-def end(*, member: Member, session_id: int, user: User, ip: str | None = None) -> bool:
-    """Returns False when the session is over already."""
+def end_session(*, member: Member, session_id: int, user: User, ip: str | None = None) -> bool:
+    """Ends a member's session; False if it has ended already."""
     rows = UserSession.objects.select_for_update().filter(user=member.user_id, pk=session_id)
     session = rows.first()
     if session is None:
@@ -256,9 +255,9 @@ def end(*, member: Member, session_id: int, user: User, ip: str | None = None) -
 
 
 @transaction.atomic
-def end_all(*, member: Member, user: User, ip: str | None = None) -> int:
+def end_all_sessions(*, member: Member, user: User, ip: str | None = None) -> int:
     """Ends all sessions, including those being opened; returns the count."""
-    # The lock: of two owners at once, one ends them and one e-mail goes out.
+    # The lock: when two owners do this at once, one e-mail goes out.
     owner = User.objects.select_for_update(no_key=True).get(pk=member.user_id)
     count = sessions.end_all(owner)
     if count:
@@ -281,7 +280,7 @@ def _record_and_notify(
 
 
 def mask_address(ip: str | None) -> str:
-    """Enough to recognise a network; an owner need not know where exactly somebody lives."""
+    """Keeps enough to recognise a network; an owner need not learn where exactly somebody lives."""
     if not ip:
         return "—"
     address = ip_address(ip)

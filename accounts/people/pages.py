@@ -1,4 +1,4 @@
-"""The two pages on which most things are changed: a form in a card, and a question."""
+"""The two pages that most changes are made on: a form, and a confirmation."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ from django.shortcuts import render
 from catalogue.errors import DomainError
 from catalogue.texts import StrOrPromise
 
-Back = tuple[str, StrOrPromise]  # the address of the page that one came from, and its title
+Back = tuple[str, StrOrPromise]  # the previous page's URL and title
 
 
 def form_page(
@@ -26,7 +26,7 @@ def form_page(
     lead: StrOrPromise = "",
     note: StrOrPromise = "",
 ) -> HttpResponse:
-    """A form whose fields are not in one column names its template in `layout`."""
+    """Renders a form; one whose fields are not in one column names its template in `layout`."""
     page = {"form": form, "title": title, "verb": verb, "back": back, "heading": heading}
     return render(request, "cabinet/form.html", page | {"lead": lead, "note": note})
 

@@ -6,15 +6,15 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts.masked_phones import mask_beginning, mask_phone, mask_phones_in
+from accounts.masked_phones import mask_phone, mask_phones_in, mask_prefix
 from accounts.models import Member
 from storage.atomic_limits import LimiterDownError, Window, acquire, hashed
 
-LOOK_UPS = (200, 24 * 3600)  # numbers of a member who sees them masked: (count, seconds)
+LOOK_UPS = (200, 24 * 3600)  # for a member who sees masked phones: (count, seconds)
 TOO_MANY_LOOK_UPS = _(
     "You have looked for too many numbers today: your role sees masked phones. Try again tomorrow."
 )
-# Other digits: our own ids, see `catalogue.ids`, and times.
+# Digits that are not a phone: our own ids (`catalogue.ids`) and times.
 _MACHINE = re.compile(
     r"[a-z]{3}_[0-9a-f]{12}[47][0-9a-f]{3}[89ab][0-9a-f]{15}|req_[0-9a-f]{22}"
     r"|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|[+-]\d\d:\d\d)",
@@ -36,13 +36,16 @@ def text_for(text: str, member: Member | None) -> str:
 
 
 def may_search(text: str, member: Member) -> bool:
-    """A search for a part of a text, extended digit by digit, would reveal the masked digits."""
+    """Whether the member may search for part of a text: such a search, extended digit by digit,
+    would reveal the masked digits.
+    """
     return member.can_see_phones or not any(char.isdigit() or char == "%" for char in text)
 
 
 def may_look_up(number: str, member: Member) -> bool:
-    """A member who sees phones masked may look for one that a person has named, but not for many:
-    five hidden digits are 100,000 numbers. The same number again counts once in a day.
+    """Whether the member may look up a number. Members who see masked phones may look up a number
+    that somebody gave them, but not many: five hidden digits are 100,000 numbers. Looking up the
+    same number again within a day does not count.
     """
     if member.can_see_phones:
         return True
@@ -51,17 +54,17 @@ def may_look_up(number: str, member: Member) -> bool:
         verdict = acquire([look_up, Window(f"look-ups:{member.pk}", *LOOK_UPS)]).verdict
     except LimiterDownError:
         return True
-    return verdict <= 1  # 1: the first window is full, as it is a known one
+    return verdict <= 1  # 1: the first window is full, so the number was counted before
 
 
 def may_look_up_text(text: str, member: Member) -> bool:
-    """Whether the member may search for a whole text, such as a reference: it may hold a phone."""
+    """Whether the member may search for a whole text, such as a reference, which may be a phone."""
     return text_for(text, member) == text or may_look_up(text, member)
 
 
-def beginning_for(digits: str, member: Member | None) -> str:
-    """The shown beginning of numbers that start with these digits."""
-    return digits if sees_phones(member) else mask_beginning(digits)
+def prefix_for(digits: str, member: Member | None) -> str:
+    """The common prefix of numbers, masked unless the member sees phones."""
+    return digits if sees_phones(member) else mask_prefix(digits)
 
 
 def event_for(data: Mapping[str, Any], member: Member | None) -> dict[str, Any]:
@@ -72,8 +75,8 @@ def _value_for(value: Any, member: Member | None, name: str = "") -> Any:
     match value:
         case str() if name == "phone":
             return phone_for(value, member)
-        case str() if name == "value" and value.startswith("+"):  # of a range that is attacked
-            return beginning_for(value, member)
+        case str() if name == "value" and value.startswith("+"):  # prefix of an attacked range
+            return prefix_for(value, member)
         case str():
             return value if _MACHINE.fullmatch(value) else text_for(value, member)
         case dict():

@@ -1,7 +1,7 @@
-"""The planned deletion of a company: requested, called off, brought forward, and its warnings.
+"""The planned deletion of a company: requesting, canceling and hastening it, and its warnings.
 
-The company's row is the lock: the second to come, a person or the task that deletes, sees what the
-first decided. The deletion itself reaches every package: `persons.company_deletion`.
+The company's row is the lock: of concurrent decisions, by people or the task that deletes, the
+second sees the first. The deletion itself concerns every package: `persons.company_deletion`.
 """
 
 from datetime import datetime, timedelta
@@ -33,7 +33,7 @@ _day = lazy(_day_of, str)  # in the language of each reader
 
 @transaction.atomic
 def request(*, company: Company, user: User, ip: str | None = None) -> bool:
-    """Returns False when somebody has asked before: the day stays as it was."""
+    """Plans the deletion; False if one is planned already, whose day stays the same."""
     stored = _locked(company)
     if stored.closes_at is not None:
         return False
@@ -44,7 +44,7 @@ def request(*, company: Company, user: User, ip: str | None = None) -> bool:
 
 @transaction.atomic
 def call_off(*, company: Company, user: User, ip: str | None = None) -> bool:
-    """Returns False when there is nothing to call off, or it is too late."""
+    """Cancels the planned deletion; False if none is planned, or it is too late."""
     stored = _locked(company)
     if not stored.is_closing:
         return False
@@ -56,7 +56,7 @@ def call_off(*, company: Company, user: User, ip: str | None = None) -> bool:
 
 @transaction.atomic
 def bring_forward(*, company: Company, at: datetime, user: User, ip: str | None = None) -> bool:
-    """The operator moves the day. Returns False unless a later deletion is planned."""
+    """Moves the deletion to an earlier time, by the operator; False if no later one is planned."""
     stored = _locked(company)
     if not stored.is_closing or stored.closes_at is None or stored.closes_at <= at:
         return False
@@ -68,7 +68,7 @@ def bring_forward(*, company: Company, at: datetime, user: User, ip: str | None 
 
 
 def warn() -> int:
-    """Posts the last warning, once for each day a company was to be deleted on."""
+    """Posts the last warning, once for each planned time of a company's deletion."""
     now = timezone.now()
     due = Company.objects.closing().filter(closes_at__gt=now, closes_at__lte=now + WARNING_PERIOD)
     return len(JOB.each(due, _warn))

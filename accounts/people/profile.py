@@ -1,4 +1,4 @@
-"""A person's own settings: name, language, time zone, shortcuts, fewer e-mails."""
+"""A person's own settings: name, language, time zone, shortcuts, e-mails switched off."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ from accounts.models import User
 from accounts.outbox.mail import NoticeKind, mute, read_unsubscribe_token
 from accounts.people import time_zones
 from accounts.people.pages import form_page
-from accounts.security.change_limit import changes_too_much
+from accounts.security.change_limit import exceeds_change_limit
 from accounts.sign_in.adapter import remember_language
 from parsing.stale_forms import RefusesStaleForm
 from processes.server.client_ip import client_ip
@@ -75,7 +75,7 @@ class ProfileForm(RefusesStaleForm, forms.ModelForm):  # type: ignore[type-arg]
     def _choices(self) -> list[tuple[str, str]]:
         zones = time_zones.choices(timezone.now(), get_language() or settings.LANGUAGE_CODE)
         zone = self.instance.time_zone
-        if zone and zone not in dict(zones):  # chosen before the data of zones dropped it
+        if zone and zone not in dict(zones):  # chosen before the time zone data dropped it
             zones.insert(0, (zone, zone))
         return zones
 
@@ -94,8 +94,8 @@ def _service_zone() -> str:
 @login_required
 def profile(request: HttpRequest) -> HttpResponse:
     assert isinstance(request.user, User)  # noqa: S101 - behind login_required
-    # What is muted by a link, and not here, is recorded.
-    if request.method == "POST" and changes_too_much(request.user):
+    # Limited because muting by a link is recorded, and can be undone here each time.
+    if request.method == "POST" and exceeds_change_limit(request.user):
         return respond_429(request)
     form = ProfileForm(request.POST or None, instance=request.user)
     if request.method != "POST" or not form.is_valid():
@@ -109,11 +109,11 @@ def profile(request: HttpRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@csrf_exempt  # RFC 8058: the mail program posts; only the token says who and what
+@csrf_exempt  # RFC 8058: the mail program posts; the token alone identifies user and kind
 def notice_unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
-    """The page behind an e-mail's unsubscribe link; mail programs press it themselves.
+    """The page behind an e-mail's unsubscribe link; mail programs POST to it themselves.
 
-    A GET changes nothing: scanners of mail follow every link.
+    A GET changes nothing: mail scanners follow every link.
     """
     subscription = read_unsubscribe_token(token)
     if subscription is None:

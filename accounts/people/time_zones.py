@@ -1,7 +1,7 @@
 """The time zones a person may choose, and templates that show times in the chosen one.
 
-Days stay the service's (`TIME_ZONE`): counts, budgets, statements and the filters that lead to
-their rows, so that sums agree for all readers. Times of day are the reader's.
+Days are those of the service's zone (`TIME_ZONE`) in counts, budgets, statements and the filters
+for their rows, so that sums agree for all readers. Times of day are in the reader's zone.
 """
 
 from collections import defaultdict
@@ -25,13 +25,13 @@ UTC = "Etc/UTC"
 
 class ReaderTemplate(Template):
     def render(self, context: Any = None, request: HttpRequest | None = None) -> str:
-        # Only for the text of a page: what the code computes with is of the service's zone.
+        # Only while a page is rendered: code computes in the service's zone.
         with timezone.override(chosen_by(request)):
             return super().render(context, request)
 
 
 class ReaderTemplates(DjangoTemplates):
-    """Django's engine, whose pages have their times in the zone of the person who is signed in."""
+    """Django's template engine; shows times in the zone of the signed-in person."""
 
     def get_template(self, template_name: str) -> ReaderTemplate:
         template: Any = super().get_template(template_name)
@@ -40,7 +40,7 @@ class ReaderTemplates(DjangoTemplates):
 
 def chosen_by(request: HttpRequest | None) -> ZoneInfo | None:
     """The zone that a person chose; None for the service's zone, and for anonymous visitors. The
-    admin keeps the service's zone: the code that parses its forms knows no other.
+    admin keeps the service's zone, the only one that the parsing of its forms supports.
     """
     if request is None or not _has_read_session(request) or _is_admin(request):
         return None
@@ -66,7 +66,7 @@ def _is_admin(request: HttpRequest) -> bool:
 
 
 def choices(now: datetime, language: str) -> list[tuple[str, str]]:
-    """Names of zones with words such as «Владивосток, Россия (UTC+10:00)», from west to east."""
+    """Zone names with labels such as «Владивосток, Россия (UTC+10:00)», from west to east."""
     zones = sorted((_offset(name, now), place_of(name, language), name) for name in _names())
     return [(name, f"{city} ({offset_text(offset)})") for offset, city, name in zones]
 
@@ -84,7 +84,7 @@ def place_of(name: str, language: str) -> str:
 
 
 def city_of(name: str, language: str) -> str:
-    """The city in CLDR's words, some of which are older names."""
+    """The city's name in CLDR, which lists some zones under older names."""
     spellings = [name, *_older_names().get(name, ())]
     zone_names = Locale(language).time_zones
     cities = (zone_names.get(spelling, {}).get("city") for spelling in spellings)
@@ -99,7 +99,7 @@ def _offset(name: str, now: datetime) -> timedelta:
 
 @lru_cache(maxsize=1)
 def _names() -> tuple[str, ...]:
-    """A name for each place's zone, and UTC; the system's data may contain fewer than CLDR."""
+    """The zones of places in CLDR, and UTC, without those that the system's data lacks."""
     zones = available_timezones()
     places = (name for name in _countries() if not name.startswith("Etc/"))
     return tuple(name for name in (UTC, *places) if name in zones)

@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from accounts import audit
 from accounts.models import User
 from accounts.security import notifications, reauthentication, sessions
-from accounts.security.change_limit import changes_too_much
+from accounts.security.change_limit import exceeds_change_limit
 
 ACCOUNT_PREFIX = "/account/"
 REAUTHENTICATION_VIEWS = {
@@ -40,8 +40,8 @@ GUARDED_VIEWS = {
     *RECOVERY_CODE_VIEWS,
     "sso-disconnect",
 }
-GUARDED_START = "sso-connect"  # it changes nothing yet, and asks the identity provider
-GUARDED_POSTS = {"account_email"}  # the list of addresses may be read without it
+GUARDED_START = "sso-connect"  # changes nothing itself: it leads to the identity provider
+GUARDED_POSTS = {"account_email"}  # the list of addresses may be read without reauthentication
 RESET = "account_reset_password_from_key"
 
 
@@ -85,7 +85,7 @@ class AccountSecurityMiddleware:
         user = getattr(request, "user", None)  # API requests have none: config.middleware.Shortcut
         name = _view_name(request)
         if name == PASSKEY_LOGIN and request.method != "POST":
-            # Each challenge is a session, kept for hours.
+            # Each challenge creates a session, kept for hours.
             limited: HttpResponse | None = ratelimit.consume_or_429(
                 request, action="passkey", limit_get=True
             )
@@ -104,7 +104,9 @@ class AccountSecurityMiddleware:
         if is_guarded and not reauthentication.is_fresh(request):
             return reauthentication.challenge(request)
         is_recorded = name in RECOVERY_CODE_VIEWS or (is_guarded and request.method == "POST")
-        return ratelimit.respond_429(request) if is_recorded and changes_too_much(user) else None
+        return (
+            ratelimit.respond_429(request) if is_recorded and exceeds_change_limit(user) else None
+        )
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         """Runs before allauth's middleware, which would store the POST and execute it later."""

@@ -23,7 +23,7 @@ class Notice(NamedTuple):
     text: StrOrPromise
 
 
-# What allauth notifies about by itself, by its own names.
+# allauth's own notifications, by its template prefixes.
 NOTICES_OF_ALLAUTH = {
     "account/email/email_changed": Notice(
         _("Your e-mail address was changed"),
@@ -210,7 +210,7 @@ def post_change(
 
 
 def post_to_user(kind: str, user: User, **params: str) -> None:
-    """Notifies a user of what somebody else did, without that person's address."""
+    """Notifies a user of what somebody else did, without that person's IP address."""
     _post(kind, user, params, ip=None, device="", to=primary_address(user))
 
 

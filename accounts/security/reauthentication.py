@@ -1,6 +1,6 @@
 """Reauthentication before sensitive actions, however fresh the session is.
 
-allauth stores the authentication records in the session. Three of its behaviours are not used: it
+allauth stores the authentication records in the session. Three of its behaviours are avoided: it
 stores a pending POST and executes it after reauthentication, so the holder of a stolen session
 could leave one for the owner to confirm; it accepts the password of an account that has a second
 factor; and it asks nothing of an account that has neither.
@@ -79,8 +79,8 @@ def draft(request: HttpRequest) -> dict[str, Any]:
 def challenge(request: HttpRequest, fields: Mapping[str, Any] | None = None) -> HttpResponse:
     """Redirects to reauthentication, and from there back to this page."""
     htmx: HtmxDetails | None = getattr(request, "htmx", None)
-    ways = get_adapter().get_reauthentication_methods(request.user)
-    if not ways:  # neither password nor factor: only the mailbox is left
+    methods = get_adapter().get_reauthentication_methods(request.user)
+    if not methods:  # neither password nor factor: only the mailbox is left
         messages.warning(request, _("Your account has no password yet. Set one by e-mail first."))
         return redirect("account_reset_password")
     next_url = request.get_full_path() if request.method == "GET" else request.path
@@ -88,7 +88,7 @@ def challenge(request: HttpRequest, fields: Mapping[str, Any] | None = None) -> 
         token = secrets.token_urlsafe(12)
         request.session[DRAFT] = {"token": token, "fields": dict(fields)}
         next_url = f"{request.path}?{urlencode({'draft': token})}"
-    url = f"{ways[0]['url']}?{urlencode({'next': next_url})}"
-    # A form that swaps a part of its page would look for that part in the page of the redirect.
+    url = f"{methods[0]['url']}?{urlencode({'next': next_url})}"
+    # htmx would look for the form's target in the page that the redirect leads to.
     swaps_a_part = htmx and not htmx.boosted
     return HttpResponseClientRedirect(url) if swaps_a_part else HttpResponseRedirect(url)

@@ -1,4 +1,4 @@
-"""The sessions of a user, also those that the identity provider opened, and known browsers.
+"""A user's sessions, including those opened through the identity provider, and known browsers.
 
 allauth.usersessions was rejected: with activity tracking it writes in a transaction on every
 request, it fails for clients without an IP address, and it ends no session when a factor changes
@@ -27,16 +27,16 @@ from django.utils.crypto import salted_hmac
 from accounts.models import User, UserSession
 from processes.server.client_ip import address_of
 
-# A signed cookie says that a browser is known, not its address: people move, and an attacker may
-# share their network. What it holds for an account depends on its password and on how often its
-# sessions were ended: a person with an old password, or thrown out, is a stranger again. Nobody
-# can make the cookie without having signed in, of which the owner got an e-mail. The cookie of
-# `sign_in.adapter` has another: it must go on counting when the password changes.
+# A signed cookie identifies a known browser, not its IP address: people move, and an attacker may
+# share their network. Its stamp for an account depends on the password and on how often the
+# account's sessions were ended: afterwards the browser is unknown again. Nobody gets the cookie
+# without signing in, of which the owner is notified by e-mail. `sign_in.adapter` has a cookie of
+# its own, which must stay valid when the password changes.
 BROWSER_COOKIE = "known_browser"
 BROWSER_SALT = "accounts.known_browser"
 BROWSER_LIFETIME = timedelta(days=400)  # the most that browsers allow
-MAX_ACCOUNTS = 10  # of one browser: the cookie must not grow
-_AFTER_SIGN_UP = timedelta(hours=1)  # there is no other browser yet that could be the usual one
+MAX_ACCOUNTS = 10  # per browser: the cookie must not grow
+_AFTER_SIGN_UP = timedelta(hours=1)  # no notice this early: there is no usual browser yet
 _TO_REMEMBER = "_known_browser_of"
 
 
@@ -52,7 +52,7 @@ def needs_sign_in_notice(request: HttpRequest, user: User) -> bool:
 
 
 def remember_browser(request: HttpRequest, user: User) -> None:
-    """The response will have the cookie (`write_browser_cookie`)."""
+    """Makes the response set the cookie (`write_browser_cookie`)."""
     setattr(request, _TO_REMEMBER, user)
 
 
@@ -78,16 +78,16 @@ def write_browser_cookie(request: HttpRequest, response: HttpResponseBase) -> No
 def _accounts_of_browser(request: HttpRequest) -> dict[str, str]:
     """Account → stamp; empty for a cookie that is missing, forged or too old."""
     try:
-        held = signing.loads(
+        stamps = signing.loads(
             request.COOKIES.get(BROWSER_COOKIE, ""), salt=BROWSER_SALT, max_age=BROWSER_LIFETIME
         )
     except signing.BadSignature:
         return {}
-    return held if isinstance(held, dict) else {}
+    return stamps if isinstance(stamps, dict) else {}
 
 
 def stamp_of(user: User) -> str:
-    """Another one once the password has changed or the user's sessions were ended."""
+    """A stamp that changes with the password, and when the user's sessions are ended."""
     return salted_hmac(BROWSER_SALT, user.get_session_auth_hash(), algorithm="sha256").hexdigest()[
         :32
     ]
@@ -97,11 +97,12 @@ def is_stamp_of(user: User, stamp: str) -> bool:
     return hmac.compare_digest(stamp.encode(), stamp_of(user).encode())
 
 
-# A right that a group of the identity provider gave counts in the sessions that it opened, and they
-# end OIDC_SESSION_HOURS after the provider was last asked: who left the group, or the organization,
-# cannot go on with a password from here. https://openid.net/specs/openid-connect-core-1_0.html
+# A right granted by a group of the identity provider is effective only in sessions opened through
+# it. They end OIDC_SESSION_HOURS after the last authentication there: a person who left the group,
+# or the organization, cannot continue with our password.
+# https://openid.net/specs/openid-connect-core-1_0.html
 PROVIDER_METHOD = "socialaccount"  # allauth's name for it
-PROVIDER_FACTOR = "oidc"  # the type of a second factor that the provider asked for
+PROVIDER_FACTOR = "oidc"  # the type of a second factor that the provider verified
 
 
 def has_provider() -> bool:
@@ -109,7 +110,7 @@ def has_provider() -> bool:
 
 
 def identity_of(user: User) -> SocialAccount | None:
-    """The user's identity at the present provider, if one is connected."""
+    """The user's identity at the current provider, if one is connected."""
     if not has_provider():
         return None
     return SocialAccount.objects.filter(user=user, provider=settings.OIDC_ISSUER).first()
@@ -120,13 +121,13 @@ def is_from_provider(request: HttpRequest, user: User) -> bool:
 
 
 def has_provider_factor(request: HttpRequest, user: User) -> bool:
-    """Whether the provider asked for a second factor, which settings must trust it in."""
+    """Whether the provider verified a second factor in a way that the settings trust."""
     records = get_authentication_records(request, user)
     return has_provider() and any(record.get("type") == PROVIDER_FACTOR for record in records)
 
 
 def limit_age(request: HttpRequest) -> None:
-    """Ends the session at a fixed time: Django's own age restarts with every change."""
+    """Sets a fixed end of the session: Django's own age restarts with every change."""
     age = min(settings.OIDC_SESSION_AGE, settings.SESSION_COOKIE_AGE)
     request.session.set_expiry(timezone.now() + timedelta(seconds=age))
 

@@ -21,10 +21,10 @@ from accounts.security import notifications, sessions
 def connect() -> None:
     user_login_failed.connect(on_login_failed)
     account.user_logged_in.connect(on_login)
-    account.authentication_step_completed.connect(on_proof)
+    account.authentication_step_completed.connect(on_step_completed)
     for action in ("changed", "set", "reset"):
         signal = getattr(account, f"password_{action}")
-        signal.connect(partial(on_password, f"password.{action}"), weak=False)
+        signal.connect(partial(on_password_changed, f"password.{action}"), weak=False)
     account.email_added.connect(on_email_added)
     account.email_confirmed.connect(on_email_confirmed)
     account.email_changed.connect(on_email_changed)
@@ -49,8 +49,8 @@ def on_login(request: HttpRequest, user: User, **_rest: Any) -> None:
 def on_login_failed(
     credentials: dict[str, Any], request: HttpRequest | None = None, **_rest: Any
 ) -> None:
-    """Does the same work for an unknown address, so that its time reveals nothing. What was
-    typed is not stored anywhere: people type passwords into the wrong field.
+    """Does the same work for an unknown address, so that timing reveals nothing. The text that was
+    typed is not stored: people type passwords into the wrong field.
     """
     email = str(credentials.get("email", ""))
     user = User.objects.alias(lower=Lower("email")).filter(lower=email.lower()).first()
@@ -64,12 +64,12 @@ def on_factor_failed(
         return
     record_authentication_event("login.failed", user=user, request=request, subject="2fa")
     if sessions.needs_sign_in_notice(request, user):
-        # A person who gets here has the password; once a day, or they could fill the mailbox.
+        # Only a person with the password gets here; once a day, or they could flood the mailbox.
         key = f"factor-failed:{user.pk}:{timezone.now():%Y-%m-%d}"
         notifications.post_change("factor.failed", user=user, request=request, key=key)
 
 
-def on_proof(
+def on_step_completed(
     request: HttpRequest, user: User, method: str, reauthenticated: bool = False, **_rest: Any
 ) -> None:
     if reauthenticated:
@@ -79,7 +79,7 @@ def on_proof(
         )
 
 
-def on_password(action: str, request: HttpRequest, user: User, **_rest: Any) -> None:
+def on_password_changed(action: str, request: HttpRequest, user: User, **_rest: Any) -> None:
     sessions.end_all(user)
     record_authentication_event(action, user=user, request=request)
 
@@ -138,7 +138,7 @@ def on_factor_added(
     if authenticator.type == Authenticator.Type.RECOVERY_CODES:
         return  # generated with the first factor
     sessions.end_others(request, user)
-    # Adding a factor proves it: the recovery codes, shown next, need no reauthentication.
+    # Adding a factor counts as reauthentication: the recovery codes are shown next.
     record_authentication(
         request, user, "mfa", type=authenticator.type, id=authenticator.pk, reauthenticated=True
     )

@@ -14,7 +14,7 @@ from accounts import audit
 from accounts.audit import record_authentication_event
 from accounts.models import AuditEvent, User, UserSession
 from accounts.security import sessions
-from accounts.security.change_limit import changes_too_much
+from accounts.security.change_limit import exceeds_change_limit
 
 RECENT = 20  # events
 
@@ -62,7 +62,7 @@ def session_end(request: HttpRequest, pk: int) -> HttpResponse:
 @login_required
 def session_end_others(request: HttpRequest) -> HttpResponse:
     user = signed_in_user(request)
-    if changes_too_much(user):
+    if exceeds_change_limit(user):
         return respond_429(request)
     count = sessions.end_others(request, user)
     record_authentication_event("sessions.ended", user=user, request=request, subject=count)

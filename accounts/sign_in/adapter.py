@@ -1,9 +1,9 @@
-"""allauth's adapter: mail by the outbox, limits by client network, the user's language.
+"""allauth's adapter: e-mails through the outbox, limits per client network, the user's language.
 
-Of sign-ins a low limit counts network and account together, so a stranger's wrong passwords do not
+Sign-ins have a low limit per network and account together, so a stranger's wrong passwords do not
 lock the owner out. Distributed guesses hit the limit per account, from which a browser that has
 signed in before is exempt (OWASP's "device cookies"): it has its own limit. A user who is blocked
-anyway resets the password by mail, which resets all counts.
+all the same can reset the password by e-mail, which resets all counts.
 """
 
 import secrets
@@ -42,7 +42,7 @@ LIFETIME = 365 * 24 * 3600  # seconds a device cookie is valid
 
 
 def key_of(request: HttpRequest, email: str) -> str:
-    """The key of the limit "login_failed". Without the Host header, which the client chooses."""
+    """The key of the limit "login_failed", without the Host header, which the client chooses."""
     ip = client_ip(request.META)
     return f"{email.strip().lower()}|{client_network(ip) or ip}"
 
@@ -56,12 +56,12 @@ def consume(request: HttpRequest, email: str) -> RateLimitUsage | None:
 
 
 def clear(request: HttpRequest, email: str) -> None:
-    """Resets the account's limit, after a password reset by mail."""
+    """Resets the account's limit, after a password reset by e-mail."""
     ratelimit.clear(request, app=APP, action="login_account", key=email.strip().lower())
 
 
 def remember_device(response: HttpResponse, email: str) -> None:
-    """Sets the device cookie: others' wrong passwords no longer block this browser."""
+    """Sets the device cookie: wrong passwords of others no longer block this browser."""
     token = signing.dumps([hashed(email.strip().lower()), secrets.token_hex(8)], salt=SALT)
     response.set_cookie(
         COOKIE,
@@ -96,7 +96,7 @@ def remember_language(response: HttpResponse, language: str) -> None:
 
 
 def on_public_url(value: Any) -> Any:
-    """Replaces the origin of our links by PUBLIC_URL; allauth takes it from the Host header."""
+    """Replaces the origin of our links with PUBLIC_URL; allauth takes it from the Host header."""
     if not (isinstance(value, str) and value.startswith(("http://", "https://"))):
         return value
     url = urlsplit(value)
@@ -134,14 +134,14 @@ class AccountAdapter(DefaultAccountAdapter):
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
         super().pre_authenticate(request, **credentials)
-        by_address, far = (
+        network_usage, account_usage = (
             self._login_failed_rl_usage,
             consume(request, credentials.get("email", "")),
         )
-        if by_address is None or far is None:
+        if network_usage is None or account_usage is None:
             self._rollback_login_failed_rl_usage()
             raise self.validation_error("too_many_login_attempts")
-        by_address.usage += far.usage  # all rolled back if the password is right
+        network_usage.usage += account_usage.usage  # all rolled back if the password is right
 
     def _delete_login_attempts_cached_email(self, request: HttpRequest, **credentials: Any) -> None:
         super()._delete_login_attempts_cached_email(request, **credentials)
@@ -165,18 +165,18 @@ class AccountAdapter(DefaultAccountAdapter):
     def get_reauthentication_methods(
         self, user: AbstractBaseUser | AnonymousUser
     ) -> list[dict[str, Any]]:
-        """A user with a second factor reauthenticates by it, not by password; passkeys come before
-        recovery codes. One with neither is sent to the identity provider.
+        """Users with a second factor reauthenticate with it, not with the password; passkeys come
+        before recovery codes. Users without either are sent to the identity provider.
         """
-        ways: list[dict[str, Any]] = super().get_reauthentication_methods(user)
+        methods: list[dict[str, Any]] = super().get_reauthentication_methods(user)
         if not isinstance(user, User):
-            return ways
-        if not ways and sessions.identity_of(user):
+            return methods
+        if not methods and sessions.identity_of(user):
             return [PROVIDER_METHOD | {"url": reverse("sso-reauthenticate")}]
         if not has_factor(user):
-            return ways
+            return methods
         has_app = is_mfa_enabled(user, [Authenticator.Type.TOTP])
-        factors = [way for way in ways if way["id"] != "reauthenticate"]
+        factors = [method for method in methods if method["id"] != "reauthenticate"]
         return factors if has_app else factors[::-1]
 
     def get_login_stages(self) -> list[str]:
@@ -184,7 +184,7 @@ class AccountAdapter(DefaultAccountAdapter):
         return [ours.get(stage, stage) for stage in super().get_login_stages()]
 
     def reauthenticate(self, user: AbstractBaseUser, password: str) -> bool:
-        # Attempts are counted per session, so that these cannot lock the owner out.
+        # Attempts are limited per session, so that a stolen one cannot lock the owner out.
         return user.check_password(password)
 
     def post_login(

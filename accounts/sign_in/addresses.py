@@ -1,7 +1,7 @@
 """E-mail addresses as people write them: one mailbox has several spellings.
 
-Chrome sends an international domain in ASCII, other browsers as it is typed. An invisible character
-that was pasted along is a part of a domain for Django, and of none for the mail.
+Chrome sends an international domain in ASCII, other browsers as typed. A pasted invisible character
+is part of the domain for Django, but not for mail servers.
 """
 
 from functools import reduce
@@ -28,15 +28,15 @@ def is_of(address: str) -> Q:
 
 
 def _is_spelled(spelling: str) -> Q:
-    """Compares small letters: `iexact`, which has allauth's index, compares capitals, and a dotless
-    i has the capital of an i, though its domain is another one.
+    """Compares lower case: `iexact`, used for allauth's index, compares upper case, in which a
+    dotless i equals an i, though it makes another domain.
     """
     return Q(Exact(Lower("email"), spelling.lower()), email__iexact=spelling)
 
 
 def is_claimed(address: str) -> bool:
-    """Whether an account was made with it, or somebody has confirmed it. To add it to an account
-    proves nothing, and must not keep its owner out.
+    """Whether an account was created with the address, or somebody has confirmed it. Adding it to
+    an account proves nothing, and must not keep its owner out.
     """
     confirmed = EmailAddress.objects.filter(is_of(address), verified=True)
     # Both queries always run: the time must not reveal an account.
@@ -45,8 +45,8 @@ def is_claimed(address: str) -> bool:
 
 @transaction.atomic
 def replace_main(user: User, old: str) -> None:
-    """Sets the address given by an operator, who vouches for it. The old one no longer opens the
-    account.
+    """Makes the user's new address, which an operator set and vouches for, the confirmed main one.
+    The old one no longer opens the account.
     """
     addresses = EmailAddress.objects.filter(user=user)
     addresses.filter(is_of(old) | Q(primary=True)).delete()
@@ -55,12 +55,12 @@ def replace_main(user: User, old: str) -> None:
 
 
 def as_stored(address: str) -> str:
-    """The address as its account spells it; a new one as people read it. Raises ValidationError."""
+    """The address as its account spells it; a new one in Unicode. Raises ValidationError."""
     if address.isascii() and "xn--" not in address.lower():
         return address
     name, _at, domain = address.rpartition("@")
     try:
-        # Django's pattern ignores case, so it takes a long s for an s.
+        # Django's pattern ignores case, so it accepts a long s for an s.
         read = f"{name.encode('ascii').decode()}@{unicode_host(ascii_host(domain))}"
     except (UnicodeError, HostError):
         raise ValidationError(EmailValidator.message, code=EmailValidator.code) from None

@@ -29,7 +29,7 @@ from accounts.models import User
 from parsing import clipboard
 from parsing.form_fields import JsonField, LineField
 
-# What fido2 raises for credentials that no browser makes; allauth expects some of these.
+# Raised by fido2 for credentials that no browser creates; allauth expects only some of these.
 MALFORMED_ERRORS = (
     AttributeError,
     LookupError,
@@ -41,17 +41,17 @@ MALFORMED_ERRORS = (
     struct.error,
 )
 
-# A visitor who names an account, without being in, has all of its passkeys read and parsed.
+# Any visitor who enters an account's address makes us read and parse all of its passkeys.
 MAX_PASSKEYS = 20
-MAX_CREDENTIAL = 50_000  # characters; with certificates and keys of ML-DSA it has some 20,000
+MAX_CREDENTIAL = 50_000  # characters; some 20,000 with certificates and keys of ML-DSA
 MAX_NAME = 100
-CHALLENGE_LIFETIME = 300  # seconds: longer than requests that have read one from the session run
-COUNTER = "sign_count"  # in an authenticator's data: of its last proof
-MAX_LIFETIME = app_settings.TOTP_PERIOD * (2 * app_settings.TOTP_TOLERANCE + 1)  # of a code
+CHALLENGE_LIFETIME = 300  # seconds: longer than a request that has read one from the session takes
+COUNTER = "sign_count"  # key in an authenticator's data: the counter of its last use
+MAX_LIFETIME = app_settings.TOTP_PERIOD * (2 * app_settings.TOTP_TOLERANCE + 1)  # seconds; a code's
 
 if TYPE_CHECKING:
     Base = forms.Form
-else:  # each of allauth's is a form already
+else:  # allauth's forms derive from it already
     Base = object
 
 
@@ -60,7 +60,7 @@ def _credential() -> JsonField:
 
 
 class ProofMixin(Base):
-    """A credential that signs in or confirms: well-formed, not used yet, and of no copied key."""
+    """Accepts a credential if it is well-formed, unused, and from a key that was not copied."""
 
     def clean_credential(self) -> Authenticator:
         try:
@@ -69,14 +69,14 @@ class ProofMixin(Base):
             _require_our_origin(response.response.client_data)
         except MALFORMED_ERRORS as error:
             raise get_adapter().validation_error("incorrect_code") from error
-        return _take(claimed, response)
+        return _consume_challenge(claimed, response)
 
     def _matching(self) -> Any:
         return super().clean_credential()  # type: ignore[misc]
 
 
 def _require_our_origin(client_data: CollectedClientData) -> None:
-    """A page of a subdomain may ask for our passkeys, and fido2 takes what it got: as phishing.
+    """Refuses proofs made on a subdomain, whose pages may ask for our passkeys: fido2 accepts them.
     https://www.w3.org/TR/webauthn-3/#sctn-validating-origin
     """
     if (
@@ -87,10 +87,10 @@ def _require_our_origin(client_data: CollectedClientData) -> None:
 
 
 @transaction.atomic
-def _take(claimed: Authenticator, response: AuthenticationResponse) -> Authenticator:
-    """Takes one of two at once: allauth's challenge lies in the session, which both have read. A
-    key that counts its signatures counts on, else there is a copy of it
-    (https://www.w3.org/TR/webauthn-3/#sctn-sign-counter); those that do not count say 0.
+def _consume_challenge(claimed: Authenticator, response: AuthenticationResponse) -> Authenticator:
+    """Uses up the challenge, once: it is in the session, which concurrent requests have all read. A
+    signature counter must grow, or there is a copy of the key
+    (https://www.w3.org/TR/webauthn-3/#sctn-sign-counter); keys without a counter send 0.
     """
     assertion = response.response
     challenge = urlsafe_b64encode(assertion.client_data.challenge).decode()
@@ -118,8 +118,8 @@ class LoginWebAuthnForm(ProofMixin, passkeys.LoginWebAuthnForm):
     def clean_credential(self) -> Authenticator:
         """Refuses a passkey that was added as a second factor, even if it could be a first one.
 
-        A first one has to have verified its holder by PIN or finger. The challenge says so too, but
-        a second step's, which asks for a touch, is in the session under the same name.
+        A first factor must have verified its holder by PIN or fingerprint. Its challenge requires
+        that, but a second factor's challenge, which requires a touch, has the same session key.
         """
         response = self.cleaned_data["credential"]
         authenticator = super().clean_credential()
@@ -127,7 +127,7 @@ class LoginWebAuthnForm(ProofMixin, passkeys.LoginWebAuthnForm):
         if not proof.is_user_verified():
             raise get_adapter().validation_error("incorrect_code")
         passkey = authenticator.wrap()  # type: ignore[no-untyped-call]
-        if passkey.is_passwordless is False:  # None: added before this was kept
+        if passkey.is_passwordless is False:  # None: added before this was stored
             raise ValidationError(
                 _("This passkey is a second step: sign in with the password first.")
             )
@@ -142,7 +142,7 @@ class AddWebAuthnForm(passkeys.AddWebAuthnForm):
     credential = _credential()
 
     def clean_name(self) -> str:
-        """Cut: the passkey has been made, and would have to be made again."""
+        """Truncates the name: after a refusal the passkey would have to be created again."""
         return str(super().clean_name())[:MAX_NAME]
 
     def clean(self) -> dict[str, Any]:
@@ -170,8 +170,8 @@ class EditWebAuthnForm(passkeys.EditWebAuthnForm):
 
 
 def _keep_choice(credential: dict[str, Any], *, alone: bool) -> None:
-    """Sets `credProps.rk`, which allauth reads: many authenticators report here that every passkey
-    can sign in alone, whatever they were asked for.
+    """Sets `credProps.rk`, which allauth reads: many authenticators report that every passkey can
+    sign in alone, whatever was requested.
     """
     results = credential.setdefault("clientExtensionResults", {})
     results["credProps"] = {**(results.get("credProps") or {}), "rk": alone}
@@ -183,7 +183,7 @@ def _keep_choice(credential: dict[str, Any], *, alone: bool) -> None:
 
 
 class PastedCodeMixin(Base):
-    """A code may be pasted with whatever an app or a page puts into it."""
+    """Accepts a pasted code with the extra characters that an app or a page puts into it."""
 
     def clean_code(self) -> str:
         self.cleaned_data["code"] = clipboard.code(self.cleaned_data["code"])
@@ -192,8 +192,8 @@ class PastedCodeMixin(Base):
 
 
 class UsedCodeMixin(Base):
-    """allauth forgets a used code after one period, while MFA_TOTP_TOLERANCE has it good for more.
-    Takes one of two at once.
+    """Refuses a used code for as long as MFA_TOTP_TOLERANCE keeps it valid: allauth forgets it
+    after one period. Of two concurrent uses, one succeeds.
     """
 
     user: User
@@ -205,7 +205,7 @@ class UsedCodeMixin(Base):
             raise get_adapter().validation_error("incorrect_code")
         try:
             code: str = super().clean_code()  # type: ignore[misc]
-        except Authenticator.DoesNotExist as removed:  # recovery codes, in the same instant
+        except Authenticator.DoesNotExist as removed:  # recovery codes, deleted meanwhile
             raise get_adapter().validation_error("incorrect_code") from removed
         cache.set(cache_key, "y", MAX_LIFETIME)
         return code

@@ -1,6 +1,6 @@
 """Secrets of second factors, encrypted at rest with MFA_KEYS.
 
-What is stored is `fernet:<id of the key>:<token>` (https://github.com/fernet/spec: AES-CBC with
+Secrets are stored as `fernet:<key id>:<token>` (https://github.com/fernet/spec: AES-CBC with
 HMAC-SHA-256), so that keys can rotate: once the new key is first in every process,
 `manage.py rotate_mfa_keys` re-encrypts the secrets of old keys. A secret without the prefix
 predates encryption and is read as plaintext.
@@ -41,10 +41,10 @@ def secrets_by_key() -> Counter[str]:
 
 
 def rotate() -> Counter[str]:
-    """Re-encrypt every secret with the current key; returns the counts by former key."""
+    """Re-encrypts every secret with the current key; returns the counts by former key."""
     counts: Counter[str] = Counter()
     for pk in Authenticator.objects.order_by("pk").values_list("pk", flat=True):
-        with transaction.atomic():  # the lock keeps a parallel use of a recovery code
+        with transaction.atomic():  # the lock preserves a concurrent use of a recovery code
             row = Authenticator.objects.select_for_update().filter(pk=pk).first()
             if row is None:
                 continue
@@ -63,21 +63,21 @@ def replace_secrets(data: dict[str, Any], change: Callable[[str], str]) -> bool:
 
 @transaction.atomic
 def remove(factor: Authenticator) -> None:
-    """Removes a factor like allauth. With the last factor it deletes the recovery codes, which
-    would otherwise open the next factor that the person sets up.
+    """Removes a factor as allauth does. With the last factor it deletes the recovery codes, which
+    would otherwise stay valid for the next factor.
     """
     User.objects.select_for_update(no_key=True).get(pk=factor.user_id)
     factor.delete()
     delete_dangling_recovery_codes(factor.user)
 
 
-_STAMP = "stamp"  # of the account, in the sign-in that waits for its second step
+_STAMP = "stamp"  # the account's stamp, in the state of a sign-in between its two steps
 
 
 class AuthenticateStage(AllauthAuthenticateStage):
-    """The second step of signing in, left out where the provider is trusted with it. A first step
-    opens nothing once the password has changed or the user's sessions were ended: it waits in the
-    browser for minutes.
+    """The second step of signing in, skipped if the provider is trusted with it. A completed first
+    step, which may wait in the browser for minutes, becomes invalid when the password changes or
+    the user's sessions are ended.
     """
 
     def handle(self) -> Any:

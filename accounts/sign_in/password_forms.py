@@ -1,4 +1,4 @@
-"""allauth's forms with a password: bounded, and telling nobody which accounts there are."""
+"""allauth's forms with a password: passwords are bounded, and no form reveals an account."""
 
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -19,13 +19,13 @@ from accounts.sign_in import passwords
 from accounts.sign_in.addresses import as_stored, is_claimed
 from accounts.sign_in.passwords import require_bounded
 
-# Instead of a sentence from each validator; what is wrong with a password its error says.
+# Replaces the help texts of the validators; an error says what is wrong with a password.
 NEW_PASSWORD = _("12 characters or more; four random words are best.")
 
 
 if TYPE_CHECKING:
     Base = forms.Form
-else:  # each of allauth's is a form already
+else:  # allauth's forms derive from it already
     Base = object
 
 
@@ -37,7 +37,7 @@ class BoundedPasswordsMixin(Base):
         for field in self.fields.values():
             if isinstance(field, PasswordField):
                 field.validators = [*field.validators, require_bounded]
-        if "password1" in self.fields:  # allauth's name of one that is being chosen
+        if "password1" in self.fields:  # allauth's name for a new password
             self.fields["password1"].help_text = NEW_PASSWORD
 
 
@@ -60,8 +60,8 @@ class SetPasswordForm(BoundedPasswordsMixin, allauth.SetPasswordForm):
 
 class ResetPasswordKeyForm(BoundedPasswordsMixin, allauth.ResetPasswordKeyForm):
     def clean(self) -> dict[str, Any]:
-        """Validates under the person's lock until the password is set: a link submitted twice at
-        once counts once. There is no person if the link was used already.
+        """Validates under the user's lock, held until the password is set: a link submitted twice
+        at once works once. There is no user if the link was used before.
         """
         people = User.objects.select_for_update(no_key=True)
         person = people.filter(pk=self.user.pk).first() if self.user else None
@@ -91,7 +91,7 @@ class ResetPasswordForm(allauth.ResetPasswordForm):
 
 
 def _may_reset(user: User, email: str) -> bool:
-    """Whether the address may reset: the primary one, confirmed unless the
+    """Whether the address may reset the password: it is the primary one, and confirmed unless the
     account has no confirmed address.
     """
     if primary_address(user).lower() != email.lower():
@@ -102,8 +102,8 @@ def _may_reset(user: User, email: str) -> bool:
 
 
 class EnumerationSafeSignupForm(BoundedPasswordsMixin, allauth.SignupForm):
-    """Neither answer nor timing reveals an account: a known address costs the same work as a new
-    one, which is then rolled back.
+    """Neither response nor timing reveals an account: an address that has one costs the same work
+    as a new address, rolled back afterwards.
     """
 
     def validate_unique_email(self, value: str) -> str:
@@ -112,7 +112,7 @@ class EnumerationSafeSignupForm(BoundedPasswordsMixin, allauth.SignupForm):
         return email
 
     def clean(self) -> dict[str, Any]:
-        """Rate the password against the company name as well, which validators cannot know yet."""
+        """Rates the password against the company name as well, which validators cannot know yet."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         if password := cleaned.get("password1"):
             personal = passwords.words_of(cleaned.get("email", ""), cleaned.get("company", ""))
@@ -141,7 +141,7 @@ class EnumerationSafeSignupForm(BoundedPasswordsMixin, allauth.SignupForm):
     def _rehearse(self, request: HttpRequest) -> None:
         email = self.cleaned_data["email"]
         self.account_already_exists = False
-        self.cleaned_data["email"] = f"{uuid4()}@nobody.invalid"  # RFC 2606: never anybody's
+        self.cleaned_data["email"] = f"{uuid4()}@nobody.invalid"  # RFC 2606: belongs to nobody
         self.save(request)
         self.account_already_exists = True
         self.cleaned_data["email"] = email

@@ -22,7 +22,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import Company, User
 from storage.heavy_work import HeavyWork
 
-MIN_STRENGTH = 7.5  # 31 of 20,000 random passwords of 12 letters and digits have less
+MIN_STRENGTH = 7.5  # 31 of 20,000 random passwords of 12 letters and digits are weaker
 MAX_LENGTH = 1000  # characters
 RATED_LENGTH = 128  # characters that are rated: rating costs time per character
 MAX_WORD_LENGTH = 16
@@ -126,16 +126,16 @@ def _is_adjacent(before: str, char: str) -> bool:
 
 @cache
 def _common_words() -> frozenset[str]:
-    """The purely alphabetic ones of Django's 20,000 most common passwords."""
+    """The purely alphabetic ones among Django's 20,000 most common passwords."""
     return frozenset(word for word in CommonPasswordValidator().passwords if word.isalpha())
 
 
-# A hash takes a quarter of a second of a processor, and anybody may sign in.
-HASHES = HeavyWork("hashes of passwords", most=2)  # also in the transaction of a sign-up
+# A hash takes a quarter of a second of CPU time, and anybody may try to sign in.
+HASHES = HeavyWork("hashes of passwords", most=2)  # including those inside a sign-up's transaction
 
 
 class PBKDF2PasswordHasher(hashers.PBKDF2PasswordHasher):
-    """Django's, a few at a time."""
+    """Django's hasher, running a few hashes at a time."""
 
     def encode(self, password: str, salt: str, iterations: int | None = None) -> str:
         with HASHES.turn(None):

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from accounts.audit import declare_words
+from accounts.audit import declare_descriptions
 from accounts.models import AuditEvent, Member, Scope
 from accounts.people.cabinet_access import can_read_settings, can_see_money
 from api.calls import Field, integer
@@ -144,8 +144,8 @@ TOP_UP_EVENT = EventDeclaration(
 
 
 def register() -> None:
-    declare_words(_order_words, "order.created", "order.canceled", "order.confirmed")
-    declare_words(_payment_words, "payment.recorded", "payment.accepted", "payment.settled")
+    declare_descriptions(_order_words, "order.created", "order.canceled", "order.confirmed")
+    declare_descriptions(_payment_words, "payment.recorded", "payment.accepted", "payment.settled")
     events.declare(BALANCE_EVENT, TOP_UP_EVENT)
     register_pages(*PAGES)
     register_source(Source(_("Top-ups and invoices"), _orders_found, can_see_money))

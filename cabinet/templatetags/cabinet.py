@@ -1,4 +1,4 @@
-"""Template filters of the cabinet, its notices, shortcuts and tabs, the operator's documents."""
+"""Template filters of the cabinet, its notices, shortcuts and tabs, and legal links."""
 
 from collections.abc import Iterator
 from datetime import date, datetime
@@ -55,7 +55,7 @@ def moment(at: datetime | None) -> SafeString:
 
 @register.filter
 def clock(at: datetime) -> SafeString:
-    """The time of day, where the day is said already."""
+    """The time of day, for places that show the day already."""
     local = timezone.localtime(at)
     text = date_format(local, "H:i:s")
     return format_html('<time datetime="{}">{}</time>', local.isoformat("T", "seconds"), text)
@@ -99,7 +99,7 @@ def share(percent: float | None) -> str:
 
 @register.filter
 def percent(value: float | None) -> str:
-    """«97 %» with the digits that it has, or a dash for None."""
+    """«97 %» with all its digits, or a dash for None."""
     if value is None:
         return "—"
     return _percent(str(localize(int(value) if value == int(value) else value)))
@@ -112,7 +112,7 @@ def _percent(number: str) -> str:
 
 @register.filter
 def language_title(tag: str) -> str:
-    """«португальский (Бразилия)»; a tag that names no known language stays."""
+    """«португальский (Бразилия)»; an unknown tag is returned unchanged."""
     return page_languages.title(tag)
 
 
@@ -141,7 +141,7 @@ class LegalLink(NamedTuple):
     url: str
 
 
-@register.simple_tag(name="legal_lines")  # for e-mails, which are laid out by themselves
+@register.simple_tag(name="legal_lines")  # for e-mails, which have their own layout
 def links(language: str | None = None) -> list[LegalLink]:
     """The operator's documents, in this language or in the page's own."""
     with translation.override(language or translation.get_language()):
@@ -161,7 +161,7 @@ def legal_links(language: str | None = None) -> dict[str, object]:
 
 
 class Notice(NamedTuple):
-    """A banner for everybody in a company; the action is a POST of `view`, else a link."""
+    """A banner for everybody in a company; the action is a POST to `view`, or else a link."""
 
     name: str
     level: str  # of Bootstrap's alerts
@@ -200,14 +200,14 @@ def _notices(member: Member) -> Iterator[Notice]:
 
 
 def _support_url(company: Company) -> str:
-    """The support address for a company; its e-mails name it already. Empty if nothing is set."""
+    """The support URL; an e-mail's subject gives the company's name. Empty if nothing is set."""
     if settings.SUPPORT_EMAIL:
         subject = quote(f"Kvitok: {company.one_line_name} ({company.pk})")
         return f"mailto:{settings.SUPPORT_EMAIL}?subject={subject}"
     return str(settings.SUPPORT_URL)
 
 
-SHORTCUTS: tuple[tuple[str, StrOrPromise, str, Allows], ...] = (  # keys, title, view, whose
+SHORTCUTS: tuple[tuple[str, StrOrPromise, str, Allows], ...] = (  # keys, title, view, roles
     ("/", pgettext_lazy("cabinet", "Search"), "", anyone),
     ("g o", _("Overview"), "overview", anyone),
     ("g m", _("Messages"), "message-list", anyone),
@@ -221,7 +221,7 @@ SHORTCUTS: tuple[tuple[str, StrOrPromise, str, Allows], ...] = (  # keys, title,
 
 @register.simple_tag
 def shortcuts(member: Member) -> list[tuple[str, StrOrPromise, str]]:
-    """The shortcuts of the member's role: keys, title and, if it goes to a page, address."""
+    """The shortcuts of the member's role: keys, title and, if it opens a page, the URL."""
     return [
         (keys, title, reverse(view) if view else "")
         for keys, title, view, allows in SHORTCUTS

@@ -1,4 +1,4 @@
-"""Tags of `templates/components`: each is a piece that many pages have."""
+"""Tags for `templates/components`, the parts that many pages have."""
 
 from typing import Any
 
@@ -75,14 +75,14 @@ BADGES: dict[str, dict[object, tuple[str, StrOrPromise]]] = {  # the class and t
 
 @register.simple_tag
 def badge(kind: str, state: object, text: StrOrPromise = "") -> SafeString:
-    """A state as BADGES shows it; `text` is that of states which have none there."""
+    """The badge of a state, from BADGES; `text` is for states without a text there."""
     css, word = BADGES[kind][state]
     return format_html('<span class="{}">{}</span>', css, text or word)
 
 
 @register.simple_tag
 def poll(seconds: int, view: str, *args: object, **query: object) -> SafeString:
-    """The attributes of an element that is replaced by what a view answers, every few seconds."""
+    """htmx attributes that replace the element by a view's response every few seconds."""
     attributes = 'hx-get="{}" hx-trigger="every {}s" hx-swap="outerHTML"'
     return format_html(attributes, reverse(view, args=args, query=query or None), seconds)
 
@@ -91,7 +91,7 @@ def poll(seconds: int, view: str, *args: object, **query: object) -> SafeString:
 def back(
     title: StrOrPromise, view: str, *args: object, anchor: str = "", **query: object
 ) -> dict[str, object]:
-    """The link above a heading to the page that this one is below of."""
+    """The link above a heading that leads to the parent page."""
     url = reverse(view, args=args, query=query or None, fragment=anchor or None)
     return {"url": url, "title": title}
 
@@ -115,7 +115,7 @@ def headings(*titles: StrOrPromise, css: str = "") -> SafeString:
 
 @register.simple_tag
 def actions_heading() -> SafeString:
-    """The heading of a column of buttons, which is only said."""
+    """The heading of a column of buttons, for screen readers only."""
     return format_html(
         '<th scope="col"><span class="visually-hidden">{}</span></th>', gettext("Actions")
     )
@@ -133,7 +133,7 @@ def link_button(
     anchor: str = "",
     **query: object,
 ) -> dict[str, object]:
-    """A link that looks like a button; `about` is said after its label, and not shown."""
+    """A link that looks like a button; `about` follows its label for screen readers only."""
     url = reverse(view, args=args, query=query or None, fragment=anchor or None)
     css = f"btn-{style} btn-sm" if small else f"btn-{style}"
     return {"label": label, "url": url, "css": css, "icon_name": icon, "about": about}
@@ -141,7 +141,7 @@ def link_button(
 
 @register.inclusion_tag("components/post_button.html")
 def post_button(label: StrOrPromise, view: str, *args: object, **options: Any) -> dict[str, object]:
-    """A form of nothing but a button, which takes the options of `link_button`."""
+    """A form with only a button, which takes the options of `link_button`."""
     return link_button(label, view, *args, **options)
 
 
@@ -218,11 +218,10 @@ def filter_form(
     days: str = "",
     css: str = "",
 ) -> dict[str, Any]:
-    """The page's `form` above a list, which replaces the element `target` as it is changed.
+    """The page's `form` above a list; each change of it replaces the element `target`.
 
-    `main` are the fields that most people look by: the others are in a fold, open while one is in
-    use. `days` are those that have presets beside them: a fold of their own, closed while one is
-    shown.
+    `main` names the fields used most: the others are collapsed unless one is in use. `days` names
+    fields with presets next to them, collapsed separately while a preset is shown.
     """
     form: BaseForm = context["form"]
     url, mode = reverse(view), context.get("mode")

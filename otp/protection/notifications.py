@@ -6,7 +6,7 @@ from django.conf import settings
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from accounts.audit import declare_words
+from accounts.audit import declare_descriptions
 from accounts.models import TECHNICAL_ROLES, AuditEvent, Company, GuardMode, Mode
 from accounts.outbox import mail
 from accounts.people import countries
@@ -96,9 +96,9 @@ def _page_url() -> str:
 
 
 def register_audit_words() -> None:
-    declare_words(_audited_mode, "guard.mode_changed")
-    declare_words(_audited_watching, "guard.watches_others")
-    declare_words(_audited_scope, "guard.lifted", "guard.let_through")
+    declare_descriptions(_audited_mode, "guard.mode_changed")
+    declare_descriptions(_audited_watching, "guard.watches_others")
+    declare_descriptions(_audited_scope, "guard.lifted", "guard.let_through")
 
 
 def _audited_mode(event: AuditEvent) -> str:

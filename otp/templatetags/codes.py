@@ -6,7 +6,7 @@ from django import template
 from django.forms import BaseForm
 
 from accounts.models import Company, Member
-from accounts.people.phone_visibility import beginning_for
+from accounts.people.phone_visibility import prefix_for
 from otp.models import GuardRestriction
 from otp.protection import notifications
 from otp.web.previews import preview, with_variables
@@ -34,4 +34,4 @@ def scope_name(restriction: GuardRestriction) -> str:
 @register.filter
 def scope_for(restriction: GuardRestriction, member: Member) -> str:
     """The scope, with as many digits of the number as the member may see."""
-    return notifications.scope_name(restriction.kind, beginning_for(restriction.value, member))
+    return notifications.scope_name(restriction.kind, prefix_for(restriction.value, member))

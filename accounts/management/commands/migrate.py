@@ -1,4 +1,4 @@
-"""`manage.py migrate`: Django's, while the service keeps running."""
+"""`manage.py migrate`: Django's command, made safe while the service keeps running."""
 
 from typing import Any
 
@@ -19,11 +19,11 @@ from storage.schema_changes.runs import (
 )
 
 # Seconds: longer than PostgreSQL's `deadlock_timeout` of 1 s, after which an autovacuum yields to
-# us; shorter than the lock timeout of the service, 3 s, so that what queues behind us succeeds.
+# us; shorter than the lock timeout of the service, 3 s, so that statements behind us succeed.
 # Where the role may shorten `deadlock_timeout`, this is 0.5 s at most.
 _LOCK_TIMEOUT = 2.0
 _GIVE_UP_AFTER = 900.0
-_BEFORE_0_2_0 = ("accounts", "0001_squashed")  # its migrations were replaced by one an app
+_BEFORE_0_2_0 = ("accounts", "0001_squashed")  # 0.2.0 replaced its migrations by one per app
 _CANNOT_YIELD = (
     "In a deadlock with a migration a request may fail: this role may not set deadlock_timeout."
     " As a superuser, once: GRANT SET ON PARAMETER deadlock_timeout TO {role}"
@@ -43,7 +43,7 @@ class Command(migrate.Command):
             "--give-up-after",
             type=float,
             default=_GIVE_UP_AFTER,
-            help="Seconds after which a lock is not tried for again (default: %(default)s).",
+            help="Seconds after which no further lock attempt is made (default: %(default)s).",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -56,8 +56,8 @@ class Command(migrate.Command):
         connection = connections[options["database"]]
         if _BEFORE_0_2_0 in MigrationRecorder(connection).applied_migrations():
             raise CommandError(
-                "This database is of a release before 0.2.0, the first that upgrades are kept"
-                " from: see “From 0.1.0” in docs/operations/upgrade.md."
+                "This database is from a release before 0.2.0, the first release that can be"
+                " upgraded: see “From 0.1.0” in docs/operations/upgrade.md."
             )
         if sessions.is_pooled():
             raise CommandError(
@@ -72,8 +72,8 @@ class Command(migrate.Command):
             only_one(connection, self._say),
         ):
             try:
-                # A migration in a transaction is rolled back and run again; the steps of others
-                # can be repeated (`make check` sees to it). Applied ones are recorded.
+                # An atomic migration is rolled back and run again; the steps of others can be
+                # repeated (`make check` verifies it). Applied migrations are recorded.
                 django_migrate = super().handle
                 retry(
                     lambda: django_migrate(*args, **options),

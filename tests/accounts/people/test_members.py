@@ -144,7 +144,7 @@ def test_two_owners_at_once_write_one_letter() -> None:
     member = MemberFactory.create(company=owner.company, role="viewer")
     opened(member)
 
-    at_once([partial(members.end_all, member=member, user=owner.user)] * 2)
+    at_once([partial(members.end_all_sessions, member=member, user=owner.user)] * 2)
 
     assert Mail.objects.filter(to=member.user.email).count() == 1
     assert not UserSession.objects.filter(user=member.user).exists()
