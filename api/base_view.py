@@ -42,7 +42,7 @@ class ApiResponse(HttpResponse):
     def __init__(self, body: Mapping[str, Any] | str, status: int = 200) -> None:
         text = body if isinstance(body, str) else orjson.dumps(body, _text, orjson.OPT_UTC_Z)
         super().__init__(text, status=status, content_type="application/json")
-        self["Content-Length"] = str(len(self.content))  # without it the server sends chunks
+        self["Content-Length"] = str(len(self.content))  # otherwise the body is chunked
 
 
 def _text(value: object) -> str:
@@ -60,14 +60,14 @@ class ApiView(View):
     http_method_names = ["get", "head", "post", "put", "patch", "delete"]
     calls: ClassVar[tuple[Call, ...]] = ()  # one for each method
     max_body: ClassVar[int] = settings.MAX_API_BODY
-    default_language: ClassVar[str] = ""  # of a client that prefers none; empty: the service's
+    default_language: ClassVar[str] = ""  # for clients without a preference; empty: the service's
 
     call: Call
     principal: Principal
     request_id: str
     rate: Usage | None = None
-    # For the company's log of requests. Not the refusal itself: its traceback leads back to the
-    # view, and until such a cycle is collected granian keeps the connection of an unread body open.
+    # For the company's request log. Not the exception itself: its traceback refers to the view, and
+    # until such a cycle is collected granian keeps the connection of an unread body open.
     error_code = ""
     faulty_fields: tuple[str, ...] = ()
     warnings: Sequence[unknown_fields.FieldWarning] = ()
@@ -79,7 +79,7 @@ class ApiView(View):
         return csrf_exempt(super().as_view(**initkwargs))
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Renders every text, also what an Idempotency-Key stores, in the request's language."""
+        """Renders every text, stored responses included, in the request's language."""
         self.started = time.perf_counter()
         self.request_id = ids.request_id()
         tracing.begin_request()
@@ -119,13 +119,13 @@ class ApiView(View):
 
     @classmethod
     def path(cls) -> str:
-        """The one path of all its calls."""
+        """The path that all its calls share."""
         (path,) = {call.path for call in cls.calls}
         return path
 
     def shown_path(self, request: HttpRequest) -> str:
-        """For logs and traces, which no phone enters: neither one that is part of a call's path nor
-        one in a path that is unknown.
+        """The path for logs and traces, which must not contain a phone, whether it is part of a
+        call's path or of an unknown path.
         """
         if not self.calls:
             return mask_phones_in(request.path)[:LOGGED_PATH]
@@ -147,7 +147,7 @@ class ApiView(View):
         return response
 
     def refusal_of(self, error: Exception) -> HttpResponse:
-        """The answer in place of one that an exception prevented."""
+        """The error response for an exception."""
         refusal = as_domain_error(error)
         self.error_code, self.faulty_fields = refusal.error.code, tuple(refusal.errors or ())
         if refusal.error is Error.INTERNAL_ERROR:
@@ -180,7 +180,7 @@ class ApiView(View):
         seconds = time.perf_counter() - self.started
         metrics.count_request(type(self).__name__, response.status_code, seconds)
         if request_log.is_on() and hasattr(self, "principal"):
-            self._keep(request, response, seconds)
+            self._log_request(request, response, seconds)
         if tracing.is_on():
             self._trace(request, response, seconds)
         log.info(
@@ -196,7 +196,7 @@ class ApiView(View):
         logs.request_id.set(None)
         return response
 
-    def _keep(self, request: HttpRequest, response: HttpResponse, seconds: float) -> None:
+    def _log_request(self, request: HttpRequest, response: HttpResponse, seconds: float) -> None:
         key = self.principal
         entry = request_log.Entry(
             key.company_id,
@@ -220,7 +220,7 @@ class ApiView(View):
         return self.call.path
 
     def _named_fields(self) -> tuple[str, ...]:
-        """Fields that the answer names: faulty ones, then unknown, perhaps a phone or a key."""
+        """Fields named in the response: faulty, then unknown ones, with phones and keys masked."""
         names = (*self.faulty_fields, *(item["field"] for item in self.warnings))
         return tuple(mask_phones_in(_SECRET.sub(r"\1…", name))[:LOGGED_NAME] for name in names)
 
@@ -236,9 +236,9 @@ class ApiView(View):
         tracing.record_request(name, seconds, attributes, traceparent)
 
 
-LOGGED_NAME = 40  # characters: what the log's column holds
+LOGGED_NAME = 40  # characters: the size of the log's column
 LOGGED_PATH = 200  # characters: a stranger may send 32 KB
-_SECRET = re.compile(r"((?:kv_(?:live|test)|whsec)_\w{0,4})\S*")  # with as much as lists show of it
+_SECRET = re.compile(r"((?:kv_(?:live|test)|whsec)_\w{0,4})\S*")  # group 1: what lists show of it
 
 
 def as_domain_error(error: Exception) -> DomainError:

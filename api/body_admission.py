@@ -1,4 +1,4 @@
-"""Decides from the headers whose request bodies are received, and answers the others."""
+"""Decides by the headers which request bodies are received, and refuses the others."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -26,8 +26,8 @@ _PLAIN_TEXT = {
 
 
 class EntryPoint(NamedTuple):
-    """The rules for calls by machines under one path prefix. `sender` names the owner of a body's
-    allowance, or raises a DomainError; `refuse` turns a refusal into status, headers and body.
+    """The rules for calls by machines under one path prefix. `sender` identifies whose allowance a
+    body counts against, or raises a DomainError; `refuse` makes a response of a refusal.
     """
 
     sender: Callable[[Mapping[str, Any]], str]
@@ -60,9 +60,7 @@ def _entry_point(environ: Mapping[str, Any]) -> EntryPoint | None:
 
 
 def admit(environ: Mapping[str, Any]) -> Allowance | None:
-    """Admits a request body; None if the sender may not send one: the
-    application then refuses unread.
-    """
+    """Admits a request body; None if the sender may not send one: it is then refused unread."""
     if is_refused(environ):
         return None
     longest = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
@@ -83,7 +81,7 @@ def network(environ: Mapping[str, Any]) -> str:
 
 def refuse(environ: Mapping[str, Any], error: Error) -> Refusal:
     """The response sent instead of the application's. It closes the connection, on which a body
-    may still be under way.
+    may still be arriving.
     """
     retry_after = _RETRY_AFTER.get(error)
     headers = [("Connection", "close"), ("Cache-Control", "no-store")]

@@ -1,8 +1,7 @@
-"""Declares an API call: route, scope, fields, errors and texts. Its view takes all of it from here,
-and so do the documentation pages and OpenAPI.
+"""Declares API calls: route, scope, fields, errors and texts, for views, documentation and OpenAPI.
 
 A field's type is a JSON Schema with two additions, which `api_docs.schema` translates: `nullable`,
-and `title`, the name under which several fields share an enumeration.
+and `title`, the name of an enumeration that several fields share.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -26,18 +25,18 @@ class Field:
     name: str
     schema: Schema
     description: StrOrPromise
-    example: Any = None  # may hold lazy texts
+    example: Any = None  # may contain lazy texts
     required: bool = True  # in a request: must be given; in a response: is always present
     fields: "Fields" = ()  # of an object, or of the objects of an array
-    # The error for a value outside of the schema's bounds; by default it is made from them.
+    # The error for a value outside the schema's bounds; generated from them by default.
     error: StrOrPromise | None = None
-    # True: a use case checks the bounds and raises an error of its own, `url_not_allowed` say.
+    # True: a use case checks the bounds and raises its own error, such as `url_not_allowed`.
     is_checked_later: bool = False
-    is_multiline: bool = False  # a text that may hold line ends
-    # What is made of a text before it is checked: of how people and their clipboards write it.
-    reading: Callable[[str], str] | None = None
-    # In a response: an attribute of the object that it describes, by default the field's name, or
-    # what makes the value of it.
+    is_multiline: bool = False  # a text that may contain line breaks
+    # Normalizes a text before it is checked: people and their clipboards add characters.
+    normalize: Callable[[str], str] | None = None
+    # In a response: the object's attribute, by default the field's name, or a function of the
+    # object.
     source: str | Callable[[Any], Any] = ""
 
     def optional(self) -> "Field":
@@ -69,7 +68,7 @@ Fields = tuple[Field, ...] | Shape
 
 
 def body_of(row: Any, fields: Fields) -> dict[str, Any]:
-    """The response of an object, by each field's `source`; an empty text is null, if it may be."""
+    """The response for an object, from each field's `source`; an empty nullable text is null."""
     return {field.name: _value(row, field) for field in fields}
 
 
@@ -81,7 +80,7 @@ def _value(row: Any, field: Field) -> Any:
 
 
 def rendered(value: Any) -> Any:
-    """The value with its lazy texts, also those inside, in the active language."""
+    """The value with all lazy texts, nested ones too, in the active language."""
     match value:
         case Promise():
             return str(value)
@@ -93,7 +92,7 @@ def rendered(value: Any) -> Any:
 
 
 def example_of(fields: Fields) -> dict[str, Any]:
-    """Every field that is always present, and each other one that has an example."""
+    """Examples of the fields that are always present, and of others that have one."""
     return {
         field.name: _example(field)
         for field in fields
@@ -111,12 +110,12 @@ def _example(field: Field) -> Any:
 def option(
     name: str, schema: Schema, description: StrOrPromise, example: Any = None, **more: Any
 ) -> Field:
-    """A field of a request that may be left out, or null."""
+    """A request field that may be missing or null."""
     return Field(name, nullable(schema), description, example, required=False, **more)
 
 
 def moment(name: str, description: StrOrPromise, example: str | None = None) -> Field:
-    """A time of a response; null until it comes."""
+    """A time in a response; null until it has come."""
     return Field(name, nullable(time()), description, example)
 
 
@@ -151,9 +150,9 @@ TIME_OR_DAY = r"^(\d{4}-\d{2}-\d{2}.*)?$"
 
 
 def time_or_day() -> Schema:
-    """Read by `api.request_fields.QueryFields.time`; an empty value is as good as none.
+    """Read by `api.request_fields.QueryFields.time`; an empty value counts as missing.
 
-    A pattern and not `anyOf` two formats, of which generators make a class without a value.
+    A pattern, since generators make a class without a value of `anyOf` with two formats.
     """
     return text(pattern=TIME_OR_DAY)
 
@@ -200,7 +199,7 @@ NEXT_CURSOR = Field(
 
 
 def page_of(rows: Shape, description: StrOrPromise) -> Fields:
-    """The answer of a list."""
+    """The response of a list."""
     return Field("data", array(), description, fields=rows), HAS_MORE, NEXT_CURSOR
 
 
@@ -221,18 +220,18 @@ class Call:
     description: StrOrPromise
     scope: Scope | None  # None: any key
     answer: Fields  # besides `success` and `message`
-    message: StrOrPromise  # of a success; an example where the view words it itself
+    message: StrOrPromise  # of a success; only an example if the view writes its own
     body: Fields = ()
-    one_of: tuple[str, ...] = ()  # of these fields of the body exactly one must be given
-    # None: query parameters are ignored. Otherwise others than these are refused.
+    one_of: tuple[str, ...] = ()  # exactly one of these body fields must be given
+    # None: query parameters are ignored. Otherwise all but these are refused.
     query: tuple[Field, ...] | None = None
-    refusals: tuple[Error, ...] = ()  # besides those that every call may answer
-    # Example of the answer, where it differs from those of its fields.
+    refusals: tuple[Error, ...] = ()  # besides those of every call
+    # Values of the example response that differ from the fields' examples.
     own_example: Mapping[str, Any] = field(default_factory=dict)
-    # Leaves a row in the audit log, as every PATCH and DELETE does: test keys have a quota.
+    # Writes an audit event, as every PATCH and DELETE does: test keys have a quota for these.
     is_audited: bool = False
     page: str = "calls"  # the documentation page that describes it at length
-    # Fields of the body, made once: every request's own names are compared with them.
+    # Computed once: the field names of every request are compared with them.
     field_names: frozenset[str] = field(init=False, repr=False)
     has_nested_fields: bool = field(init=False, repr=False)
 
@@ -248,7 +247,7 @@ class Call:
 
     @property
     def errors(self) -> list[Error]:
-        """All that it may answer, in the order of the table of errors."""
+        """All errors that the call may return, in the order of `Error`."""
         possible = {*ALWAYS, *self.refusals}
         if self.has_body:
             possible |= {Error.INVALID_INPUT, Error.UNSUPPORTED_MEDIA_TYPE}
@@ -265,15 +264,15 @@ class Call:
 
     @property
     def component_prefix(self) -> str:
-        """The operation's id as the beginning of a component's name."""
+        """The operation's id, capitalized: the prefix of its components' names."""
         return self.name[0].upper() + self.name[1:]
 
     def body_names(self) -> list[str]:
-        """The names of all its fields; one of an array's objects is `links[].url`."""
+        """The names of all body fields; those of an array's objects are like `links[].url`."""
         return list(_names(self.body))
 
     def request_example(self) -> dict[str, Any]:
-        """Every field that has an example, or whose objects have one."""
+        """Every body field that has an example, or whose objects have one."""
         fields = [field for field in self.body if field.example is not None or field.fields]
         return example_of(tuple(fields))
 

@@ -24,7 +24,7 @@ from storage.statements.named_rows import fetch_one
 HEADER = "Idempotency-Key"
 MAX_LENGTH = 255
 KILOBYTE = 1000
-MAX_PATH = 60  # characters: what the column holds, and more than the path of any object has
+MAX_PATH = 60  # characters: the size of the column; no object has a longer path
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class IdempotencyKey:
 @dataclass(frozen=True, slots=True)
 class StoredResponse:
     status: int
-    body: str  # JSON, replayed to the byte
+    body: str  # JSON, replayed byte for byte
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class _Found(NamedTuple):
     is_expired: bool
 
 
-# The same parameters for a request without a key.
+# `params` of a request without a key.
 NO_PARAMS: dict[str, Any] = dict.fromkeys(("idem_path", "idem_key", "idem_hash"))
 
 # `payer` has a row for each request with a key.
@@ -173,7 +173,7 @@ def store_response(key: IdempotencyKey, status: int, body: str) -> StoredRespons
 NOT_STORED = {401, 402, 403, 409, 429, 500, 503}  # statuses of refusals before any effect
 
 
-# Builds the response of a committed effect from its subject; None where nothing is known of it.
+# Builds the response of a committed effect from its subject; None if the subject is unknown.
 Rebuild = Callable[[UUID], dict[str, Any] | None]
 
 
@@ -193,7 +193,7 @@ class IdempotentView(ApiView):
         return parse(self.principal, path, key, self.hashed_payload(payload))
 
     def hashed_payload(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The values whose hash a key keeps; a repeat must have the same."""
+        """The values that a repeat must send again: their hash is stored with the key."""
         return payload
 
     def once(
@@ -222,9 +222,9 @@ class IdempotentView(ApiView):
     def once_atomic(
         self, key: IdempotencyKey | None, effect: Callable[[], dict[str, Any]]
     ) -> HttpResponse:
-        """Runs the effect like `once`, but in a transaction here: key, effect and response commit
-        together. A refusal from within is stored too, because it may have spent an attempt; one of
-        fields has spent nothing.
+        """Runs the effect like `once`, but in its own transaction: key, effect and response commit
+        together. A refusal by the effect is stored too, because it may have spent an attempt; one
+        of fields has spent nothing.
         """
         if key is None:
             return ApiResponse(effect())
@@ -251,7 +251,7 @@ class IdempotentView(ApiView):
         return response
 
     def _count_key(self, count: int = 1) -> None:
-        """Answers are kept for a day: that of a thousand links takes the place of many."""
+        """Responses are stored for a day: one about a thousand links counts as many keys."""
         if self.principal.is_test and count:
             rate_limit.consume_test_quota(self.principal.company_id, "keys", count)
 

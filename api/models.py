@@ -1,4 +1,4 @@
-"""Requests of the API: the stored responses of repeatable ones, and their log."""
+"""Stored responses of requests with an Idempotency-Key, and the log of API requests."""
 
 from datetime import timedelta
 
@@ -31,10 +31,10 @@ class IdempotentRequest(models.Model):
     path = models.CharField(_("path"), max_length=60)
     key = models.CharField(_("key"), max_length=255)
     request_hash = models.BinaryField(max_length=32)
-    # the message, whose state can rebuild the answer
+    # the message, from whose state the response can be rebuilt
     subject_id = models.UUIDField(_("subject"), null=True)
     status = models.PositiveSmallIntegerField(_("HTTP status"), null=True)  # null while it runs
-    body = models.TextField(_("response body"), null=True)  # noqa: DJ001 - as it was sent, to the byte
+    body = models.TextField(_("response body"), null=True)  # noqa: DJ001 - replayed byte for byte
     created_at = models.DateTimeField(_("created"), db_default=Now())
 
     objects = IdempotencyQuerySet.as_manager()
@@ -54,7 +54,7 @@ class IdempotentRequest(models.Model):
 
 
 class ApiRequest(models.Model):
-    """Nothing secret: no code, key, body or query, and of a phone what a mask leaves."""
+    """A logged request, without secrets: no code, key, body or query, and the phone is masked."""
 
     company = models.ForeignKey(
         Company,

@@ -21,9 +21,9 @@ from storage.heavy_work import HeavyWork
 from storage.sessions import read_patiently
 
 PAGE, MAX_PAGE = 50, 200
-LONG_PAGES = HeavyWork("long pages", most=1, waiting=24)  # of over PAGE rows: 0.03 s each
+LONG_PAGES = HeavyWork("long pages", most=1, waiting=24)  # a page of over PAGE rows takes 0.03 s
 NEWEST_FIRST = ("-created_at", "-id")
-# Rows scanned for one page of a filter without an index: more, while the page is not full.
+# Rows scanned for a page of a filter without an index; the next number if the page is not full.
 SCANS = (200, 2_000, 50_000)
 
 
@@ -38,7 +38,7 @@ class Position(NamedTuple):
 class Page:
     rows: list[Any]
     next_cursor: str | None
-    scanned_until: datetime | None = None  # of a scan that ended before the page was full
+    scanned_until: datetime | None = None  # where a scan ended before the page was full
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,8 @@ def list_body(
     history: QuerySet[Any] | None = None,
     load: Callable[[list[Any]], list[Any]] = list,
 ) -> dict[str, Any]:
-    """The response fields of `page_of` for a company; a long page waits for its turn. `load` makes
-    of a page's rows, all at once, what the bodies are made of.
+    """The response fields of `page_of` for a company; a long page waits for its turn. `load` turns
+    all rows of a page at once into the arguments of `body_of_row`.
     """
     with LONG_PAGES.turn(company_id) if limit_of(query) > PAGE else nullcontext():
         page = page_of(rows, query, history=history)
@@ -89,9 +89,9 @@ def page_of(
 ) -> Page:
     """The rows after the cursor, newest first, by (created_at, id).
 
-    `history` is for a filter without an index: all rows among which it looks, in the order of an
-    index. A page then scans a bounded part of them, so it may have a next one and still hold fewer
-    rows than asked for, even none.
+    `history` is for a filter without an index: all rows to be filtered, in the order of an index. A
+    page then scans a bounded number of them, so it may have fewer rows than requested, even none,
+    without being the last.
     """
     limit = limit_of(query)
     batch = _batch(rows, history, _start(rows, query), limit, scans or SCANS)
@@ -102,7 +102,7 @@ def page_of(
 def page_or_first(
     rows: QuerySet[Any], query: Mapping[str, str], *, history: QuerySet[Any] | None = None
 ) -> Page:
-    """Pages short lists of the web: an invalid cursor shows the first page."""
+    """A page of a list on the web, of at most PAGE rows; the first page for an invalid cursor."""
     try:
         limit, cursor = min(PAGE, limit_of(query)), query.get("cursor", "")
         return page_of(rows, {"limit": str(limit), "cursor": cursor}, history=history)
@@ -113,12 +113,12 @@ def page_or_first(
 def batches(
     rows: QuerySet[Any], size: int, *, history: QuerySet[Any] | None = None
 ) -> Iterator[list[Any]]:
-    """All rows, newest first. Holds no database connection between batches, and outlives a restart
+    """All rows, newest first. Holds no database connection between batches, and survives a restart
     of the database.
 
-    With a `history`, no statement scans more than a bounded part of it, as for a page.
+    With a `history`, each statement scans a bounded part of it, as for a page.
     """
-    scans = SCANS[-2:]  # the shortest is shorter than a batch
+    scans = SCANS[-2:]  # the first is shorter than a batch
     batch = read_patiently(partial(_batch, rows, history, None, size, scans))
     while True:
         if batch.rows:
@@ -131,7 +131,7 @@ def batches(
 def batch_after(
     rows: QuerySet[Any], start: Position | None, size: int, *, history: QuerySet[Any] | None = None
 ) -> tuple[list[Any], Position | None]:
-    """A batch, perhaps with fewer rows, and the start of the next one; None if there is no next."""
+    """A batch of at most `size` rows, and the start of the next one; None if there is no next."""
     batch = _batch(rows, history, start, size, SCANS[-2:])
     return batch.rows, batch.end
 
@@ -162,8 +162,8 @@ def _scan(rows: QuerySet[Any], history: QuerySet[Any], limit: int, scans: Sequen
 
 def _last_of(history: QuerySet[Any], scan: int) -> Position | None:
     """The last row of a scan; None if there are fewer."""
-    places = history.order_by(*NEWEST_FIRST).values_list("created_at", "pk")
-    last = places[scan - 1 : scan].first()
+    positions = history.order_by(*NEWEST_FIRST).values_list("created_at", "pk")
+    last = positions[scan - 1 : scan].first()
     return last and Position(*last)
 
 
@@ -215,5 +215,5 @@ def _aware(moment: datetime) -> datetime:
 
 
 def is_live(request: HttpRequest) -> bool:
-    """Whether a list shows new rows as they come: only its newest page changes by itself."""
+    """Whether the list shows new rows as they arrive: only its first page updates itself."""
     return request.GET.get("follow") == "1" and not request.GET.get("cursor")

@@ -1,8 +1,8 @@
 """The request rate limit of API keys, and the daily quotas of test keys.
 
-django-ratelimit counts, processes lease in advance: a hundredth of the limit at a time, so most
-requests need no Redis call; limits up to a hundred are counted one by one. Never more requests than
-the limit pass, and each process leaves at most one lease unused.
+django-ratelimit counts; processes lease a hundredth of the limit at a time, so most requests need
+no Redis call; limits up to a hundred are counted one by one. Never more requests than the limit
+pass, and each process leaves at most one lease unused.
 """
 
 import threading
@@ -28,9 +28,9 @@ from storage.redis_client import BackOff
 
 log = structlog.get_logger(__name__)
 
-LEASES_PER_LIMIT = 100  # in a limit
-MAX_KEYS = 10_000  # keys
-SKEW = 1  # seconds: one may begin between the clock that counts and ours
+LEASES_PER_LIMIT = 100
+MAX_KEYS = 10_000
+SKEW = 1  # seconds: the limiter's clock and ours are read one after the other
 
 _TAKE = """
 INSERT INTO accounts_cacheentry AS used (key, value, expires_at)
@@ -58,7 +58,7 @@ class _Window:
 
     limit: int
     last: int
-    in_hand: int = 0
+    in_hand: int = 0  # requests left of the lease
     beyond: int = 0  # unleased rest of the limit at the last Redis call
 
     def take(self, now: int) -> Usage:
@@ -102,16 +102,16 @@ class KeyRateLimiter:
             window.in_hand = min(size, limit - size * (number - 1))
             window.beyond = max(0, limit - size * number)
         with self._lock:
-            window = self._keep(key_id, window)
+            window = self._add_lease(key_id, window)
             if window.in_hand > 0:
                 return window.take(now)
             if not window.beyond:
                 return Usage(limit, -1, max(1, window.last - now))
-        # What was asked for in the window before came after others had used up a lease of this one.
+        # The lease is of the previous window, and other threads have used up theirs of this one.
         return self._lease(request, key_id, limit, seconds)
 
-    def _keep(self, key_id: int, window: _Window) -> _Window:
-        """The key's window with the lease just had, or the later one that other threads are in."""
+    def _add_lease(self, key_id: int, window: _Window) -> _Window:
+        """Adds the lease to the key's window; returns it, or a later one that other threads use."""
         cached = self._windows.get(key_id)
         if cached and cached.limit == window.limit and cached.last >= window.last - SKEW:
             if cached.last <= window.last + SKEW:
@@ -147,8 +147,8 @@ on_reset(key_rate_limiter.reset)
 
 
 def count_in_postgres(key: str, *, most: int, end: datetime, count: int = 1) -> bool:
-    """Whether `count` fits into what the key has left until `end`, and then counts it: by one
-    statement on the cache table, exact under parallel requests and without Redis.
+    """Adds `count` to the key's sum unless it would exceed `most` until `end`; returns whether it
+    was added. One statement on the cache table is exact under concurrent requests, without Redis.
     """
     params: dict[str, str | int | datetime]
     params = {"key": key, "count": count, "most": most, "end": end}

@@ -41,7 +41,7 @@ def json_object(request: HttpRequest, max_size: int = settings.MAX_API_BODY) -> 
     if not body:
         return {}
     try:
-        payload = orjson.loads(body.removeprefix(BOM_UTF8))  # which RFC 8259 lets us ignore
+        payload = orjson.loads(body.removeprefix(BOM_UTF8))  # RFC 8259 allows ignoring it
     except orjson.JSONDecodeError:
         raise DomainError(Error.INVALID_INPUT, message=NOT_JSON) from None
     if not isinstance(payload, dict):

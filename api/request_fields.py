@@ -1,4 +1,4 @@
-"""Reads declared fields and query parameters. A serializer would cost more than the hot calls.
+"""Reads declared fields and query parameters. A serializer would take longer than the hot calls.
 
 All errors are collected, so a client sees every invalid field at once.
 """
@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 
 from api.calls import Field
 from api.pagination import limit_of
-from api.unknown_fields import MAX_WARNINGS, meant, refusal_text
+from api.unknown_fields import MAX_WARNINGS, closest_name, refusal_text
 from catalogue.errors import DomainError, Error
 from catalogue.texts import StrOrPromise
 from parsing import characters
@@ -38,7 +38,7 @@ NOT_A_TIME = _("A time in ISO 8601, for example 2026-01-31T10:00:00Z")
 class RequestFields:
     """Reads a request's declared fields: `fields.text(PHONE)`.
 
-    `null` means absent for an optional field, and so does an empty text, but where it has a meaning
+    For an optional field `null` means missing, and so does an empty text, unless it has a meaning
     of its own.
     """
 
@@ -51,7 +51,7 @@ class RequestFields:
 
     @contextmanager
     def collecting(self) -> Iterator[None]:
-        """Adds to the errors those of fields that a use case refuses inside."""
+        """Collects the field errors that a use case raises inside."""
         try:
             yield
         except DomainError as refused:
@@ -75,7 +75,7 @@ class RequestFields:
         return value
 
     def array(self, field: Field) -> list[Any]:
-        """The items are not validated: each may be refused. Empty when there is an error."""
+        """The items, which are not validated yet; empty if there is an error."""
         value = self.payload.get(field.name)
         least, most = field.schema["minItems"], field.schema["maxItems"]
         if isinstance(value, list) and least <= len(value) <= most:
@@ -85,8 +85,8 @@ class RequestFields:
 
     def _valid(self, field: Field, error_of: Callable[[Any, Field], StrOrPromise | None]) -> Any:
         value = self.payload.get(field.name)
-        if field.reading is not None and isinstance(value, str):
-            value = field.reading(value)
+        if field.normalize is not None and isinstance(value, str):
+            value = field.normalize(value)
         if value is None:
             if field.required:
                 self.add_error(field, REQUIRED)
@@ -149,7 +149,7 @@ def allowed_values(values: Iterable[str | None]) -> StrOrPromise:
 
 
 class QueryFields(RequestFields):
-    """Reads declared query parameters. An empty one is as good as none."""
+    """Reads declared query parameters. An empty parameter counts as missing."""
 
     def __init__(self, query: Mapping[str, str]) -> None:
         super().__init__({name: text for name, text in query.items() if text})
@@ -176,7 +176,7 @@ def check_names(query: QueryDict, allowed: Collection[str]) -> None:
     """
     unknown = sorted(query.keys() - set(allowed))[:MAX_WARNINGS]
     errors: dict[str, list[StrOrPromise]] = {
-        name: [refusal_text(meant(name, allowed), allowed)] for name in unknown
+        name: [refusal_text(closest_name(name, allowed), allowed)] for name in unknown
     }
     errors |= {name: [TWICE] for name in allowed if len(query.getlist(name)) > 1}
     if errors:

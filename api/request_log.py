@@ -1,7 +1,7 @@
 """The log of API requests that a company reads in the cabinet: a request only appends to a list.
 
-A thread writes them together, once a second. What does not fit, or meets a database that is away,
-is dropped, and counted: the log must never slow a request or fail one.
+A thread writes them together, once a second. Requests that do not fit, or that the database cannot
+take, are dropped and counted: the log must never slow down a request or make it fail.
 """
 
 import threading
@@ -24,10 +24,10 @@ from storage.statements.json_rows import dump_rows, json_rows
 from storage.store_errors import write_together
 
 log = structlog.get_logger(__name__)
-CAPACITY = 20_000  # requests of a process
-BATCH = 2_000  # requests of a statement
+CAPACITY = 20_000  # requests per process
+BATCH = 2_000  # requests per statement
 INTERVAL = 1.0  # seconds
-TEST_CAPACITY = 50_000  # requests of a company's test keys, which are free, in a process and a day
+TEST_CAPACITY = 50_000  # requests of a company with test keys, which are free, per process and day
 DAY = 86_400  # seconds
 MAX_FIELDS, FIELD_LENGTH, METHOD_LENGTH = 20, 40, 7
 
@@ -49,7 +49,7 @@ FROM {
 }
 """  # noqa: S608 - constants
 
-# The index by time names blocks, not rows: the purge reads whole ones, oldest first.
+# The BRIN index by time finds blocks, not rows: the purge reads whole blocks, oldest first.
 _DELETE = """
 DELETE FROM api_apirequest WHERE ctid = ANY(ARRAY(
   SELECT ctid FROM api_apirequest
@@ -84,7 +84,7 @@ class RequestBuffer:
     def reset(self) -> None:
         self._entries: deque[Entry] = deque()
         self._over_limit: set[tuple[int, int, str]] = set()  # since the last batch
-        self._day, self._of_tests = 0, Counter[int]()  # of that day, by company
+        self._day, self._test_requests = 0, Counter[int]()  # of that day, by company
         self._starting = threading.Lock()
         self._writing = threading.Lock()
         self._is_started = False
@@ -93,16 +93,16 @@ class RequestBuffer:
     def add(self, entry: Entry) -> None:
         if not self._is_started:
             self._start()
-        if not self._is_news(entry):
+        if not self._should_log(entry):
             return
-        if len(self._entries) >= CAPACITY or self._is_beyond_tests(entry):
+        if len(self._entries) >= CAPACITY or self._exceeds_test_capacity(entry):
             self._dropped += 1
         else:
             self._entries.append(_stored(entry))
 
-    def _is_news(self, entry: Entry) -> bool:
-        """Requests over the rate limit, whose number nothing limits, are kept once for each key and
-        call in a batch.
+    def _should_log(self, entry: Entry) -> bool:
+        """Whether to log the request: those over the rate limit, whose number is unbounded, are
+        logged once per key and call in a batch.
         """
         if entry.code != Error.RATE_LIMITED.code:
             return True
@@ -111,16 +111,16 @@ class RequestBuffer:
         self._over_limit.add(key_and_call)
         return is_first
 
-    def _is_beyond_tests(self, entry: Entry) -> bool:
+    def _exceeds_test_capacity(self, entry: Entry) -> bool:
         if entry.mode != Mode.TEST:
             return False
         if self._day != (day := int(entry.created_at // DAY)):
-            self._day, self._of_tests = day, Counter()
-        self._of_tests[entry.company_id] += 1
-        return self._of_tests[entry.company_id] > TEST_CAPACITY
+            self._day, self._test_requests = day, Counter()
+        self._test_requests[entry.company_id] += 1
+        return self._test_requests[entry.company_id] > TEST_CAPACITY
 
     def flush(self) -> None:
-        """Writes all that are there now."""
+        """Writes the requests buffered so far."""
         with self._writing:
             dropped, self._dropped = self._dropped, 0
             if dropped:
@@ -131,7 +131,7 @@ class RequestBuffer:
                 _write([self._entries.popleft() for _one in range(many)])
 
     def _start(self) -> None:
-        """Lazily, since a server forks its workers after this module is imported."""
+        """Starts the thread on first use: servers fork workers after importing this module."""
         with self._starting:
             if self._is_started:
                 return
@@ -164,7 +164,7 @@ def _refuse(entry: Entry, error: Exception) -> None:
 
 
 def _stored(entry: Entry) -> Entry:
-    """Client-chosen values as the columns take them: methods, names of fields and parameters."""
+    """Fits values that clients choose into the columns: methods, names of fields and parameters."""
     fields = [stored_text(name, FIELD_LENGTH) for name in entry.fields[:MAX_FIELDS]]
     return entry._replace(method=stored_text(entry.method, METHOD_LENGTH), fields=fields)
 

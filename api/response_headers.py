@@ -1,4 +1,4 @@
-"""Headers of the API's responses: the request's id, the key's rate, what a refusal asks for."""
+"""Headers of API responses: the request's id, the key's rate limit, and those of refusals."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from catalogue.errors import DomainError, Error
 
 
 def add_to_all(response: HttpResponse, request_id: str, rate: Usage | None) -> None:
-    """`rate` is missing where no key was read."""
+    """`rate` is None if no key was read."""
     response["X-Request-Id"] = request_id
     response["Cache-Control"] = "no-store"
     if rate:

@@ -1,4 +1,4 @@
-"""Fields that a call does not know: named in `warnings`, refused with `Kvitok-Strict: 1`."""
+"""Unknown request fields: listed in `warnings`, refused with `Kvitok-Strict: 1`."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from difflib import get_close_matches
@@ -59,7 +59,7 @@ def warnings_of(payload: Mapping[str, Any], call: Call) -> list[FieldWarning]:
 
 
 def _unknown_names(payload: Mapping[str, Any], fields: Fields, above: str = "") -> Iterator[str]:
-    """`chanel`, and `links[].alais` for a field of an array's objects."""
+    """Names such as `chanel`, or `links[].alais` for a field of an array's objects."""
     names = {field.name for field in fields}
     yield from (above + name for name in payload if name not in names)
     for field in fields:
@@ -71,7 +71,7 @@ def _unknown_names(payload: Mapping[str, Any], fields: Fields, above: str = "") 
 
 def _warning(name: str, call: Call) -> FieldWarning:
     warning = FieldWarning(code=CODE, field=name[:MAX_NAME])
-    suggestion = meant(name, call.body_names())
+    suggestion = closest_name(name, call.body_names())
     return warning | {"did_you_mean": suggestion} if suggestion else warning
 
 
@@ -86,10 +86,10 @@ def errors_of(warnings: Iterable[FieldWarning], call: Call) -> dict[str, list[St
     return {item["field"]: [refusal_text(item.get("did_you_mean"), names)] for item in warnings}
 
 
-def meant(name: str, allowed: Iterable[str]) -> str | None:
-    """The known name most like this one, of the same object; `linkExpiresIn` is `link_expires_in`.
+def closest_name(name: str, allowed: Iterable[str]) -> str | None:
+    """The most similar declared name of the same object: `link_expires_in` for `linkExpiresIn`.
 
-    `links[].tags` has more in common with `links[].alias` than `tags` with `alias`.
+    Compares last parts only: a common `links[].` would make `tags` and `alias` similar.
     """
     above, last = _split(name[:MAX_NAME])
     spelled = {
@@ -100,7 +100,7 @@ def meant(name: str, allowed: Iterable[str]) -> str | None:
 
 
 def _split(name: str) -> tuple[str, str]:
-    """`links[].`, and `url`."""
+    """Splits `links[].url` into `links[].` and `url`."""
     above, dot, last = name.rpartition(".")
     return above + dot, last
 

@@ -7,9 +7,7 @@ class CompatConfig(AppConfig):
     verbose_name = _("Clients of other services")
 
     def ready(self) -> None:
-        """Registers whose bodies are received, how `api` words what it refuses early, and the names
-        of the doors.
-        """
+        """Registers which bodies are received, how others are refused, and the dialects' titles."""
         from api import body_admission  # noqa: PLC0415 - models are not loaded before this
         from channels import extensions  # noqa: PLC0415
         from compat.dialect import dialects  # noqa: PLC0415

@@ -1,7 +1,7 @@
-"""The cabinet's page “Change one line”: what a program changes to use a dialect.
+"""The cabinet's page “Change one line”: the lines to change in a program to use a dialect.
 
-A dialect has them in files, `snippets/<language>.txt`, with `{{ address }}`, `{{ key }}`,
-`{{ phone }}` and its own identifiers to be filled in.
+A dialect has them in files, `snippets/<language>.txt`, with the variables `{{ address }}`,
+`{{ key }}`, `{{ phone }}` and its own identifiers.
 """
 
 import re
@@ -28,15 +28,15 @@ TITLES = {
     "ruby": "Ruby",
     "curl": "curl",
 }
-PLACE = "YOUR_KEY"
-OWN_APPLICATION = "YOUR_APPLICATION_ID"  # which a key with a public key has
-TEST_PHONE, OWN_PHONE = "+79990000000", "YOUR_PHONE"  # what a live key sends goes to somebody
-FIRST = "twilio"  # of the dialects that are shown: the most used
+KEY_PLACEHOLDER = "YOUR_KEY"
+OWN_APPLICATION = "YOUR_APPLICATION_ID"  # only a key with a public key has one
+TEST_PHONE, OWN_PHONE = "+79990000000", "YOUR_PHONE"  # a live key sends to real people
+FIRST = "twilio"  # the most used dialect is shown first
 _VARIABLE = re.compile(r"\{\{ (\w+) \}\}")
 
 
 class Snippet(NamedTuple):
-    id: str  # of its element
+    id: str  # of the HTML element
     title: str
     code: str
 
@@ -51,11 +51,9 @@ class DialectLines(NamedTuple):
 
 
 def lines_for(key: ApiKey, plaintext: str) -> list[DialectLines]:
-    """The lines for every dialect; a placeholder where the plaintext, which nobody keeps, is
-    missing.
-    """
+    """The lines for every dialect, with a placeholder for a plaintext, which is not stored."""
     ordered = sorted(dialects().values(), key=lambda dialect: (dialect.name != FIRST, dialect.name))
-    return [_lines(dialect, key, plaintext or PLACE) for dialect in ordered]
+    return [_lines(dialect, key, plaintext or KEY_PLACEHOLDER) for dialect in ordered]
 
 
 def _lines(dialect: Dialect, key: ApiKey, plaintext: str) -> DialectLines:
@@ -91,7 +89,7 @@ def _files(dialect: str) -> list[tuple[str, str]]:
 
 @member_required(can_read_keys)
 def client_lines(request: CabinetRequest) -> HttpResponse:
-    """The page for the key in the query, else the newest."""
+    """The page for the key in the query string, or for the newest key."""
     keys = list(request.company.api_keys.active().exclude(purpose=""))
     key_choice = request.GET.get("key", "")
     key_shown = next((key for key in keys if str(key.pk) == key_choice), next(iter(keys), None))

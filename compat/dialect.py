@@ -1,4 +1,4 @@
-"""A dialect's declaration: how its clients present their keys, its table of refusals."""
+"""A dialect's declaration: how its clients present their keys, and its table of errors."""
 
 import base64
 import binascii
@@ -16,11 +16,11 @@ from accounts.keys import api_keys
 from accounts.keys.principal import Principal
 from catalogue.errors import DomainError, Error
 
-Headers = Mapping[str, Any]  # of a request, under their names in WSGI: HTTP_AUTHORIZATION, …
+Headers = Mapping[str, Any]  # a request's headers by WSGI name: HTTP_AUTHORIZATION, …
 
 
 class Answer(NamedTuple):
-    """An answer in a dialect; no body: nothing follows the headers."""
+    """A response in a dialect; None: without a body."""
 
     status: int
     body: Any = None
@@ -33,24 +33,25 @@ Authenticate = Callable[[Headers], Principal | None]
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """`refuse` writes a refusal, whose request id is the last argument, by the row of `errors`.
-    A test proves that every member of `Error` has a row, and that none of them fails to be written.
+    """`refuse` writes an error with its row of `errors`; its last argument is the request id.
+
+    A test proves that every member of `Error` has a row and can be written.
     """
 
-    name: str  # of the folder, in addresses and in the messages' `door`
-    title: str  # as the vendor calls it
+    name: str  # the folder's name, also in URLs and the messages' `door`
+    title: str  # the vendor's name for it
     documentation: str  # the vendor's page
     authenticate: tuple[Authenticate, ...]  # the ways to present a key, tried in turn
     errors: Mapping[Error, Any]
     refuse: Callable[[DomainError, str], Answer]
     challenge: str = "Bearer"  # the WWW-Authenticate of a refusal without a key
-    # Paths below the dialect's whose bodies arrive before the sender is known, such as those of
-    # tokens.
+    # Paths below the dialect's whose bodies are received before the sender is known, such as token
+    # endpoints.
     open_paths: frozenset[str] = frozenset()
-    # What a client's settings hold besides address and key, under the vendor's names: made of the
-    # company, mode and purpose of the key.
+    # A client's settings besides address and key, by the vendor's names, made from the key's
+    # company, mode and purpose.
     identifiers: Callable[[int, str, str], Mapping[str, str]] = lambda *_key: {}
-    # Headers of a request that every answer to it repeats.
+    # Request headers that every response repeats.
     echoed: Callable[[Headers], Mapping[str, str]] = lambda _headers: {}
 
     @property
@@ -58,15 +59,15 @@ class Dialect:
         return f"/compat/{self.name}"
 
     def find(self, headers: Headers) -> Principal | None:
-        for way in self.authenticate:
-            principal = way(headers)
+        for authenticate in self.authenticate:
+            principal = authenticate(headers)
             if principal is not None:
                 return principal
         return None
 
 
 def credentials(headers: Headers, scheme: str) -> str:
-    """The credentials after the scheme; empty for another one."""
+    """The credentials after the scheme; empty for another scheme."""
     scheme_sent, _, rest = str(headers.get("HTTP_AUTHORIZATION", "")).strip().partition(" ")
     return rest.strip() if scheme_sent.lower() == scheme.lower() else ""
 
@@ -79,7 +80,7 @@ by_bearer = by_scheme("Bearer")  # RFC 6750
 
 
 def basic_credentials(headers: Headers) -> tuple[str, str]:
-    """User and password of RFC 7617; both empty if there are none."""
+    """User and password (RFC 7617); both empty if there are none."""
     try:
         decoded = base64.b64decode(credentials(headers, "Basic"), validate=True).decode()
     except (binascii.Error, UnicodeDecodeError, ValueError):
@@ -89,35 +90,35 @@ def basic_credentials(headers: Headers) -> tuple[str, str]:
 
 
 def by_basic_password(headers: Headers) -> Principal | None:
-    """The password is the key; the user may be any, as clients insist on one."""
+    """The password is the key; clients insist on a user, and any user is accepted."""
     return api_keys.find(basic_credentials(headers)[1])
 
 
 @lru_cache(maxsize=4096)
 def derived_id(dialect: str, *parts: object) -> str:
-    """32 hexadecimal digits that never change, as clients have them in their settings. No secret:
-    the key is.
+    """32 hexadecimal digits that never change, since clients store them in their settings. They are
+    not secret.
     """
     text = ":".join(map(str, (dialect, *parts)))
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 class Row(NamedTuple):
-    """A dialect's refusal; without a message of its own, ours is written."""
+    """A dialect's error; our message is used if it has none."""
 
     status: int
     code: str | int
     message: str = ""
 
 
-# What an error is a case of, for dialects without a word for it: its status says it.
+# The broader error, by HTTP status, for dialects without an error of their own.
 _OF_STATUS = {
     403: Error.FORBIDDEN,
     409: Error.REQUEST_IN_PROGRESS,
     422: Error.INVALID_INPUT,
     429: Error.RATE_LIMITED,
 }
-# Those whose status says less than another error, or something else.
+# Errors with a more exact broader error than their status gives.
 _CASE_OF = {
     Error.CHALLENGE_REQUIRED: Error.FORBIDDEN,
     Error.UNSUPPORTED_MEDIA_TYPE: Error.INVALID_INPUT,
@@ -132,7 +133,7 @@ RowT = TypeVar("RowT")
 
 
 def complete(rows: Mapping[Error, RowT]) -> Mapping[Error, RowT]:
-    """Adds a row for every missing error: that of a broader one which the dialect has."""
+    """Adds a row for every missing error: the row of a broader error."""
     return {error: _row(rows, error) for error in Error}
 
 
@@ -143,30 +144,30 @@ def _row(rows: Mapping[Error, RowT], error: Error) -> RowT:
 
 
 def is_last_guess(error: DomainError) -> bool:
-    """Whether a code was wrong, and no attempt is left."""
+    """Whether a code was wrong and no attempt is left."""
     return error.error is Error.CODE_INVALID and not error.extra.get("attempts_left")
 
 
 def limit_of(error: DomainError) -> str:
-    """The kind of the limit on sends that was reached; empty for other refusals."""
+    """The kind of the send limit that was reached; empty for other errors."""
     limit = error.extra.get("limit")
     return str(limit["kind"]) if isinstance(limit, dict) else ""
 
 
 @cache
 def dialects() -> dict[str, Dialect]:
-    """The folders beside this module that have one, by name, in the order of their names."""
+    """The dialects of the folders next to this module, by name, in alphabetical order."""
     names = sorted(path.parent.name for path in Path(__file__).parent.glob("*/dialect.py"))
     return {name: import_module(f"compat.{name}.dialect").DIALECT for name in names}
 
 
 def routes(dialect: Dialect) -> list[URLPattern]:
-    """Its paths, below `/compat/<name>/`."""
+    """The dialect's paths, below `/compat/<name>/`."""
     patterns: list[URLPattern] = import_module(f"compat.{dialect.name}.views").urlpatterns
     return patterns
 
 
 def of_path(path: str) -> Dialect | None:
-    """The dialect of a request's path, also of one that it does not know."""
+    """The dialect of a request's path, even if the dialect has no such path."""
     _root, first, *rest = [*path.split("/", 3), "", ""]
     return dialects().get(rest[0]) if first == "compat" else None

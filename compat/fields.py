@@ -1,6 +1,6 @@
-"""Declares the fields of dialects' bodies, and reads objects within JSON.
+"""Declares the fields of dialects' bodies, and reads nested JSON objects.
 
-A refusal names a field by the way to it: `options.locale`.
+Errors name a field by its path: `options.locale`.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,7 +26,7 @@ READERS = {
 
 @dataclass(frozen=True, slots=True)
 class Parsed(Field):
-    """Its valid value is what `parse` makes of it; a ValidationError is an error of the field."""
+    """A field whose valid value goes through `parse`; a ValidationError is the field's error."""
 
     parse: Callable[[Any], Any] = bool
 
@@ -45,18 +45,18 @@ def parsed(name: str, schema: Schema, parse: Callable[[Any], Any]) -> Parsed:
 
 def guess(name: str, schema: Schema = A_CODE) -> Field:
     """A code as a person entered it."""
-    return Field(name, schema, "", error=NOT_A_CODE, reading=clipboard.code)
+    return Field(name, schema, "", error=NOT_A_CODE, normalize=clipboard.code)
 
 
 def custom_code(name: str) -> Field:
-    """A custom code: the company made it."""
+    """A code chosen by the company."""
     return optional(name, A_CODE, NOT_A_CODE)
 
 
 class Body(RequestFields):
-    """A body whose fields are all read: `body["Channel"]`, None where it is absent or wrong.
+    """A body whose fields are all read: `body["Channel"]` is None if absent or invalid.
 
-    `check` raises every error of them, and what was added.
+    `check` raises all their errors, and those added later.
     """
 
     def __init__(self, payload: Mapping[str, Any], fields: Fields) -> None:
@@ -78,8 +78,8 @@ class Body(RequestFields):
 
 
 def part(body: Mapping[str, Any], fields: Fields, *names: str) -> dict[str, Any] | None:
-    """The valid values of these fields, by name; None where the object is absent or null, or one
-    above it is: `part(body, REALM, "options", "app_realm")`.
+    """The valid values of a nested object's fields, by name; None if it, or an object around it, is
+    absent or null: `part(body, REALM, "options", "app_realm")`.
     """
     value: Any = body
     for depth, name in enumerate(names, start=1):
@@ -96,5 +96,5 @@ def part(body: Mapping[str, Any], fields: Fields, *names: str) -> dict[str, Any]
 
 
 def values(body: Mapping[str, Any], fields: Fields, *names: str) -> dict[str, Any]:
-    """The values of a part of the body; of an absent part, None for each field."""
+    """The values of a nested object's fields, all None if it is absent."""
     return part(body, fields, *names) or dict.fromkeys(field.name for field in fields)

@@ -1,4 +1,4 @@
-"""The paths of every dialect; those that it does not know are refused in its words."""
+"""The paths of every dialect, each with its own response for unknown paths."""
 
 from django.urls import include, path, re_path
 from django.urls.resolvers import URLPattern, URLResolver
@@ -8,9 +8,9 @@ from compat.dialect import Dialect, dialects, routes
 from compat.view import NotFound
 
 
-def _of_dialect(dialect: Dialect) -> list[URLPattern | URLResolver]:
-    of_this: type[NotFound] = type("NotFound", (NotFound,), {"dialect": dialect})
-    not_found = of_this.as_view()
+def _paths_of(dialect: Dialect) -> list[URLPattern | URLResolver]:
+    view: type[NotFound] = type("NotFound", (NotFound,), {"dialect": dialect})
+    not_found = view.as_view()
     return [
         path(f"{dialect.name}/", include(routes(dialect))),
         re_path(rf"^{dialect.name}(?:/|$)", not_found),
@@ -18,6 +18,6 @@ def _of_dialect(dialect: Dialect) -> list[URLPattern | URLResolver]:
 
 
 urlpatterns: list[URLPattern | URLResolver] = [
-    *(pattern for dialect in dialects().values() for pattern in _of_dialect(dialect)),
+    *(pattern for dialect in dialects().values() for pattern in _paths_of(dialect)),
     re_path(r"", NotFoundView.as_view()),
 ]

@@ -1,6 +1,6 @@
-"""The base of every view in a dialect: authentication, limits, body, log of requests, refusals.
+"""The base of every view in a dialect: authentication, limits, body, request log, errors.
 
-It is the API's own, with the dialect's words: nothing that a client can send is answered otherwise.
+It extends the API's own, and writes every response in the dialect's format.
 """
 
 import re
@@ -40,8 +40,8 @@ from processes.server.gateway import Refusal
 
 FORM = "application/x-www-form-urlencoded"
 _PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
-DEFAULT_LANGUAGE = page_languages.worldwide()  # of texts within a dialect, which is English
-MAX_PATH = 80  # characters: what the log's column holds
+DEFAULT_LANGUAGE = page_languages.worldwide()  # of responses, which are English
+MAX_PATH = 80  # characters: the size of the log's column
 
 
 class CompatView(ApiView):
@@ -52,7 +52,7 @@ class CompatView(ApiView):
     """
 
     dialect: ClassVar[Dialect]
-    is_open: ClassVar[bool] = False  # no key is asked for; its path is among `Dialect.open_paths`
+    is_open: ClassVar[bool] = False  # needs no key; its path is in `Dialect.open_paths`
     default_language = DEFAULT_LANGUAGE
 
     def check_access(self, request: HttpRequest) -> None:
@@ -64,7 +64,7 @@ class CompatView(ApiView):
         return principal_of(self.dialect, request.META)
 
     def logged_path(self, request: HttpRequest) -> str:
-        """`/compat/twilio/v2/Services/{service}`."""
+        """The route without ids: `/compat/twilio/v2/Services/{service}`."""
         return _as_declared(request.resolver_match.route if request.resolver_match else "")
 
     def refuse(self, error: DomainError) -> HttpResponse:
@@ -77,7 +77,7 @@ class CompatView(ApiView):
         return self.respond(Answer(status, body))
 
     def respond(self, answer: Answer) -> HttpResponse:
-        body = written(answer)
+        body = serialized(answer)
         headers = {**answer.headers, **self.dialect.echoed(self.request.META)}
         response = HttpResponse(body, answer.content_type, answer.status, headers=headers)
         if not body:
@@ -93,9 +93,9 @@ class CompatView(ApiView):
             raise DomainError(Error.INVALID_INPUT) from None
 
     def number(self, text: str, *, needs_plus: bool = True) -> str:
-        """E.164 of an international number: its country comes from itself, never from the company.
+        """The E.164 form of a number that has a country code: the company's country is not assumed.
 
-        Some dialects write it without the plus.
+        Some dialects write numbers without the plus.
         """
         text = text.strip()
         if not text.startswith("+"):
@@ -129,12 +129,12 @@ class CompatView(ApiView):
     def live_despite_cool_down(
         self, request: CodeSendRequest, error: Error
     ) -> FoundVerification | None:
-        """The live verification, if a send was refused by our cool-down but the dialect has none.
+        """The live verification, if our cool-down, which the dialect does not have, refused a send.
 
         None after another error, if the client chose the code, and if the live one is of another
-        payment: the person has another code then. The caller raises the error again: an argument
-        that is raised is in its own traceback, a cycle that keeps all that the callers have until
-        the collector runs.
+        payment: the person then has another code. Only callers raise the error again: an exception
+        raised from an argument would be in its own traceback, a cycle that keeps the callers'
+        locals until the collector runs.
         """
         too_soon = error is Error.RESEND_TOO_SOON and request.custom_code is None
         live = self.find_live(request.phone) if too_soon else None
@@ -148,7 +148,7 @@ class CompatView(ApiView):
         verification_id: UUID | None = None,
         binding: Mapping[str, Any] | None = None,
     ) -> Verified:
-        """Checks a code; with an id no other verification of the phone is judged."""
+        """Checks a code; with an id, only against that verification of the phone."""
         return check_code(
             principal=self.principal,
             code=code,
@@ -162,8 +162,8 @@ class CompatView(ApiView):
         self.check(code, phone=verification.phone, verification_id=verification.id)
 
     def find(self, verification_id: UUID | str) -> FoundVerification:
-        """Raises not_found for another company's, mode's or purpose's, and for a text that is no
-        id. Its number is shown in the log of requests.
+        """Raises not_found for a verification of another company, mode or purpose, and for
+        malformed ids. The request log shows its number, masked.
         """
         found_id = uuid_or_none(str(verification_id))
         if found_id is None:
@@ -183,13 +183,13 @@ def _as_declared(route: str) -> str:
 
 
 class NotFound(CompatView):
-    """Every unknown path of a dialect, and any method."""
+    """Responds to every unknown path of a dialect, with any method."""
 
     def check_method(self, request: HttpRequest) -> Callable[..., HttpResponse]:
         raise DomainError(Error.NOT_FOUND)
 
 
-def written(answer: Answer) -> bytes:
+def serialized(answer: Answer) -> bytes:
     if answer.body is None:
         return b""
     return orjson.dumps(answer.body, str, orjson.OPT_UTC_Z | orjson.OPT_OMIT_MICROSECONDS)
@@ -200,7 +200,7 @@ def principal_of(dialect: Dialect, headers: Mapping[str, Any]) -> Principal:
     return authorize(dialect.find(headers), headers, Scope.VERIFY)
 
 
-PREFIX = "/compat/"  # of what follows: bodies received, and refused in front of Django
+PREFIX = "/compat/"  # of paths whose bodies are admitted, or refused, before Django
 
 
 def _sender(environ: Mapping[str, Any]) -> str:
@@ -222,7 +222,7 @@ def _refuse(environ: Mapping[str, Any], error: DomainError, request_id: str) -> 
             answer = dialect.refuse(error, request_id)
     repeated = dialect.echoed(environ) if dialect else {}
     headers = [("Content-Type", answer.content_type), *answer.headers.items(), *repeated.items()]
-    return Refusal(answer.status, headers, written(answer))
+    return Refusal(answer.status, headers, serialized(answer))
 
 
 ENTRY_POINT = EntryPoint(_sender, _refuse)

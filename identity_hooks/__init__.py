@@ -1,1 +1,1 @@
-"""Hooks of identity servers: their codes, sent to us by HTTP, go out by our channels."""
+"""Hooks of identity servers, which send us their codes by HTTP: we deliver them by our channels."""

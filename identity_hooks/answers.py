@@ -1,4 +1,4 @@
-"""The answers to a server, and the sentences that it shows to a person."""
+"""Responses to a server, and the sentences that it shows to a person."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ from catalogue.texts import StrOrPromise
 from channels.accept.outcome import SendOutcome
 from channels.web.status_texts import status_text
 
-# What the person can do something about. The rest is the company's business, whose log says it.
+# Errors that the person can act on. The company finds all others in its request log.
 FOR_A_PERSON: dict[Error, StrOrPromise] = {
     Error.INVALID_PHONE: _("This phone number is not valid. Check the digits and country code."),
     Error.RESEND_TOO_SOON: _("A code was just sent. Wait a little before asking for another one."),
@@ -46,7 +46,7 @@ def sent_sentence(outcome: SendOutcome | None) -> str:
 
 
 def sent_json(outcome: SendOutcome | None) -> HttpResponse:
-    """200 with the message's id, which a server may keep."""
+    """200 with the message's id, which a server may store."""
     if outcome is None:
         return as_json(200, {"status": "ignored"})
     message_id = public_id("msg", outcome.message_id)
@@ -54,16 +54,16 @@ def sent_json(outcome: SendOutcome | None) -> HttpResponse:
 
 
 def refused_json(refusal: DomainError) -> HttpResponse:
-    """Our status, code and message: for servers that log the answer."""
+    """Our status, code and message, for servers that log the response."""
     message = refusal.message
-    if refusal.error is Error.CHALLENGE_REQUIRED:  # no server shows one
+    if refusal.error is Error.CHALLENGE_REQUIRED:  # no server shows a challenge
         message = HELD_BACK
     body = {"code": code_of(refusal), "message": str(message)}
     return with_retry(as_json(refusal.error.status, body), refusal)
 
 
 def code_of(refusal: DomainError) -> str:
-    """The answer's code: only the company's log says why a caller was refused."""
+    """The code in the response: only the company's log says why a caller was refused."""
     if refusal.error is Error.INVALID_API_KEY:
         return refusal.error.code
     return str(getattr(refusal, "reason", refusal.error.code))

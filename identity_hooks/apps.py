@@ -7,7 +7,7 @@ class IdentityHooksConfig(AppConfig):
     verbose_name = _("Identity servers")
 
     def ready(self) -> None:
-        """Registers the entry point with its early refusals, and the names of the doors."""
+        """Registers the entry point with its early refusals, and the kinds' titles."""
         from api import body_admission  # noqa: PLC0415 - models are not loaded before this
         from channels import extensions  # noqa: PLC0415
         from identity_hooks.kinds import kinds  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""A call of an identity server as it came, and what is read from it."""
+"""A call of an identity server, and the message parsed from it."""
 
 import re
 from collections.abc import Mapping
@@ -13,13 +13,13 @@ from catalogue.errors import DomainError, Error
 from catalogue.texts import StrOrPromise
 
 FORM = "application/x-www-form-urlencoded"
-MAX_FIELDS = 100  # of a form or a query
-# A server that writes a phone into its address as it is: its plus is read as a space.
+MAX_FIELDS = 100  # of a form or query string
+# A phone whose server did not encode its plus, which is decoded as a space.
 _LOST_PLUS = re.compile(r"\A (?=[0-9]{8,15}\Z)")
 
 
 class CallRefusedError(DomainError):
-    """`reason` is what the company's log of requests says."""
+    """`reason` is shown in the company's request log."""
 
     def __init__(self, reason: str, error: Error, message: StrOrPromise | None = None) -> None:
         super().__init__(error, message=message)
@@ -27,7 +27,7 @@ class CallRefusedError(DomainError):
 
 
 class NothingToSendError(Exception):
-    """The call is in order and asks for no message: `reason` says why."""
+    """The call is valid and needs no message: `reason` says why."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -36,7 +36,7 @@ class NothingToSendError(Exception):
 
 @dataclass(frozen=True)
 class HookCall:
-    """Header names are lower-case; `at` is when the call came, in Unix seconds."""
+    """Header names are in lower case; `at` is when the call arrived, in Unix seconds."""
 
     method: str
     headers: Mapping[str, str]
@@ -48,7 +48,7 @@ class HookCall:
 
     @cached_property
     def payload(self) -> Mapping[str, Any]:
-        """The fields of the JSON object, of the form, or, without a body, of the query."""
+        """The fields of the JSON object or the form; without a body, of the query string."""
         if not self.body:
             return _pairs(self.query)
         content_type = self.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -73,7 +73,7 @@ class HookCall:
             raise unreadable("not_a_form") from None
 
     def text(self, *path: str) -> str:
-        """The string or number at the path of the payload; empty when there is none."""
+        """The string or number at the path in the payload; empty if there is none."""
         value: Any = self.payload
         for name in path:
             value = value.get(name) if isinstance(value, Mapping) else None
@@ -81,9 +81,7 @@ class HookCall:
 
 
 def as_text(value: object) -> str:
-    """The text of a field, or of the only item of its list; empty unless it is a string or a
-    number.
-    """
+    """A string or number as text, also as the only item of a list; empty for other values."""
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     if isinstance(value, bool) or not isinstance(value, str | int | float):
@@ -105,7 +103,7 @@ def unreadable(reason: str) -> CallRefusedError:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WantedMessage:
-    """The message that a server asks for: a code, a sentence that holds one, or a link."""
+    """The message that a server asks for: a code, a sentence that contains one, or a link."""
 
     phone: str
     code: str = ""
@@ -114,14 +112,14 @@ class WantedMessage:
     purpose: str = ""
     locale: str = ""  # BCP 47
     ip: str = ""  # of the person
-    repeat_id: str = ""  # the same in every try of the server
+    repeat_id: str = ""  # the same in every retry
     sent_at: float | None = None  # Unix seconds
     lifetime: float | None = None  # seconds until the server's own code expires
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulatedCall:
-    """A server's call as it would be, for the button *Try it*, the tests and the demo."""
+    """A call such as the server makes, for the button *Try it*, the tests and the demo."""
 
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
@@ -135,14 +133,14 @@ def json_call(payload: Mapping[str, Any], headers: Mapping[str, str]) -> Simulat
     )
 
 
-# The last line of an SMS that browsers read: `@example.com #123456`
+# The last line of an SMS, which browsers parse: `@example.com #123456`
 # (https://wicg.github.io/sms-one-time-codes/).
 _WEB_OTP = re.compile(r"^@[\w.-]+ #([0-9A-Za-z]{4,10})(?:\s|$)", re.MULTILINE)
 _DIGITS = re.compile(r"(?<![0-9A-Za-z+.,/-])(?<![0-9]:)[0-9]+(?![0-9A-Za-z]|[.,:/-][0-9])")
 
 
 def code_in(text: str, length: int) -> str:
-    """The only number of `length` digits; raises CallRefusedError for none or for two."""
+    """The only number of `length` digits; raises CallRefusedError for none or several."""
     if marked := _WEB_OTP.findall(text):
         return str(marked[-1])
     sentence = " ".join(word for word in text.split() if not _is_address(word))
@@ -155,6 +153,6 @@ def code_in(text: str, length: int) -> str:
 
 
 def _is_address(word: str) -> bool:
-    """`https://example.com/?id=123456` or `example.com/123456`, whose digits are a link's."""
+    """Whether the word is a URL, with or without a scheme: its digits are not a code."""
     host, slash, _path = word.partition("/")
     return bool(slash) and ("://" in word or "." in host)

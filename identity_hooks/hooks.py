@@ -21,8 +21,8 @@ from identity_hooks.models import Hook
 from storage.key_rings import EncryptedTexts, key_id_of
 
 TEXTS = EncryptedTexts("kvitok identity servers", "secrets of identity servers")
-MAX_ACTIVE = 20  # of a company, in both modes
-MAX_NEW = 100  # in a day: revoked ones are kept, and their list reads them all
+MAX_ACTIVE = 20  # per company, both modes together
+MAX_NEW = 100  # per day: revoked hooks are kept, and the list reads all of them
 DOUBLE_CLICK = timedelta(minutes=1)
 TOO_MANY = format_lazy(
     _("A company has up to {max} connections of identity servers: revoke one first"),
@@ -44,7 +44,7 @@ def options_of(hook: Hook) -> HookOptions:
 
 
 def secrets_of(hook: Hook) -> list[str]:
-    """The accepted secrets, the newest first; none if their key of the ring is gone."""
+    """The accepted secrets, newest first; empty if their encryption key is gone."""
     stored = [hook.secret, *([hook.previous_secret] if hook.is_rotating else [])]
     try:
         return [TEXTS.decrypt(text) for text in stored if text]
@@ -62,7 +62,7 @@ def create(
     values: Mapping[str, Any],
     ip: str | None = None,
 ) -> tuple[Hook, str]:
-    """A new hook, and its secret in plain text. `values` are of `Hook.settings`."""
+    """Creates a hook; returns it with its plaintext secret. `values` are of `Hook.settings`."""
     members.require_key_maker(company, user)  # a parallel request waits here
     if company.identity_hooks.active().count() >= MAX_ACTIVE:
         raise DomainError(Error.INVALID_INPUT, message=TOO_MANY)
@@ -93,10 +93,10 @@ def change(
 
 @transaction.atomic
 def rotate(*, hook: Hook, user: User | None, own_secret: str = "", ip: str | None = None) -> str:
-    """Replaces the secret by a new one, or by one that the server made. The old one is accepted
-    for 24 hours; one that was older is not any more.
+    """Replaces the secret with a new one, or with one that the server made. The old secret is
+    accepted for 24 hours; an even older one no longer is.
 
-    Within a minute it is the same click again, and the same secret.
+    A repeat within a minute is a double click and returns the same secret.
     """
     members.require_key_maker(hook.company, user)
     hook.refresh_from_db(from_queryset=Hook.objects.select_for_update(no_key=True))
@@ -118,7 +118,7 @@ def rotate(*, hook: Hook, user: User | None, own_secret: str = "", ip: str | Non
 
 @transaction.atomic
 def revoke(*, hook: Hook, user: User | None, ip: str | None = None) -> None:
-    """Revokes the hook: its calls are answered as if it had never existed."""
+    """Revokes the hook: its calls are refused as if it had never existed."""
     now = timezone.now()
     if Hook.objects.active().filter(pk=hook.pk).update(revoked_at=now):
         record("hook.revoked", hook, company=hook.company, user=user, ip=ip)
@@ -131,7 +131,7 @@ def secrets_by_key() -> Counter[str]:
 
 
 def rotate_keys() -> Counter[str]:
-    """Encrypts all under the current key; returns the counts by former key."""
+    """Re-encrypts all secrets with the current key; returns the counts by former key."""
     counts: Counter[str] = Counter()
     for pk in Hook.objects.values_list("pk", flat=True):
         with transaction.atomic():

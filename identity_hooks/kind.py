@@ -1,4 +1,4 @@
-"""The declaration of a kind of identity server: a module of `identity_hooks.kinds` with `KIND`."""
+"""Declares a kind of identity server: a module of `identity_hooks.kinds` with `KIND`."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ from identity_hooks.signatures import BEARER, Check, SecretForm
 
 
 class HookOptions(NamedTuple):
-    """A member's settings of the hook that the reading depends on."""
+    """Settings of a hook that parsing its calls depends on."""
 
     code_length: int = 6  # digits of a code inside a sentence
-    mapping: Mapping[str, Any] = {}  # of the generic kind
+    mapping: Mapping[str, Any] = {}  # for the generic kind
 
 
 class Trial(NamedTuple):
-    """A code for the server's call to carry; `at` in Unix seconds."""
+    """Values for a simulated call; `at` in Unix seconds."""
 
     secret: str
     phone: str
@@ -38,8 +38,8 @@ EVERYWHERE = _("Cloud and self-hosted")
 
 
 class Setting(NamedTuple):
-    """A piece of the page *Connect*: `{url}` and `{secret}` in `text` are filled in. `place` is
-    where it is entered, as the server's own pages and files are called.
+    """A snippet of the page *Connect*, with `{url}` and `{secret}` to be filled into `text`.
+    `place` names the server's page or file that it is entered in.
     """
 
     edition: StrOrPromise
@@ -50,11 +50,11 @@ class Setting(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """`patience` is how long the server waits for all its tries together, in seconds."""
+    """`patience` is how long the server waits, in seconds, all its tries together."""
 
     name: str  # in the path
     title: StrOrPromise
-    source: str  # the code or the page of the server that this follows
+    source: str  # the server's code or page that the module follows
     check: Check
     read: Callable[[HookCall, HookOptions], WantedMessage]
     simulate: Callable[[Trial], SimulatedCall]
@@ -65,9 +65,11 @@ class Kind:
     methods: frozenset[str] = frozenset({"POST"})
     patience: int | None = None
     secrets: SecretForm = BEARER
-    is_checked_by_headers: bool = True  # the check reads no body, so it can come before it
+    is_checked_by_headers: bool = (
+        True  # the check needs no body, so it runs before the body is read
+    )
     finds_code_in_text: bool = False
-    # The generic kind's mapping names its check.
+    # In the generic kind, the mapping chooses the check.
     check_by_mapping: Callable[[Mapping[str, Any]], Check] | None = None
     secrets_by_mapping: Callable[[Mapping[str, Any]], SecretForm] | None = None
 

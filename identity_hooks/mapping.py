@@ -1,4 +1,4 @@
-"""The mapping of the generic kind: where a body has what, by JSON pointer or dotted path.
+"""The mapping of the generic kind: where each value is in a body, by JSON pointer or dotted path.
 
 `{"phone": "/to", "code": "data.code", "auth": "token", "only_if": {"/type": "sms.created"}}`
 """
@@ -44,7 +44,7 @@ CHECKS: dict[str, Check] = {
 }
 MADE_BY_HEADER = {"header": signatures.named_header, "hmac-sha256": signatures.body_hmac}
 _HEADER = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,63}")
-MILLISECONDS = 100_000_000_000  # from which on a number is no longer seconds
+MILLISECONDS = 100_000_000_000  # a larger time is not in seconds
 DEFAULT = {
     "phone": "/phone",
     "code": "/code",
@@ -106,7 +106,7 @@ def _are_conditions(conditions: object) -> bool:
 
 
 def _is_comparable(value: object) -> bool:
-    """Whether a column and a body of JSON can hold it."""
+    """Whether both the column and a JSON body can contain the value."""
     if isinstance(value, str):
         return is_text(value)
     return value is None or (isinstance(value, int) and abs(value) <= integers.MAX)
@@ -131,7 +131,7 @@ def secrets_of(mapping: Mapping[str, Any]) -> SecretForm:
 
 
 def at_path(payload: object, path: str) -> Any:
-    """The value at a JSON pointer (RFC 6901) or a dotted path; None where there is none."""
+    """The value at a JSON pointer (RFC 6901) or a dotted path; None if there is none."""
     value: Any = payload
     for step in steps_of(path):
         if isinstance(value, Mapping):
@@ -150,7 +150,7 @@ def steps_of(path: str) -> list[str]:
 
 
 def read_by(mapping: Mapping[str, Any], call: HookCall, options: HookOptions) -> WantedMessage:
-    """Raises NothingToSendError for a body that `only_if` leaves out."""
+    """Parses a call; raises NothingToSendError if `only_if` does not match."""
     payload = call.payload
     for path, expected in mapping.get("only_if", {}).items():
         value = at_path(payload, path)
@@ -170,8 +170,8 @@ def read_by(mapping: Mapping[str, Any], call: HookCall, options: HookOptions) ->
 
 
 def moment(value: object) -> float:
-    """Unix seconds of a Unix time, in seconds to nanoseconds, or of ISO 8601, which is in UTC
-    unless it names its zone.
+    """Unix seconds from a Unix time, in seconds, milliseconds, microseconds or nanoseconds, or from
+    ISO 8601, in UTC unless it has a zone.
     """
     try:
         number = float(value)  # type: ignore[arg-type]  # anything else raises
@@ -187,14 +187,14 @@ def moment(value: object) -> float:
 def _iso(value: object) -> float:
     try:
         at = datetime.fromisoformat(str(value))
-        # Not the server's own zone, which a naive time would have.
+        # A naive time would be taken as in our machine's zone.
         return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         raise unreadable("no_time") from None
 
 
 def simulate(mapping: Mapping[str, Any], trial: Trial) -> SimulatedCall:
-    """The call of a server with this mapping: the body that it reads."""
+    """A call that this mapping can parse."""
     body: dict[str, Any] = {}
     values = {
         "phone": trial.phone,
@@ -212,7 +212,7 @@ def simulate(mapping: Mapping[str, Any], trial: Trial) -> SimulatedCall:
 
 
 def _put(body: dict[str, Any], path: str, value: object) -> None:
-    """Every step is the name of a field: an index of a list becomes one, too, and is read so."""
+    """Sets the value at the path; makes objects of lists too, with indices as names."""
     *above, last = steps_of(path)
     parent = body
     for step in above:

@@ -1,4 +1,4 @@
-"""Hooks: the addresses at which companies' identity servers call."""
+"""Hooks: the URLs that companies' identity servers call."""
 
 from datetime import timedelta
 from typing import Any
@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import Company, Mode, User
 
 PATH = "/hooks/identity"
-ID_LENGTH = 24  # 142 bits: an address that nobody guesses
+ID_LENGTH = 24  # 142 bits: a URL that nobody guesses
 NAME_LENGTH = 60
 PURPOSE_LENGTH = 64
 
@@ -28,7 +28,7 @@ class HookQuerySet(models.QuerySet["Hook"]):
 
 
 class Hook(models.Model):
-    """The address that an identity server of one kind calls; it holds no phone and no code.
+    """The URL that an identity server of one kind calls; it contains no phone and no code.
 
     Secrets are stored encrypted: some are the server's own, so none can be derived.
     """
@@ -42,7 +42,7 @@ class Hook(models.Model):
     kind = models.CharField(_("identity server"), max_length=20)  # of `identity_hooks.kinds`
     name = models.CharField(_("name"), max_length=NAME_LENGTH)
     url_id = models.CharField(max_length=32, default=new_url_id, editable=False)
-    secret = models.TextField()  # encrypted, as is the next
+    secret = models.TextField()  # encrypted, like the previous one
     previous_secret = models.TextField(blank=True, default="", db_default="")
     previous_until = models.DateTimeField(_("the replaced secret works until"), null=True)
     allowed_ips = ArrayField(
@@ -51,9 +51,9 @@ class Hook(models.Model):
         default=list,
         blank=True,
     )
-    # Empty: what the server says the code is for, if it does.
+    # Empty: the purpose that the server gives, if any.
     purpose = models.CharField(_("purpose"), max_length=PURPOSE_LENGTH, blank=True)
-    # In the order in which they are tried, and no others; empty: the company's.
+    # The only channels to try, in this order; empty: the company's.
     channels = ArrayField(
         models.CharField(max_length=8), verbose_name=_("channels"), default=list, blank=True
     )
@@ -83,7 +83,7 @@ class Hook(models.Model):
 
     @property
     def reference(self) -> str:
-        """The reference under which equal codes are one message."""
+        """The reference by which repeats of a code are recognised."""
         return f"hook:{self.pk}"
 
     @property

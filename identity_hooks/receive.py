@@ -1,4 +1,4 @@
-"""Handles a server's call: who called, what it asks for, and the message that is sent."""
+"""Handles a server's call: authenticates the caller, and sends the message."""
 
 import re
 import time
@@ -43,7 +43,7 @@ from otp.send.custom_code import PAUSE
 from otp.send.send import send_code
 from parsing.characters import is_line
 
-WAIT = 2.0  # seconds for the vendor's answer, of the 2.5 that a server waits for ours
+WAIT = 2.0  # seconds for the vendor's response: a server waits 2.5 for ours
 USED_EVERY = timedelta(minutes=1)
 LIFETIMES = (60, 900)  # seconds
 PURPOSE_LENGTH = 64
@@ -55,18 +55,18 @@ NOT_SIGNED = _("The signature or the secret is wrong, or there is no such connec
 
 
 def find(kind: str, url_id: str) -> Hook | None:
-    """The connection of a call; None also for a revoked one."""
+    """The active hook of a call; None if it is unknown or revoked."""
     rows = Hook.objects.active().select_related("company")
     return rows.filter(kind=kind, url_id=url_id).first()
 
 
 def refuse_caller(reason: str) -> CallRefusedError:
-    """Answers every fault alike; only the company's log shows `reason`."""
+    """One error for every fault of a caller; only the company's log shows `reason`."""
     return CallRefusedError(reason, Error.INVALID_API_KEY, NOT_SIGNED)
 
 
 def check_caller(hook: Hook | None, kind: Kind, call: HookCall) -> None:
-    """All that is known without the body; raises a CallRefusedError."""
+    """Checks everything that needs no body; raises CallRefusedError."""
     if hook is None:
         raise refuse_caller("no_such_hook")
     if hook.allowed_ips and not is_within(hook.allowed_ips, call.ip):
@@ -91,10 +91,10 @@ def note_use(hook: Hook) -> None:
 def send(
     hook: Hook, principal: Principal, message: WantedMessage, *, at: float, request_id: str
 ) -> SendOutcome:
-    """Sends the code or the link; a repeat is answered by its first message.
+    """Sends the code or the link; a repeat returns the outcome of the first message.
 
-    Raises NothingToSendError for what is too old to be of use, or so far ahead of our clock that
-    nobody knows when it will be; DomainError for a refusal.
+    Raises NothingToSendError if the call is too old to be useful, or as far ahead of our clock;
+    DomainError for a refusal.
     """
     lifetime = message.lifetime or settings.CODE_LIFETIME
     if message.sent_at is not None and abs(at - message.sent_at) > lifetime:
@@ -164,7 +164,7 @@ def _send_link(hook: Hook, sender: Sender, number: str, message: WantedMessage) 
             is_running = getattr(error, "error", None) is Error.REQUEST_IN_PROGRESS
             if not is_running or time.monotonic() > give_up_at:
                 raise
-        connection.close()  # nothing is held while the first is written
+        connection.close()  # no connection is held while the first call is written
         time.sleep(PAUSE)
     return sent
 

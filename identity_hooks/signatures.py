@@ -13,7 +13,7 @@ from django.utils.crypto import get_random_string
 
 from identity_hooks.hook_call import HookCall
 
-Check = Callable[[HookCall, str], bool]  # with one of the hook's secrets
+Check = Callable[[HookCall, str], bool]  # called with one of the hook's secrets
 TOLERANCE = 300  # seconds between the signature's time and our clock, either way
 SECRET_PREFIX = "whsec_"  # noqa: S105 - of Standard Webhooks
 _SIGNATURE_V1 = re.compile(r"(?:^|[\s,])v1,([A-Za-z0-9+/]+=*)")
@@ -24,7 +24,7 @@ def equal(actual: str, expected: str) -> bool:
 
 
 def token(call: HookCall, secret: str) -> bool:
-    """The secret: `Authorization` as it is, as Bearer or as Basic's password, or `X-Api-Key`."""
+    """Compares the secret: plain, Bearer or Basic in `Authorization`, or in `X-Api-Key`."""
     authorization = call.headers.get("authorization", "").strip()
     scheme, _, rest = authorization.partition(" ")
     if scheme.lower() == "basic":
@@ -49,9 +49,9 @@ def basic(user: str, password: str) -> str:
 
 
 def standard_webhooks(prefix: str = "webhook") -> Check:
-    """https://www.standardwebhooks.com; Svix writes the same under headers of its own.
+    """https://www.standardwebhooks.com; Svix uses the same scheme with its own header names.
 
-    The specification separates several signatures by spaces; Supabase joins its own by `, `.
+    The specification separates several signatures by spaces, Supabase by `, `.
     """
 
     def check(call: HookCall, secret: str) -> bool:
@@ -67,7 +67,7 @@ def standard_webhooks(prefix: str = "webhook") -> Check:
 
 
 def standard_signature(secret: str, message_id: str, timestamp: str, body: bytes) -> str:
-    """Base64, without the version."""
+    """The signature in base64, without the version."""
     key = base64.b64decode(secret.removeprefix("v1,").removeprefix(SECRET_PREFIX))
     signed = f"{message_id}.{timestamp}.".encode() + body
     digest = hmac.new(key, signed, hashlib.sha256).digest()
@@ -87,15 +87,15 @@ def standard_headers(
 
 
 def is_fresh(timestamp: str, at: float) -> bool:
-    """`timestamp` is in Unix seconds."""
+    """Whether `timestamp`, in Unix seconds, is close enough to `at`."""
     if not (timestamp.isascii() and timestamp.isdigit() and len(timestamp) <= 12):
         return False
     return abs(at - int(timestamp)) <= TOLERANCE
 
 
 def zitadel(call: HookCall, secret: str) -> bool:
-    """`ZITADEL-Signature: t=<seconds>,v1=<hex>` over `t.body`, several `v1` while a key rotates;
-    older versions sign nothing, and their secret is the end of the path.
+    """`ZITADEL-Signature: t=<seconds>,v1=<hex>` over `t.body`, with several `v1` while a key
+    rotates; older versions do not sign, and have the secret at the end of the path.
     """
     if call.path_secret:
         return equal(call.path_secret, secret)
@@ -140,14 +140,14 @@ def bearer() -> str:
 
 
 def is_token(text: str) -> bool:
-    """Whether the text fits into a header and is too long to guess."""
+    """Whether the text fits into a header and is long enough not to be guessed."""
     return (
         16 <= len(text) <= MAX_LENGTH and text.isascii() and text.isprintable() and " " not in text
     )
 
 
 def standard() -> str:
-    """Standard Webhooks ask for 24 to 64 bytes."""
+    """A secret of 32 bytes: Standard Webhooks require 24 to 64."""
     return SECRET_PREFIX + base64.b64encode(secrets.token_bytes(32)).decode()
 
 
@@ -168,7 +168,7 @@ def is_standard(text: str) -> bool:
 
 class SecretForm(NamedTuple):
     make: Callable[[], str]
-    is_valid: Callable[[str], bool]  # of one that the server made
+    is_valid: Callable[[str], bool]  # for a secret that the server made
 
 
 BEARER = SecretForm(bearer, is_token)

@@ -1,6 +1,6 @@
-"""CAMARA one-time-password-sms r3.2 (v1.1.1): how it presents keys and writes a refusal.
+"""CAMARA one-time-password-sms r3.2 (v1.1.1): how it presents keys and writes errors.
 
-https://github.com/camaraproject/OTPValidation, statuses that it leaves out: Commonalities 0.6
+https://github.com/camaraproject/OTPValidation; statuses missing there are in Commonalities 0.6.
 """
 
 import re
@@ -52,7 +52,7 @@ ERRORS = complete(
         Error.REQUEST_IN_PROGRESS: Row(409, "ABORTED"),
         Error.UNSUPPORTED_MEDIA_TYPE: Row(415, "UNSUPPORTED_MEDIA_TYPE"),
         Error.INVALID_INPUT: Row(400, "INVALID_ARGUMENT"),
-        Error.INVALID_PHONE: NOT_ALLOWED,  # of the right form, but no number that gets messages
+        Error.INVALID_PHONE: NOT_ALLOWED,  # well-formed, but not a number that gets messages
         Error.COUNTRY_NOT_ALLOWED: NOT_ALLOWED,
         Error.RECIPIENT_UNREACHABLE: NOT_ALLOWED,
         Error.CHANNEL_UNAVAILABLE: NOT_ALLOWED,
@@ -100,7 +100,7 @@ def echoed(headers: Headers) -> dict[str, str]:
 
 
 def by_token(headers: Headers) -> Principal | None:
-    """The key itself, or what the token endpoint made of it."""
+    """The principal of the key itself, or of a token from the token endpoint."""
     token = credentials(headers, "Bearer")
     return api_keys.find(token) or client_tokens.find_issued(token)
 

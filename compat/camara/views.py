@@ -1,6 +1,6 @@
 """send-code and validate-code.
 
-Every send makes a code of its own: the standard ends the one before it.
+Every send creates a new code: the standard invalidates the previous one.
 """
 
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ PHONE = needed("phoneNumber", text(pattern=r"\+[1-9][0-9]{4,14}"))
 
 
 def code_text(message: str) -> str:
-    """The caller's message as a code text, under our rules: no addresses, no other numbers."""
+    """The caller's message as a code text, under our rules: no URLs, no other numbers."""
     if LABEL not in message:
         raise ValidationError(_("Must contain {{code}}"))
     body = characters.normalised(message).replace(LABEL, "{code}")
@@ -41,7 +41,7 @@ def code_text(message: str) -> str:
 
 
 MESSAGE = Parsed("message", text(maxLength=160), "", is_multiline=True, parse=code_text)
-# Optional for the reader of fields, to which an empty text is as good as none.
+# Optional here, because our reader takes an empty required text for a missing one.
 AUTHENTICATION_ID = optional("authenticationId", text(maxLength=36))
 CODE = guess("code", text(maxLength=10)).optional()
 STRICT = {"vwip", "v2alpha1"}  # 2.0 refuses unknown properties
@@ -78,14 +78,14 @@ class SendCode(CamaraView):
         try:
             sent = self.send(code)
         except DomainError as error:
-            if error.error is not Error.TOO_MANY_ATTEMPTS:  # of earlier codes
+            if error.error is not Error.TOO_MANY_ATTEMPTS:  # wrong guesses of earlier codes
                 raise
             raise DomainError(Error.SEND_LIMIT, retry_after=error.retry_after) from None
         return self.answer({"authenticationId": str(sent.verification_id)})
 
     def _order(self, phone: str) -> RequestedOrder:
         """SMS, as the standard says, unless the company's policy has an order for this number: then
-        the channels of it that carry a text of the caller's.
+        its channels that can carry the caller's text.
         """
         policy = policy_for(self.principal, phone, self.principal.purpose)
         return NO_ORDER if policy.is_own else RequestedOrder(("sms",))
@@ -110,14 +110,14 @@ NOT_A_FORM = f"Send the body as {FORM}, uncompressed."
 
 
 class OAuthError(NamedTuple):
-    """§5.2"""
+    """An error response of RFC 6749, §5.2."""
 
     error: str
     status: int = 400
 
 
 INVALID_REQUEST, INVALID_CLIENT = OAuthError("invalid_request"), OAuthError("invalid_client", 401)
-ERRORS = {  # others are in the dialect's words
+ERRORS = {  # other errors are written like the dialect's
     Error.INVALID_API_KEY: INVALID_CLIENT,
     Error.FORBIDDEN: OAuthError("unauthorized_client"),
     Error.INVALID_INPUT: INVALID_REQUEST,
@@ -128,9 +128,7 @@ WRONG_SCOPE = OAuthError("invalid_scope")
 
 
 class Token(CompatView):
-    """The client-credentials grant of RFC 6749, §4.4. The client's id may be any text; the secret
-    is the key.
-    """
+    """The client-credentials grant (RFC 6749, §4.4), with any client id; the secret is the key."""
 
     dialect = DIALECT
     is_open = True
@@ -180,7 +178,7 @@ class Token(CompatView):
 
 
 ROOT = "one-time-password-sms"
-# The last two are 2.0: as it is called until it is released, and as an alpha.
+# The last two are 2.0: under its name before release, and as an alpha.
 VERSIONS = ("v1", "vwip", "v2alpha1")
 
 urlpatterns = [

@@ -1,4 +1,4 @@
-"""Infobip 2FA: `Authorization: App <key>`, JSON bodies, refusals as a service exception.
+"""Infobip 2FA: `Authorization: App <key>`, JSON bodies, errors as a service exception.
 
 https://www.infobip.com/docs/api/platform/2fa
 """
@@ -24,7 +24,7 @@ ERRORS = complete(
         Error.CHALLENGE_REQUIRED: Row(
             403, "FORBIDDEN", "Blocked by the protection against pumping"
         ),
-        Error.CODE_NOT_FOUND: BAD,  # an answer of `verify`, as the others of codes
+        Error.CODE_NOT_FOUND: BAD,  # like the other errors of codes, a response of `verify`
         Error.RATE_LIMITED: Row(429, "TOO_MANY_REQUESTS"),
         Error.INTERNAL_ERROR: Row(500, "GENERAL_ERROR"),
         Error.DELIVERY_FAILED: Row(502, "GENERAL_ERROR"),
@@ -46,7 +46,7 @@ def refuse(error: DomainError, _request_id: str) -> Answer:
 
 
 def derived(name: str, company_id: int, mode: str, purpose: str) -> str:
-    """An id in Infobip's form, the same for every key of the purpose."""
+    """An id in Infobip's format, the same for every key of a purpose."""
     return derived_id("infobip", name, company_id, mode, purpose).upper()
 
 
@@ -54,7 +54,7 @@ def _identifiers(company_id: int, mode: str, purpose: str) -> Mapping[str, str]:
     key = (company_id, mode, purpose)
     return {
         "applicationId": derived("application", *key),
-        "messageId": derived("message 6", *key),  # of six digits
+        "messageId": derived("message 6", *key),  # a template for six digits
     }
 
 

@@ -1,5 +1,5 @@
-"""The calls of Infobip 2FA. One application of a key and its messages are derived, not stored:
-what a client creates is answered with what there is.
+"""The calls of Infobip 2FA. A key has one application and its message templates, derived and not
+stored: a call that would create another returns these.
 """
 
 from collections.abc import Mapping
@@ -40,7 +40,7 @@ CHANGE = tuple(field.optional() for field in TEMPLATE)
 
 
 def pin_length(body: Mapping[str, Any], *, is_new: bool) -> int | None:
-    """The length of the PIN, the one option of a message template here."""
+    """The length of the PIN, the only option of a message template here."""
     template = values(body, TEMPLATE if is_new else CHANGE)
     if template["messageText"] is not None and PLACEHOLDER not in template["messageText"]:
         raise invalid_input(messageText=f"Must contain {PLACEHOLDER}")
@@ -54,10 +54,10 @@ PIN_ERRORS = {
     Error.CODE_INVALID: "WRONG_PIN",
     Error.CODE_EXPIRED: "TTL_EXPIRED",
     Error.CODE_USED: "NO_MORE_PIN_ATTEMPTS",
-    Error.CODE_NOT_FOUND: "TTL_EXPIRED",  # cancelled, or a newer PIN took its place
+    Error.CODE_NOT_FOUND: "TTL_EXPIRED",  # cancelled, or replaced by a newer PIN
     Error.TOO_MANY_ATTEMPTS: "NO_MORE_PIN_ATTEMPTS",
 }
-ANSWERED_WHILE_LIVE = {
+STATUS_WHILE_LIVE = {
     Error.RESEND_TOO_SOON: "MESSAGE_SENT",
     Error.RECIPIENT_UNREACHABLE: "MESSAGE_NOT_SENT",
     Error.DELIVERY_FAILED: "MESSAGE_NOT_SENT",
@@ -87,7 +87,7 @@ class InfobipView(CompatView):
         raise DomainError(Error.NOT_FOUND, message="Message template not found")
 
     def application(self) -> dict[str, Any]:
-        """The application, whose limits are the service's and the company's, in Infobip's units."""
+        """The application, with the limits of service and company in Infobip's units."""
         (wrong, hour), *_more = settings.WRONG_CODE_LIMITS
         requests, seconds = settings.API_RATE
         daily = self.principal.own_limits.codes_per_day or settings.CODE_LIMITS[-1][0]
@@ -170,9 +170,9 @@ class Message(InfobipView):
 
 
 class SendingView(InfobipView):
-    def sent(self, phone: str, length: int | None, *, is_tracked: bool) -> HttpResponse:
-        """A resend within the pause is answered for the message under way, and sends nothing; what
-        could not be delivered is, by Infobip's words, not sent.
+    def send_pin(self, phone: str, length: int | None, *, is_tracked: bool) -> HttpResponse:
+        """During the cool-down, responds about the earlier message and sends nothing; a message
+        that could not be delivered is “not sent” to Infobip.
         """
         status = "MESSAGE_SENT"
         try:
@@ -180,16 +180,16 @@ class SendingView(InfobipView):
             verification_id, message_id = sent.verification_id, sent.outcome.message_id
         except DomainError as error:
             live = self.find_live(phone)
-            if live is None or error.error not in ANSWERED_WHILE_LIVE:
+            if live is None or error.error not in STATUS_WHILE_LIVE:
                 raise
             verification_id, message_id = live.id, live.messages[-1].pk
-            status = ANSWERED_WHILE_LIVE[error.error]
+            status = STATUS_WHILE_LIVE[error.error]
         tracked = {"externalMessageId": public_id("msg", message_id)} if is_tracked else {}
         return self.answer(
             {
                 "pinId": pin_id(verification_id),
                 "to": phone.removeprefix("+"),
-                "ncStatus": "NC_DESTINATION_UNKNOWN",  # no network is asked before a send
+                "ncStatus": "NC_DESTINATION_UNKNOWN",  # no network is queried before a send
                 "smsStatus": status,
                 **tracked,
             }
@@ -202,7 +202,7 @@ class Pins(SendingView):
         self.check_application(fields["applicationId"])
         length = self.length_of(fields["messageId"])
         number = self.number(fields["to"], needs_plus=False)
-        return self.sent(number, length, is_tracked=bool(fields["trackDelivery"]))
+        return self.send_pin(number, length, is_tracked=bool(fields["trackDelivery"]))
 
 
 class Resend(SendingView):
@@ -211,12 +211,12 @@ class Resend(SendingView):
         verification = self.find(pin)
         if verification.state is not State.PENDING:
             raise DomainError(Error.INVALID_INPUT, message=ENDED)
-        return self.sent(verification.phone, None, is_tracked=bool(fields["trackDelivery"]))
+        return self.send_pin(verification.phone, None, is_tracked=bool(fields["trackDelivery"]))
 
 
 class Verify(InfobipView):
     def post(self, request: HttpRequest, pin: str) -> HttpResponse:
-        """Checks a PIN; a wrong PIN is answered by 200, too."""
+        """Checks a PIN; the status is 200 for a wrong PIN too."""
         code = values(json_object(request), GUESS)["pin"]
         verification = self.find(pin)
         answer = {"pinId": pin_id(verification.id), "msisdn": verification.phone.removeprefix("+")}
@@ -233,7 +233,7 @@ class Verify(InfobipView):
 
 class Statuses(InfobipView):
     def get(self, request: HttpRequest, **_path: str) -> HttpResponse:
-        """PINs that can still be entered, or could until now: this is no history."""
+        """Lists the PINs sent to one phone within a code's lifetime: this is not a history."""
         query = request.GET
         phone = self.number(query.get("msisdn", ""), needs_plus=False)
         since = timezone.now() - timedelta(seconds=settings.CODE_LIFETIME)

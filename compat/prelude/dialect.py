@@ -1,14 +1,14 @@
-"""Prelude Verify v2: a bearer key, JSON bodies, refusals with a code.
+"""Prelude Verify v2: a bearer key, JSON bodies, errors with a code.
 
-https://docs.prelude.so/introduction/errors names the codes. Its clients repeat 408, 409, 429 and
-5xx by themselves, after `Retry-After`, unless `x-should-retry` says otherwise.
+https://docs.prelude.so/introduction/errors lists the codes. Clients retry 408, 409, 429 and 5xx
+by themselves, after `Retry-After`, unless `x-should-retry` says otherwise.
 """
 
 from catalogue.errors import DomainError, Error
 from compat.dialect import Answer, Dialect, Row, by_bearer, complete
 
 ELSEWHERE = Row(400, "channel_not_enabled_in_region")
-WRONG_CODE = Row(400, "impossible_code")  # never written: a check answers by its status
+WRONG_CODE = Row(400, "impossible_code")  # never written: a check responds with its status
 ERRORS = complete(
     {
         Error.INVALID_API_KEY: Row(401, "invalid_api_key"),
@@ -37,8 +37,13 @@ ERRORS = complete(
         Error.UNAVAILABLE: Row(503, "internal"),
     }
 )
-# Where nothing was judged or sent.
-REPEATED = {Error.REQUEST_TIMEOUT, Error.REQUEST_IN_PROGRESS, Error.RATE_LIMITED, Error.UNAVAILABLE}
+# Errors that clients may retry: no code was checked or sent.
+RETRYABLE = {
+    Error.REQUEST_TIMEOUT,
+    Error.REQUEST_IN_PROGRESS,
+    Error.RATE_LIMITED,
+    Error.UNAVAILABLE,
+}
 CODE_OF_FIELD = {
     "target.value": "invalid_phone_number",
     "metadata.correlation_id": "invalid_correlation_id",
@@ -46,7 +51,7 @@ CODE_OF_FIELD = {
     "options.custom_code": "invalid_custom_code",
     "options.app_realm.platform": "invalid_app_realm_platform",
 }
-# Refusals under codes of their own, some of which an account without the feature gets.
+# Errors with codes of their own; some are Prelude's codes for accounts without the feature.
 REFUSALS = {
     "email_verification_not_allowed": ("target.type", "Codes go only to phone numbers"),
     "invalid_sender_id": ("options.sender_id", "The operator of this service sets the sender"),
@@ -80,7 +85,7 @@ def refuse(error: DomainError, request_id: str) -> Answer:
     }
     if param:
         body["param"] = param
-    return Answer(row.status, body, {"x-should-retry": str(error.error in REPEATED).lower()})
+    return Answer(row.status, body, {"x-should-retry": str(error.error in RETRYABLE).lower()})
 
 
 DIALECT = Dialect(

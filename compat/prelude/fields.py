@@ -1,4 +1,4 @@
-"""The fields of Prelude's calls, and the channels that both sides have a name for."""
+"""The fields of Prelude's calls, and its names of channels."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -15,7 +15,7 @@ from otp.protection.requesters import Requester, requester_of
 from otp.texts import bindings
 
 NUMBER, EMAIL = "phone_number", "email_address"
-PSD2 = "prelude:psd2"  # the template of payments
+PSD2 = "prelude:psd2"  # the template for payments
 CHANNEL_NAMES = ("sms", "rcs", "whatsapp", "viber", "zalo", "telegram")
 FEEDBACKS = ("verification.started", "verification.completed")
 MAX_FEEDBACKS = 100
@@ -46,7 +46,7 @@ OPTIONS = (
 
 
 def target_of(body: Mapping[str, Any]) -> str:
-    """The number as it was written."""
+    """The number as the client wrote it."""
     target = part(body, TARGET, "target")
     if target is None:
         raise invalid_input(target="This field is required")
@@ -60,7 +60,7 @@ def reference_of(body: Mapping[str, Any]) -> str:
 
 
 def payment_of(body: Mapping[str, Any], *names: str) -> dict[str, str] | None:
-    """The payment that a code is bound to, by our names of its fields."""
+    """The payment that a code is bound to, under our field names."""
     payment = part(body, PAYMENT, *names)
     return payment and {
         "amount": payment["amount"],
@@ -70,7 +70,7 @@ def payment_of(body: Mapping[str, Any], *names: str) -> dict[str, str] | None:
 
 
 def signals_of(body: Mapping[str, Any], company_id: int) -> Requester:
-    """The requester, for the protection; the other signals mean nothing to it."""
+    """The requester, for the protection, which does not use the other signals."""
     signals = values(body, SIGNALS, "signals")
     is_trusted = bool(signals["is_trusted_user"])
     try:
@@ -97,7 +97,7 @@ def options_of(body: Mapping[str, Any], texts: CompanyTexts) -> dict[str, Any]:
     for code in (code for code, is_fault in faults.items() if is_fault):
         raise refused(code)
     _check_app_realm(body, texts)
-    try:  # texts are the cabinet's, by purpose and language: one template has a meaning
+    try:  # texts are set in the cabinet, by purpose and language: only one template is supported
         payment = bindings.check(payment_of(body, "options", "variables"))
     except (DomainError, ValidationError):
         if options["template_id"]:
@@ -116,12 +116,12 @@ def _channels(names: Any) -> tuple[str, ...]:
 
 
 def named_channels(channels: Iterable[str]) -> list[str]:
-    """The channels that Prelude has a name for: its clients know a closed list."""
+    """The channels that Prelude has names for: its clients accept a closed list."""
     return [name for name in channels if name in CHANNEL_NAMES]
 
 
 def _check_app_realm(body: Mapping[str, Any], texts: CompanyTexts) -> None:
-    """The lines that phones fill codes in by are the company's own, set in its cabinet."""
+    """Refuses autofill settings other than the company's own, which are set in the cabinet."""
     realm = part(body, REALM, "options", "app_realm")
     if realm is None:
         return
@@ -132,7 +132,7 @@ def _check_app_realm(body: Mapping[str, Any], texts: CompanyTexts) -> None:
 
 
 def feedbacks_of(body: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """Number, type and correlation id of each."""
+    """Number, type and correlation id of each feedback."""
     items = body.get("feedbacks")
     if not isinstance(items, list) or not 0 < len(items) <= MAX_FEEDBACKS:
         raise invalid_input(feedbacks=f"A list of 1 to {MAX_FEEDBACKS} feedbacks")

@@ -1,4 +1,4 @@
-"""The calls of Prelude: a verification, its check, feedback, the lookup of a number."""
+"""The calls of Prelude: verification, check, feedback, number lookup."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -31,8 +31,8 @@ from otp.send.send import SentCode
 from otp.verifications import newest_with
 from webhooks.endpoints import find_callback
 
-OF_PHONE = {"phone", "phone_all_companies"}  # kinds of `send_limit`
-# Prelude's names of what our guard judges sends by.
+PHONE_LIMITS = {"phone", "phone_all_companies"}  # kinds of `send_limit`
+# The guard's kinds of scope, as Prelude's risk factors.
 FACTORS: dict[str, str] = {
     ScopeKind.COUNTRY: "poor_conversion_history",
     ScopeKind.IP: "ip_concentration",
@@ -59,15 +59,15 @@ LINES = {
 class PreludeView(CompatView):
     dialect = DIALECT
 
-    def answered(self, **body: Any) -> HttpResponse:
-        """The answer without empty fields: Prelude's optional fields are absent, not null."""
+    def answer_filled(self, **body: Any) -> HttpResponse:
+        """The response without empty fields: Prelude's optional fields are absent, not null."""
         filled = {name: value for name, value in body.items() if value}
         return self.answer(filled | {"request_id": self.request_id})
 
 
 class Verifications(PreludeView):
     def post(self, request: HttpRequest) -> HttpResponse:
-        """A new verification, or a retry of the one whose code can still be entered."""
+        """Starts a verification, or retries the one whose code can still be entered."""
         body = json_object(request)
         options = fields.options_of(body, self.principal.texts)
         code_request = self._send_request(body, options)
@@ -93,7 +93,7 @@ class Verifications(PreludeView):
         )
 
     def _sent(self, code_request: CodeSendRequest, preferred: str | None) -> SentCode:
-        """Within the pause only by the preferred channel: if it is untried, nothing holds it."""
+        """Sends; during the cool-down only by the preferred channel, which is exempt if untried."""
         try:
             return self.send(code_request)
         except DomainError as error:
@@ -124,7 +124,7 @@ class Verifications(PreludeView):
         )
 
     def _order(self, phone: str, options: Mapping[str, Any]) -> tuple[str, ...]:
-        """The channels to try; empty: those of the company's rules or of smart routing."""
+        """The channels to try; empty: the company's rules or smart routing decide."""
         requested, preferred = options["channels"], options["preferred_channel"]
         is_challenged, most = options["force_challenge"], options["max_auto_fallbacks"]
         if not (requested or preferred or is_challenged or most is not None):
@@ -146,8 +146,8 @@ class Verifications(PreludeView):
     def _not_sent(
         self, error: DomainError, code_request: CodeSendRequest, restricted: Restricted | None
     ) -> HttpResponse | None:
-        """A retry within the pause is answered for the message under way, and sends nothing. None
-        for what is refused.
+        """The response for a retry during the cool-down, about the earlier message, or for a
+        blocked send; None for other errors.
         """
         if live := self.live_despite_cool_down(code_request, error.error):
             names = fields.named_channels(message.channel for message in live.messages[-1:])
@@ -160,12 +160,12 @@ class Verifications(PreludeView):
 
     def _answer(self, verification: UUID, status: str, reference: str, **more: Any) -> HttpResponse:
         identity = _identity(verification, reference)
-        return self.answered(**identity, method="message", status=status, **more)
+        return self.answer_filled(**identity, method="message", status=status, **more)
 
 
 class Checks(PreludeView):
     def post(self, request: HttpRequest) -> HttpResponse:
-        """The status says how it went; a wrong code is no error."""
+        """The result is in `status`: a wrong code is not an HTTP error."""
         body = json_object(request)
         code, payment = values(body, fields.CHECK)["code"], fields.payment_of(body, "psd2")
         phone = self.number(fields.target_of(body))
@@ -180,32 +180,32 @@ class Checks(PreludeView):
             status = CHECK_STATUS[error.error]
             if status == "transaction_mismatch" and payment is None:
                 status = "transaction_missing"
-        return self.answered(status=status, **identity)
+        return self.answer_filled(status=status, **identity)
 
 
 class Lookup(PreludeView):
     def get(self, _request: HttpRequest, phone: str) -> HttpResponse:
         phone_info = look_up(self.principal, self.number(phone), self.principal.purpose)
         line = LINES.get(phone_info.type, "unknown")
-        return self.answered(
+        return self.answer_filled(
             phone_number=phone_info.phone, country_code=phone_info.country, line_type=line
         )
 
 
 class Feedback(PreludeView):
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Custom codes that their company saw entered. That a verification began says nothing new,
-        nor does what became of codes that are checked here.
+        """Records custom codes that the company saw entered. Feedback about started verifications,
+        and about codes that are checked here, adds nothing.
         """
         for phone, kind, reference in list(fields.feedbacks_of(json_object(request))):
-            verification_id = self._of(self.number(phone), reference)
+            verification_id = self._verification_id(self.number(phone), reference)
             if verification_id and kind == "verification.completed":
                 with suppress(DomainError):
                     report_entered(self.principal, verification_id=verification_id)
-        return self.answered(status="success")
+        return self.answer_filled(status="success")
 
-    def _of(self, phone: str, reference: str) -> UUID | None:
-        """The newest with this correlation id; without one, what can be entered now."""
+    def _verification_id(self, phone: str, reference: str) -> UUID | None:
+        """The newest verification with this correlation id; without an id, the live one."""
         if reference:
             return newest_with(self.principal, phone, reference)
         live = self.find_live(phone)
@@ -224,11 +224,11 @@ def _factors(restricted: Restricted | None) -> list[str]:
 def _blocked(
     error: DomainError, phone: str, restricted: Restricted | None
 ) -> tuple[str, list[str]]:
-    """Reason and risk factors of what Prelude answers as blocked; empty for other refusals."""
+    """Reason and risk factors of a send that Prelude calls blocked; empty for other errors."""
     kind = limit_of(error)
     if error.error is Error.CHALLENGE_REQUIRED or kind == "guard":
         return "suspicious", _factors(restricted)
-    if error.error is Error.TOO_MANY_ATTEMPTS or kind in OF_PHONE:
+    if error.error is Error.TOO_MANY_ATTEMPTS or kind in PHONE_LIMITS:
         return "repeated_attempts", ["repeated_attempts"]
     if isinstance(error, BlockedPhoneError):
         return "in_block_list", []

@@ -1,4 +1,4 @@
-"""Tags for pages about keys of other services' clients, and for the doors that messages came by."""
+"""Tags for pages about keys of other services' clients."""
 
 from typing import Any
 

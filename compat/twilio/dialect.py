@@ -1,9 +1,9 @@
-"""Twilio Verify v2: its ids, its words, and how it writes a refusal.
+"""Twilio Verify v2: its ids, its enumerations, and how it writes errors.
 
-https://www.twilio.com/docs/verify/api, numbers: https://www.twilio.com/docs/api/errors
+https://www.twilio.com/docs/verify/api, error codes: https://www.twilio.com/docs/api/errors
 
-Ids are derived from ours: `VE` and the digits of a verification's, `VL` of a message's; a service
-is a company's codes of one purpose in one mode.
+Ids are derived from ours: `VE` and the digits of a verification's id, `VL` and those of a
+message's; a service is a company's codes of one purpose in one mode.
 """
 
 import re
@@ -58,7 +58,7 @@ MESSAGE_STATUS = {
     Message.State.EXPIRED: "undelivered",
 }
 LANDLINE = Row(403, 60205, "SMS is not supported by landline phone number")
-# Twilio's words leave out which of several reasons it was; ours name it.
+# Errors for which Twilio's message covers several reasons; ours, added to it, names the reason.
 EXPLAINED = {Error.CODE_EXPIRED, Error.CODE_USED, Error.CODE_NOT_FOUND}
 _NAMES = {"phone": "To", "code": "CustomCode", "locale": "Locale", "channel": "Channel"}
 
@@ -68,7 +68,7 @@ def refuse(error: DomainError, _request_id: str) -> Answer:
     if error.message is landlines.LANDLINE:
         row = LANDLINE
     detail = _detail(error)
-    if not detail and error.retry_after is not None:  # in words too: clients keep no header of it
+    if not detail and error.retry_after is not None:  # in the text too: clients drop the header
         detail = gettext("wait %(seconds)d s") % {"seconds": error.retry_after}
     message = ": ".join(part for part in (row.message, detail) if part)
     info = f"https://www.twilio.com/docs/errors/{row.code}"
@@ -77,7 +77,7 @@ def refuse(error: DomainError, _request_id: str) -> Answer:
 
 
 def _detail(error: DomainError) -> str:
-    """The parameters at fault, as in `Invalid parameter: To`, and what is wrong with them."""
+    """The parameters at fault, as in `Invalid parameter: To`, with the reasons."""
     if error.errors:
         names = ", ".join(_NAMES.get(name, name) for name in error.errors)
         return f"{names} ({'; '.join(error.texts)})"

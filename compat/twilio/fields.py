@@ -1,4 +1,4 @@
-"""The parameters of Twilio's calls, and what is made of them."""
+"""The parameters of Twilio's calls, and their parsing."""
 
 from dataclasses import replace
 from itertools import chain
@@ -85,7 +85,7 @@ NOT_COUNTED = (optional("Country", NAME), ANY_CHANNEL, optional("DestinationPref
 
 
 def binding_of(body: Body) -> dict[str, str] | None:
-    """The payment that the person confirms with the code: an amount and its payee."""
+    """The payment that the person confirms with the code: amount and payee."""
     payment = {"amount": body["Amount"], "payee": body["Payee"]}
     if not any(payment.values()):
         return None

@@ -1,6 +1,6 @@
 """The calls of Twilio Verify v2: https://www.twilio.com/docs/verify/api.
 
-Its clients know of channels what Twilio has.
+Responses only contain channels that Twilio has.
 """
 
 import re
@@ -35,7 +35,7 @@ from otp.send.code_request import CodeSendRequest
 from otp.send.send import SentCode
 from otp.verifications import FoundVerification, State, cancel, find_by_message
 
-DAYS, MAX_DAYS = 30, 92  # of a summary
+DAYS, MAX_DAYS = 30, 92  # days of a summary, by default and at most
 NO_HISTORY = _(
     "A key of this kind reads no history: name a VerificationSid, or a number in ChannelData.To"
 )
@@ -50,7 +50,7 @@ class NewMessage(NamedTuple):
 
 
 class NewVerification(NamedTuple):
-    """A verification that this request made, as bodies show it: without a query."""
+    """A verification that this request created, shown without a query."""
 
     id: UUID
     phone: str
@@ -69,7 +69,7 @@ class TwilioView(CompatView):
 
     @cached_property
     def account_sid(self) -> str:
-        """The account's id, as the client names it."""
+        """The account's id as the client sent it, or one derived from the company."""
         user = basic_credentials(self.request.META)[0]
         is_sid = _ACCOUNT.fullmatch(user)
         return user if is_sid else f"AC{derived_id('twilio', self.principal.company_id)}"
@@ -86,12 +86,12 @@ class TwilioView(CompatView):
             raise DomainError(Error.NOT_FOUND, message=format_lazy(text, sid=self.service_sid))
 
     def body(self, request: HttpRequest, values: Fields) -> Body:
-        """The last counts where a parameter is given twice."""
+        """The parameters of the body; of repeated ones the last counts."""
         form = dict(self.form(request)).items()
         return Body({name: text for name, text in form if text}, values)
 
     def find_by(self, sid_or_number: str) -> FoundVerification:
-        """The verification with this id; by a number, the one whose code can be entered now."""
+        """The verification with this id; for a number, the one whose code can be entered now."""
         if verification_id := parse_sid("VE", sid_or_number):
             return self.find(verification_id)
         verification = self.find_live(self.number(sid_or_number))
@@ -103,7 +103,7 @@ class TwilioView(CompatView):
         return f"{settings.PUBLIC_URL}{DIALECT.path}/v2{path}"
 
     def page(self, key: str, items: Iterable[Any], path: str) -> HttpResponse:
-        """A list that has one page."""
+        """A list with a single page."""
         url = self.url(f"{path}?PageSize=50&Page=0")
         meta = {"key": key, "page": 0, "page_size": 50, "first_page_url": url, "url": url}
         others = {"previous_page_url": None, "next_page_url": None}
@@ -117,7 +117,7 @@ class TwilioView(CompatView):
             "friendly_name": self.principal.brand,
             "code_length": self.principal.code_length,
             "lookup_enabled": False,
-            "psd2_enabled": False,  # amount and payee may be given, and need not
+            "psd2_enabled": False,  # amount and payee are optional
             "skip_sms_to_landlines": True,
             "dtmf_input_required": False,
             "tts_name": None,
@@ -170,7 +170,7 @@ class TwilioView(CompatView):
         return self.answer(body, status)
 
     def attempt(self, message: Message, verification: FoundVerification) -> dict[str, Any]:
-        """The newest one counts as the one whose code was entered."""
+        """The attempt of a message; the newest one counts as converted if the code was entered."""
         is_newest = message == verification.messages[-1]
         is_converted = is_newest and verification.state is State.VERIFIED
         attempt_sid = sid("VL", message.id)
@@ -255,7 +255,7 @@ class Verification(TwilioView):
         body = self.body(request, (fields.NEW_STATUS,))
         body.check()
         verification = self.find_by(sid)
-        if body["Status"] == "approved":  # a code of the client's own, which nobody checked here
+        if body["Status"] == "approved":  # a code that the client made and checked itself
             if not verification.is_custom:
                 raise invalid_input(Status=GENERATED_HERE)
             report_entered(self.principal, verification_id=verification.id)
@@ -282,7 +282,7 @@ class VerificationCheck(TwilioView):
             if error.error not in {Error.CODE_INVALID, Error.BINDING_MISMATCH}:
                 raise
             verification = self.find_live(phone)
-            if verification is None:  # that was the last attempt
+            if verification is None:  # it was the last attempt
                 raise DomainError(Error.TOO_MANY_ATTEMPTS) from None
         else:
             verification = self.find(checked.id)
@@ -290,7 +290,7 @@ class VerificationCheck(TwilioView):
 
 
 class Attempts(TwilioView):
-    """The attempts of one verification: a leaked key must not list numbers."""
+    """Lists the attempts of one verification only: a leaked key must not list numbers."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
         query = QueryFields(request.GET.dict())
@@ -325,7 +325,7 @@ class Attempt(TwilioView):
 
 
 class Summary(TwilioView):
-    """Numbers of whole days, by default of the last thirty."""
+    """Totals of whole days, by default of the last thirty."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
         query = QueryFields(request.GET.dict())

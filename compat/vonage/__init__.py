@@ -1,1 +1,1 @@
-"""Vonage Verify v2: workflows, checks, cancellation, the next step of a workflow."""
+"""Vonage Verify v2: workflows, checks, cancellation, next step of a workflow."""

@@ -1,4 +1,4 @@
-"""Vonage Verify v2: how it presents keys and writes a refusal (RFC 7807).
+"""Vonage Verify v2: how it presents keys and writes errors (RFC 7807).
 
 https://developer.vonage.com/en/api/verify.v2, errors: https://developer.vonage.com/en/api-errors
 """
@@ -23,13 +23,13 @@ NEXMO, VONAGE = "https://developer.nexmo.com", "https://developer.vonage.com"
 
 
 class Row(NamedTuple):
-    """A problem; without `detail`, our sentence is written."""
+    """A problem (RFC 7807); without `detail`, our message is used."""
 
     status: int
     anchor: str
     title: str
     detail: str = ""
-    site: str = VONAGE  # as Vonage itself answers and its SDKs record it
+    site: str = VONAGE  # the site that Vonage itself and its SDKs' fixtures use
 
     @property
     def type(self) -> str:
@@ -81,7 +81,7 @@ ERRORS = complete(
             detail="Blocked by the protection against pumping"
         ),
         Error.RESEND_TOO_SOON: THROTTLED,
-        Error.SEND_LIMIT: THROTTLED._replace(detail=""),  # ours says which limit
+        Error.SEND_LIMIT: THROTTLED._replace(detail=""),  # our message names the limit
         Error.RATE_LIMITED: THROTTLED,
         Error.TOO_MANY_ATTEMPTS: ENDED,
         Error.INTERNAL_ERROR: FAILED,
@@ -89,12 +89,12 @@ ERRORS = complete(
         Error.UNAVAILABLE: FAILED._replace(status=503),
     }
 )
-# The parameter that a refusal is about which names none.
-ABOUT = {Error.CHANNEL_UNAVAILABLE: "workflow", Error.INVALID_INPUT: "body"}
+# The parameter at fault, for errors that do not name one.
+DEFAULT_PARAMETERS = {Error.CHANNEL_UNAVAILABLE: "workflow", Error.INVALID_INPUT: "body"}
 
 
 class ProblemError(DomainError):
-    """A problem that Vonage has and we do not; `members` are added to it."""
+    """A problem that only Vonage has; `members` are added to its body."""
 
     def __init__(self, row: Row, error: Error = Error.INVALID_INPUT, **members: Any) -> None:
         super().__init__(error)
@@ -124,7 +124,7 @@ def _row_of(error: DomainError) -> Row:
 
 def _parameters(error: DomainError) -> list[dict[str, str]]:
     if not error.errors:
-        name = ABOUT.get(error.error, "workflow[0].to")
+        name = DEFAULT_PARAMETERS.get(error.error, "workflow[0].to")
         return [{"name": name, "reason": " ".join(error.texts)}]
     return [
         {"name": "workflow[0].to" if name == "phone" else name, "reason": str(reason)}

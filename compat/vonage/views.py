@@ -27,7 +27,7 @@ from parsing import characters
 CHANNELS = {"sms": "sms", "whatsapp": "whatsapp"}  # Vonage's names, and ours
 LACKING = ("whatsapp_interactive", "voice", "rcs", "email", "silent_auth")
 MAX_STEPS, MAX_TO = 10, 50
-LONGEST_LIFE, SHORTEST_LIFE = 900, 60  # seconds of a code
+LONGEST_LIFE, SHORTEST_LIFE = 900, 60  # seconds; a code's lifetime
 
 MAX_DIGITS = 8
 
@@ -40,7 +40,9 @@ def length(digits: int) -> int:
 
 WORKFLOW = needed("workflow", array() | {"minItems": 1, "maxItems": MAX_STEPS})
 START = (
-    needed("brand", text(minLength=1, maxLength=18)),  # unused: texts name the company by its own
+    needed(
+        "brand", text(minLength=1, maxLength=18)
+    ),  # unused: texts contain the company's own brand
     parsed("code_length", integer(4, 10), length),
     optional("channel_timeout", integer(15, 900)),
     optional("template_id", text(maxLength=0), _("Template not found")),
@@ -58,16 +60,16 @@ ANOTHER_NUMBER = _("All steps must go to one number")
 
 
 def _lifetime(timeout: int | None, channels: Sized) -> int | None:
-    """The lifetime of a code: as long as all steps last."""
+    """The lifetime of a code: the sum of all steps' timeouts, within bounds."""
     if timeout is None:
         return None
     return min(max(timeout * len(channels), SHORTEST_LIFE), LONGEST_LIFE)
 
 
 def _steps(fields: Body) -> list[tuple[str, str]]:
-    """Our channel and the number of each step. Those by a channel that we lack (voice, e-mail,
-    silent authentication) are passed over, as Vonage passes over a step that fails; without any
-    other the request is refused.
+    """Our channel and the number of each step. Steps by a channel that we lack (voice, e-mail,
+    silent authentication) are skipped, as Vonage skips a step that fails; a workflow without other
+    steps is refused.
     """
     is_given = fields.payload.get(WORKFLOW.name) is not None
     workflow = fields.array(WORKFLOW) if is_given else []
@@ -88,7 +90,7 @@ def _steps(fields: Body) -> list[tuple[str, str]]:
 
 
 def _fault(n: int, step: object) -> tuple[str, StrOrPromise] | None:
-    """The parameter of a step that is wrong, and why."""
+    """The invalid parameter of a step, and the reason."""
     if not isinstance(step, Mapping):
         return f"workflow[{n}]", WRONG_FORMAT
     channel, to = step.get("channel"), step.get("to")
@@ -120,7 +122,7 @@ class Requests(CompatView):
         body = Body(json_object(request), START)
         steps = _steps(body)
         body.check()
-        if body["fraud_check"] is False:  # which only the company switches off
+        if body["fraud_check"] is False:  # only the company can switch it off
             raise ProblemError(NO_FRAUD_CHECK, Error.FORBIDDEN)
         phone = self.number(steps[0][1], needs_plus=False)
         self._refuse_running(phone)
@@ -153,11 +155,11 @@ class Requests(CompatView):
 
 
 class RunningView(CompatView):
-    """Calls about a verification that is not over."""
+    """Calls about a verification that has not ended."""
 
     dialect = DIALECT
 
-    def running_one(self, request_id: str) -> FoundVerification:
+    def find_running(self, request_id: str) -> FoundVerification:
         verification = self.find(request_id)
         if verification.state not in {State.PENDING, State.EXHAUSTED}:
             raise DomainError(Error.NOT_FOUND)
@@ -174,26 +176,26 @@ class RunningView(CompatView):
 class Verification(RunningView):
     def post(self, request: HttpRequest, request_id: str) -> HttpResponse:
         code = values(json_object(request), CHECK)["code"]
-        verification = self.running_one(request_id)
+        verification = self.find_running(request_id)
         self.check_found(verification, code)
         return self.answer({"request_id": str(verification.id), "status": "completed"})
 
     def delete(self, _request: HttpRequest, request_id: str) -> HttpResponse:
-        verifications.cancel(self.principal, self.running_one(request_id).id)
+        verifications.cancel(self.principal, self.find_running(request_id).id)
         return self.answer(status=204)
 
 
 class NextWorkflow(RunningView):
-    """The next step of the workflow: of a message under way, or of one that arrived."""
+    """Starts the workflow's next step, whether or not the last message has arrived."""
 
     def post(self, _request: HttpRequest, request_id: str) -> HttpResponse:
-        verification = self.running_one(request_id)
+        verification = self.find_running(request_id)
         if not verification.messages[-1].chain:
             raise ProblemError(NO_MORE, Error.CHANNEL_UNAVAILABLE)
         try:
             sent = send_by_next_channel(Sender(self.principal, self.request_id), verification.id)
         except DomainError as error:
-            if error.error is Error.CHANNEL_UNAVAILABLE:  # a custom code is kept no longer
+            if error.error is Error.CHANNEL_UNAVAILABLE:  # the custom code is no longer stored
                 raise ProblemError(NO_MORE, Error.CHANNEL_UNAVAILABLE) from None
             raise
         self.message_id = sent.outcome.message_id

@@ -1,4 +1,4 @@
-"""The kinds of identity servers: a module each, or together where a mapping is all of it."""
+"""The kinds of identity servers: a module each, those that only have a mapping in `mapped`."""
 
 from functools import cache
 from importlib import import_module
@@ -9,7 +9,7 @@ from identity_hooks.kind import Kind
 
 @cache
 def kinds() -> dict[str, Kind]:
-    """The kinds by name, in the order in which the cabinet offers them."""
+    """The kinds by name, in the order of the cabinet's list."""
     modules = (import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__))
     values = (value for module in modules for value in vars(module).values())
     declared = [value for value in values if isinstance(value, Kind)]

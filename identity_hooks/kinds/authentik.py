@@ -1,4 +1,4 @@
-"""authentik's stage *SMS Authenticator Setup* with the generic provider."""
+"""authentik's stage *SMS Authenticator Setup*, with the generic provider."""
 
 from django.http import HttpResponse
 from django.utils.translation import gettext_lazy as _
@@ -10,7 +10,7 @@ from identity_hooks.kind import EVERYWHERE, HookOptions, Kind, Setting, Trial
 
 
 def _read(call: HookCall, _options: HookOptions) -> WantedMessage:
-    """`Body` is only the code, `Message` a sentence. `To` is as the person typed it."""
+    """`Body` is only the code, `Message` a sentence, `To` the number as the person typed it."""
     return WantedMessage(phone=call.text("To"), code=call.text("Body"), text=call.text("Message"))
 
 

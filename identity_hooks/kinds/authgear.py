@@ -1,4 +1,4 @@
-"""Authgear's custom SMS gateway by webhook."""
+"""Authgear's custom SMS gateway, called by webhook."""
 
 import orjson
 from django.http import HttpResponse

@@ -1,4 +1,4 @@
-"""Casdoor's SMS provider *Custom HTTP SMS*: form, JSON or a query."""
+"""Casdoor's SMS provider *Custom HTTP SMS*: a form, JSON or a query string."""
 
 from urllib.parse import urlencode
 

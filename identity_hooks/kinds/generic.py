@@ -1,4 +1,4 @@
-"""Any server that calls by HTTP: plain JSON, a form or a query, read by the member's mapping."""
+"""Any server that calls by HTTP: JSON, a form or a query string, parsed by a member's mapping."""
 
 from django.utils.translation import gettext_lazy as _
 

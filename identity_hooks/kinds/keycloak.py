@@ -1,4 +1,4 @@
-"""Keycloak with netzbegruenung's SMS authenticator: a sentence that holds the code."""
+"""Keycloak with netzbegruenung's SMS authenticator: a sentence that contains the code."""
 
 import re
 
@@ -15,9 +15,8 @@ from identity_hooks.hook_call import (
 )
 from identity_hooks.kind import HookOptions, Kind, Setting, Trial
 
-# The plugin puts the sentence between quotes as it is, so that a quote or a line break in it
-# breaks the JSON.
-# Two patterns, as one takes the square of the body's length.
+# The plugin does not escape the sentence, so a quote or a line break in it breaks the JSON.
+# Two patterns, because a single one takes time quadratic in the body's length.
 _BEGINNING = re.compile(r'"(?:text|message)"\s*:\s*"')
 _END = re.compile(r'"\s*,\s*"(?:to|phone)"\s*:\s*"([^"]*)"')
 

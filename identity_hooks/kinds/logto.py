@@ -32,12 +32,12 @@ def _read(call: HookCall, _options: HookOptions) -> WantedMessage:
 
 
 def _with_plus(phone: str) -> str:
-    """Logto stores numbers as international digits, and some versions send them so."""
+    """Adds the plus that some versions of Logto leave out: it stores numbers without."""
     return f"+{phone}" if phone[:1].isdigit() and not phone.startswith("0") else phone
 
 
 def _first(locales: str) -> str:
-    """OpenID Connect's `ui_locales` are separated by spaces."""
+    """The first of OpenID Connect's `ui_locales`, which are separated by spaces."""
     return locales.split(" ", maxsplit=1)[0]
 
 

@@ -1,4 +1,4 @@
-"""Kinds whose servers send JSON that a ready mapping reads."""
+"""Kinds whose JSON is parsed by a fixed mapping."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -35,12 +35,12 @@ def _kind(
     )
 
 
-# The webhook `sms.created`, for texts that Clerk does not deliver itself.
+# The webhook `sms.created`, for messages that Clerk does not deliver itself.
 CLERK = _kind(
     "clerk",
     "Clerk",
     source="https://clerk.com/docs/guides/development/webhooks/overview",
-    # Svix repeats for days what was not accepted: a code is of use for ten minutes.
+    # Svix retries for days, whereas a code is useful for ten minutes.
     mapping={
         "phone": "/data/to_phone_number",
         "code": "/data/data/otp_code",

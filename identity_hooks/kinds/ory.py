@@ -1,4 +1,4 @@
-"""Ory Kratos: the courier's channel `sms`, whose body our Jsonnet makes."""
+"""Ory Kratos: the courier's channel `sms`, with a body made by our Jsonnet."""
 
 from django.utils.translation import gettext_lazy as _
 

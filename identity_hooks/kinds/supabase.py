@@ -33,13 +33,14 @@ def _read(call: HookCall, _options: HookOptions) -> WantedMessage:
         code=call.text("sms", "otp"),
         purpose="mfa" if is_second_factor else "",
         ip=call.text("metadata", "ip_address"),
-        repeat_id=call.text("metadata", "uuid"),  # webhook-id is another one in each try
+        repeat_id=call.text("metadata", "uuid"),  # webhook-id changes with each retry
     )
 
 
 def _only_phone(call: HookCall, *, is_second_factor: bool) -> str:
-    """Versions before 2.180 name no number for the code: nobody knows the one of a second factor,
-    nor, while a change is pending, whether the code proves the old number or the new one.
+    """The user's only number, for versions before 2.180, which do not say where the code goes:
+    the number of a second factor is unknown, and so is, while a change is pending, whether the code
+    is for the old or the new number.
     """
     phones = {call.text("user", "phone"), call.text("user", "new_phone")} - {""}
     if is_second_factor or len(phones) > 1:
@@ -48,8 +49,8 @@ def _only_phone(call: HookCall, *, is_second_factor: bool) -> str:
 
 
 def _refused(refusal: DomainError) -> HttpResponse:
-    """A status of 400 or more loses its text: only 200 with `error` reaches the person. 503 with
-    Retry-After is called again within the server's 5 seconds.
+    """Responds with 200 and `error`: the text of a status of 400 or more does not reach the person.
+    After 503 with Retry-After the server calls again, within its 5 seconds.
     """
     status = refusal.error.status
     body = {"error": {"http_code": status, "message": answers.for_a_person(refusal)}}

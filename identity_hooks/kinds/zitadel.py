@@ -1,4 +1,4 @@
-"""Zitadel's SMS provider of the type HTTP."""
+"""Zitadel's SMS provider of type HTTP."""
 
 import orjson
 from django.utils.translation import gettext_lazy as _
@@ -28,7 +28,7 @@ def _read(call: HookCall, _options: HookOptions) -> WantedMessage:
         code=call.text("args", "code") or call.text("args", "oTP") or call.text("args", "otp"),
         purpose=PURPOSES.get(call.text("contextInfo", "eventType"), ""),
         locale=call.text("args", "preferredLanguage"),
-        lifetime=lifetime or None,  # 0 for a phone's verification and a password's reset
+        lifetime=lifetime or None,  # 0 for phone verification and password reset
     )
 
 

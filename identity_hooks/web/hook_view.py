@@ -1,4 +1,4 @@
-"""All identity servers' calls: whose bodies are received; read, send, answer in their words."""
+"""The view of all identity servers' calls, and the admission of their bodies."""
 
 import time
 import traceback
@@ -43,7 +43,7 @@ MAX_BODY = 65_536  # bytes
 
 
 class _Handling:
-    """A call, and its entry in the log of requests."""
+    """A call, and its entry in the request log."""
 
     def __init__(self, request: HttpRequest, kind: Kind, path_secret: str) -> None:
         self.request, self.kind = request, kind
@@ -60,24 +60,24 @@ class _Handling:
         self.hook: Hook | None = None
 
     def answer(self, url_id: str) -> HttpResponse:
-        """The answer in the person's language, if the call or the company states it."""
+        """The response, in the language of the person, or else of the company."""
         try:
             outcome = self._send(url_id)
         except NothingToSendError as nothing:
             self.code = nothing.reason
             outcome = None
-        except Exception as error:  # the edge: refused in this server's words
+        except Exception as error:  # the outermost handler: refused in this server's format
             return self._refuse(error)
         with translation.override(self.language):
             return self.kind.sent(outcome)
 
     def _refuse(self, error: Exception) -> HttpResponse:
-        """Here, so that no frame of the traceback keeps the refusal: until such a cycle is
-        collected granian keeps the connection of an unread body open.
+        """A function of its own, so that no frame of the traceback refers to the refusal: until
+        such a cycle is collected granian keeps the connection of an unread body open.
         """
         refusal = as_refusal(error)
         self.code = getattr(refusal, "reason", refusal.error.code)
-        if failed := refusal.extra.get("id"):  # accepted by us, refused by its vendor
+        if failed := refusal.extra.get("id"):  # accepted by us, refused by the vendor
             self.message_id = ids.parse_id("msg", str(failed))
         with translation.override(self.language):
             return self.kind.refused(refusal)
@@ -89,7 +89,7 @@ class _Handling:
         call = self._authentic_call()
         assert hook is not None  # noqa: S101 - nothing is authentic without one
         principal = api_keys.without_key(hook.company, hook.mode)
-        # The rate of an API key, for each hook.
+        # The rate limit of an API key applies to each hook.
         usage = key_rate_limiter.count(self.request, replace(principal, key_id=_RATES - hook.pk))
         if usage is not None and usage.left < 0:
             raise DomainError(Error.RATE_LIMITED, retry_after=usage.wait)
@@ -105,7 +105,7 @@ class _Handling:
         return outcome
 
     def _authentic_call(self) -> HookCall:
-        """Raises a CallRefusedError before the body is read, wherever headers tell."""
+        """The call, authenticated by its headers before the body is read if possible."""
         receive.check_caller(
             self.hook, self.kind, call_of(self.request.META, self.at, self.path_secret)
         )
@@ -119,7 +119,7 @@ class _Handling:
         return call
 
     def keep(self, status: int) -> None:
-        """Logs the call for the company, once its owner is known."""
+        """Logs the call for the company, if its hook is known."""
         if self.hook is None or not request_log.is_on() or self._is_flood():
             return
         request_log.buffer.add(
@@ -141,8 +141,8 @@ class _Handling:
         )
 
     def _is_flood(self) -> bool:
-        """Nothing limits the number of calls that nobody signed, and anybody may sign up for a
-        company that may not send yet: one a second is kept.
+        """Whether to skip logging: calls that are unauthenticated, or of a company that may not
+        send yet, are unlimited, so one a second is kept.
         """
         is_free = self.code in {*receive.CALLER_REFUSALS, Error.FORBIDDEN.code}
         assert self.hook is not None  # noqa: S101 - checked before
@@ -153,14 +153,14 @@ class _Handling:
         return round((time.perf_counter() - self.started) * 1000)
 
 
-# Below the keys and, by minus their numbers, the companies that send from the cabinet.
+# Hooks' ids are below those of keys, and of companies that send from the cabinet (negative ids).
 _RATES = -(2**40)
 
 
 def call_of(
     meta: Mapping[str, Any], at: float, path_secret: str = "", body: bytes = b""
 ) -> HookCall:
-    """The call as its headers and its body say, without cookies or the server's own variables."""
+    """The call from its headers and body, without the WSGI server's own variables."""
     headers = {name.lower(): value for name, value in HttpHeaders(dict(meta)).items()}
     return HookCall(
         method=meta["REQUEST_METHOD"],
@@ -178,11 +178,13 @@ def path_template(kind: str) -> str:
 
 
 def as_refusal(error: Exception) -> DomainError:
-    if isinstance(error, UnreadablePostError):  # its body was not admitted, or the caller left
+    if isinstance(
+        error, UnreadablePostError
+    ):  # its body was not admitted, or the caller disconnected
         return CallRefusedError("no_body", Error.INVALID_INPUT)
     refusal = as_domain_error(error)
     if refusal.error is Error.INTERNAL_ERROR:
-        # Where and what kind, without the exception's text, which may quote what the call held.
+        # Only place and type: the exception's text may quote the call.
         frames = traceback.extract_tb(error.__traceback__)
         trace = [f"{Path(frame.filename).name}:{frame.lineno}" for frame in frames[-5:]]
         log.error("identity_hook_crash", error=type(error).__name__, where=trace)
@@ -194,7 +196,7 @@ def as_refusal(error: Exception) -> DomainError:
 def receive_call(
     request: HttpRequest, kind: str, url_id: str, path_secret: str = ""
 ) -> HttpResponse:
-    """`/hooks/identity/<kind>/<id>`, and the same with a secret at its end for old Zitadels."""
+    """Serves `/hooks/identity/<kind>/<id>`, with a secret at the end for old Zitadel versions."""
     declared = kinds().get(kind)
     if declared is None or (path_secret and kind != "zitadel"):
         return JsonResponse({"code": Error.NOT_FOUND.code}, status=404)
@@ -217,7 +219,7 @@ def receive_call(
 
 @csrf_exempt
 def refuse_path(request: HttpRequest, kind: str) -> HttpResponse:
-    """Answers a path that no hook has, such as one with a slash at its end."""
+    """Refuses a path that no hook has, such as one with a trailing slash."""
     declared = kinds().get(kind)
     refused = declared.refused if declared else refused_json
     header = request.META.get("HTTP_ACCEPT_LANGUAGE", "")
@@ -245,7 +247,7 @@ def _parts(environ: Mapping[str, Any]) -> tuple[Kind | None, str, str]:
 
 
 def _sender(environ: Mapping[str, Any]) -> str:
-    """The hook; raises a DomainError for whom the headers give away."""
+    """The hook's name; raises a DomainError if the headers show that the caller is not allowed."""
     kind, url_id, secret = _parts(environ)
     if kind is None:
         raise DomainError(Error.NOT_FOUND)

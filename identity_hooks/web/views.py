@@ -1,4 +1,4 @@
-"""The cabinet's pages about identity servers: the list, a hook with its settings, its secret."""
+"""The cabinet's pages about identity servers: the list, a hook, its settings and secret."""
 
 import json
 import secrets
@@ -51,8 +51,8 @@ class TrialResult(NamedTuple):
 
 
 def run_trial(*, hook: Hook, phone: str, user: User, ip: str | None = None) -> TrialResult:
-    """Plays the server's own call, signed by the real secret, through the servers' view; raises a
-    DomainError if `phone` is not a phone.
+    """Simulates a call of the server, signed with the real secret, and passes it to the view that
+    serves such a call; raises a DomainError if `phone` is not a phone.
     """
     number = phone_numbers.normalise(phone, hook.company.country)
     kind = hooks.kind_of(hook)
@@ -73,7 +73,7 @@ def _request(hook: Hook, simulated: SimulatedCall) -> WSGIRequest:
     environ: dict[str, Any] = {
         f"HTTP_{name.upper().replace('-', '_')}": text for name, text in simulated.headers.items()
     }
-    if count := settings.TRUSTED_PROXY_COUNT:  # as our own proxies would write it
+    if count := settings.TRUSTED_PROXY_COUNT:  # as our own proxies would set it
         environ["HTTP_X_FORWARDED_FOR"] = ", ".join([address] * count)
     return WSGIRequest(
         environ
@@ -113,9 +113,9 @@ class Row(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """A setting of the server, with this hook's address and secret filled in."""
+    """A setting of the server, with this hook's URL and secret filled in."""
 
-    id: str  # of the element, for the button that copies it
+    id: str  # of the HTML element, for its copy button
     setting: Setting
     text: str
 

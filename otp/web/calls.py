@@ -200,7 +200,7 @@ CODE = Field(
     ),
     "482915",
     error=A_CODE,
-    reading=clipboard.code,
+    normalize=clipboard.code,
 )
 VERIFIED_PHONE = replace(PHONE, schema=text(maxLength=64), required=False)
 VERIFIED_ID = option(

@@ -108,7 +108,7 @@ WITH_PHONE = Field(
     text(),
     _("Only verifications of this phone number, in any format."),
     required=False,
-    reading=clipboard.plain,
+    normalize=clipboard.plain,
 )
 WITH_PURPOSE = Field("purpose", text(), _("Only those with this purpose."), required=False)
 WITH_REFERENCE = Field(
@@ -227,7 +227,7 @@ REPORTED_CODE = option(
     _("With `phone`: the code that was entered. A wrong one spends an attempt."),
     "4821",
     error=_("A string of 4 to 10 Latin letters or digits"),
-    reading=clipboard.code,
+    normalize=clipboard.code,
 )
 FEEDBACK = Call(
     "POST",

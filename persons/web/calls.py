@@ -16,7 +16,7 @@ PERSON = Field(
     text(),
     _("The phone number, in any format."),
     "+79990000000",
-    reading=clipboard.plain,
+    normalize=clipboard.plain,
 )
 
 EXPORT = Call(

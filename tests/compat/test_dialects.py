@@ -23,7 +23,7 @@ from api.models import ApiRequest
 from catalogue.errors import DomainError, Error
 from compat.dialect import Dialect, complete, dialects, routes
 from compat.twilio.dialect import service_sid
-from compat.view import CompatView, written
+from compat.view import CompatView, serialized
 from tests.api.clients import Answer, Api
 from tests.api.test_refusals import refusals_kept
 from tests.compat.clients import DialectClient, authorization, client_key
@@ -94,7 +94,7 @@ def test_dialect_words_every_error(dialect: Dialect) -> None:
             extra["errors"] = {"phone": ["Wrong"]}
         answer = dialect.refuse(DomainError(error, **extra), "req_1")
 
-        assert orjson.loads(written(answer))
+        assert orjson.loads(serialized(answer))
         assert 400 <= answer.status < 600
         assert (answer.status >= 500) is (error in SERVER_ERRORS), error
 
@@ -104,7 +104,7 @@ def test_refusal_says_that_the_protection_holds_a_send_back(dialect: Dialect) ->
     limit = {"kind": "guard", "scope": "country"}
     error = DomainError(Error.SEND_LIMIT, message="Lift it", retry_after=60, limit=limit)
 
-    assert b"Lift it" in written(dialect.refuse(error, "req_1"))
+    assert b"Lift it" in serialized(dialect.refuse(error, "req_1"))
 
 
 @each_dialect

@@ -112,7 +112,7 @@ OF_PHONE = Field(
     text(),
     _("The phone number, in any format."),
     "+79990000000",
-    reading=clipboard.plain,
+    normalize=clipboard.plain,
 )
 FOR_PURPOSE = Field(
     "purpose",
