@@ -9,7 +9,7 @@ class PersonsConfig(AppConfig):
     verbose_name = _("Personal data")
 
     def ready(self) -> None:
-        """Registers what is deleted after its time."""
+        """Registers the purge of expired exports."""
         from accounts import jobs  # noqa: PLC0415 - models come first
         from persons.models import CompanyExport  # noqa: PLC0415
 

@@ -1,6 +1,6 @@
-"""Every column of the schema that can hold a phone, and what an erasure does with it.
+"""Every column of the schema that can contain a phone, and what an erasure does with it.
 
-A test compares this with the schema: a new column is unknown to the eraser until it is listed here.
+A test compares this with the schema: an erasure ignores a new column until it is listed here.
 """
 
 from channels import stored_fields
@@ -26,7 +26,7 @@ ERASED = {
     "otp_verification": "phone mac binding",
 }
 
-# About the person too, and kept, each for a reason.
+# Reason → columns that are about the person too, and kept.
 KEPT = {
     "the person's own STOP, or the operator's block, must go on protecting them": {
         "channels_blockedphone": "phone reason"
@@ -34,23 +34,23 @@ KEPT = {
     "who did what is append-only; it names a phone only where the operator blocked or freed one": {
         "accounts_auditevent": "actor action subject changes"  # phones in values are masked
     },
-    "goes a week after a member uploaded the file; the link made of it is closed": {
+    "deleted a week after a member uploaded the file; the link made from it is closed": {
         "links_linkimportrow": "url alias expires_in short_url error"
     },
-    "an erasure deletes all files of the companies that it touches; others go after some days": {
+    "an erasure deletes all exports of the companies concerned; others expire after some days": {
         "channels_messageexport": "query",
         "channels_messageexportpart": "body",
         "persons_companyexport": "reached_id",
         "persons_companyexportpart": "name body",
     },
-    "goes 24 hours after the request, and keeps it from taking effect twice until then": {
+    "deleted after 24 hours; until then it prevents a repeated effect of the request": {
         "api_idempotentrequest": "path key request_hash"
     },
-    "recognises a repeated receipt or event; made of ids, not only of the phone": {
+    "recognises a repeated receipt or event; made from ids, not only from the phone": {
         "webhooks_event": "kind key",
         "channels_receipt": "digest",
     },
-    "what an anonymous message cost and how it ended: books and statistics": {
+    "cost and outcome of an anonymous message, for the ledger and statistics": {
         "billing_transfer": "kind amount key proof reason balance_after",
         "channels_attempt": "channel provider state error_class error_code",
         "channels_fallbackevent": "reason channel",
@@ -61,22 +61,22 @@ KEPT = {
         "links_report": "reason",
         "otp_verification": "purpose key_id",
     },
-    "a custom code, encrypted; goes with its message, for whose end an erasure waits": {
+    "an encrypted custom code, deleted when its message ends, which an erasure waits for": {
         "otp_sealedcode": "key_id sealed"
     },
-    "a hundred numbers at least, or a keyed hash of an address; goes after some days or months": {
+    "at least 100 numbers, or a keyed hash of an address; expires after some days or months": {
         "otp_guardevidence": "kind value score hits misses tokens norm_trials norm_hits",
         "otp_guardrestriction": "kind value rule",
     },
-    "goes after REQUEST_LOG_DAYS; the phone is masked": {
+    "deleted after REQUEST_LOG_DAYS; the phone is masked": {
         "api_apirequest": "request_id path code fields phone"
     },
-    "the list of erasures: a keyed hash, for what a backup brings back": {
+    "the list of erasures: a keyed hash, to erase again what a backup restores": {
         "persons_erasure": "key_id phone_hash"
     },
 }
 
-# Companies, their members, the operator, money and the machine: nothing about recipients.
+# Companies, their members, the operator, money and operations: nothing about recipients.
 NOT_OF_RECIPIENTS = {
     "account_emailaddress": "email",
     "account_emailconfirmation": "key",
@@ -100,7 +100,7 @@ NOT_OF_RECIPIENTS = {
     "auth_permission": "name codename",
     "billing_archivedmonth": "sha256",
     "billing_archivedsum": "kind transfers tokens",
-    # Payers' details; a sole trader's are a person's: docs/payments.md says how long they stay.
+    # Payers' details, personal for a sole trader; docs/payments.md says how long they are kept.
     "billing_automaticorder": "method_id customer_id",
     "billing_autotopup": "threshold tokens gateway sum_a_month paused_for",
     "billing_banktransfer": "key source account document_number amount party_name party_inn"

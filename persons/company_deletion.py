@@ -1,10 +1,10 @@
-"""Deletes companies whose day has come: what works stops at once, in one commit; what the company
-knew about recipients is erased after it, in small ones.
+"""Deletes companies whose deletion is due: one commit stops everything that works; many small ones
+then erase the company's data about recipients.
 
-Every commit holds the lock of the company's row. Of two workers the second one leaves the company
-to the first, and a worker that died leaves what the next run goes on with: whatever is still there.
-The ledger, invoices, closing documents, keys without their secrets and the audit log stay under the
-company's row; docs/operations/leaving-companies.md says for how long.
+Every commit locks the company's row. Of two workers the second leaves the company to the first; if
+a worker dies, the next run continues with the rows that are still there. The ledger, invoices,
+closing documents, keys without their secrets and the audit log stay with the company's row;
+docs/operations/leaving-companies.md says for how long.
 """
 
 import time
@@ -45,13 +45,13 @@ log = structlog.get_logger(__name__)
 DELETIONS = Job("company_deletions", _("deletions of companies"))
 ERASURES = Job("company_erasures", _("erasures of deleted companies"))
 
-# Requests, imports and deliveries that had begun before the deletion are over by then.
+# Requests, imports and deliveries that began before the deletion have ended by then.
 SETTLED_AFTER = timedelta(minutes=10)
 RUN = 40.0  # seconds of one run, shared by the companies; the next one continues
 BATCH = 500  # rows
-LINKS = 50  # in one commit; each may have many clicks
+LINKS = 50  # per commit; each may have many clicks
 DELETED: tuple[type[Model], ...] = (
-    LinkImport,  # first: it makes links
+    LinkImport,  # first: it creates links
     IdempotentRequest,
     ApiRequest,
     Event,
@@ -71,7 +71,7 @@ DELETED: tuple[type[Model], ...] = (
 
 
 class _ElsewhereError(Exception):
-    """Another worker is erasing it, or has finished."""
+    """Another worker is erasing the company, or has finished."""
 
 
 class _OutOfTimeError(Exception):
@@ -105,19 +105,19 @@ def delete(company: Company) -> bool:
     stored.api_keys.filter(revoked_at=None).update(revoked_at=now)
     Endpoint.objects.filter(company=stored, deleted_at=None).update(deleted_at=now)
     Hook.objects.active().filter(company=stored).update(revoked_at=now)
-    stopping.stop(company=stored, by_operator=True)  # nobody but the operator could release them
+    stopping.stop(company=stored, by_operator=True)  # only the operator could release them
     auto_top_up.turn_off(company=stored, user=None)
     auto_top_up.remove_method(company=stored, user=None)
     stored.invitations.open().update(revoked_at=now)
     record("company.deleted", stored, company=stored, user=None)
-    post_to_owners("company.deleted", company=stored)  # while it still has some
+    post_to_owners("company.deleted", company=stored)  # while there are owners
     stored.members.all().delete()
     log.info("company_deleted", company=stored.pk)
     return True
 
 
 def erase(company: Company, ends_at: float) -> bool:
-    """Returns whether nothing is left; what is still being delivered is left to a later run."""
+    """Returns whether everything is erased; open messages are left to a later run."""
     for model in DELETED:
         _delete_rows(company, model, ends_at)
     remaining = _erase_recipients(company, ends_at)
@@ -157,7 +157,7 @@ def _delete_rows(company: Company, model: type[Model], ends_at: float) -> None:
 
 
 def _erase_recipients(company: Company, ends_at: float) -> int:
-    """Returns how many cannot be erased yet."""
+    """Returns the number of phones that cannot be erased yet."""
     busy: set[str] = set()
     erased: set[str] = set()
     for mode in Mode.values:
@@ -201,7 +201,7 @@ def _erase_some_links(company: Company, ids: list[Any]) -> None:
 
 
 def _pages(rows: QuerySet[Any], name: str, size: int) -> Iterator[list[dict[str, Any]]]:
-    """Pages by the index of a company's history. Finished rows leave the query as it goes."""
+    """Pages along the index of a company's history. Finished rows drop out of the query."""
     ordered = rows.order_by("created_at", "id").values("created_at", "id", name)
     after: Q = Q()
     while page := list(ordered.filter(after)[:size]):
@@ -210,5 +210,5 @@ def _pages(rows: QuerySet[Any], name: str, size: int) -> Iterator[list[dict[str,
 
 
 def _after(at: datetime, row_id: Any) -> Q:
-    # The first bound is the one that the index can begin at.
+    # The first bound is redundant, but the index can start at it.
     return Q(created_at__gte=at) & (Q(created_at__gt=at) | Q(id__gt=row_id))

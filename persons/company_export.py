@@ -1,7 +1,7 @@
 """Makes a company's archive in the background: each row once, however often a worker dies.
 
-The lines of a part, and how far they reach, are one commit under a lock on the export's row. The
-ZIP is put together of the parts while it is downloaded, so neither needs much memory.
+The lines of a part and its end position are one commit, under a lock on the export's row. The ZIP
+is assembled from the parts during the download, so neither step needs much memory.
 """
 
 import zlib
@@ -24,7 +24,7 @@ from persons.export_files import FILES, ExportFile, settings_json
 from persons.models import CompanyExport, CompanyExportPart
 
 JOB = Job("company_exports", _("archives of companies"))
-PART = 2000  # rows in one commit
+PART = 2000  # rows per commit
 README = "README.txt"
 SETTINGS = "settings.json"
 State = CompanyExport.State
@@ -32,7 +32,7 @@ State = CompanyExport.State
 
 @transaction.atomic
 def start(*, member: Member, language: str, ip: str | None) -> CompanyExport:
-    """Raises ValidationError while one of the company's is being made."""
+    """Starts an export; raises ValidationError while another one of the company is being made."""
     company = member.company
     Company.objects.select_for_update(no_key=True).get(pk=company.pk)
     if CompanyExport.objects.unfinished().filter(company=company).exists():
@@ -44,14 +44,14 @@ def start(*, member: Member, language: str, ip: str | None) -> CompanyExport:
 
 
 def make_next() -> bool:
-    """Makes the next part of the archive that waits longest; False if there is none."""
+    """Makes the next part of the archive that has waited longest; False if there is none."""
     rows = CompanyExport.objects.unfinished().select_related("company")
     return JOB.next_of(rows, _make_next_part, lambda row: row.finish(State.FAILED))
 
 
 def _make_next_part(row: CompanyExport) -> None:
     member = Member.objects.filter(user=row.user_id, company=row.company_id).first()
-    if member is None or not member.can_manage_members:  # who asked is no owner any longer
+    if member is None or not member.can_manage_members:  # the requester is no longer an owner
         row.finish(State.STOPPED)
     elif row.file >= len(FILES):
         row.finish(State.READY)
@@ -111,29 +111,29 @@ def readme(company: Company) -> str:
 
 
 class _Chunks:
-    """A file that cannot be sought, whose content is taken out as it grows."""
+    """A write-only file without seek, whose content is taken out as it grows."""
 
     def __init__(self) -> None:
-        self.held: list[bytes] = []
+        self.pending: list[bytes] = []
 
     def write(self, data: bytes) -> int:
-        self.held.append(bytes(data))
+        self.pending.append(bytes(data))
         return len(data)
 
     def flush(self) -> None:
         pass
 
     def take(self) -> bytes:
-        content, self.held = b"".join(self.held), []
+        content, self.pending = b"".join(self.pending), []
         return content
 
 
 def content(row: CompanyExport) -> Iterator[bytes]:
-    """The ZIP; holds one part at a time."""
+    """The ZIP, with one part at a time in memory."""
     chunks = _Chunks()
     made_at = timezone.localtime(row.finished_at or row.created_at).timetuple()[:6]
     names = list(dict.fromkeys(row.parts.order_by("number").values_list("name", flat=True)))
-    with ZipFile(chunks, "w") as archive:  # type: ignore[call-overload]  # of a file that only grows
+    with ZipFile(chunks, "w") as archive:  # type: ignore[call-overload]  # a file that only grows
         for name in names:
             info = ZipInfo(name, made_at)
             info.compress_type = ZIP_DEFLATED

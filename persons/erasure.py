@@ -1,7 +1,7 @@
-"""Erases what is kept about one person (GDPR art. 17, 152-ФЗ art. 14 and 21).
+"""Erases the data about one person (GDPR art. 17, 152-ФЗ art. 14 and 21).
 
-Rows that the books, the limits on guesses or the statistics need stay, without the phone and
-without what was written to it; `persons.columns` says which columns those are and why.
+Rows that the ledger, the limits on guesses or the statistics need stay, without the phone and the
+texts sent to it; `persons.columns` says which columns stay and why.
 """
 
 from collections.abc import Callable, Sequence
@@ -35,7 +35,7 @@ log = structlog.get_logger(__name__)
 
 
 class NotFinishedError(Exception):
-    """Something is still being delivered to the person, or a code can still be entered."""
+    """A message to the person is still open, or a code can still be entered."""
 
     def __init__(self, until: datetime) -> None:
         super().__init__(until)
@@ -54,9 +54,9 @@ def erase(
     ip: str | None = None,
     until: datetime | None = None,
 ) -> dict[str, int]:
-    """Returns how many rows changed, by kind; raises NotFinishedError and changes nothing.
+    """Returns the number of changed rows by kind; raises NotFinishedError and changes nothing.
 
-    `until` spares newer messages: an erasure that is repeated after a restore.
+    `until` spares newer messages when an erasure is repeated after a restore.
     """
     waits_for = [sql.BUSY] if person.is_everywhere else [sql.BUSY, sql.GUESSED]
     rows, counts = _erase(person, waits_for, until, find_rows_and_links)
@@ -66,11 +66,11 @@ def erase(
 
 @transaction.atomic
 def erase_with_company(person: Person) -> None:
-    """Erases a person as one of many, with the deleted company that the data belongs to: the audit
-    log has one event for all. Raises NotFinishedError.
+    """Erases a person's data as part of deleting a company: the audit log has one event for all
+    persons. Raises NotFinishedError.
 
-    No key is left that could guess, so wrong codes need not be counted any longer; the deletion
-    erases all links of the company.
+    No key is left to guess codes with, so wrong codes need not be counted any longer; the deletion
+    erases all links of the company itself.
     """
     _erase(person, [sql.BUSY], None, find_rows)
 
@@ -111,13 +111,13 @@ def _erase_rows(
     statements = sql.ERASE | (sql.ERASE_EVERYWHERE if person.is_everywhere else {})
     counts = {}
     for name, statement in statements.items():
-        phones = spellings(person.phone) if sql.names_phone(statement) else [person.phone]
+        phones = spellings(person.phone) if sql.uses_phone(statement) else [person.phone]
         counts[name] = 0
         for phone in phones:
             cursor.execute(statement, params | spelled(phone))
             counts[name] += cursor.rowcount
     if rows.messages or person.is_everywhere:
-        # The channels' reach to this phone; after a learner that is at work just now.
+        # Which channels reach this phone. The lock waits for a learner at work.
         list(RouterState.objects.select_for_update())
         counts["routing_memory"] = sum(map(phone_memories.forget, spellings(person.phone)))
     _discard_files(rows.companies)
@@ -126,15 +126,13 @@ def _erase_rows(
 
 
 def _discard_files(companies: Sequence[int]) -> None:
-    """The files of these companies: the person may be in them."""
+    """Deletes the export files of these companies, which may contain the person."""
     for model in (MessageExport, CompanyExport):
         delete_with_parts(model.objects.filter(company_id__in=companies))
 
 
 def _record(person: Person, rows: Rows, user: User | None, ip: str | None) -> None:
-    """Records the erasure in the audit logs of the service and of every
-    company whose rows changed.
-    """
+    """Records the erasure in the audit logs of the service and every company with changed rows."""
     companies = Company.objects.filter(pk__in=rows.companies)
     if person.is_everywhere:
         record("person.erased", person.anonymised, company=None, user=user, ip=ip)
@@ -143,7 +141,7 @@ def _record(person: Person, rows: Rows, user: User | None, ip: str | None) -> No
 
 
 def _after_commit(person: Person, companies: Sequence[int], links: list[Link]) -> None:
-    _discard_files(companies)  # begun meanwhile, of rows as they were
+    _discard_files(companies)  # begun meanwhile, from the old rows
     resolution.invalidate_after_commit(*links)
     if person.is_everywhere:
         for phone in spellings(person.phone):
@@ -154,13 +152,14 @@ def _after_commit(person: Person, companies: Sequence[int], links: list[Link]) -
 @dataclass(frozen=True, slots=True)
 class Reapplied:
     erased: int  # persons
-    unfinished: int  # persons with messages that are open again: apply once more after these end
+    unfinished: int  # persons whose messages are open again: run it again when these have ended
     unknown: int  # entries whose key is no longer in WEBHOOK_KEYS
 
 
 def reapply_erasures() -> Reapplied:
     """Repeats erasures after a restore, once the list itself is complete again; safe to repeat.
-    Messages made after an erasure stay: the person has come back.
+
+    Messages newer than an erasure stay: the person has come back.
     """
     with transaction.atomic():
         with connection.cursor() as cursor:

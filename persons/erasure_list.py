@@ -1,6 +1,6 @@
-"""The list of erasures, so that what a backup brings back is erased again.
+"""The list of erasures, by which data that a backup restores is erased again.
 
-A phone has too few digits for a plain hash, so the hash is keyed; with the keys that live longest.
+A phone has too few digits for a plain hash, so the hash is keyed, by the longest-lived keys.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ ON CONFLICT (phone_hash, company_id, mode)
 DO UPDATE SET erased_at = GREATEST(persons_erasure.erased_at, excluded.erased_at)
 """
 
-# Every phone that is kept in a column of its own.
+# Every phone that is stored in a column of its own.
 _PHONES = """
 SELECT DISTINCT phone FROM channels_message WHERE phone NOT LIKE '%*'
 UNION SELECT phone FROM channels_contact
@@ -53,7 +53,7 @@ def erasures_by_key() -> Counter[str]:
 
 
 def dump() -> Iterator[str]:
-    """The list as JSON lines: to be kept outside the database, which a restore sets back."""
+    """The list as JSON lines, to be kept outside the database, which a restore resets."""
     columns = ("company_id", "mode", "key_id", "phone_hash", "erased_at")
     for row in Erasure.objects.order_by("id").values(*columns):
         values = row | {"phone_hash": bytes(row["phone_hash"]).hex()}
@@ -61,7 +61,7 @@ def dump() -> Iterator[str]:
 
 
 def load(lines: Iterable[str]) -> int:
-    """Adds a list that was dumped before; returns how many lines it had."""
+    """Adds a dumped list; returns the number of its lines."""
     count = 0
     with connection.cursor() as cursor:
         for line in filter(str.strip, lines):
@@ -72,7 +72,7 @@ def load(lines: Iterable[str]) -> int:
 
 
 def missing_keys() -> int:
-    """The number of entries that no listed key can compare."""
+    """The number of entries whose key is no longer in WEBHOOK_KEYS."""
     return Erasure.objects.exclude(key_id__in=settings.WEBHOOK_KEYS).count()
 
 
@@ -85,7 +85,7 @@ def find_erased() -> Iterator[tuple[Person, datetime]]:
     for row in rows:
         listed.setdefault(bytes(row.phone_hash), []).append(row)
     keys = {row.key_id for row in rows} & settings.WEBHOOK_KEYS.keys()
-    # The list may have the person under another spelling than what the backup brought back.
+    # The list may have another spelling of the phone than the restored rows.
     phones = {e164_or_none(phone, "") or phone for phone in _phones()}
     phones.update(phones_in_links(max(row.erased_at for row in rows)))
     for phone, key_id in product(phones, keys):

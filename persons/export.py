@@ -1,4 +1,4 @@
-"""Exports what is kept about one person (GDPR art. 15 and 20, 152-ФЗ art. 14), as JSON."""
+"""Exports the data about one person (GDPR art. 15 and 20, 152-ФЗ art. 14), as JSON."""
 
 import re
 from dataclasses import dataclass
@@ -19,17 +19,17 @@ from storage.heavy_work import HeavyWork
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """The rows of one table: every column but those that are only ours."""
+    """The rows of one table: every column except hidden and internal ones."""
 
-    rows: str  # FROM and WHERE, of `t`
+    rows: str  # FROM and WHERE, with the table as `t`
     id_prefix: str = ""  # of the API's ids
-    hidden: tuple[str, ...] = ()  # says nothing about the person
-    internal: tuple[str, ...] = ()  # between the service and its vendors
+    hidden: tuple[str, ...] = ()  # columns that say nothing about the person
+    internal: tuple[str, ...] = ()  # columns between the service and its vendors
 
 
 CLICKS_OF_LINK = 1000
-# The statements of exports and erasures have no timeout: seconds each where a company has much.
-AT_WORK = HeavyWork("persons looked for", most=1)
+# Statements of exports and erasures have no timeout, and take seconds each for a large company.
+PERSON_SEARCHES = HeavyWork("persons looked for", most=1)
 
 SECTIONS = {
     "messages": Section(
@@ -63,7 +63,7 @@ SECTIONS = {
     "links": Section(
         "links_link t WHERE id = ANY(%(links)s) ORDER BY created_at", "lnk", ("key", "reuse_key")
     ),
-    # The first ones of each link: the person's are among them, and anybody can make millions.
+    # The first clicks of each link: the person's are among them, and anybody can make millions.
     "clicks": Section(
         "unnest(%(links)s::uuid[]) AS own(id) CROSS JOIN LATERAL ("
         "SELECT * FROM links_click WHERE link_id = own.id ORDER BY at"
@@ -90,7 +90,7 @@ SECTIONS = {
         ("request_hash",),
     ),
 }
-# What the service itself keeps, for all companies.
+# Data of the service itself, for all companies.
 SECTIONS_EVERYWHERE = {
     "blocked_phones": Section("channels_blockedphone t WHERE phone = %(phone)s"),
     "bot_contacts": Section("channels_contact t WHERE phone = %(phone)s"),
@@ -119,7 +119,7 @@ _LONG_NUMBER = re.compile(r"\d{9,15}")
 
 @transaction.atomic
 def export(*, person: Person, user: User | None = None, ip: str | None = None) -> dict[str, Any]:
-    """All rows by kind. What companies never see of vendors, only the operator's export has."""
+    """All rows by kind. Only the operator's export has data of vendors that companies never see."""
     sections = SECTIONS | (SECTIONS_EVERYWHERE if person.is_everywhere else {})
     with connection.cursor() as cursor:
         lift_timeout(cursor)
@@ -151,7 +151,7 @@ def _statement(section: Section, person: Person) -> str:
 
 
 def _row(row: dict[str, Any], person: Person) -> dict[str, Any]:
-    """The row with the numbers of other people masked: a vendor's payload may hold some."""
+    """The row with other people's numbers masked: a vendor's payload may contain some."""
     if raw := row.get("raw"):
         text = redact(bytes.fromhex(raw.removeprefix("\\x")))
         row["raw"] = _LONG_NUMBER.sub(lambda match: _own_or_masked(match[0], person), text)

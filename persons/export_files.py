@@ -1,4 +1,4 @@
-"""The files of a company's export: which rows each has, and in which columns.
+"""The files of a company's export, with their rows and columns.
 
 Times are ISO 8601 in UTC, tokens integers, amounts decimal strings; lists and objects are JSON.
 """
@@ -28,11 +28,11 @@ Columns = Mapping[str, Callable[[Row], object]]
 
 
 def _same(names: str) -> Columns:
-    """Columns that are named as the attributes that they hold."""
+    """Columns named like the attributes that they contain."""
     return {name: attrgetter(name) for name in names.split()}
 
 
-def _no_codes(_rows: Sequence[Row]) -> None:
+def _load_nothing(_rows: Sequence[Row]) -> None:
     pass
 
 
@@ -42,7 +42,7 @@ class ExportFile:
     about: StrOrPromise
     rows_of: Callable[[Company], QuerySet[Any]]
     columns: Columns
-    load: Callable[[Sequence[Row]], None] = _no_codes  # what a page of rows needs besides
+    load: Callable[[Sequence[Row]], None] = _load_nothing  # loads related data for a page of rows
 
     def cells(self, rows: Sequence[Row], *, with_heading: bool) -> Iterator[list[str | int]]:
         self.load(rows)
@@ -65,7 +65,7 @@ def _cell(value: object) -> str | int:
 
 
 def _load_codes(rows: Sequence[Message]) -> None:
-    """The outcome of the code that each message carried, by one query."""
+    """Loads the code of each message in one query."""
     ids = {row.subject_id for row in rows if row.kind == "code"}
     codes: dict[UUID, Verification] = Verification.objects.in_bulk(ids)
     for row in rows:
@@ -221,7 +221,7 @@ FILES = (
     ),
 )
 
-# The operator's, what accompanies the settings or passes, and the deletion itself.
+# Settings of the operator, values exported elsewhere or temporary, and the state of the deletion.
 _NO_SETTINGS = frozenset(
     {"id", "api_rate", "budgets", "guard_restrictions", "closes_at", "deleted_at", "erased_at"}
 )
@@ -233,7 +233,7 @@ SETTINGS = [
 
 
 def settings_json(company: Company) -> bytes:
-    """The settings, the policy and all that is set with them, as they are now."""
+    """The current settings, policy, budgets, texts and billing details."""
     content = {
         "settings": {name: getattr(company, name) for name in SETTINGS},
         "budgets": list(Budget.objects.filter(company=company).values("country", "fixed_tokens")),

@@ -1,4 +1,4 @@
-"""The list of erasures, by which what a backup brings back is erased again; companies' exports."""
+"""The list of erasures, by which restored data is erased again, and companies' exports."""
 
 from datetime import timedelta
 from typing import ClassVar
@@ -14,9 +14,9 @@ from accounts.models import Export
 class Erasure(models.Model):
     """An erased phone, stored as a keyed hash, so that the list identifies nobody."""
 
-    company_id = models.BigIntegerField(_("company"), null=True)  # null: of all companies
+    company_id = models.BigIntegerField(_("company"), null=True)  # null: all companies
     mode = models.CharField(_("mode"), max_length=4, blank=True, db_default="")  # empty: both
-    key_id = models.CharField(_("key"), max_length=16)  # which of WEBHOOK_KEYS the hash is under
+    key_id = models.CharField(_("key"), max_length=16)  # the key in WEBHOOK_KEYS for the hash
     phone_hash = models.BinaryField(max_length=32)
     erased_at = models.DateTimeField(_("erased"), db_default=Now())  # the last time
 
@@ -36,15 +36,15 @@ class Erasure(models.Model):
 
 
 class CompanyExport(Export):
-    """An archive of all that a company has, for its owners; made file by file, part by part.
+    """An archive of all data of a company, for its owners; made file by file, part by part.
 
-    `language` is of its README.
+    `language` is the README's.
     """
 
     KEPT = timedelta(days=7)
     MAX_FINISHED: ClassVar = 5
 
-    # The file that is being made, by its number, and where its next part begins.
+    # The number of the file that is being made, and where its next part begins.
     file = models.PositiveSmallIntegerField(default=0)
     reached_id = models.CharField(max_length=36, blank=True)
 

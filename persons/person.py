@@ -1,8 +1,8 @@
-"""One person: a phone, and the rows that one company or all of them keep about it.
+"""One person: a phone, and the rows about it of one company or of all.
 
-Links may name the phone in their target or alias, in any spelling. PostgreSQL reads every link of
-the company for it, 5 seconds for a million: it looks for the last digits, and the parser of phones
-then decides about the few links that have them.
+Links may contain the phone in their target or alias, in any spelling. PostgreSQL reads every link
+of the company for the last digits, 5 seconds for a million links, and the phone parser then decides
+about the few that match.
 """
 
 import re
@@ -29,8 +29,8 @@ from webhooks.models import EventKind
 @dataclass(frozen=True, slots=True)
 class Person:
     phone: str  # E.164
-    company_id: int | None = None  # None: of all companies, and what the service itself keeps
-    mode: str = ""  # empty: live and test
+    company_id: int | None = None  # None: all companies and the service itself
+    mode: str = ""  # empty: both
 
     @property
     def is_everywhere(self) -> bool:
@@ -38,7 +38,7 @@ class Person:
 
     @property
     def anonymised(self) -> str:
-        """The part of the phone kept for statistics, as after its retention time."""
+        """The prefix of the phone that is kept for statistics, as after the retention period."""
         return f"{self.phone[:5]}*"
 
     @property
@@ -61,7 +61,7 @@ class Person:
 
 
 def spelled(phone: str) -> dict[str, Any]:
-    """The parameters of a statement for which `sql.names_phone`."""
+    """The parameters for one spelling of the phone: see `sql.uses_phone`."""
     return {"phone": phone, "digits": phone.removeprefix("+")}
 
 
@@ -77,14 +77,14 @@ class _Message(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The ids of a person's rows; every statement about the person takes them from here."""
+    """The ids of a person's rows, which all statements about the person use."""
 
     messages: list[UUID]
     verifications: list[UUID]
     links: list[UUID]
     attempts: list[UUID]
     companies: list[int]
-    aliases: list[UUID] = field(default_factory=list)  # links whose alias names the person
+    aliases: list[UUID] = field(default_factory=list)  # links whose alias contains the phone
 
     @property
     def params(self) -> dict[str, Any]:
@@ -98,15 +98,15 @@ class Rows:
             "attempts": self.attempts,
             "companies": self.companies,
             "own_texts": [*stored_fields.NAMES, "metadata"],
-            "event_kinds": EventKind.values,  # each of them: the index of keys begins with it
+            "event_kinds": EventKind.values,  # all kinds: the index begins with the kind
             "event_keys": keys,
             "link_ids": [f"lnk_{key.hex}" for key in self.links],
         }
 
 
 def find_rows(cursor: CursorWrapper, person: Person, *, until: Any = None) -> Rows:
-    """Everything hangs on the messages: codes and links went out in them. `until`: only those
-    made by then.
+    """Finds rows through the messages, which all codes and links were sent in. `until`: only
+    messages created by then.
     """
     cursor.execute(sql.MESSAGES, person.params | {"until": until})
     rows = fetch_all(cursor, _Message)
@@ -124,15 +124,13 @@ def find_rows(cursor: CursorWrapper, person: Person, *, until: Any = None) -> Ro
 
 
 def lift_timeout(cursor: CursorWrapper) -> None:
-    """Lifts the timeout for this transaction: receipts and e-mails of a
-    month may have to be searched.
-    """
+    """Lifts the timeout of this transaction, which may search receipts and e-mails of a month."""
     if connection.in_atomic_block:
         cursor.execute("SET LOCAL statement_timeout = '10min'")
 
 
 def parse_phone(text: str) -> str | None:
-    """The phone as typed by the operator; also one that is no longer sent to."""
+    """The phone typed by the operator, even one in a format that is no longer sent to."""
     typed = digits_of(text)
     return e164_or_none(text, settings.OPERATOR_COUNTRY) or (
         typed if re.fullmatch(r"\+[0-9]{5,15}", typed) else None
@@ -141,30 +139,30 @@ def parse_phone(text: str) -> str | None:
 
 BLANK = "about:blank"
 MAX_DIGITS = 17  # digits: fifteen of E.164 after 00
-TAIL = 7  # digits at the end, which are the same in each spelling
-_BYTE = "%(?:25)*"  # percent-encoded, also more than once
+TAIL = 7  # last digits, which all spellings share
+_BYTE = "%(?:25)*"  # percent-encoded, once or more
 _DIGIT = f"(?:{_BYTE}3)?"
 _BETWEEN = f"(?:[^0-9a-z%]|{_BYTE}[0-9a-f]{{2}})*"
-# Digits of Arabic, of Persian, and full-width ones are left to the parser.
+# Arabic, Persian and full-width digits are left to the parser.
 _OTHER_SCRIPTS = rf"[٠-٩۰-۹０-９]|{_BYTE}(?:d9{_BYTE}a|db{_BYTE}b|ef{_BYTE}bc{_BYTE}9)[0-9]"
 
 
 class Candidate(NamedTuple):
-    """A row of `sql.LINKS_WITH`."""
+    """A row of `sql.LINKS_WITH`: a link that may contain the phone."""
 
     id: UUID
     company_id: int
     country: str
     alias: str
-    text: str  # the alias, and where it leads
+    text: str  # alias and targets
 
 
 def find_rows_and_links(cursor: CursorWrapper, person: Person, *, until: Any = None) -> Rows:
-    """`find_rows`, with the links that name the person, whomever they were sent to."""
+    """`find_rows`, with links that contain the phone, even if sent to other people."""
     rows = find_rows(cursor, person, until=until)
-    naming = candidates(cursor, person, until)
-    links = [row for row in naming if names(row.text, person.phone, row.country)]
-    aliases = [row.id for row in links if names(row.alias, person.phone, row.country)]
+    possible = candidates(cursor, person, until)
+    links = [row for row in possible if contains_phone(row.text, person.phone, row.country)]
+    aliases = [row.id for row in links if contains_phone(row.alias, person.phone, row.country)]
     return replace(
         rows,
         links=sorted({*rows.links, *(link.id for link in links)}),
@@ -179,14 +177,14 @@ def candidates(cursor: CursorWrapper, person: Person, until: Any) -> list[Candid
     return fetch_all(cursor, Candidate)
 
 
-def names(text: str, phone: str, country: str) -> bool:
+def contains_phone(text: str, phone: str, country: str) -> bool:
     tails = tuple(_tails(phone))
     digits = {number for number in numbers_in(text) if number.endswith(tails)}
     return phone in _read(digits, country)
 
 
 def phones_in_links(until: datetime) -> Iterator[str]:
-    """Whatever reads as a phone in links made by then: to compare with hashes of phones."""
+    """Possible phones in links created by then, to compare with hashes of phones."""
     links = Link.objects.filter(created_at__lte=until).exclude(url=BLANK)
     columns = links.values_list("company__country", "url", "utm", "expired_url", "slug")
     for country, *targets in columns.iterator(chunk_size=2000):
@@ -194,13 +192,13 @@ def phones_in_links(until: datetime) -> Iterator[str]:
 
 
 def _read(digits: Iterable[str], country: str) -> set[str]:
-    """The phones that they may be, by the company's country or with a plus."""
+    """The phones that the digits may be, in the company's country or with a plus."""
     readings = (e164_or_none(plus + n, country) for n in digits for plus in ("", "+"))
     return {phone for phone in readings if phone}
 
 
 def numbers_in(text: str) -> Iterator[str]:
-    """Each group of digits with what may belong to it before: `/77/7/916/123-45-67`."""
+    """Each group of digits, alone and with groups before it: `/77/7/916/123-45-67`."""
     for groups in digit_groups_in(text):
         for end in range(len(groups)):
             digits, start = groups[end], end

@@ -16,7 +16,7 @@ WHERE phone = ANY(%(spellings)s)
 ORDER BY created_at, id
 """
 ATTEMPTS = "SELECT id FROM channels_attempt WHERE message_id = ANY(%s) ORDER BY started_at, id"
-# `pattern` is a coarse one; `persons.person` reads what it brings.
+# `pattern` only preselects; `persons.person` parses the results.
 LINKS_WITH = """
 SELECT link.id, link.company_id, company.country, alias, text
 FROM links_link link JOIN accounts_company company ON company.id = link.company_id
@@ -34,8 +34,8 @@ LOCKS = (
     "SELECT FROM channels_message WHERE id = ANY(%(messages)s) ORDER BY id FOR NO KEY UPDATE",
 )
 
-# Until when something about the person is not over: a message without its outcome, the hold of a
-# later attempt, a code that can be entered.
+# When the person's data can be erased, if not now: it may have a message without an outcome, a hold
+# of a later attempt, or a code that can be entered.
 BUSY = """
 SELECT max(until) FROM (
   SELECT deadline AS until FROM channels_message
@@ -60,8 +60,8 @@ UPDATE otp_verification SET phone = %(anonymised)s, mac = '\\x', binding = NULL,
 WHERE id = ANY(%(verifications)s)
 """
 
-# The slug stays, so that an alias is not given to somebody else too soon, unless it holds a phone.
-# Should the company enable the link again, it leads nowhere.
+# The slug stays, so that an alias is not given to somebody else too soon, unless it contains a
+# phone. If the company enables the link again, it leads nowhere.
 LINKS = """
 UPDATE links_link SET url = 'about:blank', utm = '', expired_url = '', reuse_key = NULL,
   slug = CASE WHEN id = ANY(%(aliases)s) THEN id::text ELSE slug END,
@@ -73,8 +73,8 @@ CLICKS = "DELETE FROM links_click WHERE link_id = ANY(%(links)s)"
 REPORTS = "UPDATE links_report SET words = '' WHERE link_id = ANY(%(links)s) AND words <> ''"
 
 _EMPTIED = ", ".join(f"{name} = ''" for name in stored_fields.NAMES)
-# Parameters that say nothing of the person stay, such as the company's own templates. All others
-# go, so also one that is added later. `text` is what the company wrote to this person, as are the
+# Parameters that say nothing about the person stay, such as the company's own templates. All others
+# are removed, including ones added later. `text` was written to this person, and so were the
 # templates of a code with a text of its own.
 MESSAGES_ERASED = f"""
 UPDATE channels_message SET phone = %(anonymised)s, {_EMPTIED},
@@ -89,8 +89,8 @@ WHERE id = ANY(%(messages)s)
 
 
 def _whole_phones(name: str) -> str:
-    """Messages to somebody else of which this stored text is the whole phone, and their events. A
-    phone within a longer one, or in the metadata, is the company's own text: no index finds it.
+    """Messages to other people in which this stored text is the whole phone, and their events. A
+    phone within a longer text, or in the metadata, is the company's own text: no index finds it.
     """
     return f"""
 WITH named AS (
@@ -119,14 +119,14 @@ ATTEMPTS_ERASED = """
 UPDATE channels_attempt SET provider_id = NULL, error_detail = '' WHERE id = ANY(%(attempts)s)
 """
 PARTS = "DELETE FROM channels_part WHERE attempt_id = ANY(%(attempts)s)"
-# Receipts of one call of the vendor that reported about other people too.
+# Receipts from a call of the vendor that reported on other people too.
 SHARED_CALLS = """
 SELECT DISTINCT own.id FROM channels_receipt own JOIN channels_receipt other
   ON other.provider = own.provider AND other.received_at = own.received_at
 WHERE own.attempt_id = ANY(%(attempts)s)
   AND (other.attempt_id IS NULL OR other.attempt_id <> ALL(%(attempts)s))
 """
-# The receipts that came in one call of the vendor share its body, also with other people's.
+# Receipts from one call of the vendor share its body, with those of other people too.
 SHARED_BODIES = """
 UPDATE channels_receipt SET raw = '' WHERE raw <> '' AND position(%(digits)s::bytea IN raw) > 0
   AND (provider, received_at) IN (
@@ -138,17 +138,17 @@ UPDATE channels_receipt SET phone = '', raw = '', provider_id = '', alternatives
   error_detail = ''
 WHERE attempt_id = ANY(%(attempts)s)
 """
-# A call about another system's message may name our messages to others, too.
+# A call about another system's message may mention our messages to other people too.
 UNMATCHED_RECEIPTS = """
-WITH told AS (
+WITH unmatched AS (
   SELECT id, provider, received_at FROM channels_receipt WHERE attempt_id IS NULL
     AND (phone = %(phone)s OR position(%(digits)s::bytea IN raw) > 0)
     AND (%(until)s::timestamptz IS NULL OR received_at <= %(until)s)),
 bodies AS (
   UPDATE channels_receipt SET raw = ''
   WHERE attempt_id IS NOT NULL AND position(%(digits)s::bytea IN raw) > 0
-    AND (provider, received_at) IN (SELECT provider, received_at FROM told))
-DELETE FROM channels_receipt WHERE (id, received_at) IN (SELECT id, received_at FROM told)
+    AND (provider, received_at) IN (SELECT provider, received_at FROM unmatched))
+DELETE FROM channels_receipt WHERE (id, received_at) IN (SELECT id, received_at FROM unmatched)
 """
 VENDOR_USER_IDS = """
 DELETE FROM channels_knownrecipient WHERE attempt_id = ANY(%(attempts)s)
@@ -181,11 +181,11 @@ UPDATE webhooks_event SET data = data
       FROM unnest(%(own_texts)s::text[]) AS name WHERE data ? name)
 WHERE id = ANY(%(events)s)
 """
-# One message's own URL: its deliveries that are still due fail, for nothing is registered there.
+# A message's own URL: its deliveries that are still due fail, as no endpoint is registered there.
 WEBHOOK_URLS = """
 UPDATE webhooks_delivery SET url = 'about:blank' WHERE url <> '' AND event_id = ANY(%(events)s)
 """
-# What the company's own server answered may quote the event.
+# The response of the company's server may quote the event.
 WEBHOOK_ANSWERS = """
 UPDATE webhooks_deliveryattempt SET answer = '' WHERE answer <> '' AND delivery_id IN (
   SELECT id FROM webhooks_delivery WHERE event_id = ANY(%(events)s))
@@ -203,7 +203,7 @@ UPDATE django_admin_log SET object_repr = replace(object_repr, %(phone)s, %(anon
 WHERE position(%(phone)s IN object_repr) > 0 OR position(%(phone)s IN change_message) > 0
 """
 
-# In this order; each key names the counted rows. `ALERTS` reads what `VENDOR_USER_IDS` deletes.
+# Run in this order; keys name the counts. `ALERTS` reads rows that `VENDOR_USER_IDS` deletes.
 ERASE = {
     "verifications": VERIFICATIONS,
     "links": LINKS,
@@ -220,7 +220,7 @@ ERASE = {
     "webhook_answers": WEBHOOK_ANSWERS,
     "idempotent_requests": STORED_ANSWERS,
 }
-# What the service itself keeps about the person, for all companies.
+# Data of the service itself about the person, for all companies.
 ERASE_EVERYWHERE = {
     "alerts": ALERTS,
     "vendor_user_ids": VENDOR_USER_IDS,
@@ -230,6 +230,6 @@ ERASE_EVERYWHERE = {
 }
 
 
-def names_phone(statement: str) -> bool:
-    """Whether it runs for each spelling of the phone: vendors keep to those of earlier days."""
+def uses_phone(statement: str) -> bool:
+    """Whether it runs for each spelling of the phone: vendors still use former spellings."""
     return "%(phone)s" in statement or "%(digits)s" in statement

@@ -125,7 +125,7 @@ class RotateWebhook(_View):
         payload = self.payload(request)
         endpoint = self.endpoint(public_id)
         key = self.idempotency_key(request, payload)
-        # Without a key a second call soon after the first is the same one again.
+        # Without an idempotency key, a second call soon after the first counts as a repeat.
         repeats_within = endpoints.DOUBLE_CLICK if key is None else timedelta()
 
         def effect() -> dict[str, Any]:

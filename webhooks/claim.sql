@@ -1,12 +1,12 @@
 -- Claims due deliveries, for the companies with the fewest calls in flight first. Each endpoint and
--- each company has a limit of calls; a failing endpoint gets one call at a time. All slow companies
--- share one limit. Only claimed rows are locked. Rows that another worker has locked are skipped, so
--- more candidates are read than wanted. A claim lasts for the lease; after a crash the delivery is
--- due again.
+-- each company has a limit of concurrent calls; a failing endpoint gets one call at a time. All slow
+-- companies share one limit. Only claimed rows are locked. Rows that another worker has locked are
+-- skipped, so more candidates are read than needed. A claim lasts for the lease; after a crash the
+-- delivery becomes due again.
 --
--- place: the delivery's number among its company's calls: those in flight, then by priority.
--- turn: the company's number in the list of slow companies, else 0.
--- rank: the delivery's number among those of all slow companies; unused for the others.
+-- place: the delivery's position among its company's calls: those in flight come first, then by priority.
+-- turn: the company's position in the list of slow companies, or 0.
+-- rank: the delivery's position among those of all slow companies; unused for the others.
 WITH busy AS (
   SELECT * FROM unnest(%(deliveries)s::uuid[], %(endpoints)s::uuid[], %(companies)s::bigint[])
     AS b(delivery, endpoint, company)),
@@ -17,7 +17,7 @@ waiting AS (
     CROSS JOIN LATERAL (
       SELECT id, due_at FROM webhooks_delivery d
       WHERE endpoint_id = e.id AND priority = p.priority AND due_at <= statement_timestamp()
-        AND id <> ALL(%(deliveries)s::uuid[]) AND {is_at_home}
+        AND id <> ALL(%(deliveries)s::uuid[]) AND {is_on_own_host}
       ORDER BY due_at LIMIT %(share)s) next
     ORDER BY p.priority, next.due_at
     LIMIT GREATEST(0, CASE WHEN e.failing_since IS NULL THEN %(share)s ELSE 1 END

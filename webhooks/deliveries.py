@@ -1,4 +1,4 @@
-"""Says when deliveries are retried; lists, replays and purges them; sends examples."""
+"""Retry schedule, lists, replays and purges of deliveries; example events."""
 
 import random
 from collections.abc import Sequence
@@ -27,8 +27,8 @@ State = Delivery.State
 
 # Seconds between tries; the last try is more than a day after the first.
 RETRY_DELAYS = (5, 300, 1800, 7200, 18_000, 36_000, 36_000)
-JITTER = 0.5  # fraction of a delay, either way, so simultaneous failures do not retry together
-# A receiver that asks for more is called again all the same: the tries are over after a day.
+JITTER = 0.5  # fraction of a delay, plus or minus: simultaneous failures do not retry together
+# A longer Retry-After is cut to this: the tries end after a day.
 MAX_RETRY_AFTER = 3600.0  # seconds
 
 REPLAYED_AT_ONCE, REPLAYED_A_DAY = 1000, 50_000
@@ -47,8 +47,8 @@ def retry_delay(tries: int) -> float:
 
 
 def _count_by_hand(company_id: int) -> None:
-    """Raises `rate_limited`: what people send by a button must not flood somebody else's server,
-    by however many addresses of it.
+    """Raises `rate_limited` over the limit per company: sends by a button must not flood somebody
+    else's server, however many of its URLs are registered.
     """
     now = timezone.now()
     end = now.replace(second=0, microsecond=0) + timedelta(minutes=1)
@@ -82,7 +82,7 @@ def replay_failed(*, endpoint: Endpoint, user: User, ip: str | None = None) -> i
 
 
 def _requeue(company_id: int, ids: Sequence[UUID]) -> int:
-    """Raises `rate_limited` beyond the company's deliveries of a day: each leaves its attempts."""
+    """Raises `rate_limited` over the company's daily limit: each delivery stores its attempts."""
     now = timezone.now()
     end = now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
     key = f"webhooks-replayed:{company_id}:{end:%Y%m%d}"
@@ -148,7 +148,7 @@ def of_company(company: Company) -> QuerySet[Delivery]:
     ).select_related("event", "endpoint__company")
 
 
-# Events hold phones, so they are purged long before messages are anonymised.
+# Events contain phones, so they are purged long before messages are anonymised.
 
 
 def purge_events(limit: int) -> int:

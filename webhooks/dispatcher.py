@@ -29,9 +29,9 @@ POLL_INTERVAL = 0.5  # seconds between polls of the database without a wake-up
 WRITE_RETRY_DELAY = 10.0  # seconds until unwritten outcomes are tried again
 MAX_CALLS_PER_ENDPOINT = 4  # in parallel: a hanging endpoint must not delay others
 MAX_CALLS_PER_COMPANY = 8
-# Receivers that answer just in time fail nothing, and those of a few companies would hold every
-# thread. The slow companies share half of the threads.
-SLOW_AFTER, SLOW_FOR = 2.0, 600.0  # seconds of a call, and until its company counts as quick again
+# Receivers that respond just in time cause no failures, and those of a few companies would occupy
+# every thread. Slow companies share half of the threads.
+SLOW_AFTER, SLOW_FOR = 2.0, 600.0  # seconds: of a slow call, and that its company counts as slow
 
 BATCH, BATCHES = 1000, 20  # deliveries cancelled per statement, statements per run
 
@@ -44,7 +44,7 @@ CLAIM = sql_files.fill(sql_files.read("webhooks/claim.sql"), **_SQL)
 
 
 class WebhookDispatcher:
-    """Its loop runs in every worker."""
+    """The dispatcher's loop, which runs in every worker."""
 
     def __init__(self) -> None:
         self.loop = OutboxLoop[CallOutcome](
@@ -54,7 +54,7 @@ class WebhookDispatcher:
         self.postponed: list[CallOutcome] = []
         self.postponed_until = 0.0
         self.in_flight: dict[UUID, ClaimedDelivery] = {}  # by delivery
-        # Slow companies, the one called longest ago first, and the end of their time as slow ones.
+        # Slow company → when it stops counting as slow; the company called longest ago comes first.
         self.slow: dict[int, float] = {}
 
     def run(self) -> None:
@@ -79,7 +79,7 @@ class WebhookDispatcher:
         write_in_batches(self.unwritten, self._write)
 
     def _record_all(self) -> None:
-        """The last time: postponed ones, too."""
+        """Records everything before the loop ends, including postponed outcomes."""
         self.postponed_until = 0.0
         self.record()
 
@@ -87,8 +87,8 @@ class WebhookDispatcher:
         write_together(group, record, self._postpone, lambda error: not is_outage(error))
 
     def _postpone(self, outcome: CallOutcome, error: Exception) -> None:
-        """Drops an outcome that is refused: its lease expires and it is called again. Postpones one
-        whose rows are locked, so that it does not delay others.
+        """Drops an outcome that the database refuses: the lease expires and the delivery is called
+        again. Postpones one whose rows are locked, so that it does not delay others.
         """
         delivery = str(outcome.claimed.delivery_id)
         log.error("webhook_not_recorded", delivery=delivery, exc_info=error)
@@ -97,14 +97,14 @@ class WebhookDispatcher:
             self.postponed_until = time.monotonic() + WRITE_RETRY_DELAY
 
     def claim(self) -> None:
-        """Claims at most one delivery per free thread, so every claim is called at once."""
+        """Claims at most one delivery per free thread, so that each is called at once."""
         free = settings.WEBHOOK_THREADS - len(self.in_flight)
         if free <= 0 or self.loop.stopping.is_set():
             return
         now = time.monotonic()
         self.slow = {company: until for company, until in self.slow.items() if until > now}
         for claimed in claim(free, list(self.in_flight.values()), list(self.slow)):
-            if claimed.company_id in self.slow:  # the last to have its turn again
+            if claimed.company_id in self.slow:  # now the last in turn
                 self.slow[claimed.company_id] = self.slow.pop(claimed.company_id)
             self.in_flight[claimed.delivery_id] = claimed
             self.loop.call(http_call.call, claimed)
@@ -115,7 +115,7 @@ def claim(
 ) -> list[ClaimedDelivery]:
     """Claims and commits up to `limit` due deliveries in addition to those in `busy`.
 
-    `slow` are the slow companies, in the order of their turns.
+    `slow` lists the slow companies in the order of their turns.
     """
     slow_calls = sum(claimed.company_id in slow for claimed in busy)
     params: dict[str, Any] = {
@@ -152,7 +152,7 @@ def record(outcomes: Sequence[CallOutcome]) -> None:
         ]
         cursor.execute(_SQL["update_deliveries"], [ids, *moves])
         round_of: dict[UUID, datetime | None] = dict(cursor.fetchall())
-        # One message's URL says nothing of the endpoint: it may be gone, or wrong from the start.
+        # A message's own URL says nothing about the endpoint: it may be gone, or always wrong.
         # Nor does a URL that the endpoint had when the call began.
         about_endpoints = [
             outcome

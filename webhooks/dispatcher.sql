@@ -3,11 +3,11 @@ webhooks_endpoint e JOIN accounts_company c
     ON c.id = e.company_id AND c.status <> 'suspended'
     AND e.disabled_at IS NULL AND e.deleted_at IS NULL
 
--- The condition on a delivery `d` of endpoint `e`: it goes to that URL, or to one on its host.
---: is_at_home
+-- The condition that a delivery `d` of endpoint `e` goes to its URL, or to another on its host.
+--: is_on_own_host
 (d.url = '' OR {delivery_origin} = {endpoint_origin})
 
--- Each is a range of the index.
+-- Each priority is a range of the index.
 --: priorities
 (VALUES (0), (1)) AS p(priority)
 
@@ -54,8 +54,8 @@ UPDATE webhooks_endpoint SET last_success_at = statement_timestamp(), failing_si
 WHERE id = ANY(%s::uuid[])
 
 -- Fails pending deliveries to disabled and deleted endpoints, and to hosts that their endpoints have
--- left; skips locked rows. One index look-up finds the next endpoint with a pending delivery: those
--- deleted are kept for a month, and anybody may make and delete as many as they like.
+-- left; skips locked rows. Finds each endpoint with a pending delivery by one index look-up: deleted
+-- endpoints are kept for a month, and anybody may create and delete any number of them.
 --: cancel_undeliverable
 WITH RECURSIVE waiting AS (
   (SELECT endpoint_id FROM webhooks_delivery WHERE due_at IS NOT NULL
@@ -69,7 +69,7 @@ off AS (
   SELECT d.id FROM waiting JOIN webhooks_endpoint e ON e.id = waiting.endpoint_id
   CROSS JOIN LATERAL (
     SELECT id FROM webhooks_delivery d WHERE endpoint_id = e.id AND due_at IS NOT NULL
-      AND (e.disabled_at IS NOT NULL OR e.deleted_at IS NOT NULL OR {is_at_home} IS NOT TRUE)
+      AND (e.disabled_at IS NOT NULL OR e.deleted_at IS NOT NULL OR {is_on_own_host} IS NOT TRUE)
     FOR UPDATE SKIP LOCKED) d
   LIMIT %s)
 UPDATE webhooks_delivery d

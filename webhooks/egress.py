@@ -30,9 +30,9 @@ Failure = DeliveryAttempt.Failure
 
 MAX_URL_LENGTH = 2000
 PORTS = {443, 8443}
-MAX_RESPONSE_BODY = 2048  # bytes of the answer's body
+MAX_RESPONSE_BODY = 2048  # bytes of the response body
 MAX_ADDRESSES_TRIED = 10
-_GLOBAL_IPV6 = ip_network("2000::/3")  # all allocated global unicast of IPv6
+_GLOBAL_IPV6 = ip_network("2000::/3")  # all allocated global unicast addresses of IPv6
 # `is_global` is true for these, but they embed, relay or reserve other addresses.
 _DENIED = [
     ip_network(text)
@@ -91,7 +91,7 @@ class Destination:
 class EndpointResponse:
     status: int
     body: str
-    retry_after: str = ""  # the header, as it came
+    retry_after: str = ""  # the raw header
 
 
 def parse_url(url: str) -> Destination:
@@ -118,14 +118,14 @@ def parse_url(url: str) -> Destination:
 
 
 def _ascii(host: str) -> str:
-    return host.lower() if ":" in host else ascii_host(host)  # the first: of IPv6
+    return host.lower() if ":" in host else ascii_host(host)  # an IPv6 literal has colons
 
 
 def _check_scheme_and_port(target: Destination) -> None:
     if target.scheme == "https" and (target.port in PORTS or settings.WEBHOOKS_TO_LOOPBACK):
         return
     if target.scheme == "http" and settings.WEBHOOKS_TO_LOOPBACK:
-        return  # its addresses are checked to be loopback
+        return  # `_check_address` allows only loopback then
     raise UrlError(Failure.PORT if target.scheme == "https" else Failure.SCHEME)
 
 
@@ -185,7 +185,7 @@ def _lookup_name(host: str) -> str:
 
 
 def post(url: str, body: bytes, headers: Mapping[str, str]) -> EndpointResponse:
-    """POST once, within WEBHOOK_TIMEOUT after the DNS query; raises CallError."""
+    """Sends one POST, within WEBHOOK_TIMEOUT after the DNS query; raises CallError."""
     try:
         target = parse_url(url)
     except UrlError as error:
@@ -194,7 +194,7 @@ def post(url: str, body: bytes, headers: Mapping[str, str]) -> EndpointResponse:
     try:
         with _connection(target, addresses) as (line, is_late):
             response = _exchange(target, line, body, headers)
-            if is_late.is_set():  # cut off within the headers, which looks like their end
+            if is_late.is_set():  # cut off within the headers, which looks as if they had ended
                 raise CallError(Failure.TIMEOUT)
             retry_after = response.headers.get("Retry-After", "")
             return EndpointResponse(response.status, _body_start(response), retry_after)
@@ -233,8 +233,8 @@ def _connection(
 
 
 def interleaved(addresses: list[str]) -> list[str]:
-    """Interleaves both address families, so that a dead family costs a try each (RFC 8305, 4). The
-    resolver's order decides which is first, and the order within a family.
+    """Interleaves both address families, so that a dead family costs every second try (RFC 8305,
+    4). The resolver's order decides which family is first, and the order within a family.
     """
     first_is_ipv6 = any(":" in address for address in addresses[:1])
     first = [address for address in addresses if (":" in address) is first_is_ipv6]
@@ -244,7 +244,7 @@ def interleaved(addresses: list[str]) -> list[str]:
 
 
 def _connect(target: Destination, addresses: list[str], ends_at: float) -> socket.socket:
-    """Each address has an even share of the time that is left, and no more than any call has."""
+    """Tries each address for an equal share of the remaining time, at most WEBHOOK_CONNECT."""
     for tried, address in enumerate(addresses):
         share = (ends_at - time.monotonic()) / (len(addresses) - tried)
         if share <= 0:
@@ -289,7 +289,7 @@ def _exchange(
 
 
 def _body_start(response: http.client.HTTPResponse) -> str:
-    """The start of the body, for people; only the status matters."""
+    """The start of the body, for people to read; only the status matters."""
     try:
         body = response.read(MAX_RESPONSE_BODY)
         text = _decoded(body, response.headers.get_content_charset("utf-8"))
@@ -301,5 +301,5 @@ def _body_start(response: http.client.HTTPResponse) -> str:
 def _decoded(body: bytes, charset: str) -> str:
     try:
         return body.decode(charset, "replace")
-    except (LookupError, ValueError):  # no such charset, or one that is not of text
+    except (LookupError, ValueError):  # an unknown charset, or one that is not for text
         return body.decode(errors="replace")

@@ -26,7 +26,7 @@ from webhooks.http_call import GONE
 from webhooks.models import Endpoint, EventKind
 
 OLD_SECRET_LIFETIME = timedelta(hours=24)  # how long the old secret signs next to the new one
-MAX_OLD_SECRETS = 8  # that sign an event: each makes its header longer
+MAX_OLD_SECRETS = 8  # that sign an event: each lengthens the header
 DOUBLE_CLICK = timedelta(minutes=1)
 DESCRIPTION_LENGTH = 120
 
@@ -56,8 +56,8 @@ URL_TAKEN = _("This URL is an endpoint already: change that one or delete it")
 
 
 def check_url(url: str) -> str:
-    """Normalises a URL; raises `invalid_input`. The host is not resolved here: DNS can be slow and
-    can change, and every call checks it.
+    """Normalises a URL; raises `invalid_input`. Does not resolve the host: DNS can be slow and can
+    change, and every call checks it.
     """
     try:
         return egress.parse_url(url).url
@@ -66,35 +66,35 @@ def check_url(url: str) -> str:
 
 
 class Callback(TypedDict):
-    """The second destination of one message's events, as the message keeps it."""
+    """A message's own destination for its events, as stored with the message."""
 
     url: str  # normalised
-    endpoint: str  # the id, in hexadecimal, of the endpoint on the same host that signs them
+    endpoint: str  # hexadecimal id of the endpoint on the same host whose secret signs them
 
 
 def find_callback(company_id: int, mode: str, url: str) -> Callback:
     """Raises `invalid_input` unless the URL is on the host and port of an enabled endpoint. Of
-    several, the one at this very URL signs, else the oldest.
+    several endpoints the one with this exact URL signs, or else the oldest.
     """
     try:
         target = egress.parse_url(url)
     except egress.UrlError as error:
         raise invalid_input(callback_url=WRONG_URL[error.failure.value]) from None
     enabled = Endpoint.objects.for_company(company_id).filter(mode=mode, disabled_at=None)
-    there = [
+    candidates = [
         (stored != target.url, created_at, pk)
         for stored, created_at, pk in enabled.values_list("url", "created_at", "pk")
         if stored.startswith(f"{target.origin}/")
     ]
-    if not there:
+    if not candidates:
         raise invalid_input(callback_url=NOT_REGISTERED)
-    *_order, endpoint_id = min(there)
+    *_order, endpoint_id = min(candidates)
     return {"url": target.url, "endpoint": endpoint_id.hex}
 
 
 def check_kinds(kinds: object, scopes: Collection[str], stored: Iterable[str] = ()) -> list[str]:
-    """Deduplicates and orders event kinds; None means all that these scopes allow. Who may not see
-    an event may leave it where it was chosen.
+    """Deduplicates and orders event kinds; None means all that these scopes allow. Kinds that the
+    endpoint has already (`stored`) may stay even if the scopes do not allow them.
     """
     allowed = kinds_for(scopes)
     if kinds is None:
@@ -120,7 +120,7 @@ def create(
     user: User | None,
     ip: str | None = None,
 ) -> tuple[Endpoint, str]:
-    """A new endpoint and the secret that its events are signed with."""
+    """Creates an endpoint; returns it with the secret that signs its events."""
     members.require_key_maker(company, user)  # a parallel request waits here
     urls = _urls(company.pk, mode)
     if len(urls) >= settings.MAX_ENDPOINTS:
@@ -158,8 +158,8 @@ def change(
     user: User | None,
     ip: str | None = None,
 ) -> None:
-    """Saves the changed ones of `url`, `kinds` and `description`; raises `invalid_input`. `scopes`
-    are what the one who changes them may see.
+    """Saves changes of `url`, `kinds` and `description`; raises `invalid_input`. `scopes` are those
+    of the actor.
     """
     members.require_key_maker(endpoint.company, user)
     urls = _urls(endpoint.company_id, endpoint.mode)
@@ -185,8 +185,8 @@ def rotate(
 ) -> str:
     """Creates a new secret. Every old secret signs for 24 hours, while its receivers switch over.
 
-    Within `repeats_within` after the last time it is the same click again, and the same secret.
-    Raises `invalid_input` when too many old secrets sign.
+    A repeat within `repeats_within` is a double click and returns the same secret. Raises
+    `invalid_input` if too many old secrets still sign.
     """
     members.require_key_maker(endpoint.company, user)
     endpoint.refresh_from_db(from_queryset=Endpoint.objects.select_for_update(no_key=True))
@@ -194,7 +194,7 @@ def rotate(
     until = endpoint.previous_until
     if until is not None and now < until - OLD_SECRET_LIFETIME + repeats_within:
         return secret_of(endpoint)
-    older = _promised(endpoint, now)
+    older = _old_secrets(endpoint, now)
     if len(older) >= MAX_OLD_SECRETS:
         raise DomainError(Error.INVALID_INPUT, message=TOO_MANY_SECRETS)
     endpoint.older_secrets = older
@@ -208,9 +208,9 @@ def rotate(
     return secret_of(endpoint)
 
 
-def _promised(endpoint: Endpoint, now: datetime) -> list[dict[str, Any]]:
-    """The old secrets that sign still, the one before the current included."""
-    older = signing.promised(endpoint.older_secrets, now)
+def _old_secrets(endpoint: Endpoint, now: datetime) -> list[dict[str, Any]]:
+    """The old secrets that still sign, including the previous one."""
+    older = signing.still_signing(endpoint.older_secrets, now)
     if (until := endpoint.previous_until) is None or until <= now:
         return older
     key_id, generation = endpoint.previous_key_id, endpoint.generation - 1
@@ -219,7 +219,7 @@ def _promised(endpoint: Endpoint, now: datetime) -> list[dict[str, Any]]:
 
 @transaction.atomic
 def enable(*, endpoint: Endpoint, user: User | None, ip: str | None = None) -> None:
-    """Events while disabled were not stored; deliveries that failed can be replayed."""
+    """Enables the endpoint. Events meanwhile were not stored; failed deliveries can be replayed."""
     off = Endpoint.objects.filter(pk=endpoint.pk).exclude(disabled_at=None)
     if off.update(disabled_at=None, disabled_reason="", failing_since=None):
         record("webhook.enabled", endpoint.url, company=endpoint.company, user=user, ip=ip)
@@ -236,14 +236,14 @@ def disable(*, endpoint: Endpoint, user: User | None, ip: str | None = None) -> 
 
 @transaction.atomic
 def delete(*, endpoint: Endpoint, user: User | None, ip: str | None = None) -> None:
-    """Soft-delete: the row is purged after its last delivery."""
+    """Soft-deletes the endpoint: its row is purged after its last delivery."""
     if Endpoint.objects.filter(pk=endpoint.pk, deleted_at=None).update(deleted_at=timezone.now()):
         record("webhook.deleted", endpoint.url, company=endpoint.company, user=user, ip=ip)
 
 
 def disable_if_failing(endpoint_id: UUID, status: int | None, round_at: datetime | None) -> None:
-    """Disables an endpoint that answered 410, or that has accepted nothing since the first try of a
-    delivery that has now finally failed, about a day ago: at `round_at`.
+    """Disables an endpoint that responded with 410, or has accepted nothing since `round_at`: the
+    first try, about a day ago, of a delivery that has now finally failed.
     """
     enabled = Endpoint.objects.filter(pk=endpoint_id, disabled_at=None)
     if status == GONE:
@@ -273,10 +273,10 @@ def _post(template: str, endpoint: Endpoint, **more: Any) -> None:
 
 
 JOB = Job("webhook_warnings", _("warnings about failing webhooks"))
-# A deployment or a short outage of the receiver is over by then, and most of a day remains to fix
+# By then a deployment or a short outage of the receiver is over, and most of a day remains to fix
 # it before retries end.
 WARNED_AFTER = timedelta(hours=1)
-# A receiver that fails and recovers all day long is one warning, not twenty.
+# A receiver that fails and recovers all day long causes one warning, not twenty.
 WARNED_AGAIN_AFTER = timedelta(days=1)
 
 
@@ -295,8 +295,8 @@ def _due(now: datetime) -> QuerySet[Endpoint]:
     )
 
 
-@transaction.atomic  # one for each: the outcomes of further calls wait for its row
+@transaction.atomic  # one per endpoint: outcomes of other calls wait for its row
 def _warn(endpoint: Endpoint, now: datetime) -> None:
     if not _due(now).filter(pk=endpoint.pk).update(warned_at=now):
-        return  # it is well again, or another worker writes
+        return  # it works again, or another worker has sent the warning
     _post("endpoint_failing", endpoint)

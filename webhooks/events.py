@@ -1,8 +1,8 @@
-"""Events for companies: which there are, and the outbox that one statement appends them to.
+"""Events for companies: their declarations, and the outbox that one statement appends them to.
 
-Each package declares at start the events that it writes. The statement runs in the transaction
-that causes the event, adds deliveries to subscribed endpoints and writes nothing without a
-subscriber. The dispatcher delivers each event at least once, always under the same id.
+Each package declares its events at start. The statement runs in the transaction that causes the
+event, adds deliveries to subscribed endpoints, and writes nothing without a subscriber. The
+dispatcher delivers each event at least once, always with the same id.
 """
 
 import threading
@@ -32,13 +32,13 @@ IS_EXAMPLE = Field(
 class EventDeclaration:
     """Events with the same fields. The package's SQL writes them; a test compares the names."""
 
-    name: str  # of the component in the schema
-    kinds: Mapping[EventKind, StrOrPromise]  # with what happened
+    name: str  # of the OpenAPI component
+    kinds: Mapping[EventKind, StrOrPromise]  # kind → what happened
     fields: tuple[Field, ...]
-    # The values of an example: of a kind, with this id in hexadecimal, at this time.
+    # Example data for a kind, a hexadecimal id and a time.
     example: Callable[[EventKind, str, datetime], dict[str, Any]]
-    # They are only for those who may give a key this scope. Events about messages need none: a
-    # key for deployments, which only registers addresses, would else need the whole history.
+    # The scope that receiving these events requires. Events about messages require none: otherwise
+    # a deployment's key, which only registers endpoints, would need access to the whole history.
     scope: Scope | None = None
 
     @property
@@ -59,7 +59,7 @@ def declaration_of(kind: EventKind) -> EventDeclaration:
 
 
 def in_declared_order(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
-    """Fields in the order of the documentation; `jsonb` keeps no order."""
+    """Fields in the documented order, which `jsonb` does not preserve."""
     declaration = _declarations.get(EventKind(kind)) if kind in EventKind else None
     names = [field.name for field in declaration.data] if declaration else []
     return {name: data[name] for name in names if name in data} | dict(data)
@@ -80,7 +80,7 @@ def iso(at: datetime) -> str:
     return at.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-# Set after this process commits deliveries; its webhook dispatcher, if any, waits on it.
+# Set after this process commits deliveries; its webhook dispatcher, if any, waits for it.
 new_deliveries = threading.Event()
 
 
@@ -91,7 +91,7 @@ def iso_sql(column: str) -> str:
 
 def has_endpoint_sql(row: str) -> str:
     """SQL condition: the company and mode of a row have an enabled endpoint. Most companies have
-    none, and then no event needs building.
+    none, so no event needs to be built.
     """
     return f"""EXISTS (
          SELECT 1 FROM webhooks_endpoint e WHERE e.company_id = {row}.company_id
@@ -99,12 +99,12 @@ def has_endpoint_sql(row: str) -> str:
 
 
 def origin_sql(url: str) -> str:
-    """SQL: scheme, host and port of a URL, if `egress.parse_url` wrote it; else NULL."""
+    """SQL: scheme, host and port of a URL that `egress.parse_url` normalised; NULL for others."""
     return f"substring({url} FROM '^[^/]+//[^/]+')"
 
 
-# Also to the URL of one message, whatever kinds its endpoint wants; once, if that is an endpoint's
-# own URL. Nothing, when the endpoint is off or has moved to another host.
+# Deliveries to a message's own URL, whatever kinds its endpoint subscribes to; not a second one if
+# that is an endpoint's URL, and none if the endpoint is disabled or has moved to another host.
 _WANTED_BY_CALLBACKS = f"""
   UNION ALL
   SELECT h.id, h.company_id, h.mode, h.kind, h.key, h.data, h.at, e.id, h.callback ->> 'url'
@@ -120,8 +120,8 @@ _WANTED_BY_CALLBACKS = f"""
 
 def append_sql(happened: str, *, has_callback: bool = False) -> str:
     """CTEs and a final INSERT that append the rows selected by `happened`: (id, company_id, mode,
-    kind, key, data, at), and perhaps `callback`, an `endpoints.Callback` or NULL. The row count is
-    the number of deliveries.
+    kind, key, data, at), optionally with `callback`, an `endpoints.Callback` or NULL. The row count
+    is the number of deliveries.
     """
     return f"""
 happened AS ({happened}),
@@ -159,7 +159,7 @@ def emit(
 ) -> None:
     """Appends an event in the caller's transaction; at most one per kind and `key`.
 
-    Decimals are written as strings and times as ISO 8601 in UTC, as everywhere in the API.
+    Decimals become strings, and times ISO 8601 in UTC, as everywhere in the API.
     """
     fields = {**data, "test": mode == Mode.TEST}
     params: dict[str, Any] = {

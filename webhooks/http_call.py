@@ -1,4 +1,4 @@
-"""A call of an endpoint: its request, and the meaning of the response for the delivery."""
+"""A call of an endpoint: its request, and what the response means for the delivery."""
 
 import time
 from collections.abc import Mapping
@@ -43,8 +43,8 @@ class ClaimedDelivery:
     key_id: str
     generation: int
     previous_key_id: str  # empty unless the previous secret still signs
-    older_secrets: str  # JSON: of the endpoint
-    is_callback: bool = False  # its URL is one message's, not the endpoint's
+    older_secrets: str  # JSON: `Endpoint.older_secrets`
+    is_callback: bool = False  # its URL is a message's own, not the endpoint's
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class CallOutcome:
     status: int | None = None
     answer: str = ""
     error: str = ""
-    retry_after: float = 0.0  # seconds that the receiver asks for
+    retry_after: float = 0.0  # seconds that the receiver asked for
 
     @property
     def is_accepted(self) -> bool:
@@ -81,7 +81,7 @@ class CallOutcome:
 
 
 def body_of(event_id: UUID, kind: str, at: datetime, data: Any) -> bytes:
-    """The request body, equal at every try. `data` is JSON text or the parsed value."""
+    """The request body, the same in every try. `data` is JSON text or the parsed value."""
     fields = orjson.loads(data) if isinstance(data, str) else data
     return orjson.dumps(
         {
@@ -96,7 +96,7 @@ def body_of(event_id: UUID, kind: str, at: datetime, data: Any) -> bytes:
 
 def secrets_of(claimed: ClaimedDelivery) -> list[str]:
     """Signing secrets, newest first."""
-    older = signing.promised(orjson.loads(claimed.older_secrets), timezone.now())
+    older = signing.still_signing(orjson.loads(claimed.older_secrets), timezone.now())
     replaced = [
         (claimed.previous_key_id, claimed.generation - 1),
         *((key["key_id"], key["generation"]) for key in reversed(older)),

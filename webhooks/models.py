@@ -82,11 +82,11 @@ class Endpoint(models.Model):
     url = models.CharField(_("address"), max_length=2000)
     kinds = ArrayField(models.CharField(max_length=20), verbose_name=_("events"))
     description = models.CharField(_("description"), max_length=120, blank=True, default="")
-    key_id = models.CharField(max_length=16)  # which of WEBHOOK_KEYS its secret comes from
+    key_id = models.CharField(max_length=16)  # the key in WEBHOOK_KEYS that derives its secret
     generation = models.PositiveIntegerField(default=1)  # of the secret
     previous_key_id = models.CharField(max_length=16, blank=True, default="")
     previous_until = models.DateTimeField(null=True)  # the previous secret signs until then
-    # Older secrets that still sign: {"key_id", "generation", "until"}, the oldest first.
+    # Older secrets that still sign: {"key_id", "generation", "until"}, oldest first.
     older_secrets = models.JSONField(default=list, db_default=Value([], models.JSONField()))
     created_at = models.DateTimeField(_("created"), db_default=Now())
     disabled_at = models.DateTimeField(_("disabled"), null=True)
@@ -96,7 +96,7 @@ class Endpoint(models.Model):
     deleted_at = models.DateTimeField(null=True)  # soft-deleted; purged with its last delivery
     last_success_at = models.DateTimeField(_("last accepted"), null=True)
     failing_since = models.DateTimeField(_("failing since"), null=True)
-    warned_at = models.DateTimeField(null=True, editable=False)  # of failing, to the members
+    warned_at = models.DateTimeField(null=True, editable=False)  # members were warned of failing
 
     objects = EndpointQuerySet.as_manager()
 
@@ -144,7 +144,7 @@ class Endpoint(models.Model):
 
 
 class Delivery(models.Model):
-    """The delivery of one event to one endpoint, or to the URL of one message on its host."""
+    """The delivery of one event to one endpoint, or to a message's own URL on its host."""
 
     class State(models.TextChoices):
         PENDING = "pending", _("on its way")
@@ -158,7 +158,7 @@ class Delivery(models.Model):
     endpoint = models.ForeignKey(
         Endpoint, models.CASCADE, related_name="deliveries", db_index=False
     )
-    # The message's; empty: the endpoint's. Normalised, and in no log: it may name a person.
+    # A message's own URL; empty: the endpoint's. Normalised, never logged: it may name a person.
     url = models.CharField(max_length=2000, blank=True, default="", db_default="")
     state = models.CharField(
         _("state"),
@@ -171,8 +171,8 @@ class Delivery(models.Model):
     claims = models.PositiveIntegerField(
         default=0, db_default=0
     )  # identifies the claim that may write the outcome
-    # The lowest goes first. Clicks have 1: visitors make as many as they like, and must not keep
-    # the events of messages and money waiting.
+    # The lowest goes first. Clicks have 1: their number is unlimited, and they must not hold up
+    # events about messages and money.
     priority = models.PositiveSmallIntegerField(default=0, db_default=0)
     due_at = models.DateTimeField(_("next try"), null=True, db_default=Now())  # null: final
     round_at = models.DateTimeField(db_default=Now())  # when the first try, or the replay, was due
@@ -216,10 +216,10 @@ class Delivery(models.Model):
 
     @property
     def due_in(self) -> float | None:
-        """Seconds until the next try, or until the lease ends while one is in flight."""
+        """Seconds until the next try, or, during a call, until its lease ends."""
         return None if self.due_at is None else (self.due_at - timezone.now()).total_seconds()
 
-    def made_of(self, attempts: Iterable["DeliveryAttempt"]) -> int:
+    def finished_tries(self, attempts: Iterable["DeliveryAttempt"]) -> int:
         """The number of finished tries of this round."""
         return sum(attempt.started_at >= self.round_at for attempt in attempts)
 
@@ -228,7 +228,7 @@ class DeliveryAttempt(models.Model):
     """A call of an endpoint and its response."""
 
     class Failure(models.TextChoices):
-        """Why there is no response. Not the field's choices, so labels change without migration."""
+        """Why there is no response. Not the field's choices: labels change without a migration."""
 
         URL = "url", _("this is not an address that can be called")
         SCHEME = "scheme", _("the address must begin with https://")
@@ -247,7 +247,7 @@ class DeliveryAttempt(models.Model):
     duration_ms = models.PositiveIntegerField(_("duration, ms"))
     headers = models.JSONField(default=dict)
     status = models.PositiveSmallIntegerField(_("HTTP status"), null=True)
-    answer = models.TextField(_("answer"), blank=True)  # its beginning
+    answer = models.TextField(_("answer"), blank=True)  # the start of the body
     error = models.CharField(_("error"), max_length=40, blank=True)  # a Failure
 
     class Meta:

@@ -1,7 +1,7 @@
 """Standard Webhooks signatures (https://www.standardwebhooks.com).
 
 An endpoint's secret is derived from a server key, the endpoint's id and its generation, so the
-database holds nothing that could sign.
+database contains nothing that could sign.
 """
 
 import base64
@@ -27,7 +27,7 @@ def current_key_id() -> str:
     return next(iter(settings.WEBHOOK_KEYS))
 
 
-def promised(older: list[dict[str, Any]], now: datetime) -> list[dict[str, Any]]:
+def still_signing(older: list[dict[str, Any]], now: datetime) -> list[dict[str, Any]]:
     """The entries of `Endpoint.older_secrets` that still sign."""
     return [key for key in older if datetime.fromisoformat(key["until"]) > now]
 
@@ -41,20 +41,20 @@ def secrets_by_key() -> Counter[str]:
     return (
         Counter(endpoints.values_list("key_id", flat=True))
         + Counter(replaced.values_list("previous_key_id", flat=True))
-        + Counter(key["key_id"] for several in older for key in promised(several, now))
+        + Counter(key["key_id"] for several in older for key in still_signing(several, now))
     )
 
 
 def secret(endpoint_id: UUID, key_id: str, generation: int) -> str:
     """Derives a secret; raises KeyError when the server key was removed."""
-    # The prefix stays: another one would change every secret that receivers hold.
+    # The prefix must stay: another one would change every secret that receivers have stored.
     subject = f"callback:{endpoint_id}:{generation}".encode()
     digest = hmac.new(settings.WEBHOOK_KEYS[key_id], subject, hashlib.sha256).digest()
     return PREFIX + base64.b64encode(digest).decode()
 
 
 def headers(secrets: Sequence[str], event_id: str, body: bytes, at: datetime) -> dict[str, str]:
-    """Signs with every secret: during a rotation the receiver may know either."""
+    """Signs with every secret: during a rotation the receiver may have any of them."""
     text = body.decode()
     utc = at.astimezone(UTC)  # the library ignores the time zone
     signatures = [Webhook(secret).sign(event_id, utc, text) for secret in secrets]

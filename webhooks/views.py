@@ -1,4 +1,4 @@
-"""The cabinet's pages about webhooks: endpoints with their forms, deliveries, examples."""
+"""The cabinet's pages about webhooks: endpoints, deliveries and examples."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -38,7 +38,7 @@ from webhooks.models import Delivery, Endpoint, Event, EventKind
 
 
 def event_choices(kinds: Iterable[str] = EventKind.values) -> list[tuple[str, Any]]:
-    """Event kinds as choices: label and name."""
+    """Event kinds as choices, with label and name."""
     return [(kind, f"{EventKind(kind).label}\u00a0· {kind}") for kind in kinds]
 
 
@@ -319,7 +319,7 @@ def _show_once(request: CabinetRequest, endpoint: Endpoint, secret: str) -> Http
 def _delivery_context(delivery: Delivery, member: Member) -> dict[str, object]:
     event, attempts = delivery.event, list(delivery.attempts.order_by("-started_at", "-id"))
     is_soon = delivery.due_in is not None and delivery.due_in <= settings.WEBHOOK_LEASE
-    is_called = is_soon and delivery.tries > delivery.made_of(attempts)
+    is_called = is_soon and delivery.tries > delivery.finished_tries(attempts)
     return {
         "section": "webhook",
         "delivery": delivery,

@@ -12,7 +12,7 @@ from catalogue.errors import DomainError, Error, invalid_input
 from channels import phone_numbers
 from channels.web.fields import PHONE
 from persons.erasure import NotFinishedError, erase
-from persons.export import AT_WORK, export
+from persons.export import PERSON_SEARCHES, export
 from persons.person import Person
 from persons.web.calls import ERASE, ERASED, EXPORT, PERSON
 from processes.server.client_ip import client_ip
@@ -28,13 +28,13 @@ class ExportPerson(ApiView):
         if not phone:
             raise invalid_input(phone=REQUIRED)
         person = _person(self.principal, phone)
-        with AT_WORK.turn(person.company_id):
+        with PERSON_SEARCHES.turn(person.company_id):
             data = export(person=person, ip=client_ip(request.META))
         return ApiResponse(self.success(data))
 
 
 class ErasePerson(IdempotentView):
-    """The stored answer of a request with an Idempotency-Key has no phone."""
+    """The stored response of a request with an Idempotency-Key contains no phone."""
 
     calls = (ERASE,)
 
@@ -52,7 +52,7 @@ class ErasePerson(IdempotentView):
                 raise DomainError(Error.PERSON_BUSY, retry_after=busy.seconds) from None
             return self.success({"erased": {field.name: counts[field.name] for field in ERASED}})
 
-        with AT_WORK.turn(person.company_id):
+        with PERSON_SEARCHES.turn(person.company_id):
             return self.once_atomic(self.idempotency_key(request, payload), effect)
 
 

@@ -1,4 +1,4 @@
-"""The cabinet's pages by which an owner takes all that the company has, deletes it, or keeps it."""
+"""The cabinet's pages where an owner exports the company's data, deletes it, or keeps it."""
 
 from typing import Any
 from uuid import UUID

@@ -178,7 +178,7 @@ def test_open_message_is_named_with_the_time_to_try_again(company: Company) -> N
 
 @pytest.mark.parametrize("command", ["erase_person", "export_person"])
 def test_malformed_phone_is_refused_by_the_export(command: str) -> None:
-    with pytest.raises(CommandError, match="is no phone"):
+    with pytest.raises(CommandError, match="is not a phone"):
         call_command(command, "somebody")
 
 

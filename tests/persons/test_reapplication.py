@@ -102,7 +102,7 @@ def test_message_that_is_open_again_is_waited_for(company: Company) -> None:
     Message.objects.filter(kind="code").update(state="sent")
 
     assert reapply_erasures() == Reapplied(erased=0, unfinished=1, unknown=0)
-    with pytest.raises(CommandError, match="run this once more"):
+    with pytest.raises(CommandError, match="run this again"):
         call_command("reapply_erasures", stdout=StringIO())
 
 

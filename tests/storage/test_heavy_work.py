@@ -21,7 +21,7 @@ from billing.signed_links import DOCUMENTS, INVOICES
 from links.api.views import MAKING, SMALL_BULK
 from links.clicks.statistics import COUNTING, MANY
 from links.link_imports import READING
-from persons.export import AT_WORK
+from persons.export import PERSON_SEARCHES
 from storage.heavy_work import HeavyWork
 from tests.api.clients import Api
 from tests.document_factories import DocumentFactory
@@ -168,7 +168,7 @@ def test_pages_with_many_clicks_wait_for_their_turn(client: Client, owner: Membe
 
 def test_exports_and_erasures_of_persons_wait_for_their_turn(api: Api) -> None:
     person = {"phone": "+79161234567"}
-    with AT_WORK.turn(None):
+    with PERSON_SEARCHES.turn(None):
         busy = api.get("/persons/export", person), api.post("/persons/erase", person)
 
     assert [(answer.status, answer.body["code"]) for answer in busy] == [(503, "unavailable")] * 2

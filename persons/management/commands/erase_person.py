@@ -1,4 +1,4 @@
-"""`manage.py erase_person PHONE`: erases what is kept about a person, in every company."""
+"""`manage.py erase_person PHONE`: erases the data about a person, in every company."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ class Command(BaseCommand):
     def handle(self, *, phone: str, yes: bool, **_options: Any) -> None:
         number = parse_phone(phone)
         if number is None:
-            raise CommandError(f"{phone} is no phone: write it as +79161234567")
+            raise CommandError(f"{phone} is not a phone: write it as +79161234567")
         if not yes and input(f"Erase everything about {number}? Type yes: ") != "yes":
             raise CommandError("Nothing was erased.")
         try:

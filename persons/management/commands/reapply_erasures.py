@@ -1,4 +1,4 @@
-"""`manage.py reapply_erasures [FILE]`: erases again whom a restored backup brought back."""
+"""`manage.py reapply_erasures [FILE]`: repeats erasures after a backup was restored."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from persons.erasure import reapply_erasures
 class Command(BaseCommand):
     help = (
         "Erases again the persons on the list of erasures, after a restore. The list in the "
-        "database is as old as the backup: --list prints it, to be kept beside the backups."
+        "database is as old as the backup: --list prints it, to be kept next to the backups."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -30,8 +30,8 @@ class Command(BaseCommand):
         self.stdout.write(f"{result.erased} persons erased again.")
         if result.unfinished:
             raise CommandError(
-                f"{result.unfinished} persons have messages that are open again: run this once "
-                "more when these have ended, a day after the restore at the latest."
+                f"{result.unfinished} persons have messages that are open again: run this "
+                "again when these have ended, a day after the restore at the latest."
             )
         if result.unknown:
             raise CommandError(
