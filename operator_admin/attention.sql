@@ -26,7 +26,7 @@ SELECT r.id::text, r.created_at, r.refund_id,
   CASE WHEN r.payment_id IS NULL THEN 'unknown' WHEN r.problem = '' THEN 'spent' ELSE r.problem END
 FROM billing_refund r
 WHERE (r.payment_id IS NULL OR r.taken < r.tokens OR NOT r.problem = '')
-  AND r.returned_at IS NULL AND r.settled_at IS NULL
+  AND (r.returned_at IS NULL OR r.problem = 'won') AND r.settled_at IS NULL
 
 --: month
 SELECT m.id::text, m.created_at, c.name, to_char(m.month, 'MM.YYYY') FROM billing_closedmonth m

@@ -271,7 +271,7 @@ class Migration(migrations.Migration):
                 ('taken', models.PositiveBigIntegerField(default=0, verbose_name='tokens taken back')),
                 ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), verbose_name='time')),
                 ('returned_at', models.DateTimeField(blank=True, null=True, verbose_name='dispute won')),
-                ('problem', models.CharField(blank=True, choices=[('other_currency', 'another currency than was paid: nothing is taken'), ('more', 'more than was paid: no more is taken than was bought')], db_default='', default='', max_length=16, verbose_name='problem')),
+                ('problem', models.CharField(blank=True, choices=[('other_currency', 'another currency than was paid: nothing is taken'), ('more', 'more than was paid: no more is taken than was bought'), ('won', 'the dispute was won: give back what you deducted by hand')], db_default='', default='', max_length=16, verbose_name='problem')),
                 ('settled_at', models.DateTimeField(blank=True, null=True, verbose_name='settled')),
                 ('note', models.CharField(blank=True, db_default='', default='', max_length=200, verbose_name='note')),
                 ('payment', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='refunds', to='billing.payment', verbose_name='payment')),

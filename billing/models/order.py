@@ -272,10 +272,11 @@ class Payment(models.Model):
 class RefundQuerySet(models.QuerySet["Refund"]):
     def needs_review(self) -> "RefundQuerySet":
         """Refunds whose tokens were spent, whose payment is unknown, or whose money does not fit
-        the payment.
+        the payment; and those that ended after they had been settled.
         """
         is_odd = Q(payment=None) | Q(taken__lt=F("tokens")) | ~Q(problem="")
-        return self.filter(is_odd, returned_at=None, settled_at=None)
+        is_open = Q(returned_at=None) | Q(problem=Refund.Problem.WON)
+        return self.filter(is_odd, is_open, settled_at=None)
 
 
 class Refund(models.Model):
@@ -286,6 +287,7 @@ class Refund(models.Model):
     class Problem(models.TextChoices):
         OTHER_CURRENCY = "other_currency", _("another currency than was paid: nothing is taken")
         MORE = "more", _("more than was paid: no more is taken than was bought")
+        WON = "won", _("the dispute was won: give back what you deducted by hand")
 
     gateway = models.CharField(_("payment method"), max_length=20)
     refund_id = models.CharField(_("provider's refund"), max_length=120)

@@ -132,7 +132,9 @@ def _return(gateway: str, event: RefundEvent) -> Refund | None:
     if refund is None:
         return None
     refund.returned_at = timezone.now()
-    refund.save(update_fields=["returned_at"])
+    if refund.settled_at and refund.owed:  # the operator may have deducted the rest
+        refund.settled_at, refund.problem = None, Refund.Problem.WON
+    refund.save(update_fields=["returned_at", "settled_at", "problem"])
     payment = refund.payment
     if payment is None or payment.order is None:
         return refund

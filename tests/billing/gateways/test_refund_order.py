@@ -5,8 +5,9 @@ import pytest
 
 from accounts.models import Company
 from billing.models import Payment, Refund
-from billing.orders import payments
+from billing.orders import payments, refunds
 from billing.wallet import ledger
+from operator_admin import attention
 from tests.billing.gateways import test_contract
 from tests.billing.gateways.test_contract import balance
 from tests.billing.gateways.vendors import StripeVendor, Vendor
@@ -34,6 +35,26 @@ def test_dispute_that_was_won_takes_nothing(
         balances.append(balance(payer))
 
     assert balances[2:] == [1000] * 4
+    assert Refund.objects.needs_review().count() == 0
+
+
+def test_dispute_that_is_won_after_its_tokens_were_deducted_by_hand_waits_again(
+    stripe: StripeVendor, payer: Company
+) -> None:
+    order, user = stripe.place(payer), UserFactory.create()
+    stripe.notify(order)
+    ledger.withdraw(company=payer, amount=700, reason="spent")
+    stripe.dispute(order, is_won=False)
+    refund = Refund.objects.get()
+    refunds.close(refund=refund, user=user, note="700 deducted")
+    assert Refund.objects.needs_review().count() == 0
+
+    stripe.dispute(order, is_won=True)
+
+    assert Refund.objects.needs_review().get() == refund
+    (item,) = attention.page(["refund"], 0)
+    assert item.detail == "спор выигран: верните то, что списали вручную"
+    assert refunds.close(refund=refund, user=user, note="700 given back")
     assert Refund.objects.needs_review().count() == 0
 
 
