@@ -18,6 +18,7 @@ from api import idempotency
 from api.idempotency import IdempotencyKey
 from billing.gateways import registry
 from billing.gateways.base import Buyer, Gateway, GatewayError, PaymentRequest
+from billing.gateways.http import RefusedByProviderError
 from billing.models import BillingProfile, MethodSaving, Order, Seller
 from billing.orders import invoices
 from billing.orders.prices import Quote
@@ -33,6 +34,9 @@ MAX_GIVEN_UP = 100
 GIVEN_UP = (Order.State.CANCELED, Order.State.EXPIRED)
 TOO_MANY_GIVEN_UP = _("Too many top-ups were given up today: try again tomorrow")
 UNSUITABLE_AMOUNT = _("This payment method does not take such an amount: choose another")
+REFUSED = _("The payment provider refused this top-up: choose another amount or payment method")
+# These statuses say what is wrong with the request, others that our account is at fault.
+REFUSAL_STATUSES = {400, 422}
 OTHER_CURRENCY = _("This payment method does not take {currency}: choose another")
 BILLING_DETAILS_NEEDED = _("An invoice needs the buyer's billing details; fill them in: {url}")
 
@@ -136,6 +140,11 @@ def open_payment(order: Order) -> Order:
         session = gateway.open(replace(payment_request(order), saves_method=saves_method))
     except GatewayError as error:
         log.warning("payment_not_opened", order=order.public_id, error=str(error))
+        if isinstance(error, RefusedByProviderError) and error.status in REFUSAL_STATUSES:
+            Order.objects.filter(pk=order.pk).end(Order.State.CANCELED)
+            raise DomainError(
+                Error.INVALID_INPUT, message=REFUSED, errors={"gateway": [REFUSED]}
+            ) from None
         raise DomainError(Error.UNAVAILABLE, retry_after=5) from None
     order.mark_opened(payment_id=session.payment_id, payment_url=session.payment_url)
     return order

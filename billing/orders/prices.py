@@ -7,6 +7,7 @@ from django.conf import settings
 
 from accounts.people.countries import currencies
 from billing import message_prices
+from billing.gateways.base import MAX_AMOUNT
 from billing.models import BillingProfile, Order, Package, Tariff
 from billing.models.offer import CENT
 from catalogue.channels import CHANNELS
@@ -36,7 +37,7 @@ def quote_tokens(tokens: int, currency: str) -> Quote | None:
     if step is None:
         return None
     amount = step.amount(tokens)
-    return Quote(tokens, amount, currency) if amount >= CENT else None
+    return Quote(tokens, amount, currency) if CENT <= amount < MAX_AMOUNT else None
 
 
 def sold_currencies() -> list[str]:

@@ -13,7 +13,7 @@ from billing.gateways import registry
 from billing.models import Order, Payment, Refund, Transfer
 from billing.orders import orders, payment_notices, refunds
 from billing.wallet import ledger
-from catalogue.errors import DomainError
+from catalogue.errors import DomainError, Error
 from tests.api.races import at_once
 from tests.billing.gateways.vendors import (
     SETTINGS,
@@ -277,6 +277,24 @@ def test_order_in_a_currency_that_is_not_taken_is_not_placed(payer: Company) -> 
 
     assert "USD" in str(refused.value.body(request_id="")["errors"]["gateway"])
     assert not Order.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "state"),
+    [(400, Error.INVALID_INPUT, "canceled"), (401, Error.UNAVAILABLE, "created")],
+)
+def test_order_that_the_provider_refuses_for_good_has_ended(
+    vendor: Vendor, payer: Company, status: int, error: Error, state: str
+) -> None:
+    (answer,) = [item for item in responses.registered() if item.method == "POST"]
+    responses.upsert(
+        "POST", answer.url, json={"error": {"code": "amount_too_small"}}, status=status
+    )
+
+    with pytest.raises(DomainError) as refused:
+        vendor.place(payer)
+
+    assert (refused.value.error, Order.objects.get().state) == (error, state)
 
 
 def test_provider_that_is_down_when_an_order_ends_is_asked_again(

@@ -53,6 +53,12 @@ def test_price_of_a_number_of_tokens(tokens: int, amount: str | None) -> None:
     assert (str(quote.amount) if quote else None) == amount
 
 
+def test_sum_that_no_order_can_have_is_not_sold() -> None:
+    TariffFactory.create(tokens_from=1, price=Decimal(10_000))
+
+    assert prices.quote_tokens(100_000_000, "RUB") is None
+
+
 def test_packages_off_sale_are_not_sold() -> None:
     PackageFactory.create(code="old", is_active=False)
     package = PackageFactory.create(code="new")
