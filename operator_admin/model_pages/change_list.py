@@ -39,7 +39,7 @@ class UncountedChangeList(DjangoChangeList):
         self.after = request.GET.get(AFTER, "")
         try:
             super().__init__(request, model, *args, **kwargs)
-        except ValueError as wrong:  # such as a year or an IP address that there cannot be
+        except (ValueError, OverflowError) as wrong:  # a year or an IP address that cannot be
             if request.GET:
                 raise IncorrectLookupParameters from wrong
             raise

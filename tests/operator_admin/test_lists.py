@@ -366,7 +366,7 @@ def test_columns_that_a_page_hides_filter_nothing(
 
 
 @pytest.mark.parametrize(
-    "address", ["channels_message?created_at__year=99999999", "accounts_auditevent?ip__exact=x"]
+    "address", [f"channels_message?created_at__year={10**20}", "accounts_auditevent?ip__exact=x"]
 )
 def test_value_that_cannot_be_leads_to_the_whole_list(client: Client, address: str) -> None:
     name, _, query = address.partition("?")
