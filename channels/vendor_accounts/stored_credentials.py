@@ -63,10 +63,17 @@ def decode(text: str) -> dict[str, str]:
     return options
 
 
+def options_of(name: str) -> dict[str, str]:
+    """The stored options; empty if there are none, or if their key is lost: then all of them are
+    entered again.
+    """
+    row = ProviderAccount.objects.filter(name=name).first()
+    return _readable(name, row.credentials) if row else {}
+
+
 def public_options(name: str) -> dict[str, str]:
     """The options that the form may show: all except secrets."""
-    row = ProviderAccount.objects.filter(name=name).first()
-    options = decode(row.credentials) if row else {}
+    options = options_of(name)
     public_fields = {field.name for field in VENDORS[vendor_of(name)].fields if not field.is_secret}
     return {field: options[field] for field in options if field in public_fields}
 
@@ -79,7 +86,7 @@ def has_stored(name: str) -> bool:
 def save(*, name: str, values: Mapping[str, str], user: User, ip: str) -> list[str]:
     """Stores values that are not empty, and new secrets; returns the changed names."""
     row = ProviderAccount.objects.select_for_update().filter(name=name).first()
-    before = decode(row.credentials) if row else {}
+    before = _readable(name, row.credentials) if row else {}
     secret = {field.name for field in VENDORS[vendor_of(name)].fields if field.is_secret}
     secrets = {option: text for option, text in before.items() if option in secret}
     after = secrets | {option: text for option, text in values.items() if text}

@@ -30,7 +30,7 @@ from accounts.people.pages import Back, confirm_page, form_page, refusals_on
 from accounts.security import reauthentication
 from api.models import ApiRequest
 from catalogue.channels import BY_NAME
-from catalogue.errors import DomainError
+from catalogue.errors import DomainError, Error
 from channels import phone_numbers
 from identity_hooks import hooks
 from identity_hooks.hook_call import SimulatedCall
@@ -52,13 +52,14 @@ class TrialResult(NamedTuple):
 
 def run_trial(*, hook: Hook, phone: str, user: User, ip: str | None = None) -> TrialResult:
     """Simulates a call of the server, signed with the real secret, and passes it to the view that
-    serves such a call; raises a DomainError if `phone` is not a phone.
+    serves such a call; raises a DomainError if `phone` is not a phone, or the secret's key is lost.
     """
     number = phone_numbers.normalise(phone, hook.company.country)
     kind = hooks.kind_of(hook)
     code = "".join(secrets.choice("0123456789") for _digit in range(hook.code_length))
-    secret = hooks.secrets_of(hook)[0]
-    simulated = kind.simulate(Trial(secret, number, code, time.time(), hooks.options_of(hook)))
+    if not (accepted := hooks.secrets_of(hook)):
+        raise DomainError(Error.INVALID_INPUT, message=_("The secret is lost: replace it."))
+    simulated = kind.simulate(Trial(accepted[0], number, code, time.time(), hooks.options_of(hook)))
     record("hook.tried", f"{hook} {mask_phone(number)}", company=hook.company, user=user, ip=ip)
     response = receive_call(_request(hook, simulated), hook.kind, hook.url_id)
     answer = response.content.decode(errors="replace")

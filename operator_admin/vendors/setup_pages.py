@@ -47,7 +47,7 @@ class CredentialsForm(forms.Form):
     def __init__(self, *args: Any, name: str, is_further: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.name = name
-        self.is_stored = not is_further and stored_credentials.has_stored(name)
+        self.is_stored = not is_further and bool(stored_credentials.options_of(name))
         # Where in the vendor's console each option is found.
         places = {key: step.where for step in registry.setup_steps(name) for key in step.options}
         if is_further:

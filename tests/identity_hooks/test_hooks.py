@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 from django.db import connection
 from django.test import Client, override_settings
-from django.utils import timezone
+from django.utils import timezone, translation
 from pytest_django import Settings
 
 from accounts.models import AuditEvent, Company
@@ -204,6 +204,16 @@ def test_trial_plays_the_servers_call(company: Company, kind: str) -> None:
     assert (result.status, result.is_sent) == (200, True), result.answer
     assert Message.objects.get().phone == "+79990000000"
     assert AuditEvent.objects.get(action="hook.tried").subject.endswith("+7999•••••00")
+
+
+def test_trial_with_a_lost_secret_is_refused(company: Company, settings: Settings) -> None:
+    hook = make_hook(company, "supabase", "test")
+    settings.MFA_KEYS = {"new": b"x" * 32}
+
+    with pytest.raises(DomainError) as refused, translation.override("en"):
+        views.run_trial(hook=hook, phone="8 999 000-00-00", user=UserFactory.create())
+
+    assert "replace it" in refused.value.texts[0]
 
 
 def environ(path: str, **headers: str) -> dict[str, str]:

@@ -56,6 +56,16 @@ def test_stored_secret_is_never_shown_and_may_stay(client: Client) -> None:
     assert (kept["password"], kept["sender"]) == (TOKEN, "OTHER")
 
 
+def test_credentials_of_a_lost_key_are_entered_again(client: Client, settings: Settings) -> None:
+    post(client, "smsc", **SMSC)
+    settings.MFA_KEYS = {"new": b"x" * 32}
+
+    assert "leave empty to keep it" not in shown(client, "smsc")
+    assert "This field is required" in post(client, "smsc", **SMSC | {"password": ""})
+    assert "test the connection now" in post(client, "smsc", **SMSC)
+    assert stored_credentials.options_of("smsc") == SMSC
+
+
 @pytest.mark.parametrize(
     ("field", "text"),
     [("callback_secret", ""), ("password", ""), ("login", "a\x00b"), ("sender", "x" * 501)],
