@@ -57,11 +57,11 @@ class KeyLimit(NamedTuple):
 NO_KEY = KeyLimit(0, None)
 
 _USAGE_NOW = f"""
-SELECT w.available, {sql.DAY_USED} AS day_used, {sql.DAY_ENDS} AS day_ends,
+SELECT wallet.available, {sql.DAY_USED} AS day_used, {sql.DAY_ENDS} AS day_ends,
   {sql.key_used("%(api_key)s::text")} AS key_used,
   {sql.hour_used("%(country)s::text")} AS hour_used, {sql.HOUR_ENDS} AS hour_ends, now() AS now
-FROM billing_wallet w, ({sql.PERIOD}) AS p
-WHERE w.company_id = %(company_id)s
+FROM billing_wallet wallet, ({sql.PERIOD}) AS period
+WHERE wallet.company_id = %(company_id)s
 """  # noqa: S608
 
 
@@ -160,7 +160,8 @@ FROM (SELECT '' AS country UNION SELECT unnest(%(countries)s::text[])
           AND (fixed_tokens > -1 OR usual_tokens > -1)
       UNION SELECT key FROM billing_wallet u, jsonb_each_text(u.hour_tokens)
         WHERE u.company_id = %(company_id)s AND u.hour >= date_trunc('hour', now())) AS c
-  CROSS JOIN ({sql.PERIOD}) AS p LEFT JOIN billing_wallet w ON w.company_id = %(company_id)s
+  CROSS JOIN ({sql.PERIOD}) AS period
+  LEFT JOIN billing_wallet wallet ON wallet.company_id = %(company_id)s
   CROSS JOIN LATERAL ({sql.effective_budgets("%(company_id)s", "c.country")}) AS budget
 ORDER BY c.country = '' DESC, used DESC, c.country
 """  # noqa: S608

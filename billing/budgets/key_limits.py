@@ -53,8 +53,8 @@ class KeyUsage:
 _USAGE = f"""
 SELECT k.id AS key_id, k.name, k.prefix || '…' || k.last4 AS masked_key, k.day_limit AS tokens,
   COALESCE({sql.key_used("k.id::text")}, 0) AS used, {sql.DAY_ENDS} AS resets_at
-FROM accounts_apikey k CROSS JOIN ({sql.PERIOD}) AS p
-  LEFT JOIN billing_wallet w ON w.company_id = k.company_id
+FROM accounts_apikey k CROSS JOIN ({sql.PERIOD}) AS period
+  LEFT JOIN billing_wallet wallet ON wallet.company_id = k.company_id
 WHERE k.company_id = %(company_id)s AND k.mode = %(mode)s AND k.revoked_at IS NULL
   AND (k.expires_at IS NULL OR k.expires_at > now())
 ORDER BY k.created_at, k.id

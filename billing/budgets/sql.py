@@ -54,14 +54,14 @@ PERIOD = """
 SELECT (now() AT TIME ZONE %(time_zone)s::text)::date AS today, date_trunc('hour', now()) AS hour"""
 # If clocks go back at midnight, it occurs twice, and PostgreSQL takes the second; if they go
 # forward then, the day's last second may not exist.
-DAY_ENDS = """LEAST((p.today + 1)::timestamp AT TIME ZONE %(time_zone)s::text,
-  (p.today + time '23:59:59') AT TIME ZONE %(time_zone)s::text + interval '1 second')"""
-HOUR_ENDS = "(p.hour + interval '1 hour')"
+DAY_ENDS = """LEAST((period.today + 1)::timestamp AT TIME ZONE %(time_zone)s::text,
+  (period.today + time '23:59:59') AT TIME ZONE %(time_zone)s::text + interval '1 second')"""
+HOUR_ENDS = "(period.hour + interval '1 hour')"
 
 # A statement that waited for the row past midnight counts in the new day.
-DAY_USED = "CASE WHEN w.day >= p.today THEN w.day_tokens ELSE 0 END"
-HOUR_BASE = "CASE WHEN w.hour >= p.hour THEN w.hour_tokens ELSE '{}' END"
-KEY_BASE = "CASE WHEN w.day >= p.today THEN w.key_tokens ELSE '{}' END"
+DAY_USED = "CASE WHEN wallet.day >= period.today THEN wallet.day_tokens ELSE 0 END"
+HOUR_BASE = "CASE WHEN wallet.hour >= period.hour THEN wallet.hour_tokens ELSE '{}' END"
+KEY_BASE = "CASE WHEN wallet.day >= period.today THEN wallet.key_tokens ELSE '{}' END"
 NO_LIMIT = 2**62  # tokens; the limit of a key without one
 NO_KEY = "0"  # name of sends without a key: by the cabinet, and by the service itself
 
@@ -72,14 +72,13 @@ def key_name(api_key_id: int | None) -> str:
 
 
 def key_used(key: str) -> str:
-    return f"CASE WHEN w.day >= p.today THEN COALESCE((w.key_tokens->>{key})::bigint, 0) ELSE 0 END"
+    used = f"(wallet.key_tokens->>{key})::bigint"
+    return f"CASE WHEN wallet.day >= period.today THEN COALESCE({used}, 0) ELSE 0 END"
 
 
 def hour_used(country: str) -> str:
-    return (
-        f"CASE WHEN w.hour >= p.hour THEN COALESCE((w.hour_tokens->>{country})::bigint, 0)"
-        " ELSE 0 END"
-    )
+    used = f"(wallet.hour_tokens->>{country})::bigint"
+    return f"CASE WHEN wallet.hour >= period.hour THEN COALESCE({used}, 0) ELSE 0 END"
 
 
 def floors() -> dict[str, Any]:

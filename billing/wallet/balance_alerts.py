@@ -200,8 +200,8 @@ WARNINGS = Job("budget_warnings", _("e-mails about budgets"))
 
 # Wallets with usage today.
 _COMPANIES_SPENDING_TODAY = f"""
-SELECT w.company_id FROM billing_wallet w, ({sql.PERIOD}) AS p
-WHERE w.day >= p.today AND w.day_tokens > 0
+SELECT wallet.company_id FROM billing_wallet wallet, ({sql.PERIOD}) AS period
+WHERE wallet.day >= period.today AND wallet.day_tokens > 0
 """  # noqa: S608
 
 

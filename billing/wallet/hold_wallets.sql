@@ -1,9 +1,10 @@
 -- As HOLD_WALLET of `holds.py`, for several messages: a company pays for all of its own or for none.
 -- For one it costs 70 µs more.
 charged AS (
-UPDATE billing_wallet w SET available = w.available - bill.tokens, held = w.held + bill.tokens,
-  day = GREATEST(w.day, p.today), day_tokens = {day_used} + bill.tokens,
-  hour = GREATEST(w.hour, p.hour), hour_tokens = {hour_base} || (
+UPDATE billing_wallet wallet
+SET available = wallet.available - bill.tokens, held = wallet.held + bill.tokens,
+  day = GREATEST(wallet.day, period.today), day_tokens = {day_used} + bill.tokens,
+  hour = GREATEST(wallet.hour, period.hour), hour_tokens = {hour_base} || (
     SELECT jsonb_object_agg(c.key, {hour_used} + c.value::bigint)
     FROM jsonb_each_text(bill.hour_tokens) AS c),
   key_tokens = {key_base} || (
@@ -22,8 +23,8 @@ FROM (
   FROM (SELECT company_id, COALESCE(api_key_id, {no_key})::text AS key,
           sum(price)::bigint AS tokens, min(key_limit) AS tokens_a_day
         FROM allowed GROUP BY company_id, api_key_id) AS of_key
-  GROUP BY company_id) AS by_key USING (company_id) {free} CROSS JOIN ({period}) AS p
-WHERE w.company_id = bill.company_id AND w.available >= bill.tokens
+  GROUP BY company_id) AS by_key USING (company_id) {free} CROSS JOIN ({period}) AS period
+WHERE wallet.company_id = bill.company_id AND wallet.available >= bill.tokens
   AND {day_used} + bill.tokens <= bill.day_budget
   AND NOT EXISTS (
     SELECT 1 FROM jsonb_each_text(bill.hour_tokens) AS c
@@ -31,5 +32,5 @@ WHERE w.company_id = bill.company_id AND w.available >= bill.tokens
   AND NOT EXISTS (
     SELECT 1 FROM jsonb_each_text(by_key.tokens) AS k
     WHERE {key_used} + k.value::bigint > (by_key.limits->>k.key)::bigint)
-RETURNING w.company_id),
+RETURNING wallet.company_id),
 payer AS (SELECT allowed.* FROM allowed JOIN charged USING (company_id))

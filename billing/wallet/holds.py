@@ -13,14 +13,15 @@ from storage.statements import sql_files
 _KEY = f"COALESCE(n.api_key_id, {sql.NO_KEY})::text"
 HOLD_WALLET = f"""
 payer AS (
-UPDATE billing_wallet w SET available = w.available - n.price, held = w.held + n.price,
-  day = GREATEST(w.day, p.today), day_tokens = {sql.DAY_USED} + n.price,
-  hour = GREATEST(w.hour, p.hour), hour_tokens = {sql.HOUR_BASE}
+UPDATE billing_wallet wallet
+SET available = wallet.available - n.price, held = wallet.held + n.price,
+  day = GREATEST(wallet.day, period.today), day_tokens = {sql.DAY_USED} + n.price,
+  hour = GREATEST(wallet.hour, period.hour), hour_tokens = {sql.HOUR_BASE}
     || jsonb_build_object(n.country, {sql.hour_used("n.country")} + n.price),
   key_tokens = {sql.KEY_BASE}
     || jsonb_build_object({_KEY}, {sql.key_used(_KEY)} + n.price)
-FROM allowed n CROSS JOIN ({sql.PERIOD}) AS p
-WHERE w.company_id = n.company_id AND w.available >= n.price
+FROM allowed n CROSS JOIN ({sql.PERIOD}) AS period
+WHERE wallet.company_id = n.company_id AND wallet.available >= n.price
   AND {sql.DAY_USED} + n.price <= n.day_budget
   AND {sql.hour_used("n.country")} + n.price <= n.hour_budget
   AND {sql.key_used(_KEY)} + n.price <= n.key_limit

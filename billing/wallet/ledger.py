@@ -119,11 +119,11 @@ _MOVE_HOLDS = sql_files.fill(
     period=sql.PERIOD,
     day_used=sql.DAY_USED,
     hour_base=sql.HOUR_BASE,
-    hour_used=sql.hour_used("n.country"),
+    hour_used=sql.hour_used("move.country"),
     key_base=sql.KEY_BASE,
-    key_used=sql.key_used("n.api_key"),
+    key_used=sql.key_used("move.api_key"),
     no_limit=str(sql.NO_LIMIT),
-    effective_budgets=sql.effective_budgets("n.company_id", "n.country"),
+    effective_budgets=sql.effective_budgets("move.company_id", "move.country"),
 )
 
 

@@ -5,47 +5,48 @@
 -- there as well. A hold that exists already is an error: the message's own row would be wrong. A
 -- cheaper step refunds the budgets as a release does.
 -- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
-WITH p AS ({period}),
-w AS (
+WITH period AS ({period}),
+wallet AS (
   SELECT company_id, available, day, day_tokens, hour, hour_tokens, key_tokens
   FROM billing_wallet
   WHERE company_id = ANY(%(all_companies)s::bigint[]) ORDER BY company_id FOR UPDATE),
 wanted AS (
-  SELECT m.*, new - old AS change,
-    CASE WHEN new >= old OR w.day = p.today
-      AND (h.created_at AT TIME ZONE %(time_zone)s::text)::date = p.today
+  SELECT move.*, new - old AS change,
+    CASE WHEN new >= old OR wallet.day = period.today
+      AND (held.created_at AT TIME ZONE %(time_zone)s::text)::date = period.today
       THEN new - old ELSE 0 END AS of_day,
-    CASE WHEN new >= old OR w.hour = p.hour AND h.created_at >= p.hour
+    CASE WHEN new >= old OR wallet.hour = period.hour AND held.created_at >= period.hour
       THEN new - old ELSE 0 END AS of_hour
-  FROM p CROSS JOIN unnest(
+  FROM period CROSS JOIN unnest(
       %(companies)s::bigint[], %(messages)s::uuid[], %(holds)s::smallint[], %(old)s::bigint[],
-      %(new)s::bigint[], %(reasons)s::text[], %(countries)s::text[], %(keys)s::text[]) AS m(
+      %(new)s::bigint[], %(reasons)s::text[], %(countries)s::text[], %(keys)s::text[]) AS move(
         company_id, message_id, hold, old, new, reason, country, api_key)
-    LEFT JOIN w USING (company_id) LEFT JOIN billing_transfer h
-      ON h.message_id = m.message_id AND h.hold = m.hold AND h.kind = 'hold'
-      AND h.message_id BETWEEN :first_id AND :last_id),
+    LEFT JOIN wallet USING (company_id) LEFT JOIN billing_transfer held
+      ON held.message_id = move.message_id AND held.hold = move.hold AND held.kind = 'hold'
+      AND held.message_id BETWEEN :first_id AND :last_id),
 by_key AS (
-  SELECT n.*, change <= 0 OR {key_used} + sum(of_day) OVER (
-      PARTITION BY n.company_id, n.api_key ORDER BY change, message_id)
-      <= COALESCE(k.day_limit, {no_limit}) AS is_within_key
-  FROM p CROSS JOIN wanted n LEFT JOIN w USING (company_id)
-    LEFT JOIN accounts_apikey k ON k.id = n.api_key::bigint),
+  SELECT move.*, change <= 0 OR {key_used} + sum(of_day) OVER (
+      PARTITION BY move.company_id, move.api_key ORDER BY change, message_id)
+      <= COALESCE(sender.day_limit, {no_limit}) AS is_within_key
+  FROM period CROSS JOIN wanted move LEFT JOIN wallet USING (company_id)
+    LEFT JOIN accounts_apikey sender ON sender.id = move.api_key::bigint),
 by_hour AS (
-  SELECT n.*, w.available, {day_used} AS day_used, budget.day AS day_budget,
+  SELECT move.*, wallet.available, {day_used} AS day_used, budget.day AS day_budget,
     is_within_key AND (
       change <= 0 OR {hour_used} + sum(of_hour) FILTER (WHERE is_within_key) OVER (
-        PARTITION BY n.company_id, n.country ORDER BY change, message_id) <= budget.hour) AS fits
-  FROM p CROSS JOIN by_key n LEFT JOIN w USING (company_id)
+        PARTITION BY move.company_id, move.country ORDER BY change, message_id) <= budget.hour)
+      AS fits
+  FROM period CROSS JOIN by_key move LEFT JOIN wallet USING (company_id)
     CROSS JOIN LATERAL ({effective_budgets}) AS budget),
 by_day AS (
-  SELECT n.*, fits AND (change <= 0 OR day_used + sum(of_day) FILTER (WHERE fits) OVER (
+  SELECT move.*, fits AND (change <= 0 OR day_used + sum(of_day) FILTER (WHERE fits) OVER (
     PARTITION BY company_id ORDER BY change, message_id) <= day_budget) AS is_within
-  FROM by_hour n),
+  FROM by_hour move),
 judged AS (
-  SELECT n.*, COALESCE(available >= CASE WHEN is_within THEN 0 ELSE change END
+  SELECT move.*, COALESCE(available >= CASE WHEN is_within THEN 0 ELSE change END
     + COALESCE(sum(change) FILTER (WHERE is_within) OVER (
         PARTITION BY company_id ORDER BY change, message_id), 0), false) AS is_affordable
-  FROM by_day n),
+  FROM by_day move),
 paid AS (SELECT * FROM judged WHERE is_affordable AND is_within),
 moved AS (
   INSERT INTO billing_transfer (company_id, kind, amount, message_id, hold, proof, reason)
@@ -54,20 +55,20 @@ moved AS (
   SELECT company_id, 'hold', new, message_id, (hold + 1)::smallint, '', '' FROM paid
   WHERE new > 0),
 changed AS (
-  UPDATE billing_wallet w SET available = w.available - d.change, held = w.held + d.change,
-    day = GREATEST(w.day, p.today), day_tokens = GREATEST(0, {day_used} + d.of_day),
-    hour = GREATEST(w.hour, p.hour),
+  UPDATE billing_wallet wallet
+  SET available = wallet.available - total.change, held = wallet.held + total.change,
+    day = GREATEST(wallet.day, period.today),
+    day_tokens = GREATEST(0, {day_used} + total.of_day),
+    hour = GREATEST(wallet.hour, period.hour),
     hour_tokens = {hour_base} || (
-      SELECT jsonb_object_agg(
-        n.country, GREATEST(0, {hour_used} + n.of_hour))
+      SELECT jsonb_object_agg(move.country, GREATEST(0, {hour_used} + move.of_hour))
       FROM (SELECT country, sum(of_hour)::bigint AS of_hour FROM paid
-            WHERE paid.company_id = w.company_id GROUP BY country) AS n),
+            WHERE paid.company_id = wallet.company_id GROUP BY country) AS move),
     key_tokens = {key_base} || (
-      SELECT jsonb_object_agg(
-        n.api_key, GREATEST(0, {key_used} + n.of_day))
+      SELECT jsonb_object_agg(move.api_key, GREATEST(0, {key_used} + move.of_day))
       FROM (SELECT api_key, sum(of_day)::bigint AS of_day FROM paid
-            WHERE paid.company_id = w.company_id GROUP BY api_key) AS n)
+            WHERE paid.company_id = wallet.company_id GROUP BY api_key) AS move)
   FROM (SELECT company_id, sum(change) AS change, sum(of_day) AS of_day
-        FROM paid GROUP BY company_id) d, p
-  WHERE w.company_id = d.company_id)
+        FROM paid GROUP BY company_id) AS total, period
+  WHERE wallet.company_id = total.company_id)
 SELECT message_id, is_affordable, is_within FROM judged

@@ -2,13 +2,13 @@
 -- budgets of the day and the hour they were held in, while these last: a vendor's failures must not
 -- use up a company's budget.
 -- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
-p AS ({period}),
+period AS ({period}),
 back AS (
   SELECT m.company_id, a.country, a.api_key,
     sum(m.amount) FILTER (
-      WHERE (h.created_at AT TIME ZONE %(time_zone)s::text)::date = p.today) AS day,
-    COALESCE(sum(m.amount) FILTER (WHERE h.created_at >= p.hour), 0) AS hour
-  FROM p, moved m JOIN requested a USING (message_id, hold, kind)
+      WHERE (h.created_at AT TIME ZONE %(time_zone)s::text)::date = period.today) AS day,
+    COALESCE(sum(m.amount) FILTER (WHERE h.created_at >= period.hour), 0) AS hour
+  FROM period, moved m JOIN requested a USING (message_id, hold, kind)
     JOIN billing_transfer h USING (message_id, hold)
   WHERE m.kind = 'release' AND h.kind = 'hold'
     AND h.message_id BETWEEN :first_id AND :last_id GROUP BY m.company_id, a.country, a.api_key),
@@ -21,18 +21,18 @@ room AS (
      FROM (SELECT api_key, COALESCE(sum(day), 0) AS day FROM back WHERE company_id = b.company_id
            GROUP BY api_key) AS of_key) AS keys
   FROM back b GROUP BY company_id)
-UPDATE billing_wallet w
-SET held = w.held - due.settled, available = w.available + due.returned,
+UPDATE billing_wallet wallet
+SET held = wallet.held - due.settled, available = wallet.available + due.returned,
   moved_at = locked.at,
-  day_tokens = CASE WHEN w.day = p.today THEN GREATEST(0,
-    w.day_tokens - COALESCE(room.day, 0)) ELSE w.day_tokens END,
-  hour_tokens = CASE WHEN w.hour = p.hour THEN w.hour_tokens || COALESCE((
+  day_tokens = CASE WHEN wallet.day = period.today THEN GREATEST(0,
+    wallet.day_tokens - COALESCE(room.day, 0)) ELSE wallet.day_tokens END,
+  hour_tokens = CASE WHEN wallet.hour = period.hour THEN wallet.hour_tokens || COALESCE((
     SELECT jsonb_object_agg(n.key, GREATEST(
-      0, COALESCE((w.hour_tokens->>n.key)::bigint, 0) - n.value::bigint))
-    FROM jsonb_each_text(room.hours) AS n), '{}') ELSE w.hour_tokens END,
-  key_tokens = CASE WHEN w.day = p.today THEN w.key_tokens || COALESCE((
+      0, COALESCE((wallet.hour_tokens->>n.key)::bigint, 0) - n.value::bigint))
+    FROM jsonb_each_text(room.hours) AS n), '{}') ELSE wallet.hour_tokens END,
+  key_tokens = CASE WHEN wallet.day = period.today THEN wallet.key_tokens || COALESCE((
     SELECT jsonb_object_agg(k.key, GREATEST(
-      0, COALESCE((w.key_tokens->>k.key)::bigint, 0) - k.value::bigint))
-    FROM jsonb_each_text(room.keys) AS k), '{}') ELSE w.key_tokens END
+      0, COALESCE((wallet.key_tokens->>k.key)::bigint, 0) - k.value::bigint))
+    FROM jsonb_each_text(room.keys) AS k), '{}') ELSE wallet.key_tokens END
 FROM due JOIN locked USING (company_id)
-  LEFT JOIN room USING (company_id) CROSS JOIN p WHERE w.company_id = due.company_id
+  LEFT JOIN room USING (company_id) CROSS JOIN period WHERE wallet.company_id = due.company_id

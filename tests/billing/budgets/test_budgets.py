@@ -109,7 +109,7 @@ def test_hourly_budget_is_per_country(api: Api, path: str) -> None:
 def test_day_ends_where_the_next_date_begins(zone: str, day: date) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT {DAY_ENDS} FROM (SELECT %(day)s::date AS today) p",  # noqa: S608
+            f"SELECT {DAY_ENDS} FROM (SELECT %(day)s::date AS today) period",  # noqa: S608
             {"day": day, "time_zone": zone},
         )
         (ends,) = cursor.fetchone()
