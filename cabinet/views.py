@@ -226,7 +226,7 @@ def key_revoke(request: CabinetRequest, pk: int) -> HttpResponse:
     return confirm_page(
         request,
         _("Revoke the key"),
-        _("Requests with this key will be refused within a second. This cannot be undone."),
+        _("Requests with this key will be refused within two seconds. This cannot be undone."),
         verb=_("Revoke"),
         back=_keys(),
         subject=_named(key),

@@ -26,7 +26,7 @@ from channels.reconciliation import CHECKS, Breach, Scope
 MESSAGES = 20_000  # messages per portion
 SEALS = 100  # company-days per portion
 MAX_KEPT = 1000  # breaches listed
-SLICE = timedelta(minutes=4)  # seconds per scheduled run
+SLICE = timedelta(minutes=4)  # the longest scheduled run
 INTERVAL = timedelta(days=7)  # interval from the end of one scheduled run to the next
 
 # Checks of messages run for each portion; the others run once.

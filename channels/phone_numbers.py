@@ -39,7 +39,7 @@ _CODE_TWICE = re.compile(r"\A\+([0-9]{1,3}) ?(?=\+\1)")
 _FRACTION = re.compile(r"(?<=[0-9]{7})\.0+$")
 ARGENTINA = 54
 ITALY = 39  # the country code, which the Vatican shares
-_ITALIAN_MOBILE = re.compile(r"3[0-9]{9}")  # digits of ranges that the library may lack, too
+_ITALIAN_MOBILE = re.compile(r"3[0-9]{9}")  # also of ranges that the library may lack
 PREMIUM = {PhoneNumberType.PREMIUM_RATE, PhoneNumberType.SHARED_COST}
 SATELLITE = (870, 881, 882, 883, 878, 979)  # country codes of satellite and global networks
 # Prefixes of a ten-digit number in the +7 plan, typed without the leading 8.
@@ -48,7 +48,7 @@ MOBILE_PREFIXES_OF_SEVEN = {"RU": ("9",), "KZ": ("9", "70", "74", "77")}
 _DIALLED = re.compile(r"^0(?:0|11)")
 _EIGHT_OF_RUSSIA = re.compile(r"^8(?=9[0-9]{9}$)")
 
-MIN_DIGITS_WITHOUT_PLUS = 11  # length of a number that is possible but not valid
+MIN_DIGITS_WITHOUT_PLUS = 11  # of a number that is possible but not valid
 MAX_LENGTH = 16  # a plus and the fifteen digits of E.164; some plans allow more
 
 NOT_A_PHONE = _("Specify the number with a plus and its country code, for example +79161234567")

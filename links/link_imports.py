@@ -232,7 +232,7 @@ def _plain(title: str) -> str:
 
 JOB = Job("link_imports", _("imports of links"))
 CHUNK = 250  # links made per commit
-MAX_UNFINISHED, MAX_FINISHED = 5, 50  # open imports of one company
+MAX_UNFINISHED, MAX_FINISHED = 5, 50  # imports of one company
 MAX_FINISHED_UNAPPROVED = 5  # each takes some megabytes, and anybody may sign up
 KEPT = timedelta(days=7)
 READING = HeavyWork("files of links read", most=1, waiting=12, share=2)  # seconds per run

@@ -309,7 +309,7 @@ class LinkImport(models.Model):
     company = models.ForeignKey(Company, models.CASCADE, related_name="link_imports")
     mode = models.CharField(_("mode"), max_length=4, choices=Mode.choices)
     created_by = models.ForeignKey(User, models.SET_NULL, null=True, related_name="+")
-    language = models.CharField(max_length=2, default=settings.LANGUAGE_CODE)  # number of errors
+    language = models.CharField(max_length=2, default=settings.LANGUAGE_CODE)  # of the errors
     file_name = models.CharField(_("file"), max_length=120)
     ignored = models.JSONField(default=list)  # titles of ignored columns
     state = models.CharField(_("state"), max_length=8, choices=State.choices, default=State.DRAFT)

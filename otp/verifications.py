@@ -71,7 +71,7 @@ def row_of(rows: QuerySet[Verification], verification_id: UUID) -> Verification:
 
 
 def carried_by(message: Message) -> QuerySet[Verification]:
-    """The verification whose code the message carried; None if it is no longer stored."""
+    """Selects the verification whose code the message carried, if it is still stored."""
     return Verification.objects.filter(pk=message.subject_id, company_id=message.company_id)
 
 

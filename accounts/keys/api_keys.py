@@ -23,9 +23,8 @@ ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 RANDOM_LENGTH = 32  # 190 bits
 CHECKSUM_LENGTH = 6
 CACHE_SECONDS = 2.0  # a revoked key is refused within two seconds in every process
-REFRESH_INTERVAL = (
-    0.8  # seconds; well below CACHE_SECONDS, which pages and docs name as "two seconds"
-)
+# seconds; well below CACHE_SECONDS, which pages and docs name as "two seconds"
+REFRESH_INTERVAL = 0.8
 CACHE_SIZE = 10_000
 
 

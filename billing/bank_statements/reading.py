@@ -30,7 +30,7 @@ from parsing.characters import one_line
 log = structlog.get_logger(__name__)
 JOB = Job("bank_lines", _("lines of the bank's statement"))
 EVERY = timedelta(minutes=5)
-AFTER_FAILURE = timedelta(minutes=1)  # timeout of the bank, or of our process
+AFTER_FAILURE = timedelta(minutes=1)  # a failure of the bank, or of our process
 AFTER_NOTICE = timedelta(seconds=5)  # after the last try: notices come in bursts
 # Banks book some operations late, and change some overnight: these days are read again.
 OVERLAP = timedelta(days=3)

@@ -30,7 +30,7 @@ class KeyUsage:
 
     key_id: int
     name: str
-    masked_key: str  # start and end of the day
+    masked_key: str  # its first and last characters
     tokens: int | None
     used: int
     resets_at: datetime

@@ -63,7 +63,7 @@ DAY_USED = "CASE WHEN wallet.day >= period.today THEN wallet.day_tokens ELSE 0 E
 HOUR_BASE = "CASE WHEN wallet.hour >= period.hour THEN wallet.hour_tokens ELSE '{}' END"
 KEY_BASE = "CASE WHEN wallet.day >= period.today THEN wallet.key_tokens ELSE '{}' END"
 NO_LIMIT = 2**62  # tokens; the limit of a key without one
-NO_KEY = "0"  # name of sends without a key: by the cabinet, and by the service itself
+NO_KEY = "0"  # stands for sends without a key: by the cabinet, and by the service itself
 
 
 def key_name(api_key_id: int | None) -> str:

@@ -20,7 +20,7 @@ from parsing.characters import is_line
 # Lengths of ids and currencies. A notice that no column can store is refused, signed or not.
 _ID = re.compile(r"[!-~]{1,120}")
 _CURRENCY = re.compile(r"[A-Z]{3}")
-MAX_AMOUNT = Decimal(10) ** 12  # decimal places of money in our columns
+MAX_AMOUNT = Decimal(10) ** 12  # more than our columns of money hold
 MAX_URL_LENGTH = 2000
 CENT = Decimal("0.01")
 
@@ -45,7 +45,7 @@ class PaymentRequest:
     buyer: Buyer = Buyer()
     # per cent, included in the amount; None: the seller pays no VAT
     vat_rate: Decimal | None = None
-    saves_method: bool = False  # saved method, for charges without the payer
+    saves_method: bool = False  # keep the method, to charge it without the payer
 
 
 @dataclass(frozen=True, slots=True)

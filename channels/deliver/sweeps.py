@@ -34,7 +34,7 @@ log = structlog.get_logger(__name__)
 JOB = Job("deadlines", _("deadlines of messages"), given_up_delay=timedelta(hours=1))
 BATCH = 200
 SWEEP_INTERVAL, POLL_INTERVAL = 1.0, 2.0  # seconds
-POLL_BATCH, POLL_THREADS = 40, 8  # bound within POLL_LEASE even if vendors hang
+POLL_BATCH, POLL_THREADS = 40, 8  # done within POLL_LEASE even if vendors hang
 POLL_LEASE = 60.0  # seconds
 
 

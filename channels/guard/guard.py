@@ -17,7 +17,7 @@ class GuardStep(IntEnum):
     REFUSE = 3
 
 
-PROMPT = 60.0  # seconds within which a delivery counts as evidence
+PROMPT = 60.0  # seconds within which a delivery must come to be evidence
 # Either is enough: a share certainly below half the norm needs little evidence, a higher share
 # needs much. An attack among people, or one that enters codes, shows such a share.
 CERTAINTY, ODDS = math.log(100.0), math.log(200.0)
@@ -31,14 +31,14 @@ FIRST_REFUSAL, MAX_REFUSAL = HOUR, 24 * HOUR
 # Otherwise an attack on numbers in use would keep their people out long after its end.
 MAX_REFUSAL_AMONG_PEOPLE = 4 * HOUR
 PENDING = {ScopeKind.COUNTRY: 24.0, ScopeKind.RANGE: 14.0}
-PENDING_SMALL = 8.0  # lost in smaller scopes before any right code
+PENDING_SMALL = 8.0  # in smaller scopes, before any right code
 # The part of the usual evidence that suffices for watched numbers where no people have been seen.
 WATCHED = 0.5
 # Only these scopes are held back if nearly all losses around them occurred in them.
 SMALL = {ScopeKind.THOUSAND, ScopeKind.HUNDRED, ScopeKind.IP, ScopeKind.DEVICE}
 MAX_NORM, MIN_NORM, FIRST_NORM = 0.95, 0.3, 0.8
 SWEEP = 6 * HOUR
-KNOWN = "verified_before"  # the phone passes every step
+KNOWN = "verified_before"  # the rule of phones that pass every step
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ from storage.store_errors import is_refusal
 
 JOB = Job("day_counts", _("counts of days"))
 LOCK = 0x6B76_6461  # an advisory lock: one counter at a time
-FIRST_DAYS = 60  # day counted first; earlier days follow, newest first
+FIRST_DAYS = 60  # counted first; earlier days follow, newest first
 MAX_AGE = 2 * 366  # days; pages read no older ones (the longest period, and the period before it)
 # longest gap between a message's id and its time, including clock drift
 MARGIN = timedelta(hours=1)

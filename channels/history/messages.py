@@ -18,9 +18,9 @@ from channels.models import Message
 from channels.recipients import phone_search
 from parsing.days import start_of
 
-# state names of the cabinet and the API, named like their columns
+# filters of the cabinet and the API that are named like their columns
 EXACT_FILTERS = ("channel", "kind")
-WITHOUT_KEY = "none"  # values for sends from the cabinet and for identity servers
+WITHOUT_KEY = "none"  # the filter value for sends from the cabinet and for identity servers
 UNDELIVERED = {Message.State.FAILED, Message.State.EXPIRED}
 Messages = TypeVar("Messages", bound=QuerySet[Message])
 PURGE_LAG = timedelta(days=2)  # by this age the hourly purge has certainly anonymised a phone

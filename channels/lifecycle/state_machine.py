@@ -43,7 +43,7 @@ class EventKind(StrEnum):
     REFUSED = "refused"  # refused by the vendor, for a reason other than the recipient
     RETRY = "retry"  # definitely not sent; a later try may succeed
     AMBIGUOUS = "ambiguous"  # may or may not be sent
-    EXPIRED = "expired"  # accepted by the vendor
+    EXPIRED = "expired"  # the vendor gave it up
     GIVEN_UP = "given_up"  # past our own deadline
     NO_NEWS = "no_news"  # a poll returned nothing new
 

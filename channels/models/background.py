@@ -14,13 +14,13 @@ class MessageExport(Export):
     """A CSV file of messages."""
 
     KEPT = timedelta(days=3)
-    MAX_UNFINISHED: ClassVar = 3  # company whose messages are exported
-    MAX_FINISHED: ClassVar = 20  # the member's masking of phones
+    MAX_UNFINISHED: ClassVar = 3  # files of a company
+    MAX_FINISHED: ClassVar = 20  # files of a member, as many as the page shows
 
     query = models.CharField(_("filter"), max_length=500, blank=True)
     masks_phones = models.BooleanField()
-    reached_id = models.UUIDField(null=True)  # ends of the range; rows come newest first
-    oldest_at = models.DateTimeField(null=True)  # ends of the whole range, for the progress
+    reached_id = models.UUIDField(null=True)  # rows come newest first
+    oldest_at = models.DateTimeField(null=True)  # of the rows, to tell the progress
 
     class Meta:
         verbose_name = _("file of messages")

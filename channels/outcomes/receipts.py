@@ -41,8 +41,8 @@ from storage.store_errors import is_refusal, is_refused_by_database, write_toget
 log = structlog.get_logger(__name__)
 
 BATCH_SIZE = 100
-MAX_RAW_BYTES = 2**20  # receipts of one call, whose body is stored with each of them
-MAX_SHARED_BYTES = 2**16  # receipts of a call that shares a statement with other calls
+MAX_RAW_BYTES = 2**20  # of the receipts of one call, whose body is stored with each of them
+MAX_SHARED_BYTES = 2**16  # of a call whose receipts share a statement with those of other calls
 PARK_SECONDS = 5.0  # until the first retry of an unmatched receipt
 MATCH_TIMEOUT = 600.0  # seconds after which an unmatched receipt is no longer retried
 

@@ -18,7 +18,7 @@ from channels.providers.inbound import Receipt, ReceiptState
 
 UNREACHABLE, LATE, NEVER, REFUSED, FALLS_BACK = "0003", "0006", "0007", "0008", "0009"
 QUEUED = "0010"
-LATE_SECONDS = QUEUED_SECONDS = 30  # seconds
+LATE_SECONDS = QUEUED_SECONDS = 30
 
 
 class ScriptedProvider(Provider):

@@ -27,8 +27,8 @@ from processes.monitoring import metrics
 
 WINDOW = 30.0  # seconds
 MIN_CALLS, MAX_CALLS = 20, 1000  # calls within the window; fewer decide nothing, more are not kept
-MAX_DOUBLINGS = 8  # fraction of the pause
-JITTER = 0.25
+MAX_DOUBLINGS = 8  # of the pause
+JITTER = 0.25  # fraction of the pause
 
 
 class Cause(StrEnum):

@@ -27,8 +27,8 @@ class Extra(NamedTuple):
 BY_CHANNEL = [Series(channel.name, channel.title, channel.colour) for channel in CHANNELS]
 BAR_WIDTH, STEP, HEIGHT = 7, 10, 100  # viewBox units; the drawing stretches to its container
 ROUND_TOPS = (2, 4, 6, 8, 10, 12, 16, 20, 30, 40, 50, 60, 80, 100)  # tenths of a power of ten
-MAX_LABELS = 8  # the number that a phone shows apart
-TENTHS = 10  # positions of the tip of a day
+MAX_LABELS = 8  # as many as fit beside each other on a phone
+TENTHS = 10  # possible positions of the tip of a day
 MIN_HEIGHT = 1.5  # so that a small segment stays visible
 
 
@@ -48,7 +48,7 @@ class Bar:
     counts: list[tuple[Series, int]]  # one value for every series
     extras: list[tuple[StrOrPromise, int]]
     total: int
-    tenth: int  # percentage of the drawing's width
+    tenth: int  # of the drawing's width, where the bar stands
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ PHONE = Field(
     "+79990000000",
     normalize=clipboard.plain,
 )
-DEFAULT_PURPOSE = "verification"  # length of a code
+DEFAULT_PURPOSE = "verification"
 UNDERSTOOD_PHONE = Field(
     "phone",
     text(pattern=r"^\+[0-9]+$"),

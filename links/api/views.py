@@ -248,7 +248,7 @@ class SendLink(SendView):
 
 
 BULK_BODY = 2500 * 1024  # bytes: a thousand of the longest URLs
-SMALL_BULK = 20  # maximum number of links that cost as little as other calls
+SMALL_BULK = 20  # links; so few cost no more than other calls
 MAKING = HeavyWork("links made in bulk", most=1, waiting=24, patience=8.0)  # a thousand: 0.4 s
 NOT_AN_OBJECT = _("Must be an object with a url")
 

@@ -125,7 +125,7 @@ def _corrected(click: Click, windows: dict[UUID, list[HandOverWindow]]) -> Click
 READ_COUNT = 100  # entries read at once
 MAX_CLICKS = 5_000  # clicks in one transaction: a tenth of what the statement timeout allows
 RETRY_PAUSE = 300.0  # seconds between tries of a dead-lettered entry
-MAX_TRIES = 13  # tries of a dead-lettered entry, in an hour
+MAX_TRIES = 13  # of a dead-lettered entry, within an hour
 SINK = "clickhouse"  # the group that writes to ClickHouse
 
 Handler = Callable[[list[Batch]], None]

@@ -59,7 +59,7 @@ class LinkStore:
 
     @contextmanager
     def _redis(self) -> Iterator[None]:
-        """The cached row. Never raises Redis's errors."""
+        """Swallows Redis's errors and leaves Redis alone for a while after one."""
         try:
             yield
         except (RedisError, OSError):

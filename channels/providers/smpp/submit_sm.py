@@ -13,7 +13,7 @@ Fields = dict[str, Any]
 
 INTERNATIONAL, NETWORK_SPECIFIC, ALPHANUMERIC = 1, 3, 5  # type of number
 UNKNOWN, ISDN = 0, 1  # numbering plan
-AUTO_DETECT = -1  # of the source, depending on whether it is a name or a number
+AUTO_DETECT = -1  # by whether the source is a name or a number
 MAX_NAME_LENGTH = 11  # characters that a phone can show: 3GPP TS 23.040, 9.1.2.5
 MAX_NUMBER_DIGITS, MIN_NUMBER_DIGITS = 15, 7  # digits of E.164; fewer are a short code
 UDH_INDICATOR = 0x40  # of esm_class

@@ -53,11 +53,11 @@ _CAMPAIGN_STATUSES = {
 }
 
 _NO_SUCH_PHONE = (21211, 21217, 21614, 21635, 30005, 30006)
-_NO_PERSON = (21265, 21266, 21610)  # a short code that is the sender, answered by STOP
+_NO_PERSON = (21265, 21266, 21610)  # a short code; the sender itself; somebody who said STOP
 _NO_ACCOUNT = (20003, 20005, 20006, 20008, 20010, 20404, 21608, 30002)
 # The number or name to send from. 21606 preceded the specific codes.
 _NO_SENDER = (21210, 21212, 21267, 21601, 21603, 21606, 21607, 21657, 21659, 21660, 21661, 21709)
-_NO_SERVICE = (21701, 21702, 21703, 21704, 21705)  # the messaging service's senders
+_NO_SERVICE = (21701, 21702, 21703, 21704, 21705)  # no such messaging service, or it has no sender
 # The country is not enabled, or the sender cannot reach it or is not registered there.
 _NO_ROUTE = (21408, 21612, 30018, 30024, 30032, 30033, 30034, 30035, 30040, 30042)
 

@@ -119,7 +119,7 @@ def _short(value: float) -> float:
 
 
 REFRESH_INTERVAL = 10.0  # seconds
-TOKENS_A_DAY = 20  # explorations, for each process
+TOKENS_A_DAY = 20  # spent on exploration by each process
 
 _VERSION = "SELECT version FROM channels_routerstate WHERE id = %s"
 _STATE = "SELECT version, state FROM channels_routerstate WHERE id = %s"

@@ -12,7 +12,7 @@ from channels.routing.smart.decay import HOUR, weight
 HALF_LIFE = 3 * HOUR
 FALL, RISE = 0.4, 2.5  # tested changes, as factors of the present health
 ALARM = 4.6  # log likelihood ratio, about 100 : 1
-PRIOR = 1.5  # expected sends after which a dead channel's failures are forgotten
+PRIOR = 1.5  # sends assumed to have gone as expected, so that a dead channel can recover
 BEST, WORST = 1.0, 0.02
 
 

@@ -109,10 +109,10 @@ def median(curve: Curve) -> int:
     return next((second for second, value in enumerate(curve) if value >= 0.5), LAST)
 
 
-LOSS_ALLOWED = 0.01  # share of the verified rate within 90 s of SMS first
+LOSS_ALLOWED = 0.01  # of the verified rate within 90 s that SMS first would have
 SLOWER_ALLOWED = 1.2  # factor of the p95 of SMS first
 PATIENCES = (3, 5, 7, 10, 13, 17, 22, 30, 45)  # seconds
-LONG_PATIENCES = (5, 9, 16)  # probability of each of two messengers before SMS
+LONG_PATIENCES = (5, 9, 16)  # seconds, of each of two messengers before SMS
 FAILING = 0.8  # SMS is no measure if it verifies a smaller part of the best plan's share
 MAX_SPREAD = 0.05
 HOPELESS = 0.1  # a messenger that delivers less often is not worth its delay before SMS

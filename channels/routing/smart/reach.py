@@ -20,8 +20,8 @@ class Standing(StrEnum):
     NEW = "new"
     PROVED = "proved"
     REFUSED = "refused"
-    SILENT = "silent"  # reached once
-    MUTE = "mute"  # reached more than once
+    SILENT = "silent"  # one send without proof
+    MUTE = "mute"  # more than one
     BARRED = "barred"
 
 
