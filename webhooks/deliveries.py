@@ -36,6 +36,7 @@ EXAMPLE, BY_HAND_A_MINUTE = "example:", 20
 TOO_MANY_BY_HAND = format_lazy(
     _("Up to {max} examples and repeats a minute; try a little later"), max=BY_HAND_A_MINUTE
 )
+WITHDRAWN = _("The address no longer receives events of this kind: choose the kind again first")
 TOO_MANY_A_DAY = format_lazy(
     _("Up to {max} deliveries are repeated a day; go on tomorrow"), max=REPLAYED_A_DAY
 )
@@ -62,6 +63,8 @@ def _count_by_hand(company_id: int) -> None:
 def replay(*, delivery: Delivery, user: User, ip: str | None = None) -> None:
     """Sends the same event with the same id again, with the full retry schedule."""
     endpoint = delivery.endpoint
+    if delivery.event.kind in events.kinds_withdrawn(endpoint.kinds):
+        raise DomainError(Error.INVALID_INPUT, message=WITHDRAWN)
     _count_by_hand(endpoint.company_id)
     _requeue(endpoint.company_id, [delivery.pk])
     subject = f"{public_id('evt', delivery.event_id)} → {endpoint.url}"
@@ -72,7 +75,9 @@ def replay(*, delivery: Delivery, user: User, ip: str | None = None) -> None:
 def replay_failed(*, endpoint: Endpoint, user: User, ip: str | None = None) -> int:
     """Replays failed deliveries, oldest first; returns their number."""
     _count_by_hand(endpoint.company_id)
-    failed = Delivery.objects.filter(endpoint=endpoint, state=State.FAILED)
+    failed = Delivery.objects.filter(endpoint=endpoint, state=State.FAILED).exclude(
+        event__kind__in=events.kinds_withdrawn(endpoint.kinds)
+    )
     oldest = failed.order_by("created_at", "id").values_list("pk", flat=True)
     count = _requeue(endpoint.company_id, list(oldest[:REPLAYED_AT_ONCE]))
     if count:

@@ -21,9 +21,9 @@ from accounts.people import members
 from catalogue.errors import DomainError, Error, invalid_input
 from catalogue.texts import StrOrPromise
 from webhooks import egress, signing
-from webhooks.events import kinds_for
+from webhooks.events import kinds_for, kinds_withdrawn
 from webhooks.http_call import GONE
-from webhooks.models import Endpoint, EventKind
+from webhooks.models import Delivery, Endpoint, EventKind
 
 OLD_SECRET_LIFETIME = timedelta(hours=24)  # how long the old secret signs next to the new one
 MAX_OLD_SECRETS = 8  # that sign an event: each lengthens the header
@@ -170,9 +170,19 @@ def change(
     if has_new_url and {*changes.get("kinds", endpoint.kinds)} - {*kinds_for(scopes)}:
         raise invalid_input(url=CARRIES_MONEY)
     if values := save_changes(endpoint, changes):
+        if "kinds" in values:
+            _withdraw(endpoint)
         subject = f"{endpoint.url} ({', '.join(values)})"
         company = endpoint.company
         record("webhook.changed", subject, company=company, user=user, ip=ip, changes=values)
+
+
+def _withdraw(endpoint: Endpoint) -> None:
+    """Fails what is on its way of kinds that the endpoint has given up."""
+    waiting = Delivery.objects.filter(endpoint=endpoint, due_at__isnull=False)
+    waiting.filter(event__kind__in=kinds_withdrawn(endpoint.kinds)).update(
+        state=Delivery.State.FAILED, due_at=None, finished_at=timezone.now()
+    )
 
 
 @transaction.atomic

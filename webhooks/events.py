@@ -71,6 +71,13 @@ def kinds_for(scopes: Collection[str]) -> list[str]:
     return [kind.value for kind, scope in needed.items() if scope is None or scope in scopes]
 
 
+def kinds_withdrawn(kinds: Collection[str]) -> list[str]:
+    """The kinds not everybody may receive that an endpoint of these kinds has given up, if it ever
+    had them: who may not see them may have changed its URL since.
+    """
+    return [kind.value for kind in EventKind if _declarations[kind].scope and kind not in kinds]
+
+
 def declarations() -> list[EventDeclaration]:
     """The declarations in the order of their kinds."""
     return list(dict.fromkeys(_declarations[kind] for kind in EventKind))

@@ -16,7 +16,7 @@ from tests.api.races import at_once
 from tests.factories import DeliveryFactory, EndpointFactory, MemberFactory
 from tests.webhooks.receivers import Receiver
 from tests.webhooks.rounds import make_due, run_round
-from webhooks import dispatcher, endpoints, signing
+from webhooks import deliveries, dispatcher, endpoints, signing
 from webhooks.models import Delivery, Endpoint
 
 NOBODY = "http://127.0.0.1:9/hook"
@@ -224,6 +224,25 @@ def test_address_of_an_endpoint_that_has_just_got_money_stays(api: Api) -> None:
 
     endpoint.refresh_from_db()
     assert endpoint.url != URL
+
+
+def test_events_about_money_stay_behind_when_an_endpoint_gives_them_up(endpoint: Endpoint) -> None:
+    """A developer, who sees no money, would read them at an address of their own."""
+    Endpoint.objects.update(kinds=["balance.low", "message.sent"])
+    endpoint.refresh_from_db()
+    money = DeliveryFactory.create(endpoint=endpoint, event__kind="balance.low")
+    other = DeliveryFactory.create(endpoint=endpoint, event__kind="message.sent", state="failed")
+    developer = MemberFactory.create(company=endpoint.company, role="developer").user
+
+    changes = {"url": URL, "kinds": ["message.sent"]}
+    endpoints.change(endpoint=endpoint, changes=changes, scopes=["otp"], user=developer)
+    with pytest.raises(DomainError):
+        deliveries.replay(delivery=money, user=developer)
+    replayed = deliveries.replay_failed(endpoint=endpoint, user=developer)
+
+    money.refresh_from_db()
+    other.refresh_from_db()
+    assert (replayed, money.state, other.state) == (1, "failed", "pending")
 
 
 def test_deleted_endpoints_cost_the_search_for_undeliverable_ones_nothing(
