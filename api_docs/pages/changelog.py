@@ -13,6 +13,18 @@ CHANGES: dict[date, tuple[StrOrPromise, ...]] = {
             "channel. Those that no provider has yet end as `failed` with "
             "`recipient_unreachable`; `fallback` names it `blocked`."
         ),
+        _(
+            "`Idempotency-Key`: no call keeps a refusal of fields, and a `POST /otp/{id}/next` "
+            "that was answered with the step of another call repeats that answer."
+        ),
+        _(
+            "Twilio's and Prelude's clients get 429 for another payment within the pause between "
+            "sends, no longer the verification of the first payment."
+        ),
+        _(
+            "A link of an identity server that was not delivered is refused, and sent again after "
+            "the cool-down, as is a custom code that expired on its way."
+        ),
     ),
     date(2026, 11, 29): (
         _(
