@@ -158,7 +158,7 @@ def test_change_rolls_back_when_its_email_fails(
 
 
 def test_passkeys_rejected_before_validation_are_not_recorded(db: None) -> None:
-    """The audit is kept for ever: strangers fill it no faster than the rate limit."""
+    """The audit log is kept for ever: strangers fill it no faster than the rate limit."""
     path, form = reverse("mfa_login_webauthn"), {"credential": "{}"}
     without_token = Client(enforce_csrf_checks=True).post(path, form)
     statuses = [Client().post(path, form).status_code for _ in range(14)]
@@ -179,7 +179,7 @@ def test_reauthentications_rejected_before_validation_are_not_recorded(user: Use
 
 
 def test_rate_limited_reauthentications_are_not_recorded(user: User) -> None:
-    """Ten a minute of one person, from however many sessions."""
+    """One person may make ten a minute, from any number of sessions."""
     clients = [signed_in(user) for _ in range(4)]
 
     for client in clients:
@@ -276,7 +276,7 @@ def test_labels_of_actions_read_alike() -> None:
         (AuditEvent(action="guard.let_through", subject="+7916123"), "+7916123…"),
     ],
 )
-def test_acts_on_the_protection_are_worded(event: AuditEvent, words: str) -> None:
+def test_actions_on_the_protection_have_descriptions(event: AuditEvent, words: str) -> None:
     with translation.override("ru"):
         assert subject(event).startswith(words)
 

@@ -53,7 +53,7 @@ def try_and_give_up(run: Callable[[], object]) -> JobFailure:
     return JobFailure.objects.get()
 
 
-def test_tries_are_further_and_further_apart(job: Job, company: Company) -> None:
+def test_delays_between_tries_grow(job: Job, company: Company) -> None:
     waits = []
     for _ in range(MAX_TRIES):
         job.each([company.pk], broken)
@@ -99,7 +99,7 @@ def test_outage_is_no_failure_of_a_company(job: Job, company: Company, error: Ex
     assert not JobFailure.objects.exists()
 
 
-def test_statement_that_took_too_long_is_one(job: Job, company: Company) -> None:
+def test_statement_timeout_is_a_failure_of_a_company(job: Job, company: Company) -> None:
     def work(_subject: object) -> None:
         raise OperationalError("canceling statement due to statement timeout")
 
@@ -124,7 +124,7 @@ def test_failure_takes_back_what_it_did(job: Job, company: Company) -> None:
     assert (company.name == "changed", other.name) == (False, "changed")
 
 
-def test_row_is_refused_by_itself(job: Job) -> None:
+def test_refused_row_fails_alone(job: Job) -> None:
     written: list[int] = []
 
     def write(rows: Sequence[int]) -> None:
@@ -159,7 +159,7 @@ def test_file_that_cannot_be_made_says_so(file: MessageExport, client: Client) -
     assert export.make_next(broken_filter) is False
 
 
-def test_operator_has_it_tried_again(job: Job, company: Company, client: Client) -> None:
+def test_operator_retries_failed_work(job: Job, company: Company, client: Client) -> None:
     failure = try_and_give_up(lambda: job.each([company], broken))
     sign_in(client, make_operator(), "password", "mfa")
 
@@ -174,7 +174,7 @@ def test_operator_has_it_tried_again(job: Job, company: Company, client: Client)
     assert AuditEvent.objects.filter(action="job.retried", company=company).exists()
 
 
-def test_failure_of_what_is_not_there_any_more_is_forgotten(job: Job, company: Company) -> None:
+def test_failure_of_vanished_work_is_purged(job: Job, company: Company) -> None:
     job.each([company, MemberFactory.create().company], broken)
     gone = JobFailure.objects.filter(company=company)
     gone.update(due_at=timezone.now() - jobs.KEPT - timedelta(minutes=1))
@@ -183,7 +183,7 @@ def test_failure_of_what_is_not_there_any_more_is_forgotten(job: Job, company: C
     assert JobFailure.objects.count() == 1
 
 
-def test_long_files_leave_the_other_threads_of_a_worker_alone() -> None:
+def test_long_files_occupy_one_thread_of_a_worker() -> None:
     begun, end = threading.Event(), threading.Event()
 
     def work() -> bool:
@@ -227,7 +227,7 @@ def test_each_kind_of_files_has_a_step_in_turn() -> None:
     assert len(made) == 8
 
 
-def test_kind_that_fails_keeps_no_other_waiting() -> None:
+def test_failing_kind_of_files_does_not_hold_up_others() -> None:
     made: list[int] = []
 
     def step() -> bool:

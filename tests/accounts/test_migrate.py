@@ -114,7 +114,7 @@ def test_an_index_of_a_partitioned_table_is_built_on_every_partition(
     execute("DROP TABLE scratch_new")
 
 
-def test_of_a_deadlock_the_migration_is_the_one_that_yields(threads: ThreadPoolExecutor) -> None:
+def test_migration_yields_in_a_deadlock(threads: ThreadPoolExecutor) -> None:
     migrate("0003")
     execute("CREATE TABLE scratch_other (id int)")
 
@@ -170,7 +170,7 @@ def long_transaction(table: str = "scratch") -> Iterator[int]:
 
 @contextmanager
 def writing(threads: ThreadPoolExecutor) -> Iterator[list[float]]:
-    """Rows inserted one after another meanwhile; how long each took."""
+    """Inserts rows one after another meanwhile; yields the duration of each."""
     waits: list[float] = []
     over = threading.Event()
 
@@ -200,7 +200,7 @@ def execute(statements: str) -> None:
 
 
 def blocked(statement: str) -> bool:
-    """Whether a statement that begins so waits for another's lock."""
+    """Whether a statement with this beginning waits for a lock."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT EXISTS (SELECT FROM pg_stat_activity"
@@ -211,7 +211,7 @@ def blocked(statement: str) -> bool:
 
 
 def altered() -> list[str]:
-    """The tables that somebody has locked exclusively."""
+    """The tables that a session has locked exclusively."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT relation::regclass::text FROM pg_locks"

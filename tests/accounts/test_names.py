@@ -130,7 +130,7 @@ def test_ordinary_company_name_is_accepted(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [*LEADING, "evil.ninja", "Dr.Web"])
-def test_invitation_carries_no_name_that_a_mail_program_makes_a_link_of(
+def test_invitation_contains_no_name_that_mail_programs_turn_into_a_link(
     client: Client, name: str
 ) -> None:
     email = invited_by(client, name)

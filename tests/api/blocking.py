@@ -19,16 +19,14 @@ SELECT pid FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blockin
 
 
 def behind_us(pool: ThreadPoolExecutor, call: Callable[[], T]) -> "Future[T]":
-    """Start `call` on a connection of its own; return once it waits for this transaction, or
-    has ended without.
-    """
+    """Starts `call` on its own connection; returns once it waits for this one, or has ended."""
     running = pool.submit(apart, call)
     wait_until(lambda: bool(waiting()) or running.done())
     return running
 
 
 def apart(call: Callable[[], T]) -> T:
-    """On a thread of a pool: leave no connection behind."""
+    """Runs on a pool thread, and leaves no connection behind."""
     try:
         return call()
     finally:
@@ -36,21 +34,21 @@ def apart(call: Callable[[], T]) -> T:
 
 
 def waiting() -> list[int]:
-    """The connections that wait for what this one has locked."""
+    """The connections that wait for locks of this one."""
     with connection.cursor() as cursor:
         cursor.execute(_WAITING)
         return [pid for (pid,) in cursor.fetchall()]
 
 
 def end_waiting() -> None:
-    """Their sessions, as if the database had gone away."""
+    """Ends their sessions, as if the database had gone away."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_terminate_backend(unnest(%s))", [waiting()])
 
 
 @contextmanager
 def locked_by_another(lock: Callable[[], object], *, timeout: str = "20ms") -> Iterator[None]:
-    """By a transaction that takes its time; our own statements wait for it this long."""
+    """Locks in a transaction that takes its time; our statements wait for it this long."""
     is_locked, is_over = threading.Event(), threading.Event()
 
     def hold() -> None:

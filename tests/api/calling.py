@@ -38,7 +38,7 @@ BEFORE = {
 
 
 def addressed(api: Api, call: Call) -> str:
-    """The call's path, with an object in it that is there."""
+    """The call's path, with the id of an existing object."""
     before = next((name for path, name in BEFORE.items() if call.path.startswith(path)), None)
     made = perform(api, BY_NAME[before]).body if before else {}
     path = call.path.replace("{phone}", PHONE)
@@ -47,7 +47,7 @@ def addressed(api: Api, call: Call) -> str:
 
 
 def perform(api: Api, call: Call) -> Answer:
-    """The call, after what must have come before it."""
+    """Makes the call, after the calls that it depends on."""
     if call.name == "verifyCode":
         perform(api, BY_NAME["sendCode"])
         code = api.get("/test/messages", {"phone": PHONE}).body["data"][0]["code"]

@@ -26,7 +26,7 @@ class Answer:
 
     @property
     def code(self) -> str:
-        """The error code; an answer that is no refusal has none."""
+        """The error code of a refusal."""
         return str(self.body["code"])
 
 
@@ -72,7 +72,7 @@ class Api:
 
 @cache
 def _handler() -> ClientHandler:
-    """Shared, for to load the middleware costs more than a call."""
+    """A shared handler, because loading the middleware takes longer than a call."""
     handler = ClientHandler(enforce_csrf_checks=False)
     handler.load_middleware()
     return handler

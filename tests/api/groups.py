@@ -19,7 +19,9 @@ def in_one_group(
     *,
     meanwhile: Callable[[], object] = int,
 ) -> list[T]:
-    """Start all while no place is free; their results in order. `meanwhile` runs when all wait."""
+    """Starts all calls while no place is free; returns their results. `meanwhile` runs when all
+    wait.
+    """
     with patch.object(group_commit, "PASS_AFTER", 30):
         return _in_one_group(group, calls, meanwhile)
 

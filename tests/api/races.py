@@ -13,7 +13,7 @@ PATIENCE = 60.0  # seconds
 
 
 def at_once(calls: Sequence[Callable[[], T]]) -> list[T]:
-    """Start all at one barrier; their results in order."""
+    """Starts all calls at one barrier; returns their results in order."""
     barrier = threading.Barrier(len(calls))
 
     def run(call: Callable[[], T]) -> T:
@@ -29,7 +29,7 @@ def at_once(calls: Sequence[Callable[[], T]]) -> list[T]:
 
 @contextmanager
 def _patient_pool() -> Iterator[None]:
-    """However many threads share the few connections of one process, each gets its turn."""
+    """Lets any number of threads take turns with the few connections of one process."""
     pools: dict[str, Any] = connection._connection_pools  # type: ignore[attr-defined]
     connections = pools.get(connection.alias)
     if connections is None:  # a test without the database

@@ -56,7 +56,7 @@ def test_unknown_path_is_answered_404_in_the_envelope(api: Api, method: str, pat
 @pytest.mark.parametrize("path", ["/api/", "/api/v2/otp/send", "/api/v1", "/api", "/API/v1/balance",
                                   "//api/v1/otp/send", "///api/v1/balance", "/Api"])  # fmt: skip
 @pytest.mark.parametrize("method", ["GET", "POST"])
-def test_unknown_path_beside_the_version(method: str, path: str) -> None:
+def test_unknown_path_next_to_the_version_is_not_found(method: str, path: str) -> None:
     response = Client(enforce_csrf_checks=True).generic(method, "/", PATH_INFO=path)
 
     assert response.status_code == 404
@@ -121,7 +121,7 @@ def test_one_trailing_slash_is_tolerated(api: Api, method: str, path: str) -> No
         ("en;q=x,,;=", "ru"),
     ],
 )
-def test_language_of_messages(api: Api, header: str | None, language: str) -> None:
+def test_messages_are_in_the_accepted_language(api: Api, header: str | None, language: str) -> None:
     headers = {} if header is None else {"Accept-Language": header}
 
     assert (
@@ -139,7 +139,7 @@ def test_language_of_messages(api: Api, header: str | None, language: str) -> No
         " application/json ",
     ],
 )
-def test_json_content_types(api: Api, content_type: str) -> None:
+def test_json_content_types_are_accepted(api: Api, content_type: str) -> None:
     answer = api.call("POST", "/otp/send", b'{"phone": "+79161234567"}', content_type)
 
     assert answer.status == 200
@@ -158,7 +158,7 @@ def test_other_content_types_are_refused(api: Api, content_type: str) -> None:
 
 
 @pytest.mark.parametrize("coding", ["gzip", "GZIP", "br", "zstd", "deflate, gzip", "identity"])
-def test_compressed_body_is_refused_for_what_it_is(api: Api, coding: str) -> None:
+def test_compressed_body_is_refused_as_compressed(api: Api, coding: str) -> None:
     body = b'{"url": "https://example.com/"}'
     is_plain = coding == "identity"
     sent = body if is_plain else gzip.compress(body)
@@ -218,14 +218,14 @@ def test_byte_order_mark_before_json_is_ignored(api: Api, path: str) -> None:
 
 @pytest.mark.parametrize("body", [b"[]", b"null", b"1", b'"phone"', b"true", b"1.5", b'[{"a":1}]'])
 @pytest.mark.parametrize("path", [path for method, path in CALLS if method == "POST"])
-def test_json_that_is_no_object(api: Api, path: str, body: bytes) -> None:
+def test_json_other_than_an_object_is_refused(api: Api, path: str, body: bytes) -> None:
     answer = api.call("POST", path, body)
 
     check_envelope(answer)
     assert answer.body["message"] == "Тело запроса должно быть объектом JSON"
 
 
-def test_deep_json_in_an_unknown_field(api: Api) -> None:
+def test_deep_json_in_an_unknown_field_is_accepted(api: Api) -> None:
     deep: Any = "x"
     for _ in range(200):
         deep = [deep]
@@ -235,7 +235,7 @@ def test_deep_json_in_an_unknown_field(api: Api) -> None:
     assert answer.status == 200
 
 
-def test_json_deeper_than_a_hash_can_follow(api: Api) -> None:
+def test_json_too_deep_to_hash_is_refused(api: Api) -> None:
     body = b'{"phone": "+79161234567", "x": ' + b"[" * 500 + b"]" * 500 + b"}"
 
     answer = api.call("POST", "/otp/send", body, Idempotency_Key="k")
@@ -254,7 +254,7 @@ def test_body_of_64_kb_is_the_largest(api: Api) -> None:
     assert (larger.status, larger.body["message"]) == (422, "Тело запроса больше 64 КБ")
 
 
-def test_too_many_query_fields(api: Api) -> None:
+def test_too_many_query_fields_are_refused(api: Api) -> None:
     answer = api.get("/messages", {f"f{number}": 1 for number in range(1100)})
 
     check_envelope(answer)
@@ -274,7 +274,7 @@ def test_crash_is_answered_in_the_envelope(api: Api, settings: Settings) -> None
 
 
 @pytest.mark.django_db(transaction=True)
-def test_database_that_does_not_answer_in_time(api: Api) -> None:
+def test_database_timeout_is_answered_as_unavailable(api: Api) -> None:
     assert api.get("/balance").status == 200
 
     with locked_by_another(lambda: Wallet.objects.select_for_update().get(company=api.company)):
@@ -339,7 +339,7 @@ def test_order_of_checks(api: Api) -> None:
         assert code_of_error(api.call("POST", "/otp/verify", huge, form)) == "rate_limited"
 
 
-def test_without_redis_calls_are_served_uncounted(api: Api, no_redis: None) -> None:
+def test_calls_are_served_uncounted_without_redis(api: Api, no_redis: None) -> None:
     answer = api.get("/balance")
 
     assert answer.status == 200

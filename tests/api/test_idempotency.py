@@ -79,7 +79,7 @@ def test_another_request_under_the_key_is_a_mismatch(api: Api, path: str) -> Non
     assert books() == before
 
 
-def test_key_is_of_a_company_a_mode_and_a_path(
+def test_key_belongs_to_a_company_a_mode_and_a_path(
     api: Api, test_api: Api, client_of: ClientOf
 ) -> None:
     stranger = client_of(CompanyFactory.create())
@@ -107,7 +107,7 @@ def test_second_key_of_the_company_replays_too(api: Api, client_of: ClientOf) ->
 
 
 @pytest.mark.parametrize("path", CALLS)
-def test_after_a_day_the_key_is_new(api: Api, path: str) -> None:
+def test_key_is_new_after_a_day(api: Api, path: str) -> None:
     first = api.post(path, CALLS[path], Idempotency_Key="k")
     age_rows(hours=23, minutes=59)
     assert is_replay_of(api.post(path, CALLS[path], Idempotency_Key="k"), first)
@@ -235,7 +235,7 @@ def test_stored_responses_hold_no_codes(api: Api) -> None:
 
 
 def _die(path: str, state: str, age: float, **fields: Any) -> None:
-    """Leave what a process leaves that died after its commit, `age` seconds ago."""
+    """Leaves the state of a process that died after its commit, `age` seconds ago."""
     IdempotentRequest.objects.update(status=None, body=None)
     at = timezone.now() - timedelta(seconds=age)
     Message.objects.update(state=state, created_at=at, **fields)
@@ -317,7 +317,7 @@ def test_key_and_effect_are_one_commit(api: Api, path: str) -> None:
 
 
 def test_unstored_refusal_leaves_no_idempotency_key(api: Api) -> None:
-    """The key is written before the effect, and goes with it."""
+    """The key is written before the effect, and rolled back with it."""
     api.post("/otp/send", {"phone": PHONE})
     guess = {"phone": PHONE, "code": wrong_code(PHONE)}
     for _ in range(5):

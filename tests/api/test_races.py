@@ -38,7 +38,7 @@ def parallel_duplicates(
 
 
 def check_duplicates(answers: list[Answer]) -> None:
-    """All that succeeded say the same bytes, the others that it is still running."""
+    """All successful responses are identical; the others say that the request is in progress."""
     assert {answer.status for answer in answers} <= {200, 409}
     assert len({answer.raw for answer in answers if answer.status == 200}) == 1
     assert {answer.code for answer in answers if answer.status == 409} <= {"request_in_progress"}

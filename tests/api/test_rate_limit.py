@@ -67,7 +67,7 @@ def passed(process: KeyRateLimiter, who: Principal, times: int) -> int:
 
 
 def begin_window(clock: time_machine.Traveller, who: Principal) -> None:
-    """Go to where a window begins: which second that is depends on the id of the key."""
+    """Travels to the start of a window, whose second depends on the key's id."""
     usage = KeyRateLimiter().count(HttpRequest(), who)
     assert usage is not None
     clock.shift(usage.wait + 1)
@@ -108,7 +108,7 @@ def test_threads_share_the_limit_exactly(db: None, clock: object) -> None:
     assert sum(counts) == 1000
 
 
-def test_the_next_window_begins_anew(db: None, clock: time_machine.Traveller) -> None:
+def test_next_window_starts_with_the_whole_limit(db: None, clock: time_machine.Traveller) -> None:
     who, process = principal(3), KeyRateLimiter()
     assert passed(process, who, 5) == 3
 
@@ -155,7 +155,7 @@ def test_lease_is_not_lost_when_a_second_begins_during_another(
     assert 1 + passed(process, who, 1200) == 1000
 
 
-def test_answer_of_the_window_before_does_not_end_the_present_one(
+def test_answer_about_the_previous_window_does_not_end_the_current_one(
     db: None, clock: time_machine.Traveller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     who, process = principal(3), KeyRateLimiter()
@@ -195,7 +195,7 @@ def assert_refused(answer: Answer, word: str) -> None:
 
 
 @pytest.mark.django_db
-def test_links_in_bulk(test_api: Api) -> None:
+def test_bulk_links_use_up_the_quota(test_api: Api) -> None:
     made = bulk(test_api, 8)
     refused = bulk(test_api, 3)
     rest = bulk(test_api, 2)
@@ -232,8 +232,8 @@ def test_messages_of_test_keys_are_limited_a_day(test_api: Api) -> None:
 
 
 @pytest.mark.django_db
-def test_keys_of_refused_calls(test_api: Api) -> None:
-    """Their responses are stored, and nothing else bounds how many."""
+def test_keys_of_refused_calls_use_up_the_quota(test_api: Api) -> None:
+    """Their responses are stored, and nothing else limits their number."""
     guesses = [
         test_api.post(
             "/otp/verify", {"phone": PHONE.format(n), "code": "123456"}, Idempotency_Key=str(n)
@@ -247,8 +247,8 @@ def test_keys_of_refused_calls(test_api: Api) -> None:
 
 
 @pytest.mark.django_db
-def test_keys_count_the_kilobytes_of_their_answers(test_api: Api, api: Api) -> None:
-    """A call that makes nothing keeps one too: a thousand links refused one by one."""
+def test_keys_count_the_kilobytes_of_their_responses(test_api: Api, api: Api) -> None:
+    """A call without an effect stores a response too: a thousand links, each refused."""
     payload = {"links": [{"url": "x"}] * 40}
     refused, small = (
         test_api.post("/links/bulk", links, Idempotency_Key=key)

@@ -333,7 +333,7 @@ def test_objects_of_other_companies_look_nonexistent(api: Api) -> None:
 
 
 @pytest.mark.parametrize("is_known", [True, False])
-def test_refusal_keeps_nothing_of_those_who_called(api: Api, *, is_known: bool) -> None:
+def test_refusal_keeps_no_frames_of_its_callers(api: Api, *, is_known: bool) -> None:
     """Its traceback has the frames of all callers. Granian closes the connection of an unread body
     once the last of them is freed; a cycle would hold it open until the collector runs.
     """

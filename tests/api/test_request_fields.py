@@ -52,7 +52,7 @@ LIFETIMES = [(path, name) for path, name in FIELDS if name in NUMBERS]
 
 
 def accepted(api: Api, path: str, name: str, values: Sequence[object]) -> list[object]:
-    """The values of a field for which the call is not refused with nothing left behind."""
+    """The values of a field that the call does not refuse; it must change nothing."""
     before = books()
     answers = [(value, api.post(path, GOOD[path] | {name: value})) for value in values]
     assert books() == before
@@ -64,14 +64,14 @@ def accepted(api: Api, path: str, name: str, values: Sequence[object]) -> list[o
 
 
 @pytest.mark.parametrize(("path", "name"), TEXTS)
-def test_text_of_another_type(api: Api, path: str, name: str) -> None:
+def test_text_of_another_type_is_refused(api: Api, path: str, name: str) -> None:
     others: list[Any] = [1, 0, -1.5, True, False, [], [PHONE], {}, {"a": 1}, 2**63, 10**30]
 
     assert accepted(api, path, name, others) == []
 
 
 @pytest.mark.parametrize(("path", "name"), LIFETIMES)
-def test_number_of_another_type_or_size(api: Api, path: str, name: str) -> None:
+def test_number_of_another_type_or_size_is_refused(api: Api, path: str, name: str) -> None:
     longest = 2_592_000 if name == "link_expires_in" else 157_680_000
     others: list[Any] = [
         "60",
@@ -108,7 +108,7 @@ def test_control_characters_are_refused_in_every_text_field(api: Api, path: str,
 
 
 @pytest.mark.parametrize(("path", "name"), TEXTS)
-def test_text_far_too_long(api: Api, path: str, name: str) -> None:
+def test_overlong_text_is_refused(api: Api, path: str, name: str) -> None:
     assert accepted(api, path, name, ["1" * 20_000]) == []
 
 
@@ -196,19 +196,19 @@ def test_any_printable_purpose_is_kept_unchanged(api: Api, purpose: str) -> None
     assert Verification.objects.get().purpose == purpose
 
 
-def test_purpose_that_is_too_long(api: Api) -> None:
+def test_overlong_purpose_is_refused(api: Api) -> None:
     assert accepted(api, "/otp/send", "purpose", ["x" * 65]) == []
     assert accepted(api, "/otp/verify", "purpose", ["x" * 65]) == []
 
 
 @pytest.mark.parametrize("channel", ["", "WhatsApp", "whatsapp ", "viber", "test"])
-def test_unknown_channel(api: Api, channel: str) -> None:
+def test_unknown_channel_is_refused(api: Api, channel: str) -> None:
     assert accepted(api, "/otp/send", "channel", [channel]) == []
     assert accepted(api, "/links/send", "channel", [channel]) == []
 
 
 @pytest.mark.parametrize("locale", ["", "de-", "de DE", "дe", "a-DE", "de-419-DE", "x" * 36])
-def test_locale_that_is_none(api: Api, locale: str) -> None:
+def test_malformed_locale_is_refused(api: Api, locale: str) -> None:
     assert accepted(api, "/otp/send", "locale", [locale]) == []
 
 
@@ -253,7 +253,7 @@ def test_line_breaks_and_joined_characters_of_a_text_are_accepted(
 
 @pytest.mark.parametrize("key", ["", "x" * 256, "ключ", "a\tb", "\x7f"])
 @pytest.mark.parametrize("path", GOOD)
-def test_idempotency_key_of_another_shape(api: Api, path: str, key: str) -> None:
+def test_malformed_idempotency_key_is_refused(api: Api, path: str, key: str) -> None:
     answer = api.post(path, GOOD[path], Idempotency_Key=key)
 
     assert (answer.status, answer.code) == (422, "invalid_input")

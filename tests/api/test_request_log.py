@@ -28,7 +28,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def buffer(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """On, written by the test instead of a thread, in the test's transaction."""
+    """The log, switched on; the test writes it in its own transaction, instead of a thread."""
     settings.REQUEST_LOG_DAYS = 14
     monkeypatch.setattr(request_log.RequestBuffer, "_start", lambda _self: None)
     request_log.buffer.reset()
@@ -90,7 +90,7 @@ def test_secret_as_the_name_of_a_parameter_is_cut(api: Api, secret: str) -> None
     assert secret[12:30] not in str(rows)
 
 
-def test_refusals_say_which_fields(api: Api) -> None:
+def test_refusals_record_the_faulty_fields(api: Api) -> None:
     api.post("/otp/send", {"purpose": "\n", "locale": "d"})
     api.post("/otp/send", {"phone": "12"})
     api.get("/messages/msg_0192f0c1a6d87b3e9c4f5a6b7c8d9e0f")
@@ -172,9 +172,7 @@ def test_full_buffer_drops_and_answers(api: Api, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.django_db(transaction=True)
-def test_database_that_is_away_loses_entries_only(
-    api: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_database_outage_loses_only_log_entries(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     api.get("/balance")
     with monkeypatch.context() as patch:
         patch.setattr(request_log, "_INSERT", "SELECT missing FROM nowhere WHERE %(requests)s = ''")
@@ -184,7 +182,7 @@ def test_database_that_is_away_loses_entries_only(
     assert len(logged()) == 1
 
 
-def test_old_requests_go(api: Api) -> None:
+def test_old_requests_are_purged(api: Api) -> None:
     api.get("/balance")
     api.get("/balance")
     old, young = logged()
@@ -232,9 +230,7 @@ def test_strangers_request_is_not_found(client: Client, api: Api) -> None:
 @pytest.mark.parametrize(
     "query", ["n" * 41 + "=1", "%00x=1", "%ED%A0%80=1", "&".join(f"f{n}=1" for n in range(400))]
 )
-def test_odd_parameter_of_one_company_costs_no_entry(
-    api: Api, client_of: ClientOf, query: str
-) -> None:
+def test_odd_parameter_loses_no_entry(api: Api, client_of: ClientOf, query: str) -> None:
     other = client_of(ApiKeyFactory.create().company)
     other.get("/balance")
     api.get(f"/messages?{query}")
@@ -247,7 +243,7 @@ def test_odd_parameter_of_one_company_costs_no_entry(
     assert len(rows[1].fields) <= 20
 
 
-def test_entry_that_is_refused_costs_no_other(api: Api) -> None:
+def test_refused_entry_does_not_lose_others(api: Api) -> None:
     api.get("/balance")
     first = request_log.buffer._entries[0]
     for broken in ({"duration": 2**40}, {"status": 10**6}, {"code": "\0"}, {"mode": "\ud800"}):

@@ -25,7 +25,7 @@ def perform(api: Api, call: Call, body: dict[str, Any], **headers: str) -> Answe
 
 
 def good(call: Call) -> dict[str, Any]:
-    """A body that the call takes."""
+    """A valid body of the call."""
     if call.name in OF_A_CODE:
         return {"phone": PHONE, "code": "000000"}
     return ASKED.get(call.name, {})
@@ -89,8 +89,8 @@ def test_fields_of_listed_objects_are_named_by_their_path(test_api: Api) -> None
     assert list(refused.body["errors"]) == ["links[].alais"]
 
 
-def test_refusals_name_them_too(test_api: Api) -> None:
-    """`phnoe` is why a phone is missing."""
+def test_refusals_name_unknown_fields_too(test_api: Api) -> None:
+    """A misspelt `phnoe` is why the phone is missing."""
     answer = test_api.post("/otp/send", {"phnoe": PHONE})
 
     assert list(answer.body["errors"]) == ["phone"]
@@ -113,7 +113,7 @@ POSTED = [call for call in CALLS if call.method == "POST" and call.body]
 
 @pytest.mark.parametrize("call", POSTED, ids=lambda call: call.name)
 def test_empty_optional_text_counts_as_absent(api: Api, test_api: Api, call: Call) -> None:
-    """But for what has a form, such as an id or a custom code: that is refused."""
+    """Fields with a format, such as an id or a custom code, refuse an empty text."""
     caller = api if call.scope in LIVE else test_api
     empty = {
         field.name: ""

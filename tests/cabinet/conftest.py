@@ -6,5 +6,5 @@ from tests.factories import CompanyFactory
 
 @pytest.fixture
 def company(db: None) -> Company:
-    """Without tokens."""
+    """A company without tokens."""
     return CompanyFactory.create(name="Demo")

@@ -87,7 +87,7 @@ def create_content(company: Company) -> None:
 
 
 def create_route_days(company: Company) -> None:
-    """Enough to say what was saved in Russia, and too little abroad."""
+    """Creates enough days to show savings in Russia, and too few for other countries."""
     today = timezone.localdate()
     for country, arm, codes, tokens in [
         ("RU", "smart", 950, 2000),
@@ -119,7 +119,7 @@ def create_verification(company: Company) -> None:
 
 
 def create_restrictions(company: Company) -> None:
-    """A range that is held back, one that was, and what the last week would have been."""
+    """Creates a range that is held back, one that was, and the report of the last week."""
     now = timezone.now()
     shared = {
         "company": company,
@@ -224,7 +224,7 @@ def create_webhooks(company: Company) -> None:
 
 
 def sell(company: Company) -> None:
-    """Prices, an invoice that waits for its payment, and top-ups that ended."""
+    """Creates prices, an invoice that waits for its payment, and top-ups that ended."""
     SellerFactory.create()
     TariffFactory.create()
     package = PackageFactory.create()

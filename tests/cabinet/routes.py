@@ -346,7 +346,7 @@ def address(name: str, company: Company) -> str:
 
 
 def names() -> set[str]:
-    """The names in the URLconf, but for the operators' pages and the API, which are not pages."""
+    """The names in the URLconf, except those of the operators' pages and the API."""
     return {name for name, path in _walk(get_resolver()) if name and not path.startswith("api/")}
 
 

@@ -13,7 +13,7 @@ MISSING = "[[missing: %s]]"
 
 @contextmanager
 def telltale_templates() -> Iterator[None]:
-    """For a whole module: each use compiles them again."""
+    """Applies to a whole module, since each use compiles the templates again."""
     templates: list[Any] = copy.deepcopy(settings.TEMPLATES)
     for engine in templates:
         engine["OPTIONS"]["string_if_invalid"] = MISSING

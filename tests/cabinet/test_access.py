@@ -157,10 +157,10 @@ def test_switch_to_a_company_of_others_finds_nothing(
     assert response.status_code == 404
 
 
-def test_changes_of_a_person_have_a_bound(
+def test_changes_by_a_person_are_limited(
     client: Client, owner: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Fifty a second, each with a row of the audit log that is kept for ever."""
+    """Fifty a second are possible, each with an audit event that is kept for ever."""
     monkeypatch.setattr(change_limit, "CHANGES", ((3, 600),))
 
     levels = [{"low_balance": number} for number in range(101, 106)]
@@ -171,18 +171,18 @@ def test_changes_of_a_person_have_a_bound(
     assert owner.company.audit.count() == 3
 
 
-def test_day_of_changes_has_a_bound_too(client: Client, owner: Member) -> None:
-    """A thousand in ten minutes are a gigabyte of long settings in a day."""
+def test_changes_in_a_day_are_limited_too(client: Client, owner: Member) -> None:
+    """A thousand changes of long settings every ten minutes are a gigabyte a day."""
     (_most, shorter), (daily, day) = change_limit.CHANGES
 
     assert (shorter, day) == (600, 86_400)
     assert daily <= 5000
 
 
-def test_no_page_records_anything_of_who_does_too_much(
+def test_no_page_records_events_over_the_limit(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Downloads are recorded as well, and GETs cost a stranger who signed up nothing."""
+    """Downloads are recorded as well, and cost anybody who signed up nothing."""
     client, owner = Client(), place.people[OWNER]
     client.force_login(owner)
     mark_reauthenticated(client, owner)

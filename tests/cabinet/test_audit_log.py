@@ -106,7 +106,7 @@ def test_audit_events_are_filtered_by_kind_section_person_and_day(
     assert {event.action for event, *_rest in page.context["events"]} == set(found)
 
 
-def test_file_has_what_the_filter_chose(client: Client, owner: Member) -> None:
+def test_file_has_the_filtered_rows(client: Client, owner: Member) -> None:
     companies.change_settings(company=owner.company, user=owner.user, changes={"cool_down": 90})
     record("member.left", "=cmd", company=owner.company, user=owner.user)
 

@@ -41,12 +41,12 @@ def token(browser: Client) -> str:
 
 
 def switch(browser: Client, company: Company) -> None:
-    """As in another tab."""
+    """Switches the company, like another tab."""
     form = {"company": company.pk, "csrfmiddlewaretoken": token(browser)}
     assert browser.post(reverse("company-switch"), form).status_code == 302
 
 
-def test_forms_of_the_company_before_are_refused(tab: Client, second: Member) -> None:
+def test_forms_of_the_previous_company_are_refused(tab: Client, second: Member) -> None:
     create_content(second.company)
     opened = token(tab)
     switch(tab, second.company)
@@ -60,7 +60,7 @@ def test_forms_of_the_company_before_are_refused(tab: Client, second: Member) ->
     assert seen == dict.fromkeys(CHANGING, 403)
 
 
-def test_form_that_was_opened_since_is_taken(tab: Client, second: Member) -> None:
+def test_form_opened_since_then_is_accepted(tab: Client, second: Member) -> None:
     switch(tab, second.company)
     tab.get(reverse("key-create"))
 
@@ -69,7 +69,7 @@ def test_form_that_was_opened_since_is_taken(tab: Client, second: Member) -> Non
     assert second.company.api_keys.get().name == "backend"
 
 
-def test_same_company_chosen_again_voids_nothing(tab: Client, first: Member) -> None:
+def test_choosing_the_same_company_again_invalidates_nothing(tab: Client, first: Member) -> None:
     opened = token(tab)
     switch(tab, first.company)
 
@@ -101,7 +101,7 @@ def test_page_says_that_a_company_was_left(tab: Client, first: Member, second: M
     assert second.company.name in response.context["messages"]._loaded_data[0].message
 
 
-def test_joining_voids_forms_of_the_company_before(tab: Client, first: Member) -> None:
+def test_joining_invalidates_forms_of_the_previous_company(tab: Client, first: Member) -> None:
     owner = MemberFactory.create(role=Member.Role.OWNER)
     invitation = Invitation.objects.create(
         company=owner.company, email=first.user.email, role="owner", invited_by=owner.user
@@ -116,7 +116,7 @@ def test_joining_voids_forms_of_the_company_before(tab: Client, first: Member) -
     assert owner.company.members.count() == 2
 
 
-def test_draft_that_waits_for_a_proof_is_dropped(tab: Client, second: Member) -> None:
+def test_draft_that_waits_for_reauthentication_is_dropped(tab: Client, second: Member) -> None:
     """It would be filled into the form of the other company."""
     live = KEY | {"mode": "live", "csrfmiddlewaretoken": token(tab)}
     tab.post(reverse("key-create"), live)

@@ -12,7 +12,7 @@ ON = CHANNELS | {"falls_back": "on", "chain_1": "whatsapp", "chain_2": "sms", "c
 
 
 def fallback_of(owner: Member) -> Fallback | None:
-    """As a request with a key of the company finds it."""
+    """The fallback that a request with a key of the company gets."""
     principal = api_keys.find(ApiKeyFactory.create(company=owner.company).plaintext)
     assert principal is not None
     return principal.fallback
@@ -91,7 +91,7 @@ def test_gap_in_the_order_is_closed(client: Client, owner: Member) -> None:
     ],
     ids=str,
 )
-def test_fallback_settings_refuse(
+def test_invalid_fallback_settings_are_refused(
     client: Client, owner: Member, changes: dict[str, str], field: str
 ) -> None:
     response = send(client, "channels", ON | changes)

@@ -18,7 +18,7 @@ def accountant(client: Client, company: Company) -> Member:
 
 
 def pages(client: Client, company: Company) -> dict[str, str]:
-    """Every page of the cabinet that opens to who is signed in, as it is when nothing was sent."""
+    """Every page of the cabinet that the signed-in member may open, before anything was sent."""
     names = [name for name, route in CABINET.items() if route.kind is Kind.PAGE and not route.of]
     answers = {name: client.get(address(name, company)) for name in names}
     return {

@@ -38,9 +38,7 @@ def test_create_keeps_scopes_addresses_and_the_last_day(client: Client, owner: M
     assert timezone.localdate(key.expires_at) == today
 
 
-def test_address_is_allowed_as_sockets_of_both_families_log_it(
-    client: Client, owner: Member
-) -> None:
+def test_address_is_allowed_as_dual_stack_sockets_log_it(client: Client, owner: Member) -> None:
     logged = "::ffff:203.0.113.7, ::ffff:198.51.100.9/120, 2001:db8::1"
 
     client.post(reverse("key-create"), FORM | {"allowed_ips": logged})

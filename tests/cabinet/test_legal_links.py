@@ -25,7 +25,7 @@ LINKS = ["https://law.example/terms", "https://law.example/privacy", "mailto:hel
 
 @pytest.fixture(autouse=True)
 def _fresh_pages() -> Iterator[None]:
-    """A process keeps its pages of dead links: settings change only in tests."""
+    """Clears cached pages of dead links, as settings change only in tests."""
     responses._error_page_html.cache_clear()
     yield
     responses._error_page_html.cache_clear()
@@ -38,7 +38,7 @@ def legal(settings: Settings) -> None:
 
 
 def pages(client: Client) -> dict[str, str]:
-    """One of each kind, by what it is laid out with."""
+    """A page of each layout."""
     link = LinkFactory.create()
     dead = LinkFactory.create(is_barred=True, disabled_at=link.created_at)
     member = MemberFactory.create()

@@ -44,7 +44,7 @@ def body_of(response: Any) -> str:
 
 @pytest.fixture
 def company_with_content(company: Company) -> Company:
-    """Whose messages, codes, links and events all concern one phone."""
+    """A company whose messages, codes, links and events all concern one phone."""
     create_content(company)
     company.messages.update(phone=PHONE)
     spelt = f"{TARGET}?tel=%2B{PHONE[1:]}&also=%252B7%2520916%2520123-00-89"

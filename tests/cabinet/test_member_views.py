@@ -20,7 +20,7 @@ EMAIL = "anna@example.com"
 
 
 def invite(client: Client, email: str = EMAIL, role: str = "developer") -> str:
-    """The path of the link in the e-mail."""
+    """Invites, and returns the path of the link in the e-mail."""
     response = client.post(reverse("member-invite"), {"email": email, "role": role})
     assert response.status_code == 302
     mail = Mail.objects.filter(template="invitation").order_by("-pk")[0]
@@ -219,7 +219,7 @@ def test_removed_member_sees_nothing_any_more(client: Client, owner: Member) -> 
 def test_invitations_end_with_the_rights_of_their_maker(
     client: Client, owner: Member, ended: str
 ) -> None:
-    """A removed member has no second mailbox inside."""
+    """A removed member cannot return through a second mailbox."""
     maker = MemberFactory.create(company=owner.company)
     client.force_login(maker.user)
     mark_reauthenticated(client, maker.user)

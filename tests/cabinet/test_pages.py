@@ -51,7 +51,7 @@ def check(response: Any, language: str) -> None:
 
 
 def without_data(body: str) -> str:
-    """Script elements that hold data and not code are no business of the policy's."""
+    """The page without script elements that contain data, which the policy does not concern."""
     return re.sub(r'<script[^>]*type="application/json".*?</script>', "", body, flags=re.DOTALL)
 
 

@@ -131,10 +131,10 @@ def test_phone_is_found_by_its_beginning_and_its_end(company: Company, part: str
 
 @pytest.mark.parametrize("role", [ACCOUNTANT, VIEWER])
 @pytest.mark.parametrize("part", [PHONE[:-1], "0089", "79161"])
-def test_part_of_a_masked_phone_tells_nothing(
+def test_part_of_a_masked_phone_reveals_nothing(
     client: Client, company: Company, role: str, part: str
 ) -> None:
-    """It would tell the masked digits one by one."""
+    """It would reveal the masked digits one by one."""
     hits = [search.find(member_of(company, role), part)]
     MessageFactory.create(company=company, phone=PHONE)
     enter(client, company, role)

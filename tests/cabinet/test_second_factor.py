@@ -18,7 +18,7 @@ def strict(owner: Member) -> Member:
     return owner
 
 
-def test_owner_without_it_cannot_require_it(client: Client, owner: Member) -> None:
+def test_owner_without_a_factor_cannot_require_one(client: Client, owner: Member) -> None:
     mark_reauthenticated(client, owner.user)
 
     answer = send(client, "security", FIELDS)
@@ -26,7 +26,9 @@ def test_owner_without_it_cannot_require_it(client: Client, owner: Member) -> No
     assert list(form_of(answer, "security").errors) == ["requires_second_factor"]
 
 
-def test_owner_with_it_requires_it_once_confirmed(client: Client, owner: Member) -> None:
+def test_owner_with_a_factor_requires_one_after_reauthentication(
+    client: Client, owner: Member
+) -> None:
     add_app(owner.user)
 
     asked = send(client, "security", FIELDS)
@@ -41,7 +43,7 @@ def test_owner_with_it_requires_it_once_confirmed(client: Client, owner: Member)
 
 
 @pytest.mark.parametrize("role", Member.Role.values)
-def test_member_without_it_sees_nothing(client: Client, strict: Member, role: str) -> None:
+def test_member_without_a_factor_sees_nothing(client: Client, strict: Member, role: str) -> None:
     client.force_login(MemberFactory.create(company=strict.company, role=role).user)
 
     for name in ("overview", "message-list", "key-list", "settings"):
@@ -54,7 +56,7 @@ def test_member_without_it_sees_nothing(client: Client, strict: Member, role: st
     assert strict.company.name in page
 
 
-def test_member_with_it_goes_on(client: Client, strict: Member) -> None:
+def test_member_with_a_factor_is_not_stopped(client: Client, strict: Member) -> None:
     add_app(strict.user)
 
     assert client.get(reverse("overview")).status_code == 200

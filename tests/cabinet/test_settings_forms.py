@@ -70,7 +70,7 @@ def test_unknown_section_changes_nothing(client: Client, owner: Member) -> None:
     assert (answer.status_code, owner.company.code_length) == (200, 6)
 
 
-def test_own_limits_are_stored_and_may_be_given_up(client: Client, owner: Member) -> None:
+def test_own_limits_are_stored_and_can_be_cleared(client: Client, owner: Member) -> None:
     send(client, "limits", {"cool_down": "90", "codes_per_hour": "7"})
     owner.company.refresh_from_db()
     stored = (owner.company.cool_down, owner.company.codes_per_hour, owner.company.links_per_day)
@@ -96,7 +96,7 @@ def test_own_limits_are_stored_and_may_be_given_up(client: Client, owner: Member
     ],
     ids=str,
 )
-def test_limits_stay_within_the_operator_s(
+def test_limits_stay_within_the_operators_bounds(
     client: Client, owner: Member, wrong: dict[str, str]
 ) -> None:
     response = send(client, "limits", wrong)
@@ -105,7 +105,9 @@ def test_limits_stay_within_the_operator_s(
     assert not owner.company.audit.exists()
 
 
-def test_what_the_operator_gave_beyond_them_may_stay(client: Client, owner: Member) -> None:
+def test_limit_set_by_the_operator_beyond_the_bounds_may_stay(
+    client: Client, owner: Member
+) -> None:
     owner.company.cool_down = 7200
     owner.company.save()
 

@@ -30,7 +30,7 @@ def test_different_sections_lose_nothing(client: Client, colleague: Client, owne
     assert (owner.company.code_length, owner.company.cool_down) == (5, 90)
 
 
-def test_second_of_two_is_told_and_may_insist(
+def test_second_editor_is_warned_and_may_overwrite(
     client: Client, colleague: Client, owner: Member
 ) -> None:
     opened = version(client, "company")

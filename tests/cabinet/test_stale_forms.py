@@ -90,7 +90,7 @@ def test_form_that_was_overtaken_changes_nothing(
 
 @pytest.mark.parametrize("is_overtaken", [False, True])
 @pytest.mark.parametrize("name", ["balance-profile", "hook-edit"])
-def test_form_is_as_old_as_it_was_before_its_reader_confirmed_who_they_are(
+def test_form_keeps_its_version_through_reauthentication(
     client: Client, company: Company, name: str, *, is_overtaken: bool
 ) -> None:
     path, (_target, field, first, second) = path_of(name, company), FORMS[name]
@@ -110,7 +110,7 @@ def test_form_is_as_old_as_it_was_before_its_reader_confirmed_who_they_are(
     assert filled_in(client, path)[field] == (first if is_overtaken else second)
 
 
-def test_every_form_over_what_is_stored_is_tried(client: Client, company: Company) -> None:
+def test_every_form_over_stored_values_is_covered(client: Client, company: Company) -> None:
     pages = [name for name, route in CABINET.items() if route.kind is Kind.PAGE and route.read]
     stored = set()
     for name in [*pages, "profile"]:

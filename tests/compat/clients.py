@@ -21,13 +21,13 @@ def client_key(company: Company, purpose: str = "login", **fields: Any) -> Issue
 
 
 def authorizations(key: str) -> list[str]:
-    """The ways in which clients present a key."""
+    """The headers of each way to present a key."""
     pair = base64.b64encode(f"AC00000000000000000000000000000000:{key}".encode()).decode()
     return [f"Basic {pair}", f"Bearer {key}", f"App {key}"]
 
 
 def authorization(dialect: Dialect, key: str) -> str:
-    """In the dialect's first way."""
+    """The headers of the dialect's first way to present a key."""
     way = dialect.authenticate[0]
     shown = (text for text in authorizations(key) if way({"HTTP_AUTHORIZATION": text}))
     return next(shown, authorizations(key)[0])

@@ -29,7 +29,7 @@ def test_lines_are_filled_in_for_every_dialect(owner: Member) -> None:
             assert lines.address.partition("://")[2] in snippet.code
 
 
-def test_lines_of_a_live_key_name_nobodys_number(owner: Member) -> None:
+def test_lines_of_a_live_key_have_a_placeholder_for_the_number(owner: Member) -> None:
     for mode, phone in ((Mode.TEST, "79990000000"), (Mode.LIVE, "YOUR_PHONE")):
         snippets = _snippets(client_key(owner.company, mode=mode))
         assert [code for code in snippets if phone not in code] == []
@@ -62,7 +62,7 @@ def test_new_key_is_shown_with_its_lines_once(client: Client, owner: Member) -> 
     assert page.context["plaintext"] not in again
 
 
-def test_page_is_of_the_key_that_is_asked_for(client: Client, owner: Member) -> None:
+def test_page_shows_the_requested_key(client: Client, owner: Member) -> None:
     first = client_key(owner.company, "login", name="First")
     client_key(owner.company, "payment", name="Second")
     ApiKeyFactory.create(company=owner.company)
@@ -74,7 +74,7 @@ def test_page_is_of_the_key_that_is_asked_for(client: Client, owner: Member) -> 
     assert client.get(reverse("key-client"), {"key": "x"}).status_code == 200
 
 
-def test_page_without_keys_leads_to_making_one(client: Client, owner: Member) -> None:
+def test_page_without_keys_links_to_the_form_for_one(client: Client, owner: Member) -> None:
     page = client.get(reverse("key-client"))
 
     assert reverse("key-create-client") in page.content.decode()

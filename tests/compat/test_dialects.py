@@ -86,7 +86,7 @@ def test_error_without_a_row_is_refused_by_one_of_its_status() -> None:
 
 
 @each_dialect
-def test_dialect_words_every_error(dialect: Dialect) -> None:
+def test_dialect_writes_every_error(dialect: Dialect) -> None:
     assert set(dialect.errors) == set(Error)
     for error in Error:
         extra: dict[str, Any] = {name: 1 for name in error.extra if name != "errors"}
@@ -118,7 +118,7 @@ def test_key_of_the_api_learns_which_key_is_needed(dialect: Dialect, company: Co
 
 
 @each(CLOSED)
-def test_call_wants_a_key_of_its_kind(call: Call, db: None) -> None:
+def test_call_requires_a_key_of_its_kind(call: Call, db: None) -> None:
     company = CompanyFactory.create()
     past = timezone.now() - timedelta(days=1)
     unknown = ["", "kv_test_x", client_key(company, revoked_at=past).plaintext,
@@ -180,7 +180,7 @@ def test_call_refuses_missing_bodies(call: Call, company: Company) -> None:
 @each_dialect
 @pytest.mark.parametrize("path", ["", "/", "/x", "/v2", "/v2//x", "/%00", "/%FF", "/x%0Ay", "/..."])
 @pytest.mark.parametrize("method", ["GET", "POST", "BREW"])
-def test_unknown_path_is_refused_in_the_dialects_words(
+def test_unknown_path_is_refused_in_the_dialects_format(
     dialect: Dialect, method: str, path: str, db: None
 ) -> None:
     check(DialectClient(dialect, None).call(method, path), dialect, Error.NOT_FOUND)
@@ -215,7 +215,7 @@ def test_requests_are_limited_by_its_rate(call: Call, db: None) -> None:
 
 @pytest.fixture
 def logged(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Callable[[], ApiRequest]:
-    """The one request in the log, written by the test instead of a thread."""
+    """The only request in the log, written by the test instead of a thread."""
     settings.REQUEST_LOG_DAYS = 14
     monkeypatch.setattr(request_log.RequestBuffer, "_start", lambda _self: None)
     request_log.buffer.reset()
@@ -243,7 +243,7 @@ def test_request_is_logged_by_its_declared_path(
 
 
 @each(CLOSED)
-def test_crash_is_worded_by_the_dialect(
+def test_crash_is_refused_in_the_dialects_format(
     call: Call, company: Company, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = DialectClient(call.dialect, client_key(company).plaintext)
@@ -285,7 +285,7 @@ def test_only_bodies_of_known_keys_are_received(dialect: Dialect, company: Compa
 
 @each_dialect
 @pytest.mark.parametrize("error", [Error.REQUEST_TIMEOUT, Error.UNAVAILABLE, Error.HTTPS_REQUIRED])
-def test_server_refuses_early_in_the_dialects_words(dialect: Dialect, error: Error) -> None:
+def test_server_refuses_early_in_the_dialects_format(dialect: Dialect, error: Error) -> None:
     status, headers, body = refuse(environ(f"{dialect.path}/v2/x"), error)
 
     expected = dialect.refuse(DomainError(error), "req_1")
@@ -293,8 +293,8 @@ def test_server_refuses_early_in_the_dialects_words(dialect: Dialect, error: Err
     assert ("Content-Type", expected.content_type) in headers
 
 
-def test_unknown_keys_wait_for_nothing(db: None) -> None:
-    """No dialect makes a key dearer to refuse than the API does."""
+def test_unknown_keys_are_refused_without_waiting(db: None) -> None:
+    """No dialect takes longer to refuse a key than the API does."""
     started = time.perf_counter()
     for dialect in DIALECTS:
         for _ in range(20):

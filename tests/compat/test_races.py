@@ -1,4 +1,4 @@
-"""Doors share attempts and sends: whichever a guess comes by, one is right."""
+"""Dialects and the API share attempts and sends: of all guesses one succeeds."""
 
 from collections import Counter
 from functools import partial
@@ -17,7 +17,7 @@ from tests.compat.twilio.test_verifications import PHONE, Twilio
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_of_fifty_right_codes_by_two_doors_one_is_taken(company: Company) -> None:
+def test_fifty_correct_codes_through_two_apis_succeed_once(company: Company) -> None:
     twilio = Twilio(company, mode=Mode.LIVE)
     twilio.create()
     code = twilio.right()
@@ -37,7 +37,7 @@ def _said(answer: Answer) -> str:
     return str(body["status"] if answer.status < 300 else body.get("code"))
 
 
-def test_of_many_creates_at_once_one_message_is_sent(company: Company) -> None:
+def test_many_creates_at_once_send_one_message(company: Company) -> None:
     twilio = Twilio(company, mode=Mode.LIVE)
 
     answers = at_once([twilio.create] * 20)

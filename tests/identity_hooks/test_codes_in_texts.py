@@ -48,5 +48,5 @@ def test_text_without_one_code_is_refused(text: str, reason: str) -> None:
     assert refused.value.reason == reason
 
 
-def test_length_is_the_hooks() -> None:
+def test_length_comes_from_the_hook() -> None:
     assert code_in("Code 5611, order 561166", 4) == "5611"

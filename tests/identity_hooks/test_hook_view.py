@@ -41,7 +41,7 @@ def hook(request: pytest.FixtureRequest, company: Company) -> Hook:
 
 
 def accepted(kind: str, response: HttpResponse) -> bool:
-    """As the server judges it."""
+    """Whether the server takes the response as a success."""
     if kind == "supabase":
         return response.status_code == 200 and response.content == b"{}"
     if kind == "authgear":
@@ -65,7 +65,7 @@ def test_servers_own_call_becomes_a_message(hook: Hook) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_repeat_is_one_message(hook: Hook) -> None:
-    """Each try has a signature, a time and, where there are some, ids of its own."""
+    """Each try has a signature and a time of its own, and in some servers ids of its own."""
     first, second = send(hook, simulated(hook)), send(hook, simulated(hook))
 
     assert accepted(hook.kind, first)
@@ -75,7 +75,7 @@ def test_repeat_is_one_message(hook: Hook) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_repeats_at_once_are_one_message(hook: Hook) -> None:
-    """However many tries are under way: no repeat is held to be a guess of the live code."""
+    """No repeat counts as a guess of the live code, however many tries are under way."""
     answers = at_once([partial(send, hook, simulated(hook)) for _ in range(30)])
 
     assert [answer.content for answer in answers if not accepted(hook.kind, answer)] == []
@@ -94,7 +94,7 @@ def test_code_is_nowhere_but_in_the_message(
 
 
 def refusal(kind: str, response: HttpResponse) -> tuple[int, str]:
-    """The status and the word or the sentence that the server understands."""
+    """The status and the code or sentence that the server understands."""
     match kind:
         case "supabase" if response.status_code == 200:
             error = body_of(response)["error"]
@@ -114,7 +114,7 @@ WRONG_PHONE = {
 }
 
 
-def test_wrong_phone_is_refused_in_the_servers_words(hook: Hook) -> None:
+def test_wrong_phone_is_refused_in_the_servers_format(hook: Hook) -> None:
     response = send(hook, simulated(hook, phone="+7916"))
 
     expected = WRONG_PHONE.get(hook.kind, (422, "invalid_phone"))
@@ -124,7 +124,7 @@ def test_wrong_phone_is_refused_in_the_servers_words(hook: Hook) -> None:
 
 
 def test_callers_are_refused_alike(hook: Hook) -> None:
-    """Whether the id is unknown, revoked or another kind's, or the secret is wrong."""
+    """An id that is unknown, revoked or another kind's, and a wrong secret, look the same."""
     other = make_hook(hook.company, hook.kind)
     call, forged = simulated(hook), simulated(hook, secret=secret_of(other))
     prefix = hook.path.rpartition("/")[0]
@@ -185,7 +185,7 @@ BODIES: list[tuple[bytes, str]] = [
 
 
 def test_no_body_is_answered_500(hook: Hook, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Signed by the right server, whatever it says."""
+    """The body is signed by the right server, and may say anything."""
     monkeypatch.setattr("identity_hooks.receive.check_signature", lambda *_args: None)
 
     answers = [call_at(hook.path, "POST", body, content_type) for body, content_type in BODIES]
@@ -213,7 +213,7 @@ def test_unknown_kind_is_not_found(company: Company) -> None:
 
 
 @pytest.mark.parametrize("end", ["/", "/secret/x", "//"])
-def test_path_with_more_behind_is_refused_in_the_servers_words(hook: Hook, end: str) -> None:
+def test_longer_path_is_refused_in_the_servers_format(hook: Hook, end: str) -> None:
     answer = call_at(f"{hook.path}{end}", "POST")
 
     unknown = call_at(f"/hooks/identity/{hook.kind}/x", "POST")
@@ -261,7 +261,7 @@ def test_company_that_may_not_send_is_refused(
     assert answer.get("code", "") == code
 
 
-def test_company_without_tokens_tells_the_person_nothing_of_it(db: None) -> None:
+def test_person_does_not_learn_that_the_company_has_no_tokens(db: None) -> None:
     hook = make_hook(CompanyFactory.create(language="en"), "supabase")
 
     answer = body_of(send(hook, simulated(hook)))
@@ -281,7 +281,7 @@ def test_unreadable_call_is_refused_in_the_company_language(company: Company) ->
         assert (answer.status_code, body_of(answer)["message"]) == (422, item)
 
 
-def test_held_back_call_asks_no_server_for_a_proof(company: Company) -> None:
+def test_held_back_call_is_not_answered_with_a_challenge(company: Company) -> None:
     Company.objects.update(language="en")
     hook = make_hook(company, "logto", "test")
 
@@ -305,7 +305,7 @@ def mine(hook: Hook, payload: dict[str, Any]) -> HttpResponse:
 
 
 @pytest.mark.parametrize("code", ["123", "12345678901", "12 34", "١٢٣٤٥٦", "", "1234\n"])
-def test_code_that_cannot_be_one_is_refused(company: Company, code: str) -> None:
+def test_malformed_code_is_refused(company: Company, code: str) -> None:
     hook = make_hook(company, "logto")
 
     answer = mine(hook, {"to": PHONE, "type": "SignIn", "payload": {"code": code}})
@@ -314,7 +314,7 @@ def test_code_that_cannot_be_one_is_refused(company: Company, code: str) -> None
 
 
 @pytest.mark.parametrize("purpose", ["a\x00b", "\x00", "lo\u202egin", "two\nlines"])
-def test_purpose_that_cannot_be_one_is_refused(company: Company, purpose: str) -> None:
+def test_malformed_purpose_is_refused(company: Company, purpose: str) -> None:
     hook = make_hook(company, "generic", mapping=DEFAULT)
 
     answer = mine(hook, {"phone": PHONE, "code": CODE, "purpose": purpose})
@@ -324,8 +324,8 @@ def test_purpose_that_cannot_be_one_is_refused(company: Company, purpose: str) -
 
 
 @pytest.mark.parametrize("seconds", [-86_400, -601, -590, 0, 590, 601, 86_400])
-def test_event_is_sent_while_its_code_is_of_use(company: Company, seconds: int) -> None:
-    """One far ahead of our clock would be of use for ever, however late it comes."""
+def test_event_is_sent_while_its_code_is_useful(company: Company, seconds: int) -> None:
+    """An event dated far ahead of our clock would never become stale."""
     stored = {"phone": "/to", "code": "/code", "sent_at": "/at", "lifetime": 600}
     hook = make_hook(company, "generic", mapping=stored)
 
@@ -334,7 +334,7 @@ def test_event_is_sent_while_its_code_is_of_use(company: Company, seconds: int) 
     assert (answer.status_code, Message.objects.exists()) == (200, abs(seconds) < 600)
 
 
-def test_channels_and_purpose_of_the_hook_hold(company: Company) -> None:
+def test_channels_and_purpose_of_the_hook_are_used(company: Company) -> None:
     hook = make_hook(company, "logto", channels=["sms", "whatsapp"], purpose="customers")
 
     mine(hook, {"to": PHONE, "type": "Register", "payload": {"code": CODE}})
@@ -343,7 +343,7 @@ def test_channels_and_purpose_of_the_hook_hold(company: Company) -> None:
     assert (message.channel, message.chain[0]["channel"]) == ("sms", "whatsapp")
 
 
-def test_rate_is_that_of_a_key(company: Company) -> None:
+def test_hook_has_the_rate_limit_of_a_key(company: Company) -> None:
     Company.objects.update(api_rate=1)
     first, second = make_hook(company, "logto"), make_hook(company, "logto")
 

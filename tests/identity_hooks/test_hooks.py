@@ -85,7 +85,7 @@ def test_flood_of_calls_that_cost_nothing_is_one_row_a_second(
 
 
 @pytest.mark.usefixtures("logged")
-def test_unknown_address_is_nobodys(company: Company) -> None:
+def test_call_of_an_unknown_hook_is_logged_for_nobody(company: Company) -> None:
     hook = make_hook(company, "logto")
 
     send(hook, simulated(hook), f"/hooks/identity/logto/{'x' * 24}")
@@ -102,7 +102,7 @@ def test_secret_is_encrypted_at_rest(company: Company) -> None:
     assert secret_of(hook) == secret
 
 
-def test_secrets_come_under_the_current_key(company: Company, settings: Settings) -> None:
+def test_secrets_are_reencrypted_with_the_current_key(company: Company, settings: Settings) -> None:
     hook, secret = hooks.create(
         company=company, user=None, kind="logto", mode="live", values={"name": "x"}
     )
@@ -117,7 +117,7 @@ def test_secrets_come_under_the_current_key(company: Company, settings: Settings
     assert hooks.secrets_by_key() == {"new": 1}
 
 
-def test_hook_whose_key_is_lost_lets_nobody_in(company: Company) -> None:
+def test_hook_with_a_lost_encryption_key_refuses_everybody(company: Company) -> None:
     hook = make_hook(company, "logto")
     call = simulated(hook)
 
@@ -147,7 +147,7 @@ def test_second_click_makes_no_second_secret(company: Company) -> None:
     assert first == second
 
 
-def test_company_has_twenty_at_most(company: Company) -> None:
+def test_company_has_at_most_twenty_hooks(company: Company) -> None:
     for _number in range(hooks.MAX_ACTIVE):
         last = make_hook(company, "logto")
     with pytest.raises(DomainError):
@@ -157,10 +157,10 @@ def test_company_has_twenty_at_most(company: Company) -> None:
     make_hook(company, "logto")
 
 
-def test_revoked_ones_of_a_day_have_a_bound(
+def test_hooks_created_in_a_day_are_limited(
     company: Company, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They are kept, and the list shows them."""
+    """Revoked hooks are kept, and the list shows them."""
     monkeypatch.setattr(hooks, "MAX_NEW", 2)
     for _number in range(2):
         hooks.revoke(hook=make_hook(company, "logto"), user=None)
@@ -188,7 +188,7 @@ def test_operations_are_audited_without_secrets(company: Company) -> None:
 
 @pytest.mark.usefixtures("queued_at_once")
 @pytest.mark.parametrize("kind", list(kinds()))
-def test_trial_plays_the_servers_call(company: Company, kind: str) -> None:
+def test_trial_simulates_the_servers_call(company: Company, kind: str) -> None:
     mapping = {"phone": "/to", "text": "text", "auth": "hmac-sha256:X-Signature"}
     hook = make_hook(
         company,
@@ -221,7 +221,7 @@ def environ(path: str, **headers: str) -> dict[str, str]:
     return address | {f"HTTP_{name.upper()}": text for name, text in headers.items()}
 
 
-def test_body_is_received_from_whom_headers_let_in(company: Company) -> None:
+def test_body_is_received_only_if_the_headers_are_accepted(company: Company) -> None:
     hook = make_hook(company, "logto")
     good = {"authorization": f"Bearer {secret_of(hook)}"}
 

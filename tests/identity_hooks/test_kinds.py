@@ -1,4 +1,4 @@
-"""Each server's calls are read as its own source writes them; payloads are dated by the source."""
+"""Calls are read as each server's source writes them; payloads are dated by the source."""
 
 import json
 import time
@@ -53,12 +53,12 @@ def test_supabase_number_has_no_plus() -> None:
 
 
 def supabase_of_2_179(**user: str) -> dict[str, Any]:
-    """Before `sms.phone`: only the person's numbers."""
+    """A payload without `sms.phone`, which has only the person's numbers."""
     return {"sms": {"otp": "561166"}, "user": user}
 
 
 @pytest.mark.parametrize("name", ["phone", "new_phone"])
-def test_old_supabase_means_the_only_number(name: str) -> None:
+def test_code_of_an_old_supabase_goes_to_the_only_number(name: str) -> None:
     payload = supabase_of_2_179(**{name: "79161234567"})
 
     assert read("supabase", payload).phone == "+79161234567"
@@ -72,7 +72,7 @@ def test_old_supabase_means_the_only_number(name: str) -> None:
     ],
     ids=["change", "second factor"],
 )
-def test_old_supabase_leaves_no_number_to_guess(payload: dict[str, Any]) -> None:
+def test_ambiguous_number_of_an_old_supabase_is_refused(payload: dict[str, Any]) -> None:
     with pytest.raises(CallRefusedError) as refused:
         read("supabase", payload)
 
@@ -132,7 +132,7 @@ def test_zitadel_names_the_code_in_two_ways(args: dict[str, Any], event: str, co
     assert wanted.purpose
 
 
-def test_zitadel_tells_no_life_of_a_code_that_verifies_a_phone() -> None:
+def test_zitadel_gives_no_lifetime_of_a_code_that_verifies_a_phone() -> None:
     """internal/domain/notification.go `ToMap`, 2026-08: every argument goes out, the empty too."""
     payload = {
         "contextInfo": {
@@ -287,7 +287,7 @@ def test_casdoor_writes_the_number_unescaped_into_the_address() -> None:
     assert (wanted.phone, wanted.code) == ("+13135550123", "561166")
 
 
-def test_fusionauth_code_stands_beside_the_text() -> None:
+def test_fusionauth_code_is_a_field_next_to_the_text() -> None:
     """astro/src/content/json/messengers/generic-message-request.json, 2026-10."""
     wanted = read(
         "fusionauth",
@@ -369,12 +369,12 @@ def test_clerk_event_holds_the_code_and_its_time() -> None:
     ],
     ids=["another event", "Clerk delivers"],
 )
-def test_clerk_event_that_is_not_ours_is_left(change: dict[str, Any]) -> None:
+def test_clerk_event_that_is_not_ours_is_ignored(change: dict[str, Any]) -> None:
     with pytest.raises(NothingToSendError):
         read("clerk", CLERK | change)
 
 
-def test_every_kind_says_all_that_a_page_shows() -> None:
+def test_every_kind_declares_what_its_page_shows() -> None:
     for kind in kinds().values():
         texts = " ".join(setting.text for setting in kind.settings)
         assert "{url}" in texts, kind.name
@@ -385,7 +385,7 @@ def test_every_kind_says_all_that_a_page_shows() -> None:
 
 
 def test_ory_jsonnet_is_read_by_its_own_language() -> None:
-    """Its text is no JSON by mistake: braces match, and none of our names was filled in."""
+    """Its text is Jsonnet, not JSON: braces match, and no placeholder was filled in."""
     jsonnet = kinds()["ory"].settings[1].text
 
     assert jsonnet.count("{") == jsonnet.count("}")

@@ -22,7 +22,7 @@ def call(body: bytes = BODY, path_secret: str = "", /, **headers: str) -> HookCa
 
 
 def standard(secret: str, at: float = AT, body: bytes = BODY) -> str:
-    """As the library that Supabase uses signs it."""
+    """Headers signed by the library that Supabase uses."""
     webhook = Webhook(secret.removeprefix("v1,"))
     return webhook.sign("msg_1", datetime.fromtimestamp(at, UTC), body.decode())
 
@@ -93,7 +93,7 @@ def test_signature_covers_id_time_and_raw_body(change: str) -> None:
 
 
 def zitadel_header(secret: str, at: float = AT) -> str:
-    """As `pkg/actions/signing.go` computes it."""
+    """The header that `pkg/actions/signing.go` computes."""
     mac = hmac.new(secret.encode(), f"{int(at)}.".encode() + BODY, hashlib.sha256)
     return f"t={int(at)},v1={mac.hexdigest()}"
 
@@ -153,7 +153,7 @@ def test_token_is_read_wherever_servers_put_it(headers: dict[str, str]) -> None:
     [{}, {"authorization": ""}, {"authorization": "Basic !"}, {"authorization": "Basic a2V5"}],
     ids=str,
 )
-def test_nothing_proves_nothing(headers: dict[str, str]) -> None:
+def test_missing_and_malformed_credentials_are_refused(headers: dict[str, str]) -> None:
     checks: list[Check] = [
         signatures.token,
         signatures.zitadel,

@@ -46,7 +46,7 @@ def test_test_key_does_not_reach_live_data(api: Api, test_api: Api) -> None:
     assert test_api.get("/persons/export", {"phone": PHONE}).body["data"]["messages"] == []
 
 
-def test_open_message_is_waited_for(api: Api) -> None:
+def test_erasure_is_refused_while_a_message_is_open(api: Api) -> None:
     MessageFactory.create(company=api.company, phone=PHONE, state="sent")
 
     answer = api.post("/persons/erase", {"phone": PHONE})
@@ -56,7 +56,7 @@ def test_open_message_is_waited_for(api: Api) -> None:
     assert int(answer.headers["Retry-After"]) == answer.body["retry_after"]
 
 
-def test_refusal_is_not_remembered_by_the_key(api: Api) -> None:
+def test_refusal_is_not_stored_with_the_idempotency_key(api: Api) -> None:
     message = MessageFactory.create(company=api.company, phone=PHONE, state="sent", price=0)
     key = {"Idempotency_Key": "once"}
     assert api.post("/persons/erase", {"phone": PHONE}, **key).status == 409
@@ -93,7 +93,7 @@ def test_link_of_an_erased_person_leads_nowhere_even_enabled(api: Api) -> None:
     assert api.get(f"/messages/{message.public_id}").body["phone"] == "+7916*"
 
 
-def test_both_are_audited_for_the_company(api: Api) -> None:
+def test_export_and_erasure_are_audited_for_the_company(api: Api) -> None:
     leave(api.company)
     api.get("/persons/export", {"phone": PHONE})
     api.post("/persons/erase", {"phone": PHONE})

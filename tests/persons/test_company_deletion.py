@@ -1,4 +1,4 @@
-"""A company whose day has come stops at once, and forgets its recipients; its books stay."""
+"""A company due for deletion stops at once, and its recipients are erased; its ledger stays."""
 
 import time
 from datetime import timedelta
@@ -58,7 +58,7 @@ def owner(db: None) -> Member:
 
 
 def settle(company: Company) -> None:
-    """As if the deletion was longer ago."""
+    """Moves the deletion further into the past."""
     long_ago = timezone.now() - 2 * company_deletion.SETTLED_AFTER
     Company.objects.filter(pk=company.pk, deleted_at__isnull=False).update(deleted_at=long_ago)
 
@@ -100,7 +100,7 @@ def test_everything_stops_at_once(owner: Member) -> None:
 
 
 def test_call_let_in_before_the_deletion_leaves_nothing(owner: Member) -> None:
-    """Its process may know the key for another two seconds, and nobody could remove the rest."""
+    """A process may accept the key for another two seconds; nobody could remove the rest."""
     company_deletion.run()
 
     with pytest.raises(DomainError, match="forbidden"):
@@ -146,7 +146,7 @@ def test_nothing_happens_before_the_day(db: None) -> None:
     assert not Mail.objects.exists()
 
 
-def test_recipients_are_erased_and_books_stay(owner: Member) -> None:
+def test_recipients_are_erased_and_the_ledger_stays(owner: Member) -> None:
     company = owner.company
     leave(company)
     leave(company, OTHER, mode="test")
@@ -304,7 +304,7 @@ def test_deleting_again_changes_nothing(owner: Member) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_books_balance_after_a_company_s_deletion() -> None:
+def test_ledger_balances_after_the_deletion_of_a_company() -> None:
     company = CompanyFactory.create(closes_at=timezone.now())
     leave(company)
 

@@ -114,7 +114,7 @@ def test_rows_are_there_once_whatever_the_size_of_a_part(
     assert len(rows(files["ledger.csv"])) == 5
 
 
-def test_outcome_of_a_code_stands_with_its_message(owner: Member) -> None:
+def test_outcome_of_a_code_is_listed_with_its_message(owner: Member) -> None:
     now = timezone.now()
     code = VerificationFactory.create(company=owner.company, purpose="sign-in", verified_at=now)
     MessageFactory.create(company=owner.company, kind="code", subject_id=code.id)
@@ -216,14 +216,14 @@ def test_old_archives_are_deleted(owner: Member) -> None:
     assert not CompanyExportPart.objects.exists()
 
 
-def test_archives_of_a_company_have_a_bound(owner: Member) -> None:
+def test_archives_of_a_company_are_limited(owner: Member) -> None:
     made = [make(owner) for _n in range(CompanyExport.MAX_FINISHED + 3)]
 
     kept = CompanyExport.objects.order_by("created_at")
     assert list(kept) == made[-CompanyExport.MAX_FINISHED - 1 :]
 
 
-def test_download_wants_a_proof_and_is_audited(client: Client, owner: Member) -> None:
+def test_download_requires_reauthentication_and_is_audited(client: Client, owner: Member) -> None:
     item = make(owner)
     client.force_login(owner.user)
     url = reverse("company-export-zip", args=[item.pk])

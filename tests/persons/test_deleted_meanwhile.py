@@ -38,7 +38,7 @@ def owner() -> Member:
 
 
 def begin(owner: Member, model: Any = None) -> None:
-    """One file of each kind, or of this one."""
+    """Begins a file of each kind, or of the given one."""
     if model is not CompanyExport:
         export.start(member=owner, mode="live", query="", language="ru", ip=None)
     if model is not MessageExport:

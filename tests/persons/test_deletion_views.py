@@ -19,7 +19,7 @@ def owner(client: Client) -> Member:
     return member
 
 
-def test_nothing_happens_without_a_fresh_proof(client: Client, owner: Member) -> None:
+def test_nothing_happens_without_reauthentication(client: Client, owner: Member) -> None:
     asked = client.post(reverse(PAGE), {"name": "Лавка"})
 
     assert asked.status_code == 302
@@ -64,7 +64,7 @@ def test_page_names_the_balance_and_open_invoices(client: Client, owner: Member)
 
 
 @pytest.mark.parametrize("role", ["developer", "accountant", "viewer"])
-def test_others_may_neither_ask_nor_keep(client: Client, role: str) -> None:
+def test_only_owners_request_or_cancel_the_deletion(client: Client, role: str) -> None:
     member = MemberFactory.create(role=role, company__closes_at=timezone.now())
     client.force_login(member.user)
     mark_reauthenticated(client, member.user)

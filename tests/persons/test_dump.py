@@ -45,9 +45,7 @@ def sought(api: Api) -> dict[str, bytes]:
 
 @pytest.fixture
 def company(api: Api) -> Company:
-    """The person asked for a code and entered it, what became of others was learned, and their
-    address is held back for the codes that nobody entered.
-    """
+    """A company whose person entered a code, and is held back for codes that nobody entered."""
     body = {"phone": PHONE, "ip": IP, "device_id": DEVICE}
     assert api.post("/otp/send", body).status == 200
     assert api.post("/otp/verify", {"phone": PHONE, "code": code_of(PHONE)}).status == 200
@@ -81,7 +79,7 @@ def found(sought: dict[str, bytes], settings: Settings) -> set[str]:
 
 
 def restrictions_end() -> None:
-    """Three days after the last of them."""
+    """Ends the last restriction three days ago."""
     long_ago = timezone.now() - timedelta(days=3)
     GuardEvidence.objects.update(seen_at=long_ago)
     GuardRestriction.objects.update(until=long_ago)
@@ -112,7 +110,7 @@ def test_nothing_is_left_after_an_erasure(sought: dict[str, bytes], settings: Se
 
 
 @pytest.mark.usefixtures("company")
-def test_nothing_is_left_when_the_time_is_over(
+def test_nothing_is_left_after_the_retention_period(
     sought: dict[str, bytes], settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.PHONE_RETENTION = settings.RAW_RETENTION = settings.REQUEST_LOG_DAYS = -1

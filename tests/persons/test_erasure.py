@@ -203,7 +203,7 @@ def test_key_of_one_mode_erases_that_mode(company: Company) -> None:
     assert set(Message.objects.filter(phone=PHONE).values_list("mode", flat=True)) == {"live"}
 
 
-def test_messages_stay_for_the_books_without_the_person(company: Company) -> None:
+def test_messages_stay_for_the_ledger_without_the_person(company: Company) -> None:
     message = leave(company)
 
     counts = erase(person=Person(PHONE))

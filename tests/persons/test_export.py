@@ -50,7 +50,7 @@ def test_every_table_that_is_erased_is_exported() -> None:
 
 
 def test_clicks_that_a_crowd_made_are_left_out(company: Company) -> None:
-    """Anybody may open a link a million times, and one export then took all of the memory."""
+    """Anybody may open a link a million times, and an export would then take all memory."""
     leave(company)
     link = Link.objects.get(company=company)
     with connection.cursor() as cursor:

@@ -154,7 +154,7 @@ def test_numbers_are_read_in_time_in_proportion_to_the_text() -> None:
 
 
 def test_pattern_brings_few_links_that_name_somebody_else(company: Company) -> None:
-    """So the parser reads few: the database passes over what has other last digits."""
+    """The database skips links with other last digits, so the parser reads few."""
     Link.objects.bulk_create(
         LinkFactory.build(company=company, url=f"https://shop.example/{79160000000 + 9973 * n}")
         for n in range(1000)

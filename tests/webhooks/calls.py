@@ -1,4 +1,4 @@
-"""Calls of URLs whose host has the addresses of a test, and what came of them."""
+"""Calls of URLs whose host resolves to the addresses of a test, and their results."""
 
 import socket
 from typing import Any
@@ -12,7 +12,7 @@ HOST = "receiver.example.com"
 
 
 def names(monkeypatch: pytest.MonkeyPatch, *answers: list[str]) -> None:
-    """Name servers that give these addresses, one list a question, the last for ever after."""
+    """Name servers that return these addresses: one list per query, the last one from then on."""
     left = list(answers)
 
     def getaddrinfo(host: str, port: int, *_arguments: Any, **_options: Any) -> list[Any]:

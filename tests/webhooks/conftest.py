@@ -17,7 +17,7 @@ def company(db: None) -> Company:
 
 @pytest.fixture
 def endpoint(company: Company, receiver: Receiver) -> Endpoint:
-    """At the receiver."""
+    """An endpoint at the receiver."""
     return EndpointFactory.create(company=company, url=receiver.url)
 
 

@@ -32,14 +32,14 @@ class Call:
         return body
 
     def verified(self, secret: str) -> dict[str, Any]:
-        """The body, as the reference library believes it; raises when it does not."""
+        """The body, verified by the reference library; raises if the signature is wrong."""
         body: dict[str, Any] = Webhook(secret).verify(self.body, self.headers)
         return body
 
 
 @dataclass
 class Receiver:
-    """`status`, `answer` and `delay` say how it answers the next call."""
+    """A receiver; `status`, `answer` and `delay` determine its next response."""
 
     status: int = 200
     answer: bytes = b"ok"
@@ -92,14 +92,14 @@ def _handler(receiver: Receiver) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(answer)
 
         def log_message(self, *_arguments: object) -> None:
-            """Says nothing."""
+            """Drops the log lines."""
 
     return Handler
 
 
 @contextmanager
 def peer(behave: Handler) -> Iterator[str]:
-    """The address of a server that does with each connection whatever it pleases."""
+    """The address of a server that passes each connection to a function of the test."""
     with server(behave, in_parallel=True) as port:
         yield f"http://127.0.0.1:{port}/hook"
 
@@ -109,7 +109,7 @@ def silent(line: socket.socket) -> None:
 
 
 def dripping(line: socket.socket) -> None:
-    """Never silent for long, and never done."""
+    """Sends a header that is never silent for long, and never ends."""
     line.recv(65536)
     line.sendall(b"HTTP/1.1 200 OK\r\nX-Slow: ")
     while True:

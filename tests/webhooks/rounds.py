@@ -22,7 +22,7 @@ def make_due(delivery: Delivery) -> None:
 
 
 def run_out(delivery: Delivery) -> None:
-    """Every try there is."""
+    """Runs every try of the retry schedule."""
     for _ in range(len(deliveries.RETRY_DELAYS) + 1):
         make_due(delivery)
         run_round()

@@ -132,7 +132,7 @@ def test_parallel_creates_cannot_exceed_the_endpoint_limit(api: Api) -> None:
     assert sorted(answer.status for answer in answers) == [200, 422, 422, 422]
 
 
-def test_address_is_called_once_for_each_mode(api: Api) -> None:
+def test_url_is_registered_once_for_each_mode(api: Api) -> None:
     endpoint = EndpointFactory.create(company=api.company)
     EndpointFactory.create(company=api.company, mode=Mode.TEST, url=URL)
 

@@ -20,9 +20,7 @@ from webhooks.egress import Failure
         ([], []),
     ],
 )
-def test_addresses_are_tried_by_turns_of_their_families(
-    resolved: list[str], tried: list[str]
-) -> None:
+def test_address_families_are_tried_in_turn(resolved: list[str], tried: list[str]) -> None:
     assert egress.interleaved(resolved) == tried
 
 

@@ -120,7 +120,7 @@ def test_pending_deliveries_of_disabled_endpoints_are_cancelled(
 def test_disabling_an_endpoint_does_not_touch_its_deliveries(
     delivery: Delivery, endpoint: Endpoint, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
-    """Whatever its size, it is not part of the transaction that switches the endpoint off."""
+    """A backlog of any size is not part of the transaction that disables the endpoint."""
     with django_assert_num_queries(6) as queries:
         endpoints.disable_automatically(
             Endpoint.objects.filter(pk=endpoint.pk), Endpoint.Reason.GONE
@@ -153,7 +153,7 @@ def test_one_endpoint_and_one_company_leave_room_for_others(company: Company) ->
 
 
 @pytest.mark.parametrize("kind", sorted(set(EventKind) - {EventKind.LINK_CLICKED}))
-def test_clicks_that_wait_keep_no_other_event_waiting(endpoint: Endpoint, kind: EventKind) -> None:
+def test_waiting_clicks_do_not_delay_other_events(endpoint: Endpoint, kind: EventKind) -> None:
     """A visitor who opens links all day long delays only the events of clicks."""
     Endpoint.objects.update(kinds=EventKind.values)
     of_endpoint: dict[str, Any] = {

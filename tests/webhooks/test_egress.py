@@ -256,7 +256,7 @@ def test_host_is_resolved_as_a_fully_qualified_name(
 
 
 def test_ipv6_address_is_called() -> None:
-    """Whose last part is not taken for a port."""
+    """Its last part is not taken for a port."""
     with listening() as receiver:
         url = receiver.url.replace("127.0.0.1", "[::ffff:127.0.0.1]")
         answer = outcome(url)
@@ -295,7 +295,7 @@ def test_response_is_read_in_its_own_charset(charset: str, encoding: str) -> Non
     assert answer == egress.EndpointResponse(200, "Ошибка")
 
 
-def test_response_can_be_stored_in_whatever_charset() -> None:
+def test_response_in_any_charset_can_be_stored() -> None:
     with listening() as receiver:
         receiver.answer = rb"\ud800 \x00 +2AA- xn--" + bytes(range(128, 256))
         for charset in {*aliases.values(), "unicode_escape", "raw_unicode_escape"}:

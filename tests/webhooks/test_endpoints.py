@@ -88,7 +88,9 @@ def test_endpoint_that_accepts_again_is_not_warned_of(
     assert recipients() == set()
 
 
-def test_one_that_recovers_and_fails_again_waits_a_day(company: Company, failing: Endpoint) -> None:
+def test_endpoint_that_recovers_and_fails_again_is_warned_of_after_a_day(
+    company: Company, failing: Endpoint
+) -> None:
     MemberFactory.create(company=company)
     age(failing, hours=2)
     endpoints.warn_of_failing()
@@ -116,7 +118,7 @@ def test_endpoint_that_is_off_is_not_warned_of(
     assert recipients() == set()
 
 
-def test_member_who_switched_webhook_letters_off_gets_none(
+def test_member_who_switched_webhook_emails_off_gets_none(
     company: Company, failing: Endpoint
 ) -> None:
     muted = MemberFactory.create(company=company).user
@@ -130,7 +132,7 @@ def test_member_who_switched_webhook_letters_off_gets_none(
     assert recipients() == {other.email}
 
 
-def test_rotated_secret_signs_beside_the_old_one_for_a_day(
+def test_rotated_secret_signs_together_with_the_old_one_for_a_day(
     delivery: Delivery, endpoint: Endpoint, receiver: Receiver
 ) -> None:
     old = endpoints.secret_of(endpoint)
@@ -147,7 +149,7 @@ def test_rotated_secret_signs_beside_the_old_one_for_a_day(
     assert len(after.headers["webhook-signature"].split()) == 1
 
 
-def test_every_promised_secret_signs_for_its_whole_day(
+def test_every_old_secret_signs_for_a_whole_day(
     delivery: Delivery, endpoint: Endpoint, receiver: Receiver
 ) -> None:
     first = endpoints.secret_of(endpoint)
@@ -177,7 +179,7 @@ def age_rotations(*, hours: int) -> None:
         row.save()
 
 
-def test_secret_cannot_be_replaced_without_end(endpoint: Endpoint) -> None:
+def test_replacements_of_a_secret_in_a_day_are_limited(endpoint: Endpoint) -> None:
     for _ in range(endpoints.MAX_OLD_SECRETS):
         endpoints.rotate(endpoint=endpoint, user=None)
 
@@ -245,10 +247,10 @@ def test_events_about_money_stay_behind_when_an_endpoint_gives_them_up(endpoint:
     assert (replayed, money.state, other.state) == (1, "failed", "pending")
 
 
-def test_deleted_endpoints_cost_the_search_for_undeliverable_ones_nothing(
+def test_deleted_endpoints_do_not_slow_the_search_for_undeliverable_deliveries(
     endpoint: Endpoint,
 ) -> None:
-    """Anybody may make and delete them all day; every five seconds all were looked at."""
+    """Anybody may create and delete endpoints all day; the search runs every five seconds."""
     delivery = DeliveryFactory.create(endpoint=endpoint)
     EndpointFactory.create_batch(30, company=endpoint.company, deleted_at=timezone.now())
     Endpoint.objects.filter(pk=endpoint.pk).update(deleted_at=timezone.now())

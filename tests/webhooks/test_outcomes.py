@@ -36,7 +36,7 @@ def test_event_arrives_signed(delivery: Delivery, endpoint: Endpoint, receiver: 
 
 @pytest.mark.parametrize("kind", EventKind)
 def test_fields_arrive_in_the_order_of_the_documentation(kind: EventKind) -> None:
-    """Not in that of `jsonb`, which sorts names by their length."""
+    """`jsonb` would sort the names by their length."""
     example = declaration_of(kind).example(kind, "0" * 32, timezone.now())
     stored = dict(sorted(example.items(), key=lambda item: (len(item[0]), item[0]))) | {"new": 1}
 
@@ -257,7 +257,7 @@ def test_busy_receiver_is_called_again_when_it_asks(
 
 
 def test_longer_pause_is_not_cut_short(delivery: Delivery, receiver: Receiver) -> None:
-    """Or a busy receiver would use up its tries within a minute."""
+    """Otherwise a busy receiver would use up its tries within a minute."""
     Delivery.objects.filter(pk=delivery.pk).update(tries=2)
     receiver.status, receiver.headers = 429, {"Retry-After": "1"}
 

@@ -1,4 +1,4 @@
-"""Receivers that answer slowly, as others' companies may make them, delay no quick one."""
+"""Receivers of some companies that respond slowly do not delay the quick ones of others."""
 
 import pytest
 from django.conf import settings

@@ -74,9 +74,7 @@ def test_event_that_was_refused_waits_for_a_retry(
         assert "в пути</span>" not in shown
 
 
-def test_delivery_to_an_address_of_its_own_is_told_apart(
-    client: Client, endpoint: Endpoint
-) -> None:
+def test_delivery_to_a_messages_own_url_is_labelled(client: Client, endpoint: Endpoint) -> None:
     DeliveryFactory.create(endpoint=endpoint)
     DeliveryFactory.create(endpoint=endpoint, url="https://example.com/one-message")
 
@@ -96,7 +94,7 @@ def test_delivery_to_an_address_of_its_own_is_told_apart(
     ids=str,
 )
 @override_settings(WEBHOOKS_TO_LOOPBACK=False)
-def test_create_refuses_with_words(
+def test_create_explains_its_refusal(
     client: Client, owner: Member, wrong: dict[str, object], words: str
 ) -> None:
     response = client.post(reverse("webhook-create"), FORM | wrong)
@@ -203,10 +201,10 @@ def test_failed_delivery_is_explained_and_replayed(
 
 
 @pytest.mark.parametrize("name", ["webhook-test", "webhook-replay", "delivery-replay"])
-def test_what_people_send_by_hand_is_bounded_for_the_company(
+def test_manual_sends_are_limited_per_company(
     client: Client, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """Whatever button it is, and by however many addresses: they may be a stranger's."""
+    """The limit covers every button and any number of URLs, which may be a stranger's."""
     monkeypatch.setattr(deliveries, "BY_HAND_A_MINUTE", 2)
     failed = {"state": "failed", "due_at": None, "finished_at": timezone.now()}
     rows = [DeliveryFactory.create(endpoint=endpoint, **failed)]
@@ -222,7 +220,7 @@ def test_what_people_send_by_hand_is_bounded_for_the_company(
     assert Delivery.objects.filter(state="pending").count() == 2
 
 
-def test_all_failed_are_replayed_at_once(
+def test_all_failed_deliveries_are_replayed_at_once(
     client: Client, endpoint: Endpoint, receiver: Receiver
 ) -> None:
     DeliveryFactory.create_batch(3, endpoint=endpoint, state="failed", due_at=None)
@@ -238,10 +236,10 @@ def test_all_failed_are_replayed_at_once(
     assert elsewhere.state == "failed"
 
 
-def test_replays_of_a_day_are_bounded(
+def test_replays_in_a_day_are_limited(
     client: Client, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each leaves its attempts for a month, and a receiver of our own may refuse them for ever."""
+    """Each replay stores its attempts for a month, and a receiver may refuse them for ever."""
     monkeypatch.setattr(deliveries, "REPLAYED_A_DAY", 4)
     DeliveryFactory.create_batch(3, endpoint=endpoint, state="failed", due_at=None)
 
@@ -253,7 +251,7 @@ def test_replays_of_a_day_are_bounded(
     assert ["повторов доставки в сутки" in page for page in said] == [False, True]
 
 
-def test_replay_of_a_switched_off_endpoint_is_refused_with_words(
+def test_replay_of_a_switched_off_endpoint_is_refused_with_a_message(
     client: Client, endpoint: Endpoint
 ) -> None:
     delivery = DeliveryFactory.create(endpoint=endpoint, state="failed", due_at=None)

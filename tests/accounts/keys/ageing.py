@@ -1,4 +1,4 @@
-"""Time passes for what a process knows of keys."""
+"""Ages the keys that a process has cached."""
 
 from accounts.keys import api_keys
 

@@ -13,7 +13,7 @@ from tests.compat.clients import client_key
 pytestmark = pytest.mark.django_db
 
 
-def test_token_is_its_keys_for_an_hour(company: Company) -> None:
+def test_token_is_valid_for_an_hour(company: Company) -> None:
     key = client_key(company)
     token = client_tokens.issue(key.plaintext)
 
@@ -26,7 +26,7 @@ def test_token_is_its_keys_for_an_hour(company: Company) -> None:
         assert client_tokens.find_issued(token) is None
 
 
-def test_token_of_a_revoked_key_is_worth_nothing(company: Company) -> None:
+def test_token_of_a_revoked_key_is_invalid(company: Company) -> None:
     key = client_key(company)
     token = client_tokens.issue(key.plaintext)
 

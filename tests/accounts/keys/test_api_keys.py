@@ -216,8 +216,8 @@ def test_parallel_requests_cannot_exceed_the_key_limit() -> None:
 
 
 @pytest.mark.django_db
-def test_keys_made_in_a_day_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ended ones are kept, and every list with a choice of keys reads them all."""
+def test_keys_created_in_a_day_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Expired keys are kept, and pages that list keys to choose from read them all."""
     monkeypatch.setattr(company_keys, "MAX_NEW_KEYS", 3)
     member = MemberFactory.create()
     make = partial(

@@ -68,7 +68,7 @@ CHANGES = [
 
 @pytest.fixture
 def key() -> IssuedKey:
-    """Known to the process for as long as it hears of no change."""
+    """A key that the process has cached until it learns of a change."""
     company = CompanyFactory.create()
     CodeTextFactory.create(company=company)
     key = ApiKeyFactory.create(company=company)
@@ -98,7 +98,7 @@ def is_heard(key: IssuedKey) -> bool:
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_change_in_sql_is_heard_of(key: IssuedKey, operator: Session, change: str) -> None:
+def test_change_in_sql_is_noticed(key: IssuedKey, operator: Session, change: str) -> None:
     operator.execute(change.encode())
 
     assert is_heard(key)
@@ -126,7 +126,7 @@ def test_use_of_a_key_is_no_change(key: IssuedKey, operator: Session) -> None:
     assert not CompanyChange.objects.exists()
 
 
-def test_change_that_commits_long_after_younger_ones_is_heard_of(
+def test_change_that_commits_long_after_younger_ones_is_noticed(
     key: IssuedKey, operator: Session
 ) -> None:
     others = [CompanyFactory.create() for _ in range(3)]
@@ -148,7 +148,7 @@ def test_rolled_back_change_is_not_published(key: IssuedKey, operator: Session) 
     assert not is_heard(key)
 
 
-def test_change_in_a_savepoint_that_follows_one_rolled_back_is_heard_of(
+def test_change_in_a_savepoint_after_one_rolled_back_is_noticed(
     key: IssuedKey, operator: Session
 ) -> None:
     with operator.transaction():
@@ -159,10 +159,10 @@ def test_change_in_a_savepoint_that_follows_one_rolled_back_is_heard_of(
     assert is_heard(key)
 
 
-def test_change_under_a_long_transaction_is_heard_of_once(
+def test_change_during_a_long_transaction_is_noticed_once(
     key: IssuedKey, operator: Session, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
-    """Its id keeps the question from moving on."""
+    """Its id keeps the query's lower bound from advancing."""
     with transaction.atomic():
         CompanyFactory.create()
         operator.execute(_COMPANY.format("brand = 'Brand'").encode())
@@ -184,9 +184,7 @@ def test_writers_of_one_company_wait_for_nobody(key: IssuedKey, operator: Sessio
     assert CompanyChange.objects.filter(company_id=key.company_id).count() == 1
 
 
-def test_key_that_changes_its_company_is_heard_of_in_both(
-    key: IssuedKey, operator: Session
-) -> None:
+def test_key_that_changes_its_company_is_noticed_in_both(key: IssuedKey, operator: Session) -> None:
     other = CompanyFactory.create()
     CompanyChange.objects.all().delete()
 
@@ -204,7 +202,7 @@ def test_key_that_changes_its_company_is_heard_of_in_both(
 def test_resolution_cache_is_ignored_after_a_failover(
     key: IssuedKey, changes: dict[str, Any]
 ) -> None:
-    """The server that answers now may have lost the last commits of the one before."""
+    """The new server may have lost the last commits of the old one."""
     assert api_keys._changes.last is not None
     # Unseen by the triggers, as on another server.
     with session_setting("session_replication_role", "replica"), connection.cursor() as cursor:
@@ -216,8 +214,8 @@ def test_resolution_cache_is_ignored_after_a_failover(
     assert is_heard(key)
 
 
-def test_server_that_only_reads_is_not_believed(key: IssuedKey) -> None:
-    """An old primary, now a standby: other processes change keys on the new one."""
+def test_read_only_server_is_not_trusted(key: IssuedKey) -> None:
+    """An old primary, now a standby, misses keys that are changed on the new one."""
     with session_setting("default_transaction_read_only", "on"), pytest.raises(OperationalError):
         api_keys.refresh()
 

@@ -1,4 +1,4 @@
-"""Tokens that a client signs itself: only those of the key's own public key are taken."""
+"""Tokens that a client signs itself: only the key's own public key verifies them."""
 
 import base64
 import json
@@ -27,7 +27,7 @@ def key(company: Company) -> IssuedKey:
     return client_key(company, public_key=public_pem(private_key()))
 
 
-def test_token_of_the_private_key_is_its_keys(key: IssuedKey) -> None:
+def test_token_signed_with_the_private_key_is_accepted(key: IssuedKey) -> None:
     signed = client_tokens.find_signed(token_of(key))
 
     assert signed is not None
@@ -35,7 +35,7 @@ def test_token_of_the_private_key_is_its_keys(key: IssuedKey) -> None:
 
 
 def test_token_names_the_key(key: IssuedKey) -> None:
-    """Another company's signature is worth nothing for this key, nor this key's for another."""
+    """Another company's signature is invalid for this key, and this key's for another."""
     other = client_key(CompanyFactory.create(), public_key=public_pem(private_key("other")))
 
     assert client_tokens.find_signed(token_of(key, private_key("other"))) is None

@@ -52,7 +52,7 @@ def known(key: IssuedKey) -> Principal | None:
 
 
 def hear() -> None:
-    """The thread runs, and finds the key that was read before any news reached it."""
+    """Runs the thread, which sees the key that was read before the first answer."""
     api_keys.refresh()
     api_keys.refresh()
 
@@ -93,7 +93,7 @@ def test_idle_thread_asks_one_query_and_reads_used_keys_again_each_minute(
         api_keys.refresh()
 
 
-def test_key_that_nobody_uses_is_forgotten(key: IssuedKey) -> None:
+def test_unused_key_is_evicted(key: IssuedKey) -> None:
     hear()
     assert api_keys.find(key.plaintext)
     api_keys.refresh()
@@ -175,7 +175,7 @@ def test_changed_keys_in_use_are_read_by_the_thread_and_others_forgotten(
 def test_read_that_an_answer_overtook_counts_for_two_seconds(
     key: IssuedKey, operator: Session
 ) -> None:
-    """It began before a commit that the thread learned of while it was under way."""
+    """The read began before a commit that the thread learned of while the read was running."""
     digest = api_keys.digest(key.plaintext)
     api_keys.refresh()
     read_at = time.monotonic()
@@ -208,7 +208,7 @@ def test_no_read_waits_for_an_operator_who_has_locked_the_key(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_thread_hears_of_a_change_within_two_seconds(
+def test_thread_notices_a_change_within_two_seconds(
     key: IssuedKey, refreshing: PeriodicThread, operator: Session
 ) -> None:
     assert api_keys.find(key.plaintext)
@@ -221,7 +221,7 @@ def test_thread_hears_of_a_change_within_two_seconds(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_without_its_thread_a_process_reads_every_two_seconds(
+def test_process_without_the_thread_reads_every_two_seconds(
     key: IssuedKey, refreshing: PeriodicThread, operator: Session
 ) -> None:
     assert api_keys.find(key.plaintext)
@@ -235,7 +235,7 @@ def test_without_its_thread_a_process_reads_every_two_seconds(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_while_the_database_is_away_a_key_counts_for_two_seconds(
+def test_key_is_valid_for_two_seconds_while_the_database_is_away(
     key: IssuedKey, refreshing: PeriodicThread, operator: Session
 ) -> None:
     name = connection.settings_dict["NAME"]

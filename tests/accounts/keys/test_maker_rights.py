@@ -60,7 +60,9 @@ def test_form_offers_and_accepts_what_the_role_may_do(client: Client, role: Memb
 
 
 @pytest.mark.parametrize("role", MAKERS)
-def test_no_call_about_money_answers_a_key_of_a_role_that_sees_none(role: Member.Role) -> None:
+def test_key_of_a_role_that_sees_no_money_is_refused_by_calls_about_money(
+    role: Member.Role,
+) -> None:
     member = MemberFactory.create(role=role)
     key, plaintext = company_keys.create_api_key(
         company=member.company, user=member.user, mode="test", name="x"
@@ -162,7 +164,7 @@ def test_events_about_money_need_the_scope_of_the_balance() -> None:
     assert set(all_of_seeing.body["events"]) == {*EventKind.values}
 
 
-def test_endpoint_that_hears_of_money_is_not_led_elsewhere(client: Client) -> None:
+def test_endpoint_with_events_about_money_is_not_redirected(client: Client) -> None:
     owner = MemberFactory.create()
     endpoint = EndpointFactory.create(company=owner.company, mode="test")
     client.force_login(MemberFactory.create(company=owner.company, role="developer").user)
@@ -181,7 +183,7 @@ def test_endpoint_that_hears_of_money_is_not_led_elsewhere(client: Client) -> No
 
 
 @pytest.mark.parametrize(("role", "is_shown"), [("owner", True), ("developer", False)])
-def test_delivery_about_money_shows_the_sum_to_who_sees_it(
+def test_delivery_about_money_shows_the_sum_only_to_roles_that_see_money(
     client: Client, role: str, *, is_shown: bool
 ) -> None:
     member = MemberFactory.create(role=role)
@@ -254,10 +256,8 @@ def _replaces_a_hooks_secret(former: Member) -> object:
     ],
 )
 @pytest.mark.parametrize("end", ["removed", "demoted"])
-def test_who_is_being_removed_takes_no_new_secret_along(
-    act: Callable[[Member], object], end: str
-) -> None:
-    """A key's rights except those to money are the company's: it outlives its maker."""
+def test_member_being_removed_gets_no_new_secret(act: Callable[[Member], object], end: str) -> None:
+    """A key's rights, except those about money, are the company's: it outlives its maker."""
     owner = MemberFactory.create()
     former = MemberFactory.create(company=owner.company, role="developer")
     ApiKeyFactory.create(company=owner.company)
@@ -281,7 +281,7 @@ def test_who_is_being_removed_takes_no_new_secret_along(
 
 
 def _secrets_of(company: Company) -> list[list[tuple[object, ...]]]:
-    """And where events go."""
+    """The company's secrets, and the URLs that events go to."""
     return [
         list(company.api_keys.values_list("digest")),
         list(company.endpoints.values_list("url", "generation")),

@@ -22,7 +22,7 @@ def identity_provider() -> Iterator[IdentityProvider]:
 
 @pytest.fixture
 def provider(identity_provider: IdentityProvider, settings: Settings) -> IdentityProvider:
-    """The one that settings name; it grants nothing yet."""
+    """The provider in the settings; it grants nothing yet."""
     settings.PUBLIC_URL = HERE
     settings.OIDC_ISSUER = identity_provider.issuer
     settings.OIDC_NAME = NAME

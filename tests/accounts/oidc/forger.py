@@ -47,7 +47,7 @@ class Forger:
         return 200, {}, json.dumps({"keys": self.keys})
 
     def begin(self, client: Client) -> dict[str, str]:
-        """`state`, `nonce` and all else that the browser takes to the provider."""
+        """`state`, `nonce` and the other parameters that the browser takes to the provider."""
         result = parse_qs(urlsplit(leave(client)).query)
         return {name: values[0] for name, values in result.items()}
 

@@ -24,7 +24,7 @@ def anna(provider: IdentityProvider) -> User:
 
 @pytest.fixture
 def client(anna: User) -> Client:
-    """Signed in by her password, which she has just typed again."""
+    """A client signed in by password and just reauthenticated."""
     client = by_password(anna)
     confirm(client)
     return client
@@ -34,7 +34,7 @@ def identities() -> list[tuple[str, str]]:
     return list(SocialAccount.objects.values_list("user__email", "uid"))
 
 
-def test_identity_is_connected_after_a_fresh_proof(client: Client, anna: User) -> None:
+def test_identity_is_connected_after_reauthentication(client: Client, anna: User) -> None:
     other = by_password(anna)
     confirm(client)
 
@@ -48,7 +48,7 @@ def test_identity_is_connected_after_a_fresh_proof(client: Client, anna: User) -
     assert user_of(signed_in("anna")) == anna
 
 
-def test_connecting_asks_who_is_there(anna: User) -> None:
+def test_connecting_requires_reauthentication(anna: User) -> None:
     client = by_password(anna)
 
     assert is_asked(client, "sso-connect")
@@ -67,7 +67,7 @@ def test_identity_of_another_user_is_not_taken(client: Client, anna: User) -> No
 
 
 @pytest.mark.django_db(transaction=True)
-def test_identity_that_two_connect_at_once_is_the_first_ones(client: Client) -> None:
+def test_identity_connected_by_two_at_once_belongs_to_the_first(client: Client) -> None:
     boris = make_person("boris@example.com")
     path = go(client, "anna", "sso-connect")
 
@@ -89,8 +89,8 @@ def test_second_identity_is_refused(client: Client, anna: User, provider: Identi
     assert refusal(client.get(path)) == "linked_already"
 
 
-def test_way_back_of_another_browser_connects_nothing(client: Client, anna: User) -> None:
-    """A stranger who has signed in at the provider sends the address back to a victim."""
+def test_callback_in_another_browser_connects_nothing(client: Client, anna: User) -> None:
+    """A stranger who has signed in at the provider sends the callback's URL to a victim."""
     stranger = by_password(make_person("boris@example.com"))
     confirm(stranger)
     path = go(stranger, "anna", "sso-connect")
@@ -122,7 +122,7 @@ def test_sign_in_button_does_not_connect(client: Client, anna: User) -> None:
     assert identities() == []
 
 
-def test_identity_is_disconnected_with_what_it_gave(
+def test_identity_is_disconnected_with_its_rights(
     client: Client, anna: User, provider: IdentityProvider, acme: Company
 ) -> None:
     connect(anna, "anna")
@@ -169,7 +169,9 @@ def test_user_without_password_is_asked_by_the_provider(
     assert "reauthentication.passed" in AuditEvent.objects.values_list("action", flat=True)
 
 
-def test_another_identity_is_no_proof(provider: IdentityProvider, acme: Company) -> None:
+def test_another_identity_does_not_reauthenticate(
+    provider: IdentityProvider, acme: Company
+) -> None:
     provider.person("anna", "acme-owners")
     provider.person("annette", "acme-owners")
     client = signed_in("anna")

@@ -1,4 +1,4 @@
-"""Rights by groups of the provider: given and taken at each sign-in, and only by its sessions."""
+"""Rights by groups of the provider, set at each sign-in and effective only in its sessions."""
 
 import pytest
 from django.contrib.auth.models import Group
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def anna(provider: IdentityProvider) -> User:
-    """Has a company and a password of her own, and her identity connected."""
+    """A user with a company and a password, whose identity is connected."""
     user = make_person()
     connect(user, "anna")
     return user
@@ -36,7 +36,7 @@ def actions(company: Company | None) -> list[str]:
     return list(rows.values_list("action", flat=True))
 
 
-def test_groups_give_change_and_take_a_role(
+def test_groups_grant_change_and_withdraw_a_role(
     provider: IdentityProvider, acme: Company, anna: User
 ) -> None:
     provider.person("anna", "acme-devs")
@@ -63,7 +63,7 @@ def test_first_role_of_a_company_counts(
     assert roles_of(anna)["Acme"] == "owner"
 
 
-def test_role_given_here_stands(provider: IdentityProvider, acme: Company, anna: User) -> None:
+def test_role_granted_here_stays(provider: IdentityProvider, acme: Company, anna: User) -> None:
     MemberFactory.create(company=acme, user=anna, role=Member.Role.VIEWER)
     provider.person("anna", "acme-owners")
     signed_in("anna")
@@ -100,7 +100,7 @@ def test_member_by_groups_alone_is_sent_to_the_provider_after_a_password(
     assert answers[1].startswith("/account/sso/required")
 
 
-def test_only_owner_by_a_group_is_taken_out_too(
+def test_only_owner_by_a_group_is_removed_too(
     provider: IdentityProvider, acme: Company, anna: User
 ) -> None:
     provider.person("anna", "acme-owners")
@@ -164,7 +164,7 @@ def test_superuser_needs_a_group_of_its_own(
     assert (anna.is_staff, anna.is_superuser) == (True, False)
 
 
-def test_operator_rights_given_here_stand(
+def test_operator_rights_granted_here_stay(
     provider: IdentityProvider, acme: Company, anna: User
 ) -> None:
     anna.is_staff = anna.is_superuser = True

@@ -1,4 +1,4 @@
-"""A provider that is away, hangs, or answers nonsense: a page that says so, and a free thread."""
+"""A provider that is away, hangs, or responds with nonsense: an error page, and no lost threads."""
 
 import socket
 import threading
@@ -85,7 +85,7 @@ def away(settings: Settings) -> str:
     return settings.OIDC_ISSUER  # type: ignore[no-any-return]
 
 
-def test_provider_that_is_away_is_named_and_passwords_go_on(client: Client, away: str) -> None:
+def test_unavailable_provider_is_named_and_passwords_still_work(client: Client, away: str) -> None:
     answer = client.post(reverse("sso-start"))
 
     assert (answer.status_code, refusal(answer)) == (503, "unavailable")
@@ -110,7 +110,7 @@ def test_nonsense_is_refused_in_time(
     assert time.monotonic() - begun < 5
 
 
-def test_hanging_provider_takes_some_threads_at_most(client: Client, away: str) -> None:
+def test_hanging_provider_occupies_a_few_threads(client: Client, away: str) -> None:
     with ExitStack() as calls:
         for _ in range(discovery.MAX_CALLS):
             calls.enter_context(discovery.connections().one_call())

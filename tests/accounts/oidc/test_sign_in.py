@@ -250,7 +250,9 @@ def test_session_has_a_fixed_end(provider: IdentityProvider, settings: Settings)
     "there",
     ["https://evil.example.com/", "//evil.example.com", "/\\evil.example.com", "javascript:0"],
 )
-def test_next_leads_nowhere_else(client: Client, provider: IdentityProvider, there: str) -> None:
+def test_next_does_not_lead_to_another_site(
+    client: Client, provider: IdentityProvider, there: str
+) -> None:
     connect(make_person(), "anna")
 
     assert sign_in(client, "anna", next=there)["Location"] == "/cabinet/"
@@ -299,10 +301,10 @@ def test_too_many_starts_are_refused(
     assert answers == [200] * 3 + [429]
 
 
-def test_too_many_ways_back_are_refused(
+def test_too_many_callbacks_are_refused(
     client: Client, provider: IdentityProvider, settings: Settings
 ) -> None:
-    """Each asks the session, and one with a state that it began the provider, too."""
+    """Each callback reads the session, and one with a known state calls the provider."""
     settings.ACCOUNT_RATE_LIMITS = settings.ACCOUNT_RATE_LIMITS | {"sso": "3/m/ip"}
     path = reverse("sso-callback")
 

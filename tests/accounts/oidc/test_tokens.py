@@ -180,7 +180,7 @@ def _rotate(forger: Forger, name: str | None, key: Any, monkeypatch: pytest.Monk
     forger.keys = [public(key, **({"kid": name} if name else {}))]
 
 
-def test_unknown_keys_are_not_asked_for_again_and_again(
+def test_unknown_keys_are_not_fetched_repeatedly(
     client: Client, forger: Forger, user: User
 ) -> None:
     for _ in range(3):

@@ -1,4 +1,4 @@
-"""Ways to the provider and back, as a browser goes them."""
+"""Sign-ins at the provider and back, as a browser makes them."""
 
 from typing import Any
 
@@ -18,14 +18,14 @@ _browsers: dict[tuple[str, str], requests.Session] = {}
 
 
 def leave(client: Client, page: str = "sso-start", **fields: str) -> str:
-    """Press the button; returns the provider's address to which it leads."""
+    """Presses the button; returns the provider's URL that it leads to."""
     answer = client.post(reverse(page), fields)
     assert answer.status_code == 200, answer.status_code
     return answer["Refresh"].partition("url=")[2]
 
 
 def go(client: Client, name: str, page: str = "sso-start", **fields: str) -> str:
-    """Sign in at the provider; returns our own path to which it leads back."""
+    """Signs in at the provider; returns our path that it leads back to."""
     address = leave(client, page, **fields)
     # Who is signed in at the provider already is not asked again, which saves five pages.
     browser = _browsers.setdefault((settings.OIDC_ISSUER, name), requests.Session())
@@ -50,7 +50,7 @@ def user_of(client: Client) -> User | None:
 
 
 def connect(user: User, name: str) -> None:
-    """As if the user had connected their identity before."""
+    """Connects the user's identity, as if the user had done so before."""
     SocialAccount.objects.create(user=user, provider=settings.OIDC_ISSUER, uid=name)
 
 

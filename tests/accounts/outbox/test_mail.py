@@ -173,7 +173,7 @@ def path(one: Mail | None) -> str:
     return "/" + one.unsubscribe_url.split("/", 3)[3]
 
 
-def test_link_of_a_letter_ends_its_kind_and_no_other(client: Client, member: Member) -> None:
+def test_unsubscribe_link_switches_off_only_its_kind(client: Client, member: Member) -> None:
     address = path(letter(member))
 
     page = client.get(address)
@@ -192,7 +192,7 @@ def test_link_of_a_letter_ends_its_kind_and_no_other(client: Client, member: Mem
     assert User.objects.get().muted_notices == ["balance"]
 
 
-def test_letters_about_the_company_itself_cannot_be_switched_off(member: Member) -> None:
+def test_emails_about_the_company_itself_cannot_be_switched_off(member: Member) -> None:
     User.objects.update(muted_notices=NoticeKind.values)
 
     item = letter(member, "company_approved")
@@ -202,7 +202,7 @@ def test_letters_about_the_company_itself_cannot_be_switched_off(member: Member)
     assert "unsubscribe" not in item.text + item.html
 
 
-def test_mail_program_is_told_of_the_link(member: Member) -> None:
+def test_headers_offer_the_unsubscribe_link(member: Member) -> None:
     item = letter(member)
     assert item is not None
     assert item.unsubscribe_url in item.text
@@ -271,7 +271,7 @@ def test_button_pressed_again_and_again_fills_no_mailbox() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_parallel_mails_cannot_exceed_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each in a transaction that is still open while the others count."""
+    """Each is in a transaction that is still open while the others count."""
     monkeypatch.setattr(mail, "MAX_PER_HOUR", 2)
     all_counted = threading.Barrier(4)
 

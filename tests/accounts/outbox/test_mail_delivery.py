@@ -177,8 +177,8 @@ def test_parallel_workers_send_each_email_once() -> None:
 
 
 @pytest.mark.django_db
-def test_claims_one_however_it_is_planned() -> None:
-    """A nested loop is what the planner prefers while the table has hardly a row."""
+def test_claim_takes_one_email_under_any_query_plan() -> None:
+    """The planner prefers a nested loop while the table is nearly empty."""
     for n in range(3):
         post(f"person{n}@example.com")
     with connection.cursor() as cursor:

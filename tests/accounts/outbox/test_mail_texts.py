@@ -278,7 +278,7 @@ def test_text_says_what_the_html_says(company: Company, name: str, language: str
 
 
 def oddly(value: Any) -> Any:
-    """The context with markup and line ends in every text but addresses."""
+    """The context with markup and line breaks in every text except addresses."""
     if isinstance(value, dict):
         return {key: oddly(item) for key, item in value.items()}
     if isinstance(value, list):

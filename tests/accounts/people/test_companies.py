@@ -222,8 +222,8 @@ def test_every_country_is_in_one_region() -> None:
     assert sorted(listed) == sorted(countries.CODES)
 
 
-def test_companies_that_an_address_signs_up_in_a_day_have_a_bound() -> None:
-    """Each may make 3,000 links and messages a day with a test key, for nothing."""
+def test_companies_signed_up_from_an_address_in_a_day_are_limited() -> None:
+    """Each company may create 3,000 links and messages a day with a test key, free of charge."""
     rates = parse_rates(RATE_LIMITS["signup"])
 
     assert min(rate.amount * 86_400 / rate.duration for rate in rates if rate.per == "ip") <= 100

@@ -1,4 +1,4 @@
-"""An owner sees a member's sessions, with masked addresses, and ends them; the member is told."""
+"""An owner sees a member's sessions, with masked addresses, and ends them; members are notified."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -62,7 +62,7 @@ def test_sessions_are_listed_with_masked_addresses(client: Client, colleague: Me
     assert "203.0.113" not in page
 
 
-def test_one_session_is_ended_and_the_member_told(
+def test_one_session_is_ended_and_the_member_notified(
     client: Client, owner: Member, colleague: Member
 ) -> None:
     (first, session), (second, _other) = opened(colleague), opened(colleague)
@@ -88,7 +88,7 @@ def test_all_sessions_are_ended(client: Client, colleague: Member) -> None:
     assert Mail.objects.filter(to=colleague.user.email).count() == 1
 
 
-def test_ending_wants_a_fresh_proof(client: Client, owner: Member, colleague: Member) -> None:
+def test_ending_requires_reauthentication(client: Client, owner: Member, colleague: Member) -> None:
     theirs, session = opened(colleague)
     client.logout()
     client.force_login(owner.user)
@@ -117,7 +117,7 @@ def test_odd_choices_end_nothing(client: Client, colleague: Member, chosen: str)
     assert is_in(theirs)
 
 
-def test_own_sessions_are_elsewhere(client: Client, owner: Member) -> None:
+def test_own_sessions_are_on_another_page(client: Client, owner: Member) -> None:
     assert client.get(url(owner)).headers["Location"] == reverse("session-list")
     assert client.post(url(owner), {"session": "all"}).headers["Location"] == reverse(
         "session-list"
@@ -139,7 +139,7 @@ def test_address_is_masked(address: str | None, shown: str) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_owners_at_once_write_one_letter() -> None:
+def test_two_owners_at_once_send_one_email() -> None:
     owner = MemberFactory.create()
     member = MemberFactory.create(company=owner.company, role="viewer")
     opened(member)
@@ -172,7 +172,7 @@ def _is_joined(former: Member, _colleague: Member, guest: User) -> object:
 def test_owner_who_is_being_removed_changes_nothing_any_more(
     act: Callable[[Member, Member, User], object], end: str
 ) -> None:
-    """Their actions begun meanwhile wait for the removal."""
+    """The owner's actions that began meanwhile wait for the removal."""
     owner = MemberFactory.create()
     former = MemberFactory.create(company=owner.company, role="owner")
     colleague = MemberFactory.create(company=owner.company, role="viewer")

@@ -17,7 +17,7 @@ def actions(company: Company) -> list[str]:
 
 
 @pytest.mark.django_db
-def test_asking_sets_the_day_and_writes_to_every_owner() -> None:
+def test_request_sets_the_day_and_notifies_every_owner() -> None:
     member = MemberFactory.create(user__language="ru")
     other = MemberFactory.create(company=member.company, user__language="en")
     MemberFactory.create(company=member.company, role="developer")

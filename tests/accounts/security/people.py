@@ -30,14 +30,14 @@ def add_app(user: User) -> None:
 
 
 def signed_in(user: User, password: str = PASSWORD) -> Client:
-    """By the form, as everybody does."""
+    """A client signed in through the form."""
     client = Client(headers={"user-agent": FIREFOX})
     client.post(reverse("account_login"), {"login": user.email, "password": password})
     return client
 
 
 def confirm(client: Client, password: str = PASSWORD, then: str = "") -> str:
-    """Re-authenticate by the password; where it leads."""
+    """Reauthenticates with the password; returns the URL that it leads to."""
     answer = client.post(reverse("account_reauthenticate"), {"password": password, "next": then})
     return answer.headers.get("Location", "")
 
@@ -48,13 +48,13 @@ def confirm_by_code(client: Client) -> str:
 
 
 def is_asked(client: Client, name: str, data: Mapping[str, object] | None = None) -> bool:
-    """Whether the page (or, with data, the sending of its form) asks who is there first."""
+    """Whether the page, or with data its form, requires reauthentication first."""
     path = reverse(name)
     answer = client.get(path) if data is None else client.post(path, data)
     return "reauthenticate" in answer.headers.get("Location", "")
 
 
 def emails_to(email: str) -> list[str]:
-    """Their subjects, the oldest first."""
+    """The subjects of the e-mails to an address, oldest first."""
     emails = Mail.objects.filter(to=email).order_by("created_at")
     return [item.subject.removeprefix("Kvitok: ") for item in emails]

@@ -1,4 +1,4 @@
-"""Signing in in a known browser is left in peace; of any other browser the person gets a letter."""
+"""A sign-in in an unknown browser is notified by e-mail, one in a known browser is not."""
 
 from datetime import timedelta
 
@@ -30,7 +30,7 @@ def sign_in_again(client: Client, user: User, password: str = PASSWORD) -> None:
     client.post(reverse("account_login"), {"login": user.email, "password": password})
 
 
-def test_first_sign_in_in_a_browser_is_told_of(user: User) -> None:
+def test_first_sign_in_in_a_browser_is_notified(user: User) -> None:
     signed_in(user)
 
     (mail,) = Mail.objects.all()
@@ -40,7 +40,7 @@ def test_first_sign_in_in_a_browser_is_told_of(user: User) -> None:
     assert "127.0.0.1" in mail.text
 
 
-def test_known_browser_is_not(user: User) -> None:
+def test_sign_in_in_a_known_browser_is_not_notified(user: User) -> None:
     client = signed_in(user)
 
     sign_in_again(client, user)
@@ -53,7 +53,7 @@ def test_known_browser_is_not(user: User) -> None:
     assert user.email not in cookie.value
 
 
-def test_other_browser_from_the_same_address_is(user: User) -> None:
+def test_other_browser_from_the_same_address_is_notified(user: User) -> None:
     signed_in(user)
     signed_in(user)
 
@@ -91,7 +91,7 @@ def test_forged_cookie_does_not_count(user: User, forged: str) -> None:
     assert letters() == 1
 
 
-def test_who_knew_the_old_password_is_a_stranger_again(user: User) -> None:
+def test_browser_is_unknown_after_a_password_change(user: User) -> None:
     attacker = signed_in(user)
     user.set_password("another long passphrase 7")
     user.save()
@@ -101,7 +101,7 @@ def test_who_knew_the_old_password_is_a_stranger_again(user: User) -> None:
     assert letters() == 2
 
 
-def test_who_was_thrown_out_is_a_stranger_and_the_others_are_not(user: User) -> None:
+def test_ended_sessions_make_only_their_browsers_unknown(user: User) -> None:
     attacker, own = signed_in(user), signed_in(user)
     assert letters() == 2
 
@@ -113,7 +113,7 @@ def test_who_was_thrown_out_is_a_stranger_and_the_others_are_not(user: User) -> 
     assert letters() == 3
 
 
-def test_password_without_the_second_factor_is_told_of_once_a_day(user: User) -> None:
+def test_password_without_the_second_factor_is_notified_once_a_day(user: User) -> None:
     add_app(user)
     attacker = Client(headers={"user-agent": FIREFOX})
     for _attempt in range(2):

@@ -60,7 +60,7 @@ PASSKEY = json.dumps(  # well-formed, but not registered
 
 @pytest.fixture
 def client(user: User) -> Client:
-    """A session that has just been opened: no proof of anything that comes later."""
+    """A session that has just been opened, without reauthentication."""
     return signed_in(user)
 
 
@@ -170,7 +170,9 @@ def test_live_keys_and_secrets_rotate_only_after_reauthentication(
 
 
 @pytest.mark.parametrize("role", Member.Role.values)
-def test_who_may_act_is_invited_only_after_reauthentication(client: Client, role: str) -> None:
+def test_roles_with_rights_are_invited_only_after_reauthentication(
+    client: Client, role: str
+) -> None:
     client.post(reverse("member-invite"), {"email": THIEF, "role": role})
 
     assert Invitation.objects.exists() is (role == "viewer")
@@ -180,7 +182,7 @@ def test_who_may_act_is_invited_only_after_reauthentication(client: Client, role
     ("was", "becomes"),
     [("viewer", "owner"), ("owner", "viewer"), ("viewer", "developer"), ("viewer", "accountant")],
 )
-def test_roles_that_may_act_change_only_after_reauthentication(
+def test_roles_with_rights_change_only_after_reauthentication(
     client: Client, user: User, was: str, becomes: str
 ) -> None:
     member = MemberFactory.create(company=company_of(user).company, role=was)
@@ -325,7 +327,7 @@ def test_successful_reauthentication_resets_failed_attempts(client: Client) -> N
 
 
 def test_ending_other_sessions_keeps_failed_attempts(client: Client, user: User) -> None:
-    """It asks for no proof: a thief would end them between two guesses."""
+    """It requires no reauthentication: a thief could end them between two guesses."""
     for _ in range(5):
         confirm(client, "not the password")
         client.post(reverse("session-end-others"))
@@ -336,7 +338,7 @@ def test_ending_other_sessions_keeps_failed_attempts(client: Client, user: User)
 
 
 def test_account_without_credentials_is_sent_a_password_reset(client: Client, user: User) -> None:
-    """A passkey alone that the operator has taken away, say: the session lives on."""
+    """The operator may remove an account's only passkey while a session lives on."""
     user.set_unusable_password()
     user.save()
     client.force_login(user)

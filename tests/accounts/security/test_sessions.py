@@ -163,9 +163,7 @@ def test_rows_of_expired_sessions_are_purged(client: Client, other: Client) -> N
 def test_expired_sessions_of_visitors_are_purged_however_many(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """They have no row: those of a stranger who makes more in an hour than one batch would
-    stay for ever.
-    """
+    """They have no row in our table; a stranger may create more an hour than one batch deletes."""
     monkeypatch.setattr(retention, "BATCH", 10)
     past = timezone.now() - timedelta(seconds=1)
     Session.objects.bulk_create(

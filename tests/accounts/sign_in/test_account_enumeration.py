@@ -94,7 +94,7 @@ Measure = Callable[[str, dict[str, str]], Work]
 
 
 def expect_same(one: Work, other: Work) -> None:
-    """A read by primary key more or less takes a tenth of a millisecond, a hash four hundred."""
+    """Tolerates a read by primary key more or less: it takes 0.1 ms, a hash 400 ms."""
     assert one._replace(reads=0) == other._replace(reads=0)
     assert abs(one.reads - other.reads) <= 3
 

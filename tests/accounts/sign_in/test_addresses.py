@@ -1,4 +1,4 @@
-"""E-mail addresses that are typed in one way and come in another."""
+"""E-mail addresses that are typed in one spelling and arrive in another."""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -93,7 +93,7 @@ def test_invitation_is_of_the_mailbox(
 
 
 @pytest.mark.parametrize("address", ["anna@при\u0301мер\u2028.рф", f"anna@{'я' * 300}.рф"])
-def test_domain_that_stands_for_none_is_refused(address: str) -> None:
+def test_invalid_domain_is_refused(address: str) -> None:
     with pytest.raises(ValidationError):
         addresses.as_stored(address)
 
@@ -135,7 +135,7 @@ def test_page_that_confirms_an_address_names_its_account(client: Client) -> None
 
 @pytest.mark.django_db(transaction=True)
 def test_address_confirmed_twice_at_once_belongs_to_the_first(client: Client) -> None:
-    """As any row that two pages write in the same moment."""
+    """The unique key decides, as for any row that two pages write at once."""
     row, _url = asked_to_confirm(UserFactory.create(), ANNA)
     other, url = asked_to_confirm(UserFactory.create(), ANNA)
 
@@ -151,8 +151,8 @@ def test_address_confirmed_twice_at_once_belongs_to_the_first(client: Client) ->
     assert not other.verified
 
 
-def test_addresses_of_an_account_have_a_bound(settings: Any) -> None:
-    """Each gets a letter, and anybody may be written to."""
+def test_addresses_of_an_account_are_limited(settings: Any) -> None:
+    """Each address gets an e-mail, and may be anybody's."""
     user = make_person()
     client = signed_in(user)
     confirm(client)
@@ -166,8 +166,8 @@ def test_addresses_of_an_account_have_a_bound(settings: Any) -> None:
     assert {"a@example.com"} == {"a@example.com", "b@example.com"} & set(emails)
 
 
-def test_account_writes_to_few_strangers_a_day(client: Client) -> None:
-    """Each address that is added gets a letter, and may be removed and another one added."""
+def test_emails_to_added_addresses_are_limited_per_day(client: Client) -> None:
+    """Each added address gets an e-mail, and can be removed for another one."""
     person = make_person()
     client.force_login(person)
     with time_machine.travel(datetime.now(UTC), tick=False) as clock:

@@ -58,7 +58,7 @@ def post(client: Client, name: str, text: str) -> int:
 
 
 @pytest.mark.parametrize("text", MALFORMED)
-def test_at_signing_in(text: str) -> None:
+def test_malformed_passkey_does_not_sign_in(text: str) -> None:
     client = Client()
     client.get(reverse("mfa_login_webauthn"), headers={"x-requested-with": "XMLHttpRequest"})
 
@@ -67,7 +67,7 @@ def test_at_signing_in(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ONE_OF_EACH_KIND)
-def test_as_the_second_step(user: User, text: str) -> None:
+def test_malformed_passkey_is_refused_as_the_second_step(user: User, text: str) -> None:
     add_second_factors(user)
     client = signed_in(user)
     client.get(reverse("mfa_authenticate"))
@@ -76,7 +76,7 @@ def test_as_the_second_step(user: User, text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ONE_OF_EACH_KIND)
-def test_as_a_proof(user: User, text: str) -> None:
+def test_malformed_passkey_does_not_reauthenticate(user: User, text: str) -> None:
     client = signed_in(user)
     add_second_factors(user)
     client.get(reverse("mfa_reauthenticate_webauthn"))
@@ -85,7 +85,7 @@ def test_as_a_proof(user: User, text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ONE_OF_EACH_KIND)
-def test_as_a_new_passkey(user: User, text: str) -> None:
+def test_malformed_passkey_is_not_added(user: User, text: str) -> None:
     client = signed_in(user)
     confirm(client)
     client.get(reverse("mfa_add_webauthn"))

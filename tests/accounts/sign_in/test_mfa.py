@@ -59,7 +59,7 @@ def sign_in(user: User, code: str) -> bool:
 
 
 def begin(user: User) -> Client:
-    """A browser that has the password right, and is asked for a code."""
+    """A browser that has passed the password step and is asked for a code."""
     client = Client()
     client.post(reverse("account_login"), {"login": user.email, "password": PASSWORD})
     return client
@@ -98,7 +98,7 @@ def app(user: User) -> str:
 def test_first_step_of_a_stranger_opens_nothing_once_the_owner_acts(
     user: User, app: str, route: str
 ) -> None:
-    """It waits in his browser for a quarter of an hour."""
+    """Otherwise it would stay valid in the stranger's browser for a quarter of an hour."""
     stranger, owner = begin(user), Client()
     owner.force_login(user)
     mark_reauthenticated(owner, user, "mfa")
@@ -268,10 +268,10 @@ def test_last_two_factors_removed_at_once_take_the_recovery_codes_along(user: Us
 
 
 @pytest.mark.parametrize("route", ["mfa_view_recovery_codes", "mfa_download_recovery_codes"])
-def test_looks_at_recovery_codes_have_a_bound(
+def test_views_of_recovery_codes_are_limited(
     user: User, app: str, monkeypatch: pytest.MonkeyPatch, route: str
 ) -> None:
-    """Each is recorded for ever, and e-mailed."""
+    """Each view is recorded for ever, and notified by e-mail."""
     monkeypatch.setattr(change_limit, "CHANGES", ((2, 600),))
     RecoveryCodes.activate(user)
     client = Client()

@@ -47,7 +47,7 @@ class SecurityKey:
 
     @classmethod
     def made(cls, user: User, challenge: str, origin: str) -> dict[str, Any]:
-        """A browser's answer for a new one."""
+        """A browser's response with a new passkey."""
         return cls.__new__(cls)._made(user, challenge, origin)
 
     def _made(
@@ -103,7 +103,7 @@ def signed_in_as(client: Client) -> str | None:
 
 
 @pytest.mark.parametrize(("flags", "opens"), [(VERIFIED, True), (TOUCHED, False)])
-def test_passkey_alone_signs_in_who_it_has_verified(
+def test_passkey_alone_signs_in_a_verified_holder(
     client: Client, flags: AuthenticatorData.FLAG, opens: bool
 ) -> None:
     key = SecurityKey(make_person())
@@ -116,10 +116,10 @@ def test_passkey_alone_signs_in_who_it_has_verified(
 
 
 @pytest.mark.parametrize(("flags", "opens"), [(VERIFIED, True), (TOUCHED, False)])
-def test_second_step_of_another_account_lends_its_challenge_to_no_stolen_key(
+def test_challenge_of_another_accounts_second_step_does_not_serve_a_stolen_key(
     flags: AuthenticatorData.FLAG, opens: bool
 ) -> None:
-    """As a second step a touch is enough: the password has been typed."""
+    """A touch is enough for a second step: the password has been typed."""
     thief, stolen = make_person("thief@example.com"), SecurityKey(make_person())
     SecurityKey(thief)
     client = signed_in(thief)
@@ -133,7 +133,7 @@ def test_second_step_of_another_account_lends_its_challenge_to_no_stolen_key(
 
 
 def _let_it_lapse(client: Client) -> None:
-    """The sign-in that waits for its second step; the challenge stays in the session."""
+    """Lets the sign-in that waits for its second step lapse; the challenge stays in the session."""
     session = client.session
     session["account_login"]["initiated_at"] -= app_settings.LOGIN_TIMEOUT
     session.save()
@@ -182,7 +182,7 @@ def test_copy_of_a_counting_passkey_is_noticed(counts: list[int], opens: list[bo
     assert [signs_in(count) for count in counts[1:]] == opens
 
 
-def test_of_two_answers_at_once_one_counts() -> None:
+def test_two_answers_at_once_count_once() -> None:
     """Both requests have read the challenge from the session before one of them is done."""
     key, first, second = SecurityKey(make_person(), count=0), _asked(), _asked()
     session = second.session
@@ -193,8 +193,8 @@ def test_of_two_answers_at_once_one_counts() -> None:
     assert [_sign_in(client, answer) for client in (first, second)] == [True, False]
 
 
-def test_challenges_for_strangers_have_a_bound(settings: Settings) -> None:
-    """Each is a session: 264 a second from one machine, kept for twelve hours."""
+def test_challenges_for_strangers_are_limited(settings: Settings) -> None:
+    """Each creates a session, kept for twelve hours: one machine created 264 a second."""
     settings.ACCOUNT_RATE_LIMITS = settings.ACCOUNT_RATE_LIMITS | {"passkey": "2/m/ip"}
     page = reverse("mfa_login_webauthn")
 
@@ -286,8 +286,8 @@ def _passkeys(user: User) -> QuerySet[Authenticator]:
     return Authenticator.objects.filter(user=user, type=Authenticator.Type.WEBAUTHN)
 
 
-def test_passkeys_of_an_account_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A visitor who names it, without being in, has all of them read."""
+def test_passkeys_of_an_account_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any visitor who enters an account's address makes us read all of them."""
     monkeypatch.setattr(factor_forms, "MAX_PASSKEYS", 2)
     user = make_person()
     client = signed_in(user)

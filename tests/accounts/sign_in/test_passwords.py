@@ -117,7 +117,7 @@ HUGE = "4@8({[</369&#!1/|0$5+7%2" * 174_000  # 4 MB
 
 @pytest.fixture
 def judged(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """A part for each step of judging."""
+    """One item per step of rating."""
     parts: list[str] = []
     step = passwords._next_part
 

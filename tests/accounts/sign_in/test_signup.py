@@ -83,7 +83,7 @@ def test_confirmation_link_confirms_the_address(client: Client) -> None:
 
 
 def add_address(user: User, address: str, *, is_confirmed: bool) -> EmailAddress:
-    """Beside the account's own one."""
+    """Adds a second address to an account."""
     EmailAddress.objects.get_or_create(user=user, email=user.email, primary=True, verified=True)
     return EmailAddress.objects.create(user=user, email=address, verified=is_confirmed)
 

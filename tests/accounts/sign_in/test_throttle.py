@@ -54,7 +54,7 @@ MAX_WRONG_PASSWORDS = 100  # wrong passwords that an account takes, from many ne
 
 
 def block_everywhere() -> None:
-    """As `MAX_WRONG_PASSWORDS` sign-ins without a device cookie would, but for their pages."""
+    """Blocks like `MAX_WRONG_PASSWORDS` sign-ins without a device cookie, without their pages."""
     request = RequestFactory().post(reverse(LOGIN))
     for _ in range(MAX_WRONG_PASSWORDS):
         adapter.consume(request, "owner@example.com")

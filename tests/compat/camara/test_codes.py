@@ -123,7 +123,7 @@ def test_body_without_fields_is_an_invalid_argument(
     check(client.call("POST", f"{ROOT}/{name}", body), 400, "INVALID_ARGUMENT")
 
 
-def test_longest_message_is_taken(client: DialectClient) -> None:
+def test_longest_message_is_accepted(client: DialectClient) -> None:
     sent(client, message="{{code}} " + "я" * 151)
 
 
@@ -159,7 +159,7 @@ def test_last_wrong_code_and_those_after_it_have_failed(client: DialectClient) -
     assert codes == ["INVALID_OTP"] * 4 + ["VERIFICATION_FAILED"] * 2
 
 
-def test_code_after_its_life_is_expired(client: DialectClient) -> None:
+def test_code_past_its_lifetime_is_expired(client: DialectClient) -> None:
     made = sent(client)
     code = code_of(PHONE, "login", "test")
     age_rows(minutes=20)
@@ -209,7 +209,7 @@ def test_wrong_field_of_a_check_is_an_invalid_argument(
 
 
 @pytest.mark.parametrize("code", ["", "AJY3", "1", "é", "０００００００", "' OR 1=1"])
-def test_code_of_any_form_is_wrong(client: DialectClient, code: str) -> None:
+def test_code_of_any_format_is_an_invalid_otp(client: DialectClient, code: str) -> None:
     check(validate(client, sent(client), code), 400, f"{NAME}.INVALID_OTP")
 
 
@@ -271,7 +271,7 @@ def test_balance_is_a_quota(live: DialectClient, company: Company) -> None:
         ("0016", 403, f"{NAME}.PHONE_NUMBER_NOT_ALLOWED"),
     ],
 )
-def test_scripted_number_is_refused_in_the_standards_words(
+def test_scripted_number_is_refused_in_the_standards_format(
     client: DialectClient, script: str, status: int, code: str
 ) -> None:
     check(send(client, f"+7916123{script}"), status, code)
@@ -363,7 +363,7 @@ def test_two_test_sends_at_once_leave_one_code(
     assert Verification.objects.filter(superseded_at=None).count() == 1
 
 
-def test_fifty_right_codes_at_once_are_one_success(
+def test_fifty_correct_codes_at_once_succeed_once(
     transactional_db: None, client: DialectClient
 ) -> None:
     made = sent(client)

@@ -82,7 +82,7 @@ def test_unknown_client_is_refused(key: str) -> None:
     assert answer.headers["WWW-Authenticate"].startswith("Basic")
 
 
-def test_key_that_may_not_is_an_unauthorized_client(company: Company) -> None:
+def test_key_without_permission_is_an_unauthorized_client(company: Company) -> None:
     suspended = CompanyFactory.create(status=Company.Status.SUSPENDED)
 
     for key in (
@@ -108,7 +108,7 @@ def test_other_requests_are_refused(key: str, fields: dict[str, str], error: str
     check(ask(key, **fields), 400, error)
 
 
-def test_two_answers_to_one_question_are_refused(key: str) -> None:
+def test_repeated_parameters_and_credentials_are_refused(key: str) -> None:
     twice = "grant_type=client_credentials&grant_type=password"
     client = DialectClient(DIALECT, None)
 

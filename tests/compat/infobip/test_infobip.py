@@ -118,7 +118,7 @@ def test_old_pin_is_expired(client: DialectClient) -> None:
 
 
 @pytest.mark.parametrize("body", [{}, None])
-def test_resend_within_the_pause_sends_nothing(client: DialectClient, body: Any) -> None:
+def test_resend_during_the_cool_down_sends_nothing(client: DialectClient, body: Any) -> None:
     first = send(client).body
 
     resent = client.json(f"/2fa/2/pin/{first['pinId']}/resend", body) if body is not None else (
@@ -129,7 +129,7 @@ def test_resend_within_the_pause_sends_nothing(client: DialectClient, body: Any)
     assert Message.objects.count() == 1
 
 
-def test_resend_after_the_pause_sends_the_same_pin(client: DialectClient) -> None:
+def test_resend_after_the_cool_down_sends_the_same_pin(client: DialectClient) -> None:
     first = send(client).body
     forget_limits()
 
@@ -151,7 +151,7 @@ def test_resend_with_little_time_left_names_the_pin_it_sent(client: DialectClien
 
 
 @pytest.mark.parametrize("length", [4, 8])
-def test_template_of_a_length_sends_pins_of_it(client: DialectClient, length: int) -> None:
+def test_template_sends_pins_of_its_length(client: DialectClient, length: int) -> None:
     send(client, messageId=message_of(client, length))
 
     assert len(code_of(PHONE, PURPOSE)) == length
@@ -174,7 +174,7 @@ def test_national_number_is_refused(client: DialectClient, to: str) -> None:
     assert Message.objects.count() == 0
 
 
-def test_application_and_template_that_exist_answer_a_creation(client: DialectClient) -> None:
+def test_creation_returns_the_existing_application_and_template(client: DialectClient) -> None:
     asked = {"name": "Shop", "enabled": True, "configuration": {"pinAttempts": 10}}
     template = {"messageText": "Your pin is {{pin}}", "pinType": "NUMERIC", "pinLength": 4}
 
@@ -247,7 +247,7 @@ def test_unknown_ids_are_not_found(client: DialectClient) -> None:
     assert {refusal(answer) for answer in answers} == {(404, "NOT_FOUND")}
 
 
-def test_statuses_are_of_pins_that_could_be_entered_until_now(client: DialectClient) -> None:
+def test_statuses_list_pins_within_a_codes_lifetime(client: DialectClient) -> None:
     path = f"/2fa/2/applications/{application_of(client)}/verifications"
     pin_id = send(client).body["pinId"]
 
@@ -293,14 +293,14 @@ def test_refusals_of_a_send(company: Company, number: str, expected: tuple[int, 
     assert refusal(send(client, number)) == expected
 
 
-def test_fault_is_of_infobips_own_field(client: DialectClient) -> None:
+def test_error_names_infobips_own_field(client: DialectClient) -> None:
     exception = send(client, "12345").body["requestError"]["serviceException"]
 
     assert list(exception["validationErrors"]) == ["to"]
 
 
 @pytest.mark.parametrize("name", ["applicationId", "messageId", "to", "trackDelivery", "pin"])
-def test_odd_values_are_refused_in_infobips_words(client: DialectClient, name: str) -> None:
+def test_odd_values_are_refused_in_infobips_format(client: DialectClient, name: str) -> None:
     pin_id = send(client).body["pinId"]
     paths = ("/2fa/2/pin", f"/2fa/2/pin/{pin_id}/verify")
 
@@ -310,7 +310,7 @@ def test_odd_values_are_refused_in_infobips_words(client: DialectClient, name: s
 
 
 @pytest.mark.django_db(transaction=True)
-def test_twenty_right_answers_are_one_success(company: Company) -> None:
+def test_twenty_correct_pins_at_once_succeed_once(company: Company) -> None:
     client = client_of(company)
     pin_id, code = send(client).body["pinId"], code_of(PHONE, PURPOSE)
 

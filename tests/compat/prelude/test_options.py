@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("queued_at_once")
 PAYMENT = {"amount": "12.34", "currency": "EUR", "recipient": "Shop"}
 
 
-def test_another_channel_is_sent_within_the_pause(client: DialectClient) -> None:
+def test_untried_channel_sends_during_the_cool_down(client: DialectClient) -> None:
     send(client)
 
     retry = send(client, options={"preferred_channel": "sms"}).body
@@ -38,7 +38,7 @@ def test_another_channel_is_sent_within_the_pause(client: DialectClient) -> None
         ({"force_challenge": True}, ["whatsapp"]),
     ],
 )  # fmt: skip
-def test_channels_are_tried_in_the_order_asked_for(
+def test_channels_are_tried_in_the_requested_order(
     client: DialectClient, company: Company, options: dict[str, Any], channels: list[str]
 ) -> None:
     company.falls_back, company.fallback_chain = True, ["whatsapp", "sms"]
@@ -87,7 +87,7 @@ def test_options_shape_the_code(client: DialectClient) -> None:
         ([], "invalid_request", "options"),
     ],
 )  # fmt: skip
-def test_option_that_cannot_be_kept_is_refused(
+def test_unsupported_option_is_refused(
     client: DialectClient, options: Any, code: str, param: str
 ) -> None:
     answer = send(client, options=options)
@@ -109,8 +109,8 @@ def test_custom_code_is_sent_checked_and_reported(client: DialectClient) -> None
     assert Verification.objects.filter(is_custom=True, verified_at=None).count() == 0
 
 
-def test_another_custom_code_within_the_pause_is_refused(client: DialectClient) -> None:
-    """As a retry it would be said to be under way."""
+def test_second_custom_code_during_the_cool_down_is_refused(client: DialectClient) -> None:
+    """A retry would claim that this code is under way."""
     send(client, options={"custom_code": "777777"})
 
     same, other = (send(client, options={"custom_code": code}) for code in ("777777", "777778"))
@@ -186,7 +186,7 @@ def test_payment_of_an_unbound_code_is_ignored(client: DialectClient) -> None:
 
 
 @pytest.mark.parametrize("odd", [*ODD, {}])
-def test_odd_options_are_refused_or_mean_nothing(client: DialectClient, odd: Any) -> None:
+def test_odd_options_are_refused_or_ignored(client: DialectClient, odd: Any) -> None:
     names = ("channels", "preferred_channel", "locale", "code_size", "custom_code", "app_realm",
              "variables", "max_auto_fallbacks", "force_challenge", "template_id")  # fmt: skip
 

@@ -80,7 +80,7 @@ def test_too_many_checks_are_refused_and_not_repeated(client: DialectClient) -> 
     assert refused.headers["x-should-retry"] == "false"
 
 
-def test_retry_within_the_pause_sends_nothing(client: DialectClient) -> None:
+def test_retry_during_the_cool_down_sends_nothing(client: DialectClient) -> None:
     first = send(client, metadata={"correlation_id": "a"}).body
 
     retry = send(client).body
@@ -89,7 +89,7 @@ def test_retry_within_the_pause_sends_nothing(client: DialectClient) -> None:
     assert Message.objects.count() == 1
 
 
-def test_retry_after_the_pause_sends_again(client: DialectClient) -> None:
+def test_retry_after_the_cool_down_sends_again(client: DialectClient) -> None:
     first = send(client).body
     age_rows(seconds=61)
 
@@ -99,7 +99,7 @@ def test_retry_after_the_pause_sends_again(client: DialectClient) -> None:
     assert Message.objects.count() == 2
 
 
-def test_email_is_refused_as_of_an_account_without_it(client: DialectClient) -> None:
+def test_email_is_refused_like_for_an_account_without_it(client: DialectClient) -> None:
     answer = client.json("/v2/verification", target("a@example.com", "email_address"))
 
     assert refusal(answer) == (400, "email_verification_not_allowed")
@@ -130,7 +130,7 @@ def test_refusals_of_a_send(company: Company, digits: str, status: int, code: st
         ("+79990000016", "suspicious", ["number_range_abuse"]),
     ],
 )
-def test_blocked_with_its_reason(
+def test_blocked_send_has_its_reason(
     company: Company, phone: str, reason: str, factors: list[str]
 ) -> None:
     answer = send(client_of(company, mode=Mode.TEST), phone, metadata={"correlation_id": "a"})
@@ -141,7 +141,7 @@ def test_blocked_with_its_reason(
     assert answer.body["metadata"] == {"correlation_id": "a"}
 
 
-def test_landline_is_no_line_for_sms(client: DialectClient) -> None:
+def test_landline_is_an_invalid_line_for_sms(client: DialectClient) -> None:
     answer = send(client, "+74951234567", options={"channels": ["sms"]})
 
     assert (answer.body["status"], answer.body["reason"]) == ("blocked", "invalid_phone_line")
@@ -158,7 +158,7 @@ def test_person_who_asked_to_stop_is_in_the_block_list(client: DialectClient) ->
     ("kind", "value", "factor"),
     [("prefix-4", PHONE[:-4], "number_range_abuse"), ("country", "RU", "poor_conversion_history")],
 )
-def test_watching_guard_blocks_in_the_shadow(
+def test_monitoring_guard_answers_shadow_blocked(
     client: DialectClient, company: Company, kind: str, value: str, factor: str
 ) -> None:
     company.guard_mode = GuardMode.WATCH
@@ -172,7 +172,7 @@ def test_watching_guard_blocks_in_the_shadow(
     assert Message.objects.count() == 1
 
 
-def test_guard_that_leaves_messengers_challenges(client: DialectClient, company: Company) -> None:
+def test_guard_that_bars_sms_answers_challenged(client: DialectClient, company: Company) -> None:
     company.guard_mode = GuardMode.ENFORCE
     company.save()
     hold(Api(company, None), STEP.CHEAP_ONLY)
@@ -208,14 +208,14 @@ def test_lookup_names_the_line(client: DialectClient, phone: str, line: str, cou
 @pytest.mark.parametrize(
     "path", ["watch/predict", "watch/event", "watch/evaluate", "notify", "transactional"]
 )  # fmt: skip
-def test_other_calls_are_refused_in_preludes_words(client: DialectClient, path: str) -> None:
+def test_other_calls_are_refused_in_preludes_format(client: DialectClient, path: str) -> None:
     answer = client.json(f"/v2/{path}", target())
 
     assert (answer.status, answer.body["type"]) == (404, "not_found")
 
 
 @pytest.mark.parametrize("path", ["verification", "verification/check", "watch/feedback"])
-def test_odd_values_are_refused_in_preludes_words(client: DialectClient, path: str) -> None:
+def test_odd_values_are_refused_in_preludes_format(client: DialectClient, path: str) -> None:
     names = ("target", "options", "signals", "metadata", "psd2", "code", "feedbacks")
     bodies = [target() | {"code": "123456", name: odd} for name in names for odd in ODD]
 
@@ -226,7 +226,7 @@ def test_odd_values_are_refused_in_preludes_words(client: DialectClient, path: s
 
 
 @pytest.mark.django_db(transaction=True)
-def test_right_answers_at_once_are_one_success(company: Company) -> None:
+def test_correct_codes_at_once_succeed_once(company: Company) -> None:
     client = client_of(company)
     send(client)
     code = code_of(PHONE, PURPOSE)

@@ -99,7 +99,7 @@ def test_message_has_the_purpose_of_the_key(twilio: Twilio) -> None:
     assert Verification.objects.get().purpose == "login"
 
 
-def test_message_page_names_the_door(twilio: Twilio, client: Client, owner: Member) -> None:
+def test_message_page_names_the_dialect(twilio: Twilio, client: Client, owner: Member) -> None:
     twilio.create()
 
     page = client.get(reverse("message-detail", args=[Message.objects.get().public_id]))
@@ -107,7 +107,7 @@ def test_message_page_names_the_door(twilio: Twilio, client: Client, owner: Memb
     assert "Twilio Verify" in page.content.decode()
 
 
-def test_second_create_within_the_wait_answers_the_running_one(company: Company) -> None:
+def test_second_create_during_the_cool_down_returns_the_running_one(company: Company) -> None:
     twilio = Twilio(company, mode=Mode.LIVE)
     first = twilio.create()
 
@@ -118,7 +118,7 @@ def test_second_create_within_the_wait_answers_the_running_one(company: Company)
     assert Message.objects.count() == 1
 
 
-def test_second_create_after_the_wait_sends_the_same_code(company: Company) -> None:
+def test_second_create_after_the_cool_down_sends_the_same_code(company: Company) -> None:
     twilio = Twilio(company, mode=Mode.LIVE)
     first = twilio.create()
     age_rows(seconds=65)
@@ -172,8 +172,8 @@ def test_custom_code_is_sent_and_checked(twilio: Twilio) -> None:
     assert (created.status, wrong.body["valid"], right.body["status"]) == (201, False, "approved")
 
 
-def test_another_custom_code_within_the_wait_is_refused(company: Company) -> None:
-    """An answer of the running one would say that this code is under way, and it is not."""
+def test_another_custom_code_during_the_cool_down_is_refused(company: Company) -> None:
+    """Returning the running verification would claim that this code is under way."""
     twilio = Twilio(company, mode=Mode.LIVE)
     twilio.create(CustomCode="A1b2C3")
 
@@ -207,7 +207,7 @@ def test_custom_code_is_approved_by_report(twilio: Twilio) -> None:
     assert error_of(twilio.update(ours, "approved")) == (400, 60200)
 
 
-def test_canceled_code_is_worthless(twilio: Twilio) -> None:
+def test_canceled_code_is_refused(twilio: Twilio) -> None:
     sid = twilio.create().body["sid"]
     code = twilio.right()
 
@@ -292,13 +292,13 @@ def test_check_refuses_malformed_codes(twilio: Twilio, fields: dict[str, str]) -
     assert "Code" in answer.body["message"]
 
 
-def test_check_wants_a_number_or_an_id(twilio: Twilio) -> None:
+def test_check_requires_a_number_or_an_id(twilio: Twilio) -> None:
     answer = twilio.form(f"{twilio.service}/VerificationCheck", {"Code": "123456"})
 
     assert error_of(answer) == (400, 60200)
 
 
-def test_country_and_balance_and_landline(company: Company) -> None:
+def test_country_balance_and_landline_are_refused(company: Company) -> None:
     live = Twilio(company, mode=Mode.LIVE)
     poor = Twilio(CompanyFactory.create(), mode=Mode.LIVE)
 
@@ -322,7 +322,7 @@ def test_another_service_learns_the_keys_own(twilio: Twilio) -> None:
     assert sid in twilio.create().body["message"]
 
 
-def test_refusals_say_what_the_number_leaves_open(company: Company) -> None:
+def test_refusals_name_the_reason_that_the_error_code_leaves_open(company: Company) -> None:
     test, live = Twilio(company), Twilio(company, mode=Mode.LIVE)
     made_here = test.create().body["sid"]
     test.check(test.right())
@@ -340,7 +340,7 @@ def test_refusals_say_what_the_number_leaves_open(company: Company) -> None:
     assert [item for item, each in said.items() if item not in each.body["message"]] == []
 
 
-def test_send_held_back_by_the_protection_is_no_limit(twilio: Twilio) -> None:
+def test_send_held_back_by_the_protection_is_not_a_limit(twilio: Twilio) -> None:
     assert error_of(twilio.create(To="+79990000016")) == (403, 60410)
     assert error_of(twilio.create(To="+79990000011")) == (429, 60203)
 
@@ -357,7 +357,7 @@ def test_service_shows_the_keys_settings(company: Company) -> None:
     assert listed.body["services"] == [service.body]
 
 
-def test_settings_do_not_change_by_a_key(twilio: Twilio) -> None:
+def test_key_cannot_change_settings(twilio: Twilio) -> None:
     answers = [
         twilio.form("/v2/Services", {"FriendlyName": "x"}),
         twilio.form(twilio.service, {"FriendlyName": "x"}),
@@ -372,7 +372,7 @@ def test_settings_do_not_change_by_a_key(twilio: Twilio) -> None:
     ["/RateLimits", "/RateLimits/RK1/Buckets", "/Webhooks", "/Entities", "/AccessTokens",
      "/MessagingConfigurations", "/Passkeys/Factors"],
 )  # fmt: skip
-def test_what_has_no_meaning_here_is_not_found(twilio: Twilio, path: str) -> None:
+def test_unsupported_calls_are_not_found(twilio: Twilio, path: str) -> None:
     for method in ("GET", "POST"):
         assert error_of(twilio.call(method, twilio.service + path)) == (404, 20404)
     assert error_of(twilio.get("/v2/Templates")) == (404, 20404)

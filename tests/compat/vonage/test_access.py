@@ -56,7 +56,7 @@ def test_two_starts_at_once_are_one_message(transactional_db: None, live: Dialec
     assert Message.objects.count() == 1
 
 
-def test_fifty_right_codes_through_two_doors_are_one_success(
+def test_fifty_correct_codes_through_two_dialects_succeed_once(
     transactional_db: None, client: DialectClient, company: Company, client_of: ClientOf
 ) -> None:
     ours = client_of(company, Mode.TEST)

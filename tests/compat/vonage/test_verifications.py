@@ -52,7 +52,7 @@ def test_workflow_is_the_order_of_channels(live: DialectClient) -> None:
     assert (message.reference, message.params["door"]) == ("order-7", "vonage")
 
 
-def test_steps_that_we_lack_are_passed_over(live: DialectClient) -> None:
+def test_unsupported_steps_are_skipped(live: DialectClient) -> None:
     silent = {"channel": "silent_auth", "to": TO}
     voice, mail = {"channel": "voice", "to": TO}, {"channel": "email", "to": "a@shop.example"}
 
@@ -143,7 +143,7 @@ def test_missing_body_is_refused(client: DialectClient, body: bytes) -> None:
     ],
     ids=str,
 )
-def test_right_parameters_are_taken(client: DialectClient, more: dict[str, Any]) -> None:
+def test_valid_parameters_are_accepted(client: DialectClient, more: dict[str, Any]) -> None:
     started(client, **more)
 
 
@@ -154,7 +154,7 @@ def test_custom_code_is_checked(client: DialectClient) -> None:
     assert check_code(client, request_id, "aB3dE6gH").status == 200
 
 
-def test_code_has_the_length_that_was_asked_for(client: DialectClient) -> None:
+def test_code_has_the_requested_length(client: DialectClient) -> None:
     started(client, code_length=4)
 
     assert Verification.objects.get().length == 4
@@ -192,14 +192,14 @@ def test_canceled_verification_is_over(client: DialectClient) -> None:
     assert started(client) != request_id
 
 
-def test_verified_one_is_not_canceled(client: DialectClient) -> None:
+def test_verified_request_is_not_canceled(client: DialectClient) -> None:
     request_id = started(client)
     check_code(client, request_id, code_of(PHONE, "login", "test"))
 
     check(client.call("DELETE", f"/v2/verify/{request_id}"), 404, "Not Found", "not-found")
 
 
-def test_start_within_the_pause_after_a_cancel_is_limited(live: DialectClient) -> None:
+def test_start_during_the_cool_down_after_a_cancel_is_limited(live: DialectClient) -> None:
     request_id = started(live)
     live.call("DELETE", f"/v2/verify/{request_id}")
 
@@ -224,7 +224,7 @@ def test_wrong_codes_end_the_workflow(client: DialectClient) -> None:
         assert "too many times" in answer.body["detail"]
 
 
-def test_code_after_its_life_is_not_found(client: DialectClient) -> None:
+def test_code_past_its_lifetime_is_not_found(client: DialectClient) -> None:
     request_id = started(client)
     code = code_of(PHONE, "login", "test")
     age_rows(minutes=20)
@@ -275,10 +275,10 @@ def test_next_workflow_takes_the_next_step(live: DialectClient) -> None:
 
 @pytest.mark.parametrize("custom", [{}, {"code": "482917"}], ids=["ours", "custom"])
 @pytest.mark.parametrize("seconds", [0, 61, 250], ids=["at once", "after the pause", "late"])
-def test_next_workflow_of_one_that_arrived_makes_no_other_code(
+def test_next_workflow_after_a_delivery_creates_no_other_code(
     live: DialectClient, custom: dict[str, str], seconds: int
 ) -> None:
-    """For want of a custom code, which is not kept, or of time to enter one, nothing is sent."""
+    """Sends nothing without the custom code, which is not stored, or the time to enter it."""
     request_id = started(live, SMS, WHATSAPP, **custom)
     claim()
     for kind in (EventKind.ACCEPTED, EventKind.DELIVERED):
@@ -303,7 +303,7 @@ def test_workflow_of_one_step_has_no_next(client: DialectClient) -> None:
     check(answer, 409, "Conflict", "conflict")
 
 
-def test_next_workflow_of_one_that_is_over_is_not_found(client: DialectClient) -> None:
+def test_next_workflow_of_an_ended_request_is_not_found(client: DialectClient) -> None:
     request_id = started(client, SMS, WHATSAPP)
     check_code(client, request_id, code_of(PHONE, "login", "test"))
 
@@ -340,7 +340,7 @@ def test_numbers_that_get_nothing_are_wrong_parameters(live: DialectClient) -> N
         ("0016", 403, "forbidden"),
     ],
 )
-def test_scripted_number_is_refused_in_vonages_words(
+def test_scripted_number_is_refused_in_vonages_format(
     client: DialectClient, script: str, status: int, anchor: str
 ) -> None:
     answer = start(client, SMS | {"to": f"7916123{script}"})

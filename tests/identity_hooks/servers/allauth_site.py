@@ -70,10 +70,10 @@ class Adapter(DefaultAccountAdapter):
         return PHONE, True
 
     def set_phone(self, user: Any, phone: str, verified: bool) -> None:
-        """Nobody signs up or changes it."""
+        """Does nothing: nobody signs up or changes the phone."""
 
     def set_phone_verified(self, user: Any, phone: str) -> None:
-        """It always is."""
+        """Does nothing: the phone is always verified."""
 
     def get_user_by_phone(self, phone: str) -> User | None:
         return User.objects.first() if phone == PHONE else None

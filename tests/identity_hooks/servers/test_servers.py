@@ -81,7 +81,7 @@ def generic(company: Company) -> Hook:
 
 
 def received(api: Api) -> str:
-    """The code on its way: of another's making it is sealed, ours is shown to a test key."""
+    """The code under way: a server's own is sealed, ours is shown to a test key."""
     message = Message.objects.latest("created_at")
     if sealed := sealed_codes.find([message.pk]).get(message.pk):
         return sealed.open()

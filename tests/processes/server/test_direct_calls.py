@@ -248,7 +248,7 @@ def test_form_without_files_has_a_bound(
         *(f"{PATH}/{kind}/nothing" for kind in [*kinds(), "nothing"]),
     ],
 )
-def test_refusal_keeps_nothing_of_those_who_called(django_handler: WSGIHandler, path: str) -> None:
+def test_refusal_keeps_no_frames_of_its_callers(django_handler: WSGIHandler, path: str) -> None:
     """A traceback within a cycle would keep the gateway's frames, and so the connection of a body
     that was not received, until the collector runs: strangers could take all that there are.
     """
