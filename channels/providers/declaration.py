@@ -64,16 +64,17 @@ class Vendor:
     checks: Texts = field(default_factory=dict)  # titles of the vendor's own checks, by topic
     cures: Texts = field(default_factory=dict)  # advice to operators, by topic of a check
     folder: str = ""
+    stem: str = ""  # of its variables and its webhook's path; by default the folder
 
     @property
     def prefix(self) -> str:
         """The prefix of its variable names."""
-        return self.folder.upper()
+        return (self.stem or self.folder).upper()
 
     @property
     def hook(self) -> str:
         """The path of its webhook under /hooks/; empty if it calls none."""
-        return self.folder.replace("_", "-") if self.url else ""
+        return (self.stem or self.folder).replace("_", "-") if self.url else ""
 
     @property
     def fields(self) -> tuple[Option, ...]:

@@ -1,4 +1,4 @@
-"""All vendors: the folders here that have a `vendor.py`."""
+"""All vendors: each `Vendor` of a folder's `vendor.py`, one for each channel that it carries."""
 
 import pkgutil
 from dataclasses import replace
@@ -8,9 +8,11 @@ from channels import providers
 from channels.providers.declaration import Vendor
 
 _FOUND: list[Vendor] = [
-    replace(import_module(f"{providers.__name__}.{folder.name}.vendor").VENDOR, folder=folder.name)
+    replace(vendor, folder=folder.name)
     for folder in pkgutil.iter_modules(providers.__path__)
     if folder.ispkg
+    for vendor in vars(import_module(f"{providers.__name__}.{folder.name}.vendor")).values()
+    if isinstance(vendor, Vendor)
 ]
 VENDORS = {vendor.name: vendor for vendor in sorted(_FOUND, key=lambda vendor: vendor.position)}
 

@@ -23,6 +23,7 @@ from yarl import URL
 
 from tools import simulator
 from tools.simulator import messages
+from tools.simulator.channels import CHANNELS, Channel
 from tools.simulator.faults import FaultPlan
 from tools.simulator.logs import MessageLog, WireLog
 from tools.simulator.messages import DUPLICATE, SILENT, Message
@@ -66,6 +67,10 @@ class Vendor(ABC):
     channel: ClassVar[str]
     can_read: ClassVar[bool] = False  # whether a read receipt exists
     can_reply: ClassVar[bool] = False  # whether people write back to the number
+
+    def __init_subclass__(cls) -> None:
+        if channel := vars(cls).get("channel"):  # one without an entry has no previewer
+            CHANNELS.setdefault(channel, Channel(channel.upper()))
 
     def __init__(self, carrier: "Carrier") -> None:
         self.carrier, self.settings = carrier, carrier.settings

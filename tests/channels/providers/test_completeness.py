@@ -42,6 +42,14 @@ def test_has_its_line_in_the_registry(name: str) -> None:
     assert made.__module__.startswith("channels.providers.")
 
 
+def test_vendors_share_no_variables_and_no_webhook() -> None:
+    for names in (
+        [vendor.prefix for vendor in VENDORS_OF_OURS.values()],
+        [vendor.hook for vendor in VENDORS_OF_OURS.values() if vendor.hook],
+    ):
+        assert len(names) == len(set(names))
+
+
 def test_has_a_title_a_setup_guide_and_a_page_of_what_it_lacks(name: str) -> None:
     title = error_texts.provider_title(name)
     pages = [path.read_text(encoding="utf-8") for path in (ROOT / "docs" / "vendors").glob("*.md")]
