@@ -165,13 +165,24 @@ class IdentityAdmin(OwnedAdmin):
 PRIVILEGE_FIELDS = ("is_staff", "is_superuser", "groups", "user_permissions")
 
 
-class UserForm(UserChangeForm):  # type: ignore[type-arg]
+class FreeAddress:
+    cleaned_data: Any
+    instance: User
+
     def clean_email(self) -> str:
         email: str = self.cleaned_data["email"]
         confirmed = EmailAddress.objects.filter(addresses.is_of(email), verified=True)
         if confirmed.exclude(user=self.instance.pk).exists():
             raise ValidationError(_("It belongs to another account"))
         return email
+
+
+class UserForm(FreeAddress, UserChangeForm):  # type: ignore[type-arg]
+    pass
+
+
+class NewUserForm(FreeAddress, AdminUserCreationForm):  # type: ignore[type-arg]
+    pass
 
 
 @admin.register(User)
@@ -181,7 +192,7 @@ class UserAdmin(AuditedAdmin, TranslatedPermissions, ModelAdmin, DjangoUserAdmin
     search_fields = ("email__istartswith", "name")
     ordering = ("-date_joined",)
     form = UserForm
-    add_form = AdminUserCreationForm
+    add_form = NewUserForm
     fieldsets = (
         (None, {"fields": ("email", "password", "name", "language")}),
         (

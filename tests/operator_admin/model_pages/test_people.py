@@ -240,6 +240,16 @@ def test_main_address_changes_on_its_users_page_alone(client: Client, operator: 
     assert (address.user, address.email, address.primary) == (person, person.email, True)
 
 
+def test_new_user_gets_no_address_of_another(client: Client, operator: User) -> None:
+    EmailAddress.objects.create(user=make_person(), email=THIEF, verified=True, primary=False)
+    sign_in(client, operator, "mfa")
+    form = {"email": THIEF, "usable_password": "true", "password1": NEW, "password2": NEW}
+
+    client.post(reverse("admin:accounts_user_add"), form)
+
+    assert not User.objects.filter(email=THIEF).exists()
+
+
 def test_addresses_have_no_actions_for_many(client: Client, operator: User) -> None:
     person = make_person()
     EmailAddress.objects.filter(user=person).update(verified=False)
