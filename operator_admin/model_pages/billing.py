@@ -70,10 +70,26 @@ class WalletAdmin(ActionAdmin):
         return adjust_views.adjust(request, self)
 
 
+class BudgetForm(forms.ModelForm):  # type: ignore[type-arg]
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.instance.pk is None:  # nothing is stored for the usual budget
+            self.fields["fixed_tokens"].required = True
+
+    def clean_country(self) -> str:
+        code: str = self.cleaned_data["country"].upper()
+        if code not in {Budget.DAY, Budget.ANY, Budget.UNKNOWN, *countries.CODES}:
+            raise ValidationError(
+                gettext_lazy("%(code)s is not a country code."), params={"code": code}
+            )
+        return code
+
+
 @admin.register(Budget)
 class BudgetAdmin(ModelAdmin):
     """Country: empty for the day's budget, `*` for countries without a budget of their own."""
 
+    form = BudgetForm
     list_display = ("company", "country", "fixed_tokens", "usual_tokens")
     list_select_related = ("company",)
     search_fields = ("company__name__istartswith", "=company__id")

@@ -122,6 +122,22 @@ def test_operator_raises_a_budget_in_the_admin(client: Client, owner: Member) ->
     assert owner.company.audit.filter(action="budget.changed", user=operator).exists()
 
 
+@pytest.mark.parametrize(
+    ("country", "tokens", "stored"),
+    [("", "", {}), ("kz", "5", {"KZ": 5}), ("*", "5", {"*": 5}), ("xx", "5", {})],
+)
+def test_operator_adds_a_budget_that_holds(
+    client: Client, owner: Member, country: str, tokens: str, stored: dict[str, int]
+) -> None:
+    sign_in(client, make_operator(), "password", "mfa")
+    form = {"company": owner.company.pk, "country": country, "fixed_tokens": tokens}
+
+    response = client.post(reverse("admin:billing_budget_add"), form)
+
+    assert response.status_code == (302 if stored else 200)
+    assert own(owner) == stored
+
+
 def key_of(owner: Member, limit: int | None = None) -> ApiKey:
     key: ApiKey = ApiKeyFactory.create(company=owner.company, day_limit=limit)
     return key
