@@ -68,7 +68,7 @@ class BreakdownCount(StepCounts):
     company_id: int
     mode: str
     dimension: str
-    value: str  # one message's phone, for its country
+    value: str  # for the dimension of countries the phone of one of the messages
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +82,13 @@ class TimelineEntry:
     code: str = ""  # the vendor's code, for a support request
     advice: "StrOrPromise" = ""  # what to do about it
     after: int = 0  # ms since acceptance
-    is_of_a_new_day: bool = True  # shown for the first of these events only
+    is_of_a_new_day: bool = True  # the first event of its day, shown with the date
 
 
-# Marks the message of a custom code in its `params`; a claim adds what
-# the renderer needs, by message.
+# The key in `params` that marks the message of a custom code; a claim puts the sealed code there,
+# which the renderer needs.
 CUSTOM_CODE = "custom_code"
-# deletes at most this many rows; a smaller count means that none are left
+# Deletes at most this many rows and returns their number; a smaller one means that none are left.
 Purger = Callable[[int], int]
 
 
@@ -104,15 +104,17 @@ class BreakdownCounter(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageKind:
-    """The functions of an app for its messages. Those with a default are of codes alone."""
+    """The functions of an app for its messages. Those with a default exist for codes only."""
 
     name: str  # a `Message.Kind`
     render: Renderer
     timeline: Callable[["Message"], Iterable[TimelineEntry]]
     opened_at: Callable[["Message"], datetime | None]  # when the recipient opened the link
     purgers: Sequence[Purger]
-    settle: Callable[[], int] = lambda: 0  # settles by other proofs, such as a correct code
-    report: Callable[[], object] = lambda: None  # to vendors, which may hang: next to the polls
+    # Settles messages by other proofs, such as a correct code.
+    settle: Callable[[], int] = lambda: 0
+    # Reports to vendors, which may hang: runs beside the polls.
+    report: Callable[[], object] = lambda: None
     find_custom_codes: Callable[[Sequence[UUID]], Mapping[UUID, Any]] = lambda _messages: {}
     count_breakdowns: BreakdownCounter = lambda **_period: ()
     with_purpose: Callable[[str], Q] = lambda _purpose: Q(pk__in=[])

@@ -62,7 +62,7 @@ def is_due() -> bool:
 
 
 def advance(time_limit: timedelta = timedelta.max) -> ReconciliationRun:
-    """Continues the unfinished run, or begins one, until its end or for `seconds`."""
+    """Continues the unfinished run, or begins one, until its end or the time limit."""
     started = time.monotonic()
     run = _unfinished()
     while run.finished_at is None and time.monotonic() - started < time_limit.total_seconds():
@@ -100,7 +100,7 @@ def _advance(run_id: int) -> ReconciliationRun | None:
 
 
 def _open(_position: Position) -> _Portion:
-    """The checks that every run makes: all except those of single messages."""
+    """The checks that a run makes once: all except those of single messages."""
     names = CHECKS.keys() - OF_MESSAGES
     return _Portion(list(reconciliation.run(names, reconciliation.ALL)), None)
 

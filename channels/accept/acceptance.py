@@ -51,7 +51,7 @@ class Sender:
 
     @property
     def seconds(self) -> float:
-        """The time to wait for the first outcome."""
+        """The seconds to wait for the first outcome."""
         most: float = settings.SEND_WAIT
         return most if self.wait is None else min(self.wait, most)
 
@@ -106,8 +106,8 @@ class NewMessage:
 
 
 def wording(principal: Principal, locale: str) -> dict[str, str]:
-    """The brand and the language stored in a message's `params`. Without one of our languages
-    near the tag, it is the company's present one, which may change before the message is sent.
+    """The company's settings that a message's `params` keep, because they may change before it is
+    sent: the brand and, if none of our languages is near the tag, the company's language.
     """
     if message_languages.has_match(locale):
         return {"brand": principal.brand}
@@ -212,7 +212,9 @@ def _wait(
 
 
 def first_row(statement: str, params: Mapping[str, Any], kind: Callable[..., Row]) -> Row:
-    """The first row of a statement that returns at least one row; JSON becomes dicts and lists."""
+    """The first row of a statement that returns at least one row. Parameters that are JSON are
+    given as dicts and lists.
+    """
     written = {
         name: orjson.dumps(params[name]).decode()
         for name in ("params", "chain", "binding")

@@ -1,4 +1,4 @@
-"""The outcome of a send, as its sender is answered."""
+"""The outcome of a send, as reported to its sender."""
 
 import time
 from dataclasses import dataclass, replace
@@ -41,7 +41,7 @@ class SendOutcome:
 def first_outcome(accepted: SendOutcome, signal: Signal | None) -> SendOutcome:
     """The first outcome of an accepted send; raises AfterEffectError if that is a failure.
 
-    Read from the database without a signal: it may be lost.
+    Without a signal, which may have been lost, the outcome is read from the database.
     """
     outcome = signal or _read(accepted.message_id)
     channel = outcome.channel or accepted.channel

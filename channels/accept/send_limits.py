@@ -42,7 +42,7 @@ class Draw(NamedTuple):
 
 
 class _BucketLevel:
-    """A bucket, as the time at which it is full again, like in `storage.atomic_limits`."""
+    """A bucket, as the time at which it is full again, as in `storage.atomic_limits`."""
 
     def __init__(self, bucket: Bucket) -> None:
         self.interval = bucket.interval / 1000
@@ -122,8 +122,8 @@ def acquire(
     A refusal inside releases the send, because nothing was sent. An error that leaves the commit
     unknown releases it only under an Idempotency-Key, by which the database detects a repeat:
     without a key the message may have been sent. `key_hash` is the hash of that key: a repeat gets
-    `request_in_progress` while the first send runs. Wrap each try of the statement in the yielded
-    context manager.
+    `request_in_progress` while the first send runs. Yields a function: wrap each try of the
+    statement in the context manager that it returns.
     """
     try:
         acquired = _acquire(send, key_hash, untried)
@@ -184,7 +184,7 @@ HELD = {atomic_limits.COOLING_DOWN, atomic_limits.DUPLICATE}
 
 @contextmanager
 def _locked(untried: UntriedChannel, held: LimitVerdict) -> Iterator[None]:
-    """The transaction of a send by another channel. Only one of several finds it untried."""
+    """The transaction of a send by another channel: of several at once, one finds it untried."""
     with transaction.atomic():
         if not untried.lock_untried():
             _raise_if_refused(held)
@@ -205,7 +205,8 @@ def wait(send: Send) -> int:
 def release(send: CountedMessage) -> None:
     """Uncounts a message that a vendor refused, so that another channel can be tried at once.
 
-    At most a few times per phone, because the limits must hold for numbers that no channel reaches.
+    At most `RELEASE_LIMIT` times per company, mode and phone, because the limits must hold for
+    numbers that no channel reaches.
     """
     count, seconds = settings.RELEASE_LIMIT
     atomic_limits.release(
@@ -259,7 +260,7 @@ def nothing_was_written(error: Exception) -> bool:
 
 
 def cool_down(limits: CompanyLimits) -> int:
-    """Seconds between two codes to one phone, as set by the company."""
+    """Seconds between two codes to one phone: the company's setting, or else ours."""
     return limits.cool_down or settings.COOL_DOWN
 
 
@@ -326,7 +327,7 @@ WHERE phone = %(phone)s AND mode = %(mode)s AND state <> 'failed'
   AND company_id = %(company_id)s AND kind = %(kind)s::text
 """
 
-# All companies' sends with their age; an empty pool refills in half of the two days.
+# All companies' sends with their age; an empty pool refills within one day, half of these two.
 _SENT = """
 SELECT company_id, EXTRACT(epoch FROM statement_timestamp() - created_at)::float
 FROM channels_message

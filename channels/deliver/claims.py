@@ -20,7 +20,7 @@ from webhooks import events
 _CLAIM = sql_files.read("channels/deliver/claim.sql")
 _HAS_SUBSCRIBERS = events.has_endpoint_sql("claimed")
 
-# Used if no account is counted: skips counted accounts, at half the cost.
+# Used while no account is counted: it would skip one that is, but costs half as much.
 CLAIM = sql_files.fill(
     _CLAIM,
     counted="",
@@ -92,7 +92,7 @@ class ClaimedMessage:
     price: int
     claim_xid: str | None = None  # set on the first claim; see `state_machine.FirstClaim`
     is_counted: bool = False  # a rate limit or breaker probe bounds the claims
-    trips: int | None = None  # number of the breaker that this message probes; None: no probe
+    trips: int | None = None  # trips of the breaker that this message probes; None: no probe
     has_other_account: bool = False  # an account that can carry the message and has not failed
     has_contact_account: bool = False  # an account that has a contact of this person
 

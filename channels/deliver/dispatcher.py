@@ -76,7 +76,7 @@ class Dispatcher:
         self.in_flight: Counter[str] = Counter()  # running calls by provider
         self.calls: dict[UUID, Call] = {}  # by attempt
         self.breakers = Breakers(settings.MAX_BREAKER_PAUSE)
-        self.breaker_changes: list[Change] = []  # outcomes to write
+        self.breaker_changes: list[Change] = []  # not yet written
         self.rate_limited_until = 0.0
         self.heartbeat = HeartbeatWriter(hosted.name if hosted else "delivery")
 
@@ -132,8 +132,8 @@ class Dispatcher:
             self.breaker_changes.append(change)
 
     def claim(self) -> None:
-        """Claims at most as many messages as there are free threads, because it calls providers at
-        once.
+        """Claims at most as many messages as there are free threads, because each is handed over
+        without delay.
 
         A slow provider gets no more than its share of the threads.
         """

@@ -20,7 +20,7 @@ SELECT count(*) > %s FROM (
   SELECT FROM channels_openmessage WHERE due_at <= now() LIMIT %s) AS due
 """
 
-# Rows that are locked are being claimed.
+# Locked rows are being claimed.
 _REORDER = f"""
 WITH placed AS (
   SELECT m.id, o.priority %% {_BEHIND} + CASE WHEN row_number() OVER (

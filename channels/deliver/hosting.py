@@ -46,8 +46,8 @@ def host(provider: HostedProvider, *, handle: HandleEvents) -> None:
         signal.signal(number, lambda *_: dispatcher.stop())
     with lock.held(dispatcher.stop):
         provider.start(store=partial(_handle, handle, provider.name), on_open=dispatcher.wake)
-        # Signals are handled on a thread: a handler on the main thread would set the event of the
-        # loop that it interrupts, and deadlock.
+        # The loop has its own thread, because signals interrupt the main one: there a handler could
+        # interrupt the wait for the very event that it sets, and deadlock.
         loop = threading.Thread(target=dispatcher.run, name="delivery")
         try:
             loop.start()
@@ -65,7 +65,7 @@ def _handle(handle: HandleEvents, account: str, batch: Sequence[InboundEvents]) 
 
 
 class AccountLock:
-    """A session-level advisory lock, which PostgreSQL releases whenever the process ends."""
+    """A session-level advisory lock, which PostgreSQL releases however the process ends."""
 
     def __init__(self, account: str) -> None:
         name = crc32(account.encode()) & 0x7FFF_FFFF
@@ -85,7 +85,7 @@ class AccountLock:
         finally:
             ended.set()
             thread.join()
-            # Closes at once: the server notices a closed session only a moment later.
+            # Unlocks at once: the server notices a closed session only a moment later.
             if self._session is not None:
                 with suppress(psycopg.Error):
                     self._session.execute(_UNLOCK, self._key)

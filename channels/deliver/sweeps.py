@@ -30,7 +30,7 @@ from storage.statements.named_rows import fetch_all
 from storage.store_errors import write_together
 
 log = structlog.get_logger(__name__)
-# tokens are held meanwhile
+# Retried every hour once given up, not once a day, because tokens are held meanwhile.
 JOB = Job("deadlines", _("deadlines of messages"), given_up_delay=timedelta(hours=1))
 BATCH = 200
 SWEEP_INTERVAL, POLL_INTERVAL = 1.0, 2.0  # seconds
@@ -233,6 +233,6 @@ def sweep_thread() -> PeriodicThread:
 
 
 def poll_thread() -> PeriodicThread:
-    """Polls on a separate thread: hanging vendors must not delay a deadline."""
+    """The thread of polls, apart from the sweep: a vendor that hangs must not delay a deadline."""
     reports = [kind.report for kind in extensions.kinds.values()]
     return PeriodicThread("poll", partial(_run_each, poll, *reports), POLL_INTERVAL)

@@ -94,7 +94,7 @@ class Guard:
         if is_known:
             return Verdict(GuardStep.ALLOW, scopes, rule=KNOWN)
         verdicts = [Verdict(GuardStep.ALLOW, scopes), *self.verdicts(now, scopes)]
-        return max(verdicts, key=lambda verdict: verdict.step)  # the widest of the strictest scopes
+        return max(verdicts, key=lambda verdict: verdict.step)  # of the strictest, the widest
 
     def verdicts(self, now: float, scopes: tuple[Scope, ...]) -> list[Verdict]:
         """Verdicts for each scope with evidence, widest first. `scopes` are those of one phone.
@@ -234,12 +234,12 @@ class Guard:
         case.is_missed, case.is_over = False, True
 
     def awaited(self, now: float, scopes: tuple[Scope, ...]) -> None:
-        """A delivered code that may still be entered."""
+        """Records a delivered code that may still be entered."""
         for evidence in self._of(now, scopes):
             evidence.pending += 1
 
     def missed(self, now: float, scopes: tuple[Scope, ...], tokens: float) -> None:
-        """A code delivered promptly, charged `tokens`, and not entered in time."""
+        """Records a code that was delivered promptly, charged `tokens`, and not entered in time."""
         usual_rate, several = self._usual_rate(now), self._of(now, scopes)
         is_apart = any(item.is_apart for item in several)
         if not is_apart:
@@ -251,14 +251,14 @@ class Guard:
     def entered(
         self, now: float, scopes: tuple[Scope, ...], *, corrects: float | None = None
     ) -> None:
-        """A right code. `corrects`: the tokens of an earlier miss that it corrects."""
+        """Records a right code. `corrects`: the tokens of an earlier miss that it corrects."""
         usual_rate = self._usual_rate(now)
         self.company.norm.add(now, trials=0.0 if corrects is not None else 1.0, hits=1.0)
         for evidence in self._of(now, scopes):
             evidence.hit(now, usual_rate, corrects=corrects)
 
     def excused(self, now: float, scopes: tuple[Scope, ...], tokens: float) -> None:
-        """A missed code whose person entered it from a later message."""
+        """Takes back a miss: the person entered the same code from a later message."""
         usual_rate = self._usual_rate(now)
         self.company.norm.add(now, trials=-1.0)
         for evidence in self._of(now, scopes):

@@ -125,7 +125,7 @@ class ScopeEvidence:
 
     def is_explained_by(self, narrower: "ScopeEvidence") -> bool:
         """Whether people enter codes in this scope, and nearly all of its losses occurred in
-        `part`.
+        `narrower`.
         """
         return (
             self.has_people
@@ -134,7 +134,7 @@ class ScopeEvidence:
         )
 
     def forgive(self, narrower: "ScopeEvidence") -> None:
-        """Subtracts the losses of another scope and keeps the counts."""
+        """Subtracts the losses of a narrower scope; right codes stay counted."""
         self.misses = max(0.0, self.misses - narrower.misses)
         self.tokens = max(0.0, self.tokens - narrower.tokens)
         self.score = max(0.0, self.score - narrower.score)
@@ -182,7 +182,7 @@ class ScopeEvidence:
 # since its newest right code: a bought number may have entered one.
 KNOWN_AFTER, KNOWN_CODES = DAY, 3
 # Only this many codes to one phone count against the numbers around it: a developer's own phone, or
-# a bombed one, says nothing about them. Codes with which a known phone passes are not included.
+# a bombed one, says nothing about them. Codes with which a known phone passes come on top.
 COUNTED_OF_PHONE, PHONE_WINDOW = 3, 12 * HOUR
 
 _KEPT = COUNTED_OF_PHONE + KNOWN_CODES + 1
@@ -191,8 +191,8 @@ _KEPT = COUNTED_OF_PHONE + KNOWN_CODES + 1
 @dataclass(slots=True)
 class PhoneHistory:
     """The codes of one phone with one company; times in seconds. A phone that entered a code before
-    passes whatever the guard finds, with a few codes a day. It forgets nothing: a reader of rows
-    goes back as far as right codes are remembered.
+    passes whatever the guard finds, with a few codes a day. It forgets no right code: build
+    it from rows only as far back as right codes are remembered.
     """
 
     first_entered: float | None = None

@@ -71,8 +71,8 @@ class Outcomes:
 
 
 def is_drop(now: Outcomes, norm: Outcomes) -> bool:
-    """Whether the share fell significantly and by more than a trifle. False while either period has
-    too few messages. `norm` must not contain `now`.
+    """Whether the share fell significantly, and by at least MIN_POINTS. False while either period
+    has too few messages. `norm` must not contain `now`.
     """
     if now.ended < MIN_ENDED or norm.ended < MIN_NORM:
         return False
@@ -149,7 +149,7 @@ def _is_as_usual(recent: Outcomes, norm: Outcomes | None) -> bool:
 
 @transaction.atomic
 def _note(pair: CompanyChannel, recent: Outcomes, norm: Outcomes, now: datetime) -> None:
-    """Runs concurrently with other workers: only one creates the row and posts the e-mail."""
+    """Opens or updates a drop: only one of two runs at once creates it and posts the e-mail."""
     figures = {"share": recent.share, "usual": norm.share, "seen_at": now}
     row, is_new = DeliveryDrop.objects.get_or_create(
         company_id=pair.company_id,

@@ -21,7 +21,7 @@ from parsing.days import start_of
 from storage.statements.named_rows import fetch_all
 
 DAYS = 14
-# long enough for every message and settlement to be counted
+# The dimension in which every message and settlement has a value.
 CHANNEL = DayBreakdown.Dimension.CHANNEL
 FAILED_STATES = {"failed", "expired"}
 FINAL_STATES = {"delivered", *FAILED_STATES}
@@ -107,7 +107,7 @@ class Figures:
     days: dict[date, Counter[str]]  # messages by channel for each day shown, oldest first
     now: Period
     before: Period  # in the equally long range before
-    failed: Counter[date]  # messages by day, including expired ones
+    failed: Counter[date]  # undelivered messages by day, including expired ones
     medians: dict[str, int]  # channel → ms to delivery; "" is all channels
 
     @property

@@ -16,7 +16,7 @@ ARRIVED = {Message.State.SENT, Message.State.DELIVERED}
 @dataclass(frozen=True, slots=True)
 class Bubble:
     message: Message
-    text: str | None  # None: the key of the code is gone, or the code is custom
+    text: str | None  # None: it can no longer be rendered, as without the key of the code
     code: str | None
     button: str | None = None  # the URL of the button under the text
 

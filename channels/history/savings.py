@@ -54,7 +54,7 @@ class ArmSums:
 
 @dataclass(frozen=True, slots=True)
 class Saving:
-    """The savings in one country, or in all countries if empty."""
+    """The saving in one country, or in all together if `country` is empty."""
 
     country: str
     smart: ArmSums

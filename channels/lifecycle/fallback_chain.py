@@ -87,7 +87,7 @@ def reject_fallback(
 ) -> Decision:
     """Skips the next step, for example because the wallet cannot pay: an open attempt continues, a
     failed one ends the message. If the step was only requested, the message stays as it was, unless
-    no attempt can succeed.
+    newer messages use all its channels: then it has no fallback left.
     """
     if request.reason is FallbackReason.REQUESTED and reason is not FallbackReason.SENT_BY_NEWER:
         return undecided(decision.before)
@@ -98,7 +98,7 @@ def reject_fallback(
 
 
 def cancel_fallback(decision: Decision, reason: FallbackReason) -> Decision:
-    """Cancels later channels, because the recipient has used the code or link."""
+    """Cancels later channels, for example because the recipient has used the code or link."""
     message = decision.message
     if not message.is_open:
         return decision

@@ -48,7 +48,7 @@ class EventKind(StrEnum):
     NO_NEWS = "no_news"  # a poll returned nothing new
 
 
-# errors of this person's phone
+# Failures that lie with this person's phone.
 UNREACHABLE_KINDS = frozenset({EventKind.UNREACHABLE, EventKind.BARRED})
 
 
@@ -78,7 +78,7 @@ class Event:
     retry_after: float | None = None
     pollable: bool = False
     poll_in: float | None = None  # seconds until an ambiguous outcome can be polled
-    is_call_result: bool = False  # outcome of a call to the vendor
+    is_call_result: bool = False  # the vendor was called, and this is the outcome
     is_account_fault: bool = False
     can_reroute: bool = False  # another account can and should carry the message
     first_claim: FirstClaim | None = None
