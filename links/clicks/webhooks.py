@@ -5,14 +5,18 @@ An entry is acknowledged after its events are committed; an entry that is read t
 with the same keys, which are ignored.
 """
 
+from collections import Counter
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
 import structlog
 from django.conf import settings
 from django.db import connection
+from django.utils import timezone
 
+from api.rate_limit import count_in_postgres
 from catalogue.ids import uuid7
 from links.addresses import short_hosts
 from links.clicks.stream import Batch, Consumer
@@ -26,6 +30,7 @@ CONSUMER = Consumer("callbacks", "teller")
 # Test links are free, and anybody may click them in a loop: each event is a call to up to ten
 # endpoints, whose rows are kept for a month.
 CLICKS_OF_TEST_LINK = 50
+TEST_EVENTS_A_DAY = 3000  # of a company, which may make as many test links a day
 
 
 class EventRow(NamedTuple):
@@ -60,6 +65,13 @@ LEFT JOIN links_shorthost h ON h.id = l.host_id"""  # noqa: S608
 APPEND_EVENTS = f"WITH {events.append_sql(_CLICKED)}"
 
 
+# Test links whose company is told of clicks.
+_OF_TESTS = f"""
+SELECT l.id, l.company_id FROM links_link l
+WHERE l.id = ANY(%s::uuid[]) AND l.mode = 'test' AND l.clicks < %s
+  AND {events.has_endpoint_sql("l")}"""  # noqa: S608
+
+
 def append_click_events() -> int:
     return CONSUMER.consume(
         lambda batches: append_events([row for batch in batches for row in _rows(batch)])
@@ -67,7 +79,30 @@ def append_click_events() -> int:
 
 
 def append_events(rows: Sequence[EventRow]) -> None:
-    write_together(rows, _append, _refuse)
+    write_together(_within_quota(rows), _append, _refuse)
+
+
+def _within_quota(rows: Sequence[EventRow]) -> Sequence[EventRow]:
+    """The rows without those of companies whose test links have had their events of the day."""
+    with connection.cursor() as cursor:
+        cursor.execute(_OF_TESTS, [[row.link_id for row in rows], CLICKS_OF_TEST_LINK])
+        companies: dict[UUID, int] = dict(cursor.fetchall())
+    if not companies:
+        return rows
+    now = timezone.now()
+    end = now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
+    counts = Counter(companies[row.link_id] for row in rows if row.link_id in companies)
+    over = {
+        company
+        for company, count in counts.items()
+        if not count_in_postgres(
+            f"quota:test:click-events:{company}:{now:%Y%m%d}",
+            most=TEST_EVENTS_A_DAY,
+            end=end,
+            count=count,
+        )
+    }
+    return [row for row in rows if companies.get(row.link_id) not in over]
 
 
 def _refuse(row: EventRow, error: Exception) -> None:

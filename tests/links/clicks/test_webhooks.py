@@ -125,6 +125,21 @@ def test_of_test_links_the_first_clicks_alone_send_events(
     assert Event.objects.count() == 1 + events
 
 
+@pytest.mark.parametrize(("mode", "events"), [(Mode.TEST, 2), (Mode.LIVE, 3)])
+def test_clicks_of_all_test_links_send_a_number_of_events_a_day(
+    company: Company, mode: Mode, events: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is up to ten calls, repeated for a day, and anybody may sign up."""
+    monkeypatch.setattr(webhooks, "TEST_EVENTS_A_DAY", 2)
+    EndpointFactory.create(company=company, mode=mode)
+
+    for _link in range(3):
+        click((LinkFactory.create(company=company, mode=mode), VisitorKind.PERSON))
+        webhooks.append_click_events()
+
+    assert Event.objects.count() == events
+
+
 def test_redelivered_batch_sends_one_event(link: Link) -> None:
     click((link, VisitorKind.PERSON), batch="a" * 32)
     click((link, VisitorKind.PERSON), batch="a" * 32)
