@@ -150,7 +150,7 @@ def insert(key: IdempotencyKey, subject_id: UUID | None = None) -> None:
 
 
 def forget(key: IdempotencyKey, subject_id: UUID) -> None:
-    """Lets the key have another effect, unless it has one already."""
+    """Deletes the key's row for this subject, so that the key can have another effect."""
     with connection.cursor() as cursor:
         cursor.execute(
             "DELETE FROM api_idempotentrequest WHERE company_id = %s AND mode = %s AND path = %s"
@@ -163,7 +163,7 @@ def store_response(key: IdempotencyKey, status: int, body: str) -> StoredRespons
     """Stores the response for replays unless one is stored; returns the stored one.
 
     A slow request and a duplicate that rebuilt its response meanwhile must return the same.
-    A response never holds a code.
+    A response never contains a code.
     """
     with connection.cursor() as cursor:
         cursor.execute(_STORE, [status, body, key.company_id, key.mode, key.path, key.key])

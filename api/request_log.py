@@ -106,7 +106,7 @@ class RequestBuffer:
         """
         if entry.code != Error.RATE_LIMITED.code:
             return True
-        key_and_call = (entry.company_id, entry.api_key_id, entry.path)  # 0: an identity server's
+        key_and_call = (entry.company_id, entry.api_key_id, entry.path)  # key 0: an identity server
         is_first = key_and_call not in self._over_limit
         self._over_limit.add(key_and_call)
         return is_first

@@ -282,7 +282,7 @@ class LimitsSection(SectionForm):
         }
 
     def clean(self) -> dict[str, Any]:
-        """Requires of a longer window at least a shorter one's limit, which else has no effect."""
+        """Requires each window's limit to be at least the one of a shorter window."""
         cleaned = super().clean() or self.cleaned_data
         standard = bounds()
         for names in (CODES, LINKS):

@@ -83,7 +83,7 @@ def run() -> None:
     now = timezone.now()
     DELETIONS.each(Company.objects.closing().filter(closes_at__lte=now), delete)
     due = list(Company.objects.to_erase().filter(deleted_at__lte=now - SETTLED_AFTER))
-    share = RUN / max(len(due), 1)  # one with millions of recipients takes hours
+    share = RUN / max(len(due), 1)  # a company with millions of recipients takes hours
     ERASURES.each(due, lambda company: _erase_if_free(company, time.monotonic() + share))
 
 

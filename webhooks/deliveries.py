@@ -100,7 +100,7 @@ def _requeue(company_id: int, ids: Sequence[UUID]) -> int:
         round_at=now,
         tries=0,
         finished_at=None,
-        claims=F("claims") + 1,  # of the round before, a try may be under way: it ends nothing
+        claims=F("claims") + 1,  # a try of the previous round may be in flight: it ends nothing
     )
     events.wake_dispatcher(count)
     return count

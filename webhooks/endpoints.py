@@ -178,7 +178,7 @@ def change(
 
 
 def _withdraw(endpoint: Endpoint) -> None:
-    """Fails what is on its way of kinds that the endpoint has given up."""
+    """Fails pending deliveries of kinds that the endpoint no longer subscribes to."""
     waiting = Delivery.objects.filter(endpoint=endpoint, due_at__isnull=False)
     waiting.filter(event__kind__in=kinds_withdrawn(endpoint.kinds)).update(
         state=Delivery.State.FAILED, due_at=None, finished_at=timezone.now()

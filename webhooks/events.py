@@ -72,8 +72,8 @@ def kinds_for(scopes: Collection[str]) -> list[str]:
 
 
 def kinds_withdrawn(kinds: Collection[str]) -> list[str]:
-    """The kinds not everybody may receive that an endpoint of these kinds has given up, if it ever
-    had them: who may not see them may have changed its URL since.
+    """The restricted kinds that an endpoint with these kinds does not subscribe to (any longer):
+    its URL may have been changed since by somebody who must not receive them.
     """
     return [kind.value for kind in EventKind if _declarations[kind].scope and kind not in kinds]
 

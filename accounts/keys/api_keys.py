@@ -94,7 +94,7 @@ def without_key(company: Company, mode: str) -> Principal:
 
 
 def refresh() -> None:
-    """Asks which companies have changed, and reads those of their keys that are in use again.
+    """Asks which companies have changed, and reads again those of their keys that are in use.
 
     The answer takes effect once all keys are read: after a failure the next call asks again.
     """

@@ -145,7 +145,7 @@ class Company(models.Model):
     link_host = models.CharField(
         _("Host for new short links"), max_length=253, blank=True, default="", db_default=""
     )
-    # with all that is under them; empty: any
+    # with their subdomains; empty: any site
     link_targets = ArrayField(
         models.CharField(max_length=253),
         verbose_name=_("Sites that links may lead to"),

@@ -96,7 +96,7 @@ def memberships(request: HttpRequest) -> list[Member]:
 
 
 def current_member(request: HttpRequest) -> Member | None:
-    """The membership in the company chosen in this session, else in the first one."""
+    """The membership in the company chosen in this session, or in the first one."""
     members = memberships(request)
     company_id = request.session.get(_COMPANY) if members else None
     return next(

@@ -171,8 +171,8 @@ def withdraw(*, member: Member, ip: str | None = None) -> None:
 
 
 def _follow_owner_change(kind: str, member: Member, user: User, ip: str | None) -> None:
-    """Notifies the owners and the member, who may no longer be an owner: then what this person has
-    invited is void, also once the person is an owner again.
+    """Notifies the owners and the member, who may no longer be an owner: the person's invitations
+    then become invalid for good, even if the person becomes an owner again.
     """
     if kind == "owner.gone":
         pending = member.company.invitations.filter(accepted_at=None, revoked_at=None)

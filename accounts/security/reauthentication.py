@@ -30,7 +30,7 @@ from accounts.models import User
 
 FACTORS = [Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN]
 DRAFT = "reauthentication_draft"
-# Characters. A field is judged without the spaces around it: a valid form may be half a megabyte.
+# Characters. Fields are validated without the spaces around them: a valid form may have 500,000.
 MAX_DRAFT = 20_000
 
 
