@@ -105,9 +105,11 @@ def _problem(refund: Refund, payment: Payment, refunded: Decimal) -> str:
 
 
 def _refunded(payment: Payment, refund: Refund) -> Decimal:
-    """The sum of the payment's other refunds in its own currency."""
+    """The sum of the payment's earlier refunds in its own currency: later ones that wait with this
+    one take a share of their own, which they give back if they fail.
+    """
     refunds = payment.refunds.filter(returned_at=None, currency=payment.currency)
-    return refunds.exclude(pk=refund.pk).aggregate(sum=Sum("amount"))["sum"] or Decimal(0)
+    return refunds.filter(pk__lt=refund.pk).aggregate(sum=Sum("amount"))["sum"] or Decimal(0)
 
 
 def _refunded_tokens(payment: Payment) -> int:

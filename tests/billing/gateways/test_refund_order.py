@@ -68,6 +68,28 @@ def test_accepted_payment_is_credited_less_its_refunds(vendor: Vendor, payer: Co
     assert (balance(payer), Refund.objects.get().tokens) == (600, 400)
 
 
+def test_each_refund_that_waited_for_the_credit_has_its_own_share(
+    stripe: StripeVendor, payer: Company
+) -> None:
+    order = stripe.place(payer)
+    stripe.notify(order, amount="1000.00")
+    for refund_id in ("r1", "r2"):
+        stripe.refund(order, refund_id, "500.00")
+    assert payments.credit_in_full(payment=Payment.objects.get(), user=UserFactory.create())
+    assert balance(payer) == 0
+
+    failed = {
+        "id": "r2",
+        "amount": 50_000,
+        "currency": "eur",
+        "payment_intent": f"pi_{order.pk.hex}",
+        "status": "failed",
+    }
+    assert stripe.post("refund.failed", failed) == 200
+
+    assert balance(payer) == 500
+
+
 def test_share_is_of_what_was_paid(vendor: Vendor, payer: Company) -> None:
     order = vendor.place(payer)
     vendor.notify(order, amount="950.00")
