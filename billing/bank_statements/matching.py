@@ -281,12 +281,19 @@ def is_buyer(transfer: BankTransfer, order: Order) -> bool:
 
 def _refund(transfer: BankTransfer, order: Order) -> str:
     """Takes the tokens back, unless the money may belong to a transfer that a stranger made and
-    this line only names.
+    this line only names, or to one of the buyer that was never credited.
     """
     others = order.bank_transfers.filter(direction=BankTransfer.Direction.INCOMING)
+    unnamed = BankTransfer.objects.filter(
+        direction=BankTransfer.Direction.INCOMING,
+        order=None,
+        party_inn=transfer.party_inn,
+        state__in=(State.REVIEW, State.RETURNED),
+    )
     paid = order.payments.filter(is_credited=True).first()
     is_certain = not others.exclude(state=State.MATCHED).exists() and others.count() <= 1
     is_certain &= _is_by_link(order) or is_buyer(transfer, order)
+    is_certain &= not (order.payments.filter(is_credited=False).exists() or unnamed.exists())
     if not is_certain or transfer.currency != order.currency or transfer.amount > order.amount:
         return Problem.REFUND
     if paid is None and not order.payment_id:

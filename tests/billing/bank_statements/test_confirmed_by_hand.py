@@ -13,7 +13,13 @@ from billing.models import BankTransfer, Order, Payment, Transfer
 from billing.orders import payments
 from billing.web import payment_problems
 from tests.billing.bank_statements import test_matching
-from tests.billing.bank_statements.test_matching import balance, confirm_by_hand, paid, received
+from tests.billing.bank_statements.test_matching import (
+    balance,
+    confirm_by_hand,
+    paid,
+    received,
+    returned,
+)
 from tests.billing.top_ups import place_order
 from tests.factories import CompanyFactory
 
@@ -75,6 +81,24 @@ def test_transfer_that_is_no_top_up_does_not_go_back(invoice: Order, operator: U
     review.dismiss(transfer=transfer, user=operator)
 
     assert payment_problems.of_order(invoice) == []
+
+
+@pytest.mark.parametrize("is_confirmed", [True, False])
+def test_return_of_a_second_transfer_that_named_nothing_takes_no_tokens(
+    invoice: Order, operator: User, *, is_confirmed: bool
+) -> None:
+    received(paid(invoice))
+    if is_confirmed:
+        second = confirm_by_hand(invoice, operator, "18")
+        assert second is not None
+        payments.close_problem(payment=second, user=operator, resolution="returned")
+    else:
+        unnamed = received(paid(invoice, document_number="18", purpose="Аванс"))
+        review.mark_returned(transfer=unnamed, user=operator)
+
+    back = received(returned(invoice, document_number="5"))
+
+    assert (back.state, back.problem, balance(invoice)) == ("review", "refund", 1000)
 
 
 def test_second_top_up_keeps_the_buyer_of_the_first(invoice: Order, operator: User) -> None:
