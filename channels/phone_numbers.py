@@ -60,7 +60,7 @@ class LineType(StrEnum):
 
     MOBILE = "mobile"
     LANDLINE = "landline"
-    # countries where both have the same ranges, such as the USA
+    # where both have the same ranges, as in the USA
     FIXED_OR_MOBILE = "fixed_or_mobile"
     VOIP = "voip"
     TOLL_FREE = "toll_free"
@@ -73,7 +73,7 @@ class LineType(StrEnum):
 
 _LINE_TYPES = {
     PhoneNumberType.MOBILE: LineType.MOBILE,
-    # types for which `is_landline` is not certain
+    # those of which `is_landline` is not certain
     PhoneNumberType.FIXED_LINE: LineType.FIXED_OR_MOBILE,
     PhoneNumberType.FIXED_LINE_OR_MOBILE: LineType.FIXED_OR_MOBILE,
     PhoneNumberType.VOIP: LineType.VOIP,
@@ -262,7 +262,7 @@ def _other_spellings(number: PhoneNumber, *, is_international: bool) -> Iterator
     elif code == ARGENTINA:  # the 9 from abroad and the 15 from home
         yield f"+{code}{national.removeprefix('9')}"
     elif code == ITALY and not _ITALIAN_MOBILE.fullmatch(national):
-        # Fixed-line numbers include the 0 since 1998.
+        # Numbers of fixed lines have included the 0 since 1998.
         yield f"+{code}0{national}"
 
 

@@ -71,7 +71,7 @@ BALANCE_DIFFERS = "balance after a transfer differs from its transfers"
 
 
 def wrong_balances(spans: str) -> str:
-    """Breaches of balances. `spans`: company_id, the balance at `since`, and the
+    """The query of wrong balances. `spans`: company_id, the balance at `since`, and the
     end of the checked transfers.
     """
     return f"""
@@ -216,7 +216,7 @@ class Breach:
 
 def breaches(*, recent: bool = False) -> Iterator[Breach]:
     """Yields every breach in changes since the last sealed day, or, with `recent`, in the last two
-    hours. `full_reconciliation` checks the whole history, unless nothing is sealed yet.
+    hours. The whole history is left to `full_reconciliation`, unless nothing is sealed yet.
     """
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")

@@ -1,9 +1,9 @@
 """Numbers that a country has renumbered: the old and the new spelling are one line.
 
 People keep the old spelling in their contacts, and WhatsApp reports the spelling of the day on
-which the account was made. Only certain rules are here: everybody's number changed by the same
-rule, and nobody else was given the old number. Excluded for that reason: Brazil's 7[0789]…,
-formerly Nextel's, and fixed lines of Ivory Coast, where the carrier decided.
+which the account was made. A change is here only if it is certain: everybody's number changed by
+the same rule, and nobody else was given the old number. Excluded for that reason: Brazil's
+7[0789]…, formerly Nextel's, and fixed lines of Ivory Coast, where the carrier decided.
 
 Sources: the ITU's Operational Bulletins and
 https://en.wikipedia.org/wiki/Category:Telephone_numbers
@@ -51,7 +51,7 @@ _CHANGES = (
     # Argentina: from abroad a 9 replaces the 15 of mobiles; in an SMS people leave it out.
     _Change("+54{n}", "+549{n}", r"(?:11|[23]\d)\d{8}"),
     *(_Change(f"+84{old}{{n}}", f"+84{new}{{n}}", r"\d{7}") for old, new in _VIETNAM.items()),
-    # Ivory Coast, 2021: two digits of the carrier before the eight; the second identified it.
+    # Ivory Coast, 2021: the carrier's two digits before the eight, of which the second named it.
     _Change("+225{n}", "+22501{n}", r"(?:0[1-3]|[457][0-3])\d{6}"),
     _Change("+225{n}", "+22505{n}", r"[04-9][4-6]\d{6}"),
     _Change("+225{n}", "+22507{n}", r"[04-9][7-9]\d{6}"),

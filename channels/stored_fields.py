@@ -15,7 +15,7 @@ from catalogue.texts import StrOrPromise
 
 @dataclass(frozen=True, slots=True)
 class StoredField:
-    name: str  # of the column, too
+    name: str  # also the name of the column
     kinds: tuple[str, ...]  # of messages whose sends take it
     title: StrOrPromise  # in the cabinet and its files
     sent: Field

@@ -19,8 +19,9 @@ class MessageExport(Export):
 
     query = models.CharField(_("filter"), max_length=500, blank=True)
     masks_phones = models.BooleanField()
-    reached_id = models.UUIDField(null=True)  # rows come newest first
-    oldest_at = models.DateTimeField(null=True)  # of the rows, to tell the progress
+    reached_id = models.UUIDField(null=True)  # the last row written; rows come newest first
+    # time of the mode's first message, for the progress
+    oldest_at = models.DateTimeField(null=True)
 
     class Meta:
         verbose_name = _("file of messages")
@@ -42,7 +43,7 @@ class MessageExport(Export):
 
 
 class MessageExportPart(models.Model):
-    export = models.ForeignKey(  # the constraint is its index
+    export = models.ForeignKey(  # indexed by the constraint
         MessageExport, models.CASCADE, related_name="parts", db_index=False
     )
     number = models.PositiveIntegerField()
@@ -67,7 +68,7 @@ class Heartbeat(models.Model):
         SMPP = "smpp", "SMPP"
 
     process = models.CharField(max_length=120, primary_key=True)
-    # Or the account hosted by the process.
+    # A `Kind`, or the name of the account that the process hosts.
     kind = models.CharField(max_length=40, choices=Kind.choices)
     at = models.DateTimeField()
     details = models.JSONField(default=dict)

@@ -57,10 +57,10 @@ class DayBreakdown(models.Model):
     handed_over = models.PositiveIntegerField()
     delivered = models.PositiveIntegerField()
     linked = models.PositiveIntegerField()  # arrived with a short link
-    opened = models.PositiveIntegerField()  # of those links, opened by a person
+    opened = models.PositiveIntegerField()  # of those, by a person
     codes = models.PositiveIntegerField()  # codes, however many messages carried each
     entered = models.PositiveIntegerField()
-    charged = models.PositiveIntegerField()  # number of deliveries
+    charged = models.PositiveIntegerField()  # deliveries that were paid for
     spent = models.PositiveBigIntegerField()
     returned = models.PositiveBigIntegerField(default=0)
 
@@ -77,7 +77,7 @@ class DayBreakdown(models.Model):
 
 
 class CountedDay(models.Model):
-    """A day counted for all companies. Later days are counted live."""
+    """A day counted for all companies. Days after the last one are counted live."""
 
     day = models.DateField(primary_key=True)
     counted_at = models.DateTimeField(db_default=Now())

@@ -83,7 +83,7 @@ class Message(models.Model):
     params = models.JSONField(_("parameters"), default=dict)
     locale = models.CharField(_("language"), max_length=35)  # a BCP 47 tag
     request_id = models.CharField(_("request id"), max_length=40, blank=True)
-    # of `stored_fields`; other strings of the company are in `params`
+    # one of `stored_fields`; the company's other strings are in `params`
     reference = models.CharField(_("reference"), max_length=64, blank=True, db_default="")
 
     state = models.CharField(
@@ -108,7 +108,7 @@ class Message(models.Model):
     # the message is useless to the recipient after this time
     useful_until = models.DateTimeField(_("useful until"))
     deadline = models.DateTimeField(_("deadline"))  # an unproved delivery expires after this time
-    # the timeout of the current channel
+    # when the timeout of the current channel ends
     fallback_at = models.DateTimeField(_("falls back at"), null=True)
     # delivered, while the hold of a later attempt is still open
     is_owed = models.BooleanField(_("settlement pending"), default=False, db_default=False)
@@ -244,7 +244,7 @@ class FallbackEvent(models.Model):
     message = models.ForeignKey(
         Message, models.CASCADE, related_name="fallback_events", db_constraint=False
     )
-    reason = models.CharField(max_length=12)  # value of `state_machine.FallbackReason`
+    reason = models.CharField(max_length=12)  # value of `states.FallbackReason`
     channel = models.CharField(_("channel"), max_length=8, choices=channels.choices)
     at = models.DateTimeField(_("time"), db_default=Now())
 
@@ -275,7 +275,7 @@ class Receipt(models.Model):
     error_detail = models.CharField(_("the provider's wording"), max_length=300, blank=True)
     at = models.DateTimeField(_("at the provider"), null=True)
     received_at = models.DateTimeField(_("received"), db_default=Now())
-    # when to match it; null if it is matched
+    # when to match it; null: matched, or given up
     due_at = models.DateTimeField(_("due"), null=True, db_default=Now())
     applied_at = models.DateTimeField(_("applied"), null=True)
     attempt = models.ForeignKey(
@@ -325,8 +325,8 @@ class Part(models.Model):
 class OpenMessage(models.Model):
     """The work left on one message; deleted once it is final and no hold of it is open.
 
-    Derived by triggers from every change of messages and attempts. Indexed columns of `Message`
-    would make each change of state write every index.
+    Derived by triggers from every change of messages and attempts. Its fields would otherwise be
+    indexed columns of `Message`, and each change of state would write every index.
     """
 
     message = models.OneToOneField(

@@ -62,7 +62,7 @@ class ProviderAccount(models.Model):
 
     # Why the account is not in use; `vendor_accounts.pauses` writes both fields.
     pause_reason = models.CharField(max_length=200, blank=True, db_default="", editable=False)
-    # The pause of the channel, which ends with it.
+    # The pause ends with that of the channel.
     is_paused_with_channel = models.BooleanField(default=False, db_default=False, editable=False)
 
     # Encrypted JSON of the options that an operator entered; empty if they come from the
@@ -73,7 +73,7 @@ class ProviderAccount(models.Model):
     # Factor of its weight, by the right codes of its messages. `account_shares` writes it.
     share_factor = models.FloatField(default=1.0, db_default=1.0, editable=False)
 
-    # Written only by `breaker_state` and `claims.CLAIM_COUNTED`.
+    # Written only by `circuit_breaker` and `claims.CLAIM_COUNTED`.
     opened_at = models.DateTimeField(_("breaker opened"), null=True, editable=False)
     open_until = models.DateTimeField(null=True, editable=False)
     probed_at = models.DateTimeField(null=True, editable=False)

@@ -55,7 +55,7 @@ class KnownRecipient(models.Model):
 
     vendor = models.CharField(max_length=20)
     user_id = models.CharField(max_length=150)
-    # The latest message, which has the phone until it is anonymised.
+    # The latest attempt, whose message has the phone until it is anonymised.
     attempt_id = models.UUIDField()
     seen_at = models.DateTimeField(db_default=Now())
 

@@ -109,8 +109,8 @@ Row = dict[str, Any]  # by columns, for the JSON parameters of `store_statement`
 
 
 class _StoredCall(NamedTuple):
-    """The content of a vendor's call. `skips_known`: skip a *sent*
-    receipt that is already stored.
+    """The content of a vendor's call. `skips_known`: leave out a *sent* of
+    an attempt whose acceptance is already written.
     """
 
     receipts: list[Row]

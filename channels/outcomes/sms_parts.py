@@ -36,14 +36,14 @@ SELECT attempt_id FROM channels_part WHERE attempt_id = ANY(%s)
 GROUP BY attempt_id HAVING count(delivered_at) = max(total)
 """
 
-PartEvent = tuple[Event, int | None]  # the id of the part that it reports on
+PartEvent = tuple[Event, int | None]  # with the id of the part that it is about, if any
 
 FAILURES = {
     EventKind.REFUSED,
     EventKind.UNREACHABLE,
     EventKind.BARRED,
     EventKind.EXPIRED,
-}  # state of the whole message, whichever part failed
+}  # fail the whole message, whichever part they are about
 
 
 def store(provider: str, parts: Sequence[Part]) -> None:

@@ -129,7 +129,7 @@ def give_up(message_ids: Sequence[UUID]) -> list[Decision]:
 
 
 def fall_back(message_ids: Sequence[UUID]) -> list[Decision]:
-    """Switches messages to their next channel if their timeout has still passed under the lock."""
+    """Switches messages to their next channel if, read under the lock, their timeout has passed."""
     with transaction.atomic(), connection.cursor() as cursor:
         statement = within(sql.LOCK_PATIENCE_EXPIRED, months_of(message_ids))
         cursor.execute(statement, [list(message_ids)])
@@ -143,8 +143,8 @@ def fall_back(message_ids: Sequence[UUID]) -> list[Decision]:
 
 def take_next_step(cursor: CursorWrapper, message_id: UUID, hold: int) -> Decision | None:
     """Switches the message to its next channel now. Returns None if there is no next channel, or if
-    the message was switched since its hold was `hold`: the wallet does not pay a decision on an old
-    hold.
+    the message was switched since its hold was `hold`. A decision that leaves the hold at `hold`
+    means that the wallet does not pay.
 
     Runs in the caller's transaction; the caller calls `announce` after the commit.
     """

@@ -1,4 +1,4 @@
-"""Outcomes of messages that are unchanged since their claim, each written in one statement.
+"""Outcomes of messages that nothing else has changed, all of a kind written in one statement.
 
 Most outcomes are acceptances of a message that is still as claimed, and receipts that deliver a
 sent message. One statement compares versions or states and writes everything, instead of locking,
@@ -44,7 +44,7 @@ _DELIVER_UNCHANGED = sql_files.fill(
 
 
 def accept_unchanged(events: Sequence[Event]) -> list[Event]:
-    """Returns the events that were not written."""
+    """Writes the acceptances that it can; returns the other events."""
     acceptances = [
         (event, event.first_claim)
         for event in events
@@ -93,7 +93,7 @@ class Delivered(NamedTuple):
 
 
 def deliver_unchanged(limit: int) -> tuple[int, bool]:
-    """Returns the number of applied receipts, and whether some may be left."""
+    """Applies the receipts that it can; returns their number, and whether some may be left."""
     started = time.time_ns()
     params = {"limit": limit, "zone": settings.TIME_ZONE}
     rows: list[dict[str, Any]] = fetch_rows(

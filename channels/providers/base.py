@@ -93,7 +93,7 @@ class Outgoing:
     code: str | None = None
     short_url: str | None = None
     brand: str = ""
-    chat_id: int | None = None  # the person's chat with our bot, for `needs_contact`
+    chat_id: int | None = None  # the person's chat with our bot, if the account `needs_contact`
     n: int = 1  # number of the attempt
     message_id: str = ""  # our id, the same for every attempt
 
@@ -159,9 +159,7 @@ class DestinationRefusedError(RefusedError):
 
 
 class TransientError(SendError):
-    """Refused now, perhaps accepted later: no connection or a documented
-    temporary error. Definite.
-    """
+    """Not accepted now, perhaps later: no connection or a documented temporary error. Definite."""
 
 
 class ThrottledError(TransientError):

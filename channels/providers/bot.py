@@ -39,8 +39,8 @@ class BotText(StrEnum):
 
 
 class Bot(http.HttpProvider):
-    """A bot that writes only to people who shared their contact with it;
-    acceptance is its last outcome.
+    """Writes only to people who shared their contact with it; of a message it learns no more than
+    that the messenger accepted it.
     """
 
     site: ClassVar[str]  # base URL of the messenger's links to bots

@@ -48,7 +48,7 @@ class Vendor:
     position: int  # position in the default order of preference
     class_name: str  # name of the class in the folder's `provider.py`
     options: tuple[Option, ...]
-    steps: tuple[SetupStep, ...]  # needs of the first send come first
+    steps: tuple[SetupStep, ...]  # what the first send needs comes first
     console: str = ""  # address of the vendor's own pages
     required: str = "token"  # the option without which an account is not configured
     url: str = ""  # base URL of its HTTP API
@@ -91,7 +91,7 @@ class Vendor:
 
 
 def texts(*rows: tuple[Iterable[str], StrOrPromise]) -> Texts:
-    """Maps several codes to the same text."""
+    """Maps codes to texts; each row is the codes of one text."""
     return {code: text for codes, text in rows for code in codes}
 
 

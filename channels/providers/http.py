@@ -158,7 +158,7 @@ class HttpProvider(Provider):
         raise TransientError("no_connection", failure)
 
     def _poll(self, path: str, data: bytes | None = None) -> Json:
-        """Polls: without a response there is no news, and the caller polls again."""
+        """Makes a poll: without a response there is no news, and the caller polls again."""
         body = None if data is None else _Body(data)
         answer, failure = self._attempt("GET" if body is None else "POST", path, body)
         if answer is None:
@@ -175,7 +175,7 @@ class HttpProvider(Provider):
         answer, failure = self._attempt(method, path, body, url, authorization)
         if answer is None:
             raise TransientError("no_connection", failure)
-        # The token of this request must not be quoted; of "id|secret", the secret must not.
+        # The token of this request must not be quoted: of "id|secret", that is the secret.
         secret = authorization.rpartition("|")[2]
         return replace(answer, token=secret) if secret else answer
 
@@ -221,7 +221,7 @@ def _verdict_by_status(status: int) -> Verdict:
 
 def _root_cause(error: BaseException) -> str:
     """The class name of the root cause. Its text would hold the URL, which may hold a token."""
-    at_proxy = False  # this name is used by two libraries
+    at_proxy = False  # found by its name: two libraries have such an error
     while (inner := error.__cause__ or error.__context__) is not None:
         at_proxy = at_proxy or "Proxy" in type(error).__name__
         error = inner
@@ -368,7 +368,9 @@ def sha256_hmac(key: bytes, signed: bytes) -> str:
 
 
 def require_signature(request: WebhookRequest, name: str, *expected: str, secret: str) -> None:
-    """Raises InvalidWebhookError, also always without a secret, since anyone can sign with none."""
+    """Raises InvalidWebhookError if no signature matches, and always without a secret, because
+    anyone can sign with an empty one.
+    """
     received = header(request, name)
     if not (secret and any(constant_time_equal(received, signature) for signature in expected)):
         raise InvalidWebhookError(f"{name} does not match")

@@ -43,7 +43,7 @@ class Receipt:
     provider_id: str | None
     ref: str | None
     state: ReceiptState
-    word: str  # the vendor's own word of the state
+    word: str  # the vendor's own word for the state
     at: datetime | None = None
     error_code: str | None = None
     error_detail: str = ""
@@ -150,7 +150,7 @@ BotUpdate = ContactShared | BotBlocked | Started | Stopped | Said  # in a chat w
 
 @dataclass(frozen=True, slots=True)
 class InboundEvents:
-    """The content of one verified call or one PDU; empty if it concerns us in nothing."""
+    """The content of one verified call or one PDU; empty if nothing in it concerns us."""
 
     raw: bytes  # raw body; stored with the receipts, so never with a code in it
     receipts: Sequence[Receipt] = ()

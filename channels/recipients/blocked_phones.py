@@ -91,7 +91,7 @@ def _block(provider: str, reply: Reply, phones: set[str]) -> None:
     # One statement: between two, a START could lift the block that the first has found.
     BlockedPhone.objects.bulk_create(rows, ignore_conflicts=True)
     log.info("phone_opted_out", provider=provider, phones=len(phones))
-    # a hidden phone, a short code, an e-mail gateway: the operator has to look at it
+    # A hidden phone, a short code, an e-mail gateway: the operator has to look at it.
     if not phones:
         unmatched = AccountAlert("stop_unmatched", reply.sender, AlertKind.WARNING)
         vendor_alerts.record(provider, unmatched)

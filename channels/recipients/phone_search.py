@@ -31,7 +31,7 @@ KINDS = (
 
 
 def whole_number(text: str, country: str) -> str | None:
-    """The E.164 number in the text, read like in the API.
+    """The E.164 number in the text, read as the API reads it.
 
     Returns None for a prefix, and for a number so short that it may be the prefix of a longer one.
     """
@@ -58,8 +58,9 @@ def matching(text: str, country: str) -> Q | None:
 
 
 def part_of_number(text: str, country: str) -> Q | None:
-    """A condition on a `phone` that begins or ends with the text. None for a whole number, and for
-    a text that is not a phone or too short. No index serves it: search a bounded part of the rows.
+    """A condition on a `phone` that begins with the text or, from MIN_ENDING_LENGTH digits on, ends
+    with it. None for a whole number, and for a text that is no part of a phone. No index serves it:
+    search a bounded part of the rows.
     """
     if whole_number(text, country):
         return None

@@ -50,11 +50,11 @@ class ChannelPlan:
     own_patience: float  # seconds the first channel has to prove delivery, if others follow
     segments: int = 1  # segments of an SMS
     route: Mapping[str, Any] | None = None  # decision and reason of smart routing
-    is_sms_avoided: bool = False  # omitted by smart routing on request
+    is_sms_avoided: bool = False  # smart routing left SMS out on request
 
     @property
     def route_of_its_channels(self) -> dict[str, Any]:
-        """The route text, without channels that were removed from the plan since."""
+        """The route without channels that were removed from the plan since."""
         route = dict(self.route or {})
         if "plan" in route:
             route["plan"] = [step for step in route["plan"] if step[0] in self.channel_names]

@@ -26,7 +26,7 @@ class SendPolicy:
     order: Sequence[Channel]  # the channels to choose the first one from
     fallback: Fallback | None
     barred: frozenset[str] = frozenset()
-    max_cost: int | None = None  # in tokens; a limit on the chain of `fallback`
+    max_cost: int | None = None  # in tokens; `fallback` has its own for its chain
     locale: str = ""
     is_own: bool = False  # whether any rule matched
     is_smart: bool = False  # the learned router sets order and patience of codes
@@ -108,7 +108,7 @@ NO_ORDER = RequestedOrder()
 
 def in_order(policy: SendPolicy, requested: RequestedOrder) -> SendPolicy:
     """The policy with the order and timeouts of one request. Barred channels stay barred, and the
-    maximum cost holds. The channel is None if all are barred.
+    maximum cost holds. Its order is empty if all are barred.
     """
     if requested is NO_ORDER or requested == NO_ORDER:
         return policy

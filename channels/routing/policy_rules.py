@@ -84,7 +84,7 @@ def save_rule(
     user: User,
     ip: str | None = None,
 ) -> None:
-    """Adds the rule, or replaces the rule with this key."""
+    """Adds the rule, in place of the one with the key `instead_of` if there is one."""
     stored = _locked(company)
     others = [row for row in rules_of(stored) if row.key != instead_of]
     check_rules([*others, rule])

@@ -89,7 +89,7 @@ def refuse_scripted(principal: Principal, phone: str, kind: str) -> None:
 
 
 def refuse_scripted_number(principal: Principal, phone: str) -> None:
-    """Refuses the number in read-only calls."""
+    """Refuses the invalid number in calls that only read it."""
     if is_scripted(principal, phone, INVALID):
         raise DomainError(Error.INVALID_PHONE, errors={"phone": [NOT_A_PHONE]})
 

@@ -75,7 +75,7 @@ def _store_answer(name: str, future: "Future[list[Approval] | None]") -> ReadRes
 
 @transaction.atomic
 def _store(name: str, approvals: list[Approval]) -> None:
-    """Deletes what the vendor no longer lists. Sorts, so that two refreshes do not deadlock."""
+    """Stores the list, and deletes what it no longer has. Sorted: two refreshes do not deadlock."""
     ordered = sorted(approvals, key=lambda item: (item.kind, item.name, item.language))
     with connection.cursor() as cursor:
         cursor.executemany(_UPSERT, [_row(name, item) for item in ordered])

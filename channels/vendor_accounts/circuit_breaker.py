@@ -232,7 +232,7 @@ class Substitutes:
 
 
 def find_substitutes(name: str) -> Substitutes:
-    """The enabled accounts with a closed breaker, for the operators' mail."""
+    """The enabled accounts of the channel with a closed breaker, for the operators' mail."""
     live = registry.live_providers()
     account, rows = live[name], {row.name: row for row in ProviderAccount.objects.all()}
     substitutes = Substitutes([], [])

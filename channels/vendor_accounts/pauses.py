@@ -17,8 +17,8 @@ from channels.vendor_accounts import registry
 
 @transaction.atomic
 def pause_account(*, name: str, reason: str, user: User, ip: str | None) -> bool:
-    """Pauses the account even beyond a pause of its channel. Returns
-    False if it is paused already.
+    """Pauses the account, which resuming its channel leaves paused. Returns False if it is paused
+    already.
     """
     ensure_rows()
     paused = ProviderAccount.objects.filter(name=name, is_enabled=True).update(

@@ -74,8 +74,8 @@ def _of_environment(vendor: Vendor) -> dict[str, Mapping[str, Any]]:
 
 
 def _of_operators(vendor: Vendor) -> dict[str, Mapping[str, Any]]:
-    """The account's options. Options that operators do not enter come from
-    the vendor's first account.
+    """The accounts that operators entered, with their options. Options that they do not enter come
+    from the vendor's first account.
     """
     defaults = {field.name: field.default for field in vendor.fields}
     return {
@@ -171,7 +171,7 @@ def clicks_prove(name: str) -> bool:
 
 
 def provider_id_of(name: str, message_id: UUID, phone: str) -> str | None:
-    """The provider id of a message; None also for an account that is no longer configured."""
+    """The provider id if we choose it; None also for an account that is no longer configured."""
     account = (live_providers() | test_providers()).get(name)
     return account.provider_id_of(str(message_id), phone) if account else None
 
@@ -194,7 +194,7 @@ class Route:
     provider: str
     needs_contact: bool
     position: int = 0  # unless the operator sets another
-    # The only kind of account: an account that needs a contact is then tried without one.
+    # All accounts for this need a contact: they are then tried without one, too.
     is_sole: bool = True
 
 

@@ -84,7 +84,9 @@ def has_stored(name: str) -> bool:
 
 @transaction.atomic
 def save(*, name: str, values: Mapping[str, str], user: User, ip: str) -> list[str]:
-    """Stores values that are not empty, and new secrets; returns the changed names."""
+    """Stores the values that are not empty. An empty secret keeps the stored one, any other empty
+    value is removed. Returns the changed names.
+    """
     row = ProviderAccount.objects.select_for_update().filter(name=name).first()
     before = _readable(name, row.credentials) if row else {}
     secret = {field.name for field in VENDORS[vendor_of(name)].fields if field.is_secret}

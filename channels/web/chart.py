@@ -14,7 +14,7 @@ from catalogue.texts import StrOrPromise
 class Series(NamedTuple):
     name: str  # key in the data
     label: StrOrPromise
-    colour: str  # class of `.chart-<colour>` in static/figures.css
+    colour: str  # in the class `.chart-<colour>` of static/figures.css
 
 
 class Extra(NamedTuple):
@@ -48,7 +48,7 @@ class Bar:
     counts: list[tuple[Series, int]]  # one value for every series
     extras: list[tuple[StrOrPromise, int]]
     total: int
-    tenth: int  # of the drawing's width, where the bar stands
+    tenth: int  # of the drawing's width, from 0: where the bar is
 
 
 @dataclass(frozen=True, slots=True)

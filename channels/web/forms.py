@@ -146,7 +146,7 @@ class HistoryFilter(ModeFilterForm, PhoneFilter):
 
 
 def filter_of(query: str, member: Member) -> dict[str, Any]:
-    """The filter of a query string, parsed like on the page."""
+    """The filter of a query string, parsed as on the page."""
     return HistoryFilter(QueryDict(query), member=member).filters()
 
 

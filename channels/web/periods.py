@@ -54,7 +54,7 @@ def day_presets(*names: str) -> list[DayPreset]:
 
 
 def of_list(filters: Mapping[str, Any]) -> list[DayPreset]:
-    """The period of the list. `filters`: the filter in use."""
+    """The presets of the list; the one that `filters`, the filter in use, shows is chosen."""
     days = (filters.get("date_from"), filters.get("date_to"))
     rows = day_presets("all", "today", "yesterday", "7", "30", "month", "last-month")
     return [replace(row, is_chosen=days == (row.days or (None, None))) for row in rows]

@@ -125,7 +125,7 @@ class MaxBot(Bot):
 
 
 def _missing(types: object) -> list[str]:
-    """The update types that a subscription lacks; an empty list means all types."""
+    """The update types that a subscription lacks; without a list it has all of them."""
     return [name for name in READERS if name not in types] if isinstance(types, list) else []
 
 

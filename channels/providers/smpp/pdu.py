@@ -78,7 +78,7 @@ def decode(octets: bytes) -> Pdu:
     try:
         fields, tlvs = _body(name, octets)
     except (struct.error, ValueError, TypeError, UnknownCommandError) as error:
-        # Comes last: smpplib knows only the name of some commands, such as outbind.
+        # UnknownCommandError: of some commands, such as outbind, smpplib knows only the name.
         if not is_response and name not in DELIVERIES:
             raise MalformedError(type(error).__name__, sequence, is_response=False) from None
         return Pdu(name, status, sequence, is_response, is_readable=is_response)
@@ -92,7 +92,7 @@ def _body(name: str, octets: bytes) -> tuple[dict[str, Any], dict[int, bytes]]:
     # unusual for the command: some centres send both.
     parsed.parse_optional_params = tail.append
     parsed._parse_string = partial(_read_string, parsed)  # noqa: SLF001 - it has no other hook
-    parsed.sm_length = None  # parameters of a deliver_sm
+    parsed.sm_length = None  # a deliver_sm has to state it
     parsed.parse(octets)
     # Raises ValueError for a truncated receipt, which smpplib accepts.
     if parsed.command in DELIVERIES and parsed.data_coding is None:

@@ -345,7 +345,7 @@ def _decode(deliver: Pdu, octets: bytes) -> str:
     if coding == _CYRILLIC:
         return text(octets, "iso8859-5")
     try:
-        return text(octets, "utf-8")  # the letters of other alphabets do not fit by chance
+        return text(octets, "utf-8")  # text of another alphabet is hardly ever valid by chance
     except UnicodeDecodeError:
         return text(octets)
 

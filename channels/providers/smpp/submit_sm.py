@@ -79,7 +79,7 @@ class MessageFormat:
         return bare if bare.isdecimal() else ""
 
     def submissions(self, message: Outgoing, reference: int) -> list[Fields]:
-        """The requests of all parts. `reference` identifies the message to the phone."""
+        """One request for each part; `reference` tells the phone which parts belong together."""
         common = self._addresses(message.phone) | {
             "validity_period": self._validity(message.ttl),
             "registered_delivery": FINAL_RECEIPT,

@@ -56,7 +56,7 @@ _STATES = {
     "1": ReceiptState.DELIVERED,
     "2": ReceiptState.READ,
     "3": ReceiptState.EXPIRED,
-    "4": ReceiptState.DELIVERED,  # read, and the link in it was followed
+    "4": ReceiptState.DELIVERED,  # and the link in it was followed
     **dict.fromkeys(("20", "22", "25"), ReceiptState.UNREACHABLE),
     **dict.fromkeys(("23", "24"), ReceiptState.FAILED),
 }
@@ -152,7 +152,7 @@ class Smsc(http.HttpProvider):
         return _provider_id(phone, _numeric_id(message_id))
 
     def check(self) -> None:
-        list(self._balance())  # raises the error of an account that has no right to read it
+        list(self._balance())  # raises the error of an account that cannot read it
 
     def more_checks(self, requirements: AccountRequirements) -> list[Check]:
         return [

@@ -108,8 +108,8 @@ class TelegramGateway(http.HttpProvider):
         return self.events_of(call.body, _receipt(http.parse(call.body)))
 
     def check(self) -> None:
-        # Every successful call costs money or needs a message; an unknown
-        # request id proves the token.
+        # Every successful call costs money or needs a message; the refusal of an unknown request id
+        # proves that the token is valid.
         query = orjson.dumps({"request_id": "0"})
         answer = self._query("/checkVerificationStatus", query)
         if answer.data.get("ok") is not True and answer.data.get("error") != "REQUEST_ID_INVALID":

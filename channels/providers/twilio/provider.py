@@ -55,7 +55,7 @@ _CAMPAIGN_STATUSES = {
 _NO_SUCH_PHONE = (21211, 21217, 21614, 21635, 30005, 30006)
 _NO_PERSON = (21265, 21266, 21610)  # a short code; the sender itself; somebody who said STOP
 _NO_ACCOUNT = (20003, 20005, 20006, 20008, 20010, 20404, 21608, 30002)
-# The number or name to send from. 21606 preceded the specific codes.
+# The number or name to send from. Twilio sent 21606 before it had the more exact codes.
 _NO_SENDER = (21210, 21212, 21267, 21601, 21603, 21606, 21607, 21657, 21659, 21660, 21661, 21709)
 _NO_SERVICE = (21701, 21702, 21703, 21704, 21705)  # no such messaging service, or it has no sender
 # The country is not enabled, or the sender cannot reach it or is not registered there.
@@ -116,7 +116,7 @@ class Twilio(http.HttpProvider):
 
     def send(self, message: Outgoing) -> Accepted:
         self._check(message)
-        # Twilio echoes only this one of our URLs, and its report may arrive before our commit.
+        # Twilio echoes this URL, and nothing else that we set. Its report may overtake our commit.
         separator = "&" if urlsplit(self._callback_url).query else "?"
         form = {
             "To": message.phone,
@@ -129,7 +129,6 @@ class Twilio(http.HttpProvider):
         provider_id = http.text(answer.data.get("sid"))
         if answer.status >= 300 or not provider_id:
             raise self._refusal(answer)
-        # A Messaging Service returns 0 until it has chosen a sender.
         return Accepted(provider_id)
 
     def check(self) -> None:
@@ -193,7 +192,7 @@ class Twilio(http.HttpProvider):
         yield Check("countries", not missing, ", ".join(missing or countries))
 
     def _read_api(self, path: str, host: str = "") -> http.Json:
-        """Reads from one of Twilio's APIs; `host` differs for APIs other than Messaging."""
+        """Reads the API of messages, or the one that `host` names, such as `accounts`."""
         return self._get(path, url=self._url.replace("://api.", f"://{host}.", 1) if host else "")
 
     def _refusal(self, answer: http.VendorResponse) -> SendError:

@@ -39,7 +39,7 @@ from channels.providers.whatsapp.vendor import nearest_language
 _STATES = {
     "sent": ReceiptState.SENT,
     "delivered": ReceiptState.DELIVERED,
-    "read": ReceiptState.READ,  # `delivered` may never precede it
+    "read": ReceiptState.READ,  # `delivered` may be missing before it
     "failed": ReceiptState.FAILED,
 }
 # The template takes codes of up to 15 characters, including custom ones.

@@ -12,7 +12,7 @@ from channels.routing.smart.account_balance import AccountBalance
 from channels.routing.smart.router import Router
 from channels.vendor_accounts import registry
 
-Group = tuple[str, str]  # mode, channel
+Group = tuple[str, str]  # sequence number, channel
 NOTICEABLE = 0.001  # the smallest change of a factor that is stored
 
 

@@ -161,7 +161,7 @@ def router(prices: dict[str, int], *, explores: bool) -> Router:
 
 @on_reset
 def _forget() -> None:
-    """Forgets the oldest entries."""
+    """Forgets what was learned; the cache forgets by itself."""
     _learned.version = -1
     _learned.router = Router({})
     _exploration.probes.clear()

@@ -1,4 +1,4 @@
-"""The memories of phones: rows under keyed hashes, read by `channels.routing.smart`."""
+"""The memories of phones for `channels.routing.smart`: rows under keyed hashes."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import astuple

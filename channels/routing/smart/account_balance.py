@@ -24,7 +24,7 @@ class AccountBalance:
     shares: dict[str, float] = field(default_factory=dict)
     counts: dict[str, Counts] = field(default_factory=dict)
     changed_at: float | None = None
-    # accounts that carry nothing are no measure for the others
+    # Paused accounts carry nothing, and are no measure of the others.
     paused: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:

@@ -24,7 +24,7 @@ class Counts:
     at: float = 0.0
     trials: float = 0.0
     hits: float = 0.0
-    marks: float = 0.0  # trials without a hit
+    marks: float = 0.0  # the trials without a hit that were marked, as refusals are
 
     def add(
         self, now: float, *, trials: float = 0.0, hits: float = 0.0, marks: float = 0.0

@@ -32,7 +32,7 @@ class ChannelTrace:
     proved_at: float | None = None
     refused_at: float | None = None
     silent_at: float | None = None
-    silences: int = 0  # failures since the last proof
+    silences: int = 0  # sends without proof since the last one with it
     barred_at: float | None = None
 
 

@@ -99,7 +99,7 @@ GRAIN = 0.05  # probabilities are rounded, so that similar sends share one compu
 
 @dataclass(slots=True)
 class Try:
-    """A requested channel."""
+    """A channel that was asked to deliver, and the outcome."""
 
     area: Area
     channel: str
@@ -219,7 +219,7 @@ class Router:
     # --- Learning ---
 
     def asked(self, now: float, area: Area, memory: PhoneMemory, channel: str, n: int) -> Try:
-        """Records that step `n` of a plan was handed over."""
+        """Begins a try: step `n` of a plan was handed over."""
         past = self._stratum(now, memory, channel, after_failure=n > 0)
         expected = self.reach.delivered(now, area, channel, past, is_sms=channel == SMS)
         well = self.health(now, area, channel) > 0.6
