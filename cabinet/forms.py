@@ -18,7 +18,7 @@ from django.utils import timezone
 from django.utils.formats import get_format, number_format
 from django.utils.translation import gettext_lazy as _
 
-from accounts.keys import client_tokens
+from accounts.keys import signed_tokens
 from accounts.models import (
     PURPOSE_LENGTH,
     Invitation,
@@ -357,9 +357,9 @@ class ClientKeyForm(KeyForm):
     public_key = forms.CharField(
         label=_("Public key"),
         required=False,
-        max_length=client_tokens.MAX_LENGTH,
+        max_length=signed_tokens.MAX_LENGTH,
         widget=forms.Textarea(attrs={"rows": 3, "placeholder": "-----BEGIN PUBLIC KEY-----"}),
-        validators=[client_tokens.validate_public_key],
+        validators=[signed_tokens.validate_public_key],
         help_text=_(
             "For clients that sign tokens with a private key of their own, as Vonage's for Node "
             "does. The key's application id is shown afterwards."

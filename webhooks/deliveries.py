@@ -1,6 +1,5 @@
 """Retry schedule, lists, replays and purges of deliveries; example events."""
 
-import random
 from collections.abc import Sequence
 from datetime import timedelta
 from math import ceil
@@ -25,12 +24,6 @@ from webhooks.models import Delivery, DeliveryAttempt, Endpoint, Event, EventKin
 
 State = Delivery.State
 
-# Seconds between tries; the last try is more than a day after the first.
-RETRY_DELAYS = (5, 300, 1800, 7200, 18_000, 36_000, 36_000)
-JITTER = 0.5  # fraction of a delay, plus or minus: simultaneous failures do not retry together
-# A longer Retry-After is cut to this: the tries end after a day.
-MAX_RETRY_AFTER = 3600.0  # seconds
-
 REPLAYED_AT_ONCE, REPLAYED_A_DAY = 1000, 50_000
 EXAMPLE, BY_HAND_A_MINUTE = "example:", 20
 TOO_MANY_BY_HAND = format_lazy(
@@ -40,11 +33,6 @@ WITHDRAWN = _("The address no longer receives events of this kind: choose the ki
 TOO_MANY_A_DAY = format_lazy(
     _("Up to {max} deliveries are repeated a day; go on tomorrow"), max=REPLAYED_A_DAY
 )
-
-
-def retry_delay(tries: int) -> float:
-    base = RETRY_DELAYS[tries - 1]
-    return random.uniform(base * (1 - JITTER), base * (1 + JITTER))  # noqa: S311 - not a secret
 
 
 def _count_by_hand(company_id: int) -> None:

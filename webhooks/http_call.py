@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from catalogue.ids import public_id
 from outbound.connections import seconds_of_retry
-from webhooks import deliveries, egress, signing
+from webhooks import egress, retries, signing
 from webhooks.events import in_declared_order
 from webhooks.models import Delivery, DeliveryAttempt
 
@@ -64,7 +64,7 @@ class CallOutcome:
 
     @property
     def is_last(self) -> bool:
-        return self.claimed.tries > len(deliveries.RETRY_DELAYS) or self.status == GONE
+        return self.claimed.tries > len(retries.RETRY_DELAYS) or self.status == GONE
 
     @property
     def state(self) -> State:
@@ -77,7 +77,7 @@ class CallOutcome:
         """Seconds until the next try; None when final."""
         if self.state != State.PENDING:
             return None
-        return max(deliveries.retry_delay(self.claimed.tries), self.retry_after)
+        return max(retries.retry_delay(self.claimed.tries), self.retry_after)
 
 
 def body_of(event_id: UUID, kind: str, at: datetime, data: Any) -> bytes:
@@ -121,7 +121,7 @@ def call(claimed: ClaimedDelivery) -> CallOutcome:
         status, answer = response.status, response.body
         if status in BUSY:
             wait = seconds_of_retry(response.retry_after, timezone.now()) or 0.0
-            retry_after = min(wait, deliveries.MAX_RETRY_AFTER)
+            retry_after = min(wait, retries.MAX_RETRY_AFTER)
     except egress.CallError as failure:
         error = failure.failure.value
     except Exception:  # our own bug: logged, and the delivery is retried

@@ -65,7 +65,7 @@ class ApiKey(models.Model):
     purpose = models.CharField(
         _("purpose"), max_length=PURPOSE_LENGTH, blank=True, default="", db_default=""
     )
-    # PEM; verifies tokens that the client signs itself: `accounts.keys.client_tokens`.
+    # PEM; verifies tokens that the client signs itself: `accounts.keys.signed_tokens`.
     public_key = models.TextField(_("public key"), blank=True, default="", db_default="")
     # Set by `billing.budgets.key_limits`; None: only the company's budgets limit it.
     day_limit = models.PositiveBigIntegerField(_("tokens per day"), null=True, blank=True)

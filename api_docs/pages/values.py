@@ -22,7 +22,7 @@ from links.manage import stopping
 from otp.models import CodeText
 from otp.texts import own_texts, rendering, rules
 from otp.web.calls import PURPOSE
-from webhooks import deliveries, endpoints
+from webhooks import endpoints, retries
 
 DAY = 86_400
 # From two on, so that a text may say "after" before any of them in every language: 60 seconds.
@@ -151,7 +151,7 @@ def numbers() -> dict[str, Any]:
         "link_most": FIVE_YEARS,
         "endpoints": settings.MAX_ENDPOINTS,
         "webhook_timeout": int(settings.WEBHOOK_TIMEOUT),
-        "webhook_delays": deliveries.RETRY_DELAYS,
-        "webhook_retry_after": int(deliveries.MAX_RETRY_AFTER),
+        "webhook_delays": retries.RETRY_DELAYS,
+        "webhook_retry_after": int(retries.MAX_RETRY_AFTER),
         "rotation": int(endpoints.OLD_SECRET_LIFETIME.total_seconds()),
     }

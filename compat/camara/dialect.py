@@ -5,7 +5,7 @@ https://github.com/camaraproject/OTPValidation; statuses missing there are in Co
 
 import re
 
-from accounts.keys import api_keys, client_tokens
+from accounts.keys import api_keys, issued_tokens
 from accounts.keys.principal import Principal
 from catalogue.errors import DomainError, Error
 from channels.recipients.blocked_phones import BlockedPhoneError
@@ -102,7 +102,7 @@ def echoed(headers: Headers) -> dict[str, str]:
 def by_token(headers: Headers) -> Principal | None:
     """The principal of the key itself, or of a token from the token endpoint."""
     token = credentials(headers, "Bearer")
-    return api_keys.find(token) or client_tokens.find_issued(token)
+    return api_keys.find(token) or issued_tokens.find_issued(token)
 
 
 DIALECT = Dialect(

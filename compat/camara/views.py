@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import path
 from django.utils.translation import gettext_lazy as _
 
-from accounts.keys import api_keys, client_tokens
+from accounts.keys import api_keys, issued_tokens
 from accounts.models import Scope
 from api import request_fields, unknown_fields
 from api.authentication import authorize
@@ -155,9 +155,9 @@ class Token(CompatView):
         self.principal = authorize(api_keys.find(key), request.META, Scope.VERIFY)
         self.count_request(request, is_audited=False)
         body = {
-            "access_token": client_tokens.issue(key),
+            "access_token": issued_tokens.issue(key),
             "token_type": "Bearer",
-            "expires_in": client_tokens.LIFETIME,
+            "expires_in": issued_tokens.LIFETIME,
             "scope": SCOPE,
         }
         return self.respond(Answer(200, body, HEADERS))

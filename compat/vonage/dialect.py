@@ -5,7 +5,7 @@ https://developer.vonage.com/en/api/verify.v2, errors: https://developer.vonage.
 
 from typing import Any, NamedTuple
 
-from accounts.keys import client_tokens
+from accounts.keys import signed_tokens
 from accounts.keys.principal import Principal
 from catalogue.errors import DomainError, Error
 from compat.dialect import (
@@ -134,7 +134,7 @@ def _parameters(error: DomainError) -> list[dict[str, str]]:
 
 
 def by_jwt(headers: Headers) -> Principal | None:
-    return client_tokens.find_signed(credentials(headers, "Bearer"))
+    return signed_tokens.find_signed(credentials(headers, "Bearer"))
 
 
 DIALECT = Dialect(

@@ -4,7 +4,7 @@ import re
 from unicodedata import category
 from urllib.parse import unquote
 
-from links.addresses.slugs import SHAPE
+from links.addresses.aliases import SHAPE
 
 MAX_PATH_LENGTH = 256  # characters; a longer path cannot be a slug with punctuation appended
 _QUERY = re.compile(r"[?&;#]")  # starts of a query in spellings that browsers do not treat as one

@@ -1,41 +1,10 @@
-"""Slugs of short links: generated slugs, and aliases that people choose.
+"""Generated slugs of short links."""
 
-No alias reads as a page of the service, in any spelling.
-"""
-
-import re
 import secrets
-
-from django.utils.translation import gettext_lazy as _
-
-from catalogue.errors import invalid_input
-from links.addresses.reserved_names import is_reserved_alias
 
 # No vowels, so no accidental words; no 0 O 1 l I, so that it survives being read aloud.
 ALPHABET = "23456789bcdfghjkmnpqrstvwxyzBCDFGHJKLMNPQRSTVWXYZ"
 
 
-SHAPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{1,62}[A-Za-z0-9]")
-_CODE = re.compile(r"[0-9]{4,8}")
-
-_SHAPE_WORDS = _(
-    "3–64 characters: Latin letters, digits, hyphens and underscores; "
-    "the first and the last one a letter or a digit"
-)
-_CODE_WORDS = _("A name of 4–8 digits reads as a code; add a letter")
-_RESERVED_WORDS = _("This name is reserved; choose another")
-
-
 def generate(length: int) -> str:
     return "".join(secrets.choice(ALPHABET) for _ in range(length))
-
-
-def check_alias(alias: object) -> str:
-    """Returns the lookup key of a valid alias; the alias itself is stored as typed."""
-    if not isinstance(alias, str) or not SHAPE.fullmatch(alias):
-        raise invalid_input(alias=_SHAPE_WORDS)
-    if _CODE.fullmatch(alias):
-        raise invalid_input(alias=_CODE_WORDS)
-    if is_reserved_alias(alias):
-        raise invalid_input(alias=_RESERVED_WORDS)
-    return alias.lower()

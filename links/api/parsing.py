@@ -8,7 +8,7 @@ from accounts.keys.principal import Principal
 from accounts.models import Company
 from api.request_fields import RequestFields
 from catalogue.errors import DomainError, Error
-from links.addresses import short_hosts, slugs, target_urls
+from links.addresses import aliases, short_hosts, target_urls
 from links.addresses.short_hosts import Host
 from links.api import fields as of
 from links.api import lifetime_fields
@@ -61,7 +61,7 @@ def new_link(
     rules = principal.link_rules
     target = target_urls.check_target(url, allowed=rules.targets)
     if alias is not None:
-        slugs.check_alias(alias)
+        aliases.check(alias)
     return NewLink(
         url=target,
         alias=alias,

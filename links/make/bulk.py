@@ -11,8 +11,8 @@ from api import rate_limit
 from catalogue.errors import DomainError, Error
 from links import sql
 from links.follow import resolution
-from links.make.aliases import retire_aliases
 from links.make.new_link import MAX_TRIES, NewLink, Owner
+from links.make.retired_aliases import retire_aliases
 from links.make.reuse import find_or_create
 from links.models import Link
 

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from catalogue.channels import BY_NAME
 from catalogue.errors import invalid_input
 from catalogue.ids import uuid7
-from links.addresses import short_hosts, slugs
+from links.addresses import aliases, short_hosts, slugs
 from links.addresses.short_hosts import Host
 from links.models import Link
 
@@ -62,7 +62,7 @@ class NewLink:
             "mode": owner.mode,
             "batch_id": batch_id,
             "slug": slug,
-            "key": short_hosts.key(host_id, slugs.check_alias(slug) if self.alias else slug),
+            "key": short_hosts.key(host_id, aliases.check(slug) if self.alias else slug),
             "host_id": host_id,
             "is_alias": self.alias is not None,
             "url": self.url,

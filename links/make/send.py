@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 from django.conf import settings
@@ -23,9 +24,9 @@ from channels.routing import segment_limit
 from channels.routing.channel_plan import plan_channels
 from links import sql
 from links.follow import resolution
-from links.make.aliases import retire_aliases
 from links.make.message_text import with_link
 from links.make.new_link import NewLink, short_url
+from links.make.retired_aliases import retire_aliases
 from links.models import Link
 
 
@@ -124,7 +125,7 @@ def _write_with_alias(
             raise
         raise DomainError(Error.ALIAS_TAKEN) from None
     # Somebody may have requested the alias before, and got a 404.
-    resolution.invalidate_after_commit(Link(**row))
+    transaction.on_commit(partial(resolution.invalidate_after_commit, Link(**row)))
 
 
 def _text(principal: Principal, request: LinkSendRequest, url: str) -> str:

@@ -16,7 +16,7 @@ from accounts.models import Company
 from cabinet.forms import ListField, ModeFilterForm
 from cabinet.settings_forms import SectionForm, lifetimes
 from catalogue.errors import DomainError
-from links.addresses import short_hosts, slugs, target_urls, utm_tags
+from links.addresses import aliases, short_hosts, target_urls, utm_tags
 from links.make.new_link import SLUG_LENGTH, NewLink
 from links.manage.changes import Change
 from links.models import Link
@@ -150,7 +150,7 @@ class LinkForm(TargetForm):
     def clean_alias(self) -> str:
         alias: str = self.cleaned_data["alias"]
         if alias:
-            validated(slugs.check_alias, alias)
+            validated(aliases.check, alias)
         return alias
 
     def clean_lifetime(self) -> int | None:

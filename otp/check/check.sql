@@ -1,6 +1,6 @@
 -- Spends an attempt of each guess and consumes the right codes: one round trip, one commit. Checks
 -- of one phone are serialised, so they share neither an attempt nor a success, and never exceed
--- the cap: `otp_judge`, of `otp/check/judge.sql`, waits for its turn. There is no row for a guess
+-- the cap: `otp_spend_attempt`, of `otp/check/spend_attempt.sql`, waits for its turn. There is no row for a guess
 -- whose code cannot be checked.
 --
 -- {is_alone}: true for a single guess. A group leaves out guesses whose code or advisory lock
@@ -25,6 +25,6 @@ free AS MATERIALIZED (
     AND pg_try_advisory_xact_lock(
       hashtextextended('guess:' || company_id || ':' || mode || ':' || phone, 0))))
 SELECT number, judged_id, right_at, attempts_left
-FROM free CROSS JOIN LATERAL otp_judge(company_id, mode, phone, purpose, macs,
+FROM free CROSS JOIN LATERAL otp_spend_attempt(company_id, mode, phone, purpose, macs,
   verification_id, binding, %(failed_hour)s::int, %(failed_day)s::int, :first_id, :last_id)
 WHERE judged_id IS NOT NULL

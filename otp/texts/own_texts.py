@@ -11,10 +11,10 @@ from accounts.audit import changes_of, record
 from accounts.keys.api_keys import evict_keys
 from accounts.keys.principal import CompanyTexts, texts_of
 from accounts.models import Company, User
-from catalogue.channels import CHANNELS
+from catalogue.channels import CHANNELS, Channel
 from catalogue.languages import message_languages
 from otp.models import Autofill, CodeText
-from otp.texts import rendering, rules
+from otp.texts import rules
 from storage.statements import sql_files
 
 _SQL = sql_files.read_several("otp/texts/own_texts.sql")
@@ -37,6 +37,23 @@ def parse(column: str) -> CompanyTexts:
     return CompanyTexts(bodies, *lines)
 
 
+def template(texts: CompanyTexts, *, channel: Channel, locale: str, purpose: str) -> str | None:
+    """The company's most specific text, where the channel shows one."""
+    if not texts.bodies or not channel.has_own_texts:
+        return None
+    keys = [(purpose, channel.name), (purpose, ""), ("", channel.name), ("", "")]
+    bodies = (texts.bodies.get((locale, *key)) for key in keys)
+    return next((body for body in bodies if body), None)
+
+
+def autofill_lines(texts: CompanyTexts) -> list[str]:
+    """The lines of an SMS that browsers and apps parse. The browser's line must be the last
+    (https://wicg.github.io/sms-one-time-codes/); Android finds its line anywhere in the text.
+    """
+    webotp = f"@{texts.webotp_host} #{{code}}" if texts.webotp_host else ""
+    return [line for line in (texts.app_hash, webotp) if line]
+
+
 def of_company(company: Company) -> CompanyTexts:
     with connection.cursor() as cursor:
         cursor.execute(_SQL["of_company"], [company.pk])
@@ -55,7 +72,7 @@ def save(*, company: Company, text: CodeText, user: User, ip: str | None = None)
         )
     rules.check(text.body)
     if text.channel in SEGMENTED:
-        rules.check_length(text.body, rendering.autofill_lines(of_company(company)))
+        rules.check_length(text.body, autofill_lines(of_company(company)))
     text.company = company
     stored = None if is_new else CodeText.objects.get(pk=text.pk)
     values = changes_of(stored, {name: getattr(text, name) for name in AUDITED}) if stored else None
@@ -107,7 +124,7 @@ def _audit_subject(changes: dict[str, Any]) -> str:
 
 
 def _refuse_texts_too_long(company: Company, texts: CompanyTexts) -> None:
-    tail = rendering.autofill_lines(texts)
+    tail = autofill_lines(texts)
     bodies = [text.body for text in company.code_texts.filter(channel__in=SEGMENTED)]
     for body in [
         *(message_languages.texts(code)["code"] for code in message_languages.codes()),

@@ -14,6 +14,7 @@ from catalogue.languages import message_languages
 from channels.extensions import CUSTOM_CODE, NotRenderableError, Rendered, WithdrawnError
 from otp import codes
 from otp.sealed_codes import SealedCode
+from otp.texts import own_texts
 
 VARIABLES = ("code", "brand", "minutes", "link")
 _VARIABLE = re.compile(rf"\{{({'|'.join(VARIABLES)})\}}")
@@ -113,31 +114,12 @@ def template(
     """Returns the template for a channel: `body`, else the company's text, else the default,
     followed by `line`.
     """
-    body = body or company_template(texts, channel=channel, locale=locale, purpose=purpose)
+    body = body or own_texts.template(texts, channel=channel, locale=locale, purpose=purpose)
     if not body and channel.has_template:
         return _default(channel, locale=locale, has_link=has_link)
     tail = [line] if line else []
-    tail += autofill_lines(texts) if channel.has_segments else []
+    tail += own_texts.autofill_lines(texts) if channel.has_segments else []
     return compose(body or message_languages.texts(locale)["code"], has_link=has_link, tail=tail)
-
-
-def company_template(
-    texts: CompanyTexts, *, channel: Channel, locale: str, purpose: str
-) -> str | None:
-    """The company's most specific text, where the channel shows one."""
-    if not texts.bodies or not channel.has_own_texts:
-        return None
-    keys = [(purpose, channel.name), (purpose, ""), ("", channel.name), ("", "")]
-    bodies = (texts.bodies.get((locale, *key)) for key in keys)
-    return next((body for body in bodies if body), None)
-
-
-def autofill_lines(texts: CompanyTexts) -> list[str]:
-    """The lines of an SMS that browsers and apps parse. The browser's line must be the last
-    (https://wicg.github.io/sms-one-time-codes/); Android finds its line anywhere in the text.
-    """
-    webotp = f"@{texts.webotp_host} #{{code}}" if texts.webotp_host else ""
-    return [line for line in (texts.app_hash, webotp) if line]
 
 
 def snapshot(

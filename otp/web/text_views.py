@@ -27,7 +27,7 @@ from catalogue.languages import message_languages, page_languages
 from channels.vendor_accounts import registry
 from channels.web.fields import DEFAULT_PURPOSE
 from otp.models import CodeText
-from otp.texts import own_texts, rendering, rules
+from otp.texts import own_texts, rules
 from otp.texts.own_texts import SEGMENTED, WORDED
 from otp.web.previews import current_samples, samples, with_variables
 from parsing.characters import normalised
@@ -124,7 +124,7 @@ class AutofillForm(RefusesStaleForm, forms.Form):
 @member_required(can_read_settings)
 def text_list(request: CabinetRequest) -> HttpResponse:
     texts = own_texts.of_company(request.company)
-    tail = rendering.autofill_lines(texts)
+    tail = own_texts.autofill_lines(texts)
     rows = request.company.code_texts.order_by("purpose", "channel", "locale")
     context = {
         "rows": [(text, _max_segments(text, tail)) for text in rows],
@@ -163,7 +163,7 @@ def _edit(request: CabinetRequest, text: CodeText) -> HttpResponse:
     texts = own_texts.of_company(request.company)
     now = {name: getattr(text, name) for name in ("body", "locale", "channel", "purpose")}
     now["body"] = now["body"] or message_languages.texts(text.locale)["code"]
-    form = TextForm(request.POST or None, initial=now, tail=rendering.autofill_lines(texts))
+    form = TextForm(request.POST or None, initial=now, tail=own_texts.autofill_lines(texts))
     if form.is_valid() and _is_submit(request):
         for name, value in form.cleaned_data.items():
             setattr(text, name, value)
@@ -210,7 +210,7 @@ def text_delete(request: CabinetRequest, pk: int) -> HttpResponse:
 def text_preview(request: CabinetRequest) -> HttpResponse:
     """Previews an unsaved text as phones would show it."""
     texts = own_texts.of_company(request.company)
-    form = TextForm(request.GET, tail=rendering.autofill_lines(texts))
+    form = TextForm(request.GET, tail=own_texts.autofill_lines(texts))
     form.is_valid()
     context = {"faults": form.errors.get("body"), **_previews(request, texts, form)}
     return render(request, "cabinet/text_preview.html", context)

@@ -5,7 +5,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.keys import api_keys, client_tokens
+from accounts.keys import api_keys, signed_tokens
 from accounts.models import ApiKey, Member
 from tests.accounts.keys.jwt_clients import private_key, public_pem, token_of
 from tests.factories import ApiKeyFactory
@@ -105,6 +105,6 @@ def test_key_of_a_client_that_signs_its_tokens(owner: Member, client: Client) ->
     assert key.public_key == pem.strip()
     for page in (shown, listed):
         assert key.application_id in page.content.decode()
-    signed = client_tokens.find_signed(token_of(key))
+    signed = signed_tokens.find_signed(token_of(key))
     assert signed is not None
     assert signed.key_id == key.pk

@@ -15,7 +15,7 @@ from channels.sql import in_changeable_months
 from config.environment.variables import ROOT
 from links import sql as links_sql
 from links.clicks import counting, delivery_proof
-from links.make import aliases
+from links.make import retired_aliases
 from links.manage import changes
 from operator_admin import attention
 from otp import sql
@@ -62,7 +62,7 @@ STATEMENTS = {
     "channels/outcomes/update_messages.sql": [decision_writer._UPDATE_MESSAGES],
     "links/clicks/count.sql": [counting.COUNT],
     "links/clicks/first_clicks.sql": [delivery_proof._FIRST_CLICKS],
-    "links/make/retire_alias.sql": [aliases._RETIRE_ALIAS],
+    "links/make/retire_alias.sql": [retired_aliases._RETIRE_ALIAS],
     "links/make/send.sql": [
         links_sql.send(is_test=is_test, has_key=has_key)
         for is_test, has_key in product(_BOTH, _BOTH)

@@ -13,7 +13,7 @@ from django.core.exceptions import ValidationError
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from accounts.keys import api_keys, client_tokens
+from accounts.keys import api_keys, signed_tokens
 from accounts.models import ApiKey, Company
 from tests.accounts.keys.jwt_clients import claims_of, private_key, public_pem, token_of
 from tests.compat.clients import client_key
@@ -28,7 +28,7 @@ def key(company: Company) -> IssuedKey:
 
 
 def test_token_signed_with_the_private_key_is_accepted(key: IssuedKey) -> None:
-    signed = client_tokens.find_signed(token_of(key))
+    signed = signed_tokens.find_signed(token_of(key))
 
     assert signed is not None
     assert (signed.key_id, signed.purpose) == (key.pk, "login")
@@ -38,9 +38,9 @@ def test_token_names_the_key(key: IssuedKey) -> None:
     """Another company's signature is invalid for this key, and this key's for another."""
     other = client_key(CompanyFactory.create(), public_key=public_pem(private_key("other")))
 
-    assert client_tokens.find_signed(token_of(key, private_key("other"))) is None
-    assert client_tokens.find_signed(token_of(other)) is None
-    assert client_tokens.find_signed(token_of(other, private_key("other"))) is not None
+    assert signed_tokens.find_signed(token_of(key, private_key("other"))) is None
+    assert signed_tokens.find_signed(token_of(other)) is None
+    assert signed_tokens.find_signed(token_of(other, private_key("other"))) is not None
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_token_with_other_claims_is_none(key: IssuedKey, changed: dict[str, Any]
         for name, value in changed.items()
     }
 
-    assert client_tokens.find_signed(token_of(key, **claims)) is None
+    assert signed_tokens.find_signed(token_of(key, **claims)) is None
 
 
 def unsigned(key: IssuedKey, algorithm: str) -> str:
@@ -97,7 +97,7 @@ def test_token_by_another_algorithm_is_none(key: IssuedKey) -> None:
         token_of(key)[:-8] + "A" * 8,
     ]
 
-    assert [client_tokens.find_signed(token) for token in tokens] == [None] * len(tokens)
+    assert [signed_tokens.find_signed(token) for token in tokens] == [None] * len(tokens)
 
 
 def test_no_key_is_looked_up_for_a_token_that_cannot_be_valid(
@@ -114,19 +114,19 @@ def test_no_key_is_looked_up_for_a_token_that_cannot_be_valid(
     ]
 
     with django_assert_num_queries(0):
-        assert [client_tokens.find_signed(token) for token in tokens] == [None] * 6
+        assert [signed_tokens.find_signed(token) for token in tokens] == [None] * 6
 
 
 @pytest.mark.parametrize("text", ["", ".", "..", "a.b.c", "é.é.é", "e30.e30.e30", "A" * 9000])
 def test_malformed_jwt_is_none(key: IssuedKey, text: str) -> None:
-    assert client_tokens.find_signed(text) is None
+    assert signed_tokens.find_signed(text) is None
 
 
 def test_deep_claims_are_none(key: IssuedKey) -> None:
     deep = base64.urlsafe_b64encode(b"[" * 5000).decode().rstrip("=")
     header = token_of(key).partition(".")[0]
 
-    assert client_tokens.find_signed(f"{header}.{deep}.x") is None
+    assert signed_tokens.find_signed(f"{header}.{deep}.x") is None
 
 
 def test_token_of_a_revoked_key_is_none(key: IssuedKey) -> None:
@@ -134,15 +134,15 @@ def test_token_of_a_revoked_key_is_none(key: IssuedKey) -> None:
     ApiKey.objects.filter(pk=key.pk).update(revoked_at=timezone.now())
     api_keys.clear_cache()
 
-    assert client_tokens.find_signed(token) is None
+    assert signed_tokens.find_signed(token) is None
 
 
 def test_key_without_a_public_key_has_no_tokens(company: Company) -> None:
-    assert client_tokens.find_signed(token_of(client_key(company))) is None
+    assert signed_tokens.find_signed(token_of(client_key(company))) is None
 
 
 def test_public_key_is_rsa_of_a_size_that_is_safe() -> None:
-    client_tokens.validate_public_key(public_pem(private_key()))
+    signed_tokens.validate_public_key(public_pem(private_key()))
 
     for pem in (
         "",
@@ -154,4 +154,4 @@ def test_public_key_is_rsa_of_a_size_that_is_safe() -> None:
         public_pem(private_key()).replace("A", "B"),
     ):
         with pytest.raises(ValidationError):
-            client_tokens.validate_public_key(pem)
+            signed_tokens.validate_public_key(pem)

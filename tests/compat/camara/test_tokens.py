@@ -7,7 +7,7 @@ import pytest
 import time_machine
 from django.utils import timezone
 
-from accounts.keys import client_tokens
+from accounts.keys import issued_tokens
 from accounts.models import Company, Mode
 from compat.camara.dialect import DIALECT
 from tests.api.clients import Answer
@@ -67,7 +67,7 @@ def test_token_ends_after_an_hour_and_with_its_key(key: str) -> None:
     token = ask(key).body["access_token"]
     bearer = DialectClient(DIALECT, None, Authorization=f"Bearer {token}")
 
-    with time_machine.travel(timezone.now() + timedelta(seconds=client_tokens.LIFETIME + 2)):
+    with time_machine.travel(timezone.now() + timedelta(seconds=issued_tokens.LIFETIME + 2)):
         answer = bearer.json("/one-time-password-sms/v1/send-code", {})
 
     assert (answer.status, answer.code) == (401, "UNAUTHENTICATED")

@@ -6,7 +6,7 @@ from django.urls import URLPattern, URLResolver, include, path, re_path
 from django.utils import translation
 
 from catalogue.errors import DomainError, Error
-from links.addresses import mistyped_slugs, slugs
+from links.addresses import aliases, mistyped_slugs, slugs
 
 
 def view(_request: object) -> HttpResponse:
@@ -27,7 +27,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
 
 def words_of(alias: object) -> str:
     with pytest.raises(DomainError) as refusal:
-        slugs.check_alias(alias)
+        aliases.check(alias)
 
     assert refusal.value.error is Error.INVALID_INPUT
     assert refusal.value.errors is not None
@@ -59,7 +59,7 @@ def test_alphabet_has_no_vowels_and_no_lookalikes() -> None:
     ],
 )  # fmt: skip
 def test_alias_is_looked_up_in_lower_case(alias: str, key: str) -> None:
-    assert slugs.check_alias(alias) == key
+    assert aliases.check(alias) == key
 
 
 @pytest.mark.parametrize(
@@ -112,13 +112,13 @@ def test_name_that_reads_as_a_page_of_the_service_is_refused(alias: str) -> None
     "alias", ["sale", "pay-day", "support4you", "helpful", "verify-me-2026", "kvit", "order-7"]
 )
 def test_alias_that_only_contains_a_reserved_word_is_allowed(alias: str) -> None:
-    assert slugs.check_alias(alias) == alias
+    assert aliases.check(alias) == alias
 
 
 @pytest.mark.parametrize("alias", ["keys", "raw", "slug", "terms2", "apis", "str-slug"])
 @pytest.mark.urls("tests.links.addresses.test_slugs")
 def test_only_first_segments_are_reserved(alias: str) -> None:
-    assert slugs.check_alias(alias) == alias
+    assert aliases.check(alias) == alias
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from django.utils.translation import override
 from accounts.keys import api_keys
 from accounts.models import Company, User
 from otp.models import CodeText
-from otp.texts import own_texts, rendering, rules
+from otp.texts import own_texts, rules
 from tests.api.clients import Api
 from tests.api.races import at_once
 from tests.channels.message_stages import send
@@ -147,7 +147,7 @@ def test_text_and_line_together_never_grow_too_long(round_number: int) -> None:
 
     result = at_once(calls)
 
-    tail = rendering.autofill_lines(own_texts.of_company(company))
+    tail = own_texts.autofill_lines(own_texts.of_company(company))
     bodies = company.code_texts.values_list("body", flat=True)
     assert sorted(result) == ["refused", "saved"]
     assert [body for body in bodies if rules.max_segments(body, tail) > 3] == []

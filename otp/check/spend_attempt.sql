@@ -3,7 +3,7 @@
 -- month: a guess counts for both, and either is right. One that names an id counts for that code
 -- alone. A code that is bound is judged only together with what it is bound to, and one that is not
 -- only without: any other guess finds no code.
-CREATE OR REPLACE FUNCTION otp_judge(
+CREATE OR REPLACE FUNCTION otp_spend_attempt(
   of_company bigint, of_mode text, of_phone text, of_purpose text, macs bytea[],
   of_id uuid, of_binding jsonb, hourly int, daily int, first_id uuid, last_id uuid,
   OUT judged_id uuid, OUT right_at timestamptz, OUT attempts_left int)

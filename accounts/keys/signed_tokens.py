@@ -1,13 +1,9 @@
-"""Tokens that clients of other services send instead of a key.
+"""JSON Web Tokens that a client signs with its own private key (RS256, RFC 7519).
 
-We issue tokens for an hour (RFC 6749, §4.4): signed, not stored, they contain the key's digest and
-are refused once the key is revoked. Clients sign JSON Web Tokens with a private key of their own
-(RS256, RFC 7519): the company stores the public key with one of its API keys, and gives the client
-the key's application id, which the token contains.
+The company stores the public key with one of its API keys, and gives the client the key's
+application id, which the token contains.
 """
 
-import base64
-import binascii
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
@@ -16,32 +12,12 @@ from uuid import UUID
 import jwt
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
-from django.core import signing
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
 from accounts.keys import api_keys
 from accounts.keys.principal import Principal
 from accounts.models import ApiKey
-
-LIFETIME = 3600  # seconds
-_signer = signing.TimestampSigner(salt="accounts.keys.access_tokens")
-
-
-def issue(key: str) -> str:
-    return _signer.sign(base64.urlsafe_b64encode(api_keys.digest(key)).decode())
-
-
-def find_issued(token: str) -> Principal | None:
-    """The principal of a token that we issued; None if it is foreign or expired, or its key is no
-    longer valid.
-    """
-    try:
-        digest = _signer.unsign(token, max_age=LIFETIME)
-        return api_keys.find_by_digest(base64.urlsafe_b64decode(digest))
-    except (signing.BadSignature, binascii.Error, ValueError):
-        return None
-
 
 ALGORITHM = "RS256"
 LEEWAY = 60  # seconds of clock skew
