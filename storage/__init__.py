@@ -1,1 +1,1 @@
-"""PostgreSQL, Redis and what processes cache of them."""
+"""PostgreSQL, Redis, and what each process caches from them."""

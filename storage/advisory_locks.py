@@ -1,16 +1,16 @@
-"""Advisory locks of PostgreSQL on a number or a name; each ends with its transaction."""
+"""PostgreSQL's advisory locks on a number or a name; each is released at the transaction's end."""
 
 from django.db import connection
 
 
 def lock(key: int | str) -> None:
-    """Waits for its turn."""
+    """Waits until the lock is free."""
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT pg_advisory_xact_lock({_number(key)})", [key])
 
 
 def try_lock(key: int | str) -> bool:
-    """Tries the lock; False if another session has it."""
+    """Takes the lock without waiting; False if another session holds it."""
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT pg_try_advisory_xact_lock({_number(key)})", [key])
         return bool(cursor.fetchone()[0])

@@ -24,8 +24,8 @@ DUPLICATE_SECONDS = 10  # longer than a call's statement takes, even when it wai
 # KEYS: cool-down, pool, reserve, note of a draw on the reserve, windows…
 # ARGV: cool-down ms (0: none), its holder, the key's hash, then for pool and reserve the ms per
 # slot and the ms of all slots, the first sends that may draw on the reserve, then limit, ms…
-# A duplicate arrives while the holder runs. After DUPLICATE_SECONDS the holder has crashed before
-# its commit (else the repeat was answered from the database), so the repeat takes its slot over.
+# A duplicate arrives while the holder runs. After DUPLICATE_SECONDS the holder must have crashed
+# before its commit (or the database would have answered), so the repeat takes over its slot.
 # A bucket stores the time at which it is full again (GCRA), which makes the wait exact.
 _ACQUIRE = f"""
 if ARGV[1] ~= '0' then
@@ -76,10 +76,10 @@ local held = redis.call('GET', KEYS[1])
 if held and string.sub(held, 1, #ARGV[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
 if KEYS[3] ~= '' then
   local bucket = 3 + redis.call('DEL', KEYS[5])
-  local full, place = tonumber(redis.call('GET', KEYS[bucket]) or '0'), ARGV[bucket + 1]
-  local left = redis.call('PTTL', KEYS[bucket]) - place
+  local full, interval = tonumber(redis.call('GET', KEYS[bucket]) or '0'), ARGV[bucket + 1]
+  local left = redis.call('PTTL', KEYS[bucket]) - interval
   if left > 0 then
-    redis.call('SET', KEYS[bucket], string.format('%.0f', full - place), 'PX', left)
+    redis.call('SET', KEYS[bucket], string.format('%.0f', full - interval), 'PX', left)
   else
     redis.call('DEL', KEYS[bucket])
   end
@@ -165,10 +165,10 @@ class LimitVerdict:
     """
 
     verdict: int
-    wait: int  # seconds until it is worth asking again
+    wait: int  # seconds until a retry may succeed
 
 
-@lru_cache(maxsize=1000)  # a request asks three times
+@lru_cache(maxsize=1000)  # a request hashes it three times
 def hashed(text: str) -> str:
     key = hashlib.sha256(settings.SECRET_KEY.encode()).digest()
     return hashlib.blake2b(text.encode(), key=key, digest_size=12).hexdigest()
@@ -182,7 +182,7 @@ def _digest(source: str) -> str:
 def _evaluate(source: str, *arguments: str | int) -> list[int]:
     try:
         result: list[int] = call("EVALSHA", _digest(source), *arguments)
-    except NoScriptError:  # a server that has not seen it yet
+    except NoScriptError:  # the server has not loaded the script yet
         result = call("EVAL", source, *arguments)
     return result
 
@@ -211,7 +211,7 @@ def acquire(
     key_hash: str = "",
     pool: Pool | None = None,
 ) -> LimitVerdict:
-    """Acquires a slot in every window, in the pool and, if named, the cool-down.
+    """Acquires a slot in every window, in the pool and, if given, the cool-down.
 
     `holder` names who holds the cool-down. It ends with `key_hash`, the hash of an Idempotency-Key,
     which distinguishes a parallel duplicate of the holder from another request.

@@ -1,8 +1,7 @@
-"""Django's caches: in PostgreSQL what must survive an outage of Redis, in Redis request rates.
+"""Django's caches: PostgreSQL has what must survive an outage of Redis, Redis the request rates.
 
-allauth counts log-ins, resets and sign-ups in Django's default cache, and stores there which
-one-time passwords were used: losing the cache switches both off. The table is unlogged, so a
-write costs no disk flush; a crash of the database empties it.
+allauth's rate limits and used one-time passwords are in Django's default cache: without it neither
+is enforced. The table is unlogged, so a write needs no disk flush; a database crash empties it.
 """
 
 import json
@@ -24,7 +23,7 @@ INSERT INTO accounts_cacheentry (key, value, expires_at) VALUES (%s, %s::jsonb, 
 ON CONFLICT (key) DO UPDATE SET value = EXCLUDED.value, expires_at = EXCLUDED.expires_at
 """
 
-# One of concurrent calls inserts; the others find its row, which has not expired.
+# Only one of several concurrent calls inserts; the others find its unexpired row.
 _ADD = f"{_SET} WHERE accounts_cacheentry.expires_at <= clock_timestamp()"
 
 _TOUCH = """
@@ -35,7 +34,7 @@ _DELETE = "DELETE FROM accounts_cacheentry WHERE key = %s AND expires_at > clock
 
 
 class PostgresCache(BaseCache):
-    """Values are JSON, not pickle: write access to the table must not run code here."""
+    """Values are JSON, not pickle: write access to the table must not let anyone run code here."""
 
     def __init__(self, _location: str, params: dict[str, Any]) -> None:
         super().__init__(params)

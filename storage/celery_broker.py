@@ -8,15 +8,15 @@ from kombu.transport import redis as kombu_redis
 
 from storage import redis_address, redis_connections
 
-SENTINEL_TIMEOUT = 0.3  # seconds: as every publish is capped
+SENTINEL_TIMEOUT = 0.3  # seconds, like the cap of every publish
 _TCP_ONLY = {"host", "port", "socket_keepalive", "socket_keepalive_options"}
 
 
 class Channel(kombu_redis.Channel):
-    """kombu's, connected as we connect: its own knows neither roles nor `unix://`.
+    """kombu's channel on our connections: kombu's own check no role and lack `unix://`.
 
-    Without a timeout a worker that asks a hanging server for anything would wait forever. It is
-    longer than the second for which a worker blocks on its queue; a publisher's is `CAPPED`.
+    Without a timeout a worker would wait forever for a server that hangs. The timeout is longer
+    than the second for which a worker blocks on its queue; a publisher's is in `CAPPED`.
     """
 
     socket_timeout = 5.0
@@ -24,8 +24,8 @@ class Channel(kombu_redis.Channel):
 
     def _get_pool(self, asynchronous: bool = False) -> redis.ConnectionPool:
         if getattr(self.connection, "client", None) is None:
-            # Closed while a task ran. kombu would fail with an AttributeError, for which Celery
-            # ends the worker; for this one it connects again.
+            # The connection was closed while a task ran. kombu would raise AttributeError, which
+            # ends Celery's worker; after this error Celery reconnects.
             raise redis.ConnectionError("the connection to the broker is closed")
         address = redis_address.parse(settings.BROKER_URL, variable="CELERY_BROKER_URL")
         self.connection_class = redis_connections.connection_class(address)

@@ -1,9 +1,9 @@
-"""ClickHouse by its HTTP interface, and its errors by what they mean for the caller.
+"""ClickHouse over its HTTP interface; errors say whether a retry may succeed.
 
-It is at `https://user:password@host:8443/database`, or by plain http.
+The address is `https://user:password@host:8443/database`, or plain http.
 
-The SQL of this project is what version 18.16, Debian 12's, and current ones share. So statements
-hold no query parameters (since 19.14), and tables no TTL (since 19.6).
+Our SQL works in version 18.16, which Debian 12 has, and in current ones. So statements have no
+query parameters (new in 19.14), and tables no TTL (new in 19.6).
 """
 
 import re
@@ -25,7 +25,7 @@ _ERROR = re.compile(
     r"Code: (\d+)[.,](?: e\.displayText\(\) =)? (?:DB::Exception: )?(.*)", re.DOTALL
 )
 _MAX_DETAIL = 300
-# Codes of errors that repeat while the rows are the same. See ErrorCodes.cpp of ClickHouse.
+# Errors that a retry with the same rows would repeat; codes from ClickHouse's ErrorCodes.cpp.
 _REJECTIONS = frozenset({
     6,  # CANNOT_PARSE_TEXT
     25,  # CANNOT_PARSE_ESCAPE_SEQUENCE
@@ -99,7 +99,7 @@ def insert(table: str, lines: bytes) -> None:
 
 def read(query: str) -> list[dict[str, Any]]:
     """The rows; 64-bit integers may come as strings."""
-    # Without the first, an error after the first rows would come inside a successful answer.
+    # Without `wait_end_of_query` an error after the first rows would be inside a 200 response.
     options = {"wait_end_of_query": "1", "max_execution_time": str(int(READ_TIMEOUT))}
     body = _post(options, f"{query} FORMAT JSONEachRow".encode(), READ_TIMEOUT)
     return [orjson.loads(line) for line in body.splitlines() if line]
@@ -128,7 +128,7 @@ def _post(options: Mapping[str, str], body: bytes, timeout: float) -> bytes:
 
 def _error(status: int, text: str) -> ClickHouseError:
     match = _ERROR.match(text)
-    if not match:  # a proxy's own page
+    if not match:  # an error page of a proxy
         return UnavailableError(f"status {status}")
     code = int(match[1])
     detail = f"code {code}: {match[2].strip()[:_MAX_DETAIL]}"

@@ -1,4 +1,4 @@
-"""Work that takes a processor for long, a few at a time per process. A flood of it must leave
+"""CPU-bound work, of which each process runs only a little at a time. A flood of it must leave
 processors, threads and database connections to codes and links.
 """
 
@@ -13,7 +13,7 @@ from storage.sessions import give_back
 
 
 class TooBusyError(OperationalError):
-    """No fault of the database: a caller that asks too much gets the same answer."""
+    """Not the database's fault, but a caller that asks for too much gets the same response."""
 
 
 class HeavyWork:
@@ -26,8 +26,8 @@ class HeavyWork:
         share: int | None = None,
         patience: float = 4.0,
     ) -> None:
-        """`most` at once; `waiting` threads have `patience` seconds for a turn. A company has
-        `share` places, half of the waiting ones if not given.
+        """At most `most` run at once; `waiting` more threads wait up to `patience` seconds. One
+        company may run or wait `share` times, by default half of `waiting`.
         """
         self.name, self.patience = name, patience
         self.turns, self.queue = BoundedSemaphore(most), BoundedSemaphore(most + waiting)
@@ -36,11 +36,11 @@ class HeavyWork:
 
     @contextmanager
     def turn(self, company_id: int | None) -> Iterator[None]:
-        """Raises TooBusyError, which becomes a 503, when it is busy, or when the company has
-        its share of the places already. None: what belongs to no company.
+        """Raises TooBusyError, which becomes a 503, if no turn comes in time or the company
+        already uses its share. `company_id` is None for work of no company.
         """
         give_back()
-        # Nobody may hold the connection of a transaction while waiting.
+        # In a transaction a waiting caller would hold its connection, so it does not wait.
         patience = 0 if connection.in_atomic_block else self.patience
         if not self.queue.acquire(blocking=False):
             raise TooBusyError(f"{self.name}: too many are waiting")

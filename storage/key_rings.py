@@ -1,13 +1,13 @@
 """Key rings: the first key of a ring signs or encrypts, every key of it verifies or decrypts.
 
-A ring therefore rotates in three steps, with a restart of all processes after each: the new key is
-appended, then put first, then the old one is dropped. A key that was put first at once would sign
-what processes not yet restarted cannot verify.
+A ring is therefore rotated in three steps, with a restart of all processes after each: the new key
+is appended, then moved to the front, then the old one is dropped. A new key put first at once would
+sign texts that processes not yet restarted cannot verify.
 
-Texts that are encrypted at rest and must be read again are stored as
-`fernet:<id of the key>:<token>`, under the first key of MFA_KEYS. Each purpose derives a key of its
-own, so that a text of one is no text of another. A text without the prefix predates encryption and
-is read as plaintext.
+Texts encrypted at rest are stored as
+`fernet:<id of the key>:<token>`, under the first key of MFA_KEYS. Each purpose derives its
+own key, so that no text can be decrypted for another purpose. A text without the prefix predates
+encryption and is read as plaintext.
 """
 
 import base64

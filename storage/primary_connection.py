@@ -1,7 +1,7 @@
-"""A database connection that leaves a server which died, or which is no longer the primary.
+"""A database connection that closes if its server died or is no longer the primary.
 
 After a failover a connection may reach the old primary, now a standby, through a proxy that has not
-noticed yet. There it would answer every SELECT and refuse every write, for as long as it lives.
+noticed yet. There every SELECT would succeed and every write fail, for the connection's whole life.
 """
 
 import time
@@ -23,8 +23,8 @@ class NotPrimaryError(psycopg.OperationalError):
 
 
 class PrimaryConnection(psycopg.Connection[TupleRow]):
-    """A connection whose failed statement empties the pool, where every other connection would
-    fail, too.
+    """A connection that empties the pool when it fails, because the pool's
+    other connections would fail too.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -46,8 +46,8 @@ class PrimaryConnection(psycopg.Connection[TupleRow]):
     def _leave(self) -> None:
         self.close()
         pool: Any = self._pool
-        # When many connections fail together, the first empties the pool; later ones would
-        # take out what has been opened since.
+        # When many connections fail together, the first empties the pool; the others would close
+        # connections opened since.
         if pool is not None and self._opened_at > _drained_at.get(pool, 0.0):
             _drained_at[pool] = time.monotonic()
             pool.drain()

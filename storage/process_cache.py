@@ -33,14 +33,14 @@ log = structlog.get_logger(__name__)
 
 
 class SharedCopy(Protocol[T]):
-    """A copy outside PostgreSQL, for a process that starts while the database is away."""
+    """A copy outside PostgreSQL, for a process that starts while the database is unavailable."""
 
     def read(self) -> T | None: ...
     def write(self, value: T, /) -> None: ...
 
 
 class SnapshotCache(Generic[T]):
-    """`value` is what was read last: it stays in force while the database is away."""
+    """`value` is the last one read; it stays in use while the database is unavailable."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class SnapshotCache(Generic[T]):
         self._stale_at = _NEVER
 
     def get(self) -> T:
-        """The value for requests: one thread reads a stale value again
+        """The value for requests: one thread refreshes a stale value
         while other threads use it.
         """
         if time.monotonic() >= self._stale_at:
@@ -79,7 +79,7 @@ class SnapshotCache(Generic[T]):
         return self.value
 
     def read(self) -> None:
-        """Reads now, on the caller's connection; raises. Reads queue: the last is the newest."""
+        """Reads now, on the caller's connection and one thread at a time; raises."""
         with self._lock:
             self._read_value()
 
@@ -92,7 +92,7 @@ class SnapshotCache(Generic[T]):
             self._log_failure(error)
 
     def ensure_loaded(self) -> None:
-        """Waits for the first read, by one thread for all; raises when no store can be read."""
+        """Waits for the first read, made by one thread for all; raises if no store can be read."""
         if self.is_loaded:
             return
         if not self._lock.acquire(timeout=FIRST_READ_TIMEOUT):
@@ -156,13 +156,13 @@ class SnapshotCache(Generic[T]):
 class KeyedCache(Generic[K, V]):
     """Values for `ttl` seconds each; emptied when it is full.
 
-    Hot paths look into `entries` themselves, for a call costs as much as the look-up.
+    Hot paths look into `entries` themselves, because a call costs as much as the look-up.
     """
 
     def __init__(self, ttl: float, max_entries: int) -> None:
         self.ttl = ttl
         self._max_entries = max_entries
-        # With the moment each entry expires, by the monotonic clock.
+        # Each with the time at which it expires, by the monotonic clock.
         self.entries: dict[K, tuple[float, V]] = {}
         self._flights: dict[K, Future[V]] = {}
 

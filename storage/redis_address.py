@@ -1,8 +1,8 @@
-"""Reads where Redis is.
+"""Parses the address of Redis.
 
-`redis://[user:password@]host:port/0`, `rediss://…` by TLS, `unix://[…@]/path?db=0`, and for the
-master that Sentinel names `redis+sentinel://[user:password@]host:port,host:port/service/0`, by TLS
-`rediss+sentinel://…`. Options of TLS are called as redis-py calls them. Timeouts are ours.
+`redis://[user:password@]host:port/0`, `rediss://…` for TLS, `unix://[…@]/path?db=0`, and for the
+master that Sentinel names `redis+sentinel://[user:password@]host:port,host:port/service/0`, with
+TLS `rediss+sentinel://…`. TLS options have redis-py's names. Timeouts are not options.
 """
 
 from collections.abc import Mapping
@@ -14,9 +14,9 @@ from django.core.exceptions import ImproperlyConfigured
 
 TCP, TLS, UNIX = "redis", "rediss", "unix"
 _SENTINEL = {"redis+sentinel": TCP, "rediss+sentinel": TLS}
-# The third as kombu writes it.
+# `redis+socket` is kombu's spelling.
 _SCHEMES = {TCP: TCP, TLS: TLS, "redis+socket": UNIX, UNIX: UNIX, **_SENTINEL}
-_KOMBU_SENTINEL = "sentinel"  # names no service, so kombu cannot do without another setting
+_KOMBU_SENTINEL = "sentinel"  # kombu's spelling, which names no service
 _PORT, _SENTINEL_PORT = 6379, 26379
 _TLS_OPTIONS = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_cert_reqs")
 _VERIFICATIONS = ("none", "optional", "required")
@@ -49,12 +49,12 @@ class RedisAddress:
 
 
 def is_redis(url: str) -> bool:
-    """Whether it is for us to read; a Celery broker may be something else."""
+    """Whether the scheme is one of Redis; a Celery broker may be something else."""
     return url.partition("://")[0] in {*_SCHEMES, _KOMBU_SENTINEL}
 
 
 def with_password(url: str, password: str, *, variable: str = "REDIS_PASSWORD") -> str:
-    """The URL with a password that came apart from it; raises ImproperlyConfigured."""
+    """Adds a password that is configured separately; raises ImproperlyConfigured."""
     scheme, _, rest = url.partition("://")
     user, at, _ = rest.partition("/")[0].rpartition("@")
     if not password:
@@ -73,10 +73,10 @@ def parse(url: str, *, variable: str = "REDIS_URL") -> RedisAddress:
 
 
 def _split(text: str) -> SplitResult:
-    """A password with a # or / ends what stands for the host in its middle."""
+    """Splits the URL; a # or / in a password would end its host part too early."""
     try:
         url = urlsplit(text)
-    except ValueError:  # whose text may quote it
+    except ValueError:  # whose text may quote the password
         raise ValueError("must begin with redis://, and name a host") from None
     if "@" in url.path + url.fragment:
         raise ValueError("write # / ? in a user name or password as %23 %2F %3F")
@@ -130,7 +130,7 @@ def _server(text: str, port: int) -> tuple[str, int]:
     try:
         server = urlsplit(f"//{text}")
         return unquote(server.hostname or "localhost"), server.port or port
-    except ValueError:  # which quotes it: of a password with a ? that is the beginning
+    except ValueError:  # its text quotes the port, which may be the beginning of a password
         raise ValueError("the port must be a number, and a ? in a password %3F") from None
 
 

@@ -46,7 +46,7 @@ def blocking_redis_client() -> redis.Redis:
 
 
 class BackOff:
-    """Does not ask Redis for a while after a failure, for each request would wait for a timeout."""
+    """Skips Redis for a while after a failure: otherwise each request would wait for a timeout."""
 
     SECONDS = 1.0
 
@@ -68,7 +68,7 @@ _refusals = 0  # so far, of all connections of this process
 
 
 def _drop_connections() -> None:
-    """Drops all connections after a refusal: each would otherwise cost its user another failure."""
+    """Drops all connections after a refusal: each would otherwise fail once more."""
     global _refusals  # noqa: PLW0603 - threads drop their own connections when it has changed
     _refusals += 1
     for client in (redis_client(), blocking_redis_client()):
@@ -76,8 +76,8 @@ def _drop_connections() -> None:
 
 
 def raise_if_demoted() -> None:
-    """Raises for subscribers if the server was demoted: a replica keeps their
-    connections, and is silent.
+    """Raises if the server was demoted, for subscribers: a replica keeps
+    their connections open but sends nothing.
     """
     try:
         role = redis_client().role()
@@ -96,7 +96,7 @@ Command = Sequence[str | bytes | int]
 _pack: Any = hiredis.pack_command  # its stub only has commands of one word
 
 
-class _KeptConnection(threading.local):
+class _ThreadConnection(threading.local):
     """A connection that each thread keeps to the server of a client.
 
     The client's pool, retries and callbacks cost two to three times as much.
@@ -125,27 +125,27 @@ class _KeptConnection(threading.local):
             raise
 
 
-_kept, _kept_to_block = _KeptConnection(), _KeptConnection()
+_connection, _blocking_connection = _ThreadConnection(), _ThreadConnection()
 
 
 def call(*command: str | bytes | int) -> Any:
     """Runs a command within 50 ms; raises RedisError."""
-    return _kept.exchange(redis_client(), [command])[0]
+    return _connection.exchange(redis_client(), [command])[0]
 
 
 def blocking_call(*command: str | bytes | int) -> Any:
     """Runs a command that may block, for background threads, which keep a connection for it."""
-    return _kept_to_block.exchange(blocking_redis_client(), [command])[0]
+    return _blocking_connection.exchange(blocking_redis_client(), [command])[0]
 
 
 def call_together(*commands: Command) -> list[Any]:
     """The replies to several commands, in one round trip within 50 ms; raises RedisError."""
-    return _kept.exchange(redis_client(), commands)
+    return _connection.exchange(redis_client(), commands)
 
 
 def _is_clean(connection: Any) -> bool:
-    """Nothing to read before we send: the server did not close the idle connection."""
-    if not connection.is_connected:  # asked, it would connect, and once more if it could not
+    """Whether nothing waits to be read: the server has not closed the idle connection."""
+    if not connection.is_connected:  # can_read() would connect, and retry that
         return True
     try:
         return not connection.can_read()

@@ -1,8 +1,8 @@
-"""Connections to Redis that are of use only while their server is a master and obeys.
+"""Connections to Redis that close once their server is no longer a working master.
 
 After a failover the old master goes on answering as a replica: it refuses writes, or says that it
 has no master. A connection that gets such a refusal is closed and reports a ConnectionError, so
-that its user connects again, and to the new master if an address has moved.
+that its user reconnects, to the new master if the address has moved.
 """
 
 import re
@@ -32,7 +32,7 @@ from storage import redis_address
 from storage.redis_address import RedisAddress
 
 _REFUSALS = (ReadOnlyError, ClusterDownError, NoPermissionError)  # MASTERDOWN is a ClusterDownError
-# Words that the library has no type for; a script of Redis 6 has them inside its error.
+# Error codes without a class in redis-py; Redis 6 puts a script's in the middle of the text.
 _REFUSAL_WORDS = re.compile(r"(^|-)(READONLY|MASTERDOWN|NOREPLICAS|UNBLOCKED) ")
 
 
@@ -40,7 +40,7 @@ Server = tuple[str, int]
 
 
 class ServerRefusalError(redis.ConnectionError):
-    """The server refuses by its state or role, not because of the command."""
+    """The server refuses because of its state or role, not because of the command."""
 
 
 def _nothing() -> None:
@@ -73,12 +73,12 @@ class MasterConnection(AbstractConnection):
         return super()._connect()  # type: ignore[no-untyped-call, safe-super]
 
     def on_connect_check_health(self, check_health: bool = True) -> None:
-        self._is_open = False  # the library tolerates refusals of some commands of its own
+        self._is_open = False  # redis-py itself tolerates errors of some of its commands
         super().on_connect_check_health(check_health)
         self.send_command("ROLE", check_health=False)  # type: ignore[no-untyped-call]
         try:
             role = self.read_response()
-        except ResponseError:  # not permitted: then a refused write shows it
+        except ResponseError:  # ROLE is not permitted: a refused write will show it
             role = None
         if is_replica(role):
             self._refuse("a replica")

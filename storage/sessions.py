@@ -1,4 +1,4 @@
-"""Sessions of PostgreSQL outside Django's requests: of the pool, or past a pooler; its clock."""
+"""PostgreSQL sessions outside Django's requests: from the pool, or past a pooler; its clock."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -30,9 +30,9 @@ def pooled_connection() -> Iterator[None]:
 
 
 def read_patiently(read: Callable[[], T]) -> T:
-    """The result of a read that may be repeated; repeats it while the database is away.
+    """Repeats an idempotent read while the database is unavailable.
 
-    The connection is given back each time, a broken one included.
+    The connection is given back each time, even a broken one.
     """
     for pause in PAUSES:
         try:
@@ -47,7 +47,7 @@ def read_patiently(read: Callable[[], T]) -> T:
 
 
 def connect() -> psycopg.Connection[Any]:
-    """A session of its own on PostgreSQL itself, outside our pool and any other."""
+    """A new session with PostgreSQL itself, outside our pool and any pooler."""
     params = connection.settings_dict.get("DIRECT") or connection.get_connection_params()
     return psycopg.connect(**params, autocommit=True)
 
@@ -60,7 +60,7 @@ def has_direct_address() -> bool:
 def is_pooled() -> bool:
     """Whether there is a pooler between Django's connection and PostgreSQL.
 
-    The process id that a pooler gave us at the start belongs to no session of the server's.
+    A pooler gives its clients backend process ids that no session of the server has.
     """
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_backend_pid()")
@@ -77,13 +77,13 @@ def database_now() -> datetime:
 
 
 _WITHOUT_SORTS = "SET LOCAL enable_sort = off; SET LOCAL enable_bitmapscan = off"
-_AS_BEFORE = "SET LOCAL enable_sort = DEFAULT; SET LOCAL enable_bitmapscan = DEFAULT"
+_WITH_SORTS = "SET LOCAL enable_sort = DEFAULT; SET LOCAL enable_bitmapscan = DEFAULT"
 
 
 @contextmanager
 def in_index_order() -> Iterator[CursorWrapper]:
-    """Prefers indexes in a transaction, or a savepoint of the caller's."""
+    """Disables sorts and bitmap scans, in a transaction or a savepoint of the caller's."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(_WITHOUT_SORTS)
         yield cursor
-        cursor.execute(_AS_BEFORE)
+        cursor.execute(_WITH_SORTS)

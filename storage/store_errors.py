@@ -46,8 +46,8 @@ def is_refusal(error: Exception) -> bool:
 
 
 def is_refused_by_database(error: Exception) -> bool:
-    """Whether the database refuses the row, for data that must not be lost: a fault of our own code
-    refuses no row, and every row alike.
+    """Whether the database refused the row. For data that must not be lost: an error of our own
+    code says nothing about the row, since every row would raise it.
     """
     return isinstance(error, DatabaseError) and is_refusal(error)
 
@@ -72,7 +72,7 @@ def write_together(
     refused: Callable[[Row, Exception], object],
     is_refused: Callable[[Exception], bool] = is_refusal,
 ) -> None:
-    """Writes all rows at once, or by halves where they are refused, so that none costs another one.
+    """Writes all rows at once, and refused batches by halves, so that no row affects another.
 
     `write` is one commit, or part of the caller's; `refused` is called with each refused row
     by itself.

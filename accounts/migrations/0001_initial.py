@@ -315,7 +315,7 @@ class Migration(migrations.Migration):
         # The cache's counters are not worth a disk flush: after a database crash the table is
         # empty.
         migrations.RunSQL("ALTER TABLE accounts_cacheentry SET UNLOGGED", "ALTER TABLE accounts_cacheentry SET LOGGED"),
-        RunSqlFile("storage/months/months.sql", "7aeb779d822558b9"),
+        RunSqlFile("storage/months/months.sql", "4458aca18717308f"),
         migrations.RunPython(build_indexes, migrations.RunPython.noop),
         RunSqlFile("accounts/models/immutable_audit.sql", "5672a75e949ee120"),
         RunSqlFile("accounts/keys/company_changes.sql", "dc19917ae9a4c50e"),

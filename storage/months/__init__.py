@@ -1,1 +1,1 @@
-"""Tables partitioned by month: made ahead, made for the past, filled in bulk, taken out."""
+"""Tables partitioned by month: conversion, creation and removal of partitions, pruned queries."""

@@ -1,7 +1,7 @@
 """Months of the calendar, each as its first day.
 
-A time has no month without a time zone, so none is taken for granted: partitions and seals have the
-months of UTC, documents those of the service.
+A time's month depends on the time zone, so callers name one: partitions and seals use UTC,
+documents the service's zone.
 """
 
 from datetime import date, datetime, timedelta, tzinfo

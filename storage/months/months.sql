@@ -1,4 +1,4 @@
--- What tables partitioned by month need of the database; `partitions.py` uses it.
+-- Functions for tables partitioned by month, called by `partitions.py`.
 
 -- The smallest UUIDv7 of a time (RFC 9562 §5.7): rows made since then have no smaller id.
 CREATE OR REPLACE FUNCTION uuid7_at(at timestamptz) RETURNS uuid LANGUAGE sql STABLE STRICT PARALLEL SAFE
@@ -6,10 +6,10 @@ RETURN (lpad(to_hex(floor(extract(epoch FROM at) * 1000)::bigint), 12, '0')
         || '70008000000000000000')::uuid;
 
 -- Runs with the rights of the tables' owner, so that the application need not own the books. A new
--- month gets the indexes and the parameters of its elder, also indexes that are unique within a month.
--- It is built apart and then attached, which blocks neither readers nor writers of the parent, through
--- which alone other roles reach it. No name is looked up where the application may create one, and no
--- table taken that is not the owner's.
+-- partition gets the indexes and storage parameters of the previous one, also indexes that are unique
+-- within a month. It is created as a table and then attached, which blocks neither readers nor writers
+-- of the parent. Other roles reach it only through the parent. Names are not looked up in schemas where
+-- the application may create objects, and only the owner's tables are accepted.
 CREATE OR REPLACE FUNCTION create_month_partition(parent regclass, month date) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -17,7 +17,7 @@ DECLARE
   suffix text := to_char(month, '_YYYY_MM');
   name text := parent_name || suffix;
   key_type text;
-  elder oid;
+  previous oid;
   local_index record;
   range_start text;
   range_end text;
@@ -33,7 +33,7 @@ BEGIN
   IF key_type IS NULL OR to_regclass('public.' || name) IS NOT NULL THEN
     RETURN false;
   END IF;
-  SELECT c.oid INTO elder FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+  SELECT c.oid INTO previous FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
   WHERE i.inhparent = parent AND c.relname ~ '_[0-9]{4}_[0-9]{2}$'
   ORDER BY c.relname DESC LIMIT 1;
   IF key_type = 'uuid' THEN
@@ -44,14 +44,14 @@ BEGIN
     range_end := (month + interval '1 month') AT TIME ZONE 'UTC';
   END IF;
   EXECUTE format('CREATE TABLE public.%I (LIKE %s INCLUDING ALL EXCLUDING IDENTITY)', name, parent);
-  IF (SELECT reloptions FROM pg_class WHERE oid = elder) IS NOT NULL THEN
+  IF (SELECT reloptions FROM pg_class WHERE oid = previous) IS NOT NULL THEN
     EXECUTE format('ALTER TABLE public.%I SET (%s)', name,
-      (SELECT array_to_string(reloptions, ', ') FROM pg_class WHERE oid = elder));
+      (SELECT array_to_string(reloptions, ', ') FROM pg_class WHERE oid = previous));
   END IF;
   FOR local_index IN
     SELECT pg_get_indexdef(x.indexrelid) AS definition, c.relname
     FROM pg_index x JOIN pg_class c ON c.oid = x.indexrelid
-    WHERE x.indrelid = elder AND x.indisunique
+    WHERE x.indrelid = previous AND x.indisunique
       AND NOT EXISTS (SELECT FROM pg_inherits WHERE inhrelid = x.indexrelid)
   LOOP
     EXECUTE format('CREATE UNIQUE INDEX %I ON public.%I USING%s',
@@ -71,16 +71,16 @@ BEGIN
 END $$;
 REVOKE ALL ON FUNCTION create_month_partition(regclass, date) FROM PUBLIC;
 
--- With the rights of the owner of the tables, and only of its tables.
+-- Runs with the rights of the tables' owner, and only on its tables.
 CREATE OR REPLACE FUNCTION analyze_month_partition(month regclass) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   IF NOT EXISTS (SELECT FROM pg_class WHERE oid = month AND relispartition
                  AND relowner = current_user::regrole) THEN
-    RAISE EXCEPTION '% is no month of this owner', month USING ERRCODE = '42501';
+    RAISE EXCEPTION '% is not a partition of this owner', month USING ERRCODE = '42501';
   END IF;
   IF pg_try_advisory_xact_lock(hashtextextended('analyze_month_partition', 0)) THEN
-    EXECUTE format('ANALYZE %s', month);  -- else another worker is at it
+    EXECUTE format('ANALYZE %s', month);  -- otherwise another worker is doing it
   END IF;
 END $$;
 REVOKE ALL ON FUNCTION analyze_month_partition(regclass) FROM PUBLIC;

@@ -1,4 +1,4 @@
-"""Makes an empty table one that is partitioned by month, for migrations."""
+"""Converts an empty table to one that is partitioned by month, for migrations."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,8 +18,8 @@ from storage.statements.named_rows import fetch_all
 
 @dataclass(frozen=True, slots=True)
 class _Index:
-    """`has_key`: it covers the partition key, without which PostgreSQL keeps
-    nothing unique across partitions.
+    """`has_key`: it covers the partition key; otherwise PostgreSQL
+    cannot enforce it across partitions.
     """
 
     name: str
@@ -53,8 +53,8 @@ _IDENTITIES = "SELECT attname FROM pg_attribute WHERE attrelid = %s::regclass AN
 
 
 def partition_by_month(*names: str) -> Callable[[Any, BaseDatabaseSchemaEditor], None]:
-    """Partitions a table, for `RunPython`; the tables are among `partitions.TABLES`, and their
-    app's migration made them. Needs the functions of `months.sql`.
+    """Returns a function for `RunPython` that partitions tables of `partitions.TABLES`, which the
+    same migration has created. Needs the functions of `months.sql`.
     """
 
     def run(_apps: Any, editor: BaseDatabaseSchemaEditor) -> None:
@@ -67,8 +67,8 @@ def partition_by_month(*names: str) -> Callable[[Any, BaseDatabaseSchemaEditor],
 
 
 def build_indexes(_apps: Any, editor: BaseDatabaseSchemaEditor) -> None:
-    """Runs the statements that Django defers to the end of a migration, but for indexes of unique
-    texts that only serve LIKE: no query uses it.
+    """Runs the statements that Django defers to the end of a migration, except the indexes of
+    unique texts for LIKE, which no query uses.
     """
     for sql in editor.deferred_sql:
         if '_like" ON ' not in str(sql):
@@ -77,7 +77,7 @@ def build_indexes(_apps: Any, editor: BaseDatabaseSchemaEditor) -> None:
 
 
 def partition(table: MonthlyTable) -> None:
-    """This month's partition takes every earlier row, too."""
+    """Partitions a table; this month's partition also takes all earlier rows."""
     with connection.cursor() as cursor:
         cursor.execute(_INDEXES, [table.key, table.name])
         indexes = fetch_all(cursor, _Index)

@@ -1,12 +1,12 @@
-"""Tables partitioned by month: months made ahead, analyzed while young, and taken out.
+"""Partitions of tables by month: created ahead, analyzed while young, detached and dropped.
 
-The months of a table follow its partition key: a UUIDv7, whose first 48 bits are a time, or a time
-itself. What belongs to a message has the message's id as its key, so a month of messages is a month
-of everything about them. Months are those of UTC. Only the tables' owner can take one out.
+The partition key is a time, or a UUIDv7, whose first 48 bits are one. Rows that belong to a message
+are partitioned by the message's id, so they are in the same month as the message. Months are in
+UTC. Only the tables' owner can detach one.
 
-Until its first ANALYZE PostgreSQL knows nothing of a month's ids, and walks through all of it for
-each look-up; autovacuum comes once a minute. A thread of each worker looks after it: a task would
-be sent to workers of an older release as well, which know nothing of it.
+Until a partition's first ANALYZE PostgreSQL has no statistics on its ids, and scans all of it for
+each look-up; autovacuum comes only once a minute. So a thread of each worker analyzes it, not a
+task: tasks also reach workers of an older release, which do not have this one.
 """
 
 from collections.abc import Iterator, Sequence
@@ -76,13 +76,13 @@ def _upcoming() -> Iterator[date]:
 
 
 def _create(table: str, month: date) -> bool:
-    """The database's function may do this although the application does not own the table."""
+    """Calls the database's function, as the application does not own the table."""
     try:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT}'")
             cursor.execute("SELECT create_month_partition(%s::regclass, %s)", [table, month])
             return bool(cursor.fetchone()[0])
-    except OperationalError:  # a long transaction holds the table: the next hour tries again
+    except OperationalError:  # a long transaction locks the table: tried again in an hour
         return False
 
 
@@ -130,7 +130,7 @@ def newest_to_archive(months: int, now: datetime) -> date:
 
 
 def attached_months() -> list[date]:
-    """Ascending; of any table. The first one of a table also holds all that is earlier."""
+    """Months with a partition, ascending. A table's first partition also has all earlier rows."""
     with connection.cursor() as cursor:
         cursor.execute(_ATTACHED, [[table.name for table in TABLES]])
         return sorted({month_named(name) for (name,) in cursor.fetchall()})
@@ -145,7 +145,7 @@ def is_attached(table: str, month: date) -> bool | None:
 
 
 def detach(month: date) -> None:
-    """Detaches in the caller's transaction, which holds up everybody from here to its end. Not
+    """Detaches a month in the caller's transaction, which blocks all others until it ends. Not
     CONCURRENTLY: that works neither with a default partition nor for six tables at once.
     """
     with connection.cursor() as cursor:
@@ -156,7 +156,7 @@ def detach(month: date) -> None:
 
 
 def drop(month: date) -> None:
-    """Drops what is detached; raises if a table of the month is still a partition."""
+    """Drops a detached month; raises if a table of the month is still a partition."""
     with connection.cursor() as cursor:
         for table in _detached(month):
             cursor.execute(f"DROP TABLE {table}")
@@ -174,9 +174,9 @@ def _detached(month: date) -> Iterator[str]:
 log = structlog.get_logger(__name__)
 
 INTERVAL = 5.0  # seconds
-MIN_CHANGES, MAX_TABLE_ROWS = 100, 100_000  # rows; autovacuum is soon enough for what is larger
+MIN_CHANGES, MAX_TABLE_ROWS = 100, 100_000  # rows; autovacuum is soon enough for larger ones
 
-# Months that have at least doubled. An older role may not be granted the function yet.
+# Partitions that have at least doubled. The role may not have been granted the function yet.
 _DOUBLED = """
 SELECT c.relname FROM pg_class c JOIN pg_stat_user_tables s ON s.relid = c.oid
 WHERE c.relname = ANY(%s) AND c.relispartition AND c.reltuples < %s
@@ -192,13 +192,13 @@ def analyze_doubled() -> list[str]:
     with connection.cursor() as cursor:
         names = [table.name + suffix for table in TABLES]
         cursor.execute(_DOUBLED, [names, MAX_TABLE_ROWS, MIN_CHANGES])
-        older = [name for (name,) in cursor.fetchall()]
-        for name in older:
+        doubled = [name for (name,) in cursor.fetchall()]
+        for name in doubled:
             try:
                 cursor.execute("SELECT analyze_month_partition(%s::regclass)", [name])
-            except OperationalError as error:  # autovacuum has it, or a migration
+            except OperationalError as error:  # autovacuum or a migration locks it
                 log.info("month_not_analyzed", table=name, error=type(error).__name__)
-    return older
+    return doubled
 
 
 def analyzing_thread() -> PeriodicThread:

@@ -1,8 +1,8 @@
-"""Which months of partitioned tables a statement can meet, written into its text.
+"""Writes the months whose partitions a statement may need into its text.
 
-PostgreSQL then plans only for these months, and opens no others: neither those made ahead of time
-nor years of history. As parameters they would not help: with a generic plan PostgreSQL assumes that
-any range matches 0.5 % of a table, and may prefer that range to the index for a single row.
+PostgreSQL then plans for these partitions only, and opens neither those created ahead of time nor
+years of history. Parameters would not help: in a generic plan PostgreSQL assumes that any range
+matches 0.5 % of a table, and may prefer that range to the index for a single row.
 """
 
 import time
@@ -21,14 +21,14 @@ _MILLISECOND_BITS = 80  # of an id, right of its time
 
 
 class Months(NamedTuple):
-    """The months from the beginning of the first to that of the one after the last."""
+    """A range of months: `end` is the beginning of the month after the last."""
 
     start: datetime
     end: datetime
 
 
 class IdRange(NamedTuple):
-    """Both ends belong to it, as with BETWEEN."""
+    """A range that includes both ends, like BETWEEN."""
 
     first_id: UUID
     last_id: UUID

@@ -1,1 +1,1 @@
-"""Changes of the schema under running processes: operations of migrations, and their runs."""
+"""Schema changes while processes run: operations for migrations, and running them."""

@@ -1,7 +1,7 @@
-"""Operations of migrations: indexes built while others write, `.sql` files, parameters of tables.
+"""Migration operations: concurrent index builds, `.sql` files, storage parameters of tables.
 
-Each can be repeated. Django's own index operations fail on what an interrupted try has left behind,
-keep the `lock_timeout` under which a concurrent build gives up on any long transaction, and refuse
+Each can be repeated. Django's own index operations fail on the remains of an interrupted run, keep
+`lock_timeout`, with which a concurrent build gives up at any long transaction, and refuse
 partitioned tables.
 """
 
@@ -27,7 +27,7 @@ _INVALID = """
 SELECT 1 FROM pg_index WHERE indexrelid = to_regclass(quote_ident(%s)) AND NOT indisvalid
 """
 _IS_PARTITIONED = "SELECT relkind = 'p' FROM pg_class WHERE oid = to_regclass(quote_ident(%s))"
-# A partition that was made after the parent's index has one already, under a name of its own.
+# A partition created after the parent's index already has one, under another name.
 _PARTITIONS_WITHOUT = """
 SELECT c.relname FROM pg_partition_tree(to_regclass(quote_ident(%s))) p
 JOIN pg_class c ON c.oid = p.relid
@@ -72,7 +72,7 @@ class AddIndexConcurrently(NotInTransactionMixin, AddIndex):
         self._ensure_not_in_transaction(schema_editor)
         model = from_state.apps.get_model(app_label, self.model_name)
         if _is_partitioned(schema_editor, model._meta.db_table):  # noqa: SLF001
-            # PostgreSQL has no concurrent way; nothing is read or written, and the lock times out.
+            # PostgreSQL cannot do it concurrently; no rows are read, and the lock times out.
             schema_editor.remove_index(model, self.index)
             return
         with _without_lock_timeout(schema_editor):
@@ -95,7 +95,7 @@ def _add_to_partitions(editor: Editor, table: str, index: models.Index, model: M
 
 
 def _build(editor: Editor, name: str, sql: str) -> None:
-    """Builds an index; a valid one of its name is that of a try killed right after building it."""
+    """Builds an index, unless a run that was killed right after the build has left a valid one."""
     with _without_lock_timeout(editor):
         if _column(editor, _INVALID, name):
             _execute(editor, f"DROP INDEX CONCURRENTLY IF EXISTS {editor.quote_name(name)}")
@@ -109,7 +109,7 @@ def _index_sql(statement: Statement, **parts: str) -> str:
 
 @contextmanager
 def _without_lock_timeout(editor: Editor) -> Iterator[None]:
-    """A concurrent build waits for every transaction older than itself, and nobody for it."""
+    """A concurrent build waits for every older transaction, but blocks nobody."""
     (before,) = _column(editor, "SHOW lock_timeout")
     _execute(editor, "SET lock_timeout = 0")
     try:
@@ -136,9 +136,9 @@ _ROOT = Path(__file__).resolve().parents[2]
 
 
 class RunSqlFile(RunSQL):
-    """Runs a file that may run again: it creates or replaces.
+    """Runs a file of CREATE OR REPLACE statements, which may run again.
 
-    `digest` is the file's, as `digest_of` has it, when the migration was written. An edited file
+    `digest` is `digest_of` the file when the migration was written. An edited file
     needs a new migration that runs it again; a test compares the newest one's digest.
     """
 
@@ -154,8 +154,8 @@ def digest_of(path: str) -> str:
     return sha256((_ROOT / path).read_bytes()).hexdigest()[:16]
 
 
-# A fiftieth of a month, not a fifth: at five million messages a day a fifth is six days of them.
-_OF_A_MONTH = {
+# 2 % of a month, not 20 %: at five million messages a day 20 % are those of six days.
+_MONTH_PARAMETERS = {
     "autovacuum_vacuum_scale_factor": 0.02,
     "autovacuum_analyze_scale_factor": 0.02,
     "autovacuum_vacuum_insert_scale_factor": 0.05,
@@ -171,12 +171,12 @@ PARAMETERS: Mapping[str, Mapping[str, float]] = {
         "autovacuum_vacuum_cost_delay": 0,
     },
     # Room in each page for a new version of a message that is under way (HOT).
-    "channels_message": {"fillfactor": 95, **_OF_A_MONTH},
-    "channels_attempt": _OF_A_MONTH,
-    "channels_receipt": _OF_A_MONTH,
-    "otp_verification": _OF_A_MONTH,
-    "billing_transfer": _OF_A_MONTH,
-    "webhooks_event": _OF_A_MONTH,
+    "channels_message": {"fillfactor": 95, **_MONTH_PARAMETERS},
+    "channels_attempt": _MONTH_PARAMETERS,
+    "channels_receipt": _MONTH_PARAMETERS,
+    "otp_verification": _MONTH_PARAMETERS,
+    "billing_transfer": _MONTH_PARAMETERS,
+    "webhooks_event": _MONTH_PARAMETERS,
 }
 _LEAVES = "SELECT relid::regclass::text FROM pg_partition_tree(%s::regclass) WHERE isleaf"
 
@@ -195,7 +195,7 @@ def setting(*tables: str) -> Callable[[Any, Any], None]:
 def _leaves(table: str) -> list[str]:
     with connection.cursor() as cursor:
         cursor.execute(_LEAVES, [table])
-        return [leaf for (leaf,) in cursor.fetchall()] or [table]  # a plain table is no tree
+        return [leaf for (leaf,) in cursor.fetchall()] or [table]  # a plain table has no tree
 
 
 def _set(table: str, parameters: Mapping[str, float]) -> None:

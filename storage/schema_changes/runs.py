@@ -22,8 +22,8 @@ from storage.statements.named_rows import fetch_all, fetch_one
 
 Say = Callable[[str], None]
 
-_INTERVAL = 0.2  # seconds between two looks
-_REPEATED = 10.0  # seconds until the same is said again
+_INTERVAL = 0.2  # seconds between checks
+_REPEATED = 10.0  # seconds until a message is repeated
 
 _WAIT = r"""
 SELECT lower(regexp_replace(mode, '([a-z])([A-Z])', '\1 \2', 'g')) AS mode,
@@ -78,9 +78,9 @@ def watched(connection: BaseDatabaseWrapper, say: Say) -> Iterator[None]:
 
 
 def _watch(connection: BaseDatabaseWrapper, pid: int, over: threading.Event, say: Say) -> None:
-    session = connection.copy()  # a connection of this thread, with a pool only if that one has
+    session = connection.copy()  # this thread's own connection, pooled only if that one is
     said_at: dict[str, float] = {}
-    # Without its own connection the migration goes on, unwatched.
+    # If this connection fails, the migration goes on unwatched.
     with suppress(DatabaseError):
         while not over.wait(_INTERVAL):
             with session.cursor() as cursor:
@@ -102,7 +102,7 @@ def _waiting(cursor: CursorWrapper, pid: int) -> tuple[str, str] | None:
         f"process {blocker.pid} ({blocker.role}, {blocker.state}, for {blocker.seconds} s)"
         for blocker in fetch_all(cursor, _Blocker)
     ]
-    holders = ", ".join(held) or "a prepared transaction, or somebody who is gone by now"
+    holders = ", ".join(held) or "a prepared transaction, or a session that has ended"
     return wait.target, f"Waiting for {wait.mode} on {wait.target}: {holders}"
 
 
@@ -116,24 +116,24 @@ def _building(cursor: CursorWrapper, pid: int) -> tuple[str, str]:
 
 _RETRIED = (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected)
 _MAX_PAUSE = 30.0  # seconds between two tries
-# PostgreSQL looks for a deadlock once in a wait, after `deadlock_timeout`, at 1 s elsewhere.
-# One that the migration completes it finds first, and yields; one that another completes later
-# ends with the migration's `lock_timeout`, before the other looks.
+# PostgreSQL checks a wait for a deadlock once, after `deadlock_timeout`: 1 s in other sessions.
+# If the migration waits last, its own check comes first and it yields. If another session waits
+# last, the migration's `lock_timeout` ends the deadlock before the other session checks.
 _DEADLOCK_TIMEOUT, _SHORT_LOCK_TIMEOUT = 0.2, 0.5  # seconds
 _KEY = 0x6B7669746F6B  # of the advisory lock: "kvitok"
 
 
 class LocksNotAvailableError(Exception):
-    """The time for tries is over."""
+    """No try got its locks in time."""
 
 
 @contextmanager
 def timeouts(connection: BaseDatabaseWrapper, *, lock: float) -> Iterator[None]:
-    """A short `lock_timeout` (in seconds), and no limit on how long a statement may work."""
+    """Sets a short `lock_timeout` (`lock`, in seconds) and no `statement_timeout`."""
     with connection.cursor() as cursor:
         cursor.execute(f"SET lock_timeout = {int(lock * 1000)}")
         cursor.execute("SET statement_timeout = 0")
-        # Asked first: a refused SET would be logged by PostgreSQL as an error.
+        # Checked first: PostgreSQL would log a refused SET as an error.
         if can_yield := may_set_deadlock_timeout(connection):
             cursor.execute(f"SET deadlock_timeout = {int(_DEADLOCK_TIMEOUT * 1000)}")
             cursor.execute(f"SET lock_timeout = {int(min(lock, _SHORT_LOCK_TIMEOUT) * 1000)}")
@@ -148,7 +148,7 @@ def timeouts(connection: BaseDatabaseWrapper, *, lock: float) -> Iterator[None]:
 
 
 def may_set_deadlock_timeout(connection: BaseDatabaseWrapper) -> bool:
-    """True of a superuser, and by GRANT SET; otherwise the service may lose a deadlock."""
+    """True for a superuser, or with GRANT SET; otherwise the service may lose a deadlock."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT has_parameter_privilege('deadlock_timeout', 'SET')")
         (may_set,) = cursor.fetchone()
@@ -158,8 +158,8 @@ def may_set_deadlock_timeout(connection: BaseDatabaseWrapper) -> bool:
 @contextmanager
 def only_one(connection: BaseDatabaseWrapper, say: Say) -> Iterator[None]:
     """Serialises migrations of a database."""
-    # Asked again and again: a statement that waited would hold a snapshot, and a concurrent
-    # index build of the other migration would wait for that.
+    # Polled: a waiting statement would hold a snapshot, for which a concurrent index build of
+    # the other migration would wait.
     if not _advisory(connection, "pg_try_advisory_lock"):
         say("Waiting for another migrate of this database …")
         while not _advisory(connection, "pg_try_advisory_lock"):
@@ -178,7 +178,7 @@ def _advisory(connection: BaseDatabaseWrapper, function: str) -> bool:
 
 
 def retry(run: Callable[[], object], *, give_up_after: float, say: Say) -> None:
-    """Call `run` until it gets its locks; raises LocksNotAvailableError after that many seconds."""
+    """Calls `run` until it gets its locks; raises LocksNotAvailableError after these seconds."""
     deadline = time.monotonic() + give_up_after
     pause = 1.0
     while True:
@@ -191,15 +191,15 @@ def retry(run: Callable[[], object], *, give_up_after: float, say: Say) -> None:
                 raise LocksNotAvailableError from error
         else:
             return
-        say(f"Gave the lock up, so that nobody queues behind it; trying again in {pause:.0f} s")
+        say(f"Gave up the lock so that nobody queues behind it; retrying in {pause:.0f} s")
         time.sleep(pause * random.uniform(0.5, 1))  # noqa: S311 - jitter
         pause = min(2 * pause, _MAX_PAUSE)
 
 
 def render_first(migration: Migration) -> None:
-    """Makes `apply` of a migration in a transaction render its states, then runs its operations."""
+    """Renders all states of a transactional migration before it runs operations."""
     if not migration.atomic or migration.initial:
-        return  # it keeps no lock from one operation to the next, or nobody uses its tables yet
+        return  # it holds no lock across operations, or nobody uses its tables yet
 
     def apply(
         project_state: ProjectState, schema_editor: BaseDatabaseSchemaEditor, **_options: Any

@@ -1,1 +1,1 @@
-"""SQL statements: how one is run, what is given to it, and what its rows become."""
+"""SQL statements: their files, their execution, their parameters and rows."""

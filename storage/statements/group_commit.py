@@ -1,8 +1,8 @@
-"""Group commit: writes of one process that come together share a statement and its commit.
+"""Group commit: concurrent writes of one process share a statement and its commit.
 
-A write that finds none under way runs alone and at once. Those that come meanwhile wait, and the
-first of them takes the others along when it ends. So an idle service answers as fast as without
-groups, and the busier it is the fewer statements a write needs.
+A write runs alone and at once if no other runs. Writes that arrive meanwhile wait; then the first
+of them writes for all of them. So an idle service answers as fast as without groups, and the busier
+it is, the fewer statements a write needs.
 """
 
 import threading
@@ -17,7 +17,7 @@ from django.db import connection
 from storage.store_errors import is_refused_by_database
 
 MAX_GROUP = 16  # writes of a group, with the one that leads it
-PASS_AFTER = 0.1  # seconds; then the next group starts next to one that waits, as for a lock
+PASS_AFTER = 0.1  # seconds; then the next group starts beside one that waits, such as for a lock
 
 Write = TypeVar("Write")
 Result = TypeVar("Result")
@@ -30,8 +30,8 @@ class _Member(Generic[Write, Result]):
 
     def __init__(self, write: Write) -> None:
         self.write = write
-        self.turn = threading.Lock()  # released once its group has ended, or is its to lead
-        self.group: list[_Member[Write, Result]] = []  # that it leads
+        self.turn = threading.Lock()  # released when its group has ended, or when it is to lead one
+        self.group: list[_Member[Write, Result]] = []  # the group that it leads
         self.result: Result | None = None
         self.error: BaseException | None = None
 
@@ -39,9 +39,9 @@ class _Member(Generic[Write, Result]):
 class GroupCommit(Generic[Write, Result]):
     """`alone` runs one write; `together` runs several, and returns None for each left to run alone.
 
-    Each call of either is one commit. A group that the database refused wrote nothing: each member
-    runs alone then. Any other error of `together` is every member's, because it may have been
-    written.
+    Each call of either is one commit. A group that the database refuses has written nothing, so its
+    members then run alone. Any other error of `together` is raised for every member, because the
+    group may have been written.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class GroupCommit(Generic[Write, Result]):
         self._alone, self._together = alone, together
         self._lock = threading.Lock()
         self._waiting: deque[_Member[Write, Result]] = deque()
-        # Who leads what the others wait for. One that is passed by is not waited for any longer.
+        # The leader of the group that others wait for. Nobody waits for one that was passed.
         self._leader: _Member[Write, Result] | None = None
         self._started_at = 0.0
 
@@ -70,18 +70,18 @@ class GroupCommit(Generic[Write, Result]):
         if member.group:
             self._lead(member)
         if member.error is not None:
-            # A copy for each: threads would write to one error's context.
+            # A copy for each: raising changes an error's context, and threads would share it.
             error = copy(member.error).with_traceback(member.error.__traceback__)
             raise error from member.error.__cause__
-        # Without a result it was left out, and runs next to the next group.
+        # A write without a result was left out; it runs beside the next group.
         return self._alone(write) if member.result is None else member.result
 
     def _wait_for_turn(self, member: _Member[Write, Result]) -> None:
         with self._lock:
             if self._leads_alone(member):
                 return
-        # Back to the pool, where those that it waits for may need it. Not once it is in the queue:
-        # if this fails, nobody may wait for this thread.
+        # Returns the connection to the pool, as the writes that it waits for may need it. Before it
+        # queues: if closing fails, nobody may be waiting for this thread.
         connection.close()
         with self._lock:
             if self._leads_alone(member):
@@ -99,7 +99,7 @@ class GroupCommit(Generic[Write, Result]):
         return True
 
     def _start_group_past_slow_leader(self) -> None:
-        """Starts one group. All that wait at once, each for itself, would overload the server."""
+        """Starts one group. If each waiting write started, they would overload the server."""
         with self._lock:
             if self._waiting and time.monotonic() >= self._started_at + PASS_AFTER:
                 self._start_group()
@@ -122,8 +122,8 @@ class GroupCommit(Generic[Write, Result]):
                     member.turn.release()
 
     def _start_next(self, leader: _Member[Write, Result]) -> None:
-        """Starts the next leader after the group. A leader that was passed
-        by has a successor already.
+        """Starts the next leader after the group. A leader that was
+        passed already has a successor.
         """
         with self._lock:
             if self._leader is not leader:

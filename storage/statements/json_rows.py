@@ -1,7 +1,7 @@
 """Rows and arrays given to a statement as one parameter, of JSON or of text.
 
-psycopg writes lists in Python, which costs a request 20 to 40 µs each; an array for each column
-costs two to four times as much as JSON, and the server parses as many parameters as columns.
+psycopg dumps lists in Python, which costs 20 to 40 µs each; an array for each column costs two to
+four times as much as JSON, and makes the server parse one parameter per column.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ Row = TypeVar("Row", bound=Numbered)
 
 
 def json_rows(parameter: str, columns: str) -> str:
-    """The table `n` of a FROM clause: `columns` are names with types, `parameter` is named so.
+    """The table `n` of a FROM clause, from the parameter of this name; `columns` have types.
 
     The limit excludes no row: it makes PostgreSQL expect ten rows instead of a hundred, so that it
     looks them up by indexes.
@@ -41,7 +41,7 @@ def dump_rows(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def bytea(value: bytes) -> str:
-    """Bytes for a column of type bytea, in JSON, which has no bytes."""
+    """Bytes as JSON text for a bytea column."""
     return f"\\x{value.hex()}"
 
 

@@ -25,6 +25,6 @@ def fetch_one(cursor: Cursor, kind: Callable[..., Row]) -> Row | None:
 
 
 def _column_names(cursor: Cursor) -> list[str]:
-    # From libpq's result, since `description` makes an object of each column.
+    # From libpq's result, since `description` creates an object for each column.
     result: Any = cursor.pgresult
     return [result.fname(column).decode() for column in range(result.nfields)]

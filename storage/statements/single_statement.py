@@ -1,8 +1,8 @@
-"""Runs a statement that is a commit of its own, unless its caller is in a transaction.
+"""Runs a statement in a transaction of its own, unless its caller is in one.
 
-For the hot calls. Its connection comes from the pool and is back in it right afterwards, past
-Django's connection and cursor (40 µs), and its text is parsed once: psycopg parses placeholders
-of more than 4,096 characters, or of 50 parameters, each time (130 µs for that of a send).
+For the hot calls. It borrows a connection from the pool without Django's connection and cursor
+(40 µs), and parses a statement's placeholders once: psycopg parses those of more than 4,096
+characters, or of 50 parameters, each time (130 µs for the statement of a send).
 """
 
 import re
@@ -31,7 +31,7 @@ class _Numbered(NamedTuple):
 def fetch_rows(statement: str, params: Params, kind: Callable[..., Row]) -> list[Row]:
     """Makes a `kind` of each row, as `named_rows.fetch_all` does; raises Django's errors."""
     wrapper = connections[DEFAULT_DB_ALIAS]  # once: each look-up costs 2 µs
-    if wrapper.queries_logged or wrapper.execute_wrappers:  # somebody counts or explains statements
+    if wrapper.queries_logged or wrapper.execute_wrappers:  # statements are counted or explained
         with wrapper.cursor() as cursor:
             cursor.execute(statement, params)
             return fetch_all(cursor, kind)
@@ -42,8 +42,8 @@ def fetch_rows(statement: str, params: Params, kind: Callable[..., Row]) -> list
 
 
 def after_commit(action: Callable[[], object]) -> None:
-    """Runs like `transaction.on_commit`, which would open a connection to
-    see if there is a transaction.
+    """Like `transaction.on_commit`, but opens no connection to see
+    whether there is a transaction.
     """
     if connection.in_atomic_block:
         transaction.on_commit(action)

@@ -1,4 +1,4 @@
-"""Statements kept as `.sql` files, whole, each next to the verb that runs it.
+"""Reads SQL statements from `.sql` files, each next to the function that runs it.
 
 `{name}` is a placeholder for a part that differs between calls, or for a fragment of another
 package.
@@ -10,7 +10,7 @@ from pathlib import Path
 _ROOT = Path(__file__).resolve().parents[2]
 _COMMENT = re.compile(r"--.*")
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
-# As the files write it; the limit is explained in `json_rows`.
+# The form that the files use; the limit is explained in `json_rows`.
 _JSON_ROWS = re.compile(
     r"MATERIALIZED \( SELECT \* FROM json_to_recordset\((%\(\w+\)s::json)\) AS \w+\(\s?(.+?)\)"
     r" LIMIT json_array_length\(\1\)\)"
@@ -18,7 +18,7 @@ _JSON_ROWS = re.compile(
 
 
 def read(path: str) -> str:
-    """The statement of a file, named from the root."""
+    """The statement of a file; the path is relative to the repository."""
     return compact((_ROOT / path).read_text(encoding="utf-8"))
 
 
@@ -44,9 +44,9 @@ def fill(statement: str, **texts: str) -> str:
 
 
 def with_scalar_params(statement: str) -> str:
-    """The statement with a row of parameters in place of its JSON: they have the columns' names.
+    """The statement with a parameter for each column of one row in place of its JSON.
 
-    The JSON of one send costs 60 µs more, a fifth of its statement.
+    JSON costs a single send 60 µs more, a fifth of its statement's time.
     """
     changed, count = _JSON_ROWS.subn(
         lambda rows: f"NOT MATERIALIZED (SELECT {scalar_params(rows[2])})", statement
@@ -57,6 +57,6 @@ def with_scalar_params(statement: str) -> str:
 
 
 def scalar_params(columns: str) -> str:
-    """Parameters with the names and types of columns, as `_JSON_ROWS` has them."""
+    """Parameters with the names and types of columns, in the form of `_JSON_ROWS`."""
     pairs = (column.split() for column in columns.replace("\n", " ").split(", "))
     return ", ".join(f"%({name})s::{kind} AS {name}" for name, kind in pairs)

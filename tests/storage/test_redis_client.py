@@ -9,7 +9,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from storage import redis_client
-from storage.redis_client import _KeptConnection, blocking_call, call, call_together
+from storage.redis_client import _ThreadConnection, blocking_call, call, call_together
 from tests.loopback import read_to_end, server
 
 
@@ -30,7 +30,7 @@ def test_replies_after_an_error_are_no_other_commands() -> None:
     with pytest.raises(redis.ResponseError):
         call_together(["GET", "kept"], ["LLEN", "kept"])
 
-    assert not redis_client._kept.connection.is_connected  # the second may come at any time
+    assert not redis_client._connection.connection.is_connected  # the second may come at any time
     assert call("ECHO", "own") == b"own"
 
 
@@ -53,7 +53,7 @@ def test_hanging_server_is_waited_for_once() -> None:
         client = redis.Redis(port=port, **options)
 
         with pytest.raises(redis.TimeoutError):
-            _KeptConnection().exchange(client, [("GET", "x")])
+            _ThreadConnection().exchange(client, [("GET", "x")])
 
     assert len(connections) == 1
 
