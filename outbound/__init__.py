@@ -1,1 +1,1 @@
-"""HTTP to vendors, payment and identity providers. The guard of webhooks has its own, `egress`."""
+"""HTTP to vendors, payment and identity providers; webhooks have `webhooks.egress` instead."""

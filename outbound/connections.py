@@ -1,7 +1,7 @@
-"""Connections to a vendor or provider: kept, direct or by an HTTP or SOCKS proxy.
+"""Keep-alive connections to a vendor or provider, direct or through an HTTP or SOCKS proxy.
 
-urllib3 alone: requests would cost half as much again per call, and would parse every certificate
-authority, 16 ms of CPU, for each new connection.
+urllib3 without requests, which costs 50 % more per call, and parses all certificate authorities,
+16 ms of CPU, for each new connection.
 """
 
 import io
@@ -25,13 +25,13 @@ from urllib3.contrib.socks import SOCKSProxyManager
 from urllib3.exceptions import HTTPError, ProtocolError
 from urllib3.util import ALPN_PROTOCOLS, create_urllib3_context, make_headers
 
-MAX_IDLE = 64  # connections that are kept
+MAX_IDLE = 64  # connections
 MAX_BODY = 2**20  # bytes of a response's body, decoded
 CHUNK = 2**16
 MAX_INTERIM_RESPONSES = 20  # before the final one
-MAX_LINE, MAX_HEADERS = 2**16, 100  # of a response's head, as http.client has them
+MAX_LINE, MAX_HEADERS = 2**16, 100  # http.client's limits for a response's header section
 _INTERIM = re.compile(rb"HTTP/\S+\s+1(?!01)\d\d\s")
-_HEADER = re.compile(rb"[!-9;-~]*:|[ \t]")  # or another line of one
+_HEADER = re.compile(rb"[!-9;-~]*:|[ \t]")  # or a header's continuation line
 
 # A NAT that drops an idle connection would silently lose the next message.
 _SOCKET_OPTIONS = [
@@ -43,7 +43,7 @@ _SOCKET_OPTIONS = [
 
 class Response(NamedTuple):
     status: int
-    headers: Mapping[str, str]  # whose names are read in any case
+    headers: Mapping[str, str]  # names are case-insensitive
     body: bytes
 
 
@@ -56,11 +56,11 @@ class TooManyCallsError(HTTPError):
 
 
 class Connections:
-    """Repeats no request, follows no redirect, keeps no cookie and ignores the environment.
+    """Does not retry, follow redirects, store cookies or read the environment.
 
-    `timeout` is seconds to connect and seconds for the whole response. `max_calls` at a time are
-    made by a process: a peer that hangs holds no more threads. `ca_file` names certificate
-    authorities that are trusted here as well.
+    `timeout`: seconds to connect, and for the whole response. `max_calls` limits a process's
+    concurrent calls, so that a peer that hangs holds no more threads. `ca_file` names additional
+    trusted certificate authorities.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class Connections:
         finally:
             self._free_calls.release()
 
-    @cached_property  # made at the first call: many processes know an account and never call it
+    @cached_property  # created at the first call: many processes never call the account
     def _manager(self) -> PoolManager:
         connect, read = self._timeout
         manager = _make_manager(
@@ -131,7 +131,7 @@ class Connections:
         return self._find_pool(self._url)
 
     def _find_pool(self, url: str) -> tuple[HTTPConnectionPool, str]:
-        """The pool, and what goes before a path: an HTTP proxy without a tunnel needs the host."""
+        """The pool and the prefix of paths: an HTTP proxy without a tunnel needs the full URL."""
         pool, address = self._manager.connection_from_url(url), urlsplit(url)
         if pool.proxy is not None and address.scheme == "http":
             return pool, url
@@ -153,10 +153,10 @@ def _read_body(response: BaseHTTPResponse) -> bytes:
 
 
 class FinalResponse(HTTPResponse):
-    """Skips interim responses, of which http.client knows only 100 (RFC 9110, 15.2): the final one
-    would stay in the connection, and be taken for that to the next request. 101 is final: nobody
-    asked for another protocol. Skips lines that are no headers, too: at the first one http.client
-    would end the headers, and lose the length with the rest.
+    """Skips interim responses, of which http.client handles only 100 (RFC 9110, 15.2): the final
+    response would stay in the connection and be read as that to the next request. 101 is final, as
+    no upgrade was requested. Also skips lines that are not headers: at the first one http.client
+    would stop reading headers, and lose Content-Length with the rest.
     """
 
     def begin(self) -> None:
@@ -188,8 +188,8 @@ def _read_head(stream: io.BufferedIOBase) -> bytes:
 
 
 class _ResponseWithDeadline(FinalResponse):
-    """A response that has to end within the socket's timeout, which alone bounds only each read. A
-    peer that sends a byte now and then would hold the thread forever.
+    """A response that must end within the socket's timeout, which by itself bounds only each read:
+    a peer that trickles bytes would hold the thread forever.
     """
 
     def __init__(self, sock: socket.socket, *args: Any, **options: Any) -> None:
@@ -218,7 +218,7 @@ class _ReaderWithDeadline(io.RawIOBase):
 
 
 def _with_deadline(pool: type[HTTPConnectionPool]) -> type[HTTPConnectionPool]:
-    """urllib3 has classes for plain, encrypted and proxied connections; this derives from each."""
+    """A subclass of each of urllib3's classes for plain, TLS and proxied connections."""
     connection = type(
         pool.ConnectionCls.__name__,
         (pool.ConnectionCls,),
@@ -245,8 +245,8 @@ def tls_context(ca_file: str) -> SSLContext:
     if ca_file:
         context.load_verify_locations(ca_file)
     context.set_alpn_protocols(ALPN_PROTOCOLS)
-    # urllib3 sets them again for each connection, which frees the list that another thread's
-    # new connection may be reading: CPython has no lock there.
+    # urllib3 sets the protocols again for each connection, which frees the list that another
+    # thread's new connection may be reading: CPython has no lock there.
     context.set_alpn_protocols = lambda alpn_protocols: None  # type: ignore[method-assign]
     return context
 
@@ -263,7 +263,7 @@ def seconds_of_retry(retry_after: str, now: datetime) -> float | None:
 
 
 def _moment(date: str) -> float:
-    """Unix seconds of a date of HTTP or of mail, whose zones some frameworks write; else 0."""
+    """Unix time of an HTTP date, or of a mail date, which some frameworks write; else 0."""
     try:
         at = parsedate_to_datetime(date)
         return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()

@@ -1,20 +1,20 @@
-"""Which characters a text from outside may have.
+"""Which characters a text from outside may contain.
 
-Named by code points, not by category: Python's Unicode table is years older than people's phones,
-and takes their emoji for unassigned characters. Joiners belong to emoji and to Persian.
+The refused ones are listed by code point, not by category: Python's Unicode tables are years older
+than people's phones and have new emoji as unassigned. Joiners belong to emoji and to Persian.
 """
 
 import re
 from typing import Literal
 from unicodedata import category, normalize
 
-# Controls, lone surrogates, separators of lines, overrides of the direction, noncharacters.
+# Controls, lone surrogates, line separators, bidirectional overrides, noncharacters.
 _NONCHARACTERS = "\ufdd0-\ufdef" + "".join(
     f"{chr(plane + 0xFFFE)}{chr(plane + 0xFFFF)}" for plane in range(0, 0x110000, 0x10000)
 )
 _NOWHERE = rf"\x7f-\x9f\u2028\u2029\u202a-\u202e\ud800-\udfff{_NONCHARACTERS}"
 _NOT_IN_TEXT = re.compile(rf"[\x00-\x08\x0b\x0c\x0e-\x1f{_NOWHERE}]")
-# A line has no line ends either, and nothing that nobody can see and that changes what is seen.
+# In a single line also line ends, and invisible characters that change how others are shown.
 _NOT_IN_LINE = re.compile(
     r"[\x00-\x1f\xad\u061c\u180e\u200b\u200e\u200f\u2060-\u206f\ufeff\ufff9-\ufffb"
     rf"{_NOWHERE}]"
@@ -22,7 +22,7 @@ _NOT_IN_LINE = re.compile(
 _UNSEEN = {"Cf", "Mn", "Me"}
 _PIECE = 200  # characters
 _PIECES = re.compile(rf"[\x00-\x7f]*[^\x00-\x7f]{{0,{_PIECE}}}")
-MAX_LENGTH = 5000  # characters: to compose takes the square of how many marks follow each other
+MAX_LENGTH = 5000  # characters: normalising takes quadratic time in the number of adjacent marks
 
 
 def is_line(text: str) -> bool:
@@ -38,27 +38,27 @@ def is_text(text: str) -> bool:
 
 
 def one_line(text: str) -> str:
-    """The text with a space for what a line may not have, and single spaces."""
+    """The text with spaces for characters that a line may not have, and single spaces."""
     return " ".join(_NOT_IN_LINE.sub(" ", text).split())
 
 
 def normalised(text: str) -> str:
     """A text of several lines with plain spaces, line ends of one character and composed letters.
 
-    Other spellings look the same and take more parts of an SMS, or another alphabet. What is too
-    long for that stays as it is.
+    Other spellings look the same but take more parts of an SMS, or another alphabet. Longer texts
+    stay unchanged.
     """
     if len(text) > MAX_LENGTH:
         return text
     text = normal_form("NFC", text.replace("\r\n", "\n").replace("\r", "\n"))
     text = "".join(" " if category(char) == "Zs" else char for char in text)
-    # Separators that may not be in a text stay, to be refused.
+    # Other separators stay, so that validation refuses them.
     return "\n".join(line.rstrip(" \t") for line in text.split("\n")).strip(" \t\n")
 
 
 def as_seen(text: str) -> str:
-    """The text in compatible characters, without marks and invisible ones, as link detectors may
-    read it.
+    """The text after NFKC, without marks and invisible characters, as link detectors may read
+    it.
     """
     return "".join(char for char in normal_form("NFKC", text) if category(char) not in _UNSEEN)
 
@@ -66,9 +66,9 @@ def as_seen(text: str) -> str:
 def normal_form(form: Literal["NFC", "NFKC"], text: str) -> str:
     """The normal form of a text, in time that grows with its length.
 
-    Python sorts the marks that follow each other in the square of their number: 16,000 take a
-    quarter of a second. What is composed is a letter with its marks, so that a piece may begin at
-    any ASCII character; of 200 others in a row the last may lose its marks.
+    Python sorts adjacent marks in quadratic time: 16,000 take a quarter of a second. Composition
+    joins a letter and its marks, so a piece may begin at any ASCII character; after 200 others in a
+    row a letter may be separated from its marks.
     """
     if len(text) <= _PIECE:
         return normalize(form, text)
@@ -76,8 +76,8 @@ def normal_form(form: Literal["NFC", "NFKC"], text: str) -> str:
 
 
 def stored_text(text: str | None, max_length: int) -> str:
-    """The text without NUL and halves of surrogate pairs, which PostgreSQL and JSON refuse, and
-    truncated. Every text that is written together with others' rows is cleaned here on receipt.
+    """The text, truncated, without NUL and lone surrogates, which PostgreSQL and JSON refuse. Every
+    text that is written in one statement with other callers' rows is cleaned here on receipt.
     """
     cut = (text or "")[:max_length]
     if cut.isascii() and "\0" not in cut:

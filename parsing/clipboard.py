@@ -1,7 +1,7 @@
 """Short texts as people type and paste them: phones, codes, words like STOP.
 
 Keyboards write digits in the script of their language, word processors turn hyphens into dashes,
-and what is copied from a messenger or a web page brings invisible marks along.
+and text copied from a messenger or a web page contains invisible marks.
 """
 
 import re
@@ -9,22 +9,22 @@ from unicodedata import category, decimal
 
 from parsing.characters import normal_form
 
-MAX_LENGTH = 200  # characters: no phone, code or word is as long, with all that is pasted around it
+MAX_LENGTH = 200  # characters: longer than any phone, code or word with the text pasted around it
 _MARKS = {"Cf", "Mn", "Me"}  # invisible characters, and marks over or around a letter
-# Fillers that show nothing, and what a picture or a file leaves behind in a copied text.
+# Invisible fillers, and the placeholder that a picture or file leaves in copied text.
 _BLANKS = "\u115f\u1160\u2800\ufffc"
-# Used as dashes and dots; Unicode has them elsewhere than in Pd, and NFKC leaves them. Not •, which
-# stands for the digits of a masked phone.
+# Used as dashes and dots, but not in category Pd and not changed by NFKC. Without •, which masks
+# the digits of a phone.
 _DASHES = "\u2212\u30fc\u223c\u2053\u02d7\u2043\u2796"
 _DOTS = "\u2219\u22c5\u2027\u30fb"
-# What people write between the digits of a phone, in `plain`; for the class of a pattern.
+# Characters between a phone's digits after `plain`, for a character class of a pattern.
 PHONE_PUNCTUATION = r" ()\[\].·/~\-"
 _BETWEEN_GROUPS = re.compile(r"(?<=[0-9])[ \-]{1,3}(?=[0-9])")
 
 
 def plain(text: str) -> str:
-    """The text in compatible characters, with ASCII digits, spaces and hyphens, and without marks.
-    A text too long for that stays unchanged: NFKC makes up to eighteen characters of one.
+    """The text after NFKC, with ASCII digits, spaces and hyphens, and without marks.
+    Longer texts stay unchanged: NFKC expands a character to as many as eighteen.
     """
     if len(text) > MAX_LENGTH:
         return text.strip()
@@ -32,7 +32,7 @@ def plain(text: str) -> str:
 
 
 def plain_characters(text: str) -> str:
-    """`plain` of a text of any length."""
+    """Like `plain`, for a text of any length, and without stripping spaces."""
     return text if text.isascii() else "".join(map(_plain_character, normal_form("NFKC", text)))
 
 

@@ -1,4 +1,4 @@
-"""Days and times from outside. Near the ends of the calendar a change of time zone overflows."""
+"""Days and times from outside, within years in which a change of time zone cannot overflow."""
 
 from datetime import UTC, date, datetime, time, tzinfo
 
@@ -11,10 +11,10 @@ _LAST = datetime.combine(LAST_DAY, time.max, UTC)
 
 
 def parse_moment(text: str) -> datetime | None:
-    """A time in ISO 8601, or a day as its start; in UTC unless it names its zone.
+    """A time in ISO 8601, or the start of a day; in UTC unless it has a zone.
 
-    One before 1970 or after 2199 is moved there: as a bound of a list it selects the same rows, and
-    languages use these for "no bound" (0001-01-01, 9999-12-31).
+    A time before 1970 or after 2199 is clamped: as a bound of a list it selects the same rows, and
+    programming languages use extreme ones for "no bound" (0001-01-01, 9999-12-31).
     """
     try:
         moment = parse_datetime(text.replace(" ", "+"))  # midnight for a day
@@ -35,5 +35,5 @@ def as_bound(day: date) -> date:
 
 
 def start_of(day: date, zone: tzinfo | None = None) -> datetime:
-    """Midnight at which the day begins, in the current time zone unless another is named."""
+    """The midnight at which the day begins, in the current time zone unless one is given."""
     return timezone.make_aware(datetime.combine(day, time.min), zone)

@@ -40,8 +40,8 @@ def validate_day(value: Any) -> None:
 
 
 class BoundedField(forms.CharField):
-    """Judges the length first: a form shows every validator a text of whatever length, and to
-    compose 4 MB of combining marks (NFKC) takes hours.
+    """Checks the length first: a form runs every validator on a text of any length, and NFKC of
+    4 MB of combining marks takes hours.
     """
 
     def run_validators(self, value: str) -> None:
@@ -51,8 +51,8 @@ class BoundedField(forms.CharField):
 
 
 class SplitField(forms.CharField):
-    """A text of several words, separated by spaces, commas or lines. Django would bound the number
-    of the words, not the text.
+    """Words separated by spaces, commas or line breaks. `max_length` bounds the text; Django would
+    apply it to the list of words.
     """
 
     def split(self, text: str) -> list[str]:
@@ -70,7 +70,7 @@ class LineField(BoundedField):
 
 
 class TextField(BoundedField):
-    """A text of several lines, whose ends count as one character: browsers send two, count one."""
+    """A text of several lines. Line ends count as one character: browsers count one, send two."""
 
     widget = forms.Textarea
     default_validators = [validate_text]
@@ -88,7 +88,7 @@ class DayField(forms.DateField):
 
 
 class DayBoundField(DayField):
-    """A list's filter: a day beyond the ends of the calendar selects the same rows as its end."""
+    """A filter's day, clamped: beyond the bounds it selects the same rows as the nearest bound."""
 
     def to_python(self, value: Any) -> date | None:
         day: date | None = super().to_python(value)
@@ -106,7 +106,7 @@ class SplitMomentField(forms.SplitDateTimeField):
 
 
 class IntegerField(forms.IntegerField):
-    """Django's reads `1_000` and numbers that no column holds, too."""
+    """Refuses `1_000` and numbers too large for a column, which Django's field accepts."""
 
     def to_python(self, value: Any) -> int | None:
         number: int | None = super().to_python(value)
@@ -122,9 +122,9 @@ class LinesField(SimpleArrayField):
 
 
 class JsonField(forms.JSONField):
-    """Django's lets a number of 5,000 digits, and depth, through as an error of the server.
+    """Refuses a number of 5,000 digits and deep nesting, at which Django's field raises.
 
-    `most`: characters of the text; Django's `max_length` would be of what it means.
+    `most` bounds the characters of the text; `max_length` would bound the parsed value.
     """
 
     def __init__(self, *, most: int, **options: Any) -> None:
@@ -147,7 +147,7 @@ class JsonField(forms.JSONField):
 
 
 class FormRenderer(DjangoTemplates):
-    """Forms and their fields by the pages' components, `{{ form }}` and `field.as_field_group`."""
+    """Renders `{{ form }}` and `field.as_field_group` with the pages' components."""
 
     form_template_name = "components/form.html"
     field_template_name = "components/field.html"

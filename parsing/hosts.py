@@ -1,7 +1,7 @@
-"""Host names by UTS 46, non-transitional, as browsers read them: https://unicode.org/reports/tr46/.
+"""Host names in UTS 46, non-transitional, like in browsers: https://unicode.org/reports/tr46/.
 
-Python's own `idna` codec is IDNA 2003, which turns faß.de into fass.de, the site of somebody else;
-`idna.encode` refuses emoji, which registries sell.
+Python's own `idna` codec is IDNA 2003, which turns faß.de into fass.de, another owner's site;
+`idna.encode` refuses emoji, which some registries sell.
 """
 
 import re
@@ -24,7 +24,7 @@ class HostError(ValueError):
 
 def ascii_host(text: str) -> str:
     """The host in ASCII and lower case, without the final dot of the DNS root."""
-    if len(text) > MAX_LENGTH + 1:  # of a thousand links, the mapping would take a second
+    if len(text) > MAX_LENGTH + 1:  # for a thousand longer ones the mapping would take a second
         raise HostError(text)
     try:
         mapped = idna.uts46_remap(text, std3_rules=False)
@@ -37,13 +37,13 @@ def ascii_host(text: str) -> str:
 
 
 def ascii_address(address: str) -> str:
-    """An e-mail address whose domain mail programs need not encode: Django would by IDNA 2003."""
+    """An e-mail address with its domain in ASCII, before Django encodes it in IDNA 2003."""
     name, _at, domain = address.rpartition("@")
     return address if domain.isascii() else f"{name}@{ascii_host(domain)}"
 
 
 def address_spellings(address: str) -> set[str]:
-    """The spellings of one mailbox: some write its domain in ASCII, others in Unicode."""
+    """The address with its domain as written, in ASCII and in Unicode."""
     name, _at, domain = address.rpartition("@")
     try:
         host = ascii_host(domain)
@@ -68,7 +68,7 @@ def unicode_label(label: str) -> str:
 
 
 def unicode_host(host: str) -> str:
-    """An ASCII host as people write it; unchanged if it decodes to nothing."""
+    """An ASCII host in Unicode; unchanged if it cannot be decoded."""
     try:
         return ".".join(map(unicode_label, host.split(".")))
     except HostError:
@@ -76,7 +76,7 @@ def unicode_host(host: str) -> str:
 
 
 def _ascii_label(label: str) -> str:
-    if len(label) > MAX_LABEL:  # Punycode takes the square of the length, and makes none shorter
+    if len(label) > MAX_LABEL:  # Punycode takes quadratic time, and makes no label shorter
         raise HostError(label)
     if label.isascii():
         unicode_label(label)
@@ -93,8 +93,8 @@ def _ascii_label(label: str) -> str:
 
 @cache
 def top_level_domains() -> frozenset[str]:
-    """Top-level domains of the Public Suffix List, which one of our libraries
-    ships; in letters and Punycode.
+    """Top-level domains in Unicode and Punycode, from the Public Suffix List
+    that fido2 ships.
     """
     listed = (files("fido2") / "public_suffix_list.dat").read_text("utf-8")
     rules = (line.strip() for line in listed.splitlines())

@@ -1,6 +1,6 @@
-"""Whole numbers from outside: in a query, a form, a file, or JSON.
+"""Integers from outside: from a query, a form, a file, or JSON.
 
-`int()` by itself raises beyond 4,300 digits, and reads `1_000`, signs and spaces.
+`int()` raises beyond 4,300 digits, and accepts `1_000`, signs and spaces.
 """
 
 import re
@@ -11,7 +11,7 @@ _DIGITS = re.compile(r"\d{1,19}")  # of any script; MAX has 19
 
 
 def parse_integer(text: object, *, least: int = 0, most: int = MAX) -> int | None:
-    """The number that these digits write; None for anything else, or outside of the bounds."""
+    """The number of these digits; None for anything else, or outside the bounds."""
     digits = str(text).strip()
     if not _DIGITS.fullmatch(digits):
         return None
@@ -25,7 +25,7 @@ def parse_page(text: str) -> int:
 
 
 def json_integer(value: object) -> int | None:
-    """An integer by JSON Schema, where `300.0` and `3e2` are integers and `true` is not."""
+    """An integer as JSON Schema defines it: `300.0` and `3e2` are integers, `true` is not."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -5,11 +5,11 @@ from typing import Any
 
 
 def read_object(body: bytes | str) -> dict[str, Any]:
-    """The object of a notice or an answer; raises ValueError, however deep it is nested."""
+    """The object of a notice or an answer; raises ValueError, also if it is nested too deeply."""
     try:
         value = json.loads(body)
     except RecursionError:
         raise ValueError("nested too deeply") from None
     if not isinstance(value, dict):
-        raise ValueError("not an object")  # noqa: TRY004 - of the body, not of an argument
+        raise ValueError("not an object")  # noqa: TRY004 - not an argument's type
     return value

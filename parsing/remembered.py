@@ -1,4 +1,4 @@
-"""A cache by a text that a stranger chooses."""
+"""`lru_cache` for functions of a text that comes from outside."""
 
 from collections.abc import Callable
 from functools import lru_cache, wraps
@@ -8,11 +8,11 @@ P = ParamSpec("P")
 T = TypeVar("T")
 ByText = Callable[Concatenate[str, P], T]
 
-LONGEST = 500  # characters of a text that is kept
+LONGEST = 500  # characters of a cached text
 
 
 def remembered(most: int) -> Callable[[ByText[P, T]], ByText[P, T]]:
-    """`lru_cache` by texts that are short: a thousand headers of 30 KB would stay in memory."""
+    """Caches short texts only: a thousand headers of 30 KB would stay in memory."""
 
     def decorate(make: ByText[P, T]) -> ByText[P, T]:
         cached = cast("ByText[P, T]", lru_cache(maxsize=most)(make))

@@ -1,7 +1,7 @@
-"""A form that somebody has overtaken is refused: saved as it is, it would undo their change.
+"""Refuses a form if the stored values changed since it was opened: saving would undo that change.
 
-A page sends every field it shows, also those that its reader did not touch. What was stored when it
-was opened is seen by a fingerprint in a hidden field. A POST without one, of a script, is taken.
+A page sends every field, also unchanged ones. A hidden field holds a fingerprint of the values that
+were stored when it was opened. A POST without the field, such as a script's, is accepted.
 """
 
 import json
@@ -20,7 +20,7 @@ OVERTAKEN = _(
 
 
 def version_of(form: forms.BaseForm, rows: object = None) -> str:
-    """A fingerprint of the stored values; what is filled in does not change it."""
+    """A fingerprint of the stored values, whatever is filled in."""
     fields = {name: field.initial for name, field in form.fields.items()}
     fields_shown = {**fields, **form.initial, VERSION: None}
     text = json.dumps([fields_shown, rows], sort_keys=True, default=str)

@@ -1,4 +1,4 @@
-"""Background threads: one runs soon after it was triggered, the other again and again."""
+"""Background threads: one runs when triggered, the other periodically."""
 
 import os
 import threading
@@ -10,7 +10,7 @@ from django.db import connection
 
 log = structlog.get_logger(__name__)
 
-PAUSE = 0.01  # seconds between two runs: triggers that come together share a run
+PAUSE = 0.01  # seconds between runs: triggers within it share a run
 BACK_OFF = 1.0  # seconds after a failed run
 
 
@@ -70,7 +70,7 @@ class PeriodicThread:
             next_run_at = time.monotonic() + self._interval
             try:
                 self._work()
-            except Exception as error:  # the thread's edge: the next run may succeed
+            except Exception as error:  # the top of the thread: the next run may succeed
                 log.warning("periodic_work_failed", thread=self.name, error=type(error).__name__)
             connection.close()
 

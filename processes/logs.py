@@ -10,11 +10,11 @@ from typing import Any, BinaryIO, cast
 import orjson
 import structlog
 
-# Seven digits or more, however they are spaced, may be somebody's phone.
+# Eight or more digits and separators may be somebody's phone.
 _PHONE = re.compile(r"(?<![\w-])\+?\d[\d ()-]{6,18}\d(?![\w-])")
 _UNMASKED = {"timestamp", "level", "logger", "request_id", "duration_ms", "pid"}
 
-# structlog's own way to bind it looks through every variable of the context for each line.
+# structlog's own binding looks through every variable of the context for each line.
 request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 
 
@@ -30,7 +30,7 @@ def mask(text: str) -> str:
 def mask_event(
     _logger: object, _method: str, event: MutableMapping[str, Any]
 ) -> MutableMapping[str, Any]:
-    event.pop("user_agent", None)  # of no use in a log, and whatever its sender wrote
+    event.pop("user_agent", None)  # useless in a log, and written by the client
     for key, value in event.items():
         if isinstance(value, str) and key not in _UNMASKED:
             event[key] = mask(value)
@@ -48,8 +48,8 @@ def _add_request_id(
 def _refused_by_django(
     _logger: object, _method: str, event: MutableMapping[str, Any]
 ) -> MutableMapping[str, Any]:
-    """Lowers Django's error with a traceback to a warning: a stranger's request, such as too many
-    fields.
+    """Lowers Django's error with traceback to a warning: its cause is a client's request, such as
+    too many fields.
     """
     if event["logger"].startswith("django.security."):
         event["level"] = "warning"
@@ -77,7 +77,7 @@ SHARED_PROCESSORS: list[Any] = [
 def configure(level: str | int) -> dict[str, Any]:
     """Configures structlog and returns Django's LOGGING: our lines and libraries' look the same.
 
-    Our lines bypass `logging` and go to stderr in one write: it would cost 0.1 ms per line.
+    Our lines go to stderr in one write; `logging` would take 0.1 ms per line.
     """
     structlog.configure(
         processors=[
@@ -109,10 +109,10 @@ def configure(level: str | int) -> dict[str, Any]:
 
 
 class _Stderr:
-    """The file descriptor, unbuffered: replacing `sys.stderr` later has no effect.
+    """Writes to the file descriptor, unbuffered; replacing `sys.stderr` later has no effect.
 
-    A line that cannot be written is lost, as in `logging`: on a full disk, or while the collector
-    at the other end is restarted, nothing else may fail.
+    A line that cannot be written is lost, like in `logging`: a full disk, or a restart of the log
+    collector, must not make anything else fail.
     """
 
     def write(self, line: bytes) -> None:
@@ -123,12 +123,12 @@ class _Stderr:
         pass
 
 
-# Levels for loggers whose INFO lines are of no use here.
+# Levels for loggers whose lower lines are useless or secret here.
 LOGGER_LEVELS = {
     "django.request": "ERROR",  # Django logs every 4xx; the API's own line already does
     "django.security.DisallowedHost": "CRITICAL",
-    "urllib3": "WARNING",  # others have a vendor's path, and with it the Telegram bot's token
-    "urllib3.connection": "ERROR",  # its warning of a malformed header has it, too
+    "urllib3": "WARNING",  # lower ones have a vendor's path, with the Telegram bot's token
+    "urllib3.connection": "ERROR",  # so has its warning about a malformed header
     "psycopg.pool": "ERROR",
     "amqp": "WARNING",
     "kombu": "WARNING",

@@ -1,8 +1,8 @@
-"""The loop that serves an outbox: it claims due rows, has calls made, and records their outcomes.
+"""The loop that serves an outbox: it claims due rows, starts calls, and records their outcomes.
 
 One thread runs the loop and owns the database connection; calls run on a pool of threads, outside
-any transaction. A claim is committed before its call, so a crash leaves a lease that expires
-rather than a call that nobody knows of.
+any transaction. A claim is committed before its call, so a crash leaves a lease that expires,
+not an unrecorded call.
 """
 
 import threading
@@ -26,7 +26,7 @@ P = ParamSpec("P")
 
 
 class OutboxLoop(Generic[Outcome]):
-    """A loop over due work. Its owner passes `run` the functions that start a round and record
+    """A loop over due work. Its owner gives `run` the functions that start a round and record
     outcomes.
     """
 
@@ -46,10 +46,10 @@ class OutboxLoop(Generic[Outcome]):
     ) -> None:
         """Runs rounds until `stop`: at once, then after each outcome, wake-up or pause (seconds).
 
-        Then waits for the calls under way, which time out, and has their outcomes recorded.
+        Then waits for running calls, which time out, and records their outcomes.
         """
         while not self.stopping.is_set():
-            self._wake.clear()  # first: what comes from now on causes another round
+            self._wake.clear()  # before the round: work that arrives during it causes another one
             self.run_safely(start_round)
             self._wake.wait(pause())
         self.pool.shutdown(wait=True)
@@ -59,8 +59,8 @@ class OutboxLoop(Generic[Outcome]):
         connection.close()
 
     def call(self, function: Callable[P, Outcome], *args: P.args, **kwargs: P.kwargs) -> None:
-        """Calls the function on a thread; what it returns is an outcome. It must not raise: its
-        owner would wait for the outcome, and count the call as under way, forever.
+        """Calls the function on a thread; what it returns is an outcome. It must not raise, or
+        its owner would count the call as running forever.
         """
         self.pool.submit(lambda: self.add(function(*args, **kwargs)))
 
@@ -69,7 +69,7 @@ class OutboxLoop(Generic[Outcome]):
         self._wake.set()
 
     def returned(self) -> Iterator[Outcome]:
-        """Takes the outcomes that came since."""
+        """Takes the outcomes added since the last call."""
         try:
             while True:
                 yield self._returned.get_nowait()
@@ -96,7 +96,7 @@ class OutboxLoop(Generic[Outcome]):
 
 
 def write_in_batches(unwritten: list[Outcome], write: Callable[[list[Outcome]], None]) -> None:
-    """Takes a batch off the list only once it is written."""
+    """Writes all outcomes; removes a batch from the list once it is written."""
     while unwritten:
         batch = unwritten[:RECORD_BATCH]
         write(batch)

@@ -1,6 +1,6 @@
-"""Per-process state, made once and reset in a forked child and in each test.
+"""Per-process state, created once, and reset in a forked child and in each test.
 
-In a child the parent's locks are in any state, its threads are gone, and its leases stay its own.
+A child inherits locks in any state and no threads, and must not use its parent's leases.
 """
 
 import os
@@ -13,7 +13,7 @@ _resets: list[Callable[[], object]] = []
 
 
 def on_reset(forget: F) -> F:
-    """`forget` makes what it belongs to as if the process had just started. Also a decorator."""
+    """Registers `forget`, which restores the state of a fresh process. Also a decorator."""
     _resets.append(forget)
     return forget
 
@@ -31,9 +31,9 @@ T = TypeVar("T")
 
 
 class Once(Generic[P, T]):
-    """functools.cache for what may not be made twice: that one lets concurrent first calls all run.
+    """A decorator like functools.cache, but concurrent first calls run the function only once.
 
-    As a decorator; it takes positional arguments. A call that raises is made again.
+    Takes positional arguments. A call that raised runs again.
     """
 
     def __init__(self, make: Callable[P, T]) -> None:

@@ -1,12 +1,12 @@
 """Prometheus metrics of every process. Off, at no cost, without METRICS_PORT.
 
-Every process writes to files of its own under METRICS_DIR; `manage.py run_metrics` adds them up.
-What the database knows is not counted here but read from it at the scrape.
+Every process writes its own files under METRICS_DIR; `manage.py run_metrics` adds them up. Values
+that are in the database are not counted here, but queried at each scrape.
 
-The sum over all processes may not fall while one of them lives, or Prometheus would take the fall
-for a restart and count the whole sum again. So a process takes a free slot, and with it the files
-that its last holder left. Each slot has a lock, which the kernel releases however the process ends;
-pids would not do, for each container has a pid 7.
+The sum over all processes must not decrease, or Prometheus would see a counter reset and count the
+whole sum again. So a process takes a free slot with the files of its last holder. Each slot has a
+lock, which the kernel releases however the process ends. Pids would not work: every container may
+have a pid 7.
 """
 
 import fcntl
@@ -27,12 +27,12 @@ from processes.process_state import Once
 
 _PROJECT = tomllib.loads((settings.BASE_DIR / "pyproject.toml").read_text(encoding="utf-8"))
 RELEASE: str = _PROJECT["project"]["version"]
-TYPES = ("counter", "histogram", "gauge_mostrecent")  # as prometheus_client names its files
-SIZE = 2**19  # bytes of a file, reserved: writing to an unreserved page of a full disk kills
+TYPES = ("counter", "histogram", "gauge_mostrecent")  # in prometheus_client's file names
+SIZE = 2**19  # bytes of a file, preallocated: with mmap a full disk would kill the process
 
 
 class Slot:
-    """A number that no other live process has. Raises OSError where the directory is unwritable."""
+    """A number that no other live process has; raises OSError if the directory is not writable."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -41,11 +41,11 @@ class Slot:
 
     @property
     def name(self) -> str:
-        """The end of the names of this process's files: `counter_<name>.db`."""
+        """The suffix of this process's files: `counter_<name>.db`."""
         return _name(self._number)
 
     def _take(self) -> None:
-        """The first free slot; what other releases left in any free one is deleted on the way."""
+        """Takes the first free slot, and deletes other releases' files in every free one."""
         self._lock: TextIO | None = None
         for number in count():
             path = self._directory / f"{number}.lock"
@@ -62,7 +62,8 @@ class Slot:
             _reserve(self._directory / f"{type_}_{self.name}.db")
 
     def _clean(self, number: int) -> None:
-        """Another release's series may have another shape, and one damaged file breaks the page."""
+        """Deletes files of other releases, whose labels may differ, and damaged ones: one would
+        break the page."""
         for file in self._directory.glob(f"*-{number}.db"):
             if not file.stem.endswith(f"_{_name(number)}") or not _is_readable(file):
                 file.unlink()
@@ -73,7 +74,7 @@ def _name(number: int) -> str:
 
 
 def _lock(path: Path) -> TextIO | None:
-    """Held for as long as the file stays open; None while another process holds it."""
+    """Locks the file while it stays open; None if another process holds the lock."""
     file = path.open("a", encoding="ascii")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -84,7 +85,7 @@ def _lock(path: Path) -> TextIO | None:
 
 
 def _is_readable(file: Path) -> bool:
-    from prometheus_client.mmap_dict import MmapedDict  # noqa: PLC0415 - only where we count
+    from prometheus_client.mmap_dict import MmapedDict  # noqa: PLC0415 - only if metrics are on
 
     untyped: Any = MmapedDict
     with suppress(RuntimeError, ValueError, struct.error):
@@ -93,7 +94,7 @@ def _is_readable(file: Path) -> bool:
 
 
 def _reserve(file: Path) -> None:
-    """Whole or not at all: a reader of an empty file fails."""
+    """Creates the file atomically: a reader of an empty file would fail."""
     if not file.exists():
         unfinished = file.with_suffix(".new")
         unfinished.write_bytes(bytes(SIZE))
@@ -125,8 +126,8 @@ def directory() -> Path:
 
 
 def start() -> None:
-    """Takes over the files of a dead process when a process starts. Later
-    it would happen by itself.
+    """Takes over a dead process's files at the start of this one, not at
+    the first count.
     """
     _metrics()
 
@@ -139,7 +140,7 @@ def _metrics() -> Metrics | None:
     try:
         library = _library()
     except OSError:
-        # What is counted happened: no request or message may fail for the counting.
+        # No request or message may fail because it cannot be counted.
         log.exception("metrics_not_written", directory=str(settings.METRICS_DIR))
         return None
     return Metrics(
@@ -151,16 +152,16 @@ def _metrics() -> Metrics | None:
         ),
         provider=library.Histogram(
             "kvitok_provider_seconds",
-            "Calls to a provider, by what came of them",
+            "Calls to a provider, by result",
             ["provider", "result"],
             buckets=_LATENCIES,
         ),
         trips=library.Counter(
-            "kvitok_breaker_trips", "How often an account's breaker opened", ["provider", "cause"]
+            "kvitok_breaker_trips", "Times an account's breaker opened", ["provider", "cause"]
         ),
         breaches=library.Gauge(
             "kvitok_ledger_breaches",
-            "What the last look at the books found to be off",
+            "Discrepancies found by the last check of the ledger",
             ["scope"],
             multiprocess_mode="mostrecent",
         ),

@@ -1,9 +1,9 @@
 """OpenTelemetry: a trace per message, from the request to the receipt. Off, without an import,
 unless OTEL_EXPORTER_OTLP_ENDPOINT is set.
 
-No context travels with a message. The ids of its trace and of the spans that others hang from are
-derived from its id, so each process finds them by itself: nothing more is stored, and a receipt
-of next week still joins. Spans are recorded when they are over.
+No context is passed along with a message. The ids of its trace and of parent spans are derived from
+its id, so each process can compute them: nothing is stored, and a receipt a week later still joins
+the trace. Spans are recorded when they end.
 
 Attributes name accounts, channels, states and codes of vendors; never a phone, a text or a key.
 """
@@ -36,7 +36,7 @@ def is_on() -> bool:
 
 
 def trace_id(message_id: UUID) -> int:
-    """Hashed: a UUIDv7 begins with the time, and samplers take the low half for random."""
+    """The hashed id: a UUIDv7 is partly a time, and samplers take the low half as random."""
     return _derive(b"trace", message_id, 16)
 
 
@@ -45,12 +45,12 @@ def _derive(purpose: bytes, row_id: UUID, size: int) -> int:
 
 
 def start() -> int:
-    """The time, or 0 where nothing is traced."""
+    """The time in nanoseconds, or 0 if tracing is off."""
     return time.time_ns() if is_on() else 0
 
 
 def record_commit(message_id: UUID, started: int) -> None:
-    """Records a message's commit; `record_request` then knows the message."""
+    """Records a message's commit, and the message for `record_request`."""
     _accepted.set(message_id)
     attributes = {"db.system.name": "postgresql"}
     _record(message_id, "commit", started, parent=b"request", attributes=attributes)
@@ -62,7 +62,7 @@ def begin_request() -> None:
 
 
 def record_request(name: str, seconds: float, attributes: Attributes, traceparent: str) -> None:
-    """The root, if the request made a message. The caller's own trace is linked, not joined."""
+    """Records the root span if the request created a message; links the caller's own trace."""
     if not is_on() or (message_id := _accepted.get()) is None:
         return
     _accepted.set(None)
@@ -116,7 +116,7 @@ def record_receipt(
 def _record(message_id: UUID, name: str, started: int, **options: Any) -> None:
     try:
         _export(message_id, name, started, **options)
-    except Exception as error:  # a trace must never cost a message
+    except Exception as error:  # tracing must never fail a message
         log.warning("span_not_recorded", span=name, error=type(error).__name__)
 
 
@@ -152,7 +152,7 @@ def _export(
 
 
 def _parent(trace_of: int, purpose: bytes | None, row_id: UUID) -> Any:
-    """A context with the parent's derived id; the root has an empty one."""
+    """A context with the parent's derived id; an empty one for the root."""
     from opentelemetry import trace  # noqa: PLC0415
     from opentelemetry.context import Context  # noqa: PLC0415
 
@@ -186,7 +186,7 @@ class _Ids(threading.local):
 
 @cache
 def _provider() -> tuple[Any, _Ids]:
-    """Made at the first span, so each process has an exporter and a thread of its own."""
+    """Created at the first span, so each process has its own exporter and thread."""
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import (  # noqa: PLC0415
         OTLPSpanExporter,
     )
@@ -206,7 +206,7 @@ def _provider() -> tuple[Any, _Ids]:
             return super().generate_span_id() if ids.span is None else ids.span
 
     provider = TracerProvider(
-        # Only by the trace's id, so that all processes decide alike.
+        # By the trace's id alone, so that all processes decide alike.
         sampler=TraceIdRatioBased(settings.TRACING.ratio),
         id_generator=DerivedIds(),
         resource=Resource.create({"service.name": settings.TRACING.service_name}),
@@ -221,7 +221,7 @@ def _provider() -> tuple[Any, _Ids]:
 
 
 def shut_down() -> None:
-    """Sends the remaining spans, and makes the next one start a new process's set."""
+    """Sends the remaining spans; the next span creates a new provider."""
     if _provider.cache_info().currsize:
         provider, _ids = _provider()
         provider.shutdown()

@@ -31,7 +31,7 @@ def _without_port(text: str) -> str:
 
 
 def _unmapped(text: str) -> str:
-    """A socket for both families names 203.0.113.7 `::ffff:203.0.113.7`: by the first 64 bits, all
+    """Turns a dual-stack socket's `::ffff:203.0.113.7` into 203.0.113.7: by the first 64 bits, all
     IPv4 clients would be one network.
     """
     try:

@@ -1,7 +1,7 @@
 """Runs a WSGI application on granian's threads; a request body being received holds no thread.
 
 granian's own WSGI bridge receives a body on the thread that runs the application, without a
-deadline, so 64 slow bodies stop a process; and it merges `X_Forwarded_For` into
+deadline, so 64 slow bodies block a process; and it merges `X_Forwarded_For` into
 `X-Forwarded-For`. This gateway uses granian's RSGI interface: body frames arrive as futures,
 headers keep their names.
 """
@@ -27,7 +27,7 @@ SWEEP = 0.25  # seconds between checks for bodies past their deadline
 
 
 class Allowance(NamedTuple):
-    """Permission to receive a body: the sender it counts against, its size limit in bytes."""
+    """Permission to receive a body: the sender it counts for, and its size limit in bytes."""
 
     sender: str
     longest: int
@@ -47,7 +47,7 @@ RespondEarly = Callable[[Mapping[str, Any]], Response | None]
 class Gateway:
     """`admit` decides by the headers whether to receive the body. Without an allowance the
     application runs at once, and reading the body raises OSError. `respond_early` may answer a GET
-    in front of the application; one that it leaves takes the usual way.
+    before the application; if it returns None, the application does.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class Gateway:
                 protocol.response_bytes(*response)
         except MalformedRequestError:
             protocol.response_empty(400, [("Connection", "close")])
-        except Exception:  # nothing above handles it
+        except Exception:  # granian would not handle it
             log.exception("request_failed")
             protocol.response_empty(500, [])
 
@@ -121,7 +121,7 @@ class Gateway:
         """Requests the next frame; the thread that receives it continues in `_handle_frame`."""
         try:
             future = body.protocol.__anext__()
-        except StopAsyncIteration:  # the end of a body in chunks
+        except StopAsyncIteration:  # the end of a chunked body
             self._finish(body)
             return
         body.future = future
@@ -135,7 +135,7 @@ class Gateway:
         body.future = None  # breaks a reference cycle that gc cannot collect
         try:
             self._add_frame(body, future.result())
-        except Exception:  # nothing above handles it
+        except Exception:  # granian would not handle it
             log.exception("request_failed")
             self._bodies.take(body)
             body.protocol.response_empty(500, [])
@@ -174,12 +174,12 @@ class Gateway:
         self._sender.send(self._application, environ, protocol)
 
     def _refuse_body(self, body: BufferedBody, error: Error) -> None:
-        """Responds without the body; granian then closes the connection and drops the rest."""
+        """Responds before the body's end; granian then closes the connection and drops the rest."""
         _cancel(body)
         self._refused[body.sender] += 1
         try:
             body.protocol.response_bytes(*self._refuse(body.environ, error))
-        except Exception:  # belongs to another request; more may be waiting
+        except Exception:  # another request's error: this thread has work to do
             log.exception("request_failed")
             body.protocol.response_empty(500, [])
 
@@ -217,7 +217,7 @@ class UnreceivedBody:
 
 
 def _body_length(environ: Mapping[str, Any]) -> int | None:
-    """The body's length in bytes; None for a body in chunks."""
+    """The body's length in bytes; None for a chunked body."""
     if "HTTP_TRANSFER_ENCODING" in environ:
         return None
     return int(environ.get("CONTENT_LENGTH") or 0)

@@ -1,4 +1,4 @@
-"""The signed header with which `doctor` asks the service how it sees a request."""
+"""The signed header by which `doctor` asks the service how it sees a request."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -20,7 +20,7 @@ class BodyLimits:
     max_per_sender: int
     memory: int  # received so far, all bodies together
     slow: float = 1.0  # a body older than this may be evicted for a new one
-    unread: float = 60.0  # for a client that reads nothing of its response
+    unread: float = 60.0  # how long a client may read nothing of its response
 
     @classmethod
     def from_settings(cls) -> "BodyLimits":
@@ -46,14 +46,14 @@ class BufferedBody:
     parts: list[bytes] = field(default_factory=list)
     size: int = 0
     future: Any = None
-    # Chunked: an empty frame came, the last one or a premature end. A trailer looks like the
-    # latter, and is refused: a form that was cut off could mean something else.
+    # Chunked: an empty frame arrived, which is the last one or a premature end. A trailer looks
+    # like the latter, so it is refused: a truncated form could mean something else.
     is_ending: bool = False
     is_over: bool = False  # removed: its request is being answered
 
 
 class BufferedBodies:
-    """The thread that removes a body, and no other, answers its request."""
+    """The bodies being received. Only the thread that removes a body answers its request."""
 
     def __init__(self, bounds: BodyLimits, clock: Callable[[], float] = time.monotonic) -> None:
         self._bounds = bounds
@@ -100,7 +100,7 @@ class BufferedBodies:
             return victim
 
     def take(self, body: BufferedBody) -> bool:
-        """Removes it; False when another thread already has."""
+        """Removes the body; False if another thread already has."""
         with self._lock:
             if body.is_over:
                 return False

@@ -17,8 +17,8 @@ from catalogue.errors import Error
 Headers = list[tuple[str, str]]
 Response = tuple[int, Headers, bytes]
 MAX_IN_MEMORY = 2**20  # bytes; a longer response goes to a temporary file
-MAX_FILES = 3  # written at once: an export can take minutes and fill the disk
-MAX_FILES_PER_COMPANY = 2  # of these: one company's exports must not refuse those of the others
+MAX_FILES = 3  # written concurrently: an export can take minutes and fill the disk
+MAX_FILES_PER_COMPANY = 2  # so that one company's exports cannot block the others'
 FILE_WAIT = 1.0  # seconds; a large static file is written faster
 DESCRIPTORS = Path("/proc/self/fd")  # Linux only
 OPENED_WITHIN = 15.0  # seconds; granian opens the file at once
@@ -40,7 +40,7 @@ class ResponseSender:
 
     def __init__(self, refuse: Callable[[WSGIEnvironment, Error], Any]) -> None:
         self._refuse = refuse
-        self._place_freed = Condition()
+        self._slot_freed = Condition()
         self._writing: Counter[int | None] = Counter()  # by company, None for all without one
         self._lock = Lock()
         self._files: deque[tuple[float, Any]] = deque()
@@ -54,8 +54,8 @@ class ResponseSender:
             else:
                 body, rest = _read_beginning(iter(chunks))
                 if rest is not None:
-                    with self._write_slot(getattr(chunks, "company_id", None)) as has_place:
-                        if has_place:
+                    with self._write_slot(getattr(chunks, "company_id", None)) as has_slot:
+                        if has_slot:
                             self._send_long(started, chain([body], rest), protocol)
                         else:
                             protocol.response_bytes(*self._refuse(environ, Error.UNAVAILABLE))
@@ -66,7 +66,7 @@ class ResponseSender:
         protocol.response_bytes(started.status, started.headers, body)
 
     def close_files(self) -> None:
-        """Closes the files that granian has opened by now."""
+        """Closes files that granian has opened by now."""
         with self._lock:
             before = time.monotonic() - OPENED_WITHIN
             while self._files and self._files[0][0] < before:
@@ -75,21 +75,21 @@ class ResponseSender:
     @contextmanager
     def _write_slot(self, company_id: int | None) -> Iterator[bool]:
         """Whether a slot was free in time."""
-        with self._place_freed:
-            has_place = self._place_freed.wait_for(
+        with self._slot_freed:
+            has_slot = self._slot_freed.wait_for(
                 lambda: (
                     self._writing.total() < MAX_FILES
                     and self._writing[company_id] < MAX_FILES_PER_COMPANY
                 ),
                 FILE_WAIT,
             )
-            self._writing[company_id] += has_place
+            self._writing[company_id] += has_slot
         try:
-            yield has_place
+            yield has_slot
         finally:
-            with self._place_freed:
-                self._writing -= Counter({company_id: int(has_place)})
-                self._place_freed.notify_all()
+            with self._slot_freed:
+                self._writing -= Counter({company_id: int(has_slot)})
+                self._slot_freed.notify_all()
 
     def _send_long(self, started: _StartResponse, chunks: Iterable[bytes], protocol: Any) -> None:
         if DESCRIPTORS.exists():
@@ -102,7 +102,7 @@ class ResponseSender:
         try:
             file.writelines(chunks)
             file.flush()
-        except BaseException:  # close_files does not know it yet
+        except BaseException:  # it is not in `_files` yet
             file.close()
             raise
         headers = [header for header in started.headers if header[0].lower() != "content-length"]

@@ -26,7 +26,8 @@ class MalformedRequestError(ValueError):
 
 
 def build_environ(scope: Any) -> WSGIEnvironment:
-    """Drops header names with an underscore, which would collide with those with a hyphen.
+    """Builds the environ without header names that have an underscore, which would collide with
+    names that have a hyphen.
 
     Repeated headers are joined in order. Raises MalformedRequestError.
     """
