@@ -1,1 +1,1 @@
-"""The names shared by the whole product: errors, channels, ids, options, number formats."""
+"""Names shared by the whole product: errors, channels, ids, options, languages, date formats."""

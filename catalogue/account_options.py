@@ -11,19 +11,19 @@ from catalogue.texts import StrOrPromise
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option of an account: an argument of its class, and a variable of the environment.
-    Operators may enter an option with a label in the admin as well.
+    """An option of an account: an argument of its class, and an environment variable.
+    Operators may also enter an option with a label in the admin.
     """
 
     name: str
     label: StrOrPromise = ""
     default: str = ""
-    variable: str = ""  # the end of the variable's name, if it is not the option's
+    variable: str = ""  # suffix of the variable's name, if it differs from the option's name
     read: Callable[[str], Any] = str  # raises ValueError
     is_secret: bool = False  # never shown again
     is_ours: bool = False  # we choose it and enter it at the vendor
     is_required: bool = True
-    simulated: str | Callable[[], str] = ""  # for an account with the simulator
+    simulated: str | Callable[[], str] = ""  # the value for an account at the simulator
 
     def value(self, text: str, variable: str) -> Any:
         try:
@@ -43,12 +43,12 @@ def boolean(text: str) -> bool:
 
 
 def words(text: str) -> tuple[str, ...]:
-    """`13,98`."""
+    """Reads `13,98`."""
     return tuple(item.strip() for item in text.split(",") if item.strip())
 
 
 def pairs(text: str) -> dict[str, str]:
-    """`0x401=unreachable,0x402=account`."""
+    """Reads `0x401=unreachable,0x402=account`."""
     split = (item.partition("=") for item in words(text))
     return {name.strip(): value.strip() for name, _sign, value in split}
 

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from catalogue.texts import StrOrPromise
 
-# `channels.providers.base.Content`, which may not be imported here.
+# The values of `channels.providers.base.Content`, which may not be imported here.
 EVERY_CONTENT = frozenset(
     {"code", "code_with_link", "link", "code_with_text", "custom_digits", "custom_code"}
 )
@@ -35,21 +35,21 @@ class Channel:
 
     name: str  # in the API, the database, settings and metrics; at most 8 characters
     title: StrOrPromise
-    code_sent: StrOrPromise  # a whole sentence, which every language words its own way
-    link_sent: StrOrPromise = ""  # the same, where it carries links
+    code_sent: StrOrPromise  # a whole sentence, so that each language can phrase it freely
+    link_sent: StrOrPromise = ""  # the same for links, if it carries them
     price: int  # tokens for a delivered message, unless PRICE_<NAME> is set
     colour: str  # of `.chart-<colour>` in static/figures.css
-    summary: StrOrPromise  # what it carries, for the first page
+    summary: StrOrPromise  # what it carries, for the home page
     contents: frozenset[str] = EVERY_CONTENT
     patience: Patience = USUAL_PATIENCE
     needs_mobile: bool = False  # its vendors reach no landline
     has_segments: bool = False  # the text is counted in SMS segments, and ends with autofill lines
-    has_own_texts: bool = True  # a company may word its codes; else the vendor's template does
-    has_template: bool = False  # its vendor words the codes: the languages' texts of its name
-    has_link_button: bool = False  # under the service's own host, for which the vendor approved it
+    has_own_texts: bool = True  # companies may write texts of codes; otherwise a vendor's template
+    has_template: bool = False  # the vendor approves a template, in `messages.toml` under its name
+    has_link_button: bool = False  # links under the service's own host, which the vendor approved
 
 
-# In the order in which they are tried for a company that sets no other.
+# In the order in which they are tried, unless a company sets another.
 CHANNELS = (
     Channel(
         name="whatsapp",
@@ -100,7 +100,7 @@ BY_NAME = {channel.name: channel for channel in CHANNELS}
 
 
 def by_stored_name(name: str) -> Channel:
-    """The channel that a stored message names, also one that is declared no longer."""
+    """The channel of a stored message, even if it is no longer declared."""
     return BY_NAME.get(name) or Channel(
         name=name,
         title=name,

@@ -12,14 +12,14 @@ from catalogue.texts import StrOrPromise
 
 
 class Error(Enum):
-    """The public error codes; what follows an error's message is documentation."""
+    """The public error codes. The fields after `message` are documentation."""
 
     status: HTTPStatus
     message: StrOrPromise
-    when: StrOrPromise  # it is answered
+    when: StrOrPromise  # the cases in which it is returned
     remedy: StrOrPromise
-    extra: tuple[str, ...]  # further fields of the body
-    sometimes: tuple[str, ...]  # further fields where they help
+    extra: tuple[str, ...]  # more fields of the body
+    sometimes: tuple[str, ...]  # fields of the body in some cases
 
     def __new__(  # noqa: PLR0917 - a row of the table
         cls,
@@ -47,7 +47,7 @@ class Error(Enum):
             "whether it is active."
         ),
     )
-    # One text in every language, by the contract.
+    # The API's contract fixes this text in every language.
     INSUFFICIENT_TOKENS = (
         402,
         "Недостаточно токенов",
@@ -362,7 +362,7 @@ class DomainError(Exception):
 
     @property
     def texts(self) -> list[str]:
-        """The texts for a page: that of each field, or else that of the whole."""
+        """The texts for a page: the fields' texts, or else the message."""
         fields = [str(text) for texts in (self.errors or {}).values() for text in texts]
         return fields or [str(self.message)]
 

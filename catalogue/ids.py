@@ -15,7 +15,7 @@ _LARGEST = (1 << 128) - 1
 
 
 def uuid7() -> UUID:
-    """RFC 9562 §5.7: milliseconds first, so that new rows land at one end of an index."""
+    """RFC 9562 §5.7: milliseconds first, so that new rows are inserted at one end of an index."""
     millis = time.time_ns() // 1_000_000
     random = int.from_bytes(os.urandom(10), "big") & _RANDOM_BITS
     return UUID(int=(millis << 80) | random | _VERSION_AND_VARIANT)
@@ -23,7 +23,7 @@ def uuid7() -> UUID:
 
 def first_id_at(at: datetime) -> UUID:
     """A lower bound for ids made from this time on."""
-    millis = max(0, int(at.timestamp() * 1000))  # no id is older than 1970
+    millis = max(0, int(at.timestamp() * 1000))  # the time of an id starts in 1970
     return UUID(int=(millis << 80) | _VERSION_AND_VARIANT)
 
 
@@ -63,7 +63,7 @@ def request_id() -> str:
 
 
 def started_at(request: str) -> datetime | None:
-    """The start of the request; None for an id that we cannot have made."""
+    """The start of the request; None for an id that this service cannot have generated."""
     match = _REQUEST.fullmatch(request)
     if match is None:
         return None

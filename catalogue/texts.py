@@ -2,4 +2,4 @@
 
 from django.utils.functional import Promise
 
-StrOrPromise = str | Promise  # a text as it is, or one that gettext renders in the active language
+StrOrPromise = str | Promise  # plain, or translated by gettext into the active language when shown

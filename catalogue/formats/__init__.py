@@ -1,1 +1,1 @@
-"""The date formats where a template or Django's admin names none of its own."""
+"""The default date formats of templates and Django's admin."""

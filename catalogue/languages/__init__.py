@@ -1,7 +1,6 @@
-"""Languages: a folder `<tag>` for each, with `messages.toml`; those of the pages have `pages.toml`.
+"""Languages: a folder `<tag>` for each with `messages.toml`; those of pages also have `pages.toml`.
 
-`message_languages` are those of messages, which people with a phone get, `page_languages` those of
-the pages and the API.
+`message_languages` are for messages to people's phones, `page_languages` for pages and the API.
 """
 
 import tomllib

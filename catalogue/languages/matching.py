@@ -22,7 +22,7 @@ _SCRIPT, _REGION, _EXTENDED = (re.compile(f"[a-z]{{{n}}}", re.IGNORECASE) for n 
 
 class _Locale(NamedTuple):
     language: str
-    script: str  # the usual one where the tag has none
+    script: str  # the language's usual script if the tag has none
     region: str
 
     @property
@@ -89,7 +89,7 @@ def _languages(supported: str, desired: str, far: int) -> int:
 
 
 def _parents(name: str) -> Iterator[str]:
-    """The locale and what CLDR inherits from; an unusual script has no parent."""
+    """The locale and its ancestors in CLDR; one with an unusual script has no parent."""
     exceptions = get_global("parent_exceptions")
     while name:
         yield name
@@ -103,7 +103,7 @@ def _locale_of(tag: str) -> _Locale:
 
 
 def _locale(language: str, subtags: list[str]) -> _Locale:
-    """`zh-TW` is written in Hant, as `zh-Hant-TW` says."""
+    """The locale with the script of its region: `zh-TW` and `zh-Hant-TW` are equal."""
     language, _sign, script = _aliases().get(language, language).partition("_")
     script = next(filter(_SCRIPT.fullmatch, subtags), script)
     region = next((part for part in subtags if _REGION.fullmatch(part) or part.isdigit()), "")

@@ -1,6 +1,6 @@
-"""The languages of messages, and which one a message gets: a request's, else the company's.
+"""The languages of messages, and the choice for a message: the request's, else the company's.
 
-Requests ask for one by any tag of BCP 47; `match` finds the nearest.
+A request may name any BCP 47 tag; `match` finds the nearest language.
 """
 
 from functools import cache
@@ -20,14 +20,14 @@ def codes() -> frozenset[str]:
 
 @cache
 def choices() -> list[tuple[str, str]]:
-    """Choices for model fields: tags and the languages' own names, those of the pages first."""
+    """Choices for model fields: tags and native names, the pages' languages first."""
     first = page_languages.codes()
     return [(code, texts(code)["name"]) for code in (*first, *sorted(codes() - set(first)))]
 
 
 def grouped_choices(also: str = "") -> list[tuple[StrOrPromise, list[tuple[str, str]]]]:
-    """Choices for forms, in two groups, named in the language of the page. `also` is a stored tag,
-    which may differ from our languages.
+    """Choices for forms, in two groups, with names in the page's language. `also` is a stored tag,
+    which may not be among our languages.
     """
     first = [*page_languages.codes(), *([also] if also and also not in codes() else [])]
     others = sorted((_label(code), code) for code in codes() - set(first))
@@ -52,7 +52,7 @@ def match(tag: str, company: str = "") -> str:
 
 
 def has_match(tag: str) -> bool:
-    """Whether a language of messages is near to the tag, whatever the company's language."""
+    """Whether a language of messages matches the tag, whatever the company's language."""
     return bool(matching.match_among(tag, codes()))
 
 
@@ -69,10 +69,10 @@ def texts(code: str) -> dict[str, Any]:
 
 
 def words(name: str) -> frozenset[str]:
-    """The words of every language: a person may answer in any."""
+    """The words of this list in every language: a person may answer in any."""
     return frozenset(word for code in codes() for word in texts(code)[name])
 
 
 def native_name(tag: str) -> str:
-    """The name of one of our languages in itself; of another tag its title."""
+    """The native name of one of our languages; the title of any other tag."""
     return str(texts(tag)["name"]) if tag in codes() else page_languages.title(tag)

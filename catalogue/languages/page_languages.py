@@ -1,8 +1,7 @@
 """The languages of the pages, the API and the documentation: the default and a request's.
 
-They are `settings.LANGUAGES`: languages of messages that have a `pages.toml`, too, translations
-(`locale/`) and articles. The default is the first of them; the last, the worldwide one, is for
-everybody else.
+They are `settings.LANGUAGES`: the languages of messages that also have a `pages.toml`, translations
+(`locale/`) and articles. The default comes first, and the worldwide one, for everybody else, last.
 """
 
 from functools import cache
@@ -18,18 +17,18 @@ from parsing.remembered import remembered
 
 
 def codes() -> list[str]:
-    """The default language is the first."""
+    """The codes, with the default first."""
     return [code for code, _name in settings.LANGUAGES]
 
 
 def translated() -> list[str]:
-    """The languages of the pages: all of the settings, which a vendor's options may not read."""
+    """The codes of `settings.LANGUAGES`, for vendors' options, which may not read settings."""
     return sorted((path.parent.name for path in FOLDER.glob("*/pages.toml")), reverse=True)
 
 
 def declared(default: str) -> list[tuple[str, str]]:
-    """Codes and own names, for the settings: the default is the first, and the last is the one
-    without countries, for everybody else.
+    """Codes and native names, for the settings: the default first, and last the language without
+    countries, for everybody else.
     """
     texts = {code: read_texts(code, "messages.toml") for code in translated()}
     ordered = sorted(texts, key=lambda code: (code != default, not texts[code]["countries"]))
@@ -37,7 +36,7 @@ def declared(default: str) -> list[tuple[str, str]]:
 
 
 def choices() -> list[tuple[str, str]]:
-    """Choices for fields and forms: codes and the languages' own names."""
+    """Choices for fields and forms: codes and native names."""
     return list(settings.LANGUAGES)
 
 
@@ -53,7 +52,7 @@ def title(tag: str) -> str:
 
 
 def worldwide() -> str:
-    """The language for people who read none of the others: the last."""
+    """The language for people who read no other one: the last."""
     return codes()[-1]
 
 
@@ -64,7 +63,7 @@ def active() -> str:
 
 
 def in_each(text: StrOrPromise, **values: StrOrPromise) -> dict[str, str]:
-    """A translated text by language, with its `%(name)s` filled in."""
+    """The text's translations by language, with `%(name)s` filled in."""
     loaded = {}
     for code in codes():
         with translation.override(code):
@@ -84,7 +83,7 @@ def nearest(tag: str) -> str:
 
 @remembered(1000)
 def of_accept_language(header: str, default: str = "") -> str:
-    """The language that an Accept-Language header prefers, else the default: the service's."""
+    """The language that an Accept-Language header prefers, else `default`, else the service's."""
     best, best_quality = default or settings.LANGUAGE_CODE, 0.0
     for item in header.lower().split(","):
         tag, _, parameter = item.partition(";")
@@ -100,5 +99,5 @@ def of_accept_language(header: str, default: str = "") -> str:
 
 @cache
 def texts(code: str) -> dict[str, Any]:
-    """A language's texts besides its translations."""
+    """The texts of a language's `pages.toml`."""
     return read_texts(code, "pages.toml")

@@ -1,4 +1,4 @@
-"""Language tags of BCP 47, as requests, browsers and identity servers send them.
+"""BCP 47 language tags, as sent by requests, browsers and identity servers.
 
 https://www.rfc-editor.org/rfc/rfc5646#section-2.1
 """
@@ -7,7 +7,7 @@ import re
 
 from parsing.remembered import remembered
 
-MAX_LENGTH = 35  # what every implementation must be able to store (RFC 5646, section 4.4.1)
+MAX_LENGTH = 35  # characters that every implementation must be able to store (RFC 5646, 4.4.1)
 LOOSE_PATTERN = r"^[A-Za-z]{1,8}([-_][A-Za-z0-9]{1,8})*$"  # for schemas; `canonical` is strict
 
 _WELL_FORMED = re.compile(
@@ -22,7 +22,7 @@ _WELL_FORMED = re.compile(
     """,
     re.VERBOSE,
 )
-# Registered before the grammar, and outside of it.
+# Registered before the grammar existed; they do not follow it.
 _IRREGULAR = {
     *("en-gb-oed", "i-ami", "i-bnn", "i-default", "i-enochian", "i-hak", "i-klingon", "i-lux"),
     *("i-mingo", "i-navajo", "i-pwn", "i-tao", "i-tay", "i-tsu", "sgn-be-fr", "sgn-be-nl"),
@@ -55,7 +55,7 @@ def _is_well_formed(lowered: str) -> bool:
 
 
 def _in_case(lowered: str) -> str:
-    """Section 2.1.1: regions in capitals, scripts with one, and neither after a singleton."""
+    """Section 2.1.1: regions in capitals, scripts capitalised, and neither after a singleton."""
     first, *rest = lowered.split("-")
     cased, is_after_singleton = [first], len(first) == 1
     for subtag in rest:

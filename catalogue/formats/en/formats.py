@@ -1,4 +1,4 @@
-"""English dates that no reader takes for month and day the other way round."""
+"""English dates in which nobody can confuse day and month."""
 
 DATE_FORMAT = "j M Y"
 DATETIME_FORMAT = "j M Y, H:i"

@@ -1,4 +1,4 @@
-"""Russian dates in figures, as the cabinet writes them: lists and tables hold them in columns."""
+"""Russian dates in digits, as in the cabinet: lists and tables align them in columns."""
 
 DATE_FORMAT = "d.m.Y"
 DATETIME_FORMAT = "d.m.Y, H:i"
