@@ -1,1 +1,1 @@
-"""The operator's admin: Django's `AdminSite` with a second factor, its pages, and metrics."""
+"""The operator's admin: an `AdminSite` behind a second factor, its pages, and metrics."""

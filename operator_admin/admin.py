@@ -1,4 +1,4 @@
-"""The module that the admin's autodiscovery looks for; the lists and pages register themselves."""
+"""Imports the modules that register lists and pages, for the admin's autodiscovery."""
 
 from operator_admin import views  # noqa: F401
 from operator_admin.incidents import views as incident_views  # noqa: F401

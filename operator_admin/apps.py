@@ -11,7 +11,7 @@ class OperatorAdminConfig(AppConfig):
 
 
 class OperatorAdminSiteConfig(SimpleAdminConfig):
-    """Django's admin, on our own site."""
+    """Django's admin with our `AdminSite`."""
 
     default = False
     default_site = "operator_admin.site.OperatorAdminSite"

@@ -1,9 +1,9 @@
-"""The file of a month: `pg_dump` of a copy of its tables, and what is checked of a restored one.
+"""The file of a month: a `pg_dump` of a copy of its tables, and the checks of a restored one.
 
-The copy is in a schema of its own. Nothing that could be about a person is in it: every column that
-an erasure empties is left out, but the phones of messages and codes, of which it only has
-the prefix. So archives need no erasures. Its tables have the names of the service's own, and none
-of their functions, triggers or types: any PostgreSQL can restore them.
+The copy has its own schema and no personal data: it omits every column that an erasure empties,
+except the phones of messages and codes, of which it keeps only prefixes. So archives need no
+erasures. Its tables have the service's names but none of its functions, triggers or types, so any
+PostgreSQL can restore them.
 """
 
 import os
@@ -21,16 +21,16 @@ from persons.columns import ERASED
 from storage.months.calendar import next_month
 from storage.months.partitions import partition
 
-# What the tables or a copy add up to.
+# The sums of the tables, or of a copy.
 SUMS = """
 SELECT %s::date, company_id, kind, count(*), sum(amount), max(created_at) FROM {transfers}
 GROUP BY company_id, kind
 """
 
 MONTHLY = ("channels_message", "channels_attempt", "otp_verification", "billing_transfer")
-# The rows of a month are found by their message; those of earlier months are gone already.
+# Rows of a month are found by their message; those of earlier months are deleted already.
 BY_MESSAGE = ("channels_fallbackevent",)
-# The purge leaves no receipts and events this old: their tables are dropped without a copy.
+# The purge has deleted all receipts and events of that age, so their tables are not copied.
 TABLES = (*MONTHLY, *BY_MESSAGE)
 
 _PREFIX = r"CASE WHEN phone ~ '^\+?[0-9]{0,5}\*$' THEN phone ELSE '' END AS phone"
@@ -59,14 +59,14 @@ def create(month: date) -> None:
 
 @transaction.atomic
 def drop(month: date) -> None:
-    """Waits for a program that a killed run left behind: nobody else reads the copy."""
+    """Drops the copy; may wait for a program that a killed run has left running."""
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL lock_timeout = '15min'")
         cursor.execute(f"DROP SCHEMA IF EXISTS {schema(month)} CASCADE")
 
 
 def differences(month: date) -> list[str]:
-    """Tables of which the copy has not exactly the rows."""
+    """Tables whose rows differ in the copy."""
     return [
         table
         for table in TABLES
@@ -84,7 +84,7 @@ def visible(month: date) -> Iterator[None]:
 
 
 def delete_originals(month: date) -> None:
-    """Deletes rows from tables that hold other months too: nobody waits for them."""
+    """Deletes rows from tables that also hold other months; no session waits for them."""
     with connection.cursor() as cursor:
         for table in BY_MESSAGE:
             cursor.execute(f"DELETE FROM {table} WHERE {_condition(month)}")  # noqa: S608
@@ -112,21 +112,22 @@ def _digest(rows: str) -> tuple[int, int]:
 
 
 _DIFFERS = f"""
-WITH found AS ({SUMS.format(transfers="billing_transfer")}),
-kept AS (SELECT month_id, company_id, kind, transfers, tokens, last_at
+WITH actual AS ({SUMS.format(transfers="billing_transfer")}),
+recorded AS (SELECT month_id, company_id, kind, transfers, tokens, last_at
   FROM billing_archivedsum WHERE month_id = %s)
-SELECT EXISTS ((TABLE found EXCEPT TABLE kept) UNION ALL (TABLE kept EXCEPT TABLE found))
+SELECT EXISTS (
+  (TABLE actual EXCEPT TABLE recorded) UNION ALL (TABLE recorded EXCEPT TABLE actual))
 """  # noqa: S608 - constants
 
 
 def write(month: date, path: Path, programs: Path | None) -> None:
-    path.unlink(missing_ok=True)  # of a run that was killed
+    path.unlink(missing_ok=True)  # left by a run that was killed
     path.touch(mode=0o600)
     _run("pg_dump", programs, "-Fc", f"--schema={schema(month)}", f"--file={path}")
 
 
 def restore(path: Path, programs: Path | None) -> None:
-    """Brings the copy back, whole or not at all; raises if its schema is there."""
+    """Restores the copy in one transaction; raises if its schema exists."""
     _run("pg_restore", programs, "--exit-on-error", "--single-transaction", str(path))
 
 
@@ -140,8 +141,8 @@ def restored(month: date, path: Path, programs: Path | None) -> Iterator[None]:
 
 
 def check_books(month: date, path: Path) -> None:
-    """Raises unless the restored month has the sums of the books, and each transfer as it was
-    sealed.
+    """Raises unless the restored month has the sums of the books, and its transfers match the
+    seals.
     """
     with visible(month):
         with connection.cursor() as cursor:
@@ -161,18 +162,18 @@ def check_books(month: date, path: Path) -> None:
 
 
 def partial(path: Path) -> Path:
-    """The name of the file until it is checked, and the database has its SHA-256."""
+    """The file's name until it is checked and its SHA-256 is in the database."""
     return path.with_suffix(".partial")
 
 
 def finish(path: Path, digest: str) -> None:
-    """Names the file, on the disk too; raises unless it is the one with the digest."""
+    """Renames the file durably; raises if its digest differs."""
     if partial(path).exists():
         partial(path).rename(path)
     require(path, digest)
     descriptor = os.open(path.parent, os.O_RDONLY)
     try:
-        os.fsync(descriptor)  # a rename is on the disk once its directory is
+        os.fsync(descriptor)  # makes the rename durable
     finally:
         os.close(descriptor)
 

@@ -1,8 +1,8 @@
-"""Archives whole months, oldest first. A run that was killed anywhere is finished by the next.
+"""Archives whole months, oldest first. If a run is killed, the next one continues where it stopped.
 
-A month leaves the tables, and its sums enter the books, once nothing of it may change:
-detached, with its sums in the books → copied without persons → dumped → restored and compared with
-the tables → SHA-256 recorded → file renamed → tables dropped
+A month is archived once none of its rows can change:
+detached, with its sums in the books → copied without personal data → dumped → restored and compared
+with the tables → SHA-256 recorded → file renamed → tables dropped
 """
 
 import re
@@ -25,8 +25,8 @@ from storage.months import partitions
 from storage.months.partitions import TABLES, attached_months, is_attached, partition
 from storage.schema_changes.runs import Say, retry
 
-# By what they are; each counts rows of the month. Types are named, since the application's role may
-# create operators of its own in `public`, and this runs as the owner.
+# Each counts rows that block the month. Types are explicit, since the application's role may create
+# operators in `public`, and these queries run as the owner.
 _COUNTS = {
     "open messages": """
         SELECT count(*) FROM channels_message WHERE is_owed OR due_at IS NOT NULL
@@ -51,7 +51,7 @@ _COUNTS = {
     "receipts": "SELECT count(*) FROM channels_receipt",
     "events": "SELECT count(*) FROM webhooks_event",
 }
-# Checks of the books that can no longer be made without the month.
+# Checks of the books that need the month's rows.
 _PROOFS = {
     f"breaches: {name}": f"SELECT count(*) FROM ({query}) AS breach"  # noqa: S608 - constants
     for name, query in CHECKS.items()
@@ -61,7 +61,7 @@ _PURGED = {"messages with a phone", "codes with a phone", "receipts", "events"}
 
 
 def blockers(month: date) -> Iterator[str]:
-    """The reasons as text; none for a month that can be archived."""
+    """The reasons why a month cannot be archived, as text."""
     absent = [table.name for table in TABLES if not is_attached(table.name, month)]
     if absent:
         yield f"no month of its own in {', '.join(absent)}"
@@ -91,18 +91,18 @@ def _remedy(name: str) -> str:
 
 
 GIVE_UP_AFTER = 900.0  # seconds
-# For each of six tables: all together less than the service's own limit of 3 s, and each less than
-# `deadlock_timeout`, so that nobody else is chosen as a deadlock's victim.
+# Seconds, for each of six tables: together less than the service's own limit of 3 s, and each less
+# than `deadlock_timeout`, so that no other session becomes a deadlock's victim.
 LOCK_TIMEOUT = 0.15
 
-_KEEP = f"""
+_RECORD_SUMS = f"""
 INSERT INTO billing_archivedsum (month_id, company_id, kind, transfers, tokens, last_at) {SUMS}
 """
 _NEWEST = "SELECT COALESCE(max(id), 0) FROM {transfers}"
 
 
 def close(month: date, say: Say) -> None:
-    """Nothing of the month is visible afterwards, and no wallet differs from its transfers."""
+    """Detaches the month and records its sums, so wallets still match their transfers."""
     retry(lambda: _close(month), give_up_after=GIVE_UP_AFTER, say=say)
 
 
@@ -113,7 +113,7 @@ def _close(month: date) -> None:
         cursor.execute(_NEWEST.format(transfers=transfers))
         (newest,) = cursor.fetchone()
         ArchivedMonth.objects.create(month=month)
-        cursor.execute(_KEEP.format(transfers=transfers), [month])
+        cursor.execute(_RECORD_SUMS.format(transfers=transfers), [month])
         partitions.detach(month)
         cursor.execute(_NEWEST.format(transfers=transfers))
         if cursor.fetchone() != (newest,):
@@ -138,7 +138,7 @@ class Archive:
     say: Say
 
     def add(self, month: date) -> Path:
-        """Returns the month's file. Raises BackupError, and leaves what is done."""
+        """Archives a month and returns its file. Raises BackupError; finished steps stay."""
         if not ArchivedMonth.objects.filter(pk=month).exists():
             if reasons := list(blockers(month)):
                 raise BackupError(f"{month:%Y-%m} stays: {'; '.join(reasons)}")
@@ -154,7 +154,7 @@ class Archive:
         return path
 
     def faults(self) -> Iterator[str]:
-        """Restores every archive for a moment; yields what is wrong."""
+        """Restores every archive temporarily; yields what is wrong."""
         for row in ArchivedMonth.objects.exclude(sha256="").order_by("month"):
             path = self._file(row.month)
             try:
@@ -168,8 +168,8 @@ class Archive:
         return self.directory / f"{month:%Y-%m}.dump"
 
     def _dump(self, month: date, path: Path) -> str:
-        """Writes the month's file and proves it; returns its SHA-256."""
-        archive_dumps.drop(month)  # of a run that was killed
+        """Writes the month's file and verifies it; returns its SHA-256."""
+        archive_dumps.drop(month)  # left by a run that was killed
         archive_dumps.create(month)
         archive_dumps.write(month, path, self.programs)
         archive_dumps.drop(month)
@@ -181,10 +181,10 @@ class Archive:
 
 
 def restore(path: Path, programs: Path | None) -> str:
-    """Returns the schema that has the month's tables then."""
+    """Restores an archive; returns the schema with the month's tables."""
     row = ArchivedMonth.objects.filter(sha256=sha256(path)).first()
     if row is None:
-        raise BackupError(f"{path} is no archive that this database has recorded")
+        raise BackupError(f"{path} is not an archive recorded in this database")
     archive_dumps.restore(path, programs)
     archive_dumps.check_books(row.month, path)
     return archive_dumps.schema(row.month)
@@ -192,7 +192,7 @@ def restore(path: Path, programs: Path | None) -> str:
 
 @transaction.atomic
 def drop(month: date) -> None:
-    """The rows and tables that are in the file."""
+    """Deletes the rows and tables that are in the file."""
     archive_dumps.delete_originals(month)
     partitions.drop(month)
     ArchivedMonth.objects.filter(pk=month).update(dropped_at=timezone.now())

@@ -1,4 +1,4 @@
-"""Everything that waits for the operator: kinds, their rows, and the one action for each."""
+"""Everything that waits for the operator: kinds, rows, and the action for each kind."""
 
 import json
 from collections.abc import Callable, Collection
@@ -38,7 +38,7 @@ class Row:
     detail: str
 
 
-Words = tuple[StrOrPromise, StrOrPromise]  # what it is about, and more of it
+Texts = tuple[StrOrPromise, StrOrPromise]  # the subject and details
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Kind:
     permission: str  # empty: everyone who may open the admin
     url: Callable[[Row], str]
     tone: str = "due"  # or bad
-    words: Callable[[Row], Words] = lambda row: (row.subject, row.detail)
+    texts: Callable[[Row], Texts] = lambda row: (row.subject, row.detail)
 
 
 def _page_of(model: str) -> Callable[[Row], str]:
@@ -60,20 +60,20 @@ def _account_page(row: Row) -> str:
     return reverse("admin:vendor", args=[row.subject]) if is_known else reverse("admin:providers")
 
 
-def _approval(row: Row) -> Words:
+def _approval(row: Row) -> Texts:
     name, _dash, status = row.detail.rpartition(" — ")
     word = VendorApproval.Status(status).label
     return error_texts.provider_title(row.subject), f"{name} — {word}"
 
 
-def _payment(row: Row) -> Words:
-    """«Демо · 1 899,99 ₽ вместо 1 900,00 ₽ · Stripe», and what is odd about it."""
+def _payment(row: Row) -> Texts:
+    """«Демо · 1 899,99 ₽ вместо 1 900,00 ₽ · Stripe», and the problem."""
     problem, gateway, *sums = row.detail.split(" ")
     title = gateways.title(gateway)
     return f"{row.subject} · {_amount_text(*sums)} · {title}", Payment.Problem(problem).label
 
 
-def _transfer(row: Row) -> Words:
+def _transfer(row: Row) -> Texts:
     problem, *sums = row.detail.split(" ")
     word = BankTransfer.Problem(problem).label if problem else ""
     return f"{row.subject} · {_amount_text(*sums)}", word
@@ -89,7 +89,7 @@ def _amount_text(amount: str, currency: str, *due: str) -> str:
     }
 
 
-def _refund(row: Row) -> Words:
+def _refund(row: Row) -> Texts:
     texts = {
         "unknown": gettext("its payment is not known"),
         "spent": gettext("its tokens were spent"),
@@ -112,7 +112,7 @@ KINDS: dict[str, Kind] = {
     ),
     "vendor": Kind(
         _("A vendor says"), _("See the account"), "channels.view_provideraccount",
-        _account_page, words=lambda row: (error_texts.provider_title(row.subject), row.detail),
+        _account_page, texts=lambda row: (error_texts.provider_title(row.subject), row.detail),
     ),
     "payment": Kind(
         _("Payment to review"), _("Settle"), "billing.view_payment",
@@ -177,7 +177,7 @@ def counts(kinds: Collection[str]) -> list[Count]:
 
 
 def page(kinds: Collection[str], number: int) -> list[Item]:
-    """The oldest first: a page of them and one more, if there is one."""
+    """The oldest first: the items of a page, and one more if there is a next page."""
     if not kinds:
         return []
     statement = f"""
@@ -206,9 +206,9 @@ def _alerts(rows: list[Row]) -> dict[str, Alert]:
 
 def _item(row: Row, alerts: dict[str, Alert]) -> Item:
     kind = KINDS[row.kind]
-    subject, detail = kind.words(row)
+    subject, detail = kind.texts(row)
     if alert := alerts.get(row.id) if row.kind == "alert" else None:
         subject, detail = alert.rule, alert.subject
         if alert.rule in RULES:
-            subject, detail, _cure = RULES[alert.rule].words_of(alert)
+            subject, detail, _cure = RULES[alert.rule].texts_of(alert)
     return Item(kind, row.since, subject, detail, kind.url(row))

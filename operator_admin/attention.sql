@@ -1,4 +1,4 @@
--- By kind of `KINDS`: the row's id, since when it waits, what it is about, and what the operator reads.
+-- For each kind of `KINDS`: the row's id, since when it waits, its subject, and details as text.
 
 --: company
 SELECT id::text, created_at, name, country FROM accounts_company

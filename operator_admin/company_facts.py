@@ -1,4 +1,4 @@
-"""A company in the admin: what operators look at before they approve it, and its form."""
+"""A company in the admin: the facts that operators check before approval, and its form."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,9 +31,9 @@ from operator_admin.models import CompanyNote
 from parsing.form_fields import IntegerField
 
 SHOWN = 5
-TRIED_DAYS = 30
+TEST_DAYS = 30
 LEAST = {"default_link_lifetime": MINUTE, "api_rate": 1}
-# Addresses there say nothing of an employer.
+# Providers of mailboxes: an address there says nothing about the employer.
 MAILBOXES = {
     *("gmail.com", "mail.ru", "yandex.ru", "ya.ru", "bk.ru", "inbox.ru", "list.ru", "rambler.ru"),
     *("outlook.com", "hotmail.com", "yahoo.com", "icloud.com", "proton.me", "internet.ru"),
@@ -42,7 +42,7 @@ MAILBOXES = {
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Something to check; `ok` is None where there is nothing to judge."""
+    """A fact to check; `ok` is None if it is neither good nor bad."""
 
     title: StrOrPromise
     ok: bool | None
@@ -105,7 +105,7 @@ def _keys(company: Company) -> Fact:
 
 
 def _test_sends(company: Company) -> Fact:
-    numbers = figures.figures(company, Mode.TEST, DayRange.last_days(TRIED_DAYS))
+    numbers = figures.figures(company, Mode.TEST, DayRange.last_days(TEST_DAYS))
     return Fact(_("Test messages in 30 days"), numbers.now.messages > 0, str(numbers.now.messages))
 
 
@@ -115,8 +115,8 @@ def _reports(company: Company) -> Fact:
 
 
 class CheckedForm(forms.ModelForm):  # type: ignore[type-arg]
-    """Reads countries and rules of links as the company's own settings do: a country in small
-    letters would have every send refused, a site in capitals every link.
+    """Reads countries and rules of links like the company's own settings: otherwise a country in
+    lower case would refuse every send, and a site in capitals every link.
     """
 
     clean_link_targets = LinksSection.clean_link_targets
@@ -158,7 +158,7 @@ class CheckedForm(forms.ModelForm):  # type: ignore[type-arg]
         return cleaned
 
 
-# The admin asks the class for its fields.
+# The admin reads the fields from the class.
 CompanyForm = type(
     "CompanyForm",
     (CheckedForm,),

@@ -1,7 +1,7 @@
-"""The rights of the application's role in PostgreSQL, where another role owns the tables.
+"""The privileges of the application's role in PostgreSQL, where another role owns the tables.
 
-Who owns a table can drop its triggers. A role that does not, and has no right to change or delete
-its rows, cannot rewrite the audit or the books even with the application's own password.
+A table's owner can drop its triggers. A role that is not the owner and may not update or delete
+rows cannot rewrite the audit log or the books, even with the application's password.
 """
 
 from collections.abc import Iterator
@@ -13,11 +13,11 @@ from storage.months import partitions
 
 APPEND_ONLY = ("accounts_auditevent", "billing_seal", "billing_sealedday", "billing_transfer")
 READ_ONLY = ("billing_archivedmonth", "billing_archivedsum", "django_migrations")
-OWNED = "links_click"  # the worker makes and drops its months, which takes its owner
+OWNED = "links_click"  # the worker creates and drops its partitions, which needs ownership
 
 _PARTITIONS = "SELECT relid::regclass::text FROM pg_partition_tree(%s)"
 _MONTHS = "SELECT relid::regclass::text FROM pg_partition_tree(%s) WHERE isleaf AND level > 0"
-# Months that wait for their archive are partitions no longer.
+# Months that wait to be archived are no longer partitions.
 _DETACHED = """
 SELECT oid::regclass::text FROM pg_class
 WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND NOT relispartition
@@ -31,8 +31,8 @@ SELECT r.rolsuper AS is_superuser,
 FROM pg_class c, pg_roles r
 WHERE c.oid = %s::regclass AND r.rolname = current_user
 """
-# To give a table to its owner again would lock it all the same.
-_OF_OTHERS = " JOIN pg_class c ON c.oid = relid WHERE pg_get_userbyid(c.relowner) <> %s"
+# Not the role's own tables: even a change to the same owner would lock them.
+_OWNED_BY_OTHERS = " JOIN pg_class c ON c.oid = relid WHERE pg_get_userbyid(c.relowner) <> %s"
 
 
 class UnknownRoleError(Exception):
@@ -41,14 +41,14 @@ class UnknownRoleError(Exception):
 
 @transaction.atomic
 def grant(role: str) -> None:
-    """Gives the role what the application needs; to be run by the owner after each `migrate`."""
+    """Grants the role what the application needs; the owner runs it after each `migrate`."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT FROM pg_roles WHERE rolname = %s", [role])
         if cursor.fetchone() is None:
             raise UnknownRoleError(role)
         for statement in _statements(connection.ops.quote_name(role)):
             cursor.execute(statement)
-        cursor.execute(_PARTITIONS + _OF_OTHERS, [OWNED, role])
+        cursor.execute(_PARTITIONS + _OWNED_BY_OTHERS, [OWNED, role])
         for (table,) in cursor.fetchall():
             cursor.execute(f"ALTER TABLE {table} OWNER TO {connection.ops.quote_name(role)}")
         for month in _months(cursor):  # reached only through their parent
@@ -81,7 +81,7 @@ def _statements(role: str) -> list[str]:
 
 
 def powers() -> list[str]:
-    """The ways in which this connection's role could rewrite append-only tables; empty: none."""
+    """The ways in which this connection's role could rewrite append-only tables."""
     faults: list[str] = []
     with connection.cursor() as cursor:
         for table in APPEND_ONLY:

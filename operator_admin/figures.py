@@ -1,4 +1,4 @@
-"""Figures for the operator's pages and for Prometheus, read from the database now."""
+"""Current figures for the operator's pages and for Prometheus, from the database."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ MAX_COUNTED = 10_000  # messages per company and day, in a list of companies
 
 
 def percent(delivered: int, final: int) -> float | None:
-    """The percentage of the final ones that were delivered."""
+    """The percentage delivered of the messages with a final state."""
     return round(100 * delivered / final, 1) if final else None
 
 
@@ -81,7 +81,7 @@ class Heartbeat:
 
 @dataclass(frozen=True, slots=True)
 class Today:
-    """The figures of the first page besides what waits, which `attention` counts."""
+    """The figures of the index page, except waiting items, which `attention` counts."""
 
     channels: list[ChannelDay]
     queue: Queue
@@ -174,7 +174,7 @@ class AccountState:
     is_enabled: bool
     position: int
     weight: int
-    share_factor: float  # of the weight, learned from right codes
+    share_factor: float  # of the weight, learned from correct codes
     prefixes: list[str]
     max_per_second: int | None
     reason: str
@@ -187,7 +187,7 @@ class AccountState:
 
     @property
     def learned_share(self) -> float | None:
-        """The share that its messages have now; None if it is the operator's."""
+        """The account's current share; None if it is the operator's weight."""
         return None if abs(self.share_factor - 1) < 0.01 else self.weight * self.share_factor
 
 
@@ -224,7 +224,7 @@ class Account:
     open_attempts: int = 0
     errors: list[ErrorCount] = field(default_factory=list)
     alerts: list[ProviderAlert] = field(default_factory=list)
-    process: Heartbeat | None = None  # of a hosted account, if it is alive
+    process: Heartbeat | None = None  # the live process of a hosted account
 
     @property
     def is_hosted(self) -> bool:

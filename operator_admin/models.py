@@ -14,12 +14,12 @@ TITLE_LENGTH, TEXT_LENGTH = 120, 600  # of incidents
 
 class AlertQuerySet(models.QuerySet["Alert"]):
     def firing(self) -> "AlertQuerySet":
-        """Open ones that operators were notified of."""
+        """Open alerts that operators were notified of."""
         return self.filter(ended_at=None, notices__gt=0)
 
 
 class Alert(models.Model):
-    """A problem, from its first sight to its end; only `alerts.evaluation` writes it.
+    """A problem, from its detection to its end; only `alerts.evaluation` writes it.
 
     It is pending until its rule's time has passed (`due_at` in the future, nothing sent), then
     firing.
@@ -27,11 +27,11 @@ class Alert(models.Model):
 
     rule = models.CharField(max_length=40)
     subject = models.CharField(max_length=120, blank=True)  # an account, a host, a check
-    details = models.JSONField(default=dict)  # fill the rule's texts
+    details = models.JSONField(default=dict)  # values for the rule's texts
     began_at = models.DateTimeField()
-    missing_since = models.DateTimeField(null=True)  # not seen recently: over soon
+    missing_since = models.DateTimeField(null=True)  # when it was first not seen
     ended_at = models.DateTimeField(null=True)
-    notices = models.PositiveIntegerField(default=0)  # sent: of its beginning and reminders
+    notices = models.PositiveIntegerField(default=0)  # sent: the first one and reminders
     notified_at = models.DateTimeField(null=True)
     due_at = models.DateTimeField()  # of the next notice
 
@@ -51,12 +51,12 @@ class Alert(models.Model):
 
     @property
     def is_announced(self) -> bool:
-        """Whether a notice was sent since it began, so that its end is news, too."""
+        """Whether a notice was sent since it began, so that its end is sent too."""
         return self.notified_at is not None and self.notified_at >= self.began_at
 
 
 class AlertRun(models.Model):
-    """The last evaluation of a group of rules. The row is claimed, so one process does it."""
+    """The last evaluation of a group of rules. A process claims the row to evaluate them."""
 
     group = models.CharField(max_length=10, primary_key=True)
     at = models.DateTimeField()
@@ -70,7 +70,7 @@ class AlertRun(models.Model):
 
 
 class TelegramNotice(models.Model):
-    """The outbox of the operators' Telegram chat; e-mails have one of their own."""
+    """The outbox of the operators' Telegram chat; e-mails have another outbox."""
 
     text = models.TextField()
     created_at = models.DateTimeField(db_default=Now())
@@ -87,7 +87,7 @@ class TelegramNotice(models.Model):
 
 
 class CompanyNote(models.Model):
-    """An operator's note on a company for the others. Notes are added, never changed."""
+    """An operator's note about a company, for other operators. Notes are never changed."""
 
     company = models.ForeignKey(
         Company, models.PROTECT, related_name="operator_notes", db_index=False
@@ -113,14 +113,14 @@ class IncidentQuerySet(models.QuerySet["Incident"]):
         return self.filter(resolved_at__isnull=False)
 
     def public(self) -> "IncidentQuerySet":
-        """Planned maintenance is public, too."""
+        """Incidents of the status page, planned maintenance included."""
         return self.filter(is_public=True)
 
 
 class Incident(models.Model):
-    """Something companies should know of, in the operator's words; `incidents.timeline` writes it.
+    """An incident, described by the operator for companies; `incidents.timeline` writes it.
 
-    Its notice is shown to companies from `shown_from` until `shown_until` or its end.
+    Companies see its notice from `shown_from` until `shown_until` or its end.
     """
 
     class Impact(models.TextChoices):
@@ -137,7 +137,7 @@ class Incident(models.Model):
     titles = models.JSONField(_("titles by language"))
     impact = models.CharField(_("impact"), max_length=11, choices=Impact.choices)
     state = models.CharField(_("state"), max_length=13, choices=State.choices)
-    # Empty: all of them.
+    # Empty: all channels; all countries.
     channel = models.CharField(_("channel"), max_length=8, choices=channels.choices, blank=True)
     country = models.CharField(_("country of the companies"), max_length=2, blank=True)
     is_public = models.BooleanField(_("on the status page"), default=True, db_default=True)
@@ -178,7 +178,7 @@ class Incident(models.Model):
 
     @property
     def newest_updates(self) -> list["IncidentUpdate"]:
-        """All of them, the newest first."""
+        """All updates, the newest first."""
         return sorted(self.updates.all(), key=lambda row: (row.created_at, row.pk), reverse=True)
 
 
@@ -205,10 +205,10 @@ class IncidentUpdate(models.Model):
 
 
 class StatusDay(models.Model):
-    """A day of one part of the service, over all companies; `status.summary` writes it.
+    """A day of one component, over all companies; `status.summary` writes it.
 
-    For a channel: ended and delivered messages. For the API: measured minutes,
-    and those in which a web process was alive.
+    For a channel, `total` counts ended messages and `good` delivered ones. For the API, `total`
+    counts measured minutes and `good` those in which a web process was alive.
     """
 
     component = models.CharField(max_length=8)
@@ -216,8 +216,8 @@ class StatusDay(models.Model):
     total = models.PositiveBigIntegerField(default=0)
     good = models.PositiveBigIntegerField(default=0)
     companies = models.PositiveIntegerField(default=0)
-    largest = models.PositiveBigIntegerField(default=0)  # `total` of the company with most of it
-    median_ms = models.PositiveIntegerField(null=True)  # until delivered
+    largest = models.PositiveBigIntegerField(default=0)  # the largest company's part of `total`
+    median_ms = models.PositiveIntegerField(null=True)  # until delivery
     counted_at = models.DateTimeField(db_default=Now())
 
     class Meta:

@@ -27,7 +27,7 @@ QUEUE = {
     "kvitok_queue_due": ("due", "Messages due now"),
     "kvitok_queue_oldest_seconds": ("oldest_due", "Age of the message due for the longest time"),
     "kvitok_queue_retrying": ("retrying", "Messages that will be tried again later"),
-    "kvitok_open_messages": ("open_messages", "Messages without an end"),
+    "kvitok_open_messages": ("open_messages", "Messages without a final state"),
     "kvitok_open_holds_tokens": ("held", "Tokens held for open messages"),
     "kvitok_open_leases": ("leases", "Provider calls under way"),
     "kvitok_overdue_leases": ("overdue_leases", "Attempts whose lease ran out"),
@@ -46,7 +46,7 @@ PROCESSES = ("web", "delivery", "beat")
 
 
 class DatabaseCollector:
-    """Collected at each scrape; without the database it only reports that."""
+    """Queries the gauges at each scrape; without the database it reports only that."""
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         try:
@@ -69,7 +69,7 @@ class DatabaseCollector:
 
 
 def _guard_gauges() -> Iterator[GaugeMetricFamily]:
-    """The open restrictions against SMS pumping, and the age of the last evidence counted."""
+    """The open restrictions against SMS pumping, and the age of the last counted evidence."""
     held = GaugeMetricFamily(
         "kvitok_guard_restrictions",
         "Open restrictions of the protection against SMS pumping",
@@ -83,7 +83,7 @@ def _guard_gauges() -> Iterator[GaugeMetricFamily]:
     progress = GuardProgress.objects.first()
     if progress is not None:
         age = (timezone.now() - progress.counted_until).total_seconds()
-        help_text = "Since when outcomes of codes are not counted as evidence"
+        help_text = "Seconds since outcomes of codes were last counted as evidence"
         yield GaugeMetricFamily("kvitok_guard_counted_seconds", help_text, max(0.0, age))
 
 
@@ -98,13 +98,13 @@ def _click_gauges() -> Iterator[GaugeMetricFamily]:
 
 
 def _process_gauges(beats: list[figures.Heartbeat]) -> Iterator[GaugeMetricFamily]:
-    # Rows go after an hour; without a sample the alert would end while the process is down.
+    # Rows are deleted after an hour; without a sample the alert would end during the outage.
     youngest = dict.fromkeys((*PROCESSES, *hosted_providers()), inf)
     for beat in beats:
         youngest[beat.kind] = min(beat.age, youngest.get(beat.kind, inf))
     age = GaugeMetricFamily(
         "kvitok_heartbeat_age_seconds",
-        "Since the last heartbeat of a process of this kind; infinite without one",
+        "Seconds since the last heartbeat of a process of this kind; infinite without one",
         labels=["kind"],
     )
     for kind, seconds in youngest.items():
@@ -116,14 +116,14 @@ def _process_gauges(beats: list[figures.Heartbeat]) -> Iterator[GaugeMetricFamil
     listening = [details["listening"] for details in web if "listening" in details]
     yield GaugeMetricFamily("kvitok_waiters", "Sends that wait for their outcome", waiters)
     yield GaugeMetricFamily(
-        "kvitok_listeners_down", "Web processes that hear no outcomes", listening.count(0)
+        "kvitok_listeners_down", "Web processes that receive no outcomes", listening.count(0)
     )
 
 
 BINDS = {
     "kvitok_smpp_bound": ("bound", "Whether the account is bound"),
     "kvitok_smpp_window_used": ("unanswered", "Requests the message centre has not answered yet"),
-    "kvitok_smpp_window": ("window", "Messages that may be under way at once"),
+    "kvitok_smpp_window": ("window", "Requests that may be unanswered at once"),
 }
 
 
@@ -138,7 +138,7 @@ def _bind_gauges(beats: list[figures.Heartbeat]) -> Iterator[GaugeMetricFamily]:
 def _breaker_gauge(states: dict[str, figures.AccountState]) -> GaugeMetricFamily:
     """The breaker of every configured account; one without a row has never failed."""
     state = GaugeMetricFamily(
-        "kvitok_breaker_state", "Of an account: 0 closed, 1 half-open, 2 open", labels=["provider"]
+        "kvitok_breaker_state", "Breaker: 0 closed, 1 half-open, 2 open", labels=["provider"]
     )
     for name in live_providers():
         breaker = states[name].breaker if name in states else "closed"

@@ -1,4 +1,4 @@
-"""The second factor of the admin: asked for at its door, and again before people are changed."""
+"""The second factor of the admin: required on entry, and again before changes of people."""
 
 from urllib.parse import urlencode
 
@@ -33,9 +33,9 @@ def redirect_to_factor(request: HttpRequest, user: User, next_url: str) -> HttpR
     return HttpResponseRedirect(f"{reverse('mfa_reauthenticate')}?{urlencode({'next': next_url})}")
 
 
-# Pages that change who gets in, or reach one person's data: prefixes of their names. Adding,
-# deleting, a person's data and setting passwords want a proof when they are opened, so that nothing
-# typed is lost; changing wants it when it is sent.
+# Name prefixes of pages that change access or show one person's data. Pages that add or delete, or
+# that show a person's data or set passwords, require re-authentication when opened, so that no
+# input is lost; changes require it when submitted.
 PEOPLE = ("accounts_user_", "accounts_member_", "account_emailaddress_", "mfa_authenticator_",
           "socialaccount_socialaccount_",
           "auth_group_", "accounts_company_change", "persons")  # fmt: skip
@@ -43,7 +43,7 @@ PASSWORD = "auth_user_password_change"  # noqa: S105 - the name of a page
 
 
 def require_reauthentication(request: HttpRequest) -> None:
-    """Raises unless a change of people was preceded by a proof of the last minutes."""
+    """Raises unless the user has recently re-authenticated, if the page requires it."""
     match = request.resolver_match
     name = (match.url_name or "") if match else ""
     is_changing = request.method == "POST" or name.endswith(("_add", "_delete", "persons"))

@@ -1,4 +1,4 @@
-"""The `AdminSite`: behind a second factor, with pages of its own next to those of the models."""
+"""The `AdminSite`: behind a second factor, with its own pages next to those of the models."""
 
 from collections.abc import Callable, Sequence
 from functools import wraps
@@ -24,18 +24,18 @@ from accounts.security import sessions
 from operator_admin import figures, second_factor
 
 APP_ORDER = ["channels", "accounts", "billing", "links", "otp"]  # order on the index page
-APP_NAMES = {"socialaccount": _("Single sign-on")}  # of libraries whose own names mislead
+APP_NAMES = {"socialaccount": _("Single sign-on")}  # libraries whose own names are misleading
 View = Callable[..., HttpResponse]
 pages: list[tuple[str, str, View]] = []
-_shown: dict[str, tuple[str, ...]] = {}  # models, by the name of the page
+_shown: dict[str, tuple[str, ...]] = {}  # page name → models
 
 
 def page(
     route: str, name: str, *shows: str, permission: str | None = None
 ) -> Callable[[View], View]:
-    """Registers a view as `admin:<name>`, for those who may see or change a model that it shows,
-    such as `channels.provideraccount`, and who have the permission; without either the view checks
-    by itself.
+    """Registers a view as `admin:<name>`. It requires `permission`, and the right to view or change
+    one of the models that it shows, such as `channels.provideraccount`. A view without either
+    checks permissions itself.
     """
 
     def register(view: View) -> View:
@@ -62,13 +62,13 @@ def may_open(user: Any, name: str) -> bool:
 def page_response(
     request: HttpRequest, template: str, title: object, context: dict[str, Any]
 ) -> TemplateResponse:
-    """A page of the admin's own, by its template in `operator_admin/`."""
+    """Renders a page of the admin with a template of `operator_admin/`."""
     shared = {**admin.site.each_context(request), "title": title}
     return TemplateResponse(request, f"operator_admin/{template}.html", shared | context)
 
 
 def paged(name: str, rows: Sequence[Any], number: int, size: int) -> dict[str, Any]:
-    """The rows of a page, of which one more was read, and the numbers of the pages beside it."""
+    """The rows of a page, of which one more was read, and the numbers of the adjacent pages."""
     return {
         name: rows[:size],
         "older": number + 1 if len(rows) > size else None,
@@ -81,7 +81,7 @@ class OperatorAdminSite(admin.AdminSite):
     index_title = _("Today")
     index_template = "operator_admin/today.html"
     empty_value_display = "—"
-    enable_nav_sidebar = False  # the menu has the daily pages, the index all others
+    enable_nav_sidebar = False  # the menu has the everyday pages, the index all others
 
     def has_permission(self, request: HttpRequest) -> bool:
         user = request.user
@@ -107,7 +107,7 @@ class OperatorAdminSite(admin.AdminSite):
     def password_change(  # type: ignore[override]  # leads elsewhere
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """Redirects to the page that re-authenticates, audits the change and mails about it."""
+        """Redirects to the cabinet's page, which re-authenticates, audits and notifies."""
         return redirect("account_change_password")
 
     def logout(  # type: ignore[override]  # shows no page of its own
@@ -149,8 +149,8 @@ class OperatorAdminSite(admin.AdminSite):
 
 
 def is_in_force(request: HttpRequest, user: User) -> bool:
-    """Whether rights count now: those from the identity provider only in its sessions; by a
-    setting, so do all.
+    """Whether the user's rights apply in this session. Rights from the identity provider apply only
+    in its sessions; with OIDC_REQUIRED_FOR_DESK so do all.
     """
     is_bound = user.desk_from_provider or settings.OIDC_REQUIRED_FOR_DESK
     return not is_bound or sessions.is_from_provider(request, user)
@@ -161,7 +161,7 @@ def _app_position(app: dict[str, Any]) -> int:
 
 
 def _drop_empty_field(request: HttpRequest) -> None:
-    """Django looks a field up that has no name."""
+    """Removes an empty parameter, for which Django would look up a field without a name."""
     for name in ("GET", "POST"):
         values: QueryDict = getattr(request, name)
         if values.get(TO_FIELD_VAR) == "":

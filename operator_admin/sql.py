@@ -1,6 +1,6 @@
-"""The queries of large tables for the operator's figures, each with what keeps it fast."""
+"""Queries of large tables for the operator's figures, with comments on what keeps them fast."""
 
-# By channel since a time: a range of the primary key, which is ordered by time.
+# Sends by channel since a time: a range of the primary key, which is ordered by time.
 SENDS = """
 SELECT channel, count(*) AS sends,
   count(*) FILTER (WHERE state = 'delivered') AS delivered,
@@ -10,7 +10,7 @@ SELECT channel, count(*) AS sends,
 FROM channels_message WHERE id >= %(since)s AND mode = 'live' GROUP BY channel ORDER BY channel
 """
 
-# Reads only open messages, of the large tables.
+# Reads only the open messages of large tables.
 QUEUE = """
 SELECT
   (SELECT count(*) FROM channels_openmessage WHERE due_at <= now()) AS due,
@@ -43,7 +43,7 @@ SELECT kind, process, EXTRACT(epoch FROM clock_timestamp() - at)::float AS age, 
 FROM channels_heartbeat ORDER BY kind, at DESC
 """
 
-# For the companies of one page: each reads no more than its newest 10,000 messages of a day.
+# The companies of one page: reads at most the newest 10,000 messages of a day for each.
 COMPANIES = """
 SELECT c.id, w.available, w.held, last.created_at AS last_send,
   day.sends, day.delivered, day.final, people.members
@@ -62,7 +62,7 @@ LEFT JOIN LATERAL (
   SELECT count(*) AS members FROM accounts_member p WHERE p.company_id = c.id) people ON true
 """
 
-# The last hour and the last day of attempts, by the index on when they began.
+# Attempts of the last hour and the last day, by the index on their start.
 PROVIDERS = """
 SELECT p.name AS account,
   (SELECT max(last.at) FROM (
@@ -82,8 +82,8 @@ FROM channels_attempt
 WHERE started_at > now() - interval '5 minutes' GROUP BY provider
 """
 
-# Calls of the last ten minutes, and how many the account is to blame for: that a person has no such
-# messenger is no failure of the provider's.
+# Calls of the last ten minutes, and how many failed because of the account: a person without the
+# messenger is not the provider's failure.
 CALL_FAILURES = """
 SELECT provider AS account, count(*) AS calls,
   count(*) FILTER (WHERE error_class IN ('refused', 'retry', 'ambiguous')) AS failures
@@ -91,7 +91,7 @@ FROM channels_attempt
 WHERE started_at > now() - interval '10 minutes' AND provider = ANY(%(names)s) GROUP BY provider
 """
 
-# The operator's settings and the breakers' states now.
+# The operator's settings and the breakers' current states.
 ACCOUNTS = """
 SELECT name, id, is_enabled, position, weight, share_factor, prefixes, max_per_second, reason,
   opened_at, trips,

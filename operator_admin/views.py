@@ -1,4 +1,4 @@
-"""The admin's own pages: the queue, trials, the system, alerts, what waits, one person's data."""
+"""The admin's own pages: queue, trials, system, alerts, items that wait, one person's data."""
 
 import re
 from datetime import timedelta
@@ -35,7 +35,7 @@ from persons.erasure import NotFinishedError, erase
 from persons.export import export
 from persons.person import Person, find_rows_and_links, lift_timeout, parse_phone
 
-PLACEHOLDER = re.compile(r"%\(\w+\)s")  # of a fact of an alert
+PLACEHOLDER = re.compile(r"%\(\w+\)s")  # for a detail of an alert
 SHOWN, MAX_OVER = timedelta(days=7), 100  # alerts that are over
 
 
@@ -61,7 +61,7 @@ def queue(request: HttpRequest) -> HttpResponse:
 
 @page("providers/<str:name>/trial/", "trial")
 def send_trial(request: HttpRequest, name: str) -> HttpResponse:
-    """Sends one real message to the operator's own phone by the ordinary send path."""
+    """Sends one real message to the operator's own phone through the normal send path."""
     trial = trial_message.trial_for(name)
     if trial is None:
         raise Http404
@@ -108,7 +108,7 @@ def system(request: HttpRequest) -> HttpResponse:
 
 
 def describe(name: str, rule: Rule) -> dict[str, str | int]:
-    """A rule without an alert, whose details are not there yet."""
+    """A rule without an alert: placeholders instead of details."""
     return {
         "name": name,
         "title": PLACEHOLDER.sub("…", str(rule.title)),
@@ -123,8 +123,8 @@ def alerts(request: HttpRequest) -> HttpResponse:
     over = Alert.objects.filter(ended_at__gte=timezone.now() - SHOWN, rule__in=RULES)
     refused = TelegramNotice.objects.exclude(error="").order_by("-pk").first()
     context = {
-        "firing": [notifications.word(alert) for alert in firing if alert.rule in RULES],
-        "over": [notifications.word(alert) for alert in over.order_by("-ended_at")[:MAX_OVER]],
+        "firing": [notifications.text_of(alert) for alert in firing if alert.rule in RULES],
+        "over": [notifications.text_of(alert) for alert in over.order_by("-ended_at")[:MAX_OVER]],
         "telegram_error": refused.error if refused else "",
         "addresses": [address for address, _language in operator_mail.recipients()],
         "chat": settings.OPERATOR_TELEGRAM_CHAT_ID if notifications.chat() else "",
@@ -167,7 +167,7 @@ class PersonForm(forms.Form):
 
 @page("persons/", "persons", permission="persons.add_erasure")
 def persons(request: HttpRequest) -> HttpResponse:
-    """The phone comes only in the body: addresses are logged."""
+    """Takes the phone only from the body, since URLs are logged."""
     form = PersonForm(request.POST or None)
     if not form.is_valid():
         return _show(request, "persons", {"form": form})

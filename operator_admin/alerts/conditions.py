@@ -1,4 +1,4 @@
-"""The conditions of alerts: own stores are checked each minute, other services every 15 minutes."""
+"""The conditions of alerts: our stores are checked every minute, others every 15 minutes."""
 
 import shutil
 import tempfile
@@ -34,7 +34,7 @@ Condition = Callable[[], Iterator[Problem]]
 SILENT, LATE_CLICKS = 60.0, 300.0  # seconds
 MIN_CALLS, FAILING = 20, 0.2
 MIN_FINAL, FALLING = 50, 0.7
-LOW_DISK = 0.1  # of its size
+LOW_DISK = 0.1  # of the disk's size
 BALANCE_WINDOW = timedelta(days=1)
 
 
@@ -56,7 +56,7 @@ def bind_down() -> Iterator[Problem]:
 
 
 def late(due: str, oldest: str, limit: float) -> Condition:
-    """Names the figures of a queue, and how old its oldest entry may be."""
+    """A condition on a queue's figures: `limit` is the oldest entry's maximum age in seconds."""
 
     def condition() -> Iterator[Problem]:
         queue = figures.queue()
@@ -94,8 +94,8 @@ def delivery_falls() -> Iterator[Problem]:
 
 
 def balance_low() -> Iterator[Problem]:
-    """Low balances from vendors' answers to sends; `account_broken` asks
-    vendors that can be asked.
+    """Low balances in vendors' answers to sends; `account_broken` queries
+    the vendors that report them.
     """
     since, live = timezone.now() - BALANCE_WINDOW, registry.live_providers()
     for alert in ProviderAlert.objects.filter(code="balance_low", at__gte=since).order_by("at"):
@@ -105,8 +105,8 @@ def balance_low() -> Iterator[Problem]:
 
 def listener_down() -> Iterator[Problem]:
     alive = [beat for beat in figures.heartbeats() if beat.kind == "web" and beat.is_alive]
-    if deaf := sum(beat.details.get("listening") == 0 for beat in alive):
-        yield "", {"count": deaf}
+    if not_listening := sum(beat.details.get("listening") == 0 for beat in alive):
+        yield "", {"count": not_listening}
 
 
 def redis_down() -> Iterator[Problem]:
@@ -114,7 +114,7 @@ def redis_down() -> Iterator[Problem]:
         yield "", {}
 
 
-def clicks_stand() -> Iterator[Problem]:
+def clicks_late() -> Iterator[Problem]:
     if (age := stream.lag_seconds() or 0.0) > LATE_CLICKS:
         yield "", {"age": round(age)}
 
@@ -127,7 +127,7 @@ def clickhouse_late() -> Iterator[Problem]:
 
 
 def ledger_breach() -> Iterator[Problem]:
-    """Faults found by the schedule's last checks; to check again here would double their load."""
+    """Breaches found by the last scheduled checks; checking here again would double the load."""
     if breaches := reconciliation.remembered():
         count_of_others = f" (+{len(breaches) - 3})" if len(breaches) > 3 else ""
         yield "", {"said": "; ".join(breaches[:3]) + count_of_others}
@@ -140,7 +140,7 @@ def work_given_up() -> Iterator[Problem]:
 
 
 def disk_full() -> Iterator[Problem]:
-    """Disks of the evaluating machine; one disk under two paths counts once."""
+    """Full disks of this machine; a disk with two paths counts once."""
     devices: set[int] = set()
     for path in (settings.VAR_DIR, Path(tempfile.gettempdir()), Path("/")):
         if not path.exists() or (device := path.stat().st_dev) in devices:
@@ -151,8 +151,8 @@ def disk_full() -> Iterator[Problem]:
             yield str(path), {"free": round(100 * usage.free / usage.total)}
 
 
-# The doctor's checks that no rule of their own covers. Not `static_files`: a machine
-# that only has workers has none.
+# The doctor's checks without a rule of their own. Not `static_files`, which a machine
+# with only workers does not have.
 CHECKS: list[doctor.Check] = [
     stores.settings_are_sound,
     stores.legal_addresses,

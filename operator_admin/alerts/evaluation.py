@@ -1,7 +1,7 @@
-"""Compares what is wrong now with what was: what began, what goes on, what is over.
+"""Compares problems with open alerts: which began, which continue, which are over.
 
-A run claims its group's row, evaluates without a transaction, and writes in one together with the
-notices. Of two beats, or after a kill between two lines, one run counts: another minute repeats it.
+A run claims its group's row, evaluates outside a transaction, and writes alerts and notices in one.
+So with two beats only one run counts; a run that was killed is repeated a minute later.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -18,11 +18,11 @@ from operator_admin.models import Alert, AlertRun
 
 log = structlog.get_logger(__name__)
 
-# A little less than the schedule's intervals, which wander.
+# A little less than the schedule's intervals, which drift.
 INTERVALS = {Group.MINUTE: timedelta(seconds=45), Group.OUTSIDE: timedelta(minutes=14)}
-# A problem that comes and goes is one: over when it was not seen for so long.
+# A flapping problem is one alert: it is over if not seen for this long.
 RECOVERY = {Group.MINUTE: timedelta(minutes=3), Group.OUTSIDE: timedelta()}
-REOPENED_WITHIN = timedelta(hours=1)  # the same alert again: its reminders go on
+REOPENED_WITHIN = timedelta(hours=1)  # counts as the same alert: its reminders continue
 REMINDERS = [timedelta(hours=hours) for hours in (1, 4, 12, 24)]  # the last one repeats
 RETENTION = timedelta(days=30)
 
@@ -37,13 +37,13 @@ Key = tuple[str, str]
 
 
 def run(group: Group) -> bool:
-    """Evaluates the group's rules if that is due; returns whether it was."""
+    """Evaluates the group's rules if they are due; returns whether they were."""
     at = _claim(group)
     if at is None:
         return False
     details, evaluated = _evaluate(group)
     with transaction.atomic():
-        # A run that took so long that another began has nothing new to say.
+        # This run took so long that another has begun: its results are stale.
         if not AlertRun.objects.select_for_update().filter(group=group, at=at).exists():
             return False
         notifications.append(*_apply(details, evaluated, at))
@@ -59,7 +59,7 @@ def _claim(group: Group) -> datetime | None:
 
 
 def _evaluate(group: Group) -> tuple[dict[Key, Details], set[str]]:
-    """The problems, and the rules that could be evaluated: alerts of the others stay."""
+    """The problems, and the rules that were evaluated; alerts of other rules stay open."""
     open_now: dict[Key, Details] = {}
     evaluated: set[str] = set()
     for name, rule in RULES.items():
@@ -67,7 +67,7 @@ def _evaluate(group: Group) -> tuple[dict[Key, Details], set[str]]:
             continue
         try:
             problems = list(rule.condition())
-        except Exception:  # the rule's edge: a crash must not silence the others
+        except Exception:  # a rule's crash must not silence the others
             log.exception("alert_rule_failed", rule=name)
             connection.close_if_unusable_or_obsolete()
             continue
@@ -83,7 +83,7 @@ def _evaluate(group: Group) -> tuple[dict[Key, Details], set[str]]:
 def _apply(
     details: Mapping[Key, Details], evaluated: Collection[str], at: datetime
 ) -> tuple[list[Alert], list[Alert]]:
-    """The alerts that began, or go on and are reminded of, and those that are over."""
+    """The alerts to be sent, new ones and reminders, and those that are over."""
     rows = Alert.objects.select_for_update().filter(ended_at=None, rule__in=RULES).order_by("pk")
     alerts = {(alert.rule, alert.subject): alert for alert in rows}
     alerts |= {key: _begin(key, at) for key in details if key not in alerts}
@@ -104,7 +104,7 @@ def _apply(
 
 
 def _begin(key: Key, at: datetime) -> Alert:
-    """A new alert, or the same of the last hour: its next notice is a reminder then."""
+    """A new alert, or a recent one reopened, whose next notice is then a reminder."""
     rule, subject = key
     due_at = at + RULES[rule].pending
     ended = Alert.objects.filter(rule=rule, subject=subject, ended_at__gt=at - REOPENED_WITHIN)
@@ -117,7 +117,7 @@ def _begin(key: Key, at: datetime) -> Alert:
 
 
 def _is_over(alert: Alert, at: datetime) -> bool:
-    """An unannounced alert ends at once: its pending time starts over."""
+    """Whether it is over; an unannounced alert ends at once, so its pending time restarts."""
     alert.missing_since = alert.missing_since or at
     recovery = RECOVERY[RULES[alert.rule].group]
     return not alert.is_announced or at - alert.missing_since >= recovery

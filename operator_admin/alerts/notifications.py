@@ -1,7 +1,7 @@
-"""Words what began and what is over as one notice, and sends it by e-mail and to Telegram.
+"""Sends one notice about the alerts that began or are over, by e-mail and to Telegram.
 
-Notices are stored in the transaction that changes the alerts. E-mails leave by the mail outbox,
-Telegram's by one of its own; a crash after Telegram took one sends it again.
+Notices are stored in the transaction that changes the alerts. E-mails use the mail outbox, Telegram
+has its own; a crash after Telegram accepted a notice repeats it.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ from operator_admin.models import Alert, TelegramNotice
 
 log = structlog.get_logger(__name__)
 
-MAX_TEXT = 4000  # characters; Telegram takes 4096
+MAX_TEXT = 4000  # characters; Telegram accepts 4096
 LEASE = 60  # seconds until a call without a recorded outcome is repeated
 DELAYS = [timedelta(minutes=minutes) for minutes in (1, 2, 5, 15, 60)]  # the last one repeats
 GIVEN_UP = timedelta(days=1)
@@ -45,20 +45,20 @@ RETURNING id
 
 @dataclass(frozen=True, slots=True)
 class AlertText:
-    """An alert in words, in the language that is active."""
+    """The texts of an alert, in the active language."""
 
     name: str
     title: str
     detail: str
     cure: str
     began_at: datetime
-    minutes: int  # that it has lasted
+    minutes: int  # how long it has lasted
     is_reminder: bool
     url: str
 
 
-def word(alert: Alert) -> AlertText:
-    title, detail, cure = RULES[alert.rule].words_of(alert)
+def text_of(alert: Alert) -> AlertText:
+    title, detail, cure = RULES[alert.rule].texts_of(alert)
     until = alert.ended_at or timezone.now()
     return AlertText(
         name=alert.rule,
@@ -80,7 +80,7 @@ def append(begun: Sequence[Alert], over: Sequence[Alert]) -> None:
         log.warning("alert", rule=alert.rule, subject=alert.subject, notices=alert.notices)
     for alert in over:
         log.info("alert_over", rule=alert.rule, subject=alert.subject)
-    # The first e-mail about a paused account was sent as it was paused.
+    # The first e-mail about a paused account was sent when it was paused.
     mailed = [row for row in begun if row.notices > 1 or not RULES[row.rule].is_mailed_at_once]
     if mailed or over:
         for address, language in operator_mail.recipients():
@@ -96,8 +96,8 @@ def append(begun: Sequence[Alert], over: Sequence[Alert]) -> None:
 def _context(begun: Sequence[Alert], over: Sequence[Alert]) -> dict[str, object]:
     return {
         "host": urlsplit(settings.PUBLIC_URL).hostname,
-        "begun": [word(alert) for alert in begun],
-        "over": [word(alert) for alert in over],
+        "begun": [text_of(alert) for alert in begun],
+        "over": [text_of(alert) for alert in over],
         "path": reverse("admin:alerts"),
         "url": f"{settings.PUBLIC_URL}{reverse('admin:alerts')}",
     }
@@ -126,7 +126,7 @@ def chat() -> TelegramBot | None:
 
 
 def send_mail(subject: str, text: str, *to: str) -> str:
-    """Past the outbox; returns why it was not taken, or nothing."""
+    """Sends without the outbox; returns the error, or an empty text."""
     try:
         UnfoldedEmail(subject, text, to=to, connection=get_connection()).send()
     except OSError as error:  # smtplib's errors are subclasses
@@ -135,7 +135,7 @@ def send_mail(subject: str, text: str, *to: str) -> str:
 
 
 def send_telegram(text: str) -> str:
-    """Past the outbox; returns why it was not taken, or nothing."""
+    """Sends without the outbox; returns the error, or an empty text."""
     try:
         if bot := chat():
             bot.notify(settings.OPERATOR_TELEGRAM_CHAT_ID, text)
@@ -145,7 +145,7 @@ def send_telegram(text: str) -> str:
 
 
 def deliver_telegram() -> bool:
-    """Sends all due notices as one message; returns whether Telegram took it."""
+    """Sends all due notices as one message; returns whether Telegram accepted it."""
     bot = chat()
     due = _claim() if bot else []
     if bot is None or not due:
@@ -169,7 +169,7 @@ def _claim() -> list[TelegramNotice]:
 
 
 def _postpone(due: Sequence[TelegramNotice], error: SendError) -> None:
-    """A refusal stays: the chat is wrong. An answer that did not come may have been a yes."""
+    """Retries later, also without an answer: a repeated notice is better than none."""
     log.warning("operator_telegram_failed", error=type(error).__name__, code=error.code)
     for notice in due:
         wait = DELAYS[min(notice.tries, len(DELAYS)) - 1]

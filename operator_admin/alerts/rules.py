@@ -16,13 +16,13 @@ from operator_admin.models import Alert
 
 
 class Group(StrEnum):
-    MINUTE = "minute"  # asks our own stores
-    OUTSIDE = "outside"  # asks others: vendors, the mail server, our public address
+    MINUTE = "minute"  # reads our own stores
+    OUTSIDE = "outside"  # queries vendors, the mail server, our public address
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`title` and `detail` are filled by the alert's details, and by `subject` in words."""
+    """`title`, `detail` and `cure` are filled with the alert's details and `subject_title`."""
 
     condition: conditions.Condition
     title: StrOrPromise
@@ -30,11 +30,11 @@ class Rule:
     cure: StrOrPromise
     pending: timedelta = timedelta(minutes=1)
     group: Group = Group.MINUTE
-    causes: tuple[str, ...] = ()  # no notice while one of these is open: it says why
+    causes: tuple[str, ...] = ()  # no notice while an alert of these rules is open
     subject_title: Callable[[str], StrOrPromise] = field(default=str)
-    is_mailed_at_once: bool = False  # another e-mail announces it: `breaker_opened`
+    is_mailed_at_once: bool = False  # `breaker_opened` has announced it by e-mail
 
-    def words_of(self, alert: Alert) -> tuple[str, str, str]:
+    def texts_of(self, alert: Alert) -> tuple[str, str, str]:
         """The title, the detail and the cure."""
         details = {**alert.details, "subject": self.subject_title(alert.subject)}
         return str(self.title) % details, str(self.detail) % details, str(self.cure) % details
@@ -49,14 +49,14 @@ _ACCOUNT_CURE = _(
     "Providers in the admin says why and tests the account; “A provider is down” in "
     "docs/operations/failures.md says what happens meanwhile."
 )
-_HEARD = _("Last heard from %(age)s s ago.")
+_LAST_HEARTBEAT = _("The last heartbeat was %(age)s s ago.")
 
 # Keyed by name: the anchor on the admin's page of alerts, and the row in docs/operations/alerts.md.
 RULES: dict[str, Rule] = {
     "worker-silent": Rule(
         conditions.silent("delivery"),
         _("No worker is alive: nothing is delivered"),
-        _HEARD,
+        _LAST_HEARTBEAT,
         _(
             "Start a worker (systemctl start kvitok-worker). If it runs, look for dispatch_failed "
             "in its log and restart it; nothing is lost."
@@ -65,7 +65,7 @@ RULES: dict[str, Rule] = {
     "beat-silent": Rule(
         conditions.silent("beat"),
         _("Nothing on the schedule runs: e-mails, counts and checks wait"),
-        _HEARD,
+        _LAST_HEARTBEAT,
         _(
             "Start the beat (systemctl start kvitok-beat), exactly one. If it runs, check the "
             "broker and the worker."
@@ -75,13 +75,13 @@ RULES: dict[str, Rule] = {
     "web-silent": Rule(
         conditions.silent("web"),
         _("No web process is alive: the API and the cabinet do not answer"),
-        _HEARD,
+        _LAST_HEARTBEAT,
         _("Start the web process (systemctl start kvitok-web) and read its log."),
     ),
     "bind-down": Rule(
         conditions.bind_down,
-        _("%(subject)s is not bound: its messages wait or go another way"),
-        _("Its process is alive: %(alive)s."),
+        _("%(subject)s is not bound: its messages wait or take another route"),
+        _("Live processes: %(alive)s."),
         _(
             "Read the log of its process: it says why the SMS centre refuses the bind. See "
             "docs/vendors/smpp.md."
@@ -165,7 +165,7 @@ RULES: dict[str, Rule] = {
         _("Start Redis, or correct REDIS_URL."),
     ),
     "clicks-stand": Rule(
-        conditions.clicks_stand,
+        conditions.clicks_late,
         _("Clicks on links are not counted"),
         _("The oldest has waited for %(age)s s."),
         _("Check the worker and the beat, then the log for clicks_dead_lettered."),
@@ -240,7 +240,7 @@ RULES: dict[str, Rule] = {
         _("%(subject)s is not set up as it should be"),
         "%(said)s",
         _("Providers in the admin: “Set up and test” of this account names what to do."),
-        pending=timedelta(minutes=20),  # a vendor's short outage is no fault of the service
+        pending=timedelta(minutes=20),  # a vendor's short outage is not the service's fault
         group=Group.OUTSIDE,
         subject_title=error_texts.provider_title,
     ),

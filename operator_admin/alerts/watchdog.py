@@ -1,7 +1,7 @@
-"""The web process evaluates alerts while nobody else does: a dead worker cannot report itself.
+"""The web process evaluates alerts while no worker does: a dead worker cannot report itself.
 
-Without PostgreSQL there is no state to keep, so it writes straight to OPERATOR_EMAILS and to
-Telegram; Redis keeps several processes from saying the same.
+Without PostgreSQL it has no outbox, so it sends directly to OPERATOR_EMAILS and Telegram; Redis
+keeps several processes from sending the same notice.
 """
 
 import time
@@ -25,9 +25,9 @@ from storage.redis_client import redis_client
 log = structlog.get_logger(__name__)
 
 INTERVAL = 60.0  # seconds
-PATIENCE = timedelta(minutes=3)  # without a run by the schedule
-MAX_BATCHES = 10  # of waiting e-mails, before ours
-MAX_FAILED_CHECKS = 2  # at the database, until it counts as down
+PATIENCE = timedelta(minutes=3)  # without a scheduled run
+MAX_BATCHES = 10  # of waiting e-mails, so that those about alerts leave
+MAX_FAILED_CHECKS = 2  # in a row, until the database counts as down
 REPEATED_AFTER = [3600, 4 * 3600, 12 * 3600, 24 * 3600]  # seconds; the last one repeats
 _KEY = "operator_alerts:database_down"
 
@@ -38,7 +38,7 @@ class Watchdog:
     def __init__(self) -> None:
         self._failures = 0
         self._sent = 0  # notices of this outage
-        self._due_at = 0.0  # of the next one, if Redis does not say
+        self._due_at = 0.0  # of the next notice, while Redis is down
 
     def check(self) -> None:
         try:
@@ -74,18 +74,18 @@ class Watchdog:
 
     def _report_recovery(self) -> None:
         try:
-            was_told = bool(redis_client().getdel(_KEY))
+            was_reported = bool(redis_client().getdel(_KEY))
         except (RedisError, OSError):
-            was_told = self._sent > 0
+            was_reported = self._sent > 0
         self._sent, self._due_at = 0, 0.0
-        if was_told:
+        if was_reported:
             with translation.override(settings.OPERATOR_LANGUAGE):
-                _write(_("PostgreSQL answers again"), _("What was accepted before goes out now."))
+                _write(_("PostgreSQL answers again"), _("Accepted messages are sent now."))
 
 
 def _outage_text() -> str:
     return _(
-        "The API answers 503. What was accepted is safe and goes out once it is back. Start "
+        "The API answers 503. Accepted messages are safe and are sent once it is back. Start "
         "PostgreSQL, or correct DATABASE_URL: docs/operations/alerts.md."
     )
 
@@ -97,7 +97,7 @@ def _is_alone() -> bool:
 
 
 def _deliver_mail() -> None:
-    """A worker would do this; several may at once."""
+    """Does a worker's part; concurrent runs are safe."""
     for _batch in range(MAX_BATCHES):
         if not mail.deliver():
             return
@@ -114,5 +114,5 @@ def _write(title: str, text: str) -> None:
 
 
 def start() -> None:
-    """Runs for the life of the process."""
+    """Starts a thread that runs for the life of the process."""
     PeriodicThread("alerts-watchdog", Watchdog().check, INTERVAL).start()

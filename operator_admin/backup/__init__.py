@@ -1,4 +1,4 @@
-"""Backups of the database: the dump with its manifest, its restoration, and the proof of it."""
+"""Backups of the database: a dump with a manifest, its restoration, and proof of the copy."""
 
 
 class BackupError(Exception):

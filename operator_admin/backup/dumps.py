@@ -1,6 +1,6 @@
-"""Takes backups, a dump and the sums of its books of one snapshot, and restores them.
+"""Takes backups, a dump and the sums of the books from one snapshot, and restores them.
 
-A backup is restored into an empty database, which stays closed until it is proved.
+A backup is restored into an empty database, which stays closed until the copy is proved.
 """
 
 import shutil
@@ -25,13 +25,13 @@ from operator_admin.backup.manifest import (
     missing_keys,
     needed_keys,
 )
-from operator_admin.backup.postgres import other_sessions, patient_session
+from operator_admin.backup.postgres import other_sessions, session_without_timeouts
 from processes.monitoring.metrics import RELEASE
 from storage.months import partitions
 from storage.schema_changes.runs import unapplied_migrations
 
 DUMP = "dump"  # the folder with pg_dump's files
-OF_ARCHIVES = "archive_[0-9][0-9][0-9][0-9]_[0-9][0-9]"  # months whose file is elsewhere
+ARCHIVE_SCHEMAS = "archive_[0-9][0-9][0-9][0-9]_[0-9][0-9]"  # months with archives of their own
 SEALED_CODES = "otp_sealedcode"  # custom codes, which no backup may outlive
 _WITH_MONTHS = (*(table.name for table in partitions.TABLES), "links_click")
 _UNREADABLE = """
@@ -42,11 +42,11 @@ AND NOT has_table_privilege(oid, 'SELECT') HAVING count(*) > 0
 
 
 def take_backup(directory: Path, *, jobs: int, programs: Path | None = None) -> Manifest:
-    """Dumps the database into a new directory, which gets its name once it is complete."""
+    """Dumps the database into a new directory, renamed once it is complete."""
     partial = directory.with_name(f"{directory.name}.partial")
     if directory.exists():
         raise BackupError(f"{directory} exists: name a new directory.")
-    with patient_session():
+    with session_without_timeouts():
         _require_readable()
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir(mode=0o700, parents=True)  # it holds phone numbers
@@ -69,11 +69,11 @@ def _require_readable() -> None:
 
 @transaction.atomic
 def _dump(directory: Path, *, jobs: int, programs: Path | None) -> Manifest:
-    # Open until pg_dump has ended, for its sessions read the snapshot of this transaction.
+    # The transaction stays open until pg_dump ends, whose sessions read its snapshot.
     with connection.cursor() as cursor:
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-        # A month that is detached counts for no snapshot any more: pg_dump would have its rows and
-        # the sums would not. The lock comes before the snapshot, and holds until both are done.
+        # Snapshots do not cover DETACH: the dump could have a month's rows and the sums lack them.
+        # So the tables are locked before the snapshot, until both are done.
         cursor.execute(f"LOCK TABLE {', '.join(_WITH_MONTHS)} IN ACCESS SHARE MODE")
         cursor.execute("SELECT pg_export_snapshot(), clock_timestamp()")
         snapshot, taken_at = cursor.fetchone()
@@ -84,7 +84,7 @@ def _dump(directory: Path, *, jobs: int, programs: Path | None) -> Manifest:
         "--format=directory",
         f"--jobs={jobs}",
         f"--snapshot={snapshot}",
-        f"--exclude-schema={OF_ARCHIVES}",
+        f"--exclude-schema={ARCHIVE_SCHEMAS}",
         f"--exclude-table-data={SEALED_CODES}",
         "--no-owner",
         "--no-privileges",
@@ -104,7 +104,7 @@ def _dump(directory: Path, *, jobs: int, programs: Path | None) -> Manifest:
     )
 
 
-SESSIONS_END_WITHIN = 3.0  # seconds: one that is closed, as this command's first, ends in a moment
+SESSIONS_END_WITHIN = 3.0  # seconds: a closed session, such as this command's first, ends soon
 _RELATIONS = """
 SELECT count(*) FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace
 WHERE n.nspname = 'public' AND relkind IN ('r', 'p', 'v', 'm', 'S')
@@ -122,7 +122,7 @@ class Choices:
 
 
 def check_backup(manifest: Manifest, directory: Path, choices: Choices) -> None:
-    """Raises BackupError when this release, with these settings, must not restore it."""
+    """Raises BackupError if this release with these settings cannot restore the backup."""
     present = {".".join(row) for row in _known_migrations()}
     if unknown := [name for name in manifest.migrations if name not in present]:
         raise BackupError(
@@ -140,7 +140,7 @@ def check_backup(manifest: Manifest, directory: Path, choices: Choices) -> None:
 
 
 def check_database(manifest: Manifest, choices: Choices) -> None:
-    """Raises BackupError when the database cannot take the backup."""
+    """Raises BackupError if the backup cannot be restored into the database."""
     server = postgres.server_version()
     if server < manifest.postgres:
         raise BackupError(
@@ -157,7 +157,7 @@ def check_database(manifest: Manifest, choices: Choices) -> None:
 
 
 def require_no_sessions() -> None:
-    """A process that is connected already is not kept out by a closed database."""
+    """Raises if others are connected: closing the database does not affect open sessions."""
     deadline = time.monotonic() + SESSIONS_END_WITHIN
     while sessions := other_sessions():
         if time.monotonic() > deadline:
@@ -207,7 +207,7 @@ def migrate() -> list[str]:
 
 
 def _known_migrations() -> Iterator[tuple[str, str]]:
-    """The migrations on disk and those that squashed ones replace."""
+    """The migrations on disk, and those replaced by squashed ones."""
     loader = MigrationLoader(None, ignore_no_migrations=True)
     for key, migration in loader.disk_migrations.items():
         yield key

@@ -1,10 +1,9 @@
-"""Holds back what a restored copy of the database would send.
+"""Holds back everything that a restored copy of the database would send.
 
-The original went on without the copy: what waited there has been sent since. Here it must not be
-sent again. What the copy can still prove is settled first; then every open message expires and its
-hold returns, and webhooks, e-mails, notices and sessions end. Automatic top-ups pause: the original
-may have charged the same cards since. Weekly reports are sent a week later, and companies deleted
-two weeks later.
+The original database has gone on, and has sent everything that waits in the copy. Deliveries that
+the copy can still prove are settled first; then every open message expires and its hold returns,
+and webhooks, e-mails, notices and sessions end. Automatic top-ups pause: the original may have
+charged the same cards. Weekly reports are postponed by a week, deletions of companies by two.
 """
 
 from collections.abc import Callable
@@ -43,12 +42,12 @@ class HeldBack:
 
 
 def hold_back() -> HeldBack:
-    """Safe to repeat; a second run finds nothing."""
+    """Runs all steps; safe to repeat."""
     _settle_proofs()
     week_reports.postpone()
     _postpone_deletions()
     messages = _expire_messages()
-    # Afterwards: an expired message is an event for its company, which may replay it.
+    # After the messages, whose expiry queues webhook events; companies may replay them.
     return HeldBack(
         messages,
         _fail_webhooks(),
@@ -71,7 +70,7 @@ def still_open() -> int:
 
 
 def _settle_proofs() -> None:
-    """Codes that were entered and receipts that had come, which nobody applied yet."""
+    """Settles entered codes and applies stored receipts."""
     for kind in extensions.kinds.values():
         _until_done(kind.settle)
     _until_done(receipts.apply_stored)
@@ -131,8 +130,8 @@ def _end_sessions() -> int:
 
 
 def _postpone_deletions() -> None:
-    """An owner may have called a deletion off since the copy was made. The last warning of the new
-    day is due in a week: a rehearsal writes to nobody.
+    """Postpones deletions: an owner may have cancelled one since the backup. The last warning
+    before the new day is due in a week, so a rehearsal e-mails nobody.
     """
     day = timezone.now() + 2 * WARNING_PERIOD
     Company.objects.closing().filter(closes_at__lt=day).update(closes_at=day)

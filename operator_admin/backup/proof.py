@@ -1,4 +1,4 @@
-"""Proves a restored copy of the database, once what it would send is held back."""
+"""Proves a restored copy of the database after messages to be sent were held back."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -25,7 +25,7 @@ SELECT COALESCE(sum(amount) FILTER (WHERE kind = 'release'), 0),
 FROM billing_transfer WHERE id > %s
 """
 _LAST = "SELECT COALESCE(max(id), 0) FROM billing_transfer"
-NOT_THE_BOOKS = "Do not open this copy: use an older backup, and keep this one to be examined."
+WRONG_BOOKS_CURE = "Do not open this copy: use an older backup, and keep this one to be examined."
 
 
 def last_transfer() -> int:
@@ -35,12 +35,12 @@ def last_transfer() -> int:
 
 
 def prove(before: Sums, last: int, *, erasures: Iterable[str]) -> Iterator[Finding]:
-    """`before`: the tokens as copied; `last`: the last transfer that was copied; `erasures`: a list
-    that is newer than the copy's own, or nothing.
+    """`before`: the sums of tokens in the backup; `last`: its last transfer; `erasures`: lines of a
+    newer list than the copy's own, or nothing.
     """
     yield _migrations()
-    # What was to be deleted since the copy was made is deleted here too.
-    yield passed("retention", f"{retention.purge()} rows were past their time, and are gone")
+    # Deletes rows whose retention has ended since the backup.
+    yield passed("retention", f"{retention.purge()} expired rows deleted")
     yield _erasures(erasures)
     yield _ledger()
     yield _tokens(before, last)
@@ -55,7 +55,7 @@ def _migrations() -> Finding:
 
 
 def _erasures(lines: Iterable[str]) -> Finding:
-    """Persons who were erased since the copy was made are erased here too."""
+    """Repeats the erasures made since the backup."""
     try:
         read = erasure_list.load(lines)
     except (ValueError, KeyError, TypeError) as error:
@@ -77,11 +77,11 @@ def _ledger() -> Finding:
     breaches = full_reconciliation.breaches()
     text = "; ".join(f"{breach.check}: {breach.subject}" for breach in breaches[:5])
     detail = text or f"{full_reconciliation.NUMBER_OF_CHECKS} checks of the books, no breach"
-    return verdict("ledger", detail, NOT_THE_BOOKS, ok=not breaches)
+    return verdict("ledger", detail, WRONG_BOOKS_CURE, ok=not breaches)
 
 
 def _tokens(before: Sums, last: int) -> Finding:
-    """Holding back returned each hold, or charged what was proved; nothing else moved."""
+    """Checks that holding back moved only holds, which it released or charged with proof."""
     with connection.cursor() as cursor:
         cursor.execute(_SINCE, [last])
         released, captured = (int(value) for value in cursor.fetchone())
@@ -92,7 +92,7 @@ def _tokens(before: Sums, last: int) -> Finding:
         f"available {before[AVAILABLE]} + {released} returned = {tokens[0]}; "
         f"held {before[HELD]} - {released} returned - {captured} charged by proof = {tokens[1]}"
     )
-    return verdict("tokens", detail, NOT_THE_BOOKS, ok=tokens == expected and tokens[1] == 0)
+    return verdict("tokens", detail, WRONG_BOOKS_CURE, ok=tokens == expected and tokens[1] == 0)
 
 
 def _nothing_waits() -> Finding:

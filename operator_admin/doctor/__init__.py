@@ -1,4 +1,4 @@
-"""Diagnoses the service: runs every check; a failed one says what to do about it."""
+"""Diagnoses the service: runs every check, and says what to do about failed ones."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -96,10 +96,10 @@ def _run_in(language: str | None, check: Check) -> list[Finding]:
 
 
 def run(check: Check) -> list[Finding]:
-    """Runs one check; a crash is a finding, too."""
+    """Runs one check; a crash is also a finding."""
     try:
         result = check()
-    except Exception as error:  # the check's edge: a crash must not hide the other checks
+    except Exception as error:  # a crash must not hide the other checks
         return [
             failed(
                 _name(check),

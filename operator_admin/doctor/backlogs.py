@@ -1,4 +1,4 @@
-"""Checks of what waits: messages, webhooks, e-mails and clicks."""
+"""Checks of queues: messages, webhooks, e-mails and clicks."""
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -11,7 +11,7 @@ from storage import clickhouse
 
 LATE_QUEUE, LATE_OUTBOX, LATE_CLICKS, LATE_CLICKHOUSE = 30.0, 300.0, 60.0, 300.0  # seconds
 CLICKS_CURE = gettext_lazy(
-    "See `redis`, `beat` and `worker`: a worker counts each second what the beat asks for."
+    "See `redis`, `beat` and `worker`: every second the beat makes a worker count them."
 )
 
 

@@ -45,7 +45,7 @@ RESTART_CURE = gettext_lazy(
 
 
 def key_rings() -> list[Finding]:
-    return [_judge(name, rings_of(name)) for name in USES]
+    return [_check_ring(name, rings_of(name)) for name in USES]
 
 
 def rings_of(name: str) -> dict[str, Ring]:
@@ -59,7 +59,7 @@ def rings_of(name: str) -> dict[str, Ring]:
 
 
 def unverified(rings: dict[str, Ring]) -> dict[str, list[str]]:
-    """The keys that sign in one process and are unknown to others, with the names of those."""
+    """The keys that sign in one process but that other processes, listed by name, do not know."""
     signing_keys = dict.fromkeys(ring[0] for ring in rings.values())
     lacking = {
         key: [process for process, ring in rings.items() if key not in ring] for key in signing_keys
@@ -67,7 +67,7 @@ def unverified(rings: dict[str, Ring]) -> dict[str, list[str]]:
     return {key: processes for key, processes in lacking.items() if processes}
 
 
-def _judge(name: str, rings: dict[str, Ring]) -> Finding:
+def _check_ring(name: str, rings: dict[str, Ring]) -> Finding:
     for key, processes in unverified(rings).items():
         is_named = _label(key) in map(_label, rings[processes[0]])
         detail = (
@@ -78,11 +78,11 @@ def _judge(name: str, rings: dict[str, Ring]) -> Finding:
         return failed(name, detail, UNVERIFIED_CURE)
     if len(set(rings.values())) > 1:
         return failed(name, _difference(rings), RESTART_CURE)
-    return _of_equal(name, rings[THIS_PROCESS])
+    return _check_equal_rings(name, rings[THIS_PROCESS])
 
 
 def _difference(rings: dict[str, Ring]) -> str:
-    """The present step of the rotation."""
+    """The current step of the rotation."""
     newest = rings[THIS_PROCESS]
     differing = _listed([process for process, ring in rings.items() if ring != newest])
     if len({ring[0] for ring in rings.values()}) > 1:
@@ -92,7 +92,7 @@ def _difference(rings: dict[str, Ring]) -> str:
     return _("step 1 or 3 under way: not the same keys in {differing}").format(differing=differing)
 
 
-def _of_equal(name: str, ring: Ring) -> Finding:
+def _check_equal_rings(name: str, ring: Ring) -> Finding:
     count_uses, noun = USES[name]
     uses = count_uses()
     signs, *others = map(_label, ring)

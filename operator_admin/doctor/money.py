@@ -18,7 +18,7 @@ SEALED_AFTER = 2  # days
 
 
 def ledger() -> Finding:
-    """Checks the last two hours and everything open; `reconcile` checks all of it."""
+    """Checks the last two hours and everything open; `reconcile` checks everything."""
     breaches = list(reconciliation.breaches(recent=True))
     detail = "; ".join(f"{breach.check}: {breach.subject}" for breach in breaches[:3])
     if len(breaches) > 3:
@@ -56,12 +56,12 @@ STATEMENT_CURE = gettext_lazy(
 
 
 def gateway_credentials() -> list[Finding]:
-    """Calls each provider by its credentials, which changes nothing there."""
+    """Calls each provider with its credentials, which changes nothing there."""
     return [_check(name) for name in registry.pollable()]
 
 
 def bank_statement() -> list[Finding]:
-    """Says when the bank account's statement was last read, if it is read at all."""
+    """When the bank account's statement was last read, if the service reads it."""
     if not settings.GATEWAY_ACCOUNTS["tbank"]["has_statement"]:
         return []
     account = settings.GATEWAY_ACCOUNTS["tbank"]["account"]

@@ -20,7 +20,7 @@ TIMEOUT = 3  # seconds
 
 
 def broker() -> Finding:
-    """Sends a message through a queue of its own and reads it back."""
+    """Sends a message through a temporary queue and reads it back."""
     name, token = f"doctor.{uuid.uuid4().hex}", uuid.uuid4().hex
     options = {"auto_delete": True, "durable": False, "expires": 60}
     cure = _(
@@ -81,7 +81,7 @@ def _heartbeat(kind: str, name: str, cure: str) -> Finding:
 
 
 def binds() -> list[Finding]:
-    """Accounts that run in processes of their own, as their heartbeats report."""
+    """Accounts with their own processes, as reported by heartbeats."""
     beats = figures.heartbeats()
     return [
         _bind(name, [beat for beat in beats if beat.kind == name])

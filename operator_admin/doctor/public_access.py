@@ -26,8 +26,8 @@ from operator_admin.doctor.finding import Finding, failed, passed, verdict
 from processes.server import probe
 
 TIMEOUT = 4.0  # seconds
-# The default's host, and that of .env.example, which RFC 2606 reserves.
-_NOBODYS = ("@localhost", "@example.com")
+# The domains of the default and of .env.example (reserved by RFC 2606).
+_PLACEHOLDER_DOMAINS = ("@localhost", "@example.com")
 FORGED_IP = "192.0.2.77"  # a documentation address (RFC 5737) that a client might forge
 UNDERSCORE_IP = (
     "192.0.2.78"  # sent in `X_Forwarded_For`, which most servers confuse with the real header
@@ -38,7 +38,7 @@ def mail_server() -> Finding:
     cure = _("Correct EMAIL_URL.")
     backend = settings.EMAIL_BACKEND.split(".")[-2]
     if backend in {"filebased", "file_email_backend"}:
-        get_connection()  # makes the folder
+        get_connection()  # creates the folder
         return passed(
             "mail",
             _("e-mails are written to {name}/").format(name=Path(settings.EMAIL_FILE_PATH).name),
@@ -52,7 +52,7 @@ def mail_server() -> Finding:
     except OSError as error:  # smtplib's and socket errors are subclasses
         return failed("mail", f"{settings.EMAIL_HOST}: {type(error).__name__}", cure)
     sender = parseaddr(settings.DEFAULT_FROM_EMAIL)[1]
-    if settings.PRODUCTION and sender.endswith(_NOBODYS):
+    if settings.PRODUCTION and sender.endswith(_PLACEHOLDER_DOMAINS):
         cure = _("Set DEFAULT_FROM_EMAIL to an address that your mail server sends from.")
         detail = _("e-mails come from {sender}, which servers refuse").format(sender=sender)
         return failed("mail", detail, cure)
@@ -72,7 +72,7 @@ def public_url() -> Finding:
 
 
 def proxies() -> Finding:
-    """Asks the service, by a signed probe, which client address it would trust."""
+    """Asks the service with a signed probe which client address it trusts."""
     headers = {
         probe.HEADER: probe.sign(),
         "X-Forwarded-For": FORGED_IP,
@@ -109,7 +109,7 @@ def _judge_proxies(request_seen: dict[str, Any]) -> Finding:
         return failed("proxies", detail, cure)
     is_secure = settings.PUBLIC_URL.startswith("https://")
     if is_secure and not request_seen["secure"]:
-        cure = _("Have the proxy set X-Forwarded-Proto, and TRUSTED_PROXY_COUNT count it.")
+        cure = _("Let the proxy set X-Forwarded-Proto, and count it in TRUSTED_PROXY_COUNT.")
         return failed("proxies", _("HTTPS outside is plain HTTP to the service"), cure)
     return passed("proxies", detail)
 
@@ -135,14 +135,14 @@ def _get(url: str, headers: dict[str, str] | None = None) -> requests.Response:
     return requests.get(url, headers=headers, timeout=TIMEOUT, allow_redirects=False)
 
 
-MIN_DAYS = 14  # renewals run from 30 days on; half of that leaves time to fix one
+MIN_DAYS = 14  # renewals start at 30 days; half of that leaves time to fix a failed one
 CERTIFICATE_CURE = gettext_lazy("Renew it, then reload the proxy or the web process that uses it.")
 
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
     host: str
-    days: int | None  # left; None: not trusted, or the host does not answer
+    days: int | None  # days left; None: not trusted, or the host does not answer
     detail: str
 
     @property
@@ -190,7 +190,7 @@ def identity_provider() -> list[Finding]:
 
 
 def _read_provider(issuer: str) -> Finding:
-    """Reads what the provider publishes, as a sign-in does."""
+    """Reads the provider's published metadata and keys, like a sign-in does."""
     try:
         discovery.forget()
         document, keys = discovery.metadata(), discovery.signing_keys()
@@ -224,7 +224,7 @@ def operators() -> Finding:
 
 
 def identity_roles() -> list[Finding]:
-    """A company or a group that does not exist grants nothing, in silence."""
+    """Checks that companies and groups of roles exist: otherwise they silently grant nothing."""
     if not settings.OIDC_ROLES:
         return []
     missing = [*_missing_companies(), *_missing_groups()]

@@ -29,16 +29,14 @@ FROM pg_database WHERE datname = current_database()"""
 MIN_POSTGRES, MIN_REDIS = 15, (6, 2)
 MAX_CLOCK_SKEW = 2.0  # seconds
 FULL_REDIS = 0.9  # of `maxmemory`
-GRACE = timedelta(days=3)  # for archives
+GRACE = timedelta(days=3)  # until an archive is late
 DATABASE_CURE = gettext_lazy(
-    "Start PostgreSQL, or fix DATABASE_URL; `psql \"$DATABASE_URL\" -c 'select 1'` tells."
+    "Start PostgreSQL, or fix DATABASE_URL: try `psql \"$DATABASE_URL\" -c 'select 1'`."
 )
 CLOSED_CURE = gettext_lazy(
     "Restore it with `manage.py restore … --prove`, or see docs/operations/backup.md."
 )
-ZONE_CURE = gettext_lazy(
-    "Give TIME_ZONE the place's name of today: Asia/Kolkata, not Asia/Calcutta."
-)
+ZONE_CURE = gettext_lazy("Set TIME_ZONE to the current name: Asia/Kolkata, not Asia/Calcutta.")
 TEXT_CURE = gettext_lazy(
     "Restore a backup into a database created as in docs/operations/set-up.md."
 )
@@ -49,7 +47,7 @@ COLLATION_CURE = gettext_lazy(
 POOLER_CURE = gettext_lazy("Set DATABASE_DIRECT_URL: see docs/operations/failover.md.")
 LIMITS = ["idle_in_transaction_session_timeout", "lock_timeout", "statement_timeout"]
 REDIS_CURE = gettext_lazy(
-    "Start Redis, or fix REDIS_URL. Meanwhile sends answer `queued` and work by the tick."
+    "Start Redis, or fix REDIS_URL. Meanwhile sends answer `queued`, and workers poll for them."
 )
 CLUSTER_CURE = gettext_lazy(
     "Turn cluster mode off, or name another Redis. For failover use Sentinel: see "
@@ -119,15 +117,15 @@ def database() -> Finding:
 
 
 def database_texts() -> Finding:
-    """`CREATE DATABASE` takes encoding and letter case from the server, which took them from its
-    installer's shell; another C library or ICU under the same files sorts otherwise than the
-    indexes: https://www.postgresql.org/docs/current/sql-altercollation.html
+    """Encoding and locale, which CREATE DATABASE copies from the server, set by the installer's
+    shell; with another C library or ICU, existing indexes are out of order:
+    https://www.postgresql.org/docs/current/sql-altercollation.html
     """
     with connection.cursor() as cursor:
         cursor.execute("SHOW server_encoding")
         encoding = cursor.fetchone()[0]
         if encoding != "UTF8":
-            return failed("database texts", _("no UTF-8, but {}").format(encoding), TEXT_CURE)
+            return failed("database texts", _("{}, not UTF-8").format(encoding), TEXT_CURE)
         cursor.execute("SELECT upper('ж') = 'Ж'")
         is_cased = cursor.fetchone()[0]
         cursor.execute(_COLLATION_VERSIONS)
@@ -135,7 +133,7 @@ def database_texts() -> Finding:
     if of_indexes and of_indexes != of_system:
         detail = _("indexes sorted by version {}, the system has {}").format(of_indexes, of_system)
         return failed("database texts", detail, COLLATION_CURE)
-    detail = "UTF-8" if is_cased else _("LC_CTYPE knows only ASCII: searches tell ж from Ж")
+    detail = "UTF-8" if is_cased else _("LC_CTYPE is ASCII only: searches distinguish ж and Ж")
     return verdict("database texts", detail, TEXT_CURE, ok=is_cased)
 
 
@@ -146,7 +144,7 @@ def migrations() -> Finding:
 
 
 def partitions_ahead() -> Finding:
-    """A message of a month without a partition would be refused."""
+    """Checks partitions of coming months: without one, its messages would be refused."""
     ahead = partitions.months_ahead()
     fewest = min(ahead.values())
     cure = _("Start the beat, which creates them hourly, and see that no transaction stays open.")
@@ -156,7 +154,7 @@ def partitions_ahead() -> Finding:
 
 
 def archives() -> Finding:
-    """Months that should be archived by now, and those that a run left on its way."""
+    """Finds months that should be archived by now, and those that a run left unfinished."""
     if not settings.MESSAGES_KEPT_MONTHS:
         return passed("archives", _("every month is kept"))
     since = timezone.now() - GRACE
@@ -189,7 +187,7 @@ def database_role() -> Finding:
 
 
 def pooler() -> Finding:
-    """A pooler passes on neither our sessions nor our time limits."""
+    """A pooler preserves neither our sessions nor our time limits."""
     is_pooled = sessions.is_pooled()
     if is_pooled and not sessions.has_direct_address():
         return failed("pooler", _("DATABASE_URL leads to a pooler"), POOLER_CURE)
@@ -201,7 +199,7 @@ def pooler() -> Finding:
     detail = (
         _("no {names}").format(names=", ".join(unlimited))
         if unlimited
-        else _("time limits are the role's")
+        else _("the role has time limits")
     )
     cure = _("As a superuser: ALTER ROLE … SET each of them; see docs/operations/failover.md.")
     return verdict("pooler", detail, cure, ok=not unlimited)
@@ -226,7 +224,7 @@ def redis() -> Finding:
         return failed("redis", _("it refuses us: {error}").format(error=error), REDIS_CURE)
     except redis_library.RedisError as error:
         return failed("redis", type(error).__name__, REDIS_CURE)
-    # Even where it has one shard, the keys of a script must share a slot.
+    # Even with one shard, all keys of a script must be in one slot.
     if server.get("redis_mode") == "cluster":
         return failed("redis", _("in cluster mode"), CLUSTER_CURE)
     version = str(server["redis_version"])

@@ -36,9 +36,9 @@ CREDENTIALS_CURE = gettext_lazy(
     "Compare the account's variables with the vendor's console, then restart every process."
 )
 VENDOR_AWAY_CURE = gettext_lazy(
-    "The vendor did not answer: see its status page, and that this machine may reach it."
+    "The vendor did not answer: see its status page, and check that this machine can reach it."
 )
-_ASK_AGAIN = gettext_lazy("Test again; if it still fails, check it in the vendor's console.")
+_TEST_AGAIN = gettext_lazy("Test again; if it still fails, check it in the vendor's console.")
 
 CURES = {
     (name, topic): text for name, vendor in VENDORS.items() for topic, text in vendor.cures.items()
@@ -53,7 +53,7 @@ def check_cure(name: str, check: Check) -> StrOrPromise:
     """The remedy for a check that failed or is unknown."""
     if check.topic in {"account", "away"}:
         return VENDOR_AWAY_CURE if check.topic == "away" else CREDENTIALS_CURE
-    return CURES.get((vendor_of(name), check.topic), _ASK_AGAIN)
+    return CURES.get((vendor_of(name), check.topic), _TEST_AGAIN)
 
 
 NO_PROVIDER_CURE = gettext_lazy(
@@ -67,7 +67,7 @@ ALERT_WINDOW = timedelta(days=1)
 
 
 def providers() -> list[Finding]:
-    """Checks live accounts; `processes.binds` checks those with processes of their own."""
+    """Checks live accounts, except those with their own processes: see `processes.binds`."""
     live, hosted = registry.live_providers(), registry.hosted_providers()
     if not live:
         return [failed("providers", _("none is configured: nothing can be sent"), NO_PROVIDER_CURE)]
@@ -80,7 +80,7 @@ def providers() -> list[Finding]:
 
 
 def vendor_approvals() -> list[Finding]:
-    """Templates and senders in use that a vendor had taken out of use at its last answer."""
+    """Templates and senders in use that the vendor's last answer no longer approves."""
     used = list(VendorApproval.objects.filter(is_used=True).order_by("provider", "name"))
     bad = [row for row in used if row.status in approvals.BAD]
     if bad:
@@ -106,7 +106,7 @@ def check_accounts(
 ) -> dict[str, list[Check]]:
     """Returns the checks of each account by name; queries the vendors in parallel.
 
-    `renew` first sets up again what a vendor has dropped.
+    With `renew`, settings that a vendor has dropped are first set up again.
     """
     expected = _load_expected()
     requirements = {
@@ -125,16 +125,16 @@ def check_accounts(
 
 def _check(provider: Provider, requirements: AccountRequirements, *, renew: bool) -> list[Check]:
     if renew:
-        with suppress(SendError):  # the checks will name it
+        with suppress(SendError):  # the checks will report it
             provider.renew(requirements)
     return provider.checks(requirements)
 
 
 @dataclass(frozen=True, slots=True)
 class _Expected:
-    """The expectations that the database gives; optional, so checks run without it."""
+    """Expectations read from the database; empty without it, so that checks still run."""
 
-    countries: tuple[str, ...] = ()  # of the companies, where their messages go
+    countries: tuple[str, ...] = ()  # of approved companies, whose messages go there
     low_balances: Mapping[str, ProviderAlert] = field(default_factory=dict)
 
 
@@ -148,12 +148,12 @@ def _load_expected() -> _Expected:
     except (DatabaseError, PoolTimeout):
         return _Expected()
     finally:
-        # The doctor calls this on a short-lived thread, which would leak its connection.
+        # Called on a short-lived thread of the doctor, which would leak its connection.
         give_back()
 
 
 def _with_balance_alert(checks: list[Check], low: ProviderAlert | None) -> list[Check]:
-    """Fills an unknown balance from the last low-balance alert of a send."""
+    """Replaces an unknown balance with the last low-balance alert of a send."""
     if low is None:
         return checks
     alerted = Check("balance", False, f"{low.detail}, {low.at:%d.%m %H:%M} UTC")

@@ -1,1 +1,1 @@
-"""Incidents: what companies read, whom it affects, and the pause of accounts and channels."""
+"""Incidents: notices to companies, affected companies, and pausing of accounts and channels."""

@@ -1,4 +1,4 @@
-"""Forms of incidents: the operator's words in each language, whom they are for, until when."""
+"""Forms of incidents: texts in each language, their audience and period."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -91,15 +91,15 @@ class IncidentForm(forms.Form):
         return data
 
     def incident(self) -> dict[str, Any]:
-        """The incident, in the form of `timeline.open_incident`."""
+        """The arguments of `timeline.open_incident`."""
         data = self.cleaned_data
         names = ("impact", "channel", "country", "is_public", "shown_from", "shown_until")
         wording = {"titles": _wording(data, "title"), "text": _wording(data, "text")}
         return wording | {name: data[name] for name in names}
 
 
-def usual(impact: str, channel: str) -> dict[str, Any]:
-    """The initial values of the form: the usual words for this."""
+def initial_values(impact: str, channel: str) -> dict[str, Any]:
+    """The form's initial values, with the standard texts."""
     parts = {"title": timeline.title(impact, channel), "text": timeline.first_text(impact)}
     initial = {f"{part}_{code}": texts[code] for part, texts in parts.items() for code in texts}
     return {"impact": impact, "channel": channel, **initial}
@@ -122,6 +122,6 @@ class UpdateForm(forms.Form):
         return data
 
     def text(self) -> Wording | None:
-        """The text; None: the usual text."""
+        """The text; None for the standard text."""
         texts = _wording(self.cleaned_data, "text")
         return texts if all(texts.values()) else None

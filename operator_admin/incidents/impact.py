@@ -1,4 +1,4 @@
-"""The impact of a failing channel: waiting messages, for how long, and companies that use it."""
+"""The impact of a failing channel: waiting messages, their age, and companies that use it."""
 
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -14,8 +14,8 @@ from operator_admin.figures import AccountState
 RECENT = timedelta(hours=1)
 PAGE_SIZE = 50
 
-# Reads only open messages, of the large tables. A code that has under a minute left will hardly
-# be typed in time.
+# Reads only the open messages of large tables. A code with less than a minute left will hardly
+# be entered in time.
 _WAITING = """
 SELECT m.channel, count(*) AS waiting,
   count(*) FILTER (WHERE m.created_at > now() - interval '30 seconds') AS under_30s,
@@ -33,7 +33,7 @@ FROM channels_openmessage o JOIN channels_message m ON m.id = o.message_id
 WHERE m.state = 'queued' AND m.mode = 'live' GROUP BY m.channel
 """
 
-# Companies with the most waiting first; the last hour by the primary key, which is ordered by time.
+# Companies with most waiting messages first; the primary key, ordered by time, finds the last hour.
 _COMPANIES = """
 WITH waiting AS (
   SELECT m.company_id, count(*) AS waiting, count(*) FILTER (WHERE m.chain <> '[]') AS with_fallback
@@ -55,7 +55,7 @@ ORDER BY waiting DESC, sends DESC, c.id LIMIT %(limit)s OFFSET %(offset)s
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """Messages of a channel that no vendor has yet. `oldest` is in seconds."""
+    """Messages of a channel that no vendor has accepted yet. `oldest` is in seconds."""
 
     channel: str
     waiting: int = 0
@@ -80,8 +80,8 @@ class ChannelState:
     accounts: list[tuple[str, AccountState]] = field(default_factory=list)  # title, state
 
     @property
-    def taking(self) -> int:
-        """Accounts that are sent messages now."""
+    def accounts_in_use(self) -> int:
+        """The number of accounts that messages are sent to now."""
         return sum(row.is_enabled and row.breaker != "open" for _title, row in self.accounts)
 
     @property
@@ -99,7 +99,7 @@ class ChannelState:
 
 
 @dataclass(frozen=True, slots=True)
-class HitCompany:
+class AffectedCompany:
     id: int
     name: str
     waiting: int
@@ -128,9 +128,9 @@ def channel_states() -> list[ChannelState]:
     ]
 
 
-def hit_companies(channel: str, page: int) -> list[HitCompany]:
-    """A page of them and one more, if there is one."""
+def affected_companies(channel: str, page: int) -> list[AffectedCompany]:
+    """The companies of a page, and one more if there is a next page."""
     since = first_id_at(timezone.now() - RECENT)
     limit, offset = PAGE_SIZE + 1, page * PAGE_SIZE
     params = {"channel": channel, "since": since, "limit": limit, "offset": offset}
-    return figures.rows(HitCompany, _COMPANIES, params)
+    return figures.rows(AffectedCompany, _COMPANIES, params)

@@ -1,4 +1,4 @@
-"""The notices that a company is shown: a process cache of the open incidents, seconds old.
+"""The notices shown to a company: a process cache of the open incidents, a few seconds old.
 
 A thread refreshes it, so pages without a notice read nothing. A dismissed notice is remembered in
 the session; an update of its incident shows it again.
@@ -19,7 +19,7 @@ REFRESH_INTERVAL = 3.0
 SESSION_KEY = "dismissed_notices"
 MAX_DISMISSED, MAX_KEY = 50, 40  # and its characters: an address may name any numbers
 
-# The channels a company sends by: its newest messages and its counted days, each by its index.
+# The channels that a company uses, from its newest messages and its counted days, by their indexes.
 _CHANNELS = """
 SELECT channel FROM (
   SELECT channel FROM channels_message WHERE company_id = %(company)s AND mode = 'live'
@@ -62,7 +62,7 @@ def _key(row: Incident) -> str:
 
 
 def _channels(company: Company) -> frozenset[str]:
-    """The channels it sends by, and those it has chosen."""
+    """The channels that the company has used or chosen."""
     with connection.cursor() as cursor:
         cursor.execute(_CHANNELS, {"company": company.pk})
         sent_by = {channel for (channel,) in cursor.fetchall()}

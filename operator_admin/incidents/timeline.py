@@ -1,4 +1,4 @@
-"""Incidents in the usual words: opening one and adding to its timeline, which companies read."""
+"""Opens incidents and adds updates to their timelines; the standard texts that companies read."""
 
 from datetime import datetime
 from typing import Any
@@ -71,9 +71,9 @@ def open_incident(
     shown_from: datetime | None = None,
     **fields: Any,
 ) -> Incident:
-    """Shows it from now on if no other time is given."""
+    """Opens an incident, shown from now on unless `shown_from` is given."""
     begins = shown_from or timezone.now()
-    # For maintenance there is nothing to look for.
+    # Maintenance needs no investigation.
     state = State.IDENTIFIED if impact == Impact.MAINTENANCE else State.INVESTIGATING
     with transaction.atomic():
         incident = Incident.objects.create(
@@ -88,14 +88,14 @@ def open_incident(
 def add_update(
     *, incident_id: int, state: str, text: Wording | None, user: User, ip: str | None
 ) -> Incident | None:
-    """Says what is new, in the usual words unless given; None once the incident is over.
+    """Adds an update, with the standard text unless given; returns None if the incident is over.
 
-    The row's lock lets one of two operators end it.
+    The row's lock lets only one of two operators end it.
     """
     is_over = state == State.RESOLVED
     with transaction.atomic():
-        open_ones = Incident.objects.open().select_for_update(no_key=True)
-        incident = open_ones.filter(pk=incident_id).first()
+        open_incidents = Incident.objects.open().select_for_update(no_key=True)
+        incident = open_incidents.filter(pk=incident_id).first()
         if incident is None:
             return None
         incident.state = state

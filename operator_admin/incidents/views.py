@@ -14,7 +14,7 @@ from accounts.people.cabinet_access import CabinetRequest, anyone, member_requir
 from catalogue.channels import BY_NAME, Channel
 from channels.vendor_accounts import availability, pauses
 from operator_admin.incidents import impact, notices, timeline
-from operator_admin.incidents.forms import IncidentForm, UpdateForm, usual
+from operator_admin.incidents.forms import IncidentForm, UpdateForm, initial_values
 from operator_admin.model_pages.bases import actor
 from operator_admin.models import Incident
 from operator_admin.site import page, page_response, paged
@@ -55,7 +55,7 @@ def channel(request: HttpRequest, name: str) -> HttpResponse:
     if state is None:
         raise Http404
     number = parse_page(request.GET.get("page", ""))
-    companies = impact.hit_companies(name, number)
+    companies = impact.affected_companies(name, number)
     context = {
         "state": state,
         **paged("companies", companies, number, impact.PAGE_SIZE),
@@ -93,11 +93,11 @@ def resume(request: HttpRequest, name: str) -> HttpResponse:
 
 @page("incidents/new/", "incident-new", permission=CHANGE)
 def new(request: HttpRequest) -> HttpResponse:
-    """A new incident with the usual text for the channel and the impact in the address."""
+    """A new incident with the standard text for the URL's channel and impact."""
     impact, channel = request.GET.get("impact", ""), request.GET.get("channel", "")
     kind = impact if impact in Incident.Impact.values else Incident.Impact.DEGRADED
     channel = channel if channel in BY_NAME else ""
-    form = IncidentForm(request.POST or None, initial=usual(kind, channel))
+    form = IncidentForm(request.POST or None, initial=initial_values(kind, channel))
     if form.is_valid():
         opened = timeline.open_incident(**form.incident(), **actor(request))
         messages.success(request, _("Companies see the notice within seconds."))
@@ -131,7 +131,7 @@ def incident(request: HttpRequest, pk: int) -> HttpResponse:
 @page("incidents/<int:pk>/resolve/", "incident-resolve", permission=CHANGE)
 @require_POST
 def resolve(request: HttpRequest, pk: int) -> HttpResponse:
-    """Ends it in the usual words."""
+    """Resolves the incident with the standard text."""
     get_object_or_404(Incident, pk=pk)
     state = Incident.State.RESOLVED
     ended = timeline.add_update(incident_id=pk, state=state, text=None, **actor(request))

@@ -1,1 +1,1 @@
-"""Every `ModelAdmin`, and their base classes; pages of no model are next to this folder."""
+"""Every `ModelAdmin`, and their base classes; pages without a model are in the parent folder."""

@@ -1,4 +1,4 @@
-"""The operator grants or withdraws tokens: choose a company, fill the form, confirm."""
+"""Granting or withdrawing tokens: choose a company, fill in the form, confirm."""
 
 from typing import Any
 from uuid import UUID, uuid4
@@ -99,7 +99,7 @@ def _search(request: HttpRequest) -> dict[str, Any]:
 
 
 def _was_done(request: HttpRequest, form: AdjustForm) -> bool:
-    """Whether an earlier submit of this form has moved the tokens."""
+    """Whether an earlier submission of this form has moved the tokens."""
     try:
         form_id = UUID(form.data.get("once", ""))
     except ValueError:  # the form will say so
@@ -148,7 +148,8 @@ def _result(company: Company, tokens: int) -> str:
 def move(
     *, company: Company, tokens: int, reason: str, key: str, user: User, ip: str | None
 ) -> None:
-    """Raises IntegrityError if the key has moved tokens already, or there are too few."""
+    """Grants or withdraws tokens. Raises IntegrityError if the key was used, or there are too
+    few."""
     record("wallet.adjusted", f"{tokens:+d}: {reason}", company=company, user=user, ip=ip)
     change = ledger.grant if tokens > 0 else ledger.withdraw
     change(company=company, amount=abs(tokens), reason=reason, user=user, key=key)

@@ -25,8 +25,8 @@ _CHANGES = "_audited_changes"
 
 
 class AuditedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Audits in addition to Django's own history, whose rows are mutable: with old and new values,
-    secrets left out and phones masked as in the cabinet's audit log.
+    """Adds audit events to Django's own history, whose rows are mutable: with old and new values,
+    without secrets, and with masked phones, like in the cabinet's audit log.
     """
 
     def construct_change_message(
@@ -39,8 +39,8 @@ class AuditedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     def get_object(
         self, request: HttpRequest, object_id: str, from_field: str | None = None
     ) -> Any:
-        """A row that is being changed is locked: Django writes every column of it, and would undo
-        what another process changes meanwhile.
+        """Locks a row that is being changed: Django writes all its columns, which would undo
+        concurrent changes of other processes.
         """
         row: Any = super().get_object(request, object_id, from_field)
         if row is None or request.method != "POST" or not connection.in_atomic_block:
@@ -100,7 +100,7 @@ class AuditedChangesAdmin(ModelAdmin):
 
 
 def _changed_values(form: Any, formsets: Iterable[Any]) -> Changes:
-    """Field → [old, new]; of rows on the same page, those of each under its own name."""
+    """Field → [old, new], including inline rows, whose names are appended to their fields."""
     changes = _values_of(form)
     for row in (row for formset in formsets for row in formset.forms if row.has_changed()):
         values = _values_of(row)
@@ -117,7 +117,7 @@ def _values_of(form: Any) -> Changes:
 
 
 def _plain(value: Any, field: Any) -> Any:
-    """Rows of other tables by their names, as their fields list them."""
+    """Replaces rows of other tables by their names in the field's choices."""
     if isinstance(field, ModelMultipleChoiceField):
         return sorted(_named(row, field) for row in value or ())
     if isinstance(field, ModelChoiceField) and value not in EMPTY_VALUES:
@@ -164,7 +164,7 @@ def mail_about_new_owners(request: HttpRequest, members: Iterable[object]) -> No
 
 
 def _affected_users(obj: Model) -> list[User]:
-    """Users whose credentials or addresses the object holds."""
+    """Users whose credentials or addresses were changed."""
     if isinstance(obj, User):
         return [obj]
     return [obj.user] if isinstance(obj, EmailAddress) else []

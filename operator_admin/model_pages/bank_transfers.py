@@ -1,4 +1,4 @@
-"""Transfers of the bank account in the admin, which top-up each pays, and statements as files."""
+"""Bank transfers in the admin: which top-up each pays, and uploaded statements."""
 
 from collections.abc import Callable
 from typing import Any
@@ -149,7 +149,7 @@ class BankTransferAdmin(ActionAdmin):
 
     @admin.display(description=gettext_lazy("state"))
     def verdict(self, transfer: BankTransfer) -> str:
-        """Beside the amount: as the last column the reason was cut off."""
+        """The state with the problem; next to the amount, since the last column is cut off."""
         if transfer.state == BankTransfer.State.REVIEW and transfer.problem:
             return f"{transfer.get_state_display()}: {transfer.get_problem_display()}"
         return transfer.get_state_display()
@@ -216,5 +216,5 @@ class BankTransferAdmin(ActionAdmin):
 
 
 def _assign_to_named(*, transfer: BankTransfer, **more: Any) -> bool:
-    assert transfer.order is not None  # noqa: S101 - the action has chosen those
+    assert transfer.order is not None  # noqa: S101 - the action selects only those
     return review.assign(transfer=transfer, order=transfer.order, **more)

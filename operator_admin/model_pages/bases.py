@@ -52,14 +52,13 @@ def _rows_of(formsets: Iterable[Any]) -> list[Any]:
 
 
 class RefusesStaleForms(admin.ModelAdmin):  # type: ignore[type-arg]
-    """The admin's forms refuse to undo what somebody has changed since they were opened: the
-    fingerprint of `parsing.stale_forms`, of the rows next to the form too, in
-    `templates/admin/change_form.html`.
+    """Refuses a form if the row or its inlines were changed since the form was opened, by the
+    fingerprint of `parsing.stale_forms` in `templates/admin/change_form.html`.
     """
 
     def _create_formsets(self, request: HttpRequest, obj: Any, *args: Any, **more: Any) -> Any:
         formsets, inlines = super()._create_formsets(request, obj, *args, **more)  # type: ignore[misc]
-        # Now: validation writes what was sent into these rows.
+        # Before validation, which writes the submitted values into these rows.
         setattr(request, _ROWS, _rows_of(formsets))
         return formsets, inlines
 
@@ -102,14 +101,14 @@ class PermissionsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg
 
 
 def _named_models() -> list[ContentType]:
-    """The others are internal tables, which no page asks a permission for."""
+    """Models with a translated name; others are internal, and no page checks their permissions."""
     models = [model for model in apps.get_models() if isinstance(model._meta.verbose_name, Promise)]  # noqa: SLF001
     return list(ContentType.objects.get_for_models(*models).values())
 
 
 class TranslatedPermissions:
-    """Translates permissions in admins whose form has them: Django
-    stores their names in English.
+    """Translates permissions in forms: Django stores their names in
+    English.
     """
 
     def formfield_for_manytomany(self, db_field: Any, request: Any = None, **kwargs: Any) -> Any:
@@ -119,7 +118,7 @@ class TranslatedPermissions:
         return super().formfield_for_manytomany(db_field, request, **kwargs)  # type: ignore[misc]
 
 
-# What operators type is read as from anybody else.
+# Operators' input is parsed like any other input.
 FORM_FIELDS: Mapping[Any, dict[str, Any]] = {
     models.CharField: {"form_class": form_fields.LineField},
     models.SlugField: {"widget": AdminTextInputWidget},  # has a form class of its own
@@ -136,8 +135,8 @@ class FormFields(RefusesStaleForms):
     formfield_overrides: ClassVar[Any] = FORM_FIELDS
 
 
-class ChosenRow(AutocompleteSelect):
-    """Shows an empty list for a choice that no row can have; Django would look for it."""
+class SafeAutocompleteSelect(AutocompleteSelect):
+    """Shows an empty list for a value that no key can have; Django would query for it."""
 
     def optgroups(self, name: str, value: Any, attr: dict[str, Any] | None = None) -> Any:
         try:
@@ -153,12 +152,12 @@ class Autocompletion:
         self, db_field: Any, request: HttpRequest | None, **kwargs: Any
     ) -> Any:
         if db_field.name in self.get_autocomplete_fields(request):  # type: ignore[attr-defined]
-            kwargs["widget"] = ChosenRow(db_field, self.admin_site)  # type: ignore[attr-defined]
+            kwargs["widget"] = SafeAutocompleteSelect(db_field, self.admin_site)  # type: ignore[attr-defined]
         return super().formfield_for_foreignkey(db_field, request, **kwargs)  # type: ignore[misc]
 
 
-class ByHand:
-    """Changes that operators with the permission may make by hand; viewing needs only its own."""
+class ManualChanges:
+    """Restricts which changes an operator with the permission may make; viewing is unaffected."""
 
     may_add = may_change = may_delete = True
 
@@ -172,14 +171,14 @@ class ByHand:
         return self.may_delete and super().has_delete_permission(request, obj)  # type: ignore[misc]
 
 
-class ModelAdmin(ByHand, Autocompletion, FormFields):
+class ModelAdmin(ManualChanges, Autocompletion, FormFields):
     list_per_page = 50
     sortable_by = ()  # another order would read the whole table
-    show_facets = admin.ShowFacets.NEVER  # and so would counting per filter
+    show_facets = admin.ShowFacets.NEVER  # and so would counting each filter's rows
 
     changelist: type[UncountedChangeList] = KeysetChangeList
     search_has_index = False
-    pages: ClassVar[tuple[tuple[str, str, str], ...]] = ()  # of its own: address, name, method
+    pages: ClassVar[tuple[tuple[str, str, str], ...]] = ()  # additional ones: path, name, method
 
     def get_urls(self) -> list[URLPattern]:
         guard = self.admin_site.admin_view
@@ -188,13 +187,13 @@ class ModelAdmin(ByHand, Autocompletion, FormFields):
         return [*others, *pages, any_row]
 
     def find(self, rows: QuerySet[Any], text: str) -> QuerySet[Any] | None:
-        """The rows for a search, where the search is not Django's."""
+        """The rows found by a search; None to use Django's search."""
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
         text = search_term.strip()
-        if not is_line(text):  # no row has a text like that, and PostgreSQL refuses it
+        if not is_line(text):  # no row contains control characters, and PostgreSQL may refuse them
             return queryset.none(), False
         rows = self.find(queryset, text) if text else queryset
         if rows is None:
@@ -202,16 +201,16 @@ class ModelAdmin(ByHand, Autocompletion, FormFields):
         return rows, False
 
     def is_found_by_index(self, text: str) -> bool:
-        """Whether a search for this text reads the rows that it finds and no others."""
+        """Whether an index finds this text, without reading other rows."""
         return self.search_has_index
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
-        """A filter on a column that the page hides would reveal it piece by piece."""
+        """Refuses filters on hidden columns, which could reveal their values step by step."""
         offered = [item[0] if isinstance(item, tuple) else item for item in self.list_filter]
         names = {*flatten_fieldsets(self.get_fieldsets(request)), *self.list_display, *offered}
         try:
             column = self.opts.get_field(lookup.partition("__")[0])
-        except FieldDoesNotExist:  # of a filter of our own
+        except FieldDoesNotExist:  # one of our own filters
             return super().lookup_allowed(lookup, value, request)
         is_shown = column is self.opts.pk or column.name in names
         return is_shown and super().lookup_allowed(lookup, value, request)
@@ -220,8 +219,8 @@ class ModelAdmin(ByHand, Autocompletion, FormFields):
         return self.changelist
 
     def response_action(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        """Keeps the ticked rows that can exist; Django looks for all of them. Django can take
-        the rows of other pages too, which our pages do not offer.
+        """Drops selected keys that cannot exist, since Django would query for them. Django also
+        accepts rows of other pages, which our pages do not offer.
         """
         key, posted = self.model._meta.pk, request.POST.copy()  # noqa: SLF001
         ticked = posted.getlist(ACTION_CHECKBOX_NAME)
@@ -240,13 +239,13 @@ def _is_value(field: Any, text: str) -> bool:
 
 
 class ReadOnlyAdmin(ModelAdmin):
-    """History: nobody adds, changes or deletes rows by hand."""
+    """A read-only history."""
 
     may_add = may_change = may_delete = False
 
 
 class ActionAdmin(ReadOnlyAdmin):
-    """Rows that are changed by pages and actions of their own."""
+    """Rows that are changed only by custom pages and actions."""
 
     def has_handle_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm(f"{self.opts.app_label}.change_{self.opts.model_name}")
@@ -263,13 +262,13 @@ class ActionAdmin(ReadOnlyAdmin):
         context: dict[str, Any],
         original: models.Model | None = None,
     ) -> HttpResponse:
-        """The page of an act on one row, the original, or on all of them."""
+        """A custom page about one row (`original`) or about all."""
         shared = {"title": title, "opts": self.opts, "original": original}
         context = self.admin_site.each_context(request) | shared | context
         return render(request, f"admin/billing/{template}.html", context)
 
 
-class ReadOnlyInline(ByHand, admin.TabularInline):  # type: ignore[type-arg]
+class ReadOnlyInline(ManualChanges, admin.TabularInline):  # type: ignore[type-arg]
     may_add = may_change = may_delete = False
     extra = 0
     can_delete = False

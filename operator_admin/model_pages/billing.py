@@ -1,6 +1,6 @@
 """Admin of wallets, budgets, transfers, seals, documents, prices and the seller.
 
-Only the ledger moves tokens. An SMS price that has begun is history: it gets a new row.
+Only the ledger moves tokens. An SMS price in force never changes: a new price is a new row.
 """
 
 import re
@@ -50,9 +50,9 @@ from operator_admin.model_pages.bases import ActionAdmin, ModelAdmin, ReadOnlyAd
 from operator_admin.model_pages.change_list import NumberedChangeList, in_lines
 from parsing.integers import parse_integer
 
-__all__ = ["bank_transfer_admin", "order_admin"]  # register their own
-MAX_COMPANIES = 100  # whose transfers one search finds
-HEAD = re.compile(r"[0-9a-f]{6,64}")  # or its beginning
+__all__ = ["bank_transfer_admin", "order_admin"]  # imported because they register admins
+MAX_COMPANIES = 100  # matched by one search for transfers
+HEAD = re.compile(r"[0-9a-f]{6,64}")  # a head or its prefix
 
 
 @admin.register(Wallet)
@@ -87,7 +87,7 @@ class BudgetForm(forms.ModelForm):  # type: ignore[type-arg]
 
 @admin.register(Budget)
 class BudgetAdmin(ModelAdmin):
-    """Country: empty for the day's budget, `*` for countries without a budget of their own."""
+    """`country` is empty for the daily budget, `*` for countries without their own budget."""
 
     form = BudgetForm
     list_display = ("company", "country", "fixed_tokens", "usual_tokens")
@@ -132,7 +132,7 @@ class TransferAdmin(ReadOnlyAdmin):
 
 
 def _companies(text: str) -> list[int]:
-    """Ids by name or number. Read first: joined, each row would look up its company."""
+    """Ids by name or number, queried first: a join would look up the company of each row."""
     companies = Company.objects.filter(name__istartswith=text).order_by("pk")
     number = parse_integer(text)
     return [*companies.values_list("pk", flat=True)[:MAX_COMPANIES], *([number] if number else [])]
@@ -162,8 +162,8 @@ class SealAdmin(ReadOnlyAdmin):
         return rows.filter(condition)
 
     def is_found_by_index(self, text: str) -> bool:
-        """Whether an index finds it: one company's rows are; rows of many, and heads, are searched
-        among the newest.
+        """Whether an index finds the rows, as for one company. Rows of several companies, and
+        heads, are searched among the newest.
         """
         text = text.strip()
         return not HEAD.fullmatch(text) and len(_companies(text)) <= 1
@@ -240,7 +240,7 @@ class DocumentAdmin(ReadOnlyAdmin):
 PAST = gettext_lazy(
     "A price cannot begin in the past: messages keep the price at which they were held."
 )
-GRACE = timedelta(minutes=10)  # for a form that was open for a while
+GRACE = timedelta(minutes=10)  # in which a form may stay open
 
 
 class SmsPriceForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -290,7 +290,7 @@ class SmsPriceAdmin(AuditedChangesAdmin):
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
         actions: dict[str, Any] = super().get_actions(request)
-        actions.pop("delete_selected", None)  # it would take history along
+        actions.pop("delete_selected", None)  # it would delete history
         return actions
 
     def save_model(self, request: HttpRequest, obj: SmsPrice, form: Any, change: Any) -> None:
@@ -333,7 +333,7 @@ class SellerAdmin(AuditedChangesAdmin):
 
 @admin.register(VatRegime)
 class VatRegimeAdmin(AuditedChangesAdmin):
-    """A change affects only documents issued from now on."""
+    """The seller's VAT regimes; a change affects only documents issued later."""
 
     audit_action = "seller.changed"
     changelist = NumberedChangeList

@@ -1,4 +1,4 @@
-"""The admin's lists: keyset pagination, no COUNT over a table, and JSON values in lines."""
+"""The admin's lists: keyset pagination, no COUNT over a table, and JSON shown as lines."""
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
@@ -25,13 +25,13 @@ from parsing.characters import is_line
 from parsing.integers import parse_page
 
 AFTER = "after"  # the query parameter: the key of the last row seen
-URGENT = "urgent-"  # before the key of a row that waits
+URGENT = "urgent-"  # prefix of the key of a row that waits
 
 EMPTY = "—"
 
 
 class UncountedChangeList(DjangoChangeList):
-    """The base of both lists: it counts nothing."""
+    """The base of all lists, which does not count rows."""
 
     older: str | None = None  # the cursor of the next page; None on the last page
 
@@ -39,7 +39,7 @@ class UncountedChangeList(DjangoChangeList):
         self.after = request.GET.get(AFTER, "")
         try:
             super().__init__(request, model, *args, **kwargs)
-        except (ValueError, OverflowError) as wrong:  # a year or an IP address that cannot be
+        except (ValueError, OverflowError) as wrong:  # an impossible year or IP address
             if request.GET:
                 raise IncorrectLookupParameters from wrong
             raise
@@ -70,11 +70,11 @@ class UncountedChangeList(DjangoChangeList):
 class KeysetChangeList(UncountedChangeList):
     """Newest first by the admin's ordering field and the key; columns are not sortable.
 
-    No index serves the filters, so a page looks for its rows in a bounded part of the table. It
-    may hold fewer rows than fit, even none, and still have an older one.
+    The filters have no index, so each page scans a bounded part of the table. A page may have fewer
+    rows than fit, or none, although older ones follow.
     """
 
-    looked_through = 0  # rows, if the page was not filled by them
+    looked_through = 0  # rows scanned, if they did not fill the page
 
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
         ordering = [str(name) for name in self.model_admin.get_ordering(request)]
@@ -88,7 +88,7 @@ class KeysetChangeList(UncountedChangeList):
         self._show(request, page, None if older is None else str(older))
 
     def _read(self, rows: QuerySet[Any], after: str, many: int) -> tuple[list[Any], Any]:
-        """The next rows, and the key of the last row looked at if there may be more behind it."""
+        """The next rows, and the key of the last row scanned if more may follow."""
         last = _row(self.root_queryset, after) if after else None
         older = self._older(rows, last)
         if not self._is_scan():
@@ -111,7 +111,7 @@ class KeysetChangeList(UncountedChangeList):
     def _newest_first(self) -> list[str]:
         return list(dict.fromkeys((f"-{self.field}", "-pk")))
 
-    # The first condition of both is redundant, but only it can use the index.
+    # The first condition of `_older` and `_down_to` is redundant, but only it can use the index.
     def _older(self, rows: QuerySet[Any], last: Model | None) -> QuerySet[Any]:
         if last is None:
             return rows
@@ -132,9 +132,10 @@ class KeysetChangeList(UncountedChangeList):
 
 
 class UrgentFirstChangeList(KeysetChangeList):
-    """Rows that wait for an operator come first, then all the others; each newest first.
+    """Rows that wait for an operator come first, then the others, both newest first.
 
-    `urgent` of the admin is the condition of a partial index, as SQL: parameters would hide it.
+    The admin's `urgent` is the condition of a partial index, as SQL without parameters, which
+    PostgreSQL could not match with the index.
     """
 
     def get_results(self, request: HttpRequest) -> None:
@@ -162,7 +163,7 @@ class UrgentFirstChangeList(KeysetChangeList):
 
 
 class NumberedChangeList(UncountedChangeList):
-    """A list in a custom order. Pages are numbered (OFFSET), so only for tables of a few rows."""
+    """A list in a custom order, with OFFSET pagination: only for small tables."""
 
     def get_results(self, request: HttpRequest) -> None:
         number = parse_page(self.after)
@@ -204,7 +205,7 @@ class ChoiceFilter(admin.SimpleListFilter):
 def choice_filter(
     title: StrOrPromise, parameter: str, ways: Mapping[str, tuple[StrOrPromise, Narrow]]
 ) -> type[ChoiceFilter]:
-    """A filter by choices: the title of each, and what it does to the rows."""
+    """A filter with choices: `ways` has the title of each and the function that narrows rows."""
     members = {"title": title, "parameter_name": parameter, "ways": ways}
     return type("Choice", (ChoiceFilter,), members)
 
@@ -212,7 +213,7 @@ def choice_filter(
 def field_filter(
     title: StrOrPromise, field: str, titles: Mapping[str, StrOrPromise], parameter: str = ""
 ) -> type[ChoiceFilter]:
-    """A filter by all possible values; Django would read the table for the existing ones."""
+    """A filter by all possible values; Django would query the table for existing ones."""
 
     def having(value: str) -> Narrow:
         return lambda rows: rows.filter(**{field: value})
@@ -245,7 +246,7 @@ NEEDS_ATTENTION = choice_filter(
 
 
 def in_lines(value: Any) -> SafeString | str:
-    """JSON of a row, a line for each value: `buyer · inn: 7800000002`; empty ones are left out."""
+    """A JSON value with a line for each leaf, `buyer · inn: 7800000002`, without empty ones."""
     rows = [(" · ".join(path), text) for path, text in _leaves(value, ())]
     return format_html_join("", "<div>{}: {}</div>", rows) or EMPTY
 

@@ -54,7 +54,7 @@ TITLES = {
 
 
 class StatusForm(forms.Form):
-    """The reason of a status change, which the owner's e-mail quotes, and tokens to begin with."""
+    """The reason for a status change, quoted in the owner's e-mail, and initial tokens."""
 
     reason = TextField(
         label=_("Reason"),
@@ -255,7 +255,7 @@ class CompanyAdmin(AuditedAdmin, ModelAdmin):
         return super().change_view(request, object_id, extra_context=context)
 
     def deletion_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """Keeps a company that is scheduled for deletion, or has it deleted sooner."""
+        """Cancels the scheduled deletion of a company, or brings it forward."""
         company = Company.objects.filter(pk=pk).first()
         if company is None or not self.has_change_permission(request, company):
             raise PermissionDenied
@@ -311,8 +311,8 @@ def _bring_forward(request: HttpRequest, company: Company, days: int) -> None:
 def _change_status(
     request: HttpRequest, company: Company, status: Status, form: StatusForm
 ) -> bool:
-    """Changes the status; False if another request has changed the
-    company: it gets no tokens twice.
+    """Changes the status; False if another request has done so, so that
+    tokens are given once.
     """
     company = Company.objects.select_for_update(no_key=True).get(pk=company.pk)
     if company.status == status:

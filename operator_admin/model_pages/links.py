@@ -1,4 +1,4 @@
-"""Admin of short links, companies' hosts, blocked sites, visitors' reports and stops."""
+"""Admin of short links, companies' hosts, blocked sites, visitors' reports, and stops."""
 
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -38,7 +38,7 @@ ENABLED = Change(is_enabled=True, by_operator=True)
 
 
 def _reserved(links: QuerySet[Link]) -> QuerySet[Link]:
-    """Aliases given away before their names were reserved; they keep their targets."""
+    """Aliases that were created before their names were reserved; they keep their targets."""
     aliases = links.filter(is_alias=True, retired_at=None).values_list("pk", "slug")
     return links.filter(
         pk__in=[pk for pk, slug in aliases.iterator() if reserved_names.is_reserved_alias(slug)]
@@ -68,7 +68,7 @@ class LinkAdmin(ActionAdmin):
         slug = text.rstrip("/").rpartition("/")[2]
         if not slug:
             return rows
-        # The index of names leaves out those that were handed on.
+        # The index of names excludes retired links.
         return rows.filter(key__in=short_hosts.keys(slug), retired_at=None)
 
     @admin.action(description=_("Disable: the link stops working"), permissions=["handle"])
@@ -118,7 +118,7 @@ class LinkAdmin(ActionAdmin):
 
 
 class CachedRowsAdmin(ModelAdmin):
-    """Processes keep these rows in memory, and read them again after a change's commit."""
+    """Rows that processes cache, and reload after a change is committed."""
 
     invalidate: ClassVar[Callable[[], None]]
 

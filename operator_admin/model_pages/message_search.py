@@ -1,4 +1,4 @@
-"""The operator's search of messages: by phone, our ids or the provider's id, always by an index."""
+"""The operator's message search by phone, our ids or the provider's id, always with an index."""
 
 from uuid import UUID
 
@@ -22,7 +22,7 @@ def search_messages(rows: QuerySet[Message], text: str) -> QuerySet[Message]:
     if (by_id := _by_own_id(rows, text)) is not None:
         return by_id
     if number := phone_search.whole_number(text, settings.OPERATOR_COUNTRY):
-        # In the order of the index: a plan for any phone would follow the primary key instead.
+        # In the index's order: otherwise PostgreSQL may scan the primary key for the phone.
         newest = Message.objects.filter(phone=number).order_by("-created_at")
         if ids := list(newest.values_list("pk", flat=True)[:MAX_FOUND]):
             return rows.filter(pk__in=ids)
@@ -34,7 +34,7 @@ def search_messages(rows: QuerySet[Message], text: str) -> QuerySet[Message]:
 
 
 def newest_ids(text: str, field: str) -> list[UUID]:
-    """The ids of the messages that this text finds."""
+    """Ids of the messages that this text finds, newest first."""
     rows = search_messages(Message.objects.all(), text).order_by("-pk")
     return list(rows.values_list(field, flat=True)[:MAX_FOUND])
 
@@ -51,7 +51,7 @@ def _by_own_id(rows: QuerySet[Message], text: str) -> QuerySet[Message] | None:
 
 
 def _by_provider_id(text: str) -> list[UUID]:
-    """Runs at once: as a subquery PostgreSQL would scan the whole table."""
+    """Ids by the provider's id, queried first: with a subquery PostgreSQL would scan the table."""
     providers = [*error_texts.PROVIDERS, *test_providers()]  # the first column of the index
     by_attempt = Attempt.objects.filter(provider__in=providers, provider_id=text)
     by_part = Part.objects.filter(provider__in=list(hosted_providers()), provider_id=text)

@@ -48,7 +48,7 @@ class FoundByPhoneAdmin(ReadOnlyAdmin):
     )
 
     def is_found_by_index(self, text: str) -> bool:
-        """All but the beginning of a phone."""
+        """Whether the text is anything but a phone's prefix."""
         is_whole = phone_search.whole_number(text, settings.OPERATOR_COUNTRY) is not None
         return is_whole or phone_matches(text.strip()) is None
 
@@ -133,7 +133,7 @@ class ReceiptAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("as received"))
     def as_received(self, receipt: Receipt) -> str:
-        return redact(bytes(receipt.raw))  # masks what the vendor echoed of the message
+        return redact(bytes(receipt.raw))  # masks parts of the message that the vendor echoed
 
 
 @admin.register(Contact)
@@ -143,12 +143,12 @@ class ContactAdmin(ModelAdmin):
     search_fields = ("phone", "=chat_id")
     ordering = ("-shared_at",)
 
-    may_add = False  # only sharing it in the chat proves whose phone it is
+    may_add = False  # only a contact shared in the chat proves its phone
     may_change = False
 
 
 class BlockedPhoneForm(forms.ModelForm):  # type: ignore[type-arg]
-    """Takes a phone in any spelling; sends look it up in E.164."""
+    """Accepts a phone in any spelling; it is stored in E.164, in which sends look it up."""
 
     phone = forms.CharField(label=_("Phone"), max_length=64, help_text=_("in any format"))
 
@@ -197,7 +197,7 @@ class VerificationAdmin(FoundByPhoneAdmin):
     exclude = ("mac",)
 
     def find(self, rows: QuerySet[Verification], text: str) -> QuerySet[Verification]:
-        """The verifications of the messages found: they have no index by phone themselves."""
+        """The verifications of the messages found; verifications have no index by phone."""
         return rows.filter(pk__in=newest_ids(text, "subject_id")) if text.strip() else rows
 
 
@@ -212,7 +212,7 @@ class CodeTextAdmin(ReadOnlyAdmin):
 
 @admin.register(GuardRestriction)
 class GuardRestrictionAdmin(ReadOnlyAdmin):
-    """Across all companies: a range that one of them is attacked through is news for the others."""
+    """Restrictions of all companies: a range used against one may soon be used against others."""
 
     list_display = (
         *("began_at", "company", "value", "kind", "step", "rule"),

@@ -1,4 +1,4 @@
-"""Admin of orders, payments and refunds, with the forms that confirm, cancel and settle them."""
+"""Admin of orders, payments and refunds, with forms to confirm, cancel and settle them."""
 
 from collections.abc import Iterator
 from typing import Any, cast
@@ -105,7 +105,7 @@ class PaymentMethodFilter(admin.AllValuesFieldListFilter):
 
 
 class ShowsPaymentMethod:
-    """Instead of the gateway's name."""
+    """Shows the payment method's title instead of the gateway's name."""
 
     @admin.display(description=gettext_lazy("payment method"), ordering="gateway")
     def payment_method(self, row: Order | Payment | Refund) -> str:
@@ -114,7 +114,7 @@ class ShowsPaymentMethod:
 
 @admin.register(Refund)
 class RefundAdmin(ShowsPaymentMethod, ActionAdmin):
-    """Tokens spent before the money went back are settled by hand: *Change a balance*."""
+    """Refunds. Tokens spent before the refund are settled by hand: *Change a balance*."""
 
     list_display = (
         "created_at", "company", "payment_method", "refund_id", "amount", "currency",
@@ -187,7 +187,7 @@ class OrderAdmin(ShowsPaymentMethod, ActionAdmin):
         return in_lines(order.parties)
 
     def find(self, rows: QuerySet[Order], text: str) -> QuerySet[Order] | None:
-        return cast(OrderQuerySet, rows).named(text)  # else a company
+        return cast(OrderQuerySet, rows).named(text)  # otherwise Django's search, by company
 
     def is_found_by_index(self, text: str) -> bool:
         return Order.objects.named(text) is not None
@@ -198,7 +198,7 @@ class OrderAdmin(ShowsPaymentMethod, ActionAdmin):
 
     def confirm(self, request: HttpRequest, pk: UUID) -> HttpResponse:
         order = self._order(request, pk)
-        # Not prefilled, or the operator would check nothing.
+        # Not prefilled, so that the operator compares the values with the statement.
         form = ConfirmForm(request.POST or None)
         if request.method == "POST" and form.is_valid():
             try:

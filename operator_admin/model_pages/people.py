@@ -1,4 +1,4 @@
-"""Admin of second factors and identities: operators reset them and see no secret."""
+"""Admin of users, second factors and identities: operators reset them, but see no secrets."""
 
 from typing import Any
 
@@ -41,18 +41,18 @@ from operator_admin.model_pages.bases import (
 from operator_admin.model_pages.change_list import since_filter
 
 admin.site.unregister(Authenticator)  # allauth's own page would show the secret
-admin.site.unregister(EmailAddress)  # and that of addresses is not audited
-admin.site.unregister([SocialAccount, SocialApp, SocialToken])  # an identity opens the account
+admin.site.unregister(EmailAddress)  # allauth's page is not audited
+admin.site.unregister([SocialAccount, SocialApp, SocialToken])  # an identity can open an account
 
 
-def _may_touch_owner(request: HttpRequest, obj: Any) -> bool:
+def _may_change_owner(request: HttpRequest, obj: Any) -> bool:
     return may_change_user(request, obj.user if obj is not None else None)
 
 
 @admin.register(EmailAddress)
 class EmailAddressAdmin(AuditedAdmin, FormFields, AllauthEmailAddressAdmin):
-    """An address that is confirmed here opens the account: `may_change_user`. The main one is
-    changed on its user's page, with what hangs on it.
+    """Needs `may_change_user`, since a confirmed address can open the account. The primary address
+    is changed on its user's page, with everything that depends on it.
     """
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
@@ -67,13 +67,13 @@ class EmailAddressAdmin(AuditedAdmin, FormFields, AllauthEmailAddressAdmin):
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return super().has_change_permission(request, obj) and _may_touch_owner(request, obj)
+        return super().has_change_permission(request, obj) and _may_change_owner(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return super().has_delete_permission(request, obj) and _may_touch_owner(request, obj)
+        return super().has_delete_permission(request, obj) and _may_change_owner(request, obj)
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
-        return {}  # the library's confirms addresses unasked and unaudited
+        return {}  # allauth's action confirms addresses without question and audit
 
 
 NAMES = {
@@ -93,16 +93,16 @@ IDENTITY_NAMES = {
 }
 
 
-def _name_in_our_languages(model: type[Model], singular: Any, several: Any, fields: Any) -> None:
-    """The library has no translated names, and a proxy model would move its permissions."""
+def _set_translated_names(model: type[Model], singular: Any, several: Any, fields: Any) -> None:
+    """Sets names that allauth lacks; a proxy model would have other permissions."""
     options: Any = model._meta  # noqa: SLF001 - Django's documented Options API
     options.verbose_name, options.verbose_name_plural = singular, several
     for field, name in fields.items():
         options.get_field(field).verbose_name = name
 
 
-_name_in_our_languages(Authenticator, _("second factor"), _("second factors"), NAMES)
-_name_in_our_languages(
+_set_translated_names(Authenticator, _("second factor"), _("second factors"), NAMES)
+_set_translated_names(
     SocialAccount, _("single sign-on identity"), _("single sign-on identities"), IDENTITY_NAMES
 )
 admin.site.unregister(Group)  # its permissions would be in English
@@ -110,7 +110,7 @@ admin.site.unregister(Group)  # its permissions would be in English
 
 @admin.register(Group)
 class GroupAdmin(AuditedAdmin, TranslatedPermissions, FormFields, DjangoGroupAdmin):
-    """Only superusers change groups: the right would give every permission, by one's own group."""
+    """Only superusers change groups: others could give their own group every permission."""
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return operator(request).is_superuser
@@ -119,7 +119,7 @@ class GroupAdmin(AuditedAdmin, TranslatedPermissions, FormFields, DjangoGroupAdm
 
 
 class OwnedAdmin(ModelAdmin):
-    """A person's own set-up: an operator adds and changes nothing, and removes one at a time."""
+    """A person's own settings: operators can only remove them, one at a time."""
 
     list_select_related = ("user",)
     search_help_text = _("E-mail address")
@@ -127,10 +127,10 @@ class OwnedAdmin(ModelAdmin):
     may_add = may_change = False
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return super().has_delete_permission(request, obj) and _may_touch_owner(request, obj)
+        return super().has_delete_permission(request, obj) and _may_change_owner(request, obj)
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
-        return {}  # each is asked about
+        return {}  # each removal is confirmed on its own page
 
 
 @admin.register(Authenticator)
@@ -150,7 +150,7 @@ class AuthenticatorAdmin(OwnedAdmin):
 
 @admin.register(SocialAccount)
 class IdentityAdmin(OwnedAdmin):
-    """Connected only by the person: an operator who could add one could open any account."""
+    """Identities. Operators cannot add one, which would open any account to them."""
 
     list_display = ("user", "provider", "uid", "date_joined", "last_login")
     search_fields = ("user__email__istartswith", "=uid")
@@ -237,8 +237,9 @@ class UserAdmin(AuditedAdmin, TranslatedPermissions, ModelAdmin, DjangoUserAdmin
 
 
 def may_change_user(request: HttpRequest, person: User | None) -> bool:
-    """An operator who changes an account can open it, so to change another operator's needs all of
-    that one's rights; those of a disabled account cannot be compared.
+    """Whether this operator may change the person's account. An operator who changes an account can
+    open it, so changing another operator's needs all of that operator's permissions. Those of a
+    disabled account cannot be compared.
     """
     user = operator(request)
     if user.is_superuser or person is None:
@@ -347,7 +348,7 @@ class JobFailureAdmin(ActionAdmin):
     @admin.action(description=_("Try again now"), permissions=["handle"])
     @transaction.atomic
     def try_again(self, request: HttpRequest, rows: QuerySet[JobFailure]) -> None:
-        """The next run of each job finds its work as new."""
+        """Deletes the failures, so that each job's next run tries again."""
         for failure in rows:
             audit.record("job.retried", failure, company=failure.company, **actor(request))
         rows.delete()

@@ -1,7 +1,7 @@
-"""Counts the days of the status page, and says what it shows: read in a few small queries.
+"""Counts the days of the status page, and summarises them with a few small queries.
 
-What the operator says counts before what the service measures. Nothing is about one company: a
-day's figures are left out unless enough companies share them and none makes up most of the day.
+A level is the worst of the operator's incidents and the service's measurements. To reveal no single
+company, a day's figures need enough companies, none of which makes up most of the day.
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,13 +25,13 @@ from operator_admin.models import Alert, Incident, StatusDay
 from storage.process_cache import SnapshotCache
 
 SHOWN_DAYS = 90
-PER_RUN = 10  # days; the first runs fill in the past
-RECOUNTED = timedelta(days=3)  # receipts that come late change a day
+PER_RUN = 10  # days; the first runs count the past
+RECOUNTED = timedelta(days=3)  # late receipts change a day
 RECOUNT_AFTER = timedelta(hours=6)
 API = "api"
 
-# A channel without messages has a row, too: the day is counted. The median is weighted by the
-# messages that took as long.
+# A channel without messages also gets a row, which marks the day as counted. The median is weighted
+# by messages.
 _COUNT = """
 INSERT INTO operator_admin_statusday AS counted
   (component, day, total, good, companies, largest, median_ms, counted_at)
@@ -59,7 +59,7 @@ ON CONFLICT (day, component) DO UPDATE SET total = excluded.total, good = exclud
   counted_at = excluded.counted_at
 """
 
-# Each minute once, however often the task runs: the row says when it was counted last.
+# Each minute counts once, however often the task runs: the row has the last counted minute.
 _MEASURE = """
 INSERT INTO operator_admin_statusday AS measured
   (component, day, total, good, companies, largest, counted_at)
@@ -76,7 +76,7 @@ SELECT EXISTS (SELECT FROM channels_heartbeat
 
 
 def count_days() -> int:
-    """Counts the days that are due, the newest first; returns how many."""
+    """Counts due days, the newest first; returns their number."""
     due = _due_days()[:PER_RUN]
     for day in due:
         _count(day)
@@ -84,7 +84,7 @@ def count_days() -> int:
 
 
 def _due_days() -> list[date]:
-    """Days counted for companies that are not counted here, or not recently."""
+    """Days with counted messages whose status is not counted, or not recently."""
     today = timezone.localdate()
     rows = StatusDay.objects.exclude(component=API)
     is_fresh = Q(counted_at__gte=timezone.now() - RECOUNT_AFTER) | Q(day__lt=today - RECOUNTED)
@@ -110,7 +110,7 @@ def measure_api() -> None:
         cursor.execute(_MEASURE, {"component": API, "day": day, "alive": alive})
 
 
-# Alerts by which messages of every channel are late.
+# Alerts that mean late messages in every channel.
 ALL_LATE = frozenset({"worker-silent", "queue-stands"})
 CHANNEL_DROPS = "delivery-falls"
 API_DOWN = "web-silent"
@@ -147,11 +147,11 @@ def of_channel(
     incidents: Iterable[Incident],
     alerts: Iterable[Alert],
 ) -> Level:
-    """`accounts`: all that the channel has; None for one without a row, which takes messages."""
+    """`accounts` has all of the channel's; None for one without a row, which is in use."""
     return worst([
         *(of_incident(item.impact) for item in incidents if item.channel in {"", name}),
         *(Level.DEGRADED for item in alerts if _is_about(item, name)),
-        *([Level.OUTAGE] if not any(map(_takes, accounts)) else []),
+        *([Level.OUTAGE] if not any(map(_is_in_use, accounts)) else []),
     ])  # fmt: skip
 
 
@@ -166,16 +166,16 @@ def _is_about(alert: Alert, channel: str) -> bool:
     return alert.rule in ALL_LATE or (alert.rule == CHANNEL_DROPS and alert.subject == channel)
 
 
-def _takes(account: AccountState | None) -> bool:
-    """A half-open breaker lets one message at a time through: that is as good as none."""
+def _is_in_use(account: AccountState | None) -> bool:
+    """Whether messages are sent to it; one message at a time, if half-open, does not count."""
     return account is None or (account.is_enabled and account.breaker == "closed")
 
 
 REFRESH_INTERVAL = 15.0
-MIN_MESSAGES = 20  # that ended, in a day that is shown
+MIN_MESSAGES = 20  # ended messages of a day that is shown
 MAX_SHARE_OF_ONE = 0.85  # of the day's messages, by one company
-# Percentage points below the channel's own median day. Shares differ by channel: not everybody has
-# every messenger, and no such person is a failure of the service.
+# Percentage points below the channel's own median day. Shares differ by channel, because people
+# without a messenger are not failures of the service.
 DROPPED, FALLEN = 5.0, 20.0
 API_GOOD, API_FAIR = 0.999, 0.99
 HISTORY_DAYS = 90
@@ -185,10 +185,10 @@ MAX_HISTORY = 50
 @dataclass(frozen=True, slots=True)
 class Day:
     day: date
-    level: Level | None  # None: nothing is known
-    share: float | None = None  # per cent delivered, or of minutes alive
+    level: Level | None  # None: no figures and no incident
+    share: float | None = None  # per cent of messages delivered, or of minutes alive
     median_seconds: float | None = None
-    minutes: int | None = None  # measured, of the API
+    minutes: int | None = None  # measured minutes of the API
 
     @property
     def css(self) -> str:
@@ -230,15 +230,15 @@ def _read(_cursor: CursorWrapper) -> Summary:
     since = now - timedelta(days=HISTORY_DAYS)
     rows = Incident.objects.public().prefetch_related("updates").order_by("-began_at", "-pk")
     incidents = [*rows.filter(resolved_at=None), *rows.filter(resolved_at__gte=since)[:MAX_HISTORY]]
-    open_ones = [row for row in incidents if row.resolved_at is None]
-    begun = [row for row in open_ones if row.began_at <= now]
+    unresolved = [row for row in incidents if row.resolved_at is None]
+    begun = [row for row in unresolved if row.began_at <= now]
     components = tuple(_components(incidents, begun, list(Alert.objects.firing())))
     return Summary(
         now,
         worst(item.level for item in components),
         components,
         tuple(begun),
-        tuple(row for row in open_ones if row.began_at > now),
+        tuple(row for row in unresolved if row.began_at > now),
         tuple(row for row in incidents if row.resolved_at),
     )
 
@@ -270,7 +270,7 @@ def _components(
 
 
 def is_shown(row: StatusDay) -> bool:
-    """Whether the figures say nothing about one company."""
+    """Whether the figures reveal nothing about a single company."""
     least = settings.STATUS_MIN_COMPANIES
     if row.total < MIN_MESSAGES or row.companies < least:
         return False
@@ -312,7 +312,7 @@ def _api_day(day: date, row: StatusDay | None, incidents: Sequence[Incident]) ->
 
 
 def _incident_level(day: date, channel: str, incidents: Sequence[Incident]) -> Level | None:
-    """The worst that the operator said of the day, if anything."""
+    """The worst level of the day's incidents, if any."""
     levels = [
         of_incident(incident.impact)
         for incident in incidents

@@ -34,7 +34,7 @@ def page(request: HttpRequest) -> HttpResponse:
 
 
 def _body(summary: Summary) -> str:
-    """Rendered once per language and state: a rush of readers costs a look-up each."""
+    """The page's body, rendered once per language and state: an outage brings many readers."""
     language = translation.get_language()
     at, body = _bodies.get(language, (None, ""))
     if at != summary.at:

@@ -1,4 +1,4 @@
-"""The admin's menu and what waits, durations and words, and the notices of the cabinet."""
+"""Tags for the admin's menu, waiting items, durations and labels, and the cabinet's notices."""
 
 from typing import Any
 
@@ -26,8 +26,8 @@ register.filter("grouped", grouped)
 
 @register.simple_tag(takes_context=True)
 def menu_link(context: RequestContext, name: str, label: StrOrPromise) -> SafeString:
-    """A link of the menu, marked when the page, or one below it, is open; none to a page that the
-    reader may not open.
+    """A menu link, marked while the page or one below it is open; empty if the user may not open
+    the page.
     """
     if not may_open(context["request"].user, name):
         return SafeString()
@@ -39,9 +39,9 @@ def menu_link(context: RequestContext, name: str, label: StrOrPromise) -> SafeSt
 
 @register.inclusion_tag("operator_admin/crumbs.html", takes_context=True)
 def crumbs(context: Context, *above: StrOrPromise, last: StrOrPromise = "") -> dict[str, object]:
-    """The way from the first page to this one: the title and the view, or address, of each above.
+    """Breadcrumbs. `above` alternates the title and the view or URL of each page above; `last` is
 
-    The last is the page's own title, unless another is given.
+    by default the page's own title.
     """
     pages = [
         (title, resolve_url(str(to))) for title, to in zip(above[::2], above[1::2], strict=True)
@@ -60,7 +60,7 @@ def figure(
     is_least: bool = False,
     **query: object,
 ) -> SafeString:
-    """A number, «500+» if it `is_least`, and the block below it; a link to its rows, if given."""
+    """A number, «500+» if `is_least`, with a text below; a link to its rows if `view` is given."""
     url = reverse(f"admin:{view}", query=query or None) if view else ""
     return format_html(
         '<{} class="{}"{}><span class="admin-figure-name">{}</span> '

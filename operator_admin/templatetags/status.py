@@ -1,4 +1,4 @@
-"""Words and bars of the status page."""
+"""Labels and bars of the status page."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -78,7 +78,7 @@ def _title(day: Day, *, is_api: bool) -> str:
 
 @register.filter
 def summarised(component: Component) -> str:
-    """The drawing in words."""
+    """The bars described as text."""
     days = [day for day in component.days if day.level]
     bad = sum(day.level != Level.OPERATIONAL for day in days)
     text = ngettext("%(n)d day with figures", "%(n)d days with figures", len(days))

@@ -18,7 +18,7 @@ from operator_admin.site import page, page_response
 from parsing.characters import one_line
 
 CHANGE = "channels.change_provideraccount"
-REASON_LENGTH = 150  # the audit log has it beside the account's name
+REASON_LENGTH = 150  # stored in the audit log after the account's name
 
 
 @admin.register(ProviderAccount)

@@ -38,17 +38,17 @@ from operator_admin.vendors.account_admin import CHANGE
 from parsing.form_fields import LineField
 
 MAX_LENGTH = 500  # characters
-ACCOUNT = "account"  # the field with the name of a further account
+ACCOUNT = "account"  # the field with an additional account's name
 
 
 class CredentialsForm(forms.Form):
-    """The fields that the vendor's account needs. A secret that is stored may be left empty."""
+    """The fields of a vendor's account. A stored secret may be left empty."""
 
     def __init__(self, *args: Any, name: str, is_further: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.name = name
         self.is_stored = not is_further and bool(stored_credentials.options_of(name))
-        # Where in the vendor's console each option is found.
+        # Where to find each option in the vendor's console.
         places = {key: step.where for step in registry.setup_steps(name) for key in step.options}
         if is_further:
             self.fields[ACCOUNT] = forms.RegexField(
@@ -87,7 +87,7 @@ class CredentialsForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         data = super().clean() or self.cleaned_data
         secret = {field.name for field in VENDORS[vendor_of(self.name)].fields if field.is_secret}
-        for option, text in list(data.items()):  # an error removes one
+        for option, text in list(data.items()):  # add_error removes items
             if text != text.strip():
                 self.add_error(
                     option, gettext_lazy("Paste it without spaces or line breaks around it.")
@@ -106,12 +106,12 @@ def can_be_entered(name: str) -> bool:
 
 
 def form_for(name: str, data: Any = None) -> CredentialsForm:
-    """Filled with the stored values, secrets left out."""
+    """The form with the stored values, without secrets."""
     return CredentialsForm(data, name=name, initial=stored_credentials.public_options(name))
 
 
 def save(request: HttpRequest, name: str, form: CredentialsForm) -> HttpResponse:
-    """Stores the form's valid input and leads to the account's page."""
+    """Stores the form's valid input and redirects to the account's page."""
     values = dict(form.cleaned_data)
     if account := values.pop(ACCOUNT, ""):
         name = f"{name}:{account}"
@@ -149,7 +149,7 @@ def remove(request: HttpRequest, name: str) -> HttpResponse:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A check in words; `ok` is None if the vendor does not say."""
+    """A check as text; `ok` is None if the vendor does not say."""
 
     title: StrOrPromise
     ok: bool | None
@@ -237,7 +237,7 @@ def _page(
 @page("providers/<str:name>/approvals/", "vendor-approvals", permission=CHANGE)
 @require_POST
 def refresh_approvals(request: HttpRequest, name: str) -> HttpResponse:
-    """Asks the vendor what it has approved, and keeps the answer."""
+    """Reads the vendor's list of approvals and stores it."""
     availability.refresh()
     result = approvals.refresh([name]).get(name)
     if result is None:
@@ -252,7 +252,7 @@ def refresh_approvals(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _has_approvals(name: str) -> bool:
-    """Whether its vendor has a list to ask for."""
+    """Whether the account's vendor has a list of approvals."""
     provider = registry.live_providers().get(name)
     return provider is not None and type(provider).approvals is not Provider.approvals
 

@@ -1,4 +1,4 @@
-"""A trial message by one provider: sent like any other, paid for by the service's own company.
+"""A trial message by one provider, sent like any other and paid by the service's own company.
 
 Grants the tokens beforehand, so the ledger shows each trial and who sent it.
 """
@@ -34,7 +34,7 @@ LINK_LIFETIME = 3600  # seconds
 
 @dataclass(frozen=True, slots=True)
 class TrialMessage:
-    """A provider with the first content that it is the preferred carrier of."""
+    """A provider, and the first kind of content for which it is the preferred one."""
 
     provider: str
     channel: Channel
@@ -59,7 +59,7 @@ def trial_for(provider: str) -> TrialMessage | None:
 
 
 def _first(routes: list[registry.Route]) -> str | None:
-    """The enabled account that comes first in the order."""
+    """The first enabled account in the order."""
     accounts = {account.name: account for account in ProviderAccount.objects.all()}
     candidates = []
     for route in routes:
@@ -91,8 +91,8 @@ def send_trial(*, trial: TrialMessage, phone: str, locale: str, user: User, ip: 
 
 @transaction.atomic
 def _company(user: User) -> Company:
-    """The service's own company; it has no members, so only the admin sends for it. A deleted one
-    of that name was somebody else's.
+    """The service's own company, which has no members, so only the admin sends for it. A deleted
+    company of this name was somebody else's.
     """
     companies = Company.objects.filter(name=COMPANY, members=None, deleted_at=None)
     row = companies.order_by("pk").first()

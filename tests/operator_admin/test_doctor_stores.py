@@ -35,7 +35,7 @@ def test_time_zone_that_the_database_lacks_fails_the_check(db: None, settings: S
 
 
 @pytest.mark.parametrize(
-    ("encoding", "detail"), [("SQL_ASCII", "no UTF-8, but SQL_ASCII"), ("UTF8", "ж from Ж")]
+    ("encoding", "detail"), [("SQL_ASCII", "SQL_ASCII, not UTF-8"), ("UTF8", "ж and Ж")]
 )
 def test_database_that_cannot_hold_or_search_texts_fails_the_check(
     transactional_db: None, encoding: str, detail: str

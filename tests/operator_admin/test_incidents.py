@@ -267,7 +267,7 @@ def test_channels_page_counts_whom_it_hits(client: Client, english_operator: Use
     assert (sms.under_30s, sms.older) == (2, 0)
     result = {
         company.name: (company.waiting, company.sends, company.delivered)
-        for company in impact.hit_companies("sms", 0)
+        for company in impact.affected_companies("sms", 0)
     }
     assert result == {"Hit": (2, 2, 0), "Other": (0, 1, 1)}
     page = client.get(reverse("admin:channel", args=["sms"])).content.decode()

@@ -1,4 +1,4 @@
-"""`manage.py archive_months`: old months become dumps; then their tables are dropped."""
+"""`manage.py archive_months`: dumps old months, then drops their tables."""
 
 import os
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ _SIZE = """
 SELECT COALESCE(sum(pg_total_relation_size(to_regclass(name))), 0)
 FROM unnest(%s::text[]) AS name
 """
-OWNER = "Run it as the role that owns the tables, as `migrate`, and may create schemas."
+OWNER = "Run it as the role that owns the tables, like `migrate`, and may create schemas."
 NO_DIRECTORY = "Name an existing directory that can be written to: --directory, or ARCHIVE_DIR."
 
 
@@ -40,7 +40,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--directory", type=Path, help="where to; default: ARCHIVE_DIR")
+        parser.add_argument("--directory", type=Path, help="target; default: ARCHIVE_DIR")
         parser.add_argument("--before", help="YYYY-MM: older months, whatever the setting says")
         parser.add_argument("--dry-run", action="store_true", help="only say what would be done")
         parser.add_argument("--verify", action="store_true", help="only read the archives again")
@@ -75,8 +75,8 @@ class Command(BaseCommand):
         for line in wrong:
             self._say(line)
         if wrong:
-            raise CommandError(f"{len(wrong)} archives are not whole")
-        self._say("Every archive is whole, and has the sums that the books count.")
+            raise CommandError(f"{len(wrong)} archives are damaged")
+        self._say("Every archive is intact and has the sums of the books.")
 
     @contextmanager
     def _as_owner(self) -> Iterator[None]:
@@ -98,7 +98,7 @@ class Command(BaseCommand):
 
 
 def _newest(before: str | None) -> date | None:
-    """The newest month to be archived; None: all are kept."""
+    """The newest month to be archived; None if all are kept."""
     oldest_kept = partitions.newest_to_archive(settings.MIN_KEPT_MONTHS, timezone.now())
     if before is None:
         months = settings.MESSAGES_KEPT_MONTHS
@@ -106,7 +106,7 @@ def _newest(before: str | None) -> date | None:
     try:
         month = datetime.strptime(f"{before}+0000", "%Y-%m%z").date()
     except ValueError:
-        raise CommandError("--before is a month, as 2026-05") from None
+        raise CommandError("--before is a month, such as 2026-05") from None
     if month > next_month(oldest_kept):
         raise CommandError(
             f"Messages of {oldest_kept:%Y-%m} and later may still change: --before "

@@ -1,4 +1,4 @@
-"""`manage.py grant_privileges ROLE`: grants the application's role what it needs, no more."""
+"""`manage.py grant_privileges ROLE`: grants the application's role only what it needs."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`manage.py restore DIR --prove`: restores a backup that sends nothing old, and proves it."""
+"""`manage.py restore DIR --prove`: restores a backup, holds its queues back, and proves it."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -10,8 +10,8 @@ from django.db import connection
 from operator_admin.backup import BackupError, dumps
 from operator_admin.backup.hold_back import HeldBack, hold_back
 from operator_admin.backup.manifest import Manifest, token_sums
-from operator_admin.backup.postgres import close_database, open_database, patient_session
-from operator_admin.backup.proof import NOT_THE_BOOKS, last_transfer, prove
+from operator_admin.backup.postgres import close_database, open_database, session_without_timeouts
+from operator_admin.backup.proof import WRONG_BOOKS_CURE, last_transfer, prove
 from operator_admin.doctor.finding import Finding, passed, verdict
 
 CLOSED = (
@@ -32,8 +32,8 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("directory", type=Path, nargs="?", help="what `backup` made")
-        parser.add_argument("--prove", action="store_true", help="check the copy, say what holds")
+        parser.add_argument("directory", type=Path, nargs="?", help="written by `backup`")
+        parser.add_argument("--prove", action="store_true", help="check the copy, print results")
         parser.add_argument(
             "--already-restored",
             action="store_true",
@@ -60,7 +60,7 @@ class Command(BaseCommand):
             if not options["erasures"].is_file():
                 raise CommandError(f"{options['erasures']} is missing.")
         try:
-            with patient_session():
+            with session_without_timeouts():
                 self._restore(options)
         except (BackupError, OSError) as error:
             raise CommandError(str(error)) from None
@@ -129,7 +129,7 @@ def _loaded(manifest: Manifest, differing: list[str], migrated: list[str]) -> li
     copied = "; ".join(differing[:5]) or f"{len(manifest.sums)} sums equal the manifest's"
     return [
         passed("files", summary),
-        verdict("copied", copied, NOT_THE_BOOKS, ok=not differing),
+        verdict("copied", copied, WRONG_BOOKS_CURE, ok=not differing),
         passed("migrated", ", ".join(migrated) or f"nothing to do since {manifest.release}"),
     ]
 

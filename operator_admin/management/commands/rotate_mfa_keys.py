@@ -1,4 +1,4 @@
-"""`manage.py rotate_mfa_keys`: encrypt all that MFA_KEYS protect with the first of them."""
+"""`manage.py rotate_mfa_keys`: encrypts everything under MFA_KEYS with the first of them."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ class Command(BaseCommand):
     )
 
     def handle(self, **_options: Any) -> None:
-        _refuse_before_all_know_the_key()
+        _require_key_in_all_processes()
         counts = mfa.rotate() + stored_credentials.rotate() + hooks.rotate_keys()
         current = current_key_id()
         for key_id, count in sorted(counts.items()):
@@ -28,8 +28,8 @@ class Command(BaseCommand):
         self.stdout.write(f"All {counts.total()} secrets are under key {current} now.")
 
 
-def _refuse_before_all_know_the_key() -> None:
-    """A process without the key could not check any second factor that it encrypts."""
+def _require_key_in_all_processes() -> None:
+    """Raises if a process lacks the key: it could not check second factors encrypted with it."""
     rings = key_rotation.rings_of("MFA_KEYS")
     current = rings[key_rotation.THIS_PROCESS][0]
     if lacking := [process for process, ring in rings.items() if current not in ring]:

@@ -1,4 +1,4 @@
-"""`manage.py run_metrics`: serves Prometheus's page in its own process, on its own port."""
+"""`manage.py run_metrics`: serves Prometheus metrics in its own process, on its own port."""
 
 import signal
 import threading
@@ -13,11 +13,11 @@ from operator_admin.prometheus import collector_registry
 
 
 class Command(BaseCommand):
-    help = "Serve /metrics on METRICS_HOST:METRICS_PORT until stopped; not for the world to see."
+    help = "Serve /metrics on METRICS_HOST:METRICS_PORT until stopped; keep the port private."
 
     def handle(self, *args: Any, **options: Any) -> None:
         if settings.METRICS_PORT is None:
-            raise CommandError("METRICS_PORT is empty: nothing is counted, nothing to serve.")
+            raise CommandError("METRICS_PORT is empty: there are no metrics to serve.")
         stopping = threading.Event()
         signal.signal(signal.SIGTERM, lambda *_: stopping.set())
         server, thread = start_http_server(

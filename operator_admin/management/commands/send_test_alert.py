@@ -1,4 +1,4 @@
-"""`manage.py send_test_alert`: writes to every address of the operators now."""
+"""`manage.py send_test_alert`: sends a test to every address of the operators."""
 
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,7 +15,7 @@ from operator_admin.alerts import notifications
 class Command(BaseCommand):
     help = (
         "Send a test alert to OPERATOR_EMAILS (or to everyone in the admin) and to the Telegram "
-        "chat, past the outboxes. Exit code 1 if one of them is not taken, or if there is none."
+        "chat, without the outboxes. Exit code 1 if sending one fails, or if there is no address."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -37,7 +37,7 @@ class Command(BaseCommand):
         if not errors:
             raise CommandError("Nobody would get an alert: set OPERATOR_EMAILS.")
         if any(errors.values()):
-            raise CommandError("Not all of them were taken.")
+            raise CommandError("Not all of them could be sent.")
 
 
 def _subject() -> str:

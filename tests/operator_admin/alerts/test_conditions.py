@@ -39,7 +39,7 @@ def found(name: str) -> list[conditions.Problem]:
     problems = list(rule.condition())
     for subject, details in problems:  # the details fill the texts
         alert = Alert(rule=name, subject=subject, details=details, began_at=timezone.now())
-        assert "%(" not in "".join(rule.words_of(alert))
+        assert "%(" not in "".join(rule.texts_of(alert))
     return problems
 
 
@@ -168,7 +168,7 @@ def test_full_disk_is_reported_with_its_free_share(monkeypatch: pytest.MonkeyPat
     assert {details["free"] for _subject, details in problems} == {7}
     with translation.override("en"):
         alert = Alert(rule="disk-full", subject="/", details={"free": 7})
-        assert RULES["disk-full"].words_of(alert)[1] == "/: 7% free."
+        assert RULES["disk-full"].texts_of(alert)[1] == "/: 7% free."
 
 
 RUNBOOK = Path("docs/operations/alerts.md")

@@ -227,9 +227,9 @@ def test_damaged_file_is_found(history: Api, month: date, directory: Path) -> No
     path = directory / f"{month:%Y-%m}.dump"
     path.write_bytes(path.read_bytes()[:-1])
 
-    with pytest.raises(CommandError, match="1 archives are not whole"):
+    with pytest.raises(CommandError, match="1 archives are damaged"):
         archive(directory, "--verify")
-    with pytest.raises(CommandError, match="is no archive that this database has recorded"):
+    with pytest.raises(CommandError, match="is not an archive recorded in this database"):
         archive(directory, "--restore", path)
 
 
@@ -256,7 +256,7 @@ def test_what_seals_leave_open_is_found_by_the_file(
     change()
     assert breaches() == []
 
-    with pytest.raises(CommandError, match="1 archives are not whole"):
+    with pytest.raises(CommandError, match="1 archives are damaged"):
         archive(directory, "--verify")
 
 

@@ -19,7 +19,7 @@ from channels.models import Message
 from channels.outcomes import transitions
 from operator_admin.backup import postgres
 from operator_admin.backup.manifest import Manifest
-from operator_admin.backup.postgres import patient_session
+from operator_admin.backup.postgres import session_without_timeouts
 from operator_admin.models import TelegramNotice
 from otp.models import GuardReport, Verification
 from persons import erasure_list
@@ -253,7 +253,7 @@ def timeout() -> tuple[str, bool]:
 def test_other_threads_keep_their_pool_and_limits() -> None:
     before = timeout()
 
-    with patient_session(), ThreadPoolExecutor(1) as threads:
+    with session_without_timeouts(), ThreadPoolExecutor(1) as threads:
         assert threads.submit(timeout).result() == before
         assert timeout() == ("0", False)
 

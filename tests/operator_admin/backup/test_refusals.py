@@ -15,7 +15,7 @@ from django.db import connection
 from config.local.demo_environment import new_secrets
 from operator_admin.backup import BackupError, dumps, postgres
 from operator_admin.backup.manifest import Manifest
-from operator_admin.backup.postgres import patient_session
+from operator_admin.backup.postgres import session_without_timeouts
 from tests.api.clients import Api
 from tests.factories import EndpointFactory
 from tests.operator_admin.backup.conftest import take
@@ -144,7 +144,7 @@ def test_session_that_is_just_ending_is_waited_for(backup: Path) -> None:
     ending = Timer(1.0, last.close)
     ending.start()
 
-    with patient_session():
+    with session_without_timeouts():
         dumps.require_no_sessions()
 
     ending.join()
