@@ -1,4 +1,4 @@
-"""Settings, routes and processes. Importing it binds `shared_task` to our Celery application."""
+"""Settings, routes and entry points. Importing it binds `shared_task` to our Celery app."""
 
 from config.celery import app as celery_app
 

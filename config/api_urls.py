@@ -1,4 +1,4 @@
-"""Every path of the public API. One trailing slash is tolerated, nothing is redirected."""
+"""Every path of the public API. A trailing slash is accepted; nothing is redirected."""
 
 from django.urls import re_path
 from django.urls.resolvers import URLPattern
@@ -67,7 +67,7 @@ VIEWS: tuple[type[ApiView], ...] = (
     ErasePerson,
 )
 
-# Calls whose path has no id in it; with the slash that is tolerated.
+# Paths without an id, with and without a trailing slash.
 FIXED_PATHS = tuple(
     f"/api/v1{view.path()}{slash}"
     for view in VIEWS
@@ -75,8 +75,8 @@ FIXED_PATHS = tuple(
     for slash in ("", "/")
 )
 
-# Formerly documented paths that still work. They are ambiguous with links/{id}, which client
-# generators and linters reject.
+# Formerly documented paths that still work. They are ambiguous with links/{id}, so generators of
+# clients and linters reject them.
 DEPRECATED_PATHS: list[tuple[str, type[ApiView]]] = [
     ("/links/batches/{id}", Batch),
     ("/links/batches/{id}/release", ReleaseBatch),
@@ -84,7 +84,7 @@ DEPRECATED_PATHS: list[tuple[str, type[ApiView]]] = [
 
 
 def _route(path: str) -> str:
-    """The pattern of a call's path."""
+    """The regular expression of a call's path."""
     pattern = path.replace("{id}", "(?P<public_id>[^/]+)").replace("{phone}", "(?P<phone>[^/]+)")
     return f"^v1{pattern}/?$"
 

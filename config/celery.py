@@ -21,8 +21,8 @@ app = Celery("kvitok")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 
-# Limits a publish when the broker is down or hangs. For publishers only: a worker's own
-# connection blocks on its queue for longer on purpose.
+# Limits how long a publish takes if the broker is down or hangs. For publishers only: a worker's
+# connection deliberately blocks on its queue for longer.
 CAPPED = {
     "socket_timeout": 0.3,
     "socket_connect_timeout": 0.3,
@@ -39,8 +39,8 @@ class Loop(Protocol):
 
 
 class DeliveryStep(bootsteps.StartStopStep):
-    """Runs the loops for messages and for webhooks and the sweeps next to the worker's tasks. They
-    need no broker, and stop claiming at the first SIGTERM.
+    """Runs the loops of messages, webhooks and sweeps in the worker, next to its tasks. They need
+    no broker, and stop claiming work at the first SIGTERM.
     """
 
     requires = ("celery.worker.components:Pool",)
@@ -92,20 +92,20 @@ def cap_publishing(**_options: Any) -> None:
 
 @setup_logging.connect
 def keep_our_logging(**_options: Any) -> None:
-    """Keeps Celery from installing log handlers: Django's settings already did."""
+    """Keeps Celery from installing log handlers: Django has configured logging."""
 
 
 class Scheduler(PersistentScheduler):
-    """The scheduler. Its file only stores when a task last ran, so nothing
-    about it may stop the schedule.
+    """Beat's scheduler. Its file only stores when each task last ran, so no
+    error of the file may stop the schedule.
     """
 
     _store: Any
     _destroy_open_corrupted_schedule: Any  # the stubs have neither
 
     def setup_schedule(self) -> None:
-        """Replaces a file that a power cut, a full disk or SIGKILL damaged. Celery does so for few
-        of the errors that pickle and the kinds of dbm raise.
+        """Replaces a file damaged by a power cut, a full disk or SIGKILL. Celery handles only a few
+        of the errors that pickle and the dbm modules raise.
         """
         try:
             super().setup_schedule()
@@ -118,12 +118,12 @@ class Scheduler(PersistentScheduler):
     def sync(self) -> None:
         try:
             super().sync()
-        except OSError:  # of any kind of dbm, too
+        except OSError:  # every dbm module's errors are subclasses
             logger.exception("the schedule's file cannot be written")
 
     def tick(self, *args: Any, **options: Any) -> float:
-        """Counts from now for tasks that ran at a time still to come: after the clock was put back
-        none would run until it is there again, days later where a machine woke in the wrong year.
+        """Resets last runs that are in the future: after the clock was set back, tasks would not
+        run until it gets there again, days later if a machine started in the wrong year.
         """
         now = self.app.now()
         for entry in self.schedule.values():
@@ -133,7 +133,7 @@ class Scheduler(PersistentScheduler):
         return delay
 
     def adjust(self, n: float, drift: float = 0.0) -> float:
-        """Celery wakes up 10 ms early, finds that the task is not due, and asks again without a
-        pause until it is: for four tasks a second 40 ms of CPU.
+        """Removes Celery's adjustment, which wakes beat up 10 ms early: until the task is due it
+        polls without a pause, which for four tasks a second costs 40 ms of CPU.
         """
         return n

@@ -1,4 +1,4 @@
-"""A load balancer's checks of a process: alive, ready. The answers hold no secret."""
+"""Liveness and readiness of a process, for load balancers. Answers contain no secrets."""
 
 import threading
 import time
@@ -24,23 +24,23 @@ from storage.redis_client import raise_if_demoted, redis_client
 from storage.schema_changes.runs import unapplied_migrations
 from storage.sessions import pooled_connection
 
-FRESH_SECONDS = 3.0  # for which an answer is given again
-PATIENCE = 2.0  # seconds: a probe of a load balancer gives up soon after
+FRESH_SECONDS = 3.0  # for which a report is reused
+PATIENCE = 2.0  # seconds; load balancers give up soon after
 NO_ANSWER = f"no answer within {PATIENCE:g} s"
 OK = "ok"
-Report = dict[str, str]  # by part: ok, or what is wrong
+Report = dict[str, str]  # part → "ok", or the problem
 
 _LIMITS = f"SET LOCAL statement_timeout = {int(PATIENCE * 1000)}; SET LOCAL work_mem = '64kB'"
-# Spills 100 kB into a temporary file. Rows that fit into pages that the database has already can
-# be updated on a full disk for a while, so a heartbeat would not notice it.
+# Spills 100 kB into a temporary file. A heartbeat alone would not notice a full disk: rows that fit
+# into existing pages can still be updated.
 _NEEDS_ROOM = "SELECT count(*) FROM generate_series(1, 10000)"
-# Each has its own list, and some systems' lacks the older names, as Asia/Calcutta.
+# Databases have their own lists of time zones; some lack old names such as Asia/Calcutta.
 _NEEDS_TIME_ZONE = "SELECT now() AT TIME ZONE %s"
 
 
 class DatabaseCheck:
-    """Checks the database, at most once at a time: a database that hangs holds one thread, not one
-    a probe.
+    """Checks the database, one check at a time: a database that hangs blocks one thread, not one
+    per probe.
     """
 
     def __init__(self) -> None:
@@ -89,7 +89,7 @@ def _migrated() -> str:
 
 
 def _write_heartbeat() -> str:
-    """Writes the heartbeat of this process, and needs new room on the disk."""
+    """Writes this process's heartbeat and a temporary file, which needs disk space."""
     begun_at = time.monotonic()
     try:
         with transaction.atomic(), connection.cursor() as cursor:
@@ -99,7 +99,7 @@ def _write_heartbeat() -> str:
             cursor.execute(_NEEDS_TIME_ZONE, [settings.TIME_ZONE])
     except (DatabaseError, PoolTimeout) as error:
         return _failure(error.__cause__ or error)
-    # A commit that waits for a standby in vain succeeds after the time-out.
+    # A commit that waits for a standby may succeed only after the time-out.
     return OK if time.monotonic() < begun_at + PATIENCE else NO_ANSWER
 
 
@@ -129,7 +129,7 @@ def livez(request: HttpRequest) -> JsonResponse:
 
 
 def readyz(_request: HttpRequest) -> JsonResponse:
-    """Readiness: PostgreSQL is migrated and takes writes. Without Redis we are only degraded."""
+    """Readiness: PostgreSQL is migrated and writable. Without Redis the process is degraded."""
     checks = database.report()
     reasons = [f"{part}: {text}" for part, text in checks.items() if text != OK]
     checks["redis"] = _redis()

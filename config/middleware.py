@@ -1,4 +1,4 @@
-"""Middleware, and messages that a page shows once. Most of it does not run for machines' calls."""
+"""Middleware, most of which is skipped for machines' calls, and the storage of messages."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -29,7 +29,7 @@ GetResponse = Callable[[HttpRequest], HttpResponse]
 
 
 class ChainEnd:
-    """The innermost middleware, which calls the view."""
+    """The innermost middleware: it only calls the view."""
 
     last_made: GetResponse
 
@@ -43,8 +43,8 @@ class ChainEnd:
 class SkipPageMiddleware:
     """The outermost middleware: sends API paths straight to the views.
 
-    Django builds the chain from its end, so `ChainEnd` exists already. One chain with a shortcut,
-    not a second handler for the API, so tests and runserver take the same path.
+    Django builds the chain from its end, so `ChainEnd` exists already. This is a shortcut in the
+    chain, not a second handler for the API, so that tests and runserver use the same path.
     """
 
     def __init__(self, get_response: GetResponse) -> None:
@@ -57,7 +57,7 @@ class SkipPageMiddleware:
 
 
 def route_of(request: HttpRequest) -> str:
-    """The route for logs: URLs contain phones and keys from e-mails."""
+    """The route for logs, since URLs contain phones and keys of e-mail links."""
     try:
         match = request.resolver_match or resolve(request.path_info)
     except Resolver404:
@@ -69,15 +69,15 @@ class RequestLog(RequestMiddleware):
     format_request = staticmethod(route_of)
 
 
-# What anybody may read. Other routes may say themselves how their answers may be kept.
+# Public pages. Responses of other routes may set Cache-Control themselves.
 PUBLIC_ROUTES = frozenset(
     {"home", "docs", "docs-page", "docs-api", "docs-markdown", "docs-search", "llms", "status-json"}
 )
 
 
 class NoStore:
-    """Keeps pages out of shared and back-button caches: all that anybody signed in sees, and all
-    that a link or a form shows to others.
+    """Keeps private pages out of shared and back-button caches: all pages of signed-in people, and
+    for others all but public ones.
     """
 
     def __init__(self, get_response: GetResponse) -> None:
@@ -87,19 +87,18 @@ class NoStore:
         response = self.get_response(request)
         match = request.resolver_match
         is_public = match is not None and match.url_name in PUBLIC_ROUTES
-        may_be_kept = is_public or response.has_header("Cache-Control")
-        if request.user.is_authenticated or not may_be_kept:
+        is_cacheable = is_public or response.has_header("Cache-Control")
+        if request.user.is_authenticated or not is_cacheable:
             add_never_cache_headers(response)
         return response
 
 
-MAX_FORM = 2**19  # bytes of a form without files: a megabyte of it takes a second to read
+MAX_FORM = 2**19  # bytes of a form without files: parsing a megabyte takes a second
 
 
 class ReadableForms:
-    """Answers 400 to a form that cannot be read, is too long, or in another encoding than UTF-8,
-    which browsers send. Before everything else that reads it: also the page of the error would,
-    and fail again.
+    """Answers 400 to a form that is malformed, too long, or not in UTF-8, which browsers send. Runs
+    before anything else reads the form: even the error page would, and fail again.
     """
 
     def __init__(self, get_response: GetResponse) -> None:
@@ -121,13 +120,13 @@ class ReadableForms:
         is_long = parse_integer(request.META.get("CONTENT_LENGTH") or "0", most=MAX_FORM) is None
         if is_long and request.content_type == "application/x-www-form-urlencoded":
             raise RequestDataTooBig
-        with suppress(UnreadablePostError):  # the sender is gone, or may send no body
+        with suppress(UnreadablePostError):  # the client is gone, or its body was not admitted
             _ = request.POST
 
 
 class ErrorPages:
-    """Pages for errors that Django leaves bare: a method not allowed, a database that is down, a
-    row that somebody else has written or removed in the same moment.
+    """Pages for errors for which Django has none: a method that is not allowed, an unavailable
+    database, a row that another request has written or deleted concurrently.
     """
 
     def __init__(self, get_response: GetResponse) -> None:
@@ -143,8 +142,8 @@ class ErrorPages:
         return response
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        # Within a transaction that a middleware began, no page can be made.
-        if _is_overtaken(error) and not connection.in_atomic_block:
+        # No page can be rendered in a failed transaction that a middleware began.
+        if _is_conflict(error) and not connection.in_atomic_block:
             log.warning("page_overtaken", request=route_of(request), exc_info=error)
             return render(request, "409.html", status=HTTPStatus.CONFLICT)
         if not isinstance(error, OperationalError | InterfaceError):
@@ -156,19 +155,19 @@ class ErrorPages:
         return page
 
 
-def _is_overtaken(error: Exception) -> bool:
-    """A unique key that another request took, or `save()` of a row that it removed: only of
-    that Django itself raises a bare DatabaseError.
+def _is_conflict(error: Exception) -> bool:
+    """Whether another request took a unique key, or deleted the row: for `save()` of a deleted
+    row alone Django raises a plain DatabaseError.
     """
     return isinstance(error.__cause__, UniqueViolation) or type(error) is DatabaseError
 
 
-MAX_MESSAGE_LENGTH = 1000  # characters: an error may quote what was typed, of whatever length
-MAX_MESSAGES = 20  # that wait: a program posts forms and opens no page
+MAX_MESSAGE_LENGTH = 1000  # characters: an error may quote input of any length
+MAX_MESSAGES = 20  # unread ones: a program that posts forms may open no page
 
 
 class MessageStorage(FallbackStorage):
-    """Django's, within bounds: each request reads the session, and a new message rewrites it."""
+    """Django's storage with limits: each request reads the session, and a message rewrites it."""
 
     def add(self, level: int, message: Any, extra_tags: str | None = "") -> None:
         is_long = len(str(message)) > MAX_MESSAGE_LENGTH

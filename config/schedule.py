@@ -1,6 +1,6 @@
-"""The Celery beat schedule. A late run expires: the next one does its work.
+"""The Celery beat schedule. A late run expires, since the next one does its work.
 
-Nothing here delivers a message or a webhook or ends a deadline: a worker does that by itself.
+Messages, webhooks and their deadlines do not depend on it: workers poll for them.
 """
 
 from typing import Any

@@ -72,8 +72,8 @@ def _secret(name: str, minimum: int) -> str:
 
 SECRET_KEY = _secret("SECRET_KEY", 50)
 SECRET_KEY_FALLBACKS = listed("SECRET_KEY_FALLBACKS")
-OTP_KEYS = keyring(env.str("OTP_KEYS", ""))  # apart from SECRET_KEY, so each rotates alone
-# Webhook signing secrets are derived from these keys, so they must be kept.
+OTP_KEYS = keyring(env.str("OTP_KEYS", ""))  # not SECRET_KEY, so each can be rotated alone
+# Secrets of webhooks are derived from these keys, so they must be kept.
 _DEV_WEBHOOK_KEYS = "" if PRODUCTION else f"1:{sha256(SECRET_KEY.encode()).hexdigest()}"
 WEBHOOK_KEYS = keyring(env.str("WEBHOOK_KEYS", _DEV_WEBHOOK_KEYS), "WEBHOOK_KEYS")
 _DEV_MFA_KEYS = "" if PRODUCTION else f"1:{sha256(b'mfa' + SECRET_KEY.encode()).hexdigest()}"
@@ -116,7 +116,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "config.middleware.SkipPageMiddleware",  # API paths skip to the last line
+    "config.middleware.SkipPageMiddleware",  # API paths skip to ChainEnd
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.middleware.RequestLog",
@@ -124,7 +124,7 @@ MIDDLEWARE = [
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
-    "config.middleware.ReadableForms",  # before the next, which reads them
+    "config.middleware.ReadableForms",  # before the next, which reads forms
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
@@ -140,7 +140,7 @@ MIDDLEWARE = [
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
-APPEND_SLASH = False  # a POST is never redirected; URL patterns allow a slash
+APPEND_SLASH = False  # never redirects a POST; URL patterns allow a slash
 
 TEMPLATES = [
     {
@@ -157,14 +157,14 @@ FORM_RENDERER = "parsing.form_fields.FormRenderer"
 
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = False
-CELERY_TASK_REJECT_ON_WORKER_LOST = False  # a lost task would repeat forever; sweeps recover
+CELERY_TASK_REJECT_ON_WORKER_LOST = False  # a task that kills its worker would repeat forever
 CELERY_WORKER_POOL = "threads"  # the delivery loop shares the process with the tasks
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # the worker also delivers, which needs no broker
-CELERY_BROKER_CHANNEL_ERROR_RETRY = True  # nor does it end when a full Redis refuses to write
-# A hanging Redis is noticed within 6 to 11 seconds; kombu's own interval makes it up to 51.
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # delivery in the worker needs no broker
+CELERY_BROKER_CHANNEL_ERROR_RETRY = True  # also if a full Redis refuses writes
+# Detects a hanging Redis within 6 to 11 seconds; with kombu's own interval it takes up to 51.
 CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 900, "health_check_interval": 5}
 CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE = SCHEDULE
@@ -183,7 +183,7 @@ BUDGET_USUAL = (3, 28)  # (factor, days): factor × the busiest of the last days
 BUDGET_WARNING = 80  # per cent of a budget at which owners get an e-mail
 MAX_BUDGET = 1_000_000_000  # largest budget an owner may set, in tokens
 AUTO_APPROVE_COMPANIES = env.bool("AUTO_APPROVE_COMPANIES", False)
-# Companies that a day's figures on the public status page must come from.
+# Minimum number of companies behind a day's figures on the public status page.
 STATUS_MIN_COMPANIES = at_least(1, "STATUS_MIN_COMPANIES", 3)
 
 CURRENCY = (
@@ -195,9 +195,9 @@ MAX_OPEN_ORDERS = 50  # per company, waiting for payment
 
 CODE_LIFETIME = at_least(60, "CODE_LIFETIME", 300)  # seconds
 CODE_ATTEMPTS = 5
-CODE_LIFETIME_RANGE = (60, 900)  # that a send may name
+CODE_LIFETIME_RANGE = (60, 900)  # range that a send may choose from
 LONGEST_CODE_LIFETIME = max(CODE_LIFETIME, CODE_LIFETIME_RANGE[1])
-RESEND_MARGIN = 60  # a live code with less left than this is superseded, not resent
+RESEND_MARGIN = 60  # seconds; a code with less time left is replaced, not resent
 HOLD_DEADLINE = {  # seconds until a hold without proof of delivery is released
     "code": at_least(60, "HOLD_DEADLINE_CODE", 600),
     "link": at_least(60, "HOLD_DEADLINE_LINK", 86_400),
@@ -209,33 +209,33 @@ LEASE = env.int("LEASE", 30)  # seconds a worker may hold an attempt without an 
 SEND_WAIT = seconds("SEND_WAIT", 8.0, at_least=0)  # seconds a send waits for its first outcome
 SEND_WAITERS = at_least(
     0, "SEND_WAITERS", 48
-)  # per process; a slow vendor must leave room to verify
+)  # per process; a slow vendor must leave threads to verify
 PROVIDER_TIMEOUT = provider_timeout(env.str("PROVIDER_TIMEOUT", "") or "2,8")
 if sum(PROVIDER_TIMEOUT) + 5 >= LEASE:
     raise ImproperlyConfigured("LEASE must exceed the sum of PROVIDER_TIMEOUT by more than 5")
 DELIVERY_THREADS = at_least(1, "DELIVERY_THREADS", 32)
 MAX_SMS_SEGMENTS = 3
-LINK_BLOCKLIST = hosts("LINK_BLOCKLIST")  # where no link may lead
+LINK_BLOCKLIST = hosts("LINK_BLOCKLIST")  # hosts that no link may lead to
 # Requests for unknown links, per visitor: (count, seconds).
 LINK_MISS_LIMIT = (30, 600)
 
 COOL_DOWN = 60  # seconds between codes to one phone of one company
 CODE_LIMITS = [(5, 600), (10, 3600), (20, 86_400)]  # sends per company and phone: (count, seconds)
 LINK_LIMITS = [(5, 600), (20, 86_400)]
-# A company may set its own: a cool-down in this range, counts of the windows up to these.
+# Limits of a company's own settings: the cool-down's range, and maximum counts of the windows.
 COOL_DOWN_RANGE = (30, 3600)
 MAX_CODE_LIMITS = (10, 20, 20)
 MAX_LINK_LIMITS = (10, 20)
-# Per phone over all companies, codes and links apart: a burst size, refilled evenly over a day. The
-# reserve serves each company's first sends in 24 hours when others have emptied the pool.
+# Per phone over all companies, separately for codes and links: the burst size, refilled evenly over
+# a day. The reserve is for each company's first sends in 24 hours, if others have emptied the pool.
 PHONE_POOL, PHONE_RESERVE = (20, 86_400), (10, 86_400)
 RESERVED_SENDS = 2
-RELEASE_LIMIT = (3, 600)  # refused sends that free their slot, per phone: (count, seconds)
+RELEASE_LIMIT = (3, 600)  # refused sends that give their slot back, per phone: (count, seconds)
 WRONG_CODE_LIMITS = [(10, 3600), (20, 86_400)]  # wrong codes per company and phone
 REFUSED_VERIFY_LIMIT = (10, 600)  # verify calls without a live code
 API_RATE = (at_least(1, "API_RATE", 1000), 10)  # requests per key: (count, seconds)
-# Per company and day, all test keys together; `keys` are values of Idempotency-Key and kilobytes of
-# their answers, and `changes` calls that are audited.
+# Per company and day, for all its test keys; `keys` counts values of Idempotency-Key and kilobytes
+# of their answers, and `changes` audited calls.
 TEST_QUOTAS = {"links": 3000, "messages": 3000, "changes": 3000, "keys": 20_000}
 MESSAGE_STORAGE = "config.middleware.MessageStorage"
 MAX_API_BODY = 65_536  # bytes
@@ -244,11 +244,11 @@ BODY_TIMEOUT = seconds(
     "BODY_TIMEOUT", 10.0, at_least=0.1
 )  # seconds from the headers to the end of the body
 MAX_BODIES = 1000  # received at once, per process
-MAX_BODIES_PER_SENDER = 100  # a key; without one, an address
-MAX_BODY_MEMORY = 2**26  # bytes of them, per process
+MAX_BODIES_PER_SENDER = 100  # a key, or without one an IP address
+MAX_BODY_MEMORY = 2**26  # bytes of all received bodies, per process
 UNREAD_TIMEOUT = 60.0  # seconds without reading the response
 PHONE_RETENTION, RAW_RETENTION = 90, 30  # days
-# Whole months after this one that stay in the database; 0: all. What is younger may still change.
+# Whole months besides this one that stay in the database; 0: all. Younger rows may still change.
 MIN_KEPT_MONTHS = 4
 MESSAGES_KEPT_MONTHS = zero_or_at_least(MIN_KEPT_MONTHS, "MESSAGES_KEPT_MONTHS", 0)
 ARCHIVE_DIR = env.str("ARCHIVE_DIR", "")  # where `manage.py archive_months` writes
@@ -272,7 +272,7 @@ PAYMENT_GATEWAYS = vendor_settings.enabled_gateways(is_production=PRODUCTION)
 PAYMENT_PROXY = addresses.proxy("payments")
 addresses.check_names({*PROVIDER_ACCOUNTS, *GATEWAY_ACCOUNTS, "payments", "oidc"})
 MAX_BREAKER_PAUSE = at_least(1, "MAX_BREAKER_PAUSE", 3600)  # seconds that a breaker stays open
-# With the simulator everybody has shared their contact with its bots.
+# In the simulator everybody has shared their contact with the bots.
 BOTS_ASSUME_CONTACT = bool(SIMULATOR_URL)
 
 # --- People ----------------------------------------------------------------------------------
@@ -283,7 +283,7 @@ AUTH_PASSWORD_VALIDATORS = PASSWORD_VALIDATORS
 ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
-ACCOUNT_MAX_EMAIL_ADDRESSES = 10  # each gets a letter from us
+ACCOUNT_MAX_EMAIL_ADDRESSES = 10  # each gets an e-mail from us
 ACCOUNT_EMAIL_VERIFICATION = "mandatory" if PRODUCTION else "optional"
 ACCOUNT_SIGNUP_FORM_CLASS = "cabinet.forms.SignupForm"
 ACCOUNT_FORMS = {
@@ -295,9 +295,9 @@ ACCOUNT_ADAPTER = "accounts.sign_in.adapter.AccountAdapter"
 ACCOUNT_RATE_LIMITS = RATE_LIMITS
 PASSWORD_HASHERS = ["accounts.sign_in.passwords.PBKDF2PasswordHasher"]
 ACCOUNT_REAUTHENTICATION_REQUIRED = True
-ACCOUNT_REAUTHENTICATION_TIMEOUT = 300  # seconds; signing in does not count as one
+ACCOUNT_REAUTHENTICATION_TIMEOUT = 300  # seconds; signing in is no re-authentication
 ACCOUNT_LOGOUT_ON_PASSWORD_CHANGE = True
-ACCOUNT_EMAIL_NOTIFICATIONS = True  # to its owner, about every account change
+ACCOUNT_EMAIL_NOTIFICATIONS = True  # to the owner, about every change of the account
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if PRODUCTION else "http"
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "overview"
@@ -310,7 +310,7 @@ MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not PRODUCTION  # plain http in development
 MFA_TOTP_ISSUER = "Kvitok"
 MFA_TOTP_TOLERANCE = 1  # step of 30 s, either way: people type slowly, and clocks differ
 SOCIALACCOUNT_ADAPTER = "accounts.oidc.provider.SocialAccountAdapter"
-SOCIALACCOUNT_EMAIL_AUTHENTICATION = False  # an address opens nothing: accounts.oidc.identities
+SOCIALACCOUNT_EMAIL_AUTHENTICATION = False  # see accounts.oidc.identities
 SOCIALACCOUNT_STORE_TOKENS = False
 
 _LOCAL_MAIL = "smtp://localhost" if PRODUCTION else "files:"
@@ -322,7 +322,7 @@ EMAIL_PORT: int = _SERVER["EMAIL_PORT"]
 EMAIL_HOST_USER: str = _SERVER["EMAIL_HOST_USER"]
 EMAIL_HOST_PASSWORD: str = _SERVER["EMAIL_HOST_PASSWORD"]
 EMAIL_USE_TLS, EMAIL_USE_SSL = map(bool, (_SERVER["EMAIL_USE_TLS"], _SERVER["EMAIL_USE_SSL"]))
-EMAIL_TIMEOUT = 10  # seconds; a hanging mail server blocks one task, no page
+EMAIL_TIMEOUT = 10  # seconds; a hanging mail server blocks a task, no page
 DEFAULT_FROM_EMAIL = mailbox("DEFAULT_FROM_EMAIL", "Kvitok <no-reply@localhost>")
 
 # --- The operator's admin -----------------------------------------------------------------------
@@ -361,7 +361,7 @@ WHITENOISE_USE_FINDERS = not PRODUCTION
 
 SESSION_COOKIE_AGE = 12 * 3600
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PRODUCTION
-# With the prefix, no other host of the domain can set such a cookie.
+# With the prefix no other host of the domain can set this cookie.
 _COOKIE_PREFIX = "__Host-" if PRODUCTION else ""
 SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = f"{_COOKIE_PREFIX}session", f"{_COOKIE_PREFIX}csrftoken"
 # `processes.server.https` does it, and refuses the API rather than redirect.

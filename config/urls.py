@@ -1,4 +1,4 @@
-"""Every path of the service; any other path is looked up as a short link."""
+"""Every path of the service; other paths are looked up as short links."""
 
 from django.contrib import admin
 from django.urls import include, path, re_path
@@ -24,7 +24,7 @@ from otp.web import widget
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", home, name="home"),
     path("api/", include("config.api_urls")),
-    # As programs misspell it, such as `BASE/` + `/api/v1`.
+    # Misspelt by programs, such as `BASE/` + `/api/v1`.
     re_path(r"^/*[aA][pP][iI](?:/|$)", NotFoundView.as_view()),
     *(
         path(f"hooks/{gateway.hook}", payment_hooks.receive, {"gateway": gateway.name})

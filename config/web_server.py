@@ -2,9 +2,9 @@
 
     python -m config.web_server --host 127.0.0.1 --port 8000 --workers 2
 
-It takes granian's options. granian runs RSGI applications on an event loop, one hop away from its
-threads. Here the "loop" runs each callback immediately, so the application runs on the threads
-that granian has for WSGI.
+It accepts granian's options. granian runs RSGI applications on an event loop, one hop away from its
+threads. Here the "loop" runs each callback immediately, so that the application runs on granian's
+WSGI threads.
 """
 
 import os
@@ -26,7 +26,7 @@ from granian.server.mp import MPServer, WorkerProcess
 from processes.server.gateway import Gateway
 
 APPLICATION = "config.wsgi:gateway"
-# Bytes of headers, about; more get a 431. Many a parser takes the square of their length.
+# Approximate bytes of headers; more get a 431. Many parsers take quadratic time.
 MAX_HEADERS = 32_768
 DEFAULTS = {
     "interface": "wsgi",
@@ -76,8 +76,8 @@ def _stop_signal(gateway: Gateway) -> Any:
 
 class Server(MPServer):
     def __init__(self, target: str, **options: Any) -> None:
-        # granian limits neither idle connections of HTTP/2 nor the reading of its responses, and
-        # its bodies need not say their length. A proxy in front may speak it.
+        # granian limits neither idle HTTP/2 connections nor unread responses, and HTTP/2 bodies may
+        # have no length. A proxy in front may speak HTTP/2.
         super().__init__(target, **options | {"http": HTTPModes.http1})
 
     @staticmethod
@@ -134,7 +134,7 @@ class Server(MPServer):
 
 
 def limit_unread_responses(seconds: float) -> None:
-    """Makes the kernel close connections whose client reads nothing of a response for so long.
+    """Makes the kernel close connections whose client reads nothing for this many seconds.
 
     Accepted sockets inherit the option from the listening socket, which granian does not expose.
     """

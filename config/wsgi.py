@@ -1,6 +1,6 @@
-"""The web process: short links and calls of machines are answered in front of Django, pages by it.
+"""The web process: answers short links and machines' calls before Django, and pages through it.
 
-`gateway` is what `python -m config.web_server` serves; `application` is for any other WSGI server.
+`python -m config.web_server` serves `gateway`; `application` is for any other WSGI server.
 """
 
 import gc
@@ -53,4 +53,4 @@ gateway = Gateway(
 )
 resolve("/livez")  # imports every view now, not during the first request
 gc.collect()
-gc.freeze()  # all of it stays: later collections skip it
+gc.freeze()  # later collections skip all objects that exist now

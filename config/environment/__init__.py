@@ -1,1 +1,1 @@
-"""The environment that settings are read from, and what production refuses of it."""
+"""The environment variables that settings are read from, and production's checks of them."""

@@ -7,13 +7,13 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config.environment.variables import env
 
-DIRECT = "direct"  # past the proxy of all
-# Not socks4 and socks5: with them the name would be resolved here, and by whom is often the point.
+DIRECT = "direct"  # without the general proxy
+# Not socks4 and socks5, with which we would resolve names: the proxy should.
 PROXY_SCHEMES = ("http", "https", "socks5h")
 
 
 def named(text: str) -> dict[str, str]:
-    """`smsc=https://smsc.kz,twilio:kz=…`; what has no name is for all: the name is empty."""
+    """Reads `smsc=https://smsc.kz,twilio:kz=…`; the general value has an empty name."""
     pairs = (item.strip().rpartition("=") for item in text.split(",") if item.strip())
     return {name.strip(): value.strip().rstrip("/") for name, _sign, value in pairs}
 
@@ -23,7 +23,7 @@ def _proxies() -> dict[str, str]:
     for name, text in proxies.items():
         if text != DIRECT and not _is_proxy(text):  # never quoted: it may hold a password
             raise ImproperlyConfigured(
-                f"PROXIES: {name or 'the one of all'} must be http://host:port, "
+                f"PROXIES: {name or 'the general proxy'} must be http://host:port, "
                 "https://host:port or socks5h://host:port, with user:password@ before the host "
                 f"if the proxy wants them (percent-encoded), or {DIRECT}"
             )
@@ -48,13 +48,13 @@ def first_of(values: Mapping[str, str], *names: str) -> str:
 
 
 def proxy(*names: str) -> str:
-    """The proxy of the first name that has one, else the one of all; empty: none."""
+    """The proxy of the first name that has one, else the general one; empty for none."""
     url = first_of(PROXIES, *names, "")
     return "" if url == DIRECT else url
 
 
 def check_names(accounts: set[str]) -> None:
-    """Raises ImproperlyConfigured for a name that nothing reads: a misspelt one is no proxy."""
+    """Raises ImproperlyConfigured for an unknown name: a misspelt one would have no effect."""
     for variable, addresses in (("PROXIES", PROXIES), ("VENDOR_URLS", VENDOR_URLS)):
         allowed = accounts | ({""} if variable == "PROXIES" else set())
         if unknown := addresses.keys() - allowed:

@@ -1,19 +1,19 @@
-"""Long settings of libraries: how people sign in with allauth, how the API is documented."""
+"""Long settings of libraries: allauth, password validation, templates."""
 
 from typing import Any
 
-# number/time/key; accounts/sign_in/adapter.py says what the keys are
+# number/period/key; accounts/sign_in/adapter.py explains the keys
 RATE_LIMITS = {
     "login_failed": "10/m/ip,5/5m/key",  # key: account and network
-    "login_account": "100/h/key",  # of one account, from browsers that never signed in to it
-    "login_device": "20/h/key",  # from one that has
-    "manage_email": "10/m/user,30/d/user",  # a new address gets a letter, whosever it is
-    "reauthenticate": "10/m/user,500/d/user",  # the audit log keeps each for ever
-    "signup": "20/m/ip,100/d/ip",  # each with a test key, and what it makes
-    "passkey": "60/m/ip",  # challenges of sign-ins by one
-    "sso": "60/m/ip",  # ways to the identity provider begun, and ended
-    "invitation": "60/m/ip",  # opened
-    # Key: address. Each of the ten e-mails opens the door, and who is unknown gets one, too.
+    "login_account": "100/h/key",  # per account, from browsers that never signed in to it
+    "login_device": "20/h/key",  # from a browser that has
+    "manage_email": "10/m/user,30/d/user",  # each new address gets an e-mail, also strangers'
+    "reauthenticate": "10/m/user,500/d/user",  # the audit log keeps each forever
+    "signup": "20/m/ip,100/d/ip",  # each gets a test key
+    "passkey": "60/m/ip",  # challenges for sign-ins with a passkey
+    "sso": "60/m/ip",  # sign-ins by the identity provider begun, and ended
+    "invitation": "60/m/ip",  # invitations opened
+    # Key: address. Each of the ten e-mails opens the account; unknown addresses get one, too.
     "reset_password": "20/m/ip,100/d/ip,10/h/key",
     "confirm_email": "1/3m/key,10/d/key",  # anybody may sign up with a stranger's address
 }
@@ -52,7 +52,7 @@ PAGES: dict[str, list[str]] = {
         "django.contrib.messages.context_processors.messages",
         "cabinet.context_processors.cabinet",
     ],
-    "builtins": [  # what most templates need; others name their libraries
+    "builtins": [  # for most templates; others load their libraries
         "django.templatetags.i18n",
         "django.templatetags.static",
         "django.contrib.humanize.templatetags.humanize",

@@ -1,8 +1,8 @@
 """The mail server, from `EMAIL_URL`.
 
-`smtp://user:password@host:587?tls=1`, where `tls` is STARTTLS and `ssl` is TLS from the first byte;
-`submission` and `smtp+tls` have the first of them, `smtps` and `smtp+ssl` the second. What is
-misspelt is refused: it would send the password, and links that open accounts, in the clear.
+`smtp://user:password@host:587?tls=1`, where `tls` is STARTTLS and `ssl` is implicit TLS. The
+schemes `submission` and `smtp+tls` mean STARTTLS, `smtps` and `smtp+ssl` implicit TLS. Misspelt
+options are refused: they would send the password, and links that open accounts, unencrypted.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config.environment.variables import split_options
 
-SSL_PORT = 465  # only of TLS from the first byte: RFC 8314, 7.3
+SSL_PORT = 465  # always implicit TLS: RFC 8314, 7.3
 _SMTP = {"smtp": "", "submission": "tls", "smtp+tls": "tls", "smtps": "ssl", "smtp+ssl": "ssl"}
 _PORTS = {"": 25, "tls": 587, "ssl": SSL_PORT}
 _DJANGO = "django.core.mail.backends"
@@ -31,7 +31,7 @@ _SHAPE = (
 
 
 def parse(text: str) -> dict[str, Any]:
-    """Django's settings; raises ImproperlyConfigured, whose text quotes nothing of the URL."""
+    """Returns Django's settings; raises ImproperlyConfigured, whose text never quotes the URL."""
     try:
         address, options = split_options(text)
         url = urlsplit(address)
@@ -66,5 +66,5 @@ def _encryption(scheme: str, port: int | None, options: dict[str, str]) -> str:
             encryption = name
     if port == SSL_PORT:
         return "ssl"
-    # `smtps` is STARTTLS to some programs: on the ports of that nothing else is understood.
+    # Some programs call STARTTLS `smtps`; servers on these ports understand only STARTTLS.
     return "tls" if encryption == "ssl" and port in {25, 587} else encryption

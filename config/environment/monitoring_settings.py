@@ -1,5 +1,5 @@
-"""The recipients of alerts to the operators, and of traces: OpenTelemetry, by the variables that
-its specification names; off without an endpoint.
+"""Recipients of alerts to the operators, and OpenTelemetry tracing, with the variables of its
+specification; off without an endpoint.
 """
 
 import re
@@ -18,7 +18,7 @@ _CHAT = re.compile(r"-?[0-9]{1,20}|@[A-Za-z0-9_]{1,64}")
 def _token(text: str) -> str:
     if text and not _TOKEN.fullmatch(text):
         raise ImproperlyConfigured(
-            "OPERATOR_TELEGRAM_BOT_TOKEN must be as @BotFather gave it: digits, a colon, letters"
+            "OPERATOR_TELEGRAM_BOT_TOKEN must be a token of @BotFather: digits, a colon, letters"
         )
     return text
 
@@ -26,7 +26,7 @@ def _token(text: str) -> str:
 def _chat(text: str) -> str:
     if text and not _CHAT.fullmatch(text):
         raise ImproperlyConfigured(
-            "OPERATOR_TELEGRAM_CHAT_ID must be a number, as -1001234567890, or a channel's @name"
+            "OPERATOR_TELEGRAM_CHAT_ID must be a number like -1001234567890, or a channel's @name"
         )
     return text
 
@@ -52,7 +52,7 @@ def _endpoint(url: str) -> str:
 
 
 def _headers(text: str) -> dict[str, str]:
-    """`name=value,name=value`; never quoted, since they hold the collector's key."""
+    """Reads `name=value,name=value`; errors never quote it: it may contain a key."""
     pairs = [pair.partition("=") for pair in text.split(",") if pair.strip()]
     if not all(name.strip() and equals for name, equals, _ in pairs):
         raise ImproperlyConfigured("OTEL_EXPORTER_OTLP_HEADERS must be name=value,name=value")
@@ -65,7 +65,7 @@ def _ratio(text: str) -> float:
     except ValueError:
         ratio = -1.0
     if not 0 <= ratio <= 1:
-        raise ImproperlyConfigured("OTEL_TRACES_SAMPLER_ARG must be a share from 0 to 1")
+        raise ImproperlyConfigured("OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1")
     return ratio
 
 

@@ -24,11 +24,11 @@ __all__ = [
     "OIDC_TRUSTED_AMR",
 ]
 
-MAX_ISSUER = 200  # characters that allauth's column holds
+MAX_ISSUER = 200  # characters, the limit of allauth's column
 
 
 def parse_roles(text: str) -> tuple[Grant, ...]:
-    """`group=superuser, group=staff:Support, group=developer:17`; names may contain `=`."""
+    """Reads `group=superuser, group=staff:Support, group=developer:17`; names may contain `=`."""
     return tuple(_grant(item.strip()) for item in text.split(",") if item.strip())
 
 
@@ -46,8 +46,8 @@ def _grant(item: str) -> Grant:
 
 
 def _issuer(text: str, *, is_production: bool) -> str:
-    """The issuer as the provider spells it: compared with `iss` of its
-    tokens, including the slash.
+    """The issuer exactly as in the provider's `iss`, including a final
+    slash.
     """
     if not text:
         return ""
@@ -82,6 +82,6 @@ OIDC_PROXY = proxy("oidc")
 if OIDC_ISSUER and not OIDC_CLIENT_ID:
     raise ImproperlyConfigured("OIDC_ISSUER needs OIDC_CLIENT_ID")
 if OIDC_ISSUER and "openid" not in OIDC_SCOPES:
-    raise ImproperlyConfigured("OIDC_SCOPES must name openid")
+    raise ImproperlyConfigured("OIDC_SCOPES must contain openid")
 if not OIDC_ISSUER and (OIDC_ROLES or OIDC_REQUIRED_FOR_DESK):
     raise ImproperlyConfigured("OIDC_ROLES and OIDC_REQUIRED_FOR_DESK need OIDC_ISSUER")

@@ -1,4 +1,4 @@
-"""Settings that production refuses to start with, each with a remedy; weak secrets among them."""
+"""Checks with which production refuses unsafe settings, such as weak secrets, with remedies."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,7 @@ from django.core.exceptions import ImproperlyConfigured
 from billing.gateways.declarations import GATEWAYS
 from storage.key_rings import KEYRINGS
 
-SAMPLE = 256  # characters to inspect; longer secrets repeat trigrams by chance
+SAMPLE = 256  # characters checked; longer secrets repeat trigrams by chance
 MIN_DISTINCT_CHARACTERS = 10  # 32 random hexadecimal digits have 14 on average
 _PLACEHOLDERS = re.compile(
     r"change|secret|passw|example|insecure|placeholder|kvitok|default|qwerty|s3cret|your[-_ ]",
@@ -21,7 +21,7 @@ _PLACEHOLDERS = re.compile(
 
 
 def weakness(secret: str) -> str:
-    """Why it is not random, as the end of a sentence about it; empty when it looks random."""
+    """Why the secret is weak, as the end of a sentence; empty if it looks random."""
     text = secret[:SAMPLE]
     if word := _PLACEHOLDERS.search(text):
         return f"contains the word '{word[0].lower()}'"
@@ -40,17 +40,17 @@ def weakness(secret: str) -> str:
 
 
 ENVIRONMENTS = ("production", "development", "test")
-NEW_KEY = "make a new one: python -c 'import secrets; print(secrets.token_urlsafe(60))'"
+NEW_KEY = "generate a new one: python -c 'import secrets; print(secrets.token_urlsafe(60))'"
 # E-mail backends that send nothing: nobody could confirm an address.
 _LOCAL_MAIL = ("config.local.file_email_backend.", *(
     f"django.core.mail.backends.{kind}." for kind in ("console", "filebased", "locmem", "dummy")
 ))  # fmt: skip
-_NOT_IN_HOST = re.compile(r"[/\s]|:[0-9]*\Z")  # [::1] is one
+_NOT_IN_HOST = re.compile(r"[/\s]|:[0-9]*\Z")  # allows [::1]
 _EXAMPLE_HOSTS = ("example.com", "example.org", "example.net")  # RFC 2606: reserved
 
 
 def validate_environment(name: str) -> str:
-    """Returns the name; a misspelt one must not mean development, where money is free."""
+    """Returns the name; a misspelt one must not mean development, with its simulated payments."""
     if name not in ENVIRONMENTS:
         raise ImproperlyConfigured(
             f"ENVIRONMENT is {name!r}: set it to {', '.join(ENVIRONMENTS[:-1])} "
@@ -66,7 +66,7 @@ def require_safe(values: Mapping[str, Any]) -> None:
 
 
 def problems(values: Mapping[str, Any]) -> Iterator[str]:
-    """Checks settings given as a dict; messages never quote a secret."""
+    """Checks settings in a dict; messages never quote a secret."""
     if values["DEBUG"]:
         yield "DEBUG is on: unset it"
     for check in (_addresses, _hosts, _secrets, _mail, _money, _vendors, _metrics):
@@ -85,7 +85,7 @@ def _addresses(values: Mapping[str, Any]) -> Iterator[str]:
         elif url.path.strip("/"):
             yield f"{name} has a path: the service needs a host of its own, such as go.your.host"
         elif host in _EXAMPLE_HOSTS or host.endswith(tuple(f".{name}" for name in _EXAMPLE_HOSTS)):
-            yield f"{name} is the example's: set it to https:// and your own host"
+            yield f"{name} is an example: set it to https:// and your own host"
 
 
 def _hosts(values: Mapping[str, Any]) -> Iterator[str]:
@@ -95,7 +95,7 @@ def _hosts(values: Mapping[str, Any]) -> Iterator[str]:
     if any(host.startswith(("*", ".*")) or host == "." for host in hosts):
         yield "ALLOWED_HOSTS accepts every host: list your own instead of *"
     if any(_NOT_IN_HOST.search(host) for host in hosts):
-        yield "ALLOWED_HOSTS has more than hosts: list them without https://, port or path"
+        yield "ALLOWED_HOSTS must list only hosts: without https://, port or path"
 
 
 def _secrets(values: Mapping[str, Any]) -> Iterator[str]:
@@ -143,4 +143,4 @@ def _metrics(values: Mapping[str, Any]) -> Iterator[str]:
     except ValueError:  # a host name, not an address
         is_public = False
     if is_public:
-        yield "METRICS_HOST is an address of the internet: listen on 127.0.0.1 or inside"
+        yield "METRICS_HOST is a public address: listen on 127.0.0.1 or a private one"

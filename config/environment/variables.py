@@ -1,4 +1,4 @@
-"""Reads the process environment, the only source of differences between machines."""
+"""Reads environment variables, the only settings that differ between machines."""
 
 import re
 from collections.abc import Callable
@@ -35,10 +35,10 @@ def _unless_empty(read: Callable[..., Any]) -> Any:
 
 
 class Variables(FileAwareEnv):
-    """A variable left empty counts as not set, as in a copy of `.env.example`.
+    """Treats an empty variable as unset, like in a copy of `.env.example`.
 
-    A secret made from a file ends with its line, and an editor may begin it with a byte order mark:
-    neither may be in an address or a header.
+    Strips line ends and byte order marks: secrets read from files may have them, but they are
+    invalid in addresses and headers.
     """
 
     bool = _unless_empty(FileAwareEnv.bool)
@@ -51,13 +51,13 @@ class Variables(FileAwareEnv):
         return value.strip(_AROUND) if isinstance(value, str) else value
 
 
-# `NAME_FILE=/run/secrets/name` stands for `NAME`, as container platforms hand secrets over. Read
-# for the names we ask for only: every other program has its own `…_FILE`s, and large ones.
+# `NAME_FILE=/run/secrets/name` sets `NAME`, the way container platforms provide secrets. Only files
+# of our names are read: other programs also have variables that end in `_FILE`.
 env = Variables()
 
 
 def listed(name: str, default: str = "") -> list[str]:
-    """The items of `one,two`, or of `one, two,`."""
+    """The items of `a,b`, also with spaces and a final comma."""
     return [item for part in env.str(name, default).split(",") if (item := part.strip())]
 
 
@@ -66,7 +66,7 @@ def hosts(name: str) -> list[str]:
     try:
         return [ascii_host(host.removeprefix("*.")) for host in listed(name)]
     except HostError as error:
-        raise ImproperlyConfigured(f"{name}: {error} is no host: write example.com") from None
+        raise ImproperlyConfigured(f"{name}: {error} is not a host: write example.com") from None
 
 
 def web_address(name: str) -> str:
@@ -92,8 +92,8 @@ def seconds(name: str, default: float, *, at_least: float) -> float:
 
 
 def mailbox(name: str, default: str = "") -> str:
-    """`no-reply@example.com`, or `Kvitok, support <no-reply@example.com>`, with a name as people
-    write it: of a comma or of quotes around the whole, mail programs make other addresses.
+    """Reads `no-reply@example.com`, or `Kvitok, support <no-reply@example.com>`. The name may be
+    unquoted; as it is, mail programs would split the address at a comma.
     """
     text = (env.str(name, "") or default).strip("\"' ")
     match = _WITH_NAME.fullmatch(text)
@@ -110,13 +110,13 @@ def _mail_address(name: str, address: str) -> str:
         validate_email(address)
         return ascii_address(address)
     except (ValidationError, HostError):
-        raise ImproperlyConfigured(f"{name}: {address!r} is no address") from None
+        raise ImproperlyConfigured(f"{name}: {address!r} is not an address") from None
 
 
 def country(name: str, default: str) -> str:
     value: str = (env.str(name, "") or default).upper()
     if value not in SUPPORTED_REGIONS:
-        raise ImproperlyConfigured(f"{name} must be a country's code of two letters, as RU")
+        raise ImproperlyConfigured(f"{name} must be a country code of two letters, such as RU")
     return value
 
 
@@ -127,7 +127,7 @@ def time_zone(name: str, default: str) -> str:
         ZoneInfo(value)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         raise ImproperlyConfigured(
-            f"{name}: this machine has no data of {value}: write a name as Europe/Moscow,"
+            f"{name}: this machine has no data for {value}: use a name like Europe/Moscow,"
             " or install tzdata (tzdata-legacy for an old name)"
         ) from None
     return value
@@ -140,7 +140,7 @@ def request_header(name: str) -> str:
 
 
 def provider_timeout(text: str) -> tuple[float, float]:
-    """`2,8`: seconds to connect to a provider, and seconds without a word of its answer."""
+    """Reads `2,8`: seconds to connect to a provider, and seconds to wait for its response."""
     try:
         connect, read = map(float, text.split(","))
     except ValueError:
@@ -174,9 +174,9 @@ def zero_or_at_least(least: int, name: str, default: int) -> int:
 
 
 def keyring(text: str, name: str = "OTP_KEYS") -> dict[str, bytes]:
-    """`id:secret,id2:secret2` as a dict in that order; the first key signs, all verify.
+    """Reads `id:secret,id2:secret2`, in that order; the first key signs, all verify.
 
-    Raises ImproperlyConfigured. Errors name keys by position: text without a colon may be a secret.
+    Raises ImproperlyConfigured. Errors give a key's position: text without a colon may be a secret.
     """
     keys: dict[str, bytes] = {}
     for number, item in enumerate(filter(str.strip, text.split(",")), start=1):

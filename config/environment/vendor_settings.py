@@ -1,9 +1,9 @@
-"""Accounts with vendors and payment providers from the environment, and the ways to pay.
+"""Accounts with vendors and payment providers from the environment, and enabled payment methods.
 
 A vendor's account without a token is not configured.
 
-`TWILIO_…` is a vendor's first account. `TWILIO_ACCOUNTS=kz,uz` names further ones, each with its
-own variables: `TWILIO_KZ_…`, `TWILIO_UZ_…`.
+`TWILIO_…` configures a vendor's first account. `TWILIO_ACCOUNTS=kz,uz` names additional ones with
+their own variables: `TWILIO_KZ_…`, `TWILIO_UZ_…`.
 """
 
 from collections.abc import Callable
@@ -73,7 +73,7 @@ def _split(split: Callable[[str], dict[str, str]], name: str) -> dict[str, str]:
 
 
 def enabled_gateways(*, is_production: bool) -> list[str]:
-    """The names in PAYMENT_GATEWAYS; without what one of them needs the service does not start."""
+    """The names in PAYMENT_GATEWAYS; raises ImproperlyConfigured if one lacks a variable."""
     names = listed("PAYMENT_GATEWAYS", "invoice" if is_production else "invoice,sandbox")
     if unknown := set(names) - GATEWAYS.keys():
         raise ImproperlyConfigured(
@@ -88,7 +88,7 @@ def enabled_gateways(*, is_production: bool) -> list[str]:
 
 
 def gateway_accounts() -> dict[str, Options]:
-    """The options of every way to pay by its name, with the address of its API."""
+    """The options of every payment gateway by its name, with the URL of its API."""
     return {name: _gateway_options(gateway) for name, gateway in GATEWAYS.items()}
 
 

@@ -1,6 +1,6 @@
-"""Makes a checkout ready to run; needs nothing but Python: `bootstrap.py base|dev`.
+"""Prepares a checkout for running; needs only Python: `bootstrap.py base|dev`.
 
-Installs what a lock file pins into .venv, and compiles the translations.
+Installs a lock file's packages into .venv, and compiles the translations.
 """
 
 import fcntl
@@ -25,7 +25,7 @@ class BootstrapError(Exception):
 
 
 def ensure(name: str) -> None:
-    """Installs requirements/`name`.txt unless what is pinned there is installed already."""
+    """Installs requirements/`name`.txt unless its packages are installed already."""
     with (ROOT / "requirements" / f"{name}.txt").open("rb") as lock_file:
         fcntl.flock(lock_file, fcntl.LOCK_EX)  # `make run` and `make test` may start together
         usable = _works("import sys; sys.exit(sys.version_info < (3, 11))")
@@ -98,13 +98,13 @@ def _install(name: str) -> None:
     lock = ROOT / "requirements" / f"{name}.txt"
     pinned = lock.read_bytes()
     _say(f"Installing requirements/{name}.txt into .venv; the first time takes a minute or two …")
-    # The lock names every package. pip, asked for one with an extra, takes the newest all the same
-    # and then refuses it without a hash: a new release broke each new checkout.
+    # --no-deps, as the lock lists every package: for a requirement with an extra, pip would choose
+    # the newest release and then refuse it for lack of a hash.
     options = ["-qq", "--disable-pip-version-check", "--no-input", "--no-deps", "--require-hashes"]
     command: list[str | Path] = [PYTHON, "-m", "pip", "install", *options, "-r", lock]
     if not _run(command):
         raise BootstrapError("the packages could not be installed: see above, then try again")
-    # Written last, and as it was at the start: a failed install must be repeated next time.
+    # Written last, with the content read at the start: a failed install is repeated next time.
     _stamp(name).write_bytes(pinned)
 
 

@@ -22,7 +22,7 @@ _TERMINAL = 0  # file descriptor
 _SAME_REQUEST = 0.5  # seconds within which two stop signals count as one
 _STABLE = 10.0  # seconds of running that reset the exit count
 _MAX_EXITS = 4  # consecutive exits during startup
-_MAX_LINES_SHOWN = 8  # per check and child; the rest is in its log
+_MAX_LINES_SHOWN = 8  # per check and child; others are in its log
 
 
 class StoppedError(Exception):

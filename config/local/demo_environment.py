@@ -24,8 +24,8 @@ _SECRETS: dict[str, Callable[[], str]] = {
 }
 _RUNNING_FILE = "environment.json"
 _SIMULATED = {name: vendor for name, vendor in VENDORS.items() if vendor.simulated}
-_SMS = [name for name, vendor in _SIMULATED.items() if vendor.simulated == "sms"]  # plays one
-# Offered unless the user names others.
+_SMS = [name for name, vendor in _SIMULATED.items() if vendor.simulated == "sms"]  # one is used
+# Offered unless the user has configured any.
 _PAID_BY = [gateway for gateway in GATEWAYS.values() if gateway.url]
 _DECLARED = [
     *((vendor.prefix, vendor.options) for vendor in _SIMULATED.values()),
@@ -65,12 +65,12 @@ def accounts(
     simulator_url: str, secrets: Mapping[str, str], environ: Mapping[str, str]
 ) -> dict[str, str]:
     """Simulated accounts with every provider that has no credentials in `environ`."""
-    unplayed = {*_SMS} - {_chosen_sms(environ)}
+    not_simulated = {*_SMS} - {_chosen_sms(environ)}
     values: dict[str, str] = {}
     urls: dict[str, str] = {}
     for vendor in _SIMULATED.values():
         names = secrets.keys() & {vendor.variable(option.name) for option in vendor.options}
-        if vendor.name in unplayed or any(is_set(environ, name) for name in names):
+        if vendor.name in not_simulated or any(is_set(environ, name) for name in names):
             continue
         values |= _simulated(vendor.prefix, vendor.options, secrets)
         urls[vendor.name] = f"{simulator_url}/{vendor.hook}"
@@ -87,8 +87,8 @@ def _simulated(
 def _addresses(
     environ: Mapping[str, str], urls: Mapping[str, str], without_proxy: Iterable[str]
 ) -> dict[str, str]:
-    """The addresses beyond those in `environ`. The simulator is on
-    loopback, where no proxy leads.
+    """The URLs in addition to those in `environ`. The simulator is on
+    loopback, which no proxy reaches.
     """
     ours = {
         "VENDOR_URLS": [f"{name}={url}" for name, url in urls.items()],
@@ -103,9 +103,9 @@ def _addresses(
 def payment_accounts(
     simulator_url: str, secrets: Mapping[str, str], environ: Mapping[str, str]
 ) -> dict[str, str]:
-    """All of the simulator, or none where the user has set any account.
+    """Simulated payment accounts, or none if the user has configured any account.
 
-    `environ` holds what `accounts` returned, too.
+    `environ` includes the result of `accounts`.
     """
     values: dict[str, str] = {}
     for gateway in _PAID_BY:
@@ -135,7 +135,7 @@ def environment(
         "PUBLIC_URL": f"http://{reachable(host)}:{port}",
         "SIMULATOR_URL": f"http://127.0.0.1:{simulator_port}",
         "AUTO_APPROVE_COMPANIES": "1",
-        "STATUS_MIN_COMPANIES": "1",  # the demo has one that sends
+        "STATUS_MIN_COMPANIES": "1",  # only one demo company sends
         "MAX_BREAKER_PAUSE": "30",  # short, to try out faults
         "OPERATOR_MFA": "0",  # the demo login opens the admin without a second factor
         "SECRET_KEY": stored["SECRET_KEY"],
@@ -167,7 +167,7 @@ def simulated_smpp(environ: Mapping[str, str], secrets: Mapping[str, str]) -> di
 
 
 def publish(values: Mapping[str, str], environ: Mapping[str, str], *, var: Path) -> None:
-    """Stores what `environ` lacks, so `manage.py` in another terminal uses this service."""
+    """Stores values that `environ` lacks, so `manage.py` in another shell uses this service."""
     ours = {name: value for name, value in values.items() if environ.get(name) != value}
     _write(var / _RUNNING_FILE, ours)
 

@@ -1,4 +1,4 @@
-"""PostgreSQL and Redis for development and tests when the environment names none.
+"""PostgreSQL and Redis for development and tests, unless the environment names others.
 
 `python -m config.local.embedded -- COMMAND …` runs a command with temporary ones.
 """
@@ -93,7 +93,7 @@ def _claim(directory: Path) -> TextIO:
 
 
 def _sweep(parent: Path) -> None:
-    """Removes what earlier, killed runs left here."""
+    """Removes servers and directories left by killed runs."""
     for claim in parent.glob("kvitok-*/owner.lock"):
         directory = claim.parent
         if directory.is_symlink() or directory.stat().st_uid != os.geteuid():

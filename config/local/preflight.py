@@ -1,6 +1,6 @@
-"""Checks before `make run` starts anything: errors that say what to do, and private files.
+"""Checks before `make run` starts, with errors that say what to do; makes its files private.
 
-A run's files hold e-mails, codes, phones and keys.
+They contain e-mails, codes, phones and keys.
 """
 
 import errno
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from config.local.processes import StartError
 
-_FREE_SPACE = 200 * 1024 * 1024  # bytes; a new database takes 40 MB of it
+_FREE_SPACE = 200 * 1024 * 1024  # bytes; a new database needs 40 MB
 
 
 def refuse_production(environ: Mapping[str, str]) -> None:
@@ -35,7 +35,7 @@ def number(environ: Mapping[str, str], name: str, default: int) -> int:
 def check_port(name: str, host: str, port: int) -> None:
     """Raises StartError unless the port is free.
 
-    Asked without SO_REUSEPORT: with it two servers share a port and split the traffic.
+    Without SO_REUSEPORT, with which two servers would share the port.
     """
     try:
         family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
@@ -86,7 +86,7 @@ FILES = ("*.json", "*.sqlite3*", "beat-schedule*", "lock")
 
 
 def make_private(var: Path) -> None:
-    """Restricts what a run writes below `var`, including files of earlier runs."""
+    """Makes a run's files below `var` private, including those of earlier runs."""
     for name in FOLDERS:
         make_folder_private(var / name)
     for pattern in FILES:

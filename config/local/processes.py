@@ -118,7 +118,7 @@ def command_line(pid: int) -> str:
 
 
 def survivors(tag: str) -> list[int]:
-    """Other processes whose environment has the entry `mark`."""
+    """Other processes whose environment has the entry `tag`."""
     if not _PROC.joinpath("self").exists():
         lines = (line.split() for line in _ps("-A", "-E", "-o", "pid=,command=").splitlines())
         pids = [int(line[0]) for line in lines if tag in line]
@@ -132,7 +132,7 @@ def survivors(tag: str) -> list[int]:
 
 
 def kill_survivors(tag: str) -> None:
-    """Kills what a killed run left: its children die with it, their children may not."""
+    """Kills processes left by a killed run: its children die with it, but theirs may not."""
     deadline = time.monotonic() + 10
     while (pids := survivors(tag)) and time.monotonic() < deadline:
         for pid in pids:
@@ -142,7 +142,7 @@ def kill_survivors(tag: str) -> None:
 
 
 def stop_unrelated(pid: int, tag: str, number: signal.Signals) -> None:
-    """Stops a process that is not our child, while its command line contains `mark`."""
+    """Stops a process that is not our child, while its command line contains `tag`."""
     deadline = time.monotonic() + 10
     while tag in command_line(pid):
         late = time.monotonic() > deadline

@@ -21,7 +21,7 @@ from pathlib import Path
 from config.local.checkout import SHARED_DIRECTORIES, digest, is_owned_by_root
 from config.local.processes import Account, StartError
 
-_MAX_SOCKET_PATH = 103  # bytes: what macOS takes; Linux takes four more
+_MAX_SOCKET_PATH = 103  # bytes, the limit of macOS; Linux allows four more
 _USERS = ("nobody", "daemon", "postgres")
 _UNUSED = shutil.ignore_patterns("include", "pkgconfig", "*.a", "ecpg", "libecpg*", "libpgtypes*")
 
@@ -37,7 +37,7 @@ class Programs:
 def account_for(*directories: Path) -> Account | None:
     """The account to run servers as; None is the current user, unless that is root.
 
-    Existing data keeps its owner: `make run` yesterday, `sudo` today.
+    Existing data keeps its owner, even if `make run` is now started by sudo.
     """
     if os.geteuid() != 0:
         return None
@@ -189,8 +189,8 @@ def _shared_directory(account: Account) -> Path:
             path.chmod(0o755)
             if _can_run(account, "/bin/sh", "-c", 'cd -- "$0"', str(path)):
                 return path
-    places = " or ".join(map(str, SHARED_DIRECTORIES))
-    raise StartError(f"no place that {account.name} can reach could be made: {places}")
+    paths = " or ".join(map(str, SHARED_DIRECTORIES))
+    raise StartError(f"no directory that {account.name} can reach could be created: {paths}")
 
 
 def _temporary_parents(account: Account | None) -> Iterator[Path]:

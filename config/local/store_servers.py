@@ -38,7 +38,7 @@ _NOT_DURABLE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes":
 
 
 class Server(ABC):
-    """Can be started, killed and restarted, from the main thread only."""
+    """A server to start, kill and restart, from the main thread only."""
 
     name: ClassVar[str]
     pid_file: ClassVar[str]
@@ -60,7 +60,7 @@ class Server(ABC):
         return self.process.pid
 
     def start(self, seconds: float = 60) -> None:
-        """Start, clean up after the last run and wait until ready; raises StartError."""
+        """Cleans up after the last run, starts and waits until ready; raises StartError."""
         self.prepare()
         deadline = time.monotonic() + seconds
         # The children of a killed postmaster take a moment to release shared memory.
@@ -99,7 +99,7 @@ class Server(ABC):
         self.process = None
 
     def kill(self) -> None:
-        """Kills it, as a power cut would."""
+        """Kills it, like a power cut."""
         if self.process is not None:
             self.process.kill()
             self.process.wait()
@@ -292,7 +292,7 @@ def stop_leftover(kind: type[Server], directory: Path) -> None:
     """Stops a server that a killed run left running on this data."""
     pid = _read_pid(directory / kind.pid_file)
     if pid is not None:
-        # Its command line contains the path; a process that only reused the pid is spared.
+        # Its command line contains the path, unlike that of a process that has reused the pid.
         stop_unrelated(pid, str(directory), kind.stop_signal)
 
 

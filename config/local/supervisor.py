@@ -23,7 +23,7 @@ from config.local.embedded import Servers
 from config.local.preflight import make_private
 from config.local.processes import StartError, die_with_parent, kill_survivors, lock, spawn
 
-_MARK = "KVITOK_SUPERVISED"  # in the environment of every child: marks its owner
+_TAG = "KVITOK_SUPERVISED"  # variable of every child, which identifies its supervisor
 _MAX_LOG_SIZE = 5 * 2**20  # bytes; a larger one is rotated at the next start
 # granian warns about 64 threads; most only wait: see docs/operations/limits.md.
 _WEB_WARNINGS = re.compile(
@@ -87,7 +87,7 @@ def _serve(environ: Mapping[str, str]) -> None:
 
 
 def _prepare(var: Path, environ: Mapping[str, str]) -> RunContext:
-    kill_survivors(f"{_MARK}={var}")
+    kill_survivors(f"{_TAG}={var}")
     host = environ.get("HOST") or "127.0.0.1"
     port = preflight.number(environ, "PORT", 8000)
     simulator_port = preflight.number(environ, "SIMULATOR_PORT", 8001)
@@ -104,7 +104,7 @@ def _prepare(var: Path, environ: Mapping[str, str]) -> RunContext:
         if log.stat().st_size > _MAX_LOG_SIZE:
             log.replace(log.with_suffix(".log.1"))
     variables = environment(environ, var=var, host=host, port=port, simulator_port=simulator_port)
-    return RunContext(var, host, port, simulator_port, variables | {_MARK: str(var)})
+    return RunContext(var, host, port, simulator_port, variables | {_TAG: str(var)})
 
 
 def _start_stores(supervisor: Supervisor, context: RunContext) -> None:
@@ -133,7 +133,7 @@ def _start_programs(supervisor: Supervisor, context: RunContext) -> None:
     publish(context.environ, os.environ, var=context.var)
     say("Running migrate …")
     supervisor.complete(context.child("migrate", "manage.py", "migrate", "--noinput"))
-    say("Making the demo companies …")
+    say("Creating the demo companies …")
     supervisor.complete(context.child("demo", "-m", "tools.demo"))
     say("Starting web, worker, beat and simulator …")
     simulator = context.child("simulator", "-m", "tools.simulator")

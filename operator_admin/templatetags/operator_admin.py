@@ -39,9 +39,8 @@ def menu_link(context: RequestContext, name: str, label: StrOrPromise) -> SafeSt
 
 @register.inclusion_tag("operator_admin/crumbs.html", takes_context=True)
 def crumbs(context: Context, *above: StrOrPromise, last: StrOrPromise = "") -> dict[str, object]:
-    """Breadcrumbs. `above` alternates the title and the view or URL of each page above; `last` is
-
-    by default the page's own title.
+    """Breadcrumbs. `above` alternates the title and the view or URL of each page above; `last`
+    defaults to the page's own title.
     """
     pages = [
         (title, resolve_url(str(to))) for title, to in zip(above[::2], above[1::2], strict=True)

@@ -67,7 +67,7 @@ def test_hosts_are_read_as_links_are(
 def test_malformed_host_variable_is_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv("LINK_BLOCKLIST", text)
 
-    with pytest.raises(ImproperlyConfigured, match="is no host"):
+    with pytest.raises(ImproperlyConfigured, match="is not a host"):
         variables.hosts("LINK_BLOCKLIST")
 
 

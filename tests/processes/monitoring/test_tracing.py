@@ -226,8 +226,8 @@ def test_endpoint_without_the_packages_is_refused(monkeypatch: pytest.MonkeyPatc
     [
         ("OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4318", "must be http://"),
         ("OTEL_EXPORTER_OTLP_HEADERS", "s3cret", "must be name=value"),
-        ("OTEL_TRACES_SAMPLER_ARG", "1.5", "a share from 0 to 1"),
-        ("OTEL_TRACES_SAMPLER_ARG", "many", "a share from 0 to 1"),
+        ("OTEL_TRACES_SAMPLER_ARG", "1.5", "a number from 0 to 1"),
+        ("OTEL_TRACES_SAMPLER_ARG", "many", "a number from 0 to 1"),
     ],
 )
 def test_setting_that_cannot_work_is_refused(name: str, value: str, words: str) -> None:
