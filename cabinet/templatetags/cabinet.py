@@ -136,6 +136,17 @@ def failure(code: str) -> str:
     return str(DeliveryAttempt.Failure(code).label) if code else ""
 
 
+@register.filter
+def response_note(attempt: DeliveryAttempt) -> str:
+    """Why the receiver's response does not count as accepted."""
+    if attempt.status is None or attempt.is_accepted:
+        return ""
+    is_redirect = 300 <= attempt.status < 400
+    if is_redirect:
+        return gettext("redirects are not followed")
+    return gettext("only 2xx counts as accepted")
+
+
 class LegalLink(NamedTuple):
     title: str
     url: str

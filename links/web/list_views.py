@@ -33,6 +33,7 @@ from accounts.people.pages import confirm_page
 from accounts.people.phone_visibility import may_search, text_for
 from api import pagination
 from api.pagination import page_or_first
+from cabinet.forms import grouped
 from cabinet.spreadsheets import csv_download, local_time, page_of_filter
 from catalogue.errors import DomainError
 from catalogue.ids import parse_id
@@ -305,8 +306,32 @@ def _upload(request: CabinetRequest, form: ImportForm) -> LinkImport:
 @member_required(can_change_settings)
 def import_detail(request: CabinetRequest, pk: UUID) -> HttpResponse:
     job = _import(request, pk)
-    context = {"one": job, **_rows(job)}
+    context = {**_status(job), **_rows(job)}
     return render(request, "cabinet/link_import_detail.html", context)
+
+
+HEADINGS = {
+    LinkImport.State.DRAFT: gettext_lazy("Check the rows, then create the links"),
+    LinkImport.State.RUNNING: gettext_lazy("Links are being created"),
+    LinkImport.State.DONE: gettext_lazy("All rows have been processed"),
+    LinkImport.State.STOPPED: gettext_lazy("Stopped before it was finished"),
+}
+
+
+def _status(job: LinkImport) -> dict[str, object]:
+    counts = [ngettext("%(shown)s row", "%(shown)s rows", job.total) % _shown(job.total)]
+    if job.state != LinkImport.State.DRAFT:
+        text = ngettext("%(shown)s link created", "%(shown)s links created", job.made)
+        counts.append(text % _shown(job.made))
+    if job.refused:
+        text = ngettext("%(shown)s with an error", "%(shown)s with an error", job.refused)
+        counts.append(text % _shown(job.refused))
+    heading = HEADINGS[LinkImport.State(job.state)]
+    return {"link_import": job, "heading": heading, "counts": " · ".join(counts)}
+
+
+def _shown(number: int) -> dict[str, str]:
+    return {"shown": grouped(number)}
 
 
 def _rows(job: LinkImport) -> dict[str, object]:
@@ -321,7 +346,7 @@ def _rows(job: LinkImport) -> dict[str, object]:
 @member_required(can_change_settings)
 def import_status(request: CabinetRequest, pk: UUID) -> HttpResponse:
     """The fragment polled by the page while links are being made."""
-    return render(request, "cabinet/link_import_status.html", {"one": _import(request, pk)})
+    return render(request, "cabinet/link_import_status.html", _status(_import(request, pk)))
 
 
 @require_POST

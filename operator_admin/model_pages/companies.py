@@ -53,6 +53,9 @@ TITLES = {
 }
 
 
+VERBS = {Status.APPROVED: _("Approve"), Status.SUSPENDED: _("Suspend")}
+
+
 class StatusForm(forms.Form):
     """The reason for a status change, quoted in the owner's e-mail, and initial tokens."""
 
@@ -233,6 +236,7 @@ class CompanyAdmin(AuditedAdmin, ModelAdmin):
             "companies": [company_facts.of(company) for company in companies[:SHOWN_FACTS]],
             "others": companies[SHOWN_FACTS:],
             "status": new_status,
+            "verb": VERBS[new_status],
             "form": form,
             "opts": self.opts,
         }

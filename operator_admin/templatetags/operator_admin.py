@@ -52,15 +52,18 @@ def crumbs(context: Context, *above: StrOrPromise, last: StrOrPromise = "") -> d
 def figure(
     content: str,
     title: StrOrPromise,
-    number: str,
-    view: str = "",
+    number: int | str,
+    model: str = "",
     *,
+    view: str = "",
     tone: str = "",
     is_least: bool = False,
     **query: object,
 ) -> SafeString:
-    """A number, «500+» if `is_least`, with a text below; a link to its rows if `view` is given."""
+    """A number, «500+» if `is_least`, and a text; links to the list of `model`, or to `view`."""
+    view = view or (f"{model}_changelist" if model else "")
     url = reverse(f"admin:{view}", query=query or None) if view else ""
+    text = grouped(number) if isinstance(number, int) else number
     return format_html(
         '<{} class="{}"{}><span class="admin-figure-name">{}</span> '
         "<strong>{}</strong> <span>{}</span></{}>",
@@ -68,7 +71,7 @@ def figure(
         f"admin-figure {tone}".strip(),
         format_html(' href="{}"', url) if url else "",
         title,
-        f"{number}+" if is_least else number,
+        f"{text}+" if is_least else text,
         SafeString(content.strip()),
         "a" if url else "div",
     )
