@@ -1,1 +1,1 @@
-"""Programs around the product. No product code imports them."""
+"""Programs for development, measurement and demonstration. No product code imports them."""

@@ -19,18 +19,18 @@ from config.local.processes import StartError, die_with_parent
 class ExitCode(IntEnum):
     PASSED = 0
     FAILED = 1  # a promise is broken
-    NOT_MADE = 2  # of the promises nothing is known
+    NOT_MADE = 2  # the run itself failed
     INTERRUPTED = 128 + signal.SIGINT
     TERMINATED = 128 + signal.SIGTERM
 
 
 class TerminatedError(KeyboardInterrupt):
-    """SIGTERM: whatever cleans up after Ctrl-C does so after this."""
+    """SIGTERM, handled like Ctrl-C."""
 
 
 def run_command(name: str, run: Callable[[], int]) -> int:
-    """The exit code, whatever ends the run."""
-    if "MAKELEVEL" in os.environ:  # `make` killed outright must not leave us behind
+    """Runs a command; returns the exit code, however it ends."""
+    if "MAKELEVEL" in os.environ:  # stop if `make` is killed
         die_with_parent(signal.SIGTERM, os.getppid())
     signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in the background
     signal.signal(signal.SIGTERM, _terminate)
@@ -45,7 +45,7 @@ def run_command(name: str, run: Callable[[], int]) -> int:
     except StartError as error:
         say(f"{name}: {error}")
         return ExitCode.NOT_MADE
-    except Exception:  # the process's edge
+    except Exception:  # the top of the process
         say(f"{name}: the run could not be made\n{traceback.format_exc()}")
         return ExitCode.NOT_MADE
 
@@ -64,7 +64,7 @@ def parser(command: str, description: str | None) -> argparse.ArgumentParser:
 
 
 def numbers(text: str) -> list[int]:
-    """`1-20`, `3`, or `1,4,7-9`."""
+    """Reads `1-20`, `3`, or `1,4,7-9`."""
     numbers: list[int] = []
     for part in text.split(","):
         first, _, last = part.partition("-")
@@ -75,7 +75,7 @@ def numbers(text: str) -> list[int]:
 
 
 def names_of(allowed: Collection[str]) -> Callable[[str], list[str]]:
-    """Reads some of these, separated by commas; returns them in the order of all."""
+    """A reader of names separated by commas, which returns them in the order of `allowed`."""
 
     def names(text: str) -> list[str]:
         requested = text.split(",")

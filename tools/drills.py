@@ -1,7 +1,7 @@
 """`python -m tools.drills redis|web|worker|… [--rate 15] [--keep]`; `--help` lists the parts.
 
-One part of the service is lost under load, and the figures say what that cost. Load, journal and
-checks are those of `tools.chaos`; the fault is one, and known.
+One part of the service fails under load, and the figures show the effects. Load, journal and checks
+are those of `tools.chaos`; the single fault is known.
 """
 
 import os
@@ -30,10 +30,10 @@ from tools.command_line import ExitCode, columns, parser, run_command, say
 from tools.queries import queries
 
 EVERY_CHANNEL = ("whatsapp", "telegram", "sms")
-RESTART_AFTER = 1.0  # seconds, as RestartSec= of our units
-START = 45.0  # seconds that a killed process may take to serve again, on a busy machine
+RESTART_AFTER = 1.0  # seconds, like RestartSec= of our units
+START = 45.0  # seconds until a killed process must serve again, on a busy machine
 RECONNECTED = 10.0  # seconds after a database is back, on a busy machine
-UNNOTICED = 5.0  # seconds that the loss of another part may cost
+UNNOTICED = 5.0  # seconds without service that the loss of another part may cause
 NOBODY = ("127.0.0.1", "1")
 
 
@@ -51,7 +51,7 @@ class Scenario:
 
 
 def _process(name: str, process: str, **fields: Any) -> Scenario:
-    """Killed, and started again as soon as our units would."""
+    """A process that is killed, and restarted as soon as our units would."""
     program: Callable[[Stack], Program] = attrgetter(name)
     return Scenario(
         f"{process} killed, back at once",
@@ -107,7 +107,7 @@ class Figures:
     accepted: int
     lost: int
     delivered: int
-    expired: int  # with the sender told so, and uncharged: whether a call was made is not known
+    expired: int  # reported as expired and uncharged: it is unknown whether a call was made
     charged_twice: int
     sent_twice: int
     repeated: int  # calls that a sender repeated with their key
@@ -134,7 +134,7 @@ class Figures:
         return columns((name, str(value), promise) for name, value, promise in rows)
 
     def breaches(self, scenario: Scenario) -> list[str]:
-        """The promises that are broken, as one line each."""
+        """The broken promises, one per line."""
         broken = {
             f"{self.lost} sends were lost": self.lost,
             f"{self.charged_twice} sends were charged twice": self.charged_twice,
@@ -179,7 +179,7 @@ def longest_gap(moments: Iterable[float], begin: float, end: float) -> float:
 def first_arrival(
     arrivals: Iterable[tuple[str, float]], placed: Mapping[str, float], since: float
 ) -> float:
-    """The wait of a message requested since then; infinity if none arrived."""
+    """The first arrival of a message requested since then; infinity if none arrived."""
     return min((at for phone, at in arrivals if placed.get(phone, 0.0) >= since), default=_NEVER)
 
 
@@ -190,7 +190,7 @@ TOKENS = 1_000_000
 
 def main(arguments: Sequence[str]) -> int:
     options = parser("make drill", __doc__)
-    options.add_argument("part", choices=[*SCENARIOS, "all"], help="what is lost under load")
+    options.add_argument("part", choices=[*SCENARIOS, "all"], help="the part to lose under load")
     options.add_argument("--rate", type=float, default=15.0, help="sends a second")
     options.add_argument("--keep", action="store_true", help="keep data and logs in any case")
     parsed = options.parse_args(arguments)
@@ -202,7 +202,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _in_a_process(name: str, arguments: Sequence[str]) -> int:
-    """Each with settings and stores of its own."""
+    """Runs a drill in its own process, with its own settings and stores."""
     options = [name if word == "all" else word for word in arguments]
     process = subprocess.run([sys.executable, "-m", "tools.drills", *options], check=False)  # noqa: S603
     return process.returncode if process.returncode >= 0 else ExitCode.NOT_MADE  # it was killed
@@ -224,7 +224,7 @@ def _drill(name: str, rate: float, say: Callable[[str], None], *, keeps: bool) -
 
 
 def _run(scenario: Scenario, servers: Servers, directory: Path, rate: float) -> Figures:
-    """Start everything, send, lose a part, regain it, settle, stop, and count."""
+    """Starts everything, sends, loses a part, regains it, settles, stops, and counts."""
     with ExitStack() as held:
         sentinels = None
         if scenario.has_sentinels:
@@ -243,7 +243,7 @@ def _run(scenario: Scenario, servers: Servers, directory: Path, rate: float) -> 
 
 
 def _load(scenario: Scenario, stack: Stack, traffic: Traffic, rate: float) -> tuple[float, float]:
-    """(when the part was lost, when the load was over), in Unix seconds."""
+    """The Unix times at which the part was lost and the load ended."""
     injector, begin, lost_at = traffic.injector, time.monotonic(), 0.0
     afterwards = max(AFTERWARDS, scenario.max_silence, scenario.max_delivery)
     seconds = WARM_UP + scenario.away + afterwards
@@ -252,7 +252,7 @@ def _load(scenario: Scenario, stack: Stack, traffic: Traffic, rate: float) -> tu
         nonlocal lost_at
         lost_at = time.time()
         if scenario.lose(stack, injector) is False:
-            raise RuntimeError("what was to be lost did not run")
+            raise RuntimeError("the part to be lost was not running")
 
     traffic.backend.schedule([_order(n, scenario, rate) for n in range(int(rate * seconds))], begin)
     injector.at(begin + WARM_UP, lose)

@@ -1,4 +1,4 @@
-"""`python -m tools.bench`: start everything, measure the requested rows, report."""
+"""`python -m tools.bench`: starts everything, measures the requested rows, reports."""
 
 import argparse
 import sys
@@ -23,18 +23,18 @@ ROWS = (
 
 
 def main(arguments: Sequence[str]) -> int:
-    """0 whatever the figures are; 2 when some could not be had."""
+    """Returns 0 whatever the figures are; 2 if some could not be measured."""
     return run_command("bench", partial(_run, _options(arguments)))
 
 
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
     options = parser("make bench", __doc__)
     add = options.add_argument
-    add("--only", type=names_of(ROWS), default=ROWS, help=f"rows, of {','.join(ROWS)}")
-    add("--seconds", type=int, default=2, help="of an interval, 2 by default")
-    add("--rounds", type=int, default=4, help="intervals of each side, 4 by default")
+    add("--only", type=names_of(ROWS), default=ROWS, help=f"rows, among {','.join(ROWS)}")
+    add("--seconds", type=int, default=2, help="per interval, 2 by default")
+    add("--rounds", type=int, default=4, help="intervals per side, 4 by default")
     add("--concurrency", type=numbers, default=[1, 16, 64], help="connections, 1,16,64 by default")
-    add("--json", type=Path, help="where to keep everything; bench/results/ by default")
+    add("--json", type=Path, help="file for all figures; in bench/results/ by default")
     return options.parse_args(arguments)
 
 
@@ -68,7 +68,7 @@ def _session(options: argparse.Namespace, stack: Stack) -> tuple[dict[str, Any],
         "client": generate.name,
         "settings": {"seconds": options.seconds, "rounds": options.rounds},
     }
-    say(machine.words(result))
+    say(machine.description(result))
     rows = flows.measure(options, stack, generate, say)
     return result | {"complaints": [*stack.complaints()], "loop_ms_after": machine.loop()}, rows
 

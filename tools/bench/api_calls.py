@@ -40,7 +40,7 @@ _OPEN = "SELECT count(*) FROM channels_message WHERE state IN ('queued', 'sent')
 
 
 def beyond(answered: int, expected: int) -> int:
-    """Answers beyond what was done. More may be done: what was under way at the end."""
+    """Answers without an effect. Effects without an answer are calls cut off at the end."""
     return max(0, answered - expected)
 
 
@@ -54,7 +54,7 @@ class ApiCall(Call):
         lines: list[tuple[int, str]],
         checked: Mapping[str, Any],
     ) -> RequestSource:
-        """The source of requests to the API or the floor's view; `lines` name the senders."""
+        """The source of requests to the API or the floor's view; `lines` number the senders."""
         path = f"/{self.path.partition('/')[2]}" if side == "floor" else f"/api/v1/{self.path}"
         heads = [post(path, self.port(side), sender.key) for sender in senders]
         return RequestSource(heads, lines, mark=dict(checked))
@@ -64,7 +64,7 @@ class ApiCall(Call):
         return tuple(map(int, row or ()))
 
     def counted_of(self, query: str, feed: RequestSource) -> tuple[int, ...]:
-        """Counts from the first of its phones to the last; no other feed's phones lie between."""
+        """Counts between the feed's first and last phone; no other feed has phones in between."""
         return self.counted(query, feed.mark["phones"][0], feed.mark["phones"][-1])
 
     def links(self) -> int:
@@ -93,7 +93,7 @@ class Verify(ApiCall):
 
 
 class Send(ApiCall):
-    """Accepted, and workers woken; nobody waits, nobody delivers."""
+    """Accepts messages and wakes workers; no call waits, nothing is delivered."""
 
     name, title, path = "send", "POST /otp/send, no wait", "otp/send"
     least: ClassVar[float | None] = 0.5
@@ -114,7 +114,7 @@ class Send(ApiCall):
         return self.source(side, senders, lines, {"phones": phones})
 
     def wrong(self, feed: RequestSource, load: Load) -> int:
-        """A refusal is wrong here, and so is an answer without a message and its hold."""
+        """Counts refusals, and answers without a message and its hold."""
         messages, holds = self.counted_of(_ACCEPTED, feed)
         return load.refused + beyond(load.accepted, min(messages, holds))
 
@@ -123,7 +123,7 @@ class Send(ApiCall):
 
 
 class Hot(Send):
-    """All from one wallet, beside the same from a hundred."""
+    """All sends from one wallet, compared with sends from a hundred."""
 
     name, title = "hot", "POST /otp/send, one company beside a hundred"
     sides = ("hundred", "one")
@@ -137,7 +137,7 @@ class Hot(Send):
 
 
 class Compat(Send):
-    """A send by Twilio's form, next to one by our own call."""
+    """A send by Twilio's call, compared with one by our own."""
 
     name, title = "compat", "a code by the dialect of Twilio, beside POST /otp/send"
     sides = ("own", "twilio")
@@ -167,7 +167,7 @@ class Compat(Send):
 
 
 class Wait(Send):
-    """Each send waits until the simulator took it; receipts come back meanwhile."""
+    """Each send waits until the simulator accepts it; receipts arrive meanwhile."""
 
     name, title = "wait", "POST /otp/send, waiting for its outcome"
     sides: ClassVar[tuple[str, ...]] = ("ours",)
@@ -197,7 +197,7 @@ class Shorten(ApiCall):
 
 
 class Bulk(ApiCall):
-    """A thousand links in each request; a second's requests times a thousand are its links."""
+    """Creates a thousand links per request."""
 
     name, title = "bulk", f"POST /links/bulk, {MAX_LINKS} links a request"
     path = "links/bulk"
@@ -221,7 +221,7 @@ class Bulk(ApiCall):
 
 
 class Redirect(ApiCall):
-    """Links everybody follows: known to the process, each click counted to the stream."""
+    """Links that many people follow: cached in the process, each click added to the stream."""
 
     name, title = "redirect", "GET /<slug>, cached, clicks handed over"
     least: ClassVar[float | None] = 0.6
@@ -252,7 +252,7 @@ class Redirect(ApiCall):
         return load.refused + beyond(load.accepted, clicks)
 
     def clicks(self, feed: RequestSource, load: Load) -> int:
-        """Clicks in the stream, once those the processes still hold have had time to get there."""
+        """Clicks in the stream, after time for those that processes still buffer."""
         deadline, stored = time.monotonic() + 3, 0
         while stored < load.accepted and time.monotonic() < deadline:
             time.sleep(0.3)
@@ -273,7 +273,7 @@ class Counted(Redirect):
         return feed
 
     def clear(self) -> None:
-        """Nothing: what is in the stream, somebody counts."""
+        """Keeps the stream, which a worker counts."""
 
     def clicks(self, feed: RequestSource, load: Load) -> int:
         begun, expected = time.monotonic(), feed.mark["before"] + load.accepted
@@ -291,7 +291,7 @@ class Counted(Redirect):
 
 
 class Cold(Call):
-    """Links nobody followed yet: neither the process nor Redis knows them."""
+    """Links followed for the first time: neither the process nor Redis has them."""
 
     name, title = "cold", "GET /<slug>, each for the first time"
     least, aim = 0.5, 0.75

@@ -1,5 +1,5 @@
-"""Runs the requested rows, and measures those that are no closed loop of one call: the whole path,
-the hand-over, a hanging vendor.
+"""Runs the requested rows, and measures those that are not a closed loop of one call: the whole
+path, the hand-over, a hanging vendor.
 """
 
 import argparse
@@ -20,17 +20,17 @@ from tools.stack import seed
 from tools.stack.stack import CannotMeasureError, Setup, Stack, until
 
 CONNECTIONS = 16
-FASTEST = 4000  # messages a second that are made ready for the flood
+FASTEST = 4000  # messages per second prepared for the flood
 SAMPLES, WARM_UP_SAMPLES = 200, 20
 PAUSE = 0.02  # seconds between samples: the service is idle when the next one comes
 LIMITS = {"p50": (8.0, 3.0), "p99": (25.0, 6.0)}
 SIDES = ("idle", "during")
-HANG = 8.0  # seconds the vendor takes
-MAX_SECONDS = 4  # seconds of an interval: it must end before the calls that hang do
+HANG = 8.0  # seconds until the vendor answers
+MAX_SECONDS = 4  # seconds of an interval, which must end before the hanging calls do
 SENDERS, GUESSERS = 8, 16  # connections
-HUNG = 24  # calls of the account beside, of 32 threads: what one account may have
+HUNG = 24  # calls of the other account: the most that one may have of 32 threads
 WAITING = 200  # sends, more than may wait
-AT_ONCE = 1.5  # seconds within which an answer counts as given at once
+AT_ONCE = 1.5  # seconds within which an answer counts as immediate
 _CHARGED = """
 WITH taken AS (
   SELECT 1000 * EXTRACT(epoch FROM t.created_at - m.created_at) AS ms
@@ -52,12 +52,12 @@ WHERE name = 'twilio' AND open_until IS NOT NULL"""
 
 
 class Flood(Send):
-    """Accepted as fast as possible while the worker delivers; the floor accepts and no more."""
+    """Accepts as fast as possible while the worker delivers; the floor only accepts."""
 
     wanted = Setup("bench_path", "bench_path_floor", waiters=0, floor=True, delivery=True)
 
     def wrong(self, feed: RequestSource, load: Load) -> int:
-        return load.refused  # what is accepted is checked by its charge
+        return load.refused  # accepted messages are checked by their charge
 
 
 def measure_path(bench: Bench) -> list[Row]:
@@ -110,8 +110,8 @@ def measure_handover(bench: Bench) -> list[Row]:
 
 
 def _hand_over(bench: Bench, call: Wait, number: int, many: int) -> Interval:
-    """Both times are this machine's clock: the row's `created_at`, which is when its statement
-    began, and the simulator's log.
+    """Compares times of this machine's clock: the row's `created_at`, the start of its statement,
+    and the simulator's log.
     """
     feed = call.feed("ours", many)
     phones: list[str] = feed.mark["phones"]
@@ -138,7 +138,7 @@ During = Callable[[Bench, Series, int], Interval]
 
 
 class SendWhileHanging(Wait):
-    """Sends by WhatsApp, while SMS hang."""
+    """Sends by WhatsApp while SMS hang."""
 
     sides = SIDES
 
@@ -174,7 +174,7 @@ def _measure(bench: Bench, row: Row, call: Call, during: During) -> list[Row]:
 
 
 def _hang(bench: Bench, fault: Mapping[str, str] | None) -> None:
-    """Makes messages hang from now on; None: no more."""
+    """Makes messages hang from now on; None ends it."""
     url = f"http://127.0.0.1:{bench.stack.simulator}/faults"
     slow = {**(fault or {}), "latency_ms": int(HANG * 1000)}
     method = "DELETE" if fault is None else "POST"
@@ -234,7 +234,7 @@ FLOWS: dict[str, Callable[[Bench], list[Row]]] = {
 def measure(
     options: argparse.Namespace, stack: Stack, generate: Generator, say: Callable[[str], None]
 ) -> list[Row]:
-    """Reports the rows that cannot be measured, and goes on with the others."""
+    """Measures the rows; reports those that cannot be measured and continues."""
     bench = Bench(
         stack=stack,
         accounts=seed.migrated(),

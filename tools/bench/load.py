@@ -1,4 +1,4 @@
-"""The load: closed loops of keep-alive connections by `wrk`, or by a client of our own."""
+"""The load: closed loops of keep-alive connections by `wrk`, or by a built-in client."""
 
 import asyncio
 import json
@@ -34,8 +34,8 @@ class Load:
     p50: float
     p99: float
     refused: int  # statuses of 400 and more
-    broken: int  # connections that failed, answers that did not come
-    starved: int = 0  # requests that were sent a second time, for want of new ones
+    broken: int  # failed connections and missing answers
+    starved: int = 0  # requests sent a second time for lack of new ones
 
     @property
     def rate(self) -> float:
@@ -63,7 +63,7 @@ class Loop:
         return sum(status >= 400 for status in self.statuses)
 
     def run(self, connections: int, seconds: float = inf) -> Load:
-        """Runs for this time; without a time, until each request has been answered once."""
+        """Runs for these seconds, or until each request has been answered once."""
         elapsed = asyncio.run(self._run(connections, seconds))
         milliseconds = [s * 1000 for s in self.times] or [0.0]
         p50, p99 = percentile(milliseconds, 0.5), percentile(milliseconds, 0.99)
@@ -110,7 +110,7 @@ class Loop:
 
 
 async def _answer(reader: asyncio.StreamReader) -> bytes:
-    """Empty if the connection broke."""
+    """The answer; empty if the connection broke."""
     try:
         return await read_message(reader)
     except (OSError, EOFError):
@@ -118,7 +118,7 @@ async def _answer(reader: asyncio.StreamReader) -> bytes:
 
 
 def answered(port: int, requests: Sequence[bytes], connections: int) -> list[float]:
-    """Sends each request once; the seconds until each was answered."""
+    """Sends each request once; returns the seconds until each was answered."""
     loop = Loop(port, requests)
     loop.run(connections)
     if loop.broken:
@@ -129,7 +129,7 @@ def answered(port: int, requests: Sequence[bytes], connections: int) -> list[flo
 
 
 class Burst:
-    """All sent at once, each over a connection of its own; answers are read on a thread."""
+    """Requests sent at once, each on its own connection; a thread reads the answers."""
 
     def __init__(self, port: int, requests: Sequence[bytes]) -> None:
         self._loop = Loop(port, requests)
@@ -139,20 +139,20 @@ class Burst:
         self._thread.start()
 
     def wait(self, seconds: float) -> int:
-        """Waits until all is answered, at most this time; returns the number of answers."""
+        """Waits for all answers, at most this long; returns their number."""
         self._thread.join(seconds)
         return len(self.statuses)
 
 
 @dataclass
 class RequestSource:
-    """Requests made beforehand: heads (request line and headers) and, each with one, bodies."""
+    """Requests prepared beforehand: heads (request line and headers), and bodies with heads."""
 
     heads: list[str]
     lines: list[tuple[int, str]]  # number of the head, body
-    again: bool = False  # start over when they are used up, rather than fail
-    mark: dict[str, Any] = field(default_factory=dict)  # what the row needs to check the answers
-    notes: dict[str, float] = field(default_factory=dict)  # what it found in doing so
+    again: bool = False  # start over when they are used up, instead of failing
+    mark: dict[str, Any] = field(default_factory=dict)  # data with which the row checks answers
+    notes: dict[str, float] = field(default_factory=dict)  # figures found by these checks
 
     def whole(self) -> list[bytes]:
         return [whole(self.heads[number], body) for number, body in self.lines]
@@ -175,7 +175,7 @@ def head(method: str, path: str, port: int, **headers: str) -> str:
 
 
 def post(path: str, port: int, key: str) -> str:
-    """The head of a call of the API; floors get the same one, to have as much to read."""
+    """The head of a call of the API; floors get the same one, so that they parse as much."""
     return head("POST", path, port, Authorization=f"Bearer {key}", Content_Type="application/json")
 
 
@@ -215,12 +215,12 @@ class Wrk:
             raise CannotMeasureError(f"wrk failed: {' '.join(process.stderr.split())[-300:]}")
         lines = [line for line in process.stdout.splitlines() if line.startswith("BENCH ")]
         if not lines:
-            raise CannotMeasureError(f"wrk said nothing of use: {process.stdout[-300:]}")
+            raise CannotMeasureError(f"wrk printed no result: {process.stdout[-300:]}")
         return Load(**json.loads(lines[-1].removeprefix("BENCH ")))
 
 
 class PythonLoop:
-    """Our own client: heavier than wrk, so that both sides look slower and closer."""
+    """The built-in client: it needs more CPU than wrk, so both sides look slower and more alike."""
 
     name = "built-in client"
 

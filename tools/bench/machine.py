@@ -1,4 +1,4 @@
-"""The machine of the measurement: what it is, and whose CPU an interval took."""
+"""The machine: its description, and the CPU that each process used in an interval."""
 
 import os
 import platform
@@ -18,14 +18,14 @@ from tools.bench.results import Interval
 from tools.stack.stack import Stack
 
 TICKS = os.sysconf("SC_CLK_TCK")  # a second
-CLIENT = "client"  # what generates the load: this process and the children it has waited for
+CLIENT = "client"  # the load generator: this process and its finished children
 WORKER = {"beat": "worker"}  # counted as one in the bench
 PACKAGES = ("Django", "granian", "psycopg", "redis", "celery", "orjson")
 _BACKENDS = "SELECT pid, backend_type, application_name FROM pg_stat_activity"
 
 
 def cpu_seconds(pid: int) -> float:
-    """CPU time of all its threads, ended ones included, to the nanosecond."""
+    """CPU time of all threads of a process, ended ones included, to the nanosecond."""
     seconds = time.clock_gettime((~pid << 3) | 2)  # CPUCLOCK_SCHED, see clock_getcpuclockid(3)
     if pid == os.getpid():
         seconds += sum(os.times()[2:4])
@@ -43,7 +43,7 @@ def reading(pids: Iterable[int]) -> dict[int, float]:
 def between(
     before: Mapping[int, float], after: Mapping[int, float], names: Mapping[int, str]
 ) -> dict[str, float]:
-    """CPU seconds by name; a process that is new has spent all it has since it started."""
+    """CPU seconds by name; all of a new process' time counts."""
     totals = defaultdict[str, float](float)
     for pid, seconds in after.items():
         totals[names[pid]] += seconds - before.get(pid, 0.0)
@@ -77,14 +77,14 @@ def _threads(pid: int) -> int:
 
 
 def _machine_ticks() -> tuple[int, int]:
-    """(busy, stolen). Interrupts count as busy: processes are charged for those they meet."""
+    """Busy and stolen ticks. Interrupts count as busy: the kernel charges them to processes."""
     ticks = Path("/proc/stat").read_text().splitlines()[0].split()[1:]
     user, nice, system, _idle, _wait, irq, softirq, steal, *_ = map(int, ticks)
     return user + nice + system + irq + softirq, steal
 
 
 def describe(data: Path) -> dict[str, Any]:
-    """`data` is where the database is: what a commit costs depends on it."""
+    """Describes the machine; `data` is the database's directory, whose disk is measured."""
     lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     models = [line for line in lines if line.startswith("model name")]
     process = subprocess.run(
@@ -112,7 +112,7 @@ def describe(data: Path) -> dict[str, Any]:
     }
 
 
-def words(facts: dict[str, Any]) -> str:
+def description(facts: dict[str, Any]) -> str:
     machine, versions = facts["machine"], facts["versions"]
     return (
         f"{machine['cores']} cores ({machine['processor']}),"
@@ -123,7 +123,7 @@ def words(facts: dict[str, Any]) -> str:
 
 
 def loop() -> float:
-    """ms of a fixed piece of work, the best of five: how fast the processor is just now."""
+    """Milliseconds of a fixed piece of work, the best of five: the processor's current speed."""
     times = []
     for _ in range(5):
         started = time.perf_counter()
@@ -133,7 +133,7 @@ def loop() -> float:
 
 
 def _fdatasync(directory: Path) -> float:
-    """The median of a hundred, in µs: the least a durable commit takes."""
+    """The median of a hundred, in µs: the minimum of a durable commit."""
     probe, times = directory.parent / "probe", []
     with probe.open("wb", buffering=0) as file:
         for _ in range(100):
@@ -147,7 +147,7 @@ def _fdatasync(directory: Path) -> float:
 
 
 class Meter:
-    """Runs from when it is made."""
+    """Measures from its creation until `read`."""
 
     def __init__(self, stack: Stack) -> None:
         self._stack, self._loop, self._synced = stack, loop(), stack.synced()
@@ -175,9 +175,9 @@ class Reading:
     spent: dict[str, float]  # CPU seconds, by process
     others: float  # cores that other processes used
     steal: float  # cores that the host gave to other machines
-    fsync: float  # µs, the mean of the write-ahead log's
-    loop: float  # ms that `loop` took just before
-    names: dict[int, str]  # of the processes
+    fsync: float  # µs, mean of the write-ahead log
+    loop: float  # ms of `loop` just before
+    names: dict[int, str]  # pid → name of the process
 
     def interval(
         self,
@@ -191,7 +191,7 @@ class Reading:
         seconds: float | None = None,
         notes: dict[str, Any] | None = None,
     ) -> Interval:
-        """`seconds` where the load itself tells how long it took."""
+        """`seconds` if the load has measured its own duration."""
         lasted, groups = seconds or self.seconds, defaultdict[str, float](float)
         for name, cpu in self.spent.items():
             group = name.replace(",", "").partition(" ")[0]

@@ -1,4 +1,4 @@
-"""Results: intervals, the rows they make up, and the table of these."""
+"""Results: intervals, rows of intervals, and the table of rows."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -9,11 +9,11 @@ from typing import Any
 
 from tools.command_line import columns
 
-NOISY = 0.3  # cores taken by others, above which an interval is marked
+NOISY = 0.3  # cores used by others, above which an interval is marked
 
 
 def percentile(values: Iterable[float], share: float) -> float:
-    """The smallest value that at least this share of them does not exceed."""
+    """The smallest value that at least this share of the values does not exceed."""
     ordered = sorted(values)
     return ordered[max(0, ceil(share * len(ordered)) - 1)]
 
@@ -47,7 +47,7 @@ class Interval:
 
 @dataclass
 class Row:
-    """The first side is what the last one is compared with; a row may have one side only."""
+    """The last side is compared with the first; a row may have only one side."""
 
     name: str
     title: str
@@ -55,7 +55,7 @@ class Row:
     connections: int | None = None
     least: float | None = None  # of the ratio
     aim: float | None = None
-    compared: str = "rate"  # the figure the ratio is of
+    compared: str = "rate"  # the figure whose ratio is taken
     at_most: bool = False  # the ratio must not exceed `least`
     intervals: list[Interval] = field(default_factory=list)
     limits: dict[str, tuple[float, float]] = field(default_factory=dict)  # figure: (must, aim)
@@ -106,7 +106,7 @@ class Row:
             yield Budget(f"{figure} {value:.2f} ms", value, must, aim, is_ceiling=True)
 
     def misses(self) -> list[str]:
-        """The unmet budgets, in words."""
+        """The unmet budgets as text."""
         return [f"{self.label}: {budget.text()}" for budget in self.budgets() if budget.is_missed]
 
     @property
@@ -128,7 +128,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """The limits of a figure: hard, and desired; both None where it is only shown."""
+    """A figure's hard limit and its aim; both are None if it is only shown."""
 
     what: str
     value: float
@@ -156,8 +156,8 @@ class Budget:
 # Groups of processes in the order of the report, and their names.
 GROUPS = {"web": "web", "floor": "web", "hello": "web", "worker": "worker"}
 GROUPS |= {"simulator": "sim", "postgres": "pg", "redis": "redis", "client": "client"}
-STOLEN = 0.1  # cores, worth telling
-DRIFT = 1.3  # times, worth telling
+STOLEN = 0.1  # cores, from which the summary mentions it
+DRIFT = 1.3  # factor, from which the summary mentions it
 _HEAD = ("row", "c", "side", "per s", "p50 ms", "p99 ms", "errors", "others", "fsync", "loop")
 
 
@@ -222,7 +222,7 @@ def summary(rows: Iterable[Row]) -> str:
     wrong = [row.label for row in rows if any(span.errors for span in row.intervals)]
     noisy = [row.label for row in rows if any(span.others > NOISY for span in row.intervals)]
     lines = [LEGEND, "", f"Below what is asked: {'; '.join(misses) or 'nothing'}."]
-    # How many times slower the processor itself was at its worst than at its best.
+    # The processor's slowest speed relative to its fastest.
     loops = [[span.loop for span in row.intervals if span.loop] for row in rows]
     drift = max((max(loop) / min(loop) for loop in loops if loop), default=1.0)
     stolen = max((span.steal for row in rows for span in row.intervals), default=0.0)

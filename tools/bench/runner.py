@@ -11,9 +11,9 @@ from tools.bench.results import Interval, Row
 from tools.stack.seed import Phones
 from tools.stack.stack import Account, CannotMeasureError, Setup, Stack
 
-WARM_UP = 1  # seconds, before each side is counted: connections open and prepare their statements
-FIRST_GUESS = 5_000.0  # requests a second, until it is known better
-SPARE = (1.6, 3.2, 6.4)  # times the requests that the last rate lets expect
+WARM_UP = 1  # seconds, in which connections open and prepare their statements
+FIRST_GUESS = 5_000.0  # requests per second, until measured
+SPARE = (1.6, 3.2, 6.4)  # times the requests expected from the last rate
 
 
 @dataclass
@@ -30,7 +30,7 @@ class Bench:
 
 
 class Call(ABC):
-    """A row: what is sent to each side, and which answers to it were wrong."""
+    """A row: the requests to each side, and the check of their answers."""
 
     name: ClassVar[str]
     title: ClassVar[str]
@@ -38,7 +38,7 @@ class Call(ABC):
     least: ClassVar[float | None] = None
     aim: ClassVar[float | None] = None
     guess: ClassVar[float] = FIRST_GUESS
-    # Without a worker: nothing but the call takes the machine's time.
+    # Without a worker, so that only the call uses the machine.
     wanted: ClassVar[Setup] = Setup("bench_calls", waiters=0, floor=True)
 
     def __init__(self, bench: Bench) -> None:
@@ -70,7 +70,7 @@ def measure_call(bench: Bench, call: Call) -> list[Row]:
 
 
 def order(sides: Sequence[str], number: int) -> Sequence[str]:
-    """Each side goes first in turn, so that what creeps in hits both alike."""
+    """Each side goes first in turn, so that drift affects both alike."""
     return sides if number % 2 == 0 else sides[::-1]
 
 

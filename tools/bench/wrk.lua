@@ -1,6 +1,6 @@
--- Sends requests made beforehand: <heads file> <lines file> <once|again>.
--- A line is the number of its head, a space, and its body. Everything is built before the start,
--- so that the client takes as little of the machine as it can.
+-- Sends prepared requests: <heads file> <lines file> <once|again>.
+-- A line is the number of its head, a space, and its body. Everything is built before the start, so
+-- that the client uses as little CPU as possible.
 
 local threads = {}
 local requests, count, place, again = {}, 0, 0, false

@@ -23,16 +23,16 @@ from tools.stack.stack import drop_connections
 def main(arguments: Sequence[str]) -> int:
     options = parser("make chaos", __doc__)
     add = options.add_argument
-    add("--seed", type=int, default=secrets.randbelow(1_000_000), help="what all is drawn from")
-    add("--sends", type=int, help="how many orders; 5000, or 330 if short")
-    add("--kills", type=int, help="how many kills; 20, or 6 if short")
+    add("--seed", type=int, default=secrets.randbelow(1_000_000), help="seed of all random choices")
+    add("--sends", type=int, help="number of sends; 5000, or 330 if short")
+    add("--kills", type=int, help="number of kills; 20, or 6 if short")
     add("--flush", action="store_true", help="empty Redis every second")
-    add("--short", action="store_true", help="a minute; deadlines are aged")
+    add("--short", action="store_true", help="a run of a minute, with shortened deadlines")
     add("--months", action="store_true", help="old months are archived under kills")
     add("--smart", action="store_true", help="smart routing for companies that fall back")
     add("--payments", action="store_true", help="top-ups, and kills at credits")
     add("--keep", action="store_true", help="keep data and logs in any case")
-    add("--json", type=Path, help="where the report goes")
+    add("--json", type=Path, help="file of the report")
     values = vars(options.parse_args(arguments))
     path = values.pop("json") or ROOT / f"tools/chaos/results/{values['seed']}.json"
     values["sends"] = values["sends"] or (330 if values["short"] else 5000)

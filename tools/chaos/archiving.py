@@ -1,6 +1,6 @@
-"""`python -m tools.chaos.archiving BEFORE DIRECTORY`: seals what is closed, then archives months.
+"""`python -m tools.chaos.archiving BEFORE DIRECTORY`: seals closed days, then archives months.
 
-A process of its own, to be killed at any moment.
+A separate process, so that it can be killed at any moment.
 """
 
 import sys

@@ -39,7 +39,7 @@ class Finding:
 
 
 def check_invariants(simulator_log: Path, journal: Path) -> Iterator[Finding]:
-    """Every check, with what phones and companies saw; the service's own reconciliation as well."""
+    """Every check against phones' and companies' records, and the service's own reconciliation."""
     from channels import full_reconciliation  # noqa: PLC0415 - models need Django set up
 
     load_records(simulator_log, journal)
@@ -51,7 +51,7 @@ def check_invariants(simulator_log: Path, journal: Path) -> Iterator[Finding]:
 
 
 def broken_checks(simulator_log: Path, journal: Path) -> list[str]:
-    """The broken checks as a line each."""
+    """The broken checks, one per line."""
     return [
         f"{finding.check}: {', '.join(finding.subjects[:5])}"
         for finding in check_invariants(simulator_log, journal)
@@ -64,7 +64,7 @@ def violations(check: Query) -> list[str]:
 
 
 def uncharged() -> dict[str, str]:
-    """Message → why it was not charged."""
+    """Message → reason why it was not charged."""
     return dict(select(_SQL["uncharged"].text))
 
 
@@ -93,7 +93,7 @@ def select(query: str, *params: str) -> list[tuple[Any, ...]]:
 
 _LEVELS = {"error", "critical"}
 _RAISED = re.compile(r"^([A-Za-z_][\w.]*): ?(.*)")
-# Said while a store is away, while it comes back, or while a stopped worker keeps a row locked.
+# Errors while a store is down or restarts, or while a stopped worker keeps a row locked.
 _EXPECTED_AFTER_KILL = re.compile(
     r"terminating connection|server closed the connection|the database system is "
     r"|connection (to server .*failed|failed|is lost|is closed|is bad|refused)"
@@ -107,7 +107,7 @@ _STORE_UNAVAILABLE = {"OperationalError", "InterfaceError", "PoolTimeout"}
 
 
 def logged_errors(logs: Iterable[Path]) -> tuple[Counter[str], Counter[str]]:
-    """`program: event (cause)` → count: those that a kill explains, and all others."""
+    """`program: event (cause)` → count, for errors explained by a kill and for others."""
     explained: Counter[str] = Counter()
     unexplained: Counter[str] = Counter()
     for log in logs:
@@ -138,7 +138,7 @@ def _structured(entry: dict[str, object]) -> tuple[str, str, bool]:
     event, exception = str(entry.get("event")), str(entry.get("exception", ""))
     name = str(entry.get("error", ""))
     is_explained = bool(_EXPECTED_AFTER_KILL.search(exception or event))
-    if event == "database_unavailable":  # answered with 503; the words are not logged
+    if event == "database_unavailable":  # answered with 503; the text is not logged
         is_explained = name in _STORE_UNAVAILABLE
     if entry.get("logger") == "django.request":  # Django's own line on such an answer
         is_explained = event.startswith("Service Unavailable:")
@@ -170,7 +170,7 @@ _RECORDS = {query.name: query.text for query in queries(__file__, "external_reco
 
 
 def load_records(simulator_log: Path, journal: Path) -> None:
-    """Fill the tables on Django's connection; temporary tables exist on that connection only."""
+    """Fills temporary tables, which exist only on Django's current connection."""
     phones = [_phone_message(*row) for row in rows(simulator_log, _RECORDS["phones"])]
     calls = [
         (*row[:3], parse_id("msg", row[3]), row[4], bool(row[5]), *row[6:])
@@ -181,7 +181,7 @@ def load_records(simulator_log: Path, journal: Path) -> None:
         for row in rows(journal, _RECORDS["entries"])
     ]
     with connection.cursor() as cursor:
-        cursor.execute("SET statement_timeout = 0")  # the service's own is not meant for this
+        cursor.execute("SET statement_timeout = 0")  # the service's own is too short for this
         create_tables(cursor)
         for table, records in zip(
             TABLES, (phones, rows(journal, _RECORDS["orders"]), calls, entries), strict=True
@@ -202,7 +202,7 @@ def fill(cursor: CursorWrapper, table: str, rows: Iterable[Sequence[object]]) ->
 
 
 def match(cursor: CursorWrapper) -> None:
-    _analyze(cursor)  # what looks small is joined row by row
+    _analyze(cursor)  # without statistics PostgreSQL would choose nested loops
     for way in ("by reference", "by name", "by centre id", "by link", "unnamed"):
         cursor.execute(_RECORDS[way])
     fill(cursor, "unnamed_code", _with_codes(cursor.fetchall()))

@@ -1,4 +1,4 @@
-"""A company's backend, which calls until it is answered, and the people who enter codes."""
+"""A company's backend, which retries calls until they are answered, and people who enter codes."""
 
 import random
 import sqlite3
@@ -23,20 +23,20 @@ MAX_PAUSE = 1.0
 JOURNAL = """
 PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
 CREATE TABLE orders (key TEXT PRIMARY KEY, company_id INTEGER, path TEXT, phone TEXT, at REAL);
-CREATE TABLE calls (        -- every try of every order; status 0: no answer came
+CREATE TABLE calls (        -- every try of every order; status 0: no answer
     key TEXT, status INTEGER, code TEXT, message TEXT, body TEXT, replayed INTEGER, seconds REAL,
     at REAL);
 CREATE TABLE entries (      -- every try at entering a code
-    person TEXT,            -- the order whose reader it is
-    key TEXT,               -- its Idempotency-Key, if any
-    try TEXT,               -- which entry this call belongs to: repeats of one call share it
+    person TEXT,            -- the order whose recipient enters the code
+    key TEXT,               -- Idempotency-Key, if any
+    try TEXT,               -- identifies the entry: repeats of one call share it
     company_id INTEGER, phone TEXT, is_right INTEGER, status INTEGER, code TEXT, verification TEXT,
     seconds REAL, at REAL);
 """
 
 
 class Journal:
-    """Each request before it is sent, and each response. Thread-safe."""
+    """Records each request before it is sent, and each response. Thread-safe."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -49,7 +49,7 @@ class Journal:
             self._db.close()
 
     def keep(self, table: str, *row: object) -> None:
-        """Durable when this returns; the moment is added."""
+        """Adds a row with the current time; durable when this returns."""
         places = ",".join("?" * (len(row) + 1))
         with self._lock:
             self._db.execute(f"INSERT INTO {table} VALUES ({places})", (*row, time.time()))  # noqa: S608
@@ -69,8 +69,8 @@ class Backend:
         self.client, self.accounts, self.journal = client, accounts, journal
         self.scheduler, self.carrier, self._seed = scheduler, carrier, seed
         self.answered = 0
-        self.asked_again: set[str] = set()  # keys of orders whose code was asked for once more
-        self.given_up = threading.Event()  # nobody waits for answers any more
+        self.asked_again: set[str] = set()  # keys of orders whose code was requested again
+        self.given_up = threading.Event()  # set when answers are no longer awaited
 
     def schedule(self, orders: Sequence[PlannedRequest], begin: float) -> None:
         for order in orders:
@@ -82,19 +82,19 @@ class Backend:
     def tries(
         self, path: str, body: dict[str, Any], account: Account, key: str, name: str
     ) -> Iterator[Reply]:
-        """Calls again after ever longer pauses; ends when nobody waits any more."""
+        """Retries with growing pauses until `given_up` is set."""
         for number in count(1):
             if self.given_up.is_set():
                 return
             yield self.client.post(path, body, token=account.key, key=key)
-            dice = random.Random(f"{self._seed}:{name}:{number}")  # noqa: S311 - to be drawn again
+            dice = random.Random(f"{self._seed}:{name}:{number}")  # noqa: S311 - reproducible
             pause = min(MAX_PAUSE, 0.1 * 2 ** min(number, 8))
             self.given_up.wait(pause * dice.uniform(0.5, 1.0))
 
     def _place(self, order: PlannedRequest, key: str) -> None:
         company = self.accounts[order.company].company_id
         self.journal.keep("orders", key, company, PATHS[order.kind], order.phone)
-        if order.fault and key == order.key:  # what the vendor will do to this one message
+        if order.fault and key == order.key:  # the vendor's fault for this message
             fault = {"phone": order.phone, "kind": order.fault, "latency_ms": order.fault_ms}
             self._set_fault(fault | {"times": 1})
         if key != order.key:
@@ -114,7 +114,7 @@ class Backend:
                 return
 
     def slow_vendors(self, milliseconds: int) -> None:
-        """Sets the time that every vendor takes to answer a send."""
+        """Sets the latency of every vendor's answers to sends."""
         self._set_fault({"latency_ms": milliseconds})
 
     def _set_fault(self, fault: dict[str, Any]) -> None:
@@ -151,7 +151,8 @@ class PhoneUsers:
         if not (order.person and arrival.code):
             return
         self._newest[arrival.phone] = arrival.code
-        # Who asks for a code twice waits for the second; a code may come by two channels as well.
+        # A person who requests a code twice waits for the second; a code may also come twice, by
+        # two channels.
         is_awaited = order.again_at is None or order.key in self._backend.asked_again
         if is_awaited and arrival.phone not in self._typed:
             self._typed.add(arrival.phone)

@@ -31,7 +31,7 @@ def create_companies(tokens: Sequence[int], speed: Speed, *, is_smart: bool) -> 
 
 
 def create_payer() -> Account:
-    """A company with billing details that only buys tokens, and somebody who sells them."""
+    """A company with billing details that only buys tokens, and prices for them."""
     demo_companies.set_prices()
     account = seed.company("Payer", tokens=1)
     BillingProfile.objects.create(company_id=account.company_id, **demo_companies.BUYER)

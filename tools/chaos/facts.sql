@@ -1,4 +1,4 @@
--- What really happened, as against what was planned: each query counts by kind.
+-- Counts of what happened in a run; each query counts by kind.
 
 --: calls to send, by answer
 SELECT CASE status WHEN 0 THEN 'none: ' || code WHEN 200 THEN '200'
@@ -19,12 +19,12 @@ UNION ALL SELECT 'codes sent again', count(*) FROM (
 --: messages, by state
 SELECT state, count(*) FROM channels_message GROUP BY 1
 
---: attempts, by what the call brought
-SELECT CASE WHEN error_class = '' THEN 'accepted, or unknown to this day'
+--: attempts, by result of the call
+SELECT CASE WHEN error_class = '' THEN 'accepted, or still unknown'
        ELSE error_class || ' ' || error_code END, count(*)
 FROM channels_attempt GROUP BY 1
 
---: ambiguous attempts, by what became of them
+--: ambiguous attempts, by final state
 SELECT state, count(*) FROM channels_attempt WHERE error_class = 'ambiguous' GROUP BY 1
 
 --: receipts
@@ -48,6 +48,6 @@ SELECT 'request_in_progress', ceil(max(lasted))::int FROM (
   SELECT max(at) - min(at) AS lasted FROM client_call WHERE status = 409 GROUP BY key
 ) AS waits HAVING max(lasted) IS NOT NULL
 
---: vendors' faults on what they took
+--: vendors' faults on accepted messages
 SELECT fault, count(*) FROM phone_message, unnest(faults) AS fault
 WHERE fault <> 'latency' GROUP BY 1

@@ -1,4 +1,4 @@
-"""Injects the planned faults on time and restarts exited programs, as a supervisor does.
+"""Injects the planned faults on time and restarts exited programs like a supervisor.
 
 Everything runs on the main thread, because the kernel ties a child to the thread that forked it.
 """
@@ -25,13 +25,13 @@ from tools.queries import queries
 TICK = 0.02
 RETRY_AFTER = 0.2  # seconds until a fault without a target is retried
 AIM_TIMEOUT = 1.5  # seconds that an aimed fault waits for a vendor call
-RESTART_AFTER = 0.5  # seconds until a program that exited by itself is restarted
+RESTART_AFTER = 0.5  # seconds until a program that has exited is restarted
 MAX_STOP = 25.0
 SQL = {query.name: query.text for query in queries(__file__, "load.sql").values()}
 
 
 class DatabaseProbe:
-    """One connection to a database that may be killed at any time, reopened after that."""
+    """A connection to a database that may be killed at any time; reconnects afterwards."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -69,8 +69,8 @@ class FaultInjector:
         self.stack = stack
         self.kills: Counter[str] = Counter()
         self.disruptions: Counter[str] = Counter()
-        self.deaths: Counter[str] = Counter()  # of what nobody killed
-        self.stops: list[tuple[str, float]] = []  # who was asked to stop, and how long that took
+        self.deaths: Counter[str] = Counter()  # exits of programs that were not killed
+        self.stops: list[tuple[str, float]] = []  # program and seconds until it stopped
         self.faults_left = 0
         self.deadlocks = 0
         self._database = database
@@ -80,7 +80,7 @@ class FaultInjector:
         self._gone: set[Program] = set()
         self._zombies: set[Program] = set()
         self._down: set[Server] = set()
-        self._planned: set[Program] = set()  # dead, and to be started at a time that is set
+        self._planned: set[Program] = set()  # dead, with a scheduled restart
 
     def plan(self, begin: float, planned_faults: Sequence[PlannedFault]) -> None:
         self.faults_left = len(planned_faults)
@@ -94,7 +94,7 @@ class FaultInjector:
         self.at(time.monotonic() + seconds, action)
 
     def run(self, until: Callable[[], bool], seconds: float) -> bool:
-        """Run due actions and supervise programs; returns whether `until` came true in time."""
+        """Runs due actions and supervises programs; returns whether `until` became true in time."""
         deadline = time.monotonic() + seconds
         while not until():
             if time.monotonic() > deadline:
@@ -105,7 +105,7 @@ class FaultInjector:
         return True
 
     def kill_now(self, program: Program, pause: float) -> bool:
-        """Outside of the plan; False if it is not running anyway."""
+        """Kills a program outside the plan; False if it is not running."""
         if not self._is_up(program):
             return False
         program.kill()
@@ -113,7 +113,7 @@ class FaultInjector:
         return True
 
     def retire(self, program: Program) -> None:
-        """Stop a program that is no longer needed, and do not restart it."""
+        """Stops a program for good."""
         if self._is_up(program):
             self._leaving.add(program)
             program.terminate()
@@ -121,7 +121,7 @@ class FaultInjector:
             self.after(RETRY_AFTER, partial(self.retire, program))
 
     def count_deadlocks(self) -> None:
-        """Call before a kill, which resets the counter, and at the end."""
+        """Adds PostgreSQL's count; called at the end, and before kills, which reset the counter."""
         self.deadlocks += self._database.number("deadlocks") or 0
 
     @property
@@ -203,7 +203,7 @@ class FaultInjector:
         self._down.discard(server)
 
     def _kill_web_child(self, fault: PlannedFault) -> bool:
-        """Kill one web process; the master restarts it."""
+        """Kills one web process; the master restarts it."""
         pids = self.stack.web_processes() if self._is_up(self.stack.web) else []
         with suppress(ProcessLookupError, IndexError):
             os.kill(pids[int(fault.share * len(pids))], signal.SIGKILL)
@@ -238,7 +238,7 @@ class FaultInjector:
         is_asked = program in self._leaving or program in self._stopping
         if code != 0 or not is_asked:
             self.deaths[f"{program.log.stem}: exit code {code}"] += 1
-        program.kill()  # whatever it had forked
+        program.kill()  # its children
         if program in self._leaving:
             self._leaving.discard(program)
             self._gone.add(program)

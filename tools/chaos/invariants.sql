@@ -1,18 +1,18 @@
--- What must hold after every run, whatever was killed: each query returns the violations. I1 to I8
--- are the numbers used in the design. They read the tables of `external_records` as well.
+-- Invariants that hold after every run, whatever was killed: each query returns violations. I1 to I8
+-- are the numbers of the design. They also read the tables of `external_records`.
 
 --: I1 answered: every order is answered definitely in the end
 SELECT 'order ' || o.key FROM client_order o WHERE NOT EXISTS (
   SELECT 1 FROM client_call c
   WHERE c.key = o.key AND c.status NOT IN (0, 409, 500, 503))
 
---: I1 kept: what was answered with a message is in the database, to that phone for that company
+--: I1 kept: a message named in an answer is in the database, for that company and phone
 SELECT DISTINCT 'order ' || c.key FROM client_call c JOIN client_order o USING (key)
 LEFT JOIN channels_message m
   ON m.id = c.message_id AND m.company_id = o.company_id AND m.phone = o.phone
 WHERE c.is_kept AND m.id IS NULL
 
---: I1 tried: what was accepted was handed to a vendor, or that was tried
+--: I1 tried: each accepted message was handed to a vendor, or that was tried
 SELECT 'message ' || m.id FROM channels_message m
 WHERE m.state NOT IN ('queued', 'sent') AND m.tries = 0
 
@@ -40,7 +40,7 @@ LEFT JOIN api_idempotentrequest i
   ON i.company_id = o.company_id AND i.path = o.path AND i.key = o.key
 WHERE c.is_kept AND (i.status, i.body) IS DISTINCT FROM (c.status, c.body)
 
---: I3 resolved once: of a message's holds, one per channel tried, the last is open while the message is
+--: I3 resolved once: a message has a hold per tried channel; only the last is open while the message is
 SELECT 'message ' || m.id FROM channels_message m
 LEFT JOIN billing_transfer t ON t.message_id = m.id
 GROUP BY m.id
@@ -61,18 +61,18 @@ HAVING w.available < 0 OR w.held < 0
   OR w.held <> COALESCE(sum(CASE WHEN t.kind = 'hold' THEN t.amount
        WHEN t.kind IN ('capture', 'release') THEN -t.amount ELSE 0 END), 0)
 
---: I4 holds: what is held is what open messages cost
+--: I4 holds: a wallet holds exactly the price of its open messages
 SELECT 'company ' || w.company_id FROM billing_wallet w WHERE w.held <> COALESCE((
   SELECT sum(m.price) FROM channels_message m
   WHERE m.company_id = w.company_id
     AND (m.state IN ('queued', 'sent') OR m.is_owed)), 0)
 
---: I5 receipt: charged by a receipt: the vendor said so of that attempt, and the phone got it
+--: I5 receipt: charged by a receipt: the vendor reported that attempt delivered, and the phone got it
 SELECT 'message ' || t.message_id FROM billing_transfer t
 WHERE t.kind = 'capture' AND t.proof = 'receipt' AND NOT EXISTS (
   SELECT 1 FROM channels_attempt a JOIN phone_message p ON p.attempt_id = a.id
   WHERE a.message_id = t.message_id AND p.has_arrived AND t.hold = a.hold
-    AND (a.provider IN ('twilio', 'telegram_gateway')  -- asked: that leaves no receipt
+    AND (a.provider IN ('twilio', 'telegram_gateway')  -- polled: leaves no receipt
       OR EXISTS (SELECT 1 FROM channels_receipt r
                  WHERE r.attempt_id = a.id AND r.state IN ('delivered', 'read'))))
 
@@ -105,7 +105,7 @@ JOIN channels_attempt a ON a.message_id = m.id
 JOIN channels_receipt r ON r.attempt_id = a.id AND r.applied_at IS NOT NULL
 WHERE r.state IN ('delivered', 'read') AND m.state <> 'delivered'
 
---: I6 one hand-over: an attempt is taken by a vendor once, and a message reaches its phone once by a channel
+--: I6 one hand-over: a vendor accepts an attempt once, and a message reaches its phone once per channel
 SELECT 'attempt ' || ref FROM phone_message WHERE ref IS NOT NULL
 GROUP BY ref HAVING count(*) > 1
 UNION ALL
@@ -113,18 +113,18 @@ SELECT 'message ' || p.message_id FROM phone_message p
 LEFT JOIN channels_attempt a ON a.id = p.attempt_id
 WHERE p.message_id IS NOT NULL GROUP BY p.message_id, a.hold HAVING count(*) > 1
 
---: I6 known: nothing is on a phone, and nothing was reported, that the database knows nothing of
+--: I6 known: every message on a phone and every receipt belongs to an attempt in the database
 SELECT 'phone message ' || id FROM phone_message WHERE attempt_id IS NULL
 UNION ALL
 SELECT 'receipt ' || id FROM channels_receipt WHERE attempt_id IS NULL
 
---: I7 one charge: a message is charged once, and what it costs
+--: I7 one charge: a message is charged once, at its price
 SELECT 'message ' || t.message_id FROM billing_transfer t
 LEFT JOIN channels_message m ON m.id = t.message_id
 WHERE t.kind = 'capture' GROUP BY t.message_id, m.price
 HAVING count(*) > 1 OR sum(t.amount) <> m.price OR m.price IS NULL
 
---: I7 per code: a code pays for one delivery, if none is paid, and a verification for no more than came
+--: I7 per code: a code proves one delivery, if none is charged, and a verification no more than arrived
 SELECT 'message ' || t.message_id
 FROM billing_transfer t JOIN channels_message m ON m.id = t.message_id
 WHERE t.proof = 'code_entered' AND EXISTS (
@@ -138,7 +138,7 @@ WHERE t.kind = 'capture' GROUP BY m.subject_id
 HAVING count(*) > (SELECT count(*) FROM phone_message p JOIN channels_message twin
                    ON twin.id = p.message_id WHERE twin.subject_id = m.subject_id)
 
---: I8 in time: nothing is open past its deadline and 5 s, and no call past its lease
+--: I8 in time: no message is open 5 s past its deadline, and no call 5 s past its lease
 SELECT 'message ' || id FROM channels_message
 WHERE ((state IN ('queued', 'sent') OR is_owed) AND deadline < now() - interval '5 s')
   OR finished_at > deadline + interval '5 s'
@@ -146,7 +146,7 @@ UNION ALL
 SELECT 'attempt ' || id FROM channels_attempt
 WHERE state = 'submitting' AND lease_until < now() - interval '5 s'
 
---: fallback asked for: only messages that named no channel, of companies with a chain, fell back, in its order
+--: fallback asked for: only messages without a named channel, of companies with a chain, fell back, in order
 SELECT 'message ' || m.id FROM channels_message m
 JOIN accounts_company c ON c.id = m.company_id
 WHERE m.hold > 1 AND (NOT c.falls_back OR m.hold > cardinality(c.fallback_chain))
@@ -160,7 +160,7 @@ SELECT 'message ' || m.id FROM channels_message m WHERE m.hold <> 1 + (
   SELECT count(*) FROM channels_fallbackevent n
   WHERE n.message_id = m.id AND n.reason IN ('patience', 'refused'))
 
---: fallback settled: no more is owed than what a vendor has, and nothing is impatient that is over
+--: fallback settled: only delivered messages are owed, and only open ones with a chain wait to fall back
 SELECT 'message ' || id FROM channels_message
 WHERE (is_owed AND state <> 'delivered')
   OR (fallback_at IS NOT NULL AND (state NOT IN ('queued', 'sent') OR chain = '[]'))
@@ -174,7 +174,7 @@ SELECT 'verification ' || COALESCE(e.verification_id::text, 'of ' || e.try)
 FROM client_entry e LEFT JOIN otp_verification v ON v.id = e.verification_id
 WHERE e.status = 200 AND (v.verified_at IS NULL OR NOT e.is_right)
 
---: codes right: a right code is never called wrong, and of two entered at once one is taken
+--: codes right: a right code is never refused as wrong, and of two entered at once one is accepted
 SELECT 'entry ' || try FROM client_entry
 WHERE is_right AND code IN ('code_invalid', 'code_not_found', 'invalid_input')
 UNION ALL

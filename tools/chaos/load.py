@@ -1,4 +1,4 @@
-"""Runs the load and the planned faults, from the first request until all is settled."""
+"""Runs the load and the planned faults, from the first request until everything is settled."""
 
 import logging
 import math
@@ -26,27 +26,27 @@ if TYPE_CHECKING:
     from tools.chaos.months import Archiver
 
 THREADS = 96
-PROGRESS = 5.0  # seconds between two lines
-VENDORS_TAKE = 60  # ms to answer a send, so some calls are always in progress
+PROGRESS = 5.0  # seconds between lines of progress
+VENDORS_TAKE = 60  # ms to answer a send, so that some calls are always in progress
 CREDITED_WITHIN = 90.0  # seconds after the last fault
 RECOVERY = 240.0  # seconds from the last request to the last response, on a busy machine
 LOOK_EVERY = 0.2
 RECEIPT_TIMEOUT = 12.0  # seconds for vendors to send their receipts
-ENDED_WITHIN = 5.0  # seconds past its deadline in which a message must end
+ENDED_WITHIN = 5.0  # seconds after its deadline in which a message must end
 POLL_ROUNDS, POLL_ROUND = 2, 3.5
 PENDING_RECEIPTS = "SELECT count(*) FROM messages WHERE pending <> ''"
 
 
 class RunFailedError(Exception):
-    """The run itself failed, so it says nothing about the service."""
+    """The run itself failed, so it proves nothing about the service."""
 
 
 def prepare(
     stack: Stack, tokens: Sequence[int], speed: Speed, *, is_smart: bool = False
 ) -> list[Account]:
-    """Django, the schema, and a company for each amount of tokens."""
+    """Sets up Django, the schema, and a company for each amount of tokens."""
     set_up_django(stack.environ)
-    logging.getLogger("urllib3").setLevel(logging.ERROR)  # answers cut short are our own doing
+    logging.getLogger("urllib3").setLevel(logging.ERROR)  # the injected faults cut answers
     from tools.chaos import companies  # noqa: PLC0415 - models need Django set up
 
     call_command("migrate", verbosity=0, interactive=False)
@@ -56,7 +56,7 @@ def prepare(
 
 
 class Traffic:
-    """Companies that send, and who supervises the programs meanwhile; a journal has every call."""
+    """Companies that send, and the programs' supervisor; a journal records every call."""
 
     def __init__(
         self, stack: Stack, accounts: Sequence[Account], *, threads: int = THREADS, seed: int = 0
@@ -88,22 +88,22 @@ class Traffic:
         self.journal.close()
 
     def follow(self, arrive: Callable[[Arrival], None]) -> None:
-        """Calls this with whatever comes to a phone from now on, on a thread of its own."""
+        """Calls `arrive` for every message on a phone from now on, on a separate thread."""
         follower = LogFollower(self.stack.simulator_log, arrive)
         follower.start()
         self._followers.append(follower)
 
     def settle(self, answered_within: float) -> None:
-        """Waits until all is answered and final."""
+        """Waits until everything is answered and final."""
         self.injector.run(lambda: self.scheduler.is_done, answered_within)
         self.hurry()
 
     def wait(self) -> None:
-        """Wait until the last deadline is past: late repeats may still create messages."""
+        """Waits until the last deadline is over: late repeats may still create messages."""
         self._until_none("in time", 2 * self.stack.speed.hold_deadline)
 
     def hurry(self) -> None:
-        """Wait for receipts and polls, then age the deadlines of messages still open."""
+        """Waits for receipts and polls, then ages the deadlines of messages that are still open."""
         self._until(lambda: rows(self.stack.simulator_log, PENDING_RECEIPTS) == [(0,)])
         self._until_none("under way")
         for _ in range(POLL_ROUNDS):
@@ -131,7 +131,7 @@ class Traffic:
 
 
 class Load(Traffic):
-    """The orders, the people and the planned faults, until nothing of it is open."""
+    """The orders, the people and the planned faults, until no message is open."""
 
     def __init__(
         self,
@@ -184,7 +184,7 @@ class Load(Traffic):
         self.injector.at(self.begin + self.planned.second_worker_until, retire)
         self.injector.after(PROGRESS, self._tell)
         if self.options.short:
-            # What would be remembered for a minute is not waited for.
+            # Empties Redis instead of waiting a minute for its entries to expire.
             self.injector.at(self.begin + self.planned.seconds + 2, self._empty)
         if self.options.flush:
             self.injector.at(self.begin, self._flush)

@@ -1,4 +1,4 @@
-"""Old months that are archived while messages are sent, the kills meanwhile, and the outcome."""
+"""Archives old months while messages are sent, kills the archiver, and checks the archives."""
 
 import random
 import time
@@ -24,13 +24,13 @@ from tools.chaos.stack import Stack
 from tools.demo import months, past_transfers
 from tools.queries import queries
 
-LIFE, PAUSE = (2.0, 8.0), (0.1, 0.6)  # seconds of a run until it is killed, and until the next
+LIFE, PAUSE = (2.0, 8.0), (0.1, 0.6)  # seconds until a run is killed, and until the next one
 LAST_TRIES, MAX_RUN = 3, 120.0
-MONTHS, MESSAGES = 3, 12_000  # that are archived; of each
+MONTHS, MESSAGES = 3, 12_000  # archived months; messages of each
 
 
 def seed(now: datetime) -> date:
-    """Messages of months that can be archived; returns the month after the last of them."""
+    """Creates messages of months that can be archived; returns the month after the last one."""
     month = partitions.newest_to_archive(4 + MONTHS - 1, now)
     months.create_earlier(month)
     company = CompanyFactory.create(name="History")
@@ -50,7 +50,7 @@ def seed(now: datetime) -> date:
 
 
 class Archiver:
-    """Runs the command again and again, and kills it; the last run may finish."""
+    """Repeatedly runs the command and kills it; the last run may finish."""
 
     def __init__(self, stack: Stack, injector: FaultInjector, before: date, seed: int) -> None:
         self.directory = stack.place / "archive"
@@ -62,12 +62,12 @@ class Archiver:
         environ = stack.environ | {"DJANGO_SETTINGS_MODULE": "config.settings"}
         self._program = Program(command, log=log, environ=environ)
         self._injector = injector
-        self._dice = random.Random(f"{seed}:archiver")  # noqa: S311 - to be drawn again
+        self._dice = random.Random(f"{seed}:archiver")  # noqa: S311 - reproducible
         self._is_over = False
 
     def begin_next_month(self, at: datetime) -> None:
-        """Moves the border between this month's partitions and the next one's, which are empty: ids
-        of the load lie in two months. Yields to the service until it has its locks.
+        """Moves the bound between the partitions of this month and the empty ones of the next, so
+        that ids of the load are in two months. Yields to the service until it gets its locks.
         """
         with psycopg.connect(self._dsn, autocommit=True) as session:
             session.execute("SET lock_timeout = '100ms'")
@@ -93,7 +93,7 @@ class Archiver:
         self._injector.after(self._dice.uniform(*PAUSE), self.start)
 
     def finish(self) -> bool:
-        """Whether a run that nobody kills ends well."""
+        """Runs the command without kills; returns whether it succeeds."""
         self._is_over = True
         self._program.kill()
         for _try in range(LAST_TRIES):
@@ -110,7 +110,7 @@ class Archiver:
         wrong += (
             [] if archived == MONTHS else [f"{archived} months are archived instead of {MONTHS}"]
         )
-        # What is left of the messages are those of the load.
+        # Only messages of the load are left.
         if len(select("SELECT DISTINCT tableoid FROM channels_message")) < 2:
             wrong.append("no message of the load lies in the month that began")
         yield Finding("archives", f"old months leave whole, after {self.kills} kills", wrong)

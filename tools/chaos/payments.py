@@ -1,4 +1,4 @@
-"""Top-ups of a run: who pays them, kills between notice and credit, and one credit for each."""
+"""Top-ups of a run: their payers, kills between notice and credit, and a check of the credits."""
 
 import time
 from collections.abc import Collection, Iterator, Sequence
@@ -18,16 +18,16 @@ from tools.queries import queries
 from tools.stack.stack import Account
 
 TIMEOUT = 30.0
-RETRY_AFTER = 0.3  # seconds until it is tried again: the order is not placed, or a store is down
+RETRY_AFTER = 0.3  # seconds until a retry, if the order is not placed or a store is down
 MAX_WAIT = 5.0  # for the notice; the bank's statement is read every five seconds
 _SQL = queries(__file__)
 
 
 class Payers:
-    """A company that tops up, and has the payment simulator do what payers and banks do.
+    """A company that tops up, and makes the payment simulator act as payers and banks.
 
-    `paid`: ids of the orders that the simulator took money for, by the key of the top-up;
-    `refused`: top-ups that the service should have taken, and did not.
+    `paid`: ids of the orders paid in the simulator, by the key of the top-up;
+    `refused`: top-ups that the service should have accepted but did not.
     """
 
     def __init__(self, backend: Backend, account: Account) -> None:
@@ -47,7 +47,7 @@ class Payers:
         return str(parse_id("top", placed["id"])) if placed else None
 
     def _place(self, payment: PlannedPayment) -> None:
-        """Repeated with its key until there is an answer."""
+        """Places the order, repeated with its key until there is an answer."""
         body = {"tokens": payment.tokens, "gateway": payment.gateway}
         for reply in self._backend.tries("/top-up", body, self.account, payment.key, payment.key):
             if not reply.is_definite:
@@ -73,7 +73,7 @@ class Payers:
         self.paid[payment.key] = str(parse_id("top", placed["id"]))
 
     def notify_again(self) -> None:
-        """Notifies of every payment once more: a credit that is there must stay the only one."""
+        """Repeats the notice of every payment, which must not be credited twice."""
         for key in self.paid:
             if self._placed[key]["gateway"] != INVOICE:
                 self._act(self._placed[key], {"action": "notify"})
@@ -98,9 +98,9 @@ class Payers:
 class CreditKiller:
     """Kills web and workers while a credit waits between its notice and its commit.
 
-    Our own session holds a lock that the credit needs, somebody pays, and once a session waits
-    for us everything that could be crediting is killed. Then the lock is given back. Each strike is
-    one of the planned kills of web and one of a worker.
+    Our session holds a lock that the credit needs, the order is paid, and once a session waits for
+    the lock everything that could be crediting is killed. Then the lock is released. Each strike
+    counts as one of the planned kills of web and one of a worker.
     """
 
     def __init__(self, stack: Stack, injector: FaultInjector, payers: Payers) -> None:
@@ -138,13 +138,13 @@ class CreditKiller:
                     self._injector.kill_now(program, payment.pause)
                 self._injector.kills.update([Target.WEB, Target.WORKER])
         except psycopg.OperationalError:
-            # The money is on its way if it was lost after that: then it is a payment as any other.
+            # If the connection broke after the payment, it becomes an ordinary one.
             return payment.key in self._payers.paid
         return True
 
 
 def _is_awaited(session: psycopg.Connection[Any]) -> bool:
-    """Whether somebody waits for what this session holds; waits for that a while."""
+    """Whether another session waits for this one's lock, within MAX_WAIT seconds."""
     deadline = time.monotonic() + MAX_WAIT
     while time.monotonic() < deadline:
         row = session.execute(_SQL["waiting"].text.encode()).fetchone()
@@ -157,9 +157,9 @@ def _is_awaited(session: psycopg.Connection[Any]) -> bool:
 def findings(
     paid: Collection[str], placed: int, *, refused: Collection[str], hits: int, planned: int
 ) -> Iterator[Finding]:
-    """`paid`: ids of the orders that money came for; `placed`: how many top-ups were asked for."""
+    """`paid`: ids of the paid orders; `placed`: the number of requested top-ups."""
     orders = select(_SQL["orders"].text)
-    wrong = [f"{key}: a credit of no order" for (key,) in select(_SQL["strange"].text)]
+    wrong = [f"{key}: a credit without an order" for (key,) in select(_SQL["strange"].text)]
     wrong += [fault for order in orders if (fault := _fault_of(*order, is_paid=order[0] in paid))]
     wrong += [f"{order}: paid, and unknown" for order in sorted(set(paid) - {o[0] for o in orders})]
     wrong += [f"{order}: refused" for order in refused]

@@ -1,4 +1,4 @@
---: orders: what each is, and what was credited for it
+--: orders: each order, and the tokens credited for it
 SELECT o.id::text AS order_id, o.gateway, o.state, o.tokens,
   (SELECT count(*) FROM billing_payment p WHERE p.order_id = o.id AND p.is_credited) AS payments,
   t.many AS transfers, t.tokens AS credited
@@ -8,7 +8,7 @@ FROM billing_order o, LATERAL (
 ) AS t
 ORDER BY o.id
 
---: strange: credits of no order
+--: strange: credits without an order
 SELECT COALESCE(key, id::text) FROM billing_transfer
 WHERE kind = 'top_up' AND key NOT IN (
   SELECT 'top_up:' || replace(id::text, '-', '') FROM billing_order)
@@ -22,5 +22,5 @@ SELECT FROM billing_order WHERE id = %(order)s FOR UPDATE
 --: wallet
 SELECT FROM billing_wallet WHERE company_id = %(company)s FOR UPDATE
 
---: waiting: sessions that wait for what this one holds
+--: waiting: sessions that wait for this one's locks
 SELECT count(*) FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))

@@ -25,9 +25,9 @@ class Options:
     flush: bool
     short: bool
     keep: bool = False
-    months: bool = False  # old ones are archived meanwhile, and one begins
+    months: bool = False  # archive old months meanwhile, and begin a new one
     smart: bool = False  # smart routing for companies that fall back
-    payments: bool = False  # top-ups as well, with kills between notice and credit
+    payments: bool = False  # also top-ups, with kills between notice and credit
 
     @property
     def speed(self) -> "Speed":
@@ -44,12 +44,12 @@ class Speed:
     send_wait: float = 3.0
     connect: float = 1.0
     read: float = 2.0
-    late: tuple[float, float] = (1.0, 8.0)  # receipts that take their time
-    held: float = 12.0  # what a half-open line lasts
+    late: tuple[float, float] = (1.0, 8.0)  # seconds until late receipts
+    held: float = 12.0  # seconds that a half-open connection lasts
     sends_a_second: float = 45.0
     kill_gap: float = 5.0
-    patience: int = 6  # seconds of a channel, where a company falls back
-    repeats: bool = True  # it lasts long enough for a code to be asked for again
+    patience: int = 6  # seconds per channel, for companies that fall back
+    repeats: bool = True  # the run lasts long enough for codes to be requested again
 
 
 FULL = Speed()
@@ -64,8 +64,8 @@ class UserBehaviour(StrEnum):
     RIGHT = "right"
     WRONG_FIRST = "wrong_first"
     PARALLEL = "parallel"  # the right code from two threads at once
-    INSTANT = "instant"  # before the vendor had a chance to report
-    GUESSER = "guesser"  # five wrong ones, then the right one
+    INSTANT = "instant"  # before the vendor can report delivery
+    GUESSER = "guesser"  # five wrong codes, then the right one
 
 
 class Target(StrEnum):
@@ -112,13 +112,13 @@ class PlannedRequest:
     key: str
     twin: bool = False  # sent from two threads at once
     person: UserBehaviour | None = None
-    delay: float = 0.0  # how long the person takes
+    delay: float = 0.0  # seconds until the person acts
     wrong: int = 0  # guesses before the right one
     keyed: bool = False  # verified under an Idempotency-Key
     reads: bool = False  # the person opens the message: a read receipt
-    fault: str | None = None  # what the vendor does to this message
+    fault: str | None = None  # the vendor's fault for this message
     fault_ms: int | None = None
-    again_at: float | None = None  # the code is asked for once more
+    again_at: float | None = None  # when the code is requested again
 
     @property
     def sent_by(self) -> str:
@@ -137,33 +137,33 @@ FIRST_PHONE = 79_260_000_000
 
 
 def steady(n: int, rate: float, **fields: Any) -> PlannedRequest:
-    """The n-th request at a steady rate, each to a phone of its own."""
+    """The n-th request at a steady rate, to its own phone."""
     phone, key = f"+{FIRST_PHONE + n}", str(uuid4())
     return PlannedRequest(n, n / rate, phone=phone, key=key, **fields)
 
 
 @dataclass(frozen=True)
 class PlannedPayment:
-    """A top-up that is paid. `lock`: once its credit waits there, web and workers are killed."""
+    """A top-up that is paid. With `lock`, web and workers die once its credit waits there."""
 
     at: float
     gateway: str
     tokens: int
     key: str
-    how: str  # the simulator's word for how the service hears of it
+    how: str  # the simulator's name for the way in which the service is notified
     lock: CreditLock | None = None
-    pause: float = 0.0  # till the killed are back
+    pause: float = 0.0  # seconds until the killed programs restart
 
 
 @dataclass(frozen=True)
 class PlannedFault:
-    """One fault of a process; `share` picks among several, `pause` is till it is back."""
+    """One fault of a process; `share` picks one of several, which restarts after `pause`."""
 
     at: float
     what: Target | Disruption
     share: float
     pause: float
-    aimed: bool  # wait for a moment at which a vendor is being called
+    aimed: bool  # wait until a vendor is being called
 
 
 @dataclass(frozen=True)
@@ -180,13 +180,13 @@ class Plan:
         return len(self.orders) + sum(order.again_at is not None for order in self.orders)
 
 
-COMPANIES = [0.5, 0.14, 0.13, 0.13, 0.1]  # shares of the orders; the last one runs out of tokens
+COMPANIES = [0.5, 0.14, 0.13, 0.13, 0.1]  # shares of orders; the last company runs out of tokens
 POOR, SOLVENCY = 4, 0.4
-# Companies that fall back, and mostly name no channel; the first is the one a send begins with.
+# Fallback chains of companies, which mostly name no channel; a send starts with the first one.
 CHAINS = {1: ["whatsapp", "telegram", "sms"], 2: ["whatsapp", "sms"], POOR: ["whatsapp", "sms"]}
 _UNNAMED = 0.6
 _KINDS = {"code": 0.65, "code_link": 0.12, "link": 0.23}
-_CHANNELS = {"whatsapp": 0.4, "telegram": 0.25, "sms": 0.25}  # or none is named
+_CHANNELS = {"whatsapp": 0.4, "telegram": 0.25, "sms": 0.25}  # otherwise none is named
 _PEOPLE = {
     UserBehaviour.RIGHT: 0.22,
     UserBehaviour.WRONG_FIRST: 0.14,
@@ -203,11 +203,11 @@ _RECEIPTS = {
     "failed_after_delivered": 0.01,
     "delivered_after_failed": 0.01,
 }
-_LOST = {"no_receipt": 0.03}  # only where the vendor can be asked; WhatsApp repeats for days
+_LOST = {"no_receipt": 0.03}  # only for vendors that are polled; WhatsApp repeats for days
 _NOTICES = ("before_redirect", "after_redirect", "twice", "late")
 _TWINS, _READS, _AGAIN, _KEYED = 0.06, 0.1, 0.12, 0.5
 _COOL_DOWN = 61.5  # seconds after which the same phone may be sent another code
-_BURST = 0.25  # of the orders come together with others
+_BURST = 0.25  # share of the orders that come in bursts
 
 T = TypeVar("T")
 
@@ -227,7 +227,7 @@ def make(options: Options) -> Plan:
 
 
 def _struck(faults: list[PlannedFault]) -> tuple[list[PlannedFault], list[float]]:
-    """Kills of web and worker in pairs happen to a credit instead, at the time of the web's."""
+    """Turns pairs of kills of web and worker into strikes at credits, at the web kill's time."""
     webs, workers = (
         [fault for fault in faults if fault.what is target]
         for target in (Target.WEB, Target.WORKER)
@@ -245,7 +245,7 @@ def _requests(
     dice: random.Random, many: int, seconds: float, speed: Speed, faults: list[PlannedFault]
 ) -> list[PlannedRequest]:
     first = dice.randrange(1_000_000)
-    # An aimed fault meets a worker with its hands full.
+    # Bursts at aimed faults, so that they meet a busy worker.
     bursts = [fault.at for fault in faults if fault.aimed]
     bursts += [dice.uniform(0, seconds) for _ in range(1 + many // 200)]
     orders = []
@@ -300,7 +300,7 @@ def _fault_ms(dice: random.Random, fault: str | None, speed: Speed) -> int | Non
 def _payments(
     dice: random.Random, many: int, seconds: float, strikes: list[float]
 ) -> list[PlannedPayment]:
-    """Each way to pay as often as any other; the first ones are struck."""
+    """Payments by all gateways equally often; the first ones are struck."""
     moments = [dice.uniform(0, 0.9 * seconds) for _ in range(many - len(strikes))]
     locks = list(CreditLock)
     first, turn = dice.randrange(len(GATEWAYS)), dice.randrange(len(locks))
@@ -350,7 +350,7 @@ def _faults(dice: random.Random, kills: int, seconds: float, speed: Speed) -> li
 def _disruptions(
     dice: random.Random, kills: int, seconds: float, speed: Speed
 ) -> list[PlannedFault]:
-    # Past the lease, and by more than the time that a call is given within it.
+    # Longer than the lease plus the time that a call may take within it.
     stopped = [speed.lease + dice.uniform(0.5, 2.0) for _ in range(max(1, kills // 10))]
     latest = max(1.0, 0.72 * seconds - max(stopped))
     zombies = [
@@ -360,7 +360,7 @@ def _disruptions(
         for pause in stopped
     ]
     targets = [Disruption.TERM_WORKER, Disruption.TERM_WEB] * (kills // 10)
-    # A short run has time for one of the two.
+    # A short run has time for only one.
     targets = targets or [dice.choice([Disruption.TERM_WORKER, Disruption.TERM_WEB])]
     return zombies + [_fault(dice, dice.uniform(0.1, 0.9) * seconds, what) for what in targets]
 
@@ -375,7 +375,7 @@ def _key(dice: random.Random) -> str:
 
 
 def _pick(dice: random.Random, rates: Mapping[T, float]) -> T | None:
-    """Picks an item by its share; None for the rest of the shares up to one."""
+    """Picks an item by its share, or None if the shares add up to less than one."""
     drawn = dice.random()
     for name, rate in rates.items():
         drawn -= rate

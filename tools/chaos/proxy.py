@@ -1,7 +1,7 @@
 """An HTTP proxy that injects network faults.
 
-`python -m tools.chaos.proxy CONFIG` runs the routes of a JSON file and writes its counters
-to another file. The fault of each request is drawn from the seed.
+`python -m tools.chaos.proxy CONFIG` runs the routes of a JSON file and writes its counters to
+another file. The seed decides the fault of each request.
 """
 
 import asyncio
@@ -23,23 +23,23 @@ from tools.stack.http_messages import read_message, status
 
 HOST = "127.0.0.1"
 BACKLOG = 1024
-KEEP_EVERY = 0.5  # seconds between two writings of the counts
+KEEP_EVERY = 0.5  # seconds between writes of the counts
 _ABORT_ON_CLOSE = struct.pack("ii", 1, 0)  # SO_LINGER on, 0 s: the peer gets a RST
 
 
 class Fault(StrEnum):
-    LATENCY = "latency"  # passed on a little later
-    STALL = "stall"  # passed on, answered when nobody waits any more
-    RESET = "reset"  # cut before it got there
-    HALF_OPEN = "half_open"  # taken, never passed on, never answered
-    CUT_REQUEST = "cut_request"  # only its beginning gets there
-    CUT_ANSWER = "cut_answer"  # acted upon; only the beginning of the answer comes back
-    DROP_ANSWER = "drop_answer"  # acted upon, and then the line is cut
+    LATENCY = "latency"  # forwarded a little later
+    STALL = "stall"  # forwarded, but answered after the client's timeout
+    RESET = "reset"  # reset before it is forwarded
+    HALF_OPEN = "half_open"  # accepted, never forwarded or answered
+    CUT_REQUEST = "cut_request"  # only its beginning is forwarded
+    CUT_ANSWER = "cut_answer"  # forwarded; only the beginning of the answer returns
+    DROP_ANSWER = "drop_answer"  # forwarded, then reset without an answer
 
 
 @dataclass(frozen=True)
 class Route:
-    """One direction: who listens where for whom, and what share of requests meets which fault."""
+    """One direction: the listening port, the upstream port, and the share of requests per fault."""
 
     name: str
     port: int
@@ -47,7 +47,7 @@ class Route:
     rates: Mapping[str, float]
     hold: float  # seconds that a stalled answer or a half-open request lasts
     latency: float  # seconds at most
-    lag: float = 0.0  # seconds at most, before any request is passed on
+    lag: float = 0.0  # seconds at most, before each request is forwarded
 
 
 @dataclass
@@ -55,18 +55,18 @@ class Counts:
     requests: int = 0
     faults: Counter[str] = field(default_factory=Counter)
     statuses: Counter[int] = field(default_factory=Counter)
-    down: int = 0  # requests that nobody was there for, or that it died over
+    down: int = 0  # requests for which the upstream was down, or died
 
 
 class Proxy:
     def __init__(self, line: Route, seed: str) -> None:
         self.line = line
         self.counts = Counts()
-        self._random = random.Random(f"{seed}:{line.name}")  # noqa: S311 - to be drawn again
+        self._random = random.Random(f"{seed}:{line.name}")  # noqa: S311 - reproducible
         self._server: asyncio.Server | None = None
 
     async def open(self) -> int:
-        """Listen; returns the port, which port 0 leaves to the system."""
+        """Listens; returns the port, which the system chooses for port 0."""
         self._server = await asyncio.start_server(
             self._serve, HOST, self.line.port, backlog=BACKLOG, limit=2**22
         )
@@ -139,7 +139,7 @@ class Proxy:
         return None
 
     async def _ask(self, request: bytes, *, is_whole: bool = True) -> bytes:
-        """Asks over a new connection, so that no request meets a stale one."""
+        """Forwards over a new connection, so that no request meets a stale one."""
         reader, writer = await asyncio.open_connection(HOST, self.line.upstream, limit=2**22)
         try:
             writer.write(request)

@@ -23,9 +23,9 @@ class Report:
     options: Options
     findings: list[Finding]
     facts: dict[str, dict[str, int]]
-    missed: list[str]  # timelines of free deliveries that could have been proved
+    missed: list[str]  # timelines of uncharged deliveries that could have been proved
     seconds: float = 0.0
-    place: str = ""  # where data and logs were kept
+    place: str = ""  # directory with data and logs
 
     @classmethod
     def of(
@@ -107,7 +107,7 @@ def check_kills(plan: Plan, injector: FaultInjector) -> Finding:
         for what, many in planned.items()
         if happened[what] < many
     ]
-    return Finding("kills", "every kill that was planned has happened", missing)
+    return Finding("kills", "every planned kill has happened", missing)
 
 
 def check_servers(proxy: Mapping[str, Any]) -> Finding:
@@ -118,12 +118,12 @@ def check_servers(proxy: Mapping[str, Any]) -> Finding:
         for status, many in counts["statuses"].items()
         if status.startswith("5") and status not in {"502", "503"}
     ]
-    return Finding("no 500", "nobody, vendors included, is ever answered 500", wrong)
+    return Finding("no 500", "no client or vendor is ever answered 500", wrong)
 
 
 def check_logs(errors: Counts) -> Finding:
     wrong = [f"{many} × {kind}" for kind, many in errors.items()]
-    return Finding("logs", "no error is logged but those that a kill explains", wrong)
+    return Finding("logs", "only errors explained by a kill are logged", wrong)
 
 
 def check_deadlocks(many: int) -> Finding:

@@ -1,4 +1,4 @@
-"""The service as in production, each program a process that can be killed."""
+"""The service like in production, each program a process that can be killed."""
 
 import json
 import shutil
@@ -17,8 +17,8 @@ from tools.chaos.proxy import Route
 from tools.stack import stack
 from tools.stack.stack import Plan, url_of
 
-MARK = "KVITOK_CHAOS"  # in the environment of every process: marks its owner
-# What share of the requests meets which fault, by direction.
+MARK = "KVITOK_CHAOS"  # variable of every process, which identifies its run
+# Shares of requests by fault and direction.
 RATES: dict[str, dict[str, float]] = {
     "to vendors": {"latency": 0.03, "reset": 0.005, "half_open": 0.004, "stall": 0.006}
     | {"cut_request": 0.005, "cut_answer": 0.005, "drop_answer": 0.007},
@@ -27,14 +27,14 @@ RATES: dict[str, dict[str, float]] = {
     "from clients": {"latency": 0.01, "reset": 0.005}
     | {"cut_request": 0.003, "cut_answer": 0.004, "drop_answer": 0.01},
 }
-LAG = {"to vendors": 0.06}  # a far network: some calls have not arrived yet at any moment
+LAG = {"to vendors": 0.06}  # a slow network, so that some calls are always in transit
 
 
 class Stack:
     """The stores, which the caller started, and every program next to them.
 
-    With a seed a proxy breaks connections, and a second worker runs; without, nothing is in
-    between, and there is one process of each kind.
+    With a seed, a proxy breaks connections and a second worker runs. Without one there is no proxy,
+    and one process of each kind.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Stack:
         self.environ |= _durations(speed) | {"SIMULATOR_URL": self.carrier, MARK: str(directory)}
         if not has_payments:
             self.environ["PAYMENT_GATEWAYS"] = ""
-        if has_smpp:  # SMS only by a message centre: Twilio would be chosen, too
+        if has_smpp:  # SMS only by the message centre: Twilio would also be chosen
             self.environ["TWILIO_AUTH_TOKEN"] = ""
         if sentinels:
             self.environ |= {"REDIS_URL": sentinels.url, "CELERY_BROKER_URL": ""}
@@ -94,7 +94,7 @@ class Stack:
             program.wait_ready()
 
     def stop(self) -> dict[str, int]:
-        """Stop every program; returns exit codes."""
+        """Stops every program; returns exit codes."""
         alive = [program for program in self if program.process is not None]
         for program in alive:
             program.terminate()
@@ -105,7 +105,7 @@ class Stack:
             program.kill()
 
     def web_processes(self) -> list[int]:
-        """The pids that serve requests: the master's children without its resource tracker."""
+        """The pids of web processes: the master's children except its resource tracker."""
         pids = children(self.web.running.pid)
         return [pid for pid in pids if b"resource_tracker" not in _command(pid)]
 
@@ -113,7 +113,7 @@ class Stack:
         return stack.program(self.place / f"{name}.log", plan, self.environ, ready=ready)
 
     def _routes(self, seed: int, ends: "zip[tuple[str, int, int]]") -> str:
-        """The proxy's configuration, in a file."""
+        """Writes the proxy's configuration; returns the path."""
         times = {"hold": self.speed.held, "latency": self.speed.read / 2}
         lines = [
             asdict(Route(name, port, upstream, RATES[name], lag=LAG.get(name, 0.0), **times))
@@ -127,7 +127,7 @@ class Stack:
 
 @contextmanager
 def kept(directory: Path, say: Callable[[str], None]) -> Iterator[tuple[Servers, threading.Event]]:
-    """Stores of our own; leaves no process behind, and the data unless the event is cleared."""
+    """New stores. Ends all processes; keeps the data unless the event is cleared."""
     with temporary(durable=True, environ={}) as servers:
         directory.mkdir(parents=True)
         keep = threading.Event()
@@ -169,4 +169,4 @@ def _command(pid: int) -> bytes:
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
-        return b"resource_tracker"  # gone already
+        return b"resource_tracker"  # it has ended

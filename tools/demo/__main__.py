@@ -1,4 +1,4 @@
-"""`python -m tools.demo`: the demo companies of `make run`; `… history`: a made-up past."""
+"""`python -m tools.demo`: the demo companies of `make run`; `… history`: a generated history."""
 
 import argparse
 import os
@@ -36,7 +36,7 @@ def make(options: argparse.Namespace) -> None:
     from tools.demo import demo_json, history  # noqa: PLC0415 - they need Django set up
 
     if settings.PRODUCTION:
-        raise DemoError("Demo data has no place in production.")
+        raise DemoError("Demo data is not for production.")
     if options.what is None:
         demo_json.write()
     else:

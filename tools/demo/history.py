@@ -1,4 +1,4 @@
-"""A made-up past of one company, or of many made-up ones: days filled one statement a table."""
+"""A generated history of one company, or of many: fills days with one statement per table."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,12 +23,12 @@ from tools.demo.senders import Senders
 from tools.queries import queries
 
 CHUNK = 50_000  # messages per statement
-_MEMORY = "128MB"  # for what a statement sorts
+_MEMORY = "128MB"  # for sorts
 _MONTH = 30  # days
-_PAUSE = 5  # seconds from one line of progress to the next
+_PAUSE = 5  # seconds between lines of progress
 _SQL = {query.name: query.text for query in queries(__file__, "rows.sql").values()}
 _GENERATE, _TRANSFERS = _SQL.pop("generate"), _SQL.pop("transfers")
-# A share of the delivered price, so that no line of the statement is below zero.
+# As much as deliveries cost, so that the balance is never below zero.
 _GRANT = """
 SELECT company_id, 'grant' AS kind, sum(amount) AS amount, 'demo:' || company_id AS key,
   NULL::uuid AS message_id, NULL::int AS hold, '' AS proof, 'demo' AS reason,
@@ -37,7 +37,7 @@ FROM demo_transfer WHERE kind = 'capture' GROUP BY company_id"""
 _FILLED_DAYS = """
 SELECT (created_at AT TIME ZONE %s::text)::date, count(*) FROM channels_message
 WHERE company_id = ANY(%s) AND params ->> 'key' = %s GROUP BY 1"""
-Progress = Callable[[date, int], None]  # a day, and how many messages it was given
+Progress = Callable[[date, int], None]  # a day, and the number of its new messages
 
 
 def of_companies(
@@ -59,7 +59,7 @@ def of_companies(
     added = fill_companies(
         companies, messages=messages, days=months * _MONTH, on_chunk=progress.add
     )
-    # What the service's own tasks would do meanwhile.
+    # The work of the service's own tasks.
     recount()
     past_transfers.correct_balances(companies.company_ids)
     with connection.cursor() as cursor:
@@ -69,7 +69,7 @@ def of_companies(
 
 
 def recount() -> None:
-    """Every day, as its messages were written outside the service."""
+    """Counts every day again, since its messages were written outside the service."""
     CountedDay.objects.all().delete()
     day_counts.count_days()
 
@@ -162,7 +162,7 @@ def _bounds(seed: str, day: date) -> dict[str, Any]:
 
 
 class _Progress:
-    """Says now and then how many messages there are."""
+    """Prints the number of messages from time to time."""
 
     def __init__(self) -> None:
         self._started = self._said = time.monotonic()

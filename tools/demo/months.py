@@ -1,4 +1,4 @@
-"""Partitions of the months before those that the service has made: a made-up past needs them."""
+"""Partitions of earlier months than the service has created, for a generated history."""
 
 from datetime import date
 

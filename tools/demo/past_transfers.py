@@ -1,7 +1,7 @@
-"""Transfers with times of their own, as no product code may write them: of a made-up past.
+"""Transfers in the past, which no product code may write, for a generated history.
 
-Only the ledger writes wallets and transfers otherwise. Its rules hold here as well: a wallet must
-have the tokens, and each hold has one settlement; `manage.py reconcile` finds the books in order.
+Otherwise only the ledger writes wallets and transfers. Its rules also hold here: a wallet must have
+the tokens, and each hold has one settlement, so `manage.py reconcile` finds no breach.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,7 +41,7 @@ WHERE t.id = lines.id AND t.balance_after <> lines.balance
 
 
 def book(cursor: CursorWrapper, rows: str, params: Mapping[str, Any]) -> None:
-    """Refused where the books say already what was moved on these days."""
+    """Writes transfers; raises DemoError if days are already sealed."""
     if sealed := SealedDay.last():
         raise DemoError(f"The days up to {sealed} are sealed: use a new database.")
     cursor.execute(_BOOK.format(rows=rows), params)
@@ -49,7 +49,7 @@ def book(cursor: CursorWrapper, rows: str, params: Mapping[str, Any]) -> None:
 
 @transaction.atomic
 def correct_balances(company_ids: Sequence[int]) -> None:
-    """The balance after each transfer: one that is booked later may be older than the others."""
+    """Corrects the balance after each transfer, since they are not written in order of time."""
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout = 0")
         cursor.execute("SET LOCAL session_replication_role = replica")  # past the trigger

@@ -1,8 +1,8 @@
--- Made-up messages: `generate` draws them, each other statement fills a table from them. Of every
--- hundred 60 use the first channel, 25 the second, 15 the third; 93 arrive, 4 fail, 3 expire.
--- `links` and `fallbacks` are shares of a hundred as well.
+-- Generated messages: `generate` creates them, each other statement fills a table from them. Of 100
+-- messages 60 use the first channel, 25 the second, 15 the third; 93 arrive, 4 fail, 3 expire.
+-- `links` and `fallbacks` are also shares of 100.
 
---: generate: materialized, or an expression of a step would be computed for each of its uses
+--: generate: materialized, because otherwise an expression would be computed for each of its uses
 CREATE TEMPORARY TABLE demo_message AS
 WITH hashed AS MATERIALIZED (
   SELECT n, md5(%(seed)s::text || ' ' || n) AS h
@@ -199,7 +199,7 @@ SELECT
 FROM demo_message
 WHERE at >= now() - interval '1 day' AND endpoint_id IS NOT NULL
 
---: transfers: holds and what became of them; a fallback exchanges the first hold for a second
+--: transfers: holds and their settlements; a fallback replaces the first hold by a second
 SELECT m.company_id, t.kind, t.amount, NULL AS key, m.id AS message_id, t.hold, t.proof, t.reason,
   m.at + t.since AS created_at
 FROM demo_message m CROSS JOIN LATERAL (VALUES

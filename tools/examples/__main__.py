@@ -1,4 +1,4 @@
-"""`python -m tools.examples`: every example, with every toolchain found, against a live service."""
+"""`python -m tools.examples`: runs every example with every installed toolchain."""
 
 import argparse
 import subprocess
@@ -21,14 +21,14 @@ class LanguageResult:
 
     language: str
     toolchain: str = ""
-    missing: str = ""  # what kept all of them from running
+    missing: str = ""  # the reason why none could run
     broken: str = ""  # the compiler's output
     failures: dict[str, str] = field(default_factory=dict)
     passed: list[str] = field(default_factory=list)
 
     @property
     def is_good(self) -> bool:
-        """Nothing that could run failed."""
+        """Whether everything that could run passed."""
         return not self.broken and not self.failures
 
     def word(self, stem: str) -> str:
@@ -50,7 +50,7 @@ def table(outcomes: Sequence[LanguageResult]) -> str:
 
 
 def reasons(outcomes: Iterable[LanguageResult]) -> list[str]:
-    """Why, for everything that failed or did not run."""
+    """The reasons for everything that failed or did not run."""
     lines = []
     for row in outcomes:
         if row.missing:
@@ -62,13 +62,13 @@ def reasons(outcomes: Iterable[LanguageResult]) -> list[str]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """0 when all that could run did what it shows, 1 when not, 2 without a service."""
+    """Returns 0 if all that could run passed, otherwise 1; 2 without a service."""
     options, names = parser("make examples", __doc__), [row.name for row in LANGUAGES]
     add = options.add_argument
-    add("--only", type=names_of(names), default=names, help=f"languages, of {','.join(names)}")
+    add("--only", type=names_of(names), default=names, help=f"languages, among {','.join(names)}")
     add("--install", action="store_true", help="get missing tools from Debian and npm")
     add("--jobs", type=int, default=2, help="languages at a time, 2 by default")
-    add("--json", type=Path, help="where to write the outcome as JSON, too")
+    add("--json", type=Path, help="file for the outcome as JSON")
     return run_command("examples", partial(_run, options.parse_args(arguments)))
 
 

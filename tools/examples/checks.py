@@ -1,4 +1,4 @@
-"""The expected effect of each example, and webhooks that it must accept or refuse."""
+"""The expected effect of each example, and webhooks that examples must accept or refuse."""
 
 import base64
 import os
@@ -24,7 +24,7 @@ from tools.examples.languages import Language, Toolchain
 from tools.examples.service import Service, bad_network
 from tools.stack.stack import free_ports
 
-# Spaces, an escaped slash and Cyrillic: nothing that parsing and printing again would leave alone.
+# Spaces, an escaped slash and Cyrillic, which would not survive parsing and serialising again.
 BODY = (
     '{"type":  "message.delivered", "timestamp": "2026-11-20T09:05:00Z",'
     ' "data": {"id": "msg_1", "text": "Код\\/\\u043a\\u043e\\u0434 доставлен"}}'
@@ -85,7 +85,7 @@ def cases(secret: str) -> list[WebhookCase]:
 def receiver(
     command: Sequence[str | Path], *, address: bool, env: Mapping[str, str], log: Path
 ) -> Iterator[str]:
-    """The address at which an example receives; with `address` it is passed as to PHP's server."""
+    """Starts an example's receiver; yields its URL. `address` passes it like to PHP's server."""
     (port,) = free_ports(1)
     runner, *options = command
     arguments = [runner, "-S", f"127.0.0.1:{port}", *options] if address else command
@@ -106,7 +106,7 @@ def receiver(
 
 
 def post_webhook(url: str, case: WebhookCase) -> int:
-    """The status it was answered with, 0 when it was not answered."""
+    """The status of the answer; 0 without one."""
     headers = {"Content-Type": "application/json", **case.headers}
     try:
         return requests.post(url, data=case.body, headers=headers, timeout=10).status_code
@@ -126,11 +126,11 @@ def _wait_listening(process: "subprocess.Popen[bytes]", port: int) -> None:
 
 
 LINK = "https://example.com/orders/77?from=sms&x=1"
-_SECONDS = 120  # that an example may take: four tries, and a slow machine
+_SECONDS = 120  # for an example: four tries, on a slow machine
 
 
 class FailedError(Exception):
-    """An example did not do what it shows."""
+    """An example did not have the expected effect."""
 
 
 def expect(truth: object, message: str) -> None:
@@ -159,7 +159,7 @@ class ExampleRun:
         return list(self.toolchain.command(self.language.file(stem)))
 
     def says(self, pattern: str, stem: str, *, code: int = 0, **environ: str) -> re.Match[str]:
-        """Run an example; it must end with this exit code, and a line like this pattern."""
+        """Runs an example, which must end with this exit code and print a line like the pattern."""
         ended, output = self.run(stem, environ)
         match = re.search(f"^{pattern}$", output, re.MULTILINE)
         if ended != code or match is None:
@@ -211,7 +211,7 @@ def send_link(trial: ExampleRun) -> None:
     match = trial.says("(http.+) by whatsapp: delivered", "send_link", PHONE=number, LINK=LINK)
 
     (sent,) = trial.service.messages(number)
-    # WhatsApp has the link on a button beneath the text.
+    # WhatsApp has the link on a button below the text.
     expect(sent["text"] == "Your order is on its way", f"it said {sent['text']!r}")
     expect(sent["short_url"] == match[1], f"the link was {sent['short_url']!r}")
     _leads_to_link(match[1])
@@ -266,7 +266,7 @@ def _survives_a_proxy(trial: ExampleRun, stem: str, **environ: str) -> None:
 def verify_webhook(trial: ExampleRun) -> None:
     secret = new_secret()
     sent = cases(secret)
-    if trial.language.name == "curl":  # it receives nothing itself
+    if trial.language.name == "curl":  # has no receiver
         wrong = [case.name for case in sent if not _judged(trial, secret, case)]
         expect(not wrong, f"misjudged: {', '.join(wrong)}")
         return

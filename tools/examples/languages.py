@@ -1,4 +1,4 @@
-"""The languages of docs/examples: what they need, how to get it, how their examples start."""
+"""The languages of docs/examples: their tools, how to install them, how to run examples."""
 
 import os
 import platform
@@ -15,7 +15,7 @@ from config.environment.variables import ROOT
 
 SOURCES = ROOT / "docs/examples"
 STEMS = ("send_code", "verify_code", "shorten", "send_link", "handle_errors", "verify_webhook")
-_CRATES = Path("/usr/share/cargo/registry")  # Debian's, for machines that reach no other
+_CRATES = Path("/usr/share/cargo/registry")  # Debian's, for machines without access to others
 _JARS = Path("/usr/share/java")
 _BUILD_SECONDS = 900
 
@@ -84,7 +84,7 @@ def tool(name: str) -> str:
 
 
 def version(*command: str) -> tuple[str, tuple[int, ...]]:
-    """(the version a tool tells, the same as numbers)"""
+    """A tool's version, as text and as numbers."""
     _code, output = run(command)
     match = re.search(r"\d+(\.\d+)+", output)
     text = match[0] if match else "?"
@@ -115,7 +115,7 @@ def javascript(workspace: Workspace) -> Toolchain:
 
 
 def typescript(workspace: Workspace) -> Toolchain:
-    """Node.js strips the types itself since 22.18; before, tsx does. `tsc` checks them."""
+    """Node.js strips types itself since 22.18; before that tsx does. `tsc` checks them."""
     node, modules = tool("node"), workspace.build / "node_modules"
     tsc, tsx = modules / ".bin/tsc", modules / ".bin/tsx"
     if not tsc.exists() or not tsx.exists() or not (modules / "standardwebhooks").is_dir():

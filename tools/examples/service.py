@@ -1,4 +1,4 @@
-"""The service that the examples talk to, our own or a running one, and a bad network before it."""
+"""The service that the examples call, a new or a running one, and a bad network in front of it."""
 
 import asyncio
 import json
@@ -48,11 +48,11 @@ class Service:
 
 @contextmanager
 def running() -> Iterator[Service]:
-    """The service of KVITOK_URL and KVITOK_KEY, or else a `make run` for the time being."""
+    """The service of KVITOK_URL and KVITOK_KEY, or else a temporary `make run`."""
     url, key = os.environ.get("KVITOK_URL"), os.environ.get("KVITOK_KEY")
     if url and key:
         if not re.match("kv_test_", key):
-            raise StartError("KVITOK_KEY must be a test key: what it sends is read back")
+            raise StartError("KVITOK_KEY must be a test key: its messages are read back")
         yield Service(url.rstrip("/"), key)
         return
     with tempfile.TemporaryDirectory(prefix="kvitok-examples-") as directory:
@@ -77,20 +77,20 @@ def _supervisor(directory: Path) -> Program:
 
 
 HANG_SECONDS = 20.0  # seconds, longer than an example waits
-RETRY_AFTER = 3  # seconds: none of the pauses that the examples would choose themselves
+RETRY_AFTER = 3  # seconds, unlike the pauses that examples would choose themselves
 _HOP_BY_HOP = {"connection", "content-length", "host", "http2-settings", "transfer-encoding",
                "upgrade", "content-encoding"}  # fmt: skip  # the body is decoded here
 
 
 class BadNetwork:
-    """Each request meets the next fault; what was asked is kept."""
+    """A proxy in which each request meets the next fault; it records the requests."""
 
     def __init__(self, upstream: str, *, is_down: bool) -> None:
         self.url = ""
         self.keys: list[str | None] = []  # the Idempotency-Key of each request
         self.replayed = False  # the last answer was that of an earlier request
-        self.hung_up = False  # the client did not wait for the end of the silence
-        self._is_down = is_down  # a proxy answers for it, whatever is asked
+        self.hung_up = False  # the client disconnected while no answer came
+        self._is_down = is_down  # every request gets a proxy's error page
         self._upstream = urlsplit(upstream)
 
     async def start(self) -> web.ServerRunner:

@@ -1,5 +1,5 @@
 """The cost of statements, pages and jobs as the database grows: `make growth`.
 
-Each is measured on the same database at several sizes. Statements are those that the code really
-executes, each explained just before it runs.
+All are measured on the same database at several sizes. Statements are explained right before the
+code executes them.
 """

@@ -1,4 +1,4 @@
-"""`make growth`: fill a database to several sizes, measure at each, and compare."""
+"""`make growth`: fills databases of several sizes, measures each, and compares."""
 
 import argparse
 import json
@@ -22,28 +22,28 @@ from tools.stack.stack import Stack, temporary_stack
 SIZES = [5_000, 100_000, 1_000_000]
 # Every send is answered `queued` at once: no worker runs.
 SETTINGS = {"DJANGO_SETTINGS_MODULE": "config.settings", "SEND_WAITERS": "0", "LOG_LEVEL": "ERROR"}
-# Autovacuum would strike one figure and not another. The rest is for a quick filling; the number of
-# blocks that a statement needs does not depend on it.
+# Autovacuum would affect some figures and not others. The other settings speed up filling; the
+# number of blocks that a statement reads does not depend on them.
 SERVER = {
     "autovacuum": "off",
     "shared_buffers": "1GB",
     "max_wal_size": "8GB",
     "maintenance_work_mem": "512MB",
     "checkpoint_timeout": "30min",
-    "wal_level": "minimal",  # an index that is built writes no log
+    "wal_level": "minimal",  # building an index writes no WAL
     "max_wal_senders": "0",
 }
 
 
 def main(arguments: Sequence[str]) -> int:
-    """1 if something grew beyond its bound, 2 if it cannot be measured."""
+    """Returns 1 if a figure grew beyond its bound, 2 if it cannot be measured."""
     options = parser("make growth", __doc__)
     add, groups = options.add_argument, [str(group) for group in Group]
     add("--sizes", type=numbers, default=SIZES, help="messages, 5000,100000,1000000 by default")
     add("--companies", type=int, default=1_000)
     add("--months", type=int, default=6)
-    add("--only", type=names_of(groups), default=groups, help=f"of {','.join(groups)}")
-    add("--json", type=Path, help="where to keep every figure")
+    add("--only", type=names_of(groups), default=groups, help=f"among {','.join(groups)}")
+    add("--json", type=Path, help="file for all figures")
     return run_command("growth", partial(_run, options.parse_args(arguments)))
 
 

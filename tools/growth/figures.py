@@ -1,4 +1,4 @@
-"""The figures of each size, and the growth beyond each one's bound, as a table."""
+"""The figures of each size as a table, with those that grow beyond their bounds."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -7,13 +7,13 @@ from typing import Any
 
 from tools.command_line import columns
 
-# Figures are compared with those at this size, or at the first one beyond it. Smaller databases are
-# held to the same bounds, as plans of a small month may be worse than those of a large one.
+# Figures are compared with those at this size, or the next larger one. The same bounds hold for
+# smaller databases, whose plans may be worse.
 BASE_SIZE = 100_000
 HOT_GROWTH = 1.3  # times the blocks at the base size
 PAGE_MS = 200.0
-EXPORT_GROWTH = 1.5  # times the ms of a row at the base size: files grow no faster than their rows
-FEW = 8  # blocks that a page or a level of an index more may cost
+EXPORT_GROWTH = 1.5  # times the ms of a row at the base size
+FEW = 8  # blocks that an additional page or index level may cost
 
 
 class Group(StrEnum):
@@ -25,13 +25,13 @@ class Group(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One measurement: `ms` of a page is CPU and statements, of an export that of 1,000 rows."""
+    """One measurement: `ms` of a page is CPU and statements; of an export, for 1,000 rows."""
 
     group: Group
     name: str
     blocks: int
     ms: float
-    statement: str = ""  # the one that read most
+    statement: str = ""  # the statement that read most blocks
 
     @classmethod
     def of(cls, stored: Mapping[str, Any]) -> "Figure":
@@ -57,7 +57,7 @@ class Row:
         return self.at[max(self.at)]
 
     def growth(self, figure: Figure) -> float:
-        """Growth in blocks over the base size; of an export, in time."""
+        """Growth of blocks relative to the base size; of an export's time."""
         if self.group is Group.EXPORT:
             return figure.ms / self.base.ms if self.base.ms else 1.0
         return figure.blocks / max(1, self.base.blocks)

@@ -1,4 +1,4 @@
-"""A message's way, from the request to the capture, and what else runs for each of them."""
+"""The statements of a message from request to capture, and other statements of hot calls."""
 
 import random
 import time
@@ -29,13 +29,13 @@ from tools.growth.recording import Probe, Reading, recorded
 ROUNDS = 7
 BATCH = 8  # messages under way in each round
 OLDEST = timedelta(days=25)
-CLICKS_WAIT = 0.6  # seconds until the process has handed its clicks to Redis
+CLICKS_WAIT = 0.6  # seconds until the process has sent its clicks to Redis
 
 Step = tuple[str, Callable[[], object]]
 
 
 def measure(probe: Probe) -> Iterator[Figure]:
-    """The median of a few rounds; the first one, which warms the caches up, does not count."""
+    """Medians of a few rounds, without the first one, which warms up caches."""
     measured: dict[str, list[list[Reading]]] = {}
     for number in range(ROUNDS + 1):
         for name, step in _steps(probe, _Round(probe)):
@@ -140,7 +140,7 @@ class _Round:
         self.probe.post("/otp/verify", {"phone": self.phone, "code": code})
 
     def refuse(self, code: str) -> None:
-        """A code that was used up a moment ago, as a second click on the button finds it."""
+        """Enters a code that was just used, like a second click on the button."""
         try:
             self.check(code)
         except RuntimeError:
@@ -149,7 +149,7 @@ class _Round:
 
 
 def _old(model: Any, probe: Probe) -> Any:
-    """A row of any time in the last months."""
+    """A row from a random time of the last weeks."""
     at = timezone.now() - OLDEST * random.random()  # noqa: S311 - nothing secret
     rows = model.objects.filter(company=probe.company, mode="live", pk__gte=first_id_at(at))
     return rows.order_by("pk")[0]

@@ -1,4 +1,4 @@
-"""Fills one database and measures on it: a process for each size, so that no cache is shared."""
+"""Fills one database and measures it, in a process per size so that no cache is shared."""
 
 import json
 import os
@@ -32,9 +32,9 @@ def main(messages: int, companies: int, months: int, only: list[str], into: str)
 
 
 def _fill(messages: int, *, companies: int, months: int) -> dict[str, Any]:
-    """The cost of reaching this many messages, and the bytes of database and largest tables.
+    """Fills the database; returns the seconds, and the bytes of database and largest tables.
 
-    Before anybody else connects: the months of a database in use are filled more slowly.
+    Runs before any other connection, since filling a database in use is slower.
     """
     from tools.demo import history  # noqa: PLC0415 - needs Django set up
 

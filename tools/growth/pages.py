@@ -1,4 +1,4 @@
-"""Every list of the API, the cabinet and the admin by each filter, the jobs, and exports."""
+"""Measures every list of the API, the cabinet and the admin with each filter, jobs, and exports."""
 
 import re
 import time
@@ -31,12 +31,12 @@ SEARCHES = ("Demo 00010", "+70000000123")
 _CHOICE = re.compile(r'href="(\?[a-z_]+=[^"]*)"')
 FURTHER = 4  # measurements
 NEAR_THE_END = 60  # rows from the oldest one
-Page = tuple[str, Client, str]  # its name, who asks, its address
+Page = tuple[str, Client, str]  # name, client, path
 
 
 def measure(probe: Probe) -> Iterator[Figure]:
-    """Milliseconds are the CPU of the request and the time of its statements, the least of a few
-    measurements where the first one is beyond the bound.
+    """Milliseconds are the request's CPU and the time of its statements; the minimum of a few
+    measurements if the first one is beyond the bound.
     """
     for name, client, path in _pages(probe):
         figure = _measured(name, client, path)  # warms up templates and caches as well
@@ -56,7 +56,7 @@ def _measured(name: str, client: Client, path: str) -> Figure:
 
 
 def _cpu(client: Client, path: str) -> float:
-    """ms of the process's own, without what it waits for: another program would count in that."""
+    """CPU milliseconds of this thread, without waits, in which other programs would count."""
     began = time.thread_time()
     status = client.get(path).status_code
     if status == 500:  # cut off by the statement timeout
@@ -103,7 +103,7 @@ def _cabinet(probe: Probe) -> Iterator[tuple[str, str]]:
         *("kind=link", "state=failed&channel=sms&kind=code", "phone=%2B70001"),
     ):
         yield f"messages {query}", f"{messages}?{query}"
-    for name, query in (  # which differ from history to history
+    for name, query in (  # queries that depend on the history
         ("of a day", f"date_from={day}&date_to={day}"),
         ("of a phone", f"phone={quote(newest.phone)}"),
         ("by its id", f"id={newest.public_id}"),
@@ -122,7 +122,7 @@ def _first_and_last(
     yield name, path
     rows: Any = model._default_manager.filter(company=probe.company)  # noqa: SLF001
     if hasattr(model, "mode"):
-        rows = rows.filter(mode=Mode.LIVE)  # as the index orders them
+        rows = rows.filter(mode=Mode.LIVE)  # like the index
     oldest = rows.order_by("created_at", "id")[:NEAR_THE_END]
     last = list(oldest)[-1]
     yield f"{name}, last page", f"{path}?cursor={encode(last.created_at, last.pk)}"
@@ -142,7 +142,7 @@ def _admin(probe: Probe) -> Iterator[tuple[str, str]]:
 
 
 def _filters(browser: Client, path: str) -> Iterator[str]:
-    """Each choice of each filter that the list offers, and a search where it offers one."""
+    """Each choice of each filter of the list, and searches if it has a search box."""
     html = browser.get(path).content.decode()
     choices = dict.fromkeys(unescape(query) for query in _CHOICE.findall(html))
     yield from (query for query in choices if "after=" not in query)
@@ -150,7 +150,7 @@ def _filters(browser: Client, path: str) -> Iterator[str]:
         yield from (f"?q={quote(text)}" for text in SEARCHES)
 
 
-# They look at the machine and its neighbours, not at the history.
+# Jobs that do not depend on the history.
 LEFT_OUT = {
     "operator_admin.evaluate_outside_alerts",
     "channels.write_heartbeat",
@@ -176,7 +176,7 @@ def _job(name: str, work: Callable[[], object], store: psycopg.Connection) -> Fi
 
 
 def measure_exports(probe: Probe) -> Iterator[Figure]:
-    """1,000 rows of the first tenth of each file, and of its last."""
+    """The time of 1,000 rows, in the first and the last tenth of each file."""
     for route in FILES:
         times = _times_of_rows(probe, reverse(route))
         if len(times) * PER >= FEWEST:
@@ -187,7 +187,7 @@ def measure_exports(probe: Probe) -> Iterator[Figure]:
 
 
 def _times_of_rows(probe: Probe, path: str) -> list[float]:
-    """Seconds that each 1,000 rows of a company's file took."""
+    """The seconds for each 1,000 rows of a company's file."""
     answer: Any = probe.browser.get(path)
     lines = islice(answer.streaming_content, EXPORT_ROWS)
     times, began = [], time.monotonic()

@@ -1,4 +1,4 @@
-"""Explains every statement that the code executes, right before it does, for who measures."""
+"""Explains every statement right before the code executes it, and records its cost."""
 
 import json
 import re
@@ -50,8 +50,8 @@ def _explained(text: str, params: Any) -> Reading:
 
 
 def blocks_of(node: dict[str, Any]) -> int:
-    """The blocks of the whole plan. The root omits the inserts of a WITH, which come at the end;
-    what scans a WITH includes what that has read.
+    """The blocks of the whole plan. The root omits data-modifying CTEs, which run at the end; a
+    CTE scan includes the blocks of the CTE.
     """
     children = node.get("Plans", [])
     blocks = 0 if node["Node Type"] == "CTE Scan" else _inclusive(node)

@@ -1,1 +1,1 @@
-"""The least that the same work can cost, to compare the rows with."""
+"""Minimal implementations of the same work, to compare the rows with."""

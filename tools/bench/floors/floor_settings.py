@@ -1,4 +1,4 @@
-"""The floors' settings: the product's own, its database above all, with the floors' views."""
+"""The floors' settings: the product's, with its database, but the floors' views."""
 
 from config.settings import *  # noqa: F403
 

@@ -8,5 +8,5 @@ from django.core.handlers.wsgi import WSGIHandler
 
 os.environ["DJANGO_SETTINGS_MODULE"] = "tools.bench.floors.floor_settings"
 django.setup()
-settings.MIDDLEWARE = []  # emptied after the applications' own checks, which require theirs
+settings.MIDDLEWARE = []  # emptied after setup, whose checks require some
 application = WSGIHandler()

@@ -1,8 +1,8 @@
-"""The floors: what the same single statement costs in a plain Django view.
+"""The floors: the same single statement in a plain Django view.
 
-No key, no limits, no log, no middleware; the same server, pool and prepared statements, and an
-answer of the same shape. Who asks supplies what ours works out (ids of the company and the key,
-the MAC of a code), so that nothing but the statement is left.
+No key, limits, log or middleware; the same server, pool and prepared statements, and an answer of
+the same shape. The client sends what our service computes (ids of the company and the key, the MAC
+of a code), so that only the statement is left.
 """
 
 import os
@@ -30,12 +30,12 @@ CHECK = sql.in_live_months(sql.CHECK_CODE)
 _MAC = bytes(32)
 _NEW_LINK = {name: getattr(Link(), name) for name in INSERTED_COLUMNS}
 
-# As `seed.lift_budgets` leaves them: a fast machine sends more than the usual ones allow.
+# As after `seed.lift_budgets`: a fast machine sends more than usual budgets allow.
 _LIFTED = dict.fromkeys((Budget.DAY, Budget.ANY, "RU"), (settings.MAX_BUDGET, None))
 
 
 def send_params(company_id: int, key_id: int, phone: str) -> dict[str, Any]:
-    """Parameters of `SEND`: a code by WhatsApp, whose code nobody computes."""
+    """Parameters of `SEND`: a verification by WhatsApp, without computing its code."""
     message_id = uuid7()
     (failed_hour, _), (failed_day, _) = settings.WRONG_CODE_LIMITS
     return idempotency.NO_PARAMS | {
@@ -152,7 +152,7 @@ def bulk(request: HttpRequest) -> HttpResponse:
 
 
 def follow(_request: HttpRequest, slug: str) -> HttpResponse:
-    """The redirect's one query of a store, and its answer."""
+    """The redirect's only query, and its answer."""
     row = _execute(LEADS_TO, {"key": slug})
     answer = HttpResponse(status=302 if row else 404, headers=_NO_STORE)
     if row:
@@ -165,7 +165,7 @@ def livez(_request: HttpRequest) -> HttpResponse:
 
 
 def _execute(statement: str, params: dict[str, Any]) -> tuple[Any, ...] | None:
-    """The first row, by the way of the service's own statements."""
+    """The first row, fetched like the service's own statements."""
     return next(iter(fetch_rows(statement, params, _columns)), None)
 
 
@@ -185,7 +185,7 @@ FROM unnest(%s::uuid[], %s::text[], %s::text[]) AS n(id, slug, url)
 """
 LEADS_TO = "SELECT url FROM links_link WHERE key = %(key)s AND retired_at IS NULL"
 _NO_STORE = {"Cache-Control": "private, no-store", "X-Robots-Tag": "noindex, nofollow"}
-# As much to write and to read as the API's own answers are.
+# As long as the API's own answers.
 _INVALID = {"success": False, "code": "code_invalid", "message": "Неверный код"}
 _INVALID |= {"request_id": "req_" + 20 * "0"}
 _VERIFIED = {"success": True, "message": "Номер подтверждён"}

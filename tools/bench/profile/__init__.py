@@ -1,6 +1,6 @@
-"""`make profile`: where the CPU and the time of one message go, by process and by cause.
+"""`make profile`: CPU and time of one message, by process and by cause.
 
-Three windows of the same load. The first is undisturbed: its totals are what a message costs. In
-the second Python is sampled, in the third PostgreSQL logs what each statement took. The rows of
-each add up to the CPU that the kernel counted for the same processes in the same window.
+There are three windows of the same load. The first is undisturbed and gives a message's cost. In
+the second Python is sampled; in the third PostgreSQL logs the time of each statement. The rows of
+each window add up to the CPU that the kernel counted for its processes.
 """

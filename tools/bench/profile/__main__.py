@@ -19,13 +19,13 @@ WAITERS = 48  # as the service has by default
 
 
 def main(arguments: Sequence[str]) -> int:
-    """0 whatever the figures are; 2 when they could not be had."""
+    """Returns 0 whatever the figures are; 2 if they could not be measured."""
     options = parser("make profile", __doc__)
     add = options.add_argument
-    add("--messages", type=int, default=500, help="of a round, 500 by default")
-    add("--rounds", type=int, default=3, help="of each of the three windows, 3 by default")
-    add("--connections", type=int, default=8, help="sends under way at a time, 8 by default")
-    add("--no-wait", action="store_true", help="each send is answered `queued` at once")
+    add("--messages", type=int, default=500, help="per round, 500 by default")
+    add("--rounds", type=int, default=3, help="per window, of which there are three; 3 by default")
+    add("--connections", type=int, default=8, help="concurrent sends, 8 by default")
+    add("--no-wait", action="store_true", help="sends are answered `queued` at once")
     add("--json", type=Path, help="a file for all figures")
     return run_command("profile", partial(_run, options.parse_args(arguments)))
 
@@ -37,7 +37,7 @@ def _run(options: argparse.Namespace) -> ExitCode:
         control = Control(stack.place / "profile")
         stack.environ |= control.environ()
         facts = machine.describe(stack.postgres.directory) | {"client": "built-in client"}
-        say(machine.words(facts))
+        say(machine.description(facts))
         write_json(options.json, facts | _measure(options, stack, control))
     return ExitCode.PASSED
 

@@ -1,4 +1,4 @@
-"""Sampled Python stacks: what each was doing, whose code ran, and the commands to the processes."""
+"""Sampled Python stacks: their activities and causes, and control of the sampled processes."""
 
 import re
 import sysconfig
@@ -17,7 +17,7 @@ _LIBRARY = f"{sysconfig.get_paths()['stdlib']}/"
 INSIDE = str(Path(__file__).parent / "inside")
 
 OURS = "our Python"
-NO_FRAME = "between two calls"  # a thread of the server that runs no Python just now
+NO_FRAME = "between two calls"  # a server thread that currently runs no Python
 _TABLES: dict[str, Any] = tomllib.loads(Path(__file__).with_name("causes.toml").read_text("utf-8"))
 CAUSES: dict[str, str] = _TABLES["packages"]
 LIBRARY_CAUSES: dict[str, str] = _TABLES["library"]
@@ -41,7 +41,7 @@ def parse(text: str) -> Iterator[PythonStack]:
 
 
 def cause(stack: PythonStack) -> str:
-    """The owner of the code: the innermost frame that is not of the standard library."""
+    """The owner of the code, by the innermost frame outside the standard library."""
     for frame in stack:
         name = _cause(frame.file)
         if name:
@@ -59,7 +59,7 @@ def _cause(file: str) -> str | None:
         module = file.removeprefix(_LIBRARY).partition("/")[0].removesuffix(".py")
         return LIBRARY_CAUSES.get(module)
     if not file.startswith(f"{ROOT}/"):
-        return None  # generated code, as "<string>"
+        return None  # generated code, such as "<string>"
     path = file.removeprefix(f"{ROOT}/").removesuffix(".py")
     return next((name for part, name in OWN_CAUSES.items() if path.startswith(part)), OURS)
 
@@ -82,7 +82,7 @@ def counted(stacks: Iterable[PythonStack]) -> Counter[tuple[str, str]]:
 
 
 def hottest(stacks: Iterable[PythonStack]) -> Counter[tuple[str, str]]:
-    """Samples by (activity, our innermost function with the line it had reached)."""
+    """Samples by activity, and by our innermost function and its current line."""
     costs: Counter[tuple[str, str]] = Counter()
     for stack in stacks:
         ours = next((frame for frame in stack if _cause(frame.file) in {OURS, "HTTP server"}), None)
@@ -92,7 +92,7 @@ def hottest(stacks: Iterable[PythonStack]) -> Counter[tuple[str, str]]:
     return costs
 
 
-INTERVAL = 4.0  # ms of CPU between two samples, as `inside.sitecustomize` has it
+INTERVAL = 4.0  # ms of CPU between samples, like in `inside.sitecustomize`
 SAMPLE = "sample"
 
 
@@ -108,7 +108,7 @@ class Control:
         return {"PYTHONPATH": INSIDE, "KVITOK_PROFILE": str(self._folder)}
 
     def positions(self) -> dict[Path, int]:
-        """The number of bytes written so far, by file of a process."""
+        """The size of each process' file in bytes."""
         return {file: file.stat().st_size for file in self._folder.glob("*.stacks")}
 
     def keep(self, start: Mapping[Path, int]) -> None:
@@ -117,7 +117,7 @@ class Control:
             self._kept.setdefault(file, []).append((start.get(file, 0), end))
 
     def stacks(self, names: Mapping[int, str]) -> dict[str, list[PythonStack]]:
-        """All that were sampled and kept so far, by process."""
+        """All kept samples, by process."""
         stacks: dict[str, list[PythonStack]] = {}
         for file, parts in self._kept.items():
             if (name := names.get(int(file.stem))) is not None:

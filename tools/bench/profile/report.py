@@ -10,10 +10,10 @@ from tools.bench.profile.windows import Profile
 from tools.bench.results import percentile
 from tools.command_line import columns
 
-MIN_SHARE = 0.004  # of a table's total: smaller rows are added up in one
-LINES = 14  # of our code, for each program
+MIN_SHARE = 0.004  # of a table's total; smaller rows are summed up in one
+LINES = 14  # of our code, per program
 WEB = ("web 1", "web 2")
-BESIDE = ("client", "simulator", "postgres for the bench")  # not the service's
+BESIDE = ("client", "simulator", "postgres for the bench")  # not part of the service
 
 
 def text(profile: Profile) -> str:
@@ -69,7 +69,7 @@ def _counts(profile: Profile) -> str:
 
 
 def _python(profile: Profile, title: str, names: tuple[str, ...]) -> str:
-    """Activity by cause."""
+    """The table of causes by activity, and the hottest lines."""
     many = profile.sampled.messages
     samples: Counter[tuple[str, str]] = Counter()
     lines: Counter[tuple[str, str]] = Counter()
@@ -92,7 +92,7 @@ def _python(profile: Profile, title: str, names: tuple[str, ...]) -> str:
 
 
 def matrix(cells: Mapping[tuple[str, str], float], total: float) -> list[str]:
-    """Rows of causes, columns of activities. What no sample explains has a row of its own."""
+    """Rows are causes, columns activities. CPU that no sample explains has its own row."""
     doing, causes = _largest(cells, 0, 0.02 * total), _largest(cells, 1, MIN_SHARE * total)
     small = sum(value for (_, cause), value in cells.items() if cause not in causes)
     sums = [sum(v for (name, _), v in cells.items() if name == column) for column in doing]

@@ -1,4 +1,4 @@
-"""CPU of each SQL statement, from what PostgreSQL logs with `log_statement_stats`.
+"""CPU of each SQL statement, from PostgreSQL's log with `log_statement_stats`.
 
 pg_stat_statements is not in the embedded server. The log is more exact: for each message of the
 protocol it has the CPU of that message and of the whole backend so far. The difference between two
@@ -31,7 +31,7 @@ PACKAGES = (
 )
 _COMMENT = re.compile(r"--.*")
 _PARAMETER = re.compile(r"\$\d+|%\(\w+\)[sbt]|%[sbt]")
-# What `storage.months.recent_ids.within` fills in, and with what.
+# The placeholders of `storage.months.recent_ids.within`, and their values.
 _MONTHS = re.compile(
     r":(?:first_id|last_id|start|end)\b|'[0-9a-f-]{36}'|'\d{4}-\d\d-01 00:00:00\+00:00'"
 )
@@ -42,13 +42,13 @@ _SQL = ("SELECT", "WITH", "INSERT", "UPDATE", "DELETE")
 
 
 def normalized(text: str) -> str:
-    """The statement without comments, its placeholders as the server writes them."""
+    """The statement without comments, with its placeholders replaced by `?`."""
     one_line = " ".join(_COMMENT.sub("", text).split())
     return _PARAMETER.sub("?", _MONTHS.sub("?", one_line)).replace("%%", "%")
 
 
 class StatementNames:
-    """`constants` by name: the text as it is executed, or with `{}` where text is filled in."""
+    """Names statements by constants, whose text may have `{}` where values are filled in."""
 
     def __init__(self, constants: Mapping[str, str]) -> None:
         self._whole: dict[str, str] = {}
@@ -112,7 +112,7 @@ class Cost:
 
     calls: int = 0
     parse: float = 0.0
-    bind: float = 0.0  # with planning, where there is no generic plan
+    bind: float = 0.0  # includes planning without a generic plan
     execute: float = 0.0
     after: float = 0.0  # the commit of a statement in autocommit, the answer, the next request
 
@@ -177,7 +177,7 @@ def account(
     of_backend: defaultdict[int, list[Entry]] = defaultdict(list)
     for entry in entries:
         of_backend[entry.pid].append(entry)
-    # For one entry: what lies between a bind and its execution.
+    # The time to write one log entry: the gap between a bind and its execution.
     gaps = [
         _gap(before, after)
         for costs in of_backend.values()

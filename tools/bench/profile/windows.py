@@ -19,7 +19,7 @@ from tools.bench.profile.statements import Costs, StatementNames
 from tools.stack.seed import Phones
 from tools.stack.stack import Account, CannotMeasureError, Setup, Stack, until
 
-FLUSHED = 11.0  # seconds after which an idle backend has handed in what it counted
+FLUSHED = 11.0  # seconds after which an idle backend has flushed its statistics
 _DATABASE = """
 SELECT xact_commit, t.*, wal_bytes, wal_records, wal_fpi,
   (SELECT COALESCE(sum(fsyncs), 0) FROM pg_stat_io WHERE object = 'wal')
@@ -44,7 +44,7 @@ def counted(store: psycopg.Connection, server: redis.Redis) -> Counts:
 
 
 def summed(counts: Counts, other: Counts, times: float = 1.0) -> Counts:
-    """`times` −1: without the other."""
+    """Adds `other`; subtracts it if `times` is −1."""
     return {name: counts.get(name, 0.0) + times * other.get(name, 0.0) for name in counts | other}
 
 
@@ -63,11 +63,11 @@ SELECT count(*) FROM channels_message m JOIN billing_transfer t
 class MessageLoad:
     def __init__(self, stack: Stack, accounts: Sequence[Account], phones: Phones) -> None:
         self._stack, self._accounts, self._phones = stack, accounts, phones
-        self.polls = 0  # transactions of our own
+        self.polls = 0  # our own transactions
         self._by_company = {row.company_id: row for row in accounts}
 
     def run(self, many: int, connections: int) -> list[float]:
-        """The seconds until each send was answered. All is charged and settled at the end."""
+        """Returns the seconds until each send was answered, once all are charged and settled."""
         phones = self._phones.take(many)
         seconds = answered(self._stack.web, self.sends(phones), connections)
         ends = [phones[0], phones[-1]]
@@ -112,7 +112,7 @@ class MessageLoad:
         return int(row[0]) if row else 0
 
 
-TRIES = 3  # times the rounds wanted, while processes are sampled
+TRIES = 3  # times the number of rounds, while processes are sampled
 
 
 @dataclass
@@ -165,7 +165,7 @@ class Profiler:
         self._stack, self._setup, self._control, self._load = stack, setup, control, load
         self._messages, self._connections, self._say = messages, connections, say
         self._names: dict[int, str] = {}
-        self._beside: Counts = {}  # counted for other programs
+        self._beside: Counts = {}  # counts caused by the profiler itself
         self.profile = Profile()
 
     def run(self, rounds: int) -> Profile:
@@ -189,13 +189,13 @@ class Profiler:
         during = summed(summed(after, before, -1), beside, -1)
         idle = summed(self._counts(), after, -1)
         lasted, many = self.profile.plain.seconds + FLUSHED, self.profile.plain.messages
-        # Without what the service does in the same time when nothing is sent.
+        # Minus the counts of an idle service in the same time.
         self.profile.counts = {
             name: value / many for name, value in summed(during, idle, -lasted / FLUSHED).items()
         }
 
     def _sampled(self, rounds: int) -> None:
-        """Repeats the round if a process crashes: a frame may be read while it is freed."""
+        """Repeats a round in which a process crashes: the sampler may read a freed frame."""
         profile, remaining = self.profile, rounds
         self._start(SAMPLE)
         for _ in range(TRIES * rounds):
@@ -211,14 +211,14 @@ class Profiler:
                 self._control.keep(before)
                 remaining -= 1
         if remaining:
-            raise CannotMeasureError("processes ended again and again while they were sampled")
+            raise CannotMeasureError("processes kept crashing while they were sampled")
         for name, stacks in self._control.stacks(self._names).items():
             profile.python[name] = python_stacks.counted(stacks)
             profile.lines[name] = python_stacks.hottest(stacks)
         self._start()
 
     def _start(self, mode: str = "") -> None:
-        """Starts the programs once more, which then note what this mode says."""
+        """Restarts the programs in this mode."""
         self._stack.arrange(replace(self._setup, environ=(("KVITOK_MODE", mode),)))
         self._load.run(self._messages, self._connections)  # warms up
 
@@ -239,7 +239,7 @@ class Profiler:
         self.profile.statements = statements.account(entries, self._names, names)
 
     def _vacuum(self) -> None:
-        """Vacuums like autovacuum, which is off: the tables have grown. Counted apart."""
+        """Vacuums the grown tables, since autovacuum is off; not counted for messages."""
         store, before = self._stack.store, self._counts()
         store.execute("VACUUM (ANALYZE)")
         store.execute("SELECT pg_stat_force_next_flush()")

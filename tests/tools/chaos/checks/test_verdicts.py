@@ -180,7 +180,7 @@ def test_credits_for_nothing_are_found(one: Company, order: Order) -> None:
 
     faults = found([])
 
-    assert [fault.partition(":")[2] for fault in faults[:1]] == ["0: a credit of no order"]
+    assert [fault.partition(":")[2] for fault in faults[:1]] == ["0: a credit without an order"]
     assert str(order.pk) in faults[1]
 
 

@@ -1,6 +1,6 @@
-"""Samples a Python process of the service from outside its code.
+"""Samples a Python process of the service without changing its code.
 
-Python imports this module at its start because the profiler puts this folder on PYTHONPATH.
+Python imports this module at start, because the profiler puts this folder on PYTHONPATH.
 The kernel sends SIGPROF to the running thread after each interval of CPU; faulthandler's handler,
 which is C and needs no GIL, writes that thread's Python stack to a file.
 """
@@ -12,8 +12,8 @@ import sys
 from pathlib import Path
 
 FOLDER, MODE = Path(os.environ.get("KVITOK_PROFILE", "")), os.environ.get("KVITOK_MODE")
-INTERVAL = 0.004  # s of CPU between two samples; most kernels' clocks tick no faster
-ROLES = {  # of a process, by what its command line holds
+INTERVAL = 0.004  # s of CPU between samples, the tick of most kernels
+ROLES = {  # argument of the command line → role of the process
     "config.web_server": "web",
     "worker": "worker",
     "beat": "beat",
@@ -30,7 +30,7 @@ def _start() -> None:
 
 role = next((role for word, role in ROLES.items() if word in sys.orig_argv), "")
 if role or os.environ.get("PGAPPNAME"):
-    # PostgreSQL shows it, so that a backend can be told from another; children inherit it.
+    # Shown by PostgreSQL, so that backends can be distinguished; children inherit it.
     os.environ.setdefault("PGAPPNAME", role)
     os.register_at_fork(after_in_child=_start)
     _start()
