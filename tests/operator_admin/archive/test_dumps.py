@@ -70,7 +70,7 @@ def test_month_becomes_a_file_and_the_books_stay_right(
     assert ledger.balance(history.company.pk) == balance
     assert breaches() == []
     assert archived.kept_since() == next_month(month)
-    assert archive(directory, "--verify").startswith("Every archive is whole")
+    assert archive(directory, "--verify").startswith("Every archive is intact")
     schema = f"archive_{month:%Y_%m}"
     assert archive(directory, "--restore", path) == f"{path}: restored into the schema {schema}\n"
     assert {table: count(f"{schema}.{table}") for table in rows} == rows
@@ -277,4 +277,4 @@ def test_restored_month_is_the_owners_alone_and_in_no_backup(
     with pytest.raises(CommandError, match=f'schema "{schema}" already exists'):
         archive(directory, "--restore", path)
     execute(f"DROP SCHEMA {schema} CASCADE")
-    assert archive(directory, "--verify").startswith("Every archive is whole")
+    assert archive(directory, "--verify").startswith("Every archive is intact")

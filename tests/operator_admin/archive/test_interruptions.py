@@ -57,7 +57,7 @@ def test_run_that_is_killed_at_any_statement_is_finished_by_the_next(
             assert ledger.balance(history.company.pk) == balance
             assert is_attached("billing_transfer", month) is None
             assert not FallbackEvent.objects.exists()
-            assert archive(archive_directory, "--verify").startswith("Every archive is whole")
+            assert archive(archive_directory, "--verify").startswith("Every archive is intact")
         number, left = number + STRIDE, max(0, kill.left)
 
     assert number > 60
