@@ -19,7 +19,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
 from api.base_view import DATABASE_UNAVAILABLE, as_domain_error
-from channels.outcomes import receipts, transitions
+from channels.outcomes import inbound_receipts, transitions
 from channels.phone_numbers import e164_or_none
 from channels.providers.bot import BotText
 from channels.providers.inbound import (
@@ -163,7 +163,7 @@ def handle_events(provider: str, batch: Sequence[InboundEvents]) -> None:
     Safe to repeat, because vendors repeat calls. Receipts come first: they reveal the phone of a
     user id.
     """
-    new = receipts.store(provider, batch)
+    new = inbound_receipts.store(provider, batch)
     for events in batch:
         for reply in events.replies:
             transitions.end_blocked(blocked_phones.apply_reply(provider, reply))

@@ -24,7 +24,7 @@ from channels.deliver.claims import ClaimedMessage, claim
 from channels.deliver.heartbeats import HeartbeatWriter
 from channels.extensions import CUSTOM_CODE
 from channels.lifecycle.state_machine import Event, EventKind, FirstClaim
-from channels.outcomes import receipts, transitions, unchanged_messages
+from channels.outcomes import due_receipts, transitions, unchanged_messages
 from channels.providers.base import (
     AmbiguousError,
     BarredError,
@@ -108,7 +108,7 @@ class Dispatcher:
         self.claim()
         vendor_alerts.record_queued()
         vendor_user_ids.record_queued()
-        if receipts.apply_stored():
+        if due_receipts.apply_stored():
             self.loop.wake()
         for kind in extensions.kinds.values():
             kind.settle()

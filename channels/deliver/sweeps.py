@@ -22,7 +22,7 @@ from channels.deliver import fair_queueing
 from channels.deliver.dispatcher import with_provider_id
 from channels.lifecycle.state_machine import MIN_TIME_LEFT, Event, EventKind
 from channels.lifecycle.states import Decision
-from channels.outcomes import receipts, transitions
+from channels.outcomes import due_receipts, transitions
 from channels.providers.base import SendError
 from channels.vendor_accounts import registry, vendor_alerts
 from processes.background import PeriodicThread
@@ -137,7 +137,7 @@ def _run_each(*steps: Callable[[], object]) -> None:
 
 def sweep() -> None:
     """Settles proofs before it expires messages or switches their channel."""
-    proofs = (*(kind.settle for kind in extensions.kinds.values()), receipts.apply_stored)
+    proofs = (*(kind.settle for kind in extensions.kinds.values()), due_receipts.apply_stored)
     _run_each(*proofs, expire_leases, fall_back, give_up, fair_queueing.reorder)
 
 
@@ -207,7 +207,7 @@ def _poll_attempt(due: _DueAttempt) -> Event:
         return no_news
     if alert := provider.alert_of(receipt):
         vendor_alerts.enqueue(due.provider, alert)
-    event = receipts.event_of(due.message_id, due.attempt_id, receipt, pollable=True)
+    event = due_receipts.event_of(due.message_id, due.attempt_id, receipt, pollable=True)
     is_known = event.kind is EventKind.ACCEPTED and due.state == "sent"
     return no_news if is_known else event
 

@@ -20,7 +20,7 @@ from billing.models import AutoTopUp, Order
 from channels import extensions
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Message, OpenMessage
-from channels.outcomes import receipts, transitions
+from channels.outcomes import due_receipts, transitions
 from operator_admin.models import Alert, TelegramNotice
 from otp.protection import week_reports
 from webhooks.models import Delivery, Endpoint
@@ -73,7 +73,7 @@ def _settle_proofs() -> None:
     """Settles entered codes and applies stored receipts."""
     for kind in extensions.kinds.values():
         _until_done(kind.settle)
-    _until_done(receipts.apply_stored)
+    _until_done(due_receipts.apply_stored)
 
 
 def _until_done(step: Callable[[], object]) -> None:

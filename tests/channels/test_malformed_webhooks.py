@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pytest_django import Settings
 
 from channels.models import BlockedPhone, Contact, KnownRecipient
-from channels.outcomes import receipts
+from channels.outcomes import due_receipts
 from channels.providers.http import MAX_FORM
 from channels.providers.inbound import InvalidWebhookError, WebhookRequest
 from channels.providers.vendors import VENDORS
@@ -87,7 +87,7 @@ def body_of(vendor: str, parsed: Any) -> bytes:
 def assert_harmless(vendor: str, parsed: Any) -> None:
     body = body_of(vendor, parsed)
     assert vendors.call_webhook(vendor, body) in {200, 403}, body[:500]
-    while receipts.apply_stored():
+    while due_receipts.apply_stored():
         pass
     for model, field in ((BlockedPhone, "phone"), (Contact, "phone"), (KnownRecipient, "user_id")):
         kept = model.objects.values_list(field, flat=True)

@@ -15,7 +15,7 @@ from billing.models import Transfer
 from billing.wallet import ledger
 from channels import vendor_webhooks
 from channels.models import Attempt, BlockedPhone, Message, ProviderAlert, Receipt
-from channels.outcomes import receipts
+from channels.outcomes import due_receipts
 from channels.providers import inbound
 from channels.providers.inbound import AccountAlert, AlertKind, InboundEvents, ReceiptState
 from channels.vendor_accounts import registry
@@ -135,7 +135,7 @@ def test_receipt_of_one_account_moves_no_attempt_of_another(settings: Settings) 
     attempt = AttemptFactory.create(provider="whatsapp_cloud", provider_id="wamid.1")
 
     assert post_webhook(secret=secret, path="/hooks/whatsapp/kz") == 200
-    receipts.apply_stored()
+    due_receipts.apply_stored()
 
     attempt.refresh_from_db()
     assert attempt.state == "sent"
@@ -211,7 +211,7 @@ def statuses(attempt: Attempt, *, ref: bool, wamid: bool) -> bytes:
 def apply_stored() -> None:
     """Within one test all of them are younger than its transaction."""
     Receipt.objects.update(due_at=F("received_at") - timedelta(minutes=1))
-    receipts.apply_stored()
+    due_receipts.apply_stored()
 
 
 @pytest.mark.parametrize(("ref", "wamid"), [(True, True), (True, False), (False, True)])

@@ -10,7 +10,13 @@ from django.db import connection
 from accounts.keys import api_keys
 from billing.wallet import ledger
 from channels.deliver import claims
-from channels.outcomes import decision_writer, receipts, transitions, unchanged_messages
+from channels.outcomes import (
+    decision_writer,
+    due_receipts,
+    inbound_receipts,
+    transitions,
+    unchanged_messages,
+)
 from channels.sql import in_changeable_months
 from config.environment.variables import ROOT
 from links import sql as links_sql
@@ -52,10 +58,10 @@ STATEMENTS = {
     "channels/deliver/claim.sql": [claims.CLAIM, claims.CLAIM_COUNTED],
     "channels/outcomes/accept_unchanged.sql": [unchanged_messages._ACCEPT_UNCHANGED],
     "channels/outcomes/deliver_unchanged.sql": [unchanged_messages._DELIVER_UNCHANGED],
-    "channels/outcomes/due_receipts.sql": [receipts.DUE_RECEIPTS],
+    "channels/outcomes/due_receipts.sql": [due_receipts.DUE_RECEIPTS],
     "channels/outcomes/proved_attempts.sql": [transitions._PROVED_ATTEMPTS],
     "channels/outcomes/store_receipts.sql": [
-        receipts.store_statement(has_recipients=has_recipients, skips_known=skips_known)
+        inbound_receipts.store_statement(has_recipients=has_recipients, skips_known=skips_known)
         for has_recipients, skips_known in product(_BOTH, _BOTH)
     ],
     "channels/outcomes/update_attempts.sql": [decision_writer._UPDATE_ATTEMPTS],

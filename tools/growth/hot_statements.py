@@ -15,7 +15,7 @@ from catalogue.ids import first_id_at, parse_id
 from channels.deliver import claims, sweeps
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Message
-from channels.outcomes import receipts, transitions
+from channels.outcomes import due_receipts, inbound_receipts, transitions
 from channels.providers.inbound import InboundEvents, Receipt, ReceiptState
 from channels.vendor_accounts import availability
 from links.clicks import counting
@@ -63,7 +63,7 @@ def _steps(probe: Probe, state: "_Round") -> Iterator[Step]:
     yield f"claim {BATCH} messages", state.claim
     yield f"record {BATCH} acceptances", state.accept
     yield f"store {BATCH} receipts", state.store_receipts
-    yield f"apply {BATCH} receipts", receipts.apply_stored
+    yield f"apply {BATCH} receipts", due_receipts.apply_stored
     code = state.code()
     yield "check a code", lambda: state.check(code)
     yield "refuse a used code", lambda: state.refuse(code)
@@ -129,7 +129,9 @@ class _Round:
                 state=ReceiptState.DELIVERED,
                 word="ok",
             )
-            receipts.store(claimed_message.provider, [InboundEvents(raw=b"{}", receipts=[receipt])])
+            inbound_receipts.store(
+                claimed_message.provider, [InboundEvents(raw=b"{}", receipts=[receipt])]
+            )
 
     def code(self) -> str:
         """The last code sent."""

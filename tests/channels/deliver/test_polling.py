@@ -17,7 +17,7 @@ from billing.wallet import ledger
 from channels.deliver import dispatcher, sweeps
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Message, ProviderAccount, Receipt
-from channels.outcomes import receipts, transitions
+from channels.outcomes import due_receipts, transitions
 from channels.vendor_accounts import registry, stored_credentials
 from tests.api.clients import Api
 from tests.api.races import at_once
@@ -87,7 +87,7 @@ def report(attempt: Attempt, word: str = "1") -> int:
     phone, _, number = provider_id.partition(":")
     status = call_webhook("smsc", f"id={number}&phone={phone}&status={word}&md5=".encode())
     Receipt.objects.filter(due_at__isnull=False).update(due_at=F("due_at") - timedelta(hours=1))
-    while receipts.apply_stored():
+    while due_receipts.apply_stored():
         pass
     return status
 

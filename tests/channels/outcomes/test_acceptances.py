@@ -18,7 +18,7 @@ from channels.deliver import dispatcher
 from channels.deliver.claims import ClaimedMessage
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Message, OpenMessage, Receipt, StaleDay
-from channels.outcomes import receipts, transitions, unchanged_messages
+from channels.outcomes import due_receipts, transitions, unchanged_messages
 from channels.providers.inbound import ReceiptState
 from channels.vendor_accounts import availability
 from tests.api.clients import Api
@@ -285,7 +285,7 @@ def test_one_statement_decides_as_the_state_machine() -> None:
     after = stored_rows(quick)
     Receipt.objects.update(due_at=None)
     others = stored(company, CASES)
-    assert receipts._apply_batch(10 * len(CASES)) == len(CASES)
+    assert due_receipts._apply_batch(10 * len(CASES)) == len(CASES)
     expected = stored_rows(others)
 
     taken = [case for case, was, now in zip(CASES, before, after, strict=True) if was != now]

@@ -16,7 +16,7 @@ from billing.models import Transfer, Wallet
 from billing.wallet import ledger
 from channels.lifecycle.state_machine import EventKind
 from channels.models import Attempt, Message, OpenMessage, Part, Receipt, StaleDay
-from channels.outcomes import receipts, unchanged_messages
+from channels.outcomes import due_receipts, unchanged_messages
 from otp.check import settlement
 from tests.api.clients import Api, ClientOf
 from tests.api.races import at_once
@@ -64,7 +64,7 @@ def test_delivery_is_one_statement_beside_the_look_whether_any_is_due(
     receipt = store_due_receipt(attempt)
 
     with django_assert_num_queries(2):
-        assert receipts.apply_stored() is False
+        assert due_receipts.apply_stored() is False
 
     attempt.refresh_from_db()
     receipt.refresh_from_db()
@@ -89,7 +89,7 @@ def test_delivery_in_one_statement_writes_what_the_state_machine_would(
     store_due_receipt(both[0], at=said)
     assert unchanged_messages.deliver_unchanged(100) == (1, False)
     store_due_receipt(both[1], at=said)
-    assert receipts._apply_batch(100) == 1
+    assert due_receipts._apply_batch(100) == 1
 
     assert rows(both[0]) == rows(both[1])
     price = Message.objects.get(pk=both[0].message_id).price
@@ -107,7 +107,7 @@ def test_sent_of_what_is_known_to_be_changes_nothing(api: Api, is_delivered: boo
     first = store_due_receipt(both[0], "sent")
     assert unchanged_messages.deliver_unchanged(100) == (1, False)
     second = store_due_receipt(both[1], "sent")
-    assert receipts._apply_batch(100) == 1
+    assert due_receipts._apply_batch(100) == 1
 
     first.refresh_from_db()
     second.refresh_from_db()
@@ -265,7 +265,7 @@ def test_one_that_is_left_holds_up_no_other(api: Api) -> None:
 
     states = [Message.objects.get(pk=item.message_id).state for item in (first, second, third)]
     assert states == ["delivered", "sent", "delivered"]
-    assert receipts.apply_stored() is False
+    assert due_receipts.apply_stored() is False
     assert Message.objects.get(pk=second.message_id).state == "failed"
 
 
@@ -331,8 +331,8 @@ def test_races_of_workers_and_of_the_recipient_charge_once(api: Api) -> None:
         phone = attempt.message.phone
         assert api.post("/otp/verify", {"phone": phone, "code": code_of(phone)}).status == 200
 
-    at_once([receipts.apply_stored] * 4 + [settlement.settle_verified] * 2)
-    while receipts.apply_stored():
+    at_once([due_receipts.apply_stored] * 4 + [settlement.settle_verified] * 2)
+    while due_receipts.apply_stored():
         pass
 
     assert set(Message.objects.values_list("state", flat=True)) == {"delivered"}

@@ -7,10 +7,10 @@ from django.utils import timezone
 
 from channels.models import Attempt, Message
 from channels.models import Receipt as StoredReceipt
-from channels.outcomes import receipts
+from channels.outcomes import inbound_receipts
 from channels.providers.inbound import InboundEvents, Receipt, ReceiptState
 from channels.providers.smpp.receipts import ID_FORMATS
-from tests.channels.outcomes.test_receipts import apply_stored
+from tests.channels.outcomes.test_due_receipts import apply_stored
 from tests.factories import AttemptFactory
 
 pytestmark = pytest.mark.django_db
@@ -43,7 +43,7 @@ def store_due_receipt(
         phone=phone,
         needs_phone=needs_phone,
     )
-    receipts.store("smpp", [InboundEvents(b"", receipts=[receipt])])
+    inbound_receipts.store("smpp", [InboundEvents(b"", receipts=[receipt])])
     due_again()
 
 

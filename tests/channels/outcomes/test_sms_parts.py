@@ -9,7 +9,7 @@ from billing.wallet import ledger
 from channels import retention
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Message, Part, Receipt
-from channels.outcomes import receipts, transitions
+from channels.outcomes import due_receipts, inbound_receipts, transitions
 from channels.providers import inbound
 from channels.providers.inbound import ReceiptState
 from tests.api.clients import Api
@@ -39,15 +39,15 @@ def taken(api: Api, total: int = 3, known: int = 3) -> Attempt:
 
 def note(attempt: Attempt, numbers: range, total: int) -> None:
     parts = [inbound.Part(str(attempt.id), number, total, f"p{number}") for number in numbers]
-    receipts.store(attempt.provider, [inbound.InboundEvents(b"", parts=parts)])
+    inbound_receipts.store(attempt.provider, [inbound.InboundEvents(b"", parts=parts)])
 
 
 def report(
     attempt: Attempt, provider_id: str, state: ReceiptState = ReceiptState.DELIVERED
 ) -> None:
     receipt = inbound.Receipt(provider_id, None, state, WORDS[state])
-    receipts.store(attempt.provider, [inbound.InboundEvents(b"", receipts=[receipt])])
-    receipts.apply_stored()
+    inbound_receipts.store(attempt.provider, [inbound.InboundEvents(b"", receipts=[receipt])])
+    due_receipts.apply_stored()
 
 
 def test_message_is_delivered_with_its_last_part(api: Api) -> None:
@@ -128,7 +128,7 @@ def test_receipt_before_its_part_is_matched_later(api: Api) -> None:
     before = states(attempt)
 
     Receipt.objects.update(due_at=timezone.now() - timedelta(seconds=1))
-    receipts.apply_stored()
+    due_receipts.apply_stored()
 
     assert before == ("submitting", "queued")
     assert states(attempt) == ("delivered", "delivered")
@@ -139,7 +139,7 @@ def test_parts_are_stored_once_and_for_own_attempts_only(api: Api) -> None:
 
     note(attempt, range(1, 4), 3)
     strange = inbound.Part(str(attempt.id), 1, 3, "x1")
-    receipts.store("smpp", [inbound.InboundEvents(b"", parts=[strange])])
+    inbound_receipts.store("smpp", [inbound.InboundEvents(b"", parts=[strange])])
 
     assert Part.objects.count() == 3
 
@@ -149,10 +149,10 @@ def test_two_last_parts_at_once_deliver_the_message(api: Api, _round: int) -> No
     attempt = taken(api, 2, 2)
     for number in (1, 2):
         receipt = inbound.Receipt(f"p{number}", None, ReceiptState.DELIVERED, "DELIVRD")
-        receipts.store(attempt.provider, [inbound.InboundEvents(b"", receipts=[receipt])])
+        inbound_receipts.store(attempt.provider, [inbound.InboundEvents(b"", receipts=[receipt])])
     ids = list(Receipt.objects.values_list("id", flat=True))
 
-    at_once([lambda item=id_: receipts._apply_batch(1, only=item) for id_ in ids])  # type: ignore[misc]
+    at_once([lambda item=id_: due_receipts._apply_batch(1, only=item) for id_ in ids])  # type: ignore[misc]
 
     assert states(attempt) == ("delivered", "delivered")
 

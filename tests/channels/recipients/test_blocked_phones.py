@@ -15,7 +15,7 @@ from django.utils import timezone
 from catalogue.languages import message_languages, page_languages
 from channels import retention
 from channels.models import BlockedPhone, KnownRecipient, Message, ProviderAlert
-from channels.outcomes import receipts
+from channels.outcomes import inbound_receipts
 from channels.phone_numbers import e164_or_none, spellings
 from channels.providers.inbound import (
     InboundEvents,
@@ -49,7 +49,9 @@ def store_due_receipt(text: str, phone: str = PHONE) -> None:
 def told(provider: str, *recipients: Recipient) -> None:
     """A receipt that says who received messages."""
     receipt = Receipt(f"vendor-{uuid4()}", None, ReceiptState.DELIVERED, "delivered")
-    receipts.store(provider, [InboundEvents(b"", receipts=[receipt], recipients=recipients)])
+    inbound_receipts.store(
+        provider, [InboundEvents(b"", receipts=[receipt], recipients=recipients)]
+    )
 
 
 def is_blocked(phone: str = PHONE) -> bool:

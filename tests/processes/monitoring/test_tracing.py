@@ -20,7 +20,7 @@ from pytest_django import Settings
 from catalogue.ids import parse_id, uuid7
 from channels.deliver.dispatcher import Dispatcher
 from channels.models import Attempt, Receipt
-from channels.outcomes import receipts
+from channels.outcomes import inbound_receipts
 from channels.providers import inbound
 from channels.providers.inbound import InboundEvents, ReceiptState
 from config.environment import monitoring_settings
@@ -117,7 +117,7 @@ def test_one_send_is_one_trace_from_the_request_to_the_receipt(
         word="delivered",
         at=None,
     )
-    receipts.store("twilio", [InboundEvents(b"", receipts=[receipt])])
+    inbound_receipts.store("twilio", [InboundEvents(b"", receipts=[receipt])])
     wait_until(lambda: Receipt.objects.filter(applied_at__isnull=False).exists())
     dispatcher.stop()
     wait_until(lambda: "delivery" not in {thread.name for thread in threading.enumerate()})
@@ -199,7 +199,7 @@ def test_off_it_needs_no_package() -> None:
         "assert tracing.start() == 0;"
         "tracing.begin_request(); tracing.record_request('x', 1.0, {}, '');"
         "from channels.deliver import dispatcher;"
-        "from api import base_view; from channels.outcomes import receipts;"
+        "from api import base_view; from channels.outcomes import due_receipts;"
     )
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", program],

@@ -35,7 +35,7 @@ def test_tables_add_up_to_what_the_kernel_counted(tmp_path: Path) -> None:
         assert 0.6 < named / loads["logged_us"][program] < 1.05
     web_statements = loads["statements"]["postgres for web"]
     # What comes together shares a statement.
-    assert 0.2 < web_statements["channels.outcomes.receipts._STORE"]["calls"] <= 2
+    assert 0.2 < web_statements["channels.outcomes.inbound_receipts._STORE"]["calls"] <= 2
     checks = [cost["calls"] for name, cost in web_statements.items() if "CHECK_CODE" in name]
     assert 0.1 < sum(checks) <= 1
     sampled = sum(loads["python"]["web 1"].values()) + sum(loads["python"]["web 2"].values())

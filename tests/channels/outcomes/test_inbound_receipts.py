@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 
 from channels.models import KnownRecipient, Receipt
-from channels.outcomes import receipts
+from channels.outcomes import inbound_receipts
 from channels.providers import inbound
 from channels.providers.inbound import InboundEvents, ReceiptState, Recipient
 from tests.api.clients import Api
@@ -22,7 +22,8 @@ def receipt(ref: str, word: str = "delivered") -> inbound.Receipt:
 
 def together(*calls: tuple[str, InboundEvents]) -> list[int]:
     return in_one_group(
-        receipts._calls, [partial(receipts.store, provider, [call]) for provider, call in calls]
+        inbound_receipts._calls,
+        [partial(inbound_receipts.store, provider, [call]) for provider, call in calls],
     )
 
 
@@ -45,7 +46,7 @@ def test_each_call_counts_its_own() -> None:
 
 def test_repeats_are_stored_once() -> None:
     one, two = str(uuid4()), str(uuid4())
-    receipts.store("whatsapp_cloud", [InboundEvents(b"", receipts=[receipt(one)])])
+    inbound_receipts.store("whatsapp_cloud", [InboundEvents(b"", receipts=[receipt(one)])])
 
     result = together(
         ("whatsapp_cloud", InboundEvents(b"", receipts=[receipt(one)])),
@@ -72,12 +73,15 @@ def test_person_behind_an_id_is_known_from_a_call_of_many(api: Api) -> None:
     assert list(known) == [("US.1", attempt_id), ("US.2", attempt_id)]
 
 
-@pytest.mark.parametrize("size", [1, receipts.MAX_SHARED_BYTES + 1])
+@pytest.mark.parametrize("size", [1, inbound_receipts.MAX_SHARED_BYTES + 1])
 def test_receipts_are_written_in_one_order(size: int) -> None:
     """So that a call and its repeat, alone or in a group, never wait for each other."""
     several = [receipt(str(uuid4())) for _ in range(10)]
 
-    assert receipts.store("whatsapp_cloud", [InboundEvents(bytes(size), receipts=several)]) == 10
+    assert (
+        inbound_receipts.store("whatsapp_cloud", [InboundEvents(bytes(size), receipts=several)])
+        == 10
+    )
 
     digests = [bytes(item.digest) for item in Receipt.objects.order_by("id")]
     assert digests == sorted(digests)

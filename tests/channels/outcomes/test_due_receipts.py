@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from billing.wallet import ledger
 from channels.models import Attempt, KnownRecipient, Message, Receipt
-from channels.outcomes import receipts
+from channels.outcomes import due_receipts, inbound_receipts
 from channels.providers import inbound
 from channels.providers.inbound import ReceiptState
 from tests.api.clients import Api
@@ -27,7 +27,7 @@ AT = datetime(2026, 1, 31, 10, 0, tzinfo=UTC)
 
 def apply_stored() -> None:
     """All that is due, as a worker does in as many rounds as it takes."""
-    while receipts.apply_stored():
+    while due_receipts.apply_stored():
         pass
 
 
@@ -107,7 +107,7 @@ def test_unmatched_receipt_is_kept_after_the_timeout(db: None) -> None:
     stranger = AttemptFactory.build(provider_id="wamid.unknown")
     receipt = store_due_receipt(stranger, ref=uuid4())
     Receipt.objects.update(
-        received_at=timezone.now() - timedelta(seconds=receipts.MATCH_TIMEOUT + 60)
+        received_at=timezone.now() - timedelta(seconds=due_receipts.MATCH_TIMEOUT + 60)
     )
 
     apply_stored()
@@ -154,16 +154,16 @@ def test_unreachable_receipt_fails_the_message_as_unreachable(api: Api) -> None:
 
 
 def test_receipts_are_applied_in_batches(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(receipts, "BATCH_SIZE", 5)
+    monkeypatch.setattr(due_receipts, "BATCH_SIZE", 5)
     attempt = accepted(api)
     for _ in range(8):
         store_due_receipt(attempt, "sent")
     last = accepted(api, "+79161234568")
     store_due_receipt(last, due_at=timezone.now() - timedelta(seconds=30))
 
-    assert receipts.apply_stored()
+    assert due_receipts.apply_stored()
     assert states(last) == ("sent", "sent")
-    assert not receipts.apply_stored()
+    assert not due_receipts.apply_stored()
 
     assert states(last) == ("delivered", "delivered")
 
@@ -186,7 +186,7 @@ def test_receipt_the_database_rejects_delays_no_other(api: Api) -> None:
 
 def tell(*told: inbound.Receipt, **fields: Any) -> int:
     events = inbound.InboundEvents(b"{}", receipts=told, **fields)
-    return receipts.store("whatsapp_cloud", [events])
+    return inbound_receipts.store("whatsapp_cloud", [events])
 
 
 def store(**fields: Any) -> int:
@@ -307,7 +307,7 @@ def test_refused_receipt_costs_no_other_of_its_call() -> None:
 
 def test_our_own_fault_loses_no_receipt(monkeypatch: pytest.MonkeyPatch) -> None:
     """The vendor repeats the call, until a repaired release stores it."""
-    monkeypatch.setattr(receipts, "_insert", lambda *_args, **_options: 1 / 0)
+    monkeypatch.setattr(inbound_receipts, "_insert", lambda *_args, **_options: 1 / 0)
 
     with pytest.raises(ZeroDivisionError):
         tell(inbound.Receipt("wamid.1", None, ReceiptState.DELIVERED, "delivered", AT))
