@@ -58,8 +58,8 @@ def candidate_macs(**bound: Any) -> list[bytes]:
 
 
 def subkey(key_id: str, use: bytes) -> bytes:
-    """Derives separate keys for codes, MACs and seals, so that none can
-    be used to forge another.
+    """The key for one use: codes, MACs and seals have separate keys, so that none can be used to
+    forge another.
     """
     return _purpose_key(settings.OTP_KEYS[key_id], use)
 

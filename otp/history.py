@@ -148,7 +148,7 @@ def _read_breakdowns(statement: str, params: dict[str, Any]) -> list[BreakdownCo
 
 
 def with_purpose(purpose: str) -> Q:
-    """The SQL condition on messages whose code is for this purpose."""
+    """The filter for messages whose code is for this purpose."""
     codes = Verification.objects.filter(pk=OuterRef("subject_id"), purpose=purpose)
     return Q(kind="code") & Q(Exists(codes))
 

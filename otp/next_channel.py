@@ -131,7 +131,7 @@ def _take_next_step(sender: Sender, verification: Verification) -> SentCode | No
 
 
 def _answer(message: Message) -> SentCode:
-    """The answer before the vendor of the new channel is asked."""
+    """The answer to the call: the vendor of the new channel has not been asked yet."""
     message.refresh_from_db()
     sent = sent_code(message)
     return replace(sent, outcome=replace(sent.outcome, state="queued"))

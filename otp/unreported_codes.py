@@ -14,7 +14,7 @@ _IS_CUSTOM = "(m.content IN ('custom_digits', 'custom_code') OR m.params ? 'cust
 
 def is_outcome_known(at: str, *, is_custom: str = _IS_CUSTOM) -> str:
     """The SQL condition on the message `m` of a code: the code is derived, or the company reported
-    custom codes within the seven days before.
+    a custom code as entered within the seven days before `at`.
     """
     return f"""(NOT COALESCE({is_custom}, false) OR EXISTS (
   SELECT FROM otp_verification r WHERE r.company_id = m.company_id AND r.is_custom

@@ -55,8 +55,8 @@ class FoundVerification:
 
 
 def find(principal: Principal, verification_id: UUID) -> FoundVerification:
-    """Raises not_found for another company's or mode's verification, and for another purpose if the
-    key has one.
+    """The verification with its messages. Raises not_found for another company's or mode's
+    verification, and for another purpose if the key has one.
     """
     (verification,) = with_messages([row_of(for_principal(principal), verification_id)])
     return verification
@@ -98,7 +98,7 @@ def find_live(principal: Principal, phone: str, purpose: str) -> FoundVerificati
 
 
 def cancel(principal: Principal, verification_id: UUID) -> FoundVerification:
-    """Invalidates the code and cancels its messages; does nothing after its end.
+    """Invalidates a live code and cancels its messages; leaves an ended code as it is.
 
     Raises code_used if the code was entered, even while this runs.
     """
@@ -192,7 +192,7 @@ def with_messages(rows: Iterable[Verification]) -> list[FoundVerification]:
 
 
 def sent_in_life(rows: Sequence[Verification]) -> Q:
-    """The SQL condition on messages with these codes, limited to the months of the codes."""
+    """The filter for messages with these codes, limited to the months of the codes."""
     if not rows:
         return Q(pk__in=[])
     longest = max(row.expires_at - row.created_at for row in rows)

@@ -84,7 +84,7 @@ def _refusal_of(state: RefusalState) -> DomainError:
         return DomainError(Error.CODE_EXPIRED, message=SUPERSEDED)
     if state.is_expired:
         return DomainError(Error.CODE_EXPIRED)
-    # The remaining refusals belong to a code created after the lookup.
+    # A live code: of another binding, or created after the lookup.
     return DomainError(Error.BINDING_MISMATCH if state.is_bound_otherwise else Error.CODE_NOT_FOUND)
 
 

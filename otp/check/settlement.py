@@ -83,7 +83,9 @@ def settle_verified() -> int:
 
 
 def settle_finished() -> Settled:
-    """Settles codes whose messages have ended, if no vendor gets a report."""
+    """Settles right codes whose messages have ended, if no link has to end and no webhook is to be
+    sent.
+    """
     (row,) = fetch_rows(channels_sql.in_changeable_months(_SETTLE_FINISHED), [BATCH], Settled)
     return row
 
@@ -171,7 +173,7 @@ class EnteredCode(NamedTuple):
 
 
 def _enqueue_entered(verification_ids: Sequence[UUID]) -> None:
-    """Runs after the commit of the settlement. Never fails."""
+    """Queues codes to be reported to vendors, after the commit of the settlement. Never fails."""
     if not verification_ids or not registry.wanting_entered_codes():
         return
     try:
@@ -207,7 +209,7 @@ def _find(ids: list[UUID], accounts: list[str]) -> list[EnteredCode]:
 
 
 def _take() -> list[UUID]:
-    """Removes the codes from the list for good, so that no worker reports them twice."""
+    """Takes ids off the list for good, so that no worker reports a code twice."""
     try:
         return [UUID(hexed.decode()) for hexed in call("LPOP", WAITING, THREADS) or []]
     except redis.RedisError:  # the writer of the list logs that

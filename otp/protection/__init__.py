@@ -2,5 +2,5 @@
 
 `guard_evidence` reads the outcomes of codes every two seconds. `restrictions` stores the steps
 against scopes of numbers. `send_check` enforces them at each send, without a query of its own.
-`exemptions` lists the people who are exempt. docs/routing.md explains how the guard decides.
+`exemptions` decides who is exempt. docs/routing.md explains how the guard decides.
 """

@@ -117,7 +117,9 @@ class SentCode(NamedTuple):
 
     @property
     def ripe_at(self) -> float | None:
-        """The time; None for a code that was not delivered promptly: an outage is no evidence."""
+        """The time from which the code counts as missed unless it was entered. None for a code that
+        was not delivered promptly: an outage is no evidence.
+        """
         if self.delivered is None or self.delivered - (self.last_try or self.created) > PROMPT:
             return None
         return self.delivered + MATURITY
@@ -164,7 +166,9 @@ def _of_ripening(since: datetime, until: datetime) -> Iterator[CodeOutcome]:
 
 
 def _of_entered(since: datetime, until: datetime) -> Iterator[CodeOutcome]:
-    """Codes that were entered in this interval, and became ripe before it or never."""
+    """Codes that were entered in this interval, after they became ripe or without ever becoming
+    ripe.
+    """
     params = _id_ranges(since - _lifetime() - RIPE, until) | {"since": since, "until": until}
     codes = _fetch(_ENTERED, params)
     newest = _newest(codes)
@@ -198,7 +202,7 @@ def _without_repeated(
     outcomes: list[CodeOutcome], until: datetime, known_pairs: Set[tuple[int, str]]
 ) -> Iterator[CodeOutcome]:
     """Removes the misses of phones that received many codes, and the outcomes that would correct
-    these misses. Adds the codes with which a known phone passes.
+    these misses. The limit of a known phone is higher by the codes with which it passes.
     """
     phones = sorted({item.code.phone for item in outcomes if item.kind not in SAID_OF_PEOPLE})
     with connection.cursor() as cursor:
@@ -234,7 +238,7 @@ def _id_ranges(
     since: datetime, until: datetime, *, recent: datetime | None = None
 ) -> dict[str, Any]:
     """The id ranges of messages accepted in `[since, until)`, and of the older codes that they
-    repeat. All messages accepted after `recent` are read.
+    repeat. All messages accepted from `recent` on are read.
     """
     return {
         "first": first_id_at(since),

@@ -1,10 +1,10 @@
 """Counts the outcomes of codes as evidence every two seconds, and judges the affected numbers.
 
 One transaction updates `GuardProgress`, the evidence and the restrictions, so an outcome counts
-once even if a worker dies. An attack on one company warns the other companies that have not opted
-out, without naming the company: a smaller loss of tokens is then enough for a proof of work, where
-the company's own people have not been seen. What happened to others never holds back a send by
-itself, and never refuses one.
+once even if a worker dies. An attack on one company also counts for the other companies that have
+not opted out, without naming the company: a smaller loss of tokens is then enough for a proof of
+work, where the company's own people have not been seen. What happened to others never holds back a
+send by itself, and never refuses one.
 """
 
 from collections import defaultdict
@@ -172,7 +172,7 @@ BATCH = 1000  # rows
 
 
 def count() -> None:
-    """Returns at once while another worker counts."""
+    """Counts the outcomes until now. Returns at once while another worker counts."""
     until = database_now() - LAG
     while _count_step(until):
         pass
@@ -180,7 +180,7 @@ def count() -> None:
 
 
 def _count_step(until: datetime) -> bool:
-    """Returns whether more outcomes are left to count."""
+    """Counts the next outcomes; returns whether more are left."""
     with transaction.atomic():
         # None if another worker has it; counting starts with the outcomes after `until`.
         GuardProgress.objects.bulk_create(
@@ -199,7 +199,7 @@ def _count_step(until: datetime) -> bool:
 
 
 def _count(rows: Sequence[CodeOutcome], now: datetime, attacked: AttackedNumbers) -> list[Judged]:
-    """The companies that need restrictions."""
+    """Counts these outcomes; returns the decisions on companies that need restrictions."""
     by_company: dict[int, list[CodeOutcome]] = defaultdict(list)
     for outcome in rows:
         by_company[outcome.code.company_id].append(outcome)

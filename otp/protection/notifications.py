@@ -48,7 +48,7 @@ def post(restriction: GuardRestriction) -> None:
 
 
 def post_week(company: Company, figures: WeekFigures) -> None:
-    """Runs in the caller's transaction, so that each week is reported once."""
+    """Posts the weekly e-mail in the caller's transaction, so that each week is reported once."""
     mail.post_to_members(
         company=company,
         roles=TECHNICAL_ROLES,

@@ -130,7 +130,9 @@ def _review(company: Company, now: datetime, judge_anew: JudgeAnew) -> None:
 
 
 def _announce(restriction: GuardRestriction, now: datetime, *, by_mail: bool) -> None:
-    """Announces only the first scope of an attack, which shows in several scopes."""
+    """Logs the restriction and emits its event. With `by_mail` also posts an e-mail: only for the
+    first of the scopes in which an attack shows.
+    """
     log.warning(
         "guard_restriction",
         company=restriction.company_id,
@@ -143,7 +145,9 @@ def _announce(restriction: GuardRestriction, now: datetime, *, by_mail: bool) ->
 
 
 def _renew(restriction: GuardRestriction, verdict: Verdict, now: datetime) -> None:
-    """Writes only if something changes: an attack is judged every two seconds."""
+    """Updates the restriction to the verdict. Writes only if something changes: an attack is judged
+    every two seconds.
+    """
     rule = "pending" if verdict.rule == "pending" else "unverified"
     until = (
         now + LASTS[rule] if verdict.until is None else datetime.fromtimestamp(verdict.until, UTC)
@@ -252,7 +256,7 @@ def let_through(
 
 @transaction.atomic
 def set_mode(*, company: Company, mode: str, user: User, ip: str | None = None) -> bool:
-    """Sets the mode within two seconds in every process; returns whether it changed."""
+    """Sets the mode; every process follows within two seconds. Returns whether it changed."""
     list(GuardProgress.objects.select_for_update())
     stored = Company.objects.select_for_update(no_key=True).get(pk=company.pk)
     before = stored.guard_mode
@@ -277,8 +281,8 @@ def set_mode(*, company: Company, mode: str, user: User, ip: str | None = None) 
 
 @transaction.atomic
 def watch_others(*, company: Company, watches: bool, user: User, ip: str | None = None) -> bool:
-    """Sets whether attacks on other companies count for this one, within two seconds. Returns
-    whether it changed.
+    """Sets whether attacks on other companies count for this one, with effect within two seconds.
+    Returns whether it changed.
     """
     stored = Company.objects.select_for_update(no_key=True).get(pk=company.pk)
     before = stored.guard_watches_others

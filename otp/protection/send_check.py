@@ -76,7 +76,7 @@ def enforced(
     plan: ChannelPlan,
     restricted: Restricted | None,
 ) -> Iterator[ChannelPlan]:
-    """The plan, without SMS if only messengers are left. Raises `challenge_required` or
+    """The plan, without SMS under a restriction to cheaper channels. Raises `challenge_required` or
     `send_limit`. A later refusal of the send gives the solved challenge back.
     """
     if restricted is None:
@@ -103,7 +103,9 @@ def _enforce(
     *,
     is_shorter: bool,
 ) -> None:
-    """Counts sends that are held back, and in monitoring mode sends that would be."""
+    """Raises the refusal that the restriction requires. Counts the sends that are held back, and in
+    monitoring mode the sends that would be.
+    """
     if restricted.step is GuardStep.CHEAP_ONLY:
         if is_shorter or not restricted.is_enforced:
             restrictions.note_stopped(restricted.restriction.id)
@@ -121,7 +123,7 @@ def _enforce(
 
 
 def _strictest(guard: GuardSettings, phone: str, requester: Requester) -> OpenRestriction | None:
-    """Returns None also if a member let one of the number's scopes through."""
+    """The strictest restriction on this send. None also if a member let one of its scopes pass."""
     now, strictest = time.time(), None
     for scope in scopes_of(phone, country_of(phone), requester.ip, requester.device):
         restriction = guard.restrictions.get((scope.kind.value, scope.value))

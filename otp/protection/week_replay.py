@@ -164,7 +164,7 @@ def _claim() -> GuardReplay | None:
 
 
 def figures(company_id: int, until: datetime) -> WeekFigures:
-    """The figures of the past week; takes up to half a minute."""
+    """The figures of the week before `until`; takes up to half a minute."""
     since = until - timedelta(days=DAYS)
     codes = code_outcomes.sent_codes(company_id, since, until, most=MAX_CODES)
     begins = datetime.fromtimestamp(codes[0].created, UTC) if codes else None
@@ -184,8 +184,8 @@ def figures(company_id: int, until: datetime) -> WeekFigures:
 
 
 def keep(company: Company, figures: WeekFigures, now: datetime) -> None:
-    """Saves the newest replay in the caller's transaction: the page shows
-    the figures of the e-mail.
+    """Saves these figures as the newest replay, in the caller's transaction: the page shows the
+    figures of the e-mail.
     """
     times = {"asked_at": now, "started_at": now, "made_at": now, "is_failed": False}
     GuardReplay.objects.update_or_create(company=company, defaults=times | asdict(figures))

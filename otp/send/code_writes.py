@@ -13,7 +13,9 @@ from storage.statements.single_statement import fetch_rows
 
 
 class CodeRow(NamedTuple):
-    """A row of `otp/send/send.sql`. After `is_capped`, what is set only if the send was paid."""
+    """A row of `otp/send/send.sql`. The fields after `is_capped` have a meaning only if the send
+    was paid.
+    """
 
     number: int  # position of the send in its group
     is_paid: bool
@@ -65,7 +67,7 @@ def _together(writes: Sequence[CodeWrite]) -> list[CodeRow | None]:
 
 
 def _first_of_each(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The first write for each code and each Idempotency-Key."""
+    """The writes that are the first for their code and for their Idempotency-Key."""
     codes: set[Any] = set()
     keys: set[Any] = set()
     firsts = []

@@ -223,7 +223,9 @@ def _take(windows: Sequence[Window], running: str) -> Callable[[Sequence[Window]
 
 
 def _take_in_postgres(windows: Sequence[Window]) -> Callable[[Sequence[Window]], object]:
-    """The windows here begin with the clock's, and every running call occupies a slot."""
+    """Counts like `_take`, in PostgreSQL. Its windows begin at multiples of their length, and every
+    running call occupies a slot.
+    """
     at = int(time.time())
 
     def count(window: Window, places: int = 1) -> bool:

@@ -69,8 +69,8 @@ class UntriedChannels:
         return self.live is not None and self._are_untried(self.live)
 
     def lock_untried(self) -> bool:
-        """Locks in order: the verification, then its messages, which may be falling back to one of
-        these channels.
+        """Whether a channel is untried, under locks taken in order: the verification, then its
+        messages, which may be falling back to one of these channels.
         """
         if self.lock_first is not None:
             self.lock_first()

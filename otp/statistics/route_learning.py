@@ -74,7 +74,7 @@ class _Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ChannelTry:
-    """A requested channel, with one or more attempts."""
+    """A channel that was tried, with one or more attempts."""
 
     channel: str
     accounts: tuple[str, ...]  # accounts in the order of their attempts; all but the last failed
@@ -111,7 +111,9 @@ def _tries(attempts: list[_Row]) -> list[ChannelTry]:
 
 
 def _try(rows: list[_Row]) -> ChannelTry:
-    """The last of the attempts: earlier attempts failed for reasons other than the recipient."""
+    """The try of a channel, by its last attempt: earlier attempts failed for reasons other than the
+    recipient.
+    """
     last, names = rows[-1], [row.provider for row in rows]
     is_there = last.error_class not in UNREACHABLE_CLASSES
     is_failed = last.state == "failed"
@@ -133,7 +135,7 @@ MAX_STEP, MAX_ABSENCE = timedelta(minutes=1), timedelta(hours=6)
 
 
 def learn() -> None:
-    """Returns at once while another worker learns."""
+    """Learns from the codes finished until now. Returns at once while another worker learns."""
     until = database_now() - LAG
     cached = Known(-1, Router({}))
     while _learn_step(until, cached):
@@ -151,7 +153,7 @@ class Known:
 
 
 def _learn_step(until: datetime, cached: Known) -> bool:
-    """Returns whether more codes are left to learn from."""
+    """Learns from the next codes; returns whether more are left."""
     with transaction.atomic():
         # None if another worker has it; learning starts with the codes closed after `until`.
         RouterState.objects.bulk_create(
@@ -168,8 +170,8 @@ def _learn_step(until: datetime, cached: Known) -> bool:
 
 
 def _learn(since: datetime, end: datetime, state: RouterState, cached: Known) -> dict[str, Any]:
-    """Returns the new state. A code that cannot be learned from is skipped for the whole step,
-    because it would otherwise be learned in part.
+    """Returns the new state. If a code cannot be learned from, all codes of the step are skipped,
+    because they would otherwise be learned in part.
     """
     try:
         with transaction.atomic():
@@ -223,7 +225,7 @@ def _teach(router: Router, memory: PhoneMemory, code: _Row, all_tries: list[Chan
 def _compare_accounts(
     router: Router, created: float, tries: list[ChannelTry], verified: float
 ) -> None:
-    """Credits an account with the code if it was entered before another account was asked. Account
+    """Credits an account with the code if it was entered before the next channel was tried. Account
     faults count here, because accounts cause them.
     """
     following = [*(item.started for item in tries[1:]), inf]
@@ -238,7 +240,7 @@ def _compare_accounts(
 def _teach_try(
     router: Router, memory: PhoneMemory, tried: ChannelTry, step: Try, following: float | None
 ) -> None:
-    """Teaches tries in the order in which a sender would have seen them."""
+    """Teaches the events of a try in the order in which a sender would have seen them."""
     if tried.refused is not None:
         router.refused(tried.refused, step, memory, barred=tried.is_barred)
         return

@@ -56,7 +56,7 @@ class _Code(NamedTuple):
 
 
 def count() -> None:
-    """Returns at once while another worker counts or learns."""
+    """Counts the codes settled until now. Returns at once while another worker counts or learns."""
     until = database_now() - SETTLED_AFTER
     while _count_step(until):
         pass

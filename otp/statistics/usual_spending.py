@@ -2,7 +2,7 @@
 
 A code counts once it is entered, a link once it is delivered: a stolen key that sends to an
 accomplice's numbers must not raise the budget that should stop it. A custom code counts once it is
-delivered, because nobody reports its entry.
+delivered: its company checks it, and need not report that it was entered.
 """
 
 from collections import defaultdict

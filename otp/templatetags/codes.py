@@ -33,5 +33,5 @@ def scope_name(restriction: GuardRestriction) -> str:
 
 @register.filter
 def scope_for(restriction: GuardRestriction, member: Member) -> str:
-    """The scope, with as many digits of the number as the member may see."""
+    """The scope's name, with as many digits of the number as the member may see."""
     return notifications.scope_name(restriction.kind, prefix_for(restriction.value, member))

@@ -1,7 +1,7 @@
 """The binding of a code to a payment or a document, as shown to the person and as checked.
 
 Implements dynamic linking of PSD2 (RTS, article 5) and signatures by SMS: a person who enters the
-code has read the terms of the agreement.
+code has seen what it confirms.
 """
 
 import re
@@ -19,8 +19,8 @@ MAX_NAME = 60  # characters of a payee or a title
 # Digits as people write amounts, optionally with a currency sign or code: `100.50`, `1 000,00 ₽`,
 # `€39.99`.
 _AMOUNT = re.compile(r"(?=.*[0-9])[0-9A-Z .,'’\u00a0\u202f€$£¥₽₸₴₺₼₾֏-]{1,24}")
-# Amounts have no hyphen between digits, and three digits after a space: `8
-# 800 555-35-35` is not an amount.
+# Amounts have no hyphen between digits, and three digits after a space: `8 800 555-35-35` is not
+# an amount.
 _NO_AMOUNT = re.compile(r"\d-\d|\d[ \u00a0\u202f](?!\d{3}(?!\d))\d")
 _CURRENCY = re.compile(r"[A-Z]{3}")
 _HASH = re.compile(r"[0-9a-f]{64}")

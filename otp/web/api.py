@@ -106,8 +106,8 @@ def _requester(fields: RequestFields, principal: Principal) -> Requester:
 
 
 class KeyedByHashedCode(IdempotentView):
-    """An Idempotency-Key keeps an unkeyed hash of the body: anyone who has the database would find
-    the code in it.
+    """Hashes the code with a key before the body is hashed for the Idempotency-Key: that hash has
+    no key, so anyone who has the database could find the code in it.
     """
 
     def hashed_payload(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:

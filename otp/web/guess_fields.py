@@ -33,7 +33,9 @@ class GuessTarget(NamedTuple):
 
 
 def parse_target(fields: RequestFields, principal: Principal) -> GuessTarget:
-    """Raises a DomainError that names the invalid fields, including those read before."""
+    """The verification that the fields name. Raises a DomainError that names the invalid fields,
+    including those read before.
+    """
     text, phone, purpose = (
         fields.text(VERIFIED_ID),
         fields.text(VERIFIED_PHONE),

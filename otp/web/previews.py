@@ -75,7 +75,7 @@ class Sample:
 
     @property
     def room(self) -> int:
-        """Units left in the segments of the text."""
+        """The units for which the segments of the text have room in all."""
         counted = gsm.count_segments(self.text)
         single, joined = gsm.SIZES_BY_ENCODING[counted.encoding]
         return single if counted.segments == 1 else counted.segments * joined
@@ -89,7 +89,7 @@ class Sample:
 
     @property
     def segments_in_gsm(self) -> int:
-        """Segments of the text without those characters."""
+        """Segments of the text if its characters outside the GSM alphabet were replaced."""
         outside = set(gsm.non_gsm_characters(self.text))
         return gsm.count_segments(
             "".join("?" if char in outside else char for char in self.text)

@@ -38,8 +38,8 @@ def _priced(channel: Channel, country: str) -> StrOrPromise:
 
 
 def _country(phone: str, company: Company) -> str:
-    """The country of the typed number, or before that the company's,
-    where most of its people are.
+    """The country of the typed number; until there is one, the company's, where most of its people
+    are.
     """
     try:
         return phone_numbers.country_of(phone_numbers.normalise(phone, company.country))

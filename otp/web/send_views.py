@@ -54,7 +54,7 @@ def send(request: CabinetRequest) -> HttpResponse:
 
 
 def _again(request: CabinetRequest) -> dict[str, str]:
-    """Repeats the send by SMS for a person whom the message did not reach."""
+    """The form's values for another send by SMS, to a person whom the message did not reach."""
     message_id = ids.parse_id("msg", request.GET.get("again", ""))
     if message_id is None:
         return {}
