@@ -1,8 +1,8 @@
 """Makes the links of a file, each row once even if workers die.
 
 The links of a chunk, their rows' results and the progress are one commit, under a lock on the
-import's row. All links form one batch, whose id is the import's. Spreadsheets, other shorteners and
-this service make these files.
+import's row. All links form one batch, whose id is the import's. Files may come from spreadsheets,
+other shorteners or this service.
 """
 
 import csv
@@ -43,7 +43,7 @@ MAX_ROWS = 10_000
 MAX_CELL = 5000  # characters; longer cells are cut, and are not URLs
 TITLES = {"url": _("address"), "alias": _("custom name"), "expires_in": _("lifetime")}
 COLUMNS = tuple(TITLES)
-# Other titles of the same columns, which like TITLES are compared in every language without case,
+# Other titles of the same columns. These, and TITLES in every language, are compared without case,
 # spaces and punctuation.
 OTHER_TITLES: dict[str, tuple[StrOrPromise, ...]] = {
     "url": (
@@ -337,7 +337,7 @@ def start(*, link_import: LinkImport, user: User, ip: str | None) -> bool:
 
 
 def discard(link_import: LinkImport) -> bool:
-    """Deletes a file that was not started; its links stay."""
+    """Deletes an import that was not started. False for one that was: its links stay."""
     drafts = LinkImport.objects.filter(state=State.DRAFT)
     return bool(delete_with_parts(drafts.filter(pk=link_import.pk)))
 

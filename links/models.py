@@ -106,7 +106,7 @@ class Link(models.Model):
     # the message that carried it to one person
     message_id = models.UUIDField(_("message"), null=True)
     # The first click by that person. The writer proves the message by it, once: so only the provers
-    # write it, while `first_click_at` is written by the counters, in whichever order they run.
+    # write it, while the counters write `first_click_at`, in whichever order the clicks arrive.
     clicked_at = models.DateTimeField(_("first opened"), null=True)
     batch_id = models.UUIDField(_("batch"), null=True)  # links made in one request
     # added to the target
@@ -269,7 +269,7 @@ class Report(models.Model):
 
 
 class ErasedClicks(models.Model):
-    """A link whose clicks must be erased from ClickHouse; see `links.clicks.clickhouse`."""
+    """A link whose clicks must be erased from ClickHouse; see `links.clicks.clickhouse_sink`."""
 
     link_id = models.UUIDField(primary_key=True)
     erased_at = models.DateTimeField()

@@ -93,7 +93,7 @@ def check_target(url: object, field: str = "url", *, allowed: Iterable[str] = ()
 
 
 def host_of(address: str, *, allowed: Iterable[str] = ()) -> str:
-    """The host of a URL, or of an address without a scheme; refused like in `check_target`."""
+    """The host of a URL, or of an address without a scheme; refused as by `check_target`."""
     url = address if "://" in address else f"http://{address}"
     return urlsplit(check_target(url, allowed=allowed)).hostname or ""
 
@@ -111,7 +111,7 @@ def check_site(name: object) -> str:
 
 
 def is_blocked(url: str) -> bool:
-    """Whether the site of a stored target was blocked later."""
+    """Whether the site of a stored target is blocked by now."""
     return is_blocked_site(_domains(urlsplit(url).hostname or ""))
 
 

@@ -139,15 +139,16 @@ def made_between(links: LinkQuerySet, start: datetime | None, end: datetime | No
 
 
 def with_slug(slug: str, company_id: int) -> Q:
-    """Links with this slug under any host of the company's links; in another case only an alias. A
-    link whose alias was reassigned is not found: the index of names excludes it.
+    """The filter for links with this slug under any host of the company's links; with other upper
+    and lower case it finds only an alias. A link whose alias was reassigned is not found: the index
+    of names excludes it.
     """
     condition = Q(key__in=short_hosts.keys(slug, company_id), retired_at=None)
     return condition & (Q(slug=slug) | Q(is_alias=True))
 
 
 def _period(query: QueryFields, interval: str) -> tuple[datetime, datetime]:
-    """The last 30 days or 48 hours by default."""
+    """The requested period, by default the last 30 days or 48 hours."""
     end, start = query.time(declared.CLICKS_TO) or timezone.now(), query.time(declared.CLICKS_FROM)
     query.check()
     usual = timedelta(hours=48) if interval == "hour" else timedelta(days=29)

@@ -49,7 +49,7 @@ _Version = tuple[int, int]
 class _Engine(NamedTuple):
     pattern: re.Pattern[str]  # group 1 is the platform, groups 2 and 3 are the version
     oldest: _Version
-    newest: Callable[[int], int]  # one version a year
+    newest: Callable[[int], int]  # the newest version of a year
     fetch_mode_since: _Version
 
 

@@ -61,7 +61,8 @@ class Networks:
     def is_loop(self, link_id: str, environ: Mapping[str, Any]) -> bool:
         """Whether the visitor's network has clicked more often than people do.
 
-        Other people's first clicks still count, because they may prove that a message arrived.
+        Its first click on each further link still counts: it may be a neighbour's, and prove that a
+        message arrived.
         """
         network = _public_network(client_ip(environ))
         if not network:

@@ -38,8 +38,8 @@ CONSUMER = Consumer(SINK, "sink", max_clicks=50_000)
 # The lock is kept after a failure, so that a hanging server does not occupy a thread of the worker.
 LOCK, LOCK_TIMEOUT = "clicks:clickhouse-lock", clickhouse.WRITE_TIMEOUT + 30
 
-# PostgreSQL has not stored the clicks of other links either. An erased link's clicks must not
-# return from the stream.
+# Clicks of links that do not exist are left out: PostgreSQL does not store them either. An erased
+# link's clicks must not return from the stream.
 _EXISTING_LINKS = """
 SELECT id FROM links_link l WHERE id = ANY(%s)
   AND NOT EXISTS (SELECT FROM links_erasedclicks e WHERE e.link_id = l.id)

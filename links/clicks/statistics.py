@@ -37,7 +37,7 @@ SELECT intDiv(millis, {HOUR // _MS}) AS hour, countIf(kind = 'person') AS clicks
   countIf(kind = 'scanner') AS scanners
 FROM {clickhouse_tables.TABLE} FINAL WHERE {{period}} GROUP BY hour"""  # noqa: S608
 
-# Aggregates several columns in one pass, because 18.16 lacks GROUPING SETS.
+# Aggregates several columns in one pass, because ClickHouse 18.16 lacks GROUPING SETS.
 VISITORS = f"""
 SELECT breakdown, name, count() AS clicks
 FROM (SELECT referrer, device, country FROM {clickhouse_tables.TABLE} FINAL
@@ -110,8 +110,8 @@ def _ask(query: str, link: Link, start: datetime) -> list[dict[str, Any]] | None
 
 
 def _has_all_clicks(link: Link, start: datetime) -> bool:
-    """Whether ClickHouse has all clicks: no click is older than its link. Erased clicks may remain
-    for a while.
+    """Whether ClickHouse has exactly the link's clicks since `start`. No click is older than its
+    link; erased clicks may remain for a while.
     """
     try:
         since, lag = clickhouse_tables.complete_since(), stream.sink_lag_seconds()

@@ -65,7 +65,7 @@ LEFT JOIN links_shorthost h ON h.id = l.host_id"""  # noqa: S608
 APPEND_EVENTS = f"WITH {events.append_sql(_CLICKED)}"
 
 
-# Test links whose company is told of clicks.
+# Test links whose company has a webhook endpoint.
 _OF_TESTS = f"""
 SELECT l.id, l.company_id FROM links_link l
 WHERE l.id = ANY(%s::uuid[]) AND l.mode = 'test' AND l.clicks < %s

@@ -175,8 +175,9 @@ def _own_source(is_short_host: bool) -> str:
 
 
 def count_or_wait(visit: Visit, what: str, limit: tuple[int, int]) -> int:
-    """Counts a visitor's action; returns 0, or the seconds to wait beyond `limit`, a count in
-    seconds. No limit without an address, or while Redis is down.
+    """Counts a visitor's action. Returns 0, or the seconds to wait for a visitor beyond `limit`: a
+    count, and the seconds in which it may be reached. No limit without an address, or while Redis
+    is down.
     """
     visitor = client_network(client_ip(visit.environ))
     key = f"{what}:{atomic_limits.hashed(visitor)}"

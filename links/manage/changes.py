@@ -1,4 +1,4 @@
-"""Changes links: one, those of expired codes, or all that lead to a blocked site."""
+"""Changes links: one, those of ended codes, or all that lead to a blocked site."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -91,7 +91,7 @@ def release(
 
 def check_not_suspended(company: Company) -> None:
     """Refuses a change while the company is suspended: its links stay as they are, so that nobody
-    redirects their visitors.
+    in it can lead their visitors elsewhere.
     """
     if company.status == Company.Status.SUSPENDED:
         raise DomainError(Error.FORBIDDEN, message=SUSPENDED)
@@ -143,7 +143,9 @@ def batch_summary(company: Company, mode: str, public_id: str) -> BatchSummary |
 
 
 def find_batch(*, owner: Owner, public_id: str) -> tuple[Company, UUID]:
-    """Raises `not_found` if no link of the owner's mode is in such a batch."""
+    """The company and the batch of a public id. Raises `not_found` if no link of the owner's mode
+    is in such a batch.
+    """
     batch_id = parse_id("bat", public_id)
     links = Link.objects.filter(
         company_id=owner.company_id, mode=owner.mode, batch_id=batch_id, batch_id__isnull=False

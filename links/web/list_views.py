@@ -93,8 +93,8 @@ def matching(member: Member, filters: dict[str, Any]) -> Matches:
 
 
 def _is_readable(text: str, member: Member) -> bool:
-    """Whether the member may read it. Checked before the look-up: every
-    try counts, not only hits.
+    """Whether the member may look this text up. Asked before the look-up, because every try counts,
+    not only hits.
     """
     return parse_id("bat", text) is not None or may_name(_slug(text), member)
 
@@ -104,7 +104,7 @@ def _slug(text: str) -> str:
 
 
 def _named(text: str, company_id: int) -> Q:
-    """Finds a short link or a batch's id; otherwise searches the targets."""
+    """The filter for the link of a short URL or slug, or the links of a batch id."""
     if batch_id := parse_id("bat", text):
         return Q(batch_id=batch_id)
     return Q(key__in=short_hosts.keys(_slug(text), company_id), retired_at=None)
@@ -136,7 +136,9 @@ _STATES = dict(STATES)
 def rows_of(
     links: QuerySet[Link], member: Member, history: QuerySet[Link] | None = None
 ) -> Iterator[list[str | int]]:
-    """Streams batches as the reader takes them; holds no connection between batches."""
+    """Yields the rows of a spreadsheet. Reads page by page as the reader takes them, and holds no
+    connection in between.
+    """
     yield [
         pgettext("link", "Created"),
         _("Short link"),

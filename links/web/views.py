@@ -94,7 +94,7 @@ def link_detail(request: CabinetRequest, public_id: str) -> HttpResponse:
 
 
 def _is_masked(link: Link, member: Member) -> bool:
-    """Whether its name contains a phone that this member sees masked."""
+    """Whether the short URL contains a phone that this member sees masked."""
     return text_for(link.short_url, member) != link.short_url
 
 
@@ -175,7 +175,7 @@ def link_enable(request: CabinetRequest, public_id: str) -> HttpResponse:
 @require_GET
 @member_required()
 def link_qr(request: CabinetRequest, public_id: str, kind: str) -> HttpResponse:
-    """The short link as an SVG QR code for print, sharp at any size."""
+    """The short link as a QR code to print: an SVG, sharp at any size, or a PNG."""
     link, drawn = _link(request, public_id), BytesIO()
     if _is_masked(link, request.member):
         raise PermissionDenied
