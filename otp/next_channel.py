@@ -25,7 +25,7 @@ from catalogue.ids import started_at
 from channels import wakeups
 from channels.accept import acceptance
 from channels.accept.acceptance import Sender
-from channels.lifecycle.states import OPEN_MESSAGE, Decision, FallbackReason
+from channels.lifecycle.snapshots import OPEN_MESSAGE, Decision, FallbackReason
 from channels.models import FallbackEvent, Message
 from channels.outcomes import transitions
 from channels.phone_numbers import country_of, is_landline

@@ -148,7 +148,7 @@ BROKEN = [
     ("accounts/names.py", "import accounts.models", "accounts: one way down"),
     ("billing/models/order.py", "import billing.orders.payments", "billing: one way down"),
     (
-        "channels/lifecycle/states.py",
+        "channels/lifecycle/snapshots.py",
         "import channels.routing.channel_plan",
         "channels: one way down",
     ),

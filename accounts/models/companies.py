@@ -126,7 +126,7 @@ class Company(models.Model):
     # Channel → seconds to wait for a proof; missing: the channel's own patience.
     patience = models.JSONField(default=dict, db_default={}, editable=False)
     fallback_max_cost = _limit(_("Price cap, tokens"))
-    # Rules by country and purpose, which only `channels.routing.policy_rules` writes.
+    # Rules by country and purpose, which only `channels.routing.stored_rules` writes.
     policy = models.JSONField(default=list, db_default=[], editable=False)
     guard_mode = models.CharField(
         _("protection against SMS pumping"),

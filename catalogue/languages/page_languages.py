@@ -13,7 +13,6 @@ from django.utils import translation
 
 from catalogue.languages import FOLDER, matching, read_texts, tags
 from catalogue.texts import StrOrPromise
-from parsing.remembered import remembered
 
 
 def codes() -> list[str]:
@@ -79,22 +78,6 @@ def other(code: str) -> str:
 def nearest(tag: str) -> str:
     """The language of the pages nearest to one of messages."""
     return matching.closest(tag, frozenset(codes())) or worldwide()
-
-
-@remembered(1000)
-def of_accept_language(header: str, default: str = "") -> str:
-    """The language that an Accept-Language header prefers, else `default`, else the service's."""
-    best, best_quality = default or settings.LANGUAGE_CODE, 0.0
-    for item in header.lower().split(","):
-        tag, _, parameter = item.partition(";")
-        name = tag.strip().partition("-")[0]
-        try:
-            quality = float(parameter.strip().removeprefix("q=") or 1)
-        except ValueError:
-            quality = 0.0
-        if name in codes() and quality > best_quality:
-            best, best_quality = name, quality
-    return best
 
 
 @cache

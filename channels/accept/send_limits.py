@@ -26,7 +26,7 @@ from redis.exceptions import RedisError
 
 from accounts.keys.principal import NO_LIMITS, CompanyLimits
 from catalogue.errors import DomainError, Error
-from channels.lifecycle.states import MessageState
+from channels.lifecycle.snapshots import MessageState
 from channels.models import Message
 from storage import advisory_locks, atomic_limits
 from storage.atomic_limits import Bucket, LimiterDownError, LimitVerdict, Pool, Window, hashed

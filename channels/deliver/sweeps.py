@@ -20,8 +20,8 @@ from accounts.jobs import Job, not_waiting_sql
 from channels import extensions, sql
 from channels.deliver import fair_queueing
 from channels.deliver.dispatcher import with_provider_id
+from channels.lifecycle.snapshots import Decision
 from channels.lifecycle.state_machine import MIN_TIME_LEFT, Event, EventKind
-from channels.lifecycle.states import Decision
 from channels.outcomes import due_receipts, transitions
 from channels.providers.base import SendError
 from channels.vendor_accounts import registry, vendor_alerts

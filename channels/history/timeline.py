@@ -16,7 +16,7 @@ from catalogue.texts import StrOrPromise
 from channels import extensions
 from channels.extensions import TimelineEntry
 from channels.history.route_text import route_text
-from channels.lifecycle.states import FallbackReason
+from channels.lifecycle.snapshots import FallbackReason
 from channels.models import Attempt, FallbackEvent, Message, Receipt
 from channels.vendor_accounts import error_texts
 from webhooks.models import Delivery, EventKind

@@ -3,8 +3,7 @@
 from collections.abc import Set
 
 from billing.wallet.ledger import HoldMove
-from channels.lifecycle.state_machine import MIN_TIME_LEFT
-from channels.lifecycle.states import (
+from channels.lifecycle.snapshots import (
     Decision,
     FallbackReason,
     FallbackRequest,
@@ -12,6 +11,7 @@ from channels.lifecycle.states import (
     Snapshot,
     undecided,
 )
+from channels.lifecycle.state_machine import MIN_TIME_LEFT
 from channels.phone_numbers import country_of
 
 

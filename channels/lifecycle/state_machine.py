@@ -15,7 +15,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from billing.wallet.ledger import DeliveryProof, TransferKind
-from channels.lifecycle.states import (
+from channels.lifecycle.snapshots import (
     OPEN_ATTEMPT,
     AttemptState,
     Decision,

@@ -13,7 +13,7 @@ from django.db.backends.utils import CursorWrapper
 from billing.wallet import ledger
 from catalogue.ids import uuid7
 from channels import sql
-from channels.lifecycle.states import (
+from channels.lifecycle.snapshots import (
     AttemptState,
     Decision,
     FallbackStep,

@@ -15,8 +15,8 @@ from django.db.backends.utils import CursorWrapper
 
 from billing.wallet.ledger import DeliveryProof
 from channels import sql
+from channels.lifecycle.snapshots import Decision
 from channels.lifecycle.state_machine import Event, EventKind
-from channels.lifecycle.states import Decision
 from channels.outcomes import sms_parts, transitions, unchanged_messages
 from channels.providers.inbound import Receipt, ReceiptState
 from channels.vendor_accounts import registry

@@ -17,8 +17,8 @@ from billing.wallet.ledger import DeliveryProof
 from channels import sql, wakeups
 from channels.accept import send_limits
 from channels.lifecycle import fallback_chain, state_machine
+from channels.lifecycle.snapshots import Decision, FallbackReason, FallbackRequest, Snapshot
 from channels.lifecycle.state_machine import CANCEL_REASONS, Event, EventKind
-from channels.lifecycle.states import Decision, FallbackReason, FallbackRequest, Snapshot
 from channels.outcomes.decision_writer import load_messages, lock_messages, write_decisions
 from channels.vendor_accounts import registry
 from channels.waiting import outcome_signals

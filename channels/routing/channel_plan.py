@@ -11,7 +11,7 @@ from accounts.keys.principal import Principal
 from billing import message_prices
 from catalogue.channels import BY_NAME, Channel
 from catalogue.errors import DomainError, Error
-from channels.lifecycle.states import FallbackStep
+from channels.lifecycle.snapshots import FallbackStep
 from channels.phone_numbers import country_of, is_landline
 from channels.providers.base import Content
 from channels.routing import company_policy, scripted_numbers

@@ -10,7 +10,7 @@ from catalogue.texts import StrOrPromise
 from channels import extensions
 from channels.models import Message
 from channels.recipients import contacts
-from channels.routing.policy_rules import StoredRule
+from channels.routing.stored_rules import StoredRule
 from channels.vendor_accounts import error_texts
 
 register = template.Library()

@@ -4,7 +4,7 @@ from django.utils.translation import gettext_lazy as _
 
 from catalogue.errors import Error
 from catalogue.texts import StrOrPromise
-from channels.lifecycle.states import FallbackReason
+from channels.lifecycle.snapshots import FallbackReason
 from channels.models import Message, Receipt
 from channels.providers.vendors import VENDORS, vendor_of
 

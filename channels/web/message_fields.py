@@ -22,7 +22,7 @@ from api.calls import (
 from catalogue.channels import by_stored_name
 from channels import extensions, stored_fields
 from channels.history.route_text import route_text
-from channels.lifecycle.states import FallbackReason
+from channels.lifecycle.snapshots import FallbackReason
 from channels.models import Attempt, Message
 from channels.providers.base import Content
 from channels.providers.inbound import ReceiptState

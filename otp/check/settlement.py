@@ -24,7 +24,7 @@ from accounts.jobs import Job, not_waiting_sql
 from billing.wallet.ledger import DeliveryProof
 from catalogue.ids import uuid7
 from channels import sql as channels_sql
-from channels.lifecycle.states import Decision
+from channels.lifecycle.snapshots import Decision
 from channels.outcomes import transitions
 from channels.providers.base import AmbiguousError, SendError, TransientError
 from channels.vendor_accounts import registry

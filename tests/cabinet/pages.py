@@ -14,7 +14,7 @@ from billing.orders import orders
 from billing.orders.prices import Quote
 from catalogue.ids import uuid7
 from channels.models import Message, RouteDay
-from channels.routing.policy_rules import StoredRule, rules_of
+from channels.routing.stored_rules import StoredRule, rules_of
 from links.clicks import counting
 from links.models import ClickDay, LinkImport, Stop
 from otp.models import Autofill, GuardReplay, GuardRestriction

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from accounts.models import Company, Member
-from channels.routing.policy_rules import rules_of
+from channels.routing.stored_rules import rules_of
 from otp.models import GuardRestriction
 from persons.models import CompanyExport
 

@@ -11,8 +11,8 @@ from catalogue import ids
 from channels.deliver import sweeps
 from channels.lifecycle.state_machine import EventKind
 from channels.models import Attempt, Message
-from channels.routing import policy_rules
-from channels.routing.policy_rules import StoredRule
+from channels.routing import stored_rules
+from channels.routing.stored_rules import StoredRule
 from otp.check import settlement
 from otp.models import Verification
 from otp.send.code_request import KEPT, CodeSendRequest
@@ -136,7 +136,7 @@ def test_code_without_a_chain_is_sent_by_the_next_channel_of_the_order(api: Api)
 
 def test_barred_channels_are_left_out(api: Api) -> None:
     rules = [StoredRule(channels=["sms", "whatsapp"], barred=["telegram"])]
-    policy_rules.replace_rules(company=api.company, rules=rules, user=None)
+    stored_rules.replace_rules(company=api.company, rules=rules, user=None)
     verification = sent(api)
     claim()
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from accounts.models import GuardMode
 from billing.models import BillingProfile
 from catalogue.channels import BY_NAME
-from channels.routing.policy_rules import StoredRule
+from channels.routing.stored_rules import StoredRule
 from tools.chaos.plan import CHAINS, Speed
 from tools.demo import demo_companies
 from tools.stack import seed

@@ -14,8 +14,8 @@ from catalogue.errors import DomainError, Error
 from catalogue.languages import tags
 from catalogue.texts import StrOrPromise
 from channels import phone_numbers
-from channels.routing import plan_preview, policy_rules
-from channels.routing.policy_rules import StoredRule
+from channels.routing import plan_preview, stored_rules
+from channels.routing.stored_rules import StoredRule
 from channels.web.fields import DEFAULT_PURPOSE
 from channels.web.policy.calls import (
     FOR_PURPOSE,
@@ -56,14 +56,14 @@ class Policy(ApiView):
         rules = [] if fields.errors else fields.array(RULES)
         fields.check()
         company = Company.objects.get(pk=self.principal.company_id)
-        policy_rules.replace_rules(
+        stored_rules.replace_rules(
             company=company, rules=_parse(rules), user=None, ip=client_ip(request.META)
         )
         company.refresh_from_db(fields=["policy"])
         return self._rules(company)
 
     def _rules(self, company: Company) -> HttpResponse:
-        rules = [RULE.body_of(rule) for rule in policy_rules.rules_of(company)]
+        rules = [RULE.body_of(rule) for rule in stored_rules.rules_of(company)]
         return ApiResponse(self.success({RULES.name: rules}))
 
 

@@ -6,7 +6,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import Scope
 from api.calls import Call, Field, Shape, array, boolean, integer, nullable, option, text
 from catalogue.errors import Error
-from channels.routing.policy_rules import MAX_RULES, PURPOSE_LENGTH
+from channels.routing.stored_rules import MAX_RULES, PURPOSE_LENGTH
 from channels.web.fields import CHANNEL_NAMES, LANGUAGE_TAG, UNDERSTOOD_PHONE
 from channels.web.message_fields import KIND
 from parsing import clipboard

@@ -13,8 +13,8 @@ from catalogue import channels
 from catalogue.errors import DomainError
 from catalogue.languages import message_languages
 from channels import phone_numbers
-from channels.routing import policy_rules
-from channels.routing.policy_rules import StoredRule
+from channels.routing import stored_rules
+from channels.routing.stored_rules import StoredRule
 from parsing.stale_forms import RefusesStaleForm
 
 
@@ -96,7 +96,7 @@ class RuleForm(fallback_forms.WithFallback, RefusesStaleForm, forms.Form):
         cleaned = super().clean() or self.cleaned_data
         fallback_forms.clean_patience(cleaned)
         if not self.errors:
-            for fault in policy_rules.faults_of(self.rule()):
+            for fault in stored_rules.faults_of(self.rule()):
                 self.add_error(None, str(fault))
         return cleaned
 

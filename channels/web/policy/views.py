@@ -20,9 +20,9 @@ from accounts.people.cabinet_access import (
 from accounts.people.pages import Back, confirm_page, form_page
 from catalogue.errors import DomainError
 from channels.history import savings
-from channels.routing import company_policy, plan_preview, policy_rules
+from channels.routing import company_policy, plan_preview, stored_rules
 from channels.routing.plan_preview import Preview
-from channels.routing.policy_rules import StoredRule
+from channels.routing.stored_rules import StoredRule
 from channels.web.fields import DEFAULT_PURPOSE
 from channels.web.policy.forms import PreviewForm, RuleForm
 
@@ -32,8 +32,8 @@ def policy(request: CabinetRequest) -> HttpResponse:
     form = PreviewForm(request.GET or None, member=request.member)
     principal = api_keys.without_key(request.company, Mode.LIVE)
     context = {
-        "rules": policy_rules.rules_of(request.company),
-        "limit": policy_rules.MAX_RULES,
+        "rules": stored_rules.rules_of(request.company),
+        "limit": stored_rules.MAX_RULES,
         "standard": company_policy.channel_order(principal.default_channel, principal.fallback),
         "falls_back": principal.fallback is not None,
         "form": form,
@@ -54,7 +54,7 @@ def policy_savings(request: CabinetRequest) -> HttpResponse:
         "savings": savings.savings(request.company),
         "days": savings.DAYS,
         "least_codes": savings.MIN_CODES,
-        "is_on": any(rule.smart for rule in policy_rules.rules_of(request.company)),
+        "is_on": any(rule.smart for rule in stored_rules.rules_of(request.company)),
     }
     return render(request, "cabinet/policy_savings.html", context)
 
@@ -76,7 +76,7 @@ def _edit(
     form = RuleForm(request.POST or None, rule=rule)
     if form.is_valid():
         try:
-            policy_rules.save_rule(
+            stored_rules.save_rule(
                 company=request.company, rule=form.rule(), instead_of=instead_of, **request.actor
             )
         except DomainError as refusal:
@@ -94,7 +94,7 @@ def _edit(
 def rule_delete(request: CabinetRequest, address: str) -> HttpResponse:
     rule = _rule(request, address)
     if request.method == "POST":
-        policy_rules.delete_rule(company=request.company, key=rule.key, **request.actor)
+        stored_rules.delete_rule(company=request.company, key=rule.key, **request.actor)
         messages.success(request, _("Rule deleted."))
         return redirect("policy")
     country = countries.name(rule.country) if rule.country else _("All countries")
@@ -117,7 +117,7 @@ def _rules() -> Back:
 
 
 def _rule(request: CabinetRequest, address: str) -> StoredRule:
-    for rule in policy_rules.rules_of(request.company):
+    for rule in stored_rules.rules_of(request.company):
         if rule.address == address:
             return rule
     raise Http404

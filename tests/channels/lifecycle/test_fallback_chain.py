@@ -6,8 +6,7 @@ import pytest
 
 from billing.wallet.ledger import TransferKind
 from channels.lifecycle import fallback_chain
-from channels.lifecycle.state_machine import MIN_TIME_LEFT, Event, EventKind, decide
-from channels.lifecycle.states import (
+from channels.lifecycle.snapshots import (
     AttemptState,
     Decision,
     FallbackReason,
@@ -17,6 +16,7 @@ from channels.lifecycle.states import (
     Snapshot,
     undecided,
 )
+from channels.lifecycle.state_machine import MIN_TIME_LEFT, Event, EventKind, decide
 from tests.channels.lifecycle.test_state_machine import (
     AT,
     MESSAGE,

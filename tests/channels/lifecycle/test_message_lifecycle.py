@@ -7,8 +7,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from billing.wallet.ledger import DeliveryProof, Settlement, TransferKind
 from channels.lifecycle import fallback_chain
-from channels.lifecycle.state_machine import Event, EventKind, decide, give_up
-from channels.lifecycle.states import (
+from channels.lifecycle.snapshots import (
     OPEN_ATTEMPT,
     OPEN_MESSAGE,
     AttemptState,
@@ -19,6 +18,7 @@ from channels.lifecycle.states import (
     Snapshot,
     undecided,
 )
+from channels.lifecycle.state_machine import Event, EventKind, decide, give_up
 from tests.channels.lifecycle.test_state_machine import AT, attempt, message
 
 RANK = {"queued": 0, "sent": 1, "failed": 2, "expired": 2, "delivered": 3}

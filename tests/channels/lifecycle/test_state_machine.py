@@ -6,6 +6,7 @@ from uuid import uuid4
 import pytest
 
 from billing.wallet.ledger import DeliveryProof, TransferKind
+from channels.lifecycle.snapshots import AttemptState, Decision, MessageState, Snapshot
 from channels.lifecycle.state_machine import (
     MAX_TRIES,
     MIN_TIME_LEFT,
@@ -14,7 +15,6 @@ from channels.lifecycle.state_machine import (
     decide,
     give_up,
 )
-from channels.lifecycle.states import AttemptState, Decision, MessageState, Snapshot
 
 AT = datetime(2026, 1, 31, 10, 0, tzinfo=UTC)
 MESSAGE = uuid4()

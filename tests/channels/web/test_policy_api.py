@@ -8,7 +8,7 @@ import pytest
 from accounts.models import AuditEvent, Company, Mode, Scope, every_scope
 from catalogue.channels import BY_NAME
 from channels.models import Message
-from channels.routing.policy_rules import MAX_RULES
+from channels.routing.stored_rules import MAX_RULES
 from tests.api.clients import Answer, Api, ClientOf
 from tests.factories import CompanyFactory
 

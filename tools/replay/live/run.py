@@ -124,7 +124,7 @@ def _start(run: Run, stack: Stack) -> None:
 
 def _rules(world: World) -> list[Any]:
     """The company's policy of each of `POLICIES`."""
-    from channels.routing.policy_rules import StoredRule  # noqa: PLC0415 - needs Django
+    from channels.routing.stored_rules import StoredRule  # noqa: PLC0415 - needs Django
 
     patience = dict.fromkeys(world.channels, BASELINE_PATIENCE)
     return [

@@ -8,12 +8,12 @@ from django.utils import timezone
 
 from accounts.models import Company
 from channels.models import Heartbeat, Message, OpenMessage, RouterState
-from channels.routing import policy_rules
+from channels.routing import stored_rules
 from channels.routing.learned import learned_router, phone_memories
 from channels.routing.learned.smart_plan import HOLD_OUT
-from channels.routing.policy_rules import StoredRule
 from channels.routing.smart.reach import PhoneMemory
 from channels.routing.smart.router import Router
+from channels.routing.stored_rules import StoredRule
 from otp.statistics.route_learning import CLOSED_AFTER
 from storage.sessions import database_now
 from tools.replay.timeline import Outcome
@@ -33,7 +33,7 @@ def companies(rules: Sequence[StoredRule]) -> list[Account]:
     accounts = seed.companies(len(rules))
     for account, rule in zip(accounts, rules, strict=True):
         company = Company.objects.get(pk=account.company_id)
-        policy_rules.replace_rules(company=company, rules=[rule], user=None)
+        stored_rules.replace_rules(company=company, rules=[rule], user=None)
     return accounts
 
 

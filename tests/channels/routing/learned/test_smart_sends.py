@@ -9,10 +9,10 @@ from django.utils import timezone
 from accounts.keys import api_keys
 from catalogue.channels import Channel
 from channels.models import Message
-from channels.routing import policy_rules
+from channels.routing import stored_rules
 from channels.routing.learned import learned_router, phone_memories, smart_plan
-from channels.routing.policy_rules import StoredRule
 from channels.routing.smart.reach import EXPIRY, PhoneMemory
+from channels.routing.stored_rules import StoredRule
 from channels.vendor_accounts import availability
 from otp.models import GuardRestriction
 from otp.protection import restrictions
@@ -41,7 +41,7 @@ def smart_api(api: Api) -> Api:
 
 
 def choose(api: Api, *rules: StoredRule) -> None:
-    policy_rules.replace_rules(company=api.company, rules=rules, user=None)
+    stored_rules.replace_rules(company=api.company, rules=rules, user=None)
     api_keys.clear_cache()
 
 
