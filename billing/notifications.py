@@ -42,7 +42,7 @@ def notify_balance_alert(alert: BalanceAlert, *, now: int, at: datetime) -> None
 
 
 def last_notified(alert: BalanceAlert) -> datetime | None:
-    """The last notification of this level to the company, from whichever row."""
+    """The last e-mail to the company about this level, even if the alert was another row then."""
     mails = Mail.objects.filter(key__startswith=_key_of(alert)).order_by("-created_at")
     return mails.values_list("created_at", flat=True).first()
 

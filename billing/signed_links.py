@@ -26,8 +26,8 @@ class SignedLinks:
         return self._signer.sign(pk.hex)
 
     def read(self, token: str) -> UUID:
-        """Raises BadSignature for a link that we did not sign, ValueError or its subclass
-        SignatureExpired for an expired link: the oldest carry no time.
+        """Raises BadSignature for a link that we did not sign; its subclass SignatureExpired, or
+        ValueError, for an expired one: the oldest carry no time.
         """
         return UUID(hex=self._signer.unsign(token, max_age=LIFETIME))
 

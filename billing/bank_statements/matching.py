@@ -1,8 +1,8 @@
 """A line of a statement from any source, and the order that it pays. Doubtful transfers wait.
 
-An exact match credits once: the purpose contains one of our open invoices, amount and currency
-match, and the payer's INN is the buyer's. A transfer by an SBP link names the top-up, and needs no
-INN: the bank wrote it.
+An exact match credits once: the purpose names only one of our invoices, neither paid nor canceled,
+amount and currency match, and the payer's INN is the buyer's. A transfer by an SBP link names the
+top-up, and needs no INN: the bank wrote it.
 """
 
 import hashlib
@@ -93,12 +93,14 @@ class StatementLine:
 
 
 def is_clean(text: str) -> bool:
-    """Whether the text may be stored; `is_line` would refuse soft hyphens, which people paste."""
+    """Whether this is one line without control characters. `is_line` would also refuse soft
+    hyphens, which people paste.
+    """
     return is_text(text) and not {"\t", "\r", "\n"} & set(text)
 
 
 def numbered(lines: Iterable[StatementLine]) -> Iterator[StatementLine]:
-    """Numbers equal lines of one statement: they are two transfers."""
+    """Numbers equal lines of one statement, which are different transfers."""
     occurrences: Counter[str] = Counter()
     for line in lines:
         occurrences[line.key] += 1
@@ -183,7 +185,7 @@ def _is_by_link(order: Order) -> bool:
 
 
 def _pay(transfer: BankTransfer, order: Order) -> str:
-    """Credits the order and sets the payment, or returns the obstacle."""
+    """Credits the order and sets the payment, or returns the problem that prevents it."""
     is_by_link = _is_by_link(order)
     recorded = _recorded(transfer, order, is_by_link=is_by_link)
     if recorded is not None and recorded.order is not None:

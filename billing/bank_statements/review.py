@@ -84,7 +84,7 @@ def dismiss(*, transfer: BankTransfer, user: User, ip: str | None = None) -> boo
 
 
 def _locked(transfer: BankTransfer) -> bool:
-    """The transfer, locked, if it still waits."""
+    """Locks the transfer; returns whether it still waits."""
     locked = BankTransfer.objects.select_for_update(of=("self",))
     transfer.refresh_from_db(from_queryset=locked)
     return transfer.state == State.REVIEW

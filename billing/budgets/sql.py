@@ -21,7 +21,7 @@ TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 
 @dataclass(frozen=True, slots=True)
 class BudgetUsage:
-    """The used part of a budget; `country` is empty for the day's budget."""
+    """A budget and how much of it is used; `country` is empty for the day's budget."""
 
     country: str
     used: int

@@ -235,7 +235,9 @@ def url_of(document: Document, kind: str) -> str:
 
 @transaction.atomic
 def send_again(*, document: Document, user: User, ip: str | None = None) -> None:
-    """Raises ValidationError beyond the limit: nobody has confirmed the address for documents."""
+    """Sends a document again. Raises ValidationError beyond the limit per day, which exists because
+    nobody has confirmed the address for documents.
+    """
     company = Company.objects.select_for_update(no_key=True).get(pk=document.company_id)
     a_day_ago = timezone.now() - timedelta(days=1)
     sent = AuditEvent.objects.filter(company=company, action=SENT, created_at__gt=a_day_ago)

@@ -94,8 +94,8 @@ class PaymentEvent:
     reference: str = ""  # the provider's second id of it, which refunds refer to
 
     def __post_init__(self) -> None:
-        """Raises ValueError unless money was paid: the event would hide
-        the real payment of this id.
+        """Raises ValueError for a malformed event, such as a paid one without an amount: it would
+        hide the real payment of this id.
         """
         check_id(self.payment_id)
         check_text(self.reference)
@@ -122,7 +122,9 @@ class RefundEvent:
     is_returned: bool = False  # the dispute was won: the money is ours again
 
     def __post_init__(self) -> None:
-        """Raises ValueError unless money was returned: the event would hide other refunds."""
+        """Raises ValueError for a malformed event, such as one without an amount: it would hide the
+        real refund of this id.
+        """
         check_id(self.refund_id)
         if self.payment_id:
             check_id(self.payment_id)

@@ -44,7 +44,7 @@ class ProviderApi:
     def _call(
         self, method: str, path: str, headers: Mapping[str, str], body: bytes | None
     ) -> dict[str, Any]:
-        """The JSON object of a 200; raises a GatewayError, whose text contains no credential."""
+        """The JSON object of a success; raises a GatewayError, whose text has no credential."""
         sent = {"Authorization": self._authorization, "Accept": "application/json", **headers}
         give_back()
         try:

@@ -35,7 +35,9 @@ class SavedMethod(models.Model):
 
 
 class AutoTopUp(models.Model):
-    """The time, size and frequency of automatic top-ups; a pause lasts until a resume."""
+    """When to top up automatically, what to buy, and how often at most. A pause lasts until
+    somebody resumes it.
+    """
 
     class Pause(models.TextChoices):
         DECLINED = "declined", _("the payment was declined")
@@ -98,7 +100,7 @@ class AutoTopUp(models.Model):
 
     @property
     def can_resume(self) -> bool:
-        """Whether it may resume with the same terms."""
+        """Whether it can be resumed with the same terms."""
         return self.paused_at is not None and self.paused_for not in self.NEW_TERMS
 
 

@@ -1,4 +1,4 @@
-"""Lines of the bank account's statement, and the payments they are."""
+"""Lines of the bank account's statement, and the payment that each of them made."""
 
 from django.db import models
 from django.db.models import Q

@@ -29,7 +29,7 @@ def by_user(name: "str | _StrPromise") -> "models.ForeignKey[User | None, User |
 def optional(
     model: type[M], related_name: str, name: "str | _StrPromise", *, db_index: bool = True
 ) -> "models.ForeignKey[M | None, M | None]":
-    """A row that cannot be deleted while this one refers to it."""
+    """An optional foreign key; the row that it names cannot be deleted."""
     return models.ForeignKey(
         model,
         models.PROTECT,

@@ -272,7 +272,7 @@ class Payment(models.Model):
 class RefundQuerySet(models.QuerySet["Refund"]):
     def needs_review(self) -> "RefundQuerySet":
         """Refunds whose tokens were spent, whose payment is unknown, or whose money does not fit
-        the payment; and those that ended after they had been settled.
+        the payment; and disputes that were won after the operator had settled them.
         """
         is_odd = Q(payment=None) | Q(taken__lt=F("tokens")) | ~Q(problem="")
         is_open = Q(returned_at=None) | Q(problem=Refund.Problem.WON)

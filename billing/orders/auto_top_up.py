@@ -49,7 +49,7 @@ LATE = timedelta(days=14)  # bank debits are paid days after their orders have e
 
 
 def run() -> int:
-    """Returns the number of written orders."""
+    """Writes the orders that are due and pays open ones; returns the number written."""
     written = DUE.each(_due(), _write_if_due)
     PAID.each(_claim_unopened(), _pay)
     return sum(order is not None for order in written)
@@ -319,7 +319,7 @@ def _store(saving: MethodSaving, method: PaymentMethod | None) -> bool:
 
 @transaction.atomic
 def remove_method(*, company: Company, user: User | None, ip: str | None = None) -> bool:
-    """Removes the method and turns off automatic top-ups; a running call is not called back."""
+    """Removes the method and ends automatic top-ups by it; a running call is not called back."""
     setting = AutoTopUp.objects.select_for_update(of=("self",)).filter(company=company).first()
     # First, like in `_store`: a method being stored is found below, and a later one is not wanted.
     MethodSaving.objects.filter(order__company=company).delete()
@@ -377,8 +377,8 @@ def turn_off(*, company: Company, user: User | None, ip: str | None = None) -> b
 
 
 def _end_uncharged(company: Company, **filters: str) -> None:
-    """Ends charges that no provider has confirmed, without a second try. If one was charged
-    nevertheless, the provider's notice credits it.
+    """Ends automatic orders whose charge no provider has confirmed; they are not tried again. If
+    one was charged nevertheless, the provider's notice credits it.
     """
     rows = Order.objects.for_company(company).filter(
         automatic__isnull=False, state=Order.State.CREATED

@@ -131,8 +131,8 @@ def credit_received(*, payment: Payment, user: User, ip: str | None = None) -> b
 
 
 def _locked_for_review(payment: Payment) -> Order | None:
-    """The payment and its order, locked; None without an order, or if it was
-    settled or credited meanwhile.
+    """Locks the payment and its order; returns the order. None without an order, or if the payment
+    was settled or credited meanwhile.
     """
     if payment.order_id is None:
         return None
@@ -193,8 +193,9 @@ def credit_bank_transfer(
     user: User,
     as_received: bool = False,
 ) -> Payment:
-    """Credits a locked order with a transfer that the operator assigned to it: in full, unless it
-    is credited already, or `as_received`. Raises ValidationError if the sum buys no tokens of it.
+    """Credits a locked order with a transfer that the operator assigned to it: in full, if it is
+    not paid yet, or, with `as_received`, with the tokens that the sum buys. Raises ValidationError
+    if it buys none.
     """
     problem = _problem(order, amount, currency)
     payment = Payment.objects.create(
@@ -273,8 +274,8 @@ def days_of_number(day: date) -> tuple[date, date]:
 
 
 def _is_from_statement(order: Order, amount: Decimal, paid_on: date, reference: str) -> bool:
-    """The account's statement was faster than the operator: also with money of the buyer that was
-    credited to another top-up, or waits for review, whatever the payer named.
+    """Whether the account's statement was faster than the operator: also with money of the buyer
+    that was credited to another top-up, or waits for review, whatever the payer named.
     """
     days = days_of_number(paid_on)
     is_credited_to = is_sent_by = Q(order__company=order.company_id)

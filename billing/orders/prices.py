@@ -48,7 +48,7 @@ def sold_currencies() -> list[str]:
 
 
 def currency_of(profile: BillingProfile) -> str:
-    """The first with a price of the company's own currency, its country's, the service's."""
+    """The first currency with a price among the company's own, its country's and the service's."""
     sold = sold_currencies()
     choices = (
         profile.currency,

@@ -1,6 +1,6 @@
-"""Refunds and disputes: their tokens are taken back once, unless they are spent.
+"""Refunds and disputes: their tokens are taken back once, as far as they are not spent.
 
-The order's row is the lock, like for payments; the wallet is locked last.
+The order's row is the lock, as for payments; the wallet is locked last.
 """
 
 from decimal import Decimal
@@ -19,7 +19,9 @@ from storage import advisory_locks
 
 @transaction.atomic
 def apply_event(gateway: str, event: RefundEvent) -> Refund | None:
-    """Idempotent. A refund for an unknown payment is stored until the payment arrives."""
+    """Stores and applies a refund or its end, once. A refund of an unknown payment waits for the
+    payment.
+    """
     lock_gateway(gateway)
     payment = _find_payment(gateway, event.payment_id)
     if payment is not None:
@@ -119,8 +121,8 @@ def _refunded_tokens(payment: Payment) -> int:
 
 
 def _tokens(order: Order, payment: Payment, amount: Decimal) -> int:
-    """The refunded tokens by the paid sum: the operator may have accepted
-    another amount than was due.
+    """The tokens that a refund of this amount takes, as their share of the paid sum: the operator
+    may have accepted another amount than was due.
     """
     return int(order.tokens * min(amount, payment.amount) / payment.amount)
 

@@ -28,7 +28,9 @@ def vat_part(amount: Decimal, rate: Decimal | None) -> Decimal | None:
 def vat_rate(
     seller: Seller | None, buyer: BillingProfile, day: date, *, without_regime: Decimal | None
 ) -> Decimal | None:
-    """Percent; None: no VAT. `without_regime`: the rate before the seller's first regime."""
+    """The rate in per cent; None: no VAT. `without_regime`: the rate before the seller's first
+    regime.
+    """
     if seller is None:
         return None
     if (buyer.effective_country or HOME) != HOME and not seller.charges_vat_abroad:

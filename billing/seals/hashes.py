@@ -108,8 +108,8 @@ class RunningHash:
 
 
 def days_of(company_id: int, since: date, until: date) -> Iterator[tuple[date, list[Part]]]:
-    """The parts of each day with transfers from `since` until before `until`, read in bounded
-    statements. The days must be closed, or be locked by the caller.
+    """The parts of each day that has transfers, from `since` to the day before `until`, read in
+    bounded statements. The days must be closed, or be locked by the caller.
     """
     today, parts = since, dict[str, RunningHash]()
     for piece in _pieces(company_id, since, until):
@@ -140,5 +140,5 @@ def _pieces(company_id: int, since: date, until: date) -> Iterator[_Piece]:
 
 
 def start_of(day: date) -> datetime:
-    """The start of a UTC day, like months of messages."""
+    """The start of a day in UTC, in which the months of messages are counted, too."""
     return datetime.combine(day, time.min, UTC)

@@ -89,7 +89,9 @@ def _read(company_id: int, since: date, last: date) -> tuple[dict[date, list[Par
 def _compare(
     company_id: int, sealed: Sequence[Seal], read: dict[date, list[Part]]
 ) -> Iterator[Fault]:
-    """Reads the list of archived months after the transfers, because one may leave meanwhile."""
+    """The faults of days whose transfers differ from their seal. Reads the list of archived months
+    after the transfers, because one may leave meanwhile.
+    """
     archived = ArchivedMonth.objects.aggregate(month=Max("month"))["month"]
     gone = f"{archived:%Y-%m}" if archived else ""
     stored = {seal.day: _parts(seal) for seal in sealed}

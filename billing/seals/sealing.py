@@ -140,7 +140,7 @@ def _next(company_id: int, last: Seal | None, day: date, parts: Sequence[Part]) 
 
 
 def _mark_days(until: date) -> None:
-    """Marks days as sealed once every company is sealed to `until`. None
+    """Marks the days before `until` as sealed, once every company is sealed to it. Marks nothing
     before the first transfer.
     """
     while _mark_batch(until):

@@ -155,8 +155,8 @@ def _days(available: int, spent: int) -> int | None:
 
 @transaction.atomic
 def _tell(alert_id: int, now: int, *, since: datetime | None = None) -> bool:
-    """Posts the alert under its lock: only one of parallel sweeps sends it,
-    and only once `since` then.
+    """Posts the alert under its lock: only one of parallel sweeps sends it, and only if it was not
+    sent before, or not since `since`.
     """
     rows = BalanceAlert.objects.select_for_update(of=("self",)).select_related("company")
     untold = Q(notified_at=None) | Q(notified_at__lt=since) if since else Q(notified_at=None)

@@ -8,8 +8,8 @@ once, and a message charged once.
 from billing.budgets import sql
 from storage.statements import sql_files
 
-# The condition in the UPDATE keeps parallel sends from spending a token twice; without a row
-# nothing was written.
+# The condition in the UPDATE keeps parallel sends from spending a token twice. No row returned
+# means that nothing was written.
 _KEY = f"COALESCE(n.api_key_id, {sql.NO_KEY})::text"
 HOLD_WALLET = f"""
 payer AS (

@@ -142,7 +142,7 @@ class SettledTotals(NamedTuple):
 def settled_totals(
     start: datetime, end: datetime, company_id: int | None = None
 ) -> list[SettledTotals]:
-    """The totals of each company with any, or of one company."""
+    """The totals by day, of one company or of all that have any."""
     with connection.cursor() as cursor:
         params = {"start": start, "end": end, "company_id": company_id, "zone": settings.TIME_ZONE}
         cursor.execute(_SETTLED_TOTALS, params)

@@ -171,7 +171,9 @@ def _agreed(request: CabinetRequest, form: AutoTopUpForm) -> HttpResponse:
 
 
 def _pay_first(request: CabinetRequest, quote: Quote | None, gateway_name: str) -> HttpResponse:
-    """Redirects to an order whose payment saves its method; starts nothing by itself."""
+    """Places an order whose payment saves its method, and redirects to its page, where the payer
+    starts the payment.
+    """
     gateway = registry.find(gateway_name)
     if quote is None or gateway is None:
         messages.error(request, gettext("This is no longer on sale: choose again."))

@@ -182,8 +182,8 @@ def profile(request: CabinetRequest) -> HttpResponse:
 
 
 def _confirm_changes(request: CabinetRequest, *forms: BaseForm) -> None:
-    """Confirms changes against the stored values: a form's own initial
-    values may come from the query.
+    """Requires reauthentication for a change of the stored values: a form's own initial values may
+    come from the query.
     """
     is_changed = billing_profiles.is_changed(request.company, forms[0].cleaned_data)
     if is_changed and not reauthentication.is_fresh(request):
