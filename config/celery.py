@@ -59,7 +59,7 @@ class DeliveryStep(bootsteps.StartStopStep):
             "webhooks": WebhookDispatcher(),
             "sweep": sweep_thread(),
             "poll": poll_thread(),
-            "months": partitions.analyzing_thread(),
+            "months": partitions.months_thread(),
         }
         self.threads = [
             threading.Thread(target=loop.run, name=name, daemon=True)

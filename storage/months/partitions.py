@@ -201,5 +201,14 @@ def analyze_doubled() -> list[str]:
     return doubled
 
 
-def analyzing_thread() -> PeriodicThread:
-    return PeriodicThread("months", analyze_doubled, INTERVAL)
+def look_after() -> None:
+    """Makes the months at once if this one is missing: after a stop, or in a copy, that is older
+    than the months made ahead every send would fail until the hourly task, at most an hour away.
+    """
+    if min(months_ahead().values()) < 0:
+        create_upcoming()
+    analyze_doubled()
+
+
+def months_thread() -> PeriodicThread:
+    return PeriodicThread("months", look_after, INTERVAL)

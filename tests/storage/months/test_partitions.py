@@ -7,6 +7,7 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 import pytest
+import time_machine
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
@@ -184,6 +185,18 @@ def test_months_made_by_two_processes_at_once() -> None:
         execute(f"DROP TABLE channels_message_{later:%Y_%m}")
 
     assert sorted(made) == [[(False,)]] * 3 + [[(True,)]]
+
+
+def test_months_missed_during_a_long_stop_are_made_by_the_first_worker() -> None:
+    later = month(7)
+
+    with time_machine.travel(datetime(later.year, later.month, 15, tzinfo=UTC), tick=False):
+        missing = partitions.months_ahead()
+        partitions.look_after()
+        made = partitions.months_ahead()
+
+    assert set(missing.values()) == {-4}
+    assert set(made.values()) == {3}
 
 
 __all__ = ["young_month"]
