@@ -151,8 +151,7 @@ class PhoneUsers:
         if not (order.person and arrival.code):
             return
         self._newest[arrival.phone] = arrival.code
-        # A person who requests a code twice waits for the second; a code may also come twice, by
-        # two channels.
+        # Who requests a code twice waits for the second; a code may also come by two channels.
         is_awaited = order.again_at is None or order.key in self._backend.asked_again
         if is_awaited and arrival.phone not in self._typed:
             self._typed.add(arrival.phone)

@@ -39,9 +39,7 @@ PER_PHONE = 4  # messages
 
 @dataclass(frozen=True, slots=True)
 class Senders:
-    """The senders and their shares of the messages: `weights` are the upper bounds of all but the
-    last share.
-    """
+    """Senders and their shares of messages; `weights`: upper bounds of all but the last."""
 
     company_ids: Sequence[int]
     key_ids: Sequence[int | None]

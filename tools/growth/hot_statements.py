@@ -129,9 +129,8 @@ class _Round:
                 state=ReceiptState.DELIVERED,
                 word="ok",
             )
-            inbound_receipts.store(
-                claimed_message.provider, [InboundEvents(raw=b"{}", receipts=[receipt])]
-            )
+            events = InboundEvents(raw=b"{}", receipts=[receipt])
+            inbound_receipts.store(claimed_message.provider, [events])
 
     def code(self) -> str:
         """The last code sent."""

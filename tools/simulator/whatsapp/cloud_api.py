@@ -219,9 +219,7 @@ def _user_id(phone: str) -> str:
 
 
 def account_event(settings: Settings, request: dict[str, Any]) -> MakePost | None:
-    """A call that speaks of the account: `code` of an error, or any `field` of the webhook with its
-    `value`.
-    """
+    """A call about the account: an error `code`, or any webhook `field` with its `value`."""
     code, field = request.get("code"), request.get("field")
     if field in WEBHOOK_FIELDS and field != "messages":
         return lambda: _call(settings, str(field), mapping(request.get("value")))
