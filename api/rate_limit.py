@@ -8,13 +8,12 @@ pass, and each process leaves at most one lease unused.
 import threading
 import time
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any, NamedTuple
 
 import redis
 import structlog
 from django.conf import settings
-from django.db import connection
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.text import format_lazy
@@ -24,6 +23,7 @@ from django_ratelimit.core import get_usage
 from accounts.keys.principal import Principal
 from catalogue.errors import DomainError, Error
 from processes.process_state import on_reset
+from storage.postgres_limits import count_in_postgres
 from storage.redis_client import BackOff
 
 log = structlog.get_logger(__name__)
@@ -32,12 +32,6 @@ LEASES_PER_LIMIT = 100
 MAX_KEYS = 10_000
 SKEW = 1  # seconds: the limiter's clock and ours are read one after the other
 
-_TAKE = """
-INSERT INTO accounts_cacheentry AS used (key, value, expires_at)
-SELECT %(key)s, to_jsonb(%(count)s::int), %(end)s WHERE %(count)s::int <= %(most)s
-ON CONFLICT (key) DO UPDATE SET value = to_jsonb(used.value::int + %(count)s::int)
-WHERE used.value::int + %(count)s::int <= %(most)s
-"""
 _USED_UP = {
     "links": _("A company's test keys make at most {max} links a day"),
     "messages": _("A company's test keys make at most {max} messages a day"),
@@ -144,17 +138,6 @@ class KeyRateLimiter:
 
 key_rate_limiter = KeyRateLimiter()
 on_reset(key_rate_limiter.reset)
-
-
-def count_in_postgres(key: str, *, most: int, end: datetime, count: int = 1) -> bool:
-    """Adds `count` to the key's sum unless it would exceed `most` until `end`; returns whether it
-    was added. One statement on the cache table is exact under concurrent requests, without Redis.
-    """
-    params: dict[str, str | int | datetime]
-    params = {"key": key, "count": count, "most": most, "end": end}
-    with connection.cursor() as cursor:
-        cursor.execute(_TAKE, params)
-        return bool(cursor.rowcount)
 
 
 def consume_test_quota(company_id: int, quota: str, count: int = 1) -> None:

@@ -15,9 +15,9 @@ from django.utils.translation import gettext_lazy as _
 from accounts.audit import record
 from accounts.jobs import delete_rows, retention_cutoff
 from accounts.models import Company, User
-from api.rate_limit import count_in_postgres
 from catalogue.errors import DomainError, Error
 from catalogue.ids import public_id, uuid7
+from storage.postgres_limits import count_in_postgres
 from webhooks import events
 from webhooks.events import declaration_of
 from webhooks.models import Delivery, DeliveryAttempt, Endpoint, Event, EventKind

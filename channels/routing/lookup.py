@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from enum import StrEnum
 
 from accounts.keys.principal import Principal
-from api.rate_limit import count_in_postgres
 from catalogue.channels import CHANNELS, Channel
 from catalogue.errors import DomainError, Error
 from channels.models import BlockedPhone, Contact
@@ -20,6 +19,7 @@ from channels.routing import allowed_countries, company_policy, scripted_numbers
 from channels.routing.company_policy import SendPolicy
 from channels.vendor_accounts import availability, registry
 from storage import atomic_limits as counters
+from storage.postgres_limits import count_in_postgres
 
 LIMIT = (3000, 3600)  # lookups per company and mode: (count, seconds)
 

@@ -16,10 +16,10 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from api.rate_limit import count_in_postgres
 from catalogue.ids import uuid7
 from links.addresses import short_hosts
 from links.clicks.stream import Batch, Consumer
+from storage.postgres_limits import count_in_postgres
 from storage.store_errors import write_together
 from webhooks import events
 

@@ -24,7 +24,6 @@ from django.utils import timezone
 
 from accounts.keys.principal import Principal
 from api import idempotency
-from api.rate_limit import count_in_postgres
 from catalogue.errors import DomainError, Error
 from channels.accept import send_limits
 from channels.accept.acceptance import Sender
@@ -39,6 +38,7 @@ from otp.send.tried_channels import channels_of
 from storage import advisory_locks
 from storage import atomic_limits as counters
 from storage.atomic_limits import LimiterDownError, Window
+from storage.postgres_limits import count_in_postgres
 from storage.statements import sql_files
 from storage.statements.json_rows import array_text
 from storage.statements.named_rows import fetch_one
