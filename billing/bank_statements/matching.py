@@ -248,7 +248,7 @@ def _recorded(transfer: BankTransfer, order: Order, *, is_by_link: bool) -> Paym
 
 
 def _unread() -> QuerySet[Payment]:
-    """Payments that no line of a statement is."""
+    """Payments that no incoming line of a statement has been matched with."""
     is_incoming = Q(bank_transfers__direction=BankTransfer.Direction.INCOMING)
     return Payment.objects.select_related("order").exclude(is_incoming)
 

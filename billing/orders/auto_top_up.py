@@ -89,7 +89,7 @@ def _write_if_due(company_id: int) -> Order | None:
 
 
 def _is_refunded(setting: AutoTopUp) -> bool:
-    """Card schemes forbid another charge after a chargeback, also of the first payment."""
+    """Whether money came back: card schemes forbid another charge after a chargeback."""
     gateway = registry.find(setting.gateway)
     by_card = Q(gateway=setting.gateway) if gateway and gateway.saves_methods else Q()
     return Refund.objects.filter(

@@ -83,7 +83,7 @@ def append_events(rows: Sequence[EventRow]) -> None:
 
 
 def _within_quota(rows: Sequence[EventRow]) -> Sequence[EventRow]:
-    """The rows without those of companies whose test links have had their events of the day."""
+    """The rows, without those of companies whose test links have used up the day's events."""
     with connection.cursor() as cursor:
         cursor.execute(_OF_TESTS, [[row.link_id for row in rows], CLICKS_OF_TEST_LINK])
         companies: dict[UUID, int] = dict(cursor.fetchall())

@@ -116,7 +116,9 @@ def html_page(
     *,
     script: str = "",
 ) -> VisitorResponse:
-    """The policy of content is that of every page and `policy`; `script` is a static file."""
+    """Renders a template. `policy` is added to every page's Content-Security-Policy; `script` is a
+    static file.
+    """
     shared = {
         "language": visit.language,
         "stylesheet": _static("links.css", visit.is_short_host),

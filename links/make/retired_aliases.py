@@ -1,4 +1,4 @@
-"""Frees the aliases of dead links, which keep them at most 90 days."""
+"""Frees the aliases of dead links: at once for their company, after 90 days for others."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

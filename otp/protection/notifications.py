@@ -37,7 +37,7 @@ HASHED = {ScopeKind.IP, ScopeKind.DEVICE}
 
 
 def post(restriction: GuardRestriction) -> None:
-    """Runs in the caller's transaction."""
+    """Posts the e-mails about a restriction in the caller's transaction."""
     mail.post_to_members(
         company=restriction.company,
         roles=TECHNICAL_ROLES,

@@ -82,7 +82,7 @@ class CustomCodeSend:
 
     @classmethod
     def of(cls, principal: Principal, request: CodeSendRequest) -> "CustomCodeSend | None":
-        """None if the code is to be ours."""
+        """The send of a custom code; None if the code is to be derived."""
         code = request.custom_code
         return None if code is None else cls(principal, request, code)
 

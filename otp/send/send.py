@@ -77,7 +77,7 @@ class PreparedCodeSend(PreparedSend[CodeRow]):
     retried_on: Collection[str] = ("verification_one_live", "link_key_once")
 
     def write(self) -> CodeRow:
-        """Alone, or in one statement with others that come together; each try with a new slug."""
+        """Writes the send alone or together with concurrent ones; each try has a new slug."""
         principal, link = self.message.sender.principal, self.link
         statement = sql.send(
             is_test=principal.is_test,
@@ -151,7 +151,7 @@ def send_code(*, sender: Sender, request: CodeSendRequest, only_of: UUID | None 
 
 
 def _send_or_repeat(custom: CustomCodeSend, sender: Sender, only_of: UUID | None) -> SentCode:
-    """The answer for a repeat is the first one's, for which it waits."""
+    """Sends the code; a repeat waits for the first send and returns its answer."""
     give_up_at = time.monotonic() + WAIT
     while (message := custom.repeated(sender)) is None:
         try:
@@ -235,7 +235,7 @@ def _untried(
     only_of: UUID | None,
     custom: CustomCodeSend | None,
 ) -> UntriedChannels | None:
-    """Returns None if the send names no channel: the cool-down then applies."""
+    """The channels to try at once; None if the send names none: the cool-down then applies."""
     if request.channel is None and not request.order.channels:
         return None
     code: AskedCode = {

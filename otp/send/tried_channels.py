@@ -33,7 +33,7 @@ TOO_LATE = _("Too little time is left to enter this code: send a new one")
 
 
 class AskedCode(TypedDict):
-    """Which code is asked for: parameters of `live_verification`."""
+    """The properties of the requested code: parameters of `live_verification`."""
 
     requested_length: int | None
     binding: str | None  # JSON

@@ -126,7 +126,9 @@ class SendCode(KeyedByHashedCode, SendView):
         return parse_code(payload, self.principal)
 
     def guess(self, request: CodeSendRequest) -> AbstractContextManager[None]:
-        """The key of another request would reveal whether the code is that request's."""
+        """Counts the request as a guess at a custom code: with another request's key, the answer
+        would reveal whether the code is that request's.
+        """
         custom = CustomCodeSend.of(self.principal, request)
         return custom.guess() if custom else nullcontext()
 
