@@ -155,7 +155,8 @@ NOTICES = {
         _("Your company will be deleted"),
         _(
             "%(who)s asked to delete %(company)s. It will be deleted on %(day)s. Until then "
-            "everything works, and any owner can keep the company in the cabinet: %(page)s"
+            "everything works except automatic top-ups, and any owner can keep the company in the "
+            "cabinet: %(page)s"
         ),
     ),
     "company.hastened": Notice(

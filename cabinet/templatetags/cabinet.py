@@ -194,7 +194,10 @@ def _notices(member: Member) -> Iterator[Notice]:
     company, url = member.company, _support_url(member.company)
     if company.closes_at and company.is_closing:
         day = date_format(timezone.localtime(company.closes_at), "j E Y")
-        text = gettext("The company will be deleted on %(day)s. Until then everything works.")
+        text = gettext(
+            "The company will be deleted on %(day)s. Until then everything works except automatic "
+            "top-ups."
+        )
         may, view = gettext("An owner can cancel the deletion."), ""
         if member.can_manage_members:
             may, view = pgettext("notice", "Cancel the deletion"), "company-keep"

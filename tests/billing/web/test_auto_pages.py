@@ -5,7 +5,8 @@ import pytest
 from django.test import Client
 from pytest_django.asserts import assertRedirects
 
-from accounts.models import Member
+from accounts.models import Mail, Member
+from accounts.people import planned_deletion
 from billing.models import AutoTopUp, MethodSaving, Order, Package, SavedMethod
 from billing.wallet import ledger
 from tests.factories import MemberFactory, PackageFactory
@@ -132,3 +133,18 @@ def test_other_companies_stay_as_they_are(client: Client, owner: Member) -> None
 
     assert SavedMethod.objects.get().company == stranger.company
     assert "4242" not in client.get(URL).content.decode()
+
+
+def test_company_that_is_to_be_deleted_reads_that_nothing_is_bought(
+    client: Client, owner: Member
+) -> None:
+    save(owner)
+    post(client)
+    planned_deletion.request(company=owner.company, user=owner.user)
+
+    pages = [client.get(URL), client.get("/cabinet/settings/delete")]
+    texts = [*(page.content.decode() for page in pages), Mail.objects.latest("pk").text]
+
+    shown = [" ".join(text.split()) for text in texts]
+    assert "ничего не покупается, если владелец её не сохранит" in shown[0]
+    assert [text for text in shown if "кроме автопополнения" not in text] == []
