@@ -36,6 +36,18 @@ def test_every_variable_is_listed_in_the_example() -> None:
     assert read - set(_LISTED.findall(example)) == set()
 
 
+def test_every_region_that_the_keyboard_reaches_has_a_name() -> None:
+    tag = re.compile(r'<(?!pre\b)\w+ [^>]*tabindex="0"[^>]*>')
+    tags = [
+        (path.name, found)
+        for path in (ROOT / "templates").rglob("*.html")
+        for found in tag.findall(path.read_text(encoding="utf-8"))
+    ]
+
+    assert len(tags) > 5
+    assert [one for one in tags if "aria-label" not in one[1]] == []
+
+
 def test_every_security_promise_names_code_and_tests() -> None:
     text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
     rows = [line.strip("|").split("|") for line in text.splitlines() if line.startswith("| ")]

@@ -77,6 +77,19 @@ def figure(
     )
 
 
+@register.simple_block_tag
+def wide_table(content: str, title: StrOrPromise, *, cards: bool = False) -> SafeString:
+    """A table in a region of its name that scrolls sideways; or each row a card, on a phone."""
+    return format_html(
+        '<section class="module admin-wide" tabindex="0" aria-label="{}">'
+        "<table{}><caption>{}</caption>{}</table></section>",
+        title,
+        SafeString(' class="admin-cards"' if cards else ""),
+        title,
+        SafeString(content.strip()),
+    )
+
+
 @register.inclusion_tag("operator_admin/attention_link.html", takes_context=True)
 def attention_link(context: RequestContext) -> dict[str, object]:
     """The number of things that wait for the operator."""
