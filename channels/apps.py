@@ -4,7 +4,7 @@ from django.utils.translation import gettext_lazy as _
 
 class ChannelsConfig(AppConfig):
     name = "channels"
-    verbose_name = _("Messages")
+    verbose_name = _("Messages and providers")
 
     def ready(self) -> None:
         from channels.web import calls, search_sources  # noqa: PLC0415
