@@ -35,6 +35,7 @@ class CodeSendRequest:
     callback: Callback | None = None  # where the events of this message go as well
     door: str = ""  # by which the request came, if not by our own API
     is_new: bool = False  # ends the live code, if there is one, instead of repeating it
+    resends: bool = False  # a custom code goes out again after the pause instead of being a repeat
 
     @property
     def content(self) -> Content:

@@ -5,7 +5,9 @@ Repeats come from systems without Idempotency-Key, such as identity servers whos
 The verification is looked up by the MAC of its code. Not a repeat:
 - a request for a channel that has not carried the code, unless the code was entered;
 - a request made a cool-down after a message that failed or expired, because the person, or a
-  server that retries, would otherwise get the same failure until the code expires.
+  server that retries, would otherwise get the same failure until the code expires;
+- a request that `resends`, a cool-down after any message, unless the code was entered: clients of
+  other services ask again only when the person does.
 """
 
 import hashlib
@@ -136,6 +138,7 @@ class CustomCodeSend:
             "channels": list(channels),
             "reference": self.request.reference,
             "cool_down": send_limits.cool_down(self.principal.own_limits),
+            "resends": self.request.resends,
         }
         with connection.cursor() as cursor:
             cursor.execute(sql.in_live_months(_SQL["repeated_message"]), params)

@@ -1,8 +1,8 @@
 -- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
 
 -- The first message of a custom code that still lives, entered or not. One that failed or expired
--- is no answer once the cool-down is over, unless the code was entered: it is sent again. One by a
--- channel that the request names comes first.
+-- is no answer once the cool-down is over, unless the code was entered: it is sent again. So is any
+-- if the request resends. One by a channel that the request names comes first.
 --: repeated_message
 SELECT m.id AS message_id, v.id AS verification_id, v.verified_at IS NOT NULL AS is_entered
 FROM otp_verification v JOIN channels_message m ON m.subject_id = v.id
@@ -11,7 +11,7 @@ WHERE v.company_id = %(company_id)s AND v.mode = %(mode)s::text AND v.phone = %(
   AND v.mac = ANY(%(macs)s::bytea[]) AND v.expires_at > now()
   AND v.id BETWEEN :first_id AND :last_id AND m.id BETWEEN :first_id AND :last_id
   AND m.reference = %(reference)s::text
-  AND (m.state NOT IN ('failed', 'expired') OR v.verified_at IS NOT NULL
+  AND (m.state NOT IN ('failed', 'expired') AND NOT %(resends)s OR v.verified_at IS NOT NULL
        OR m.created_at > now() - make_interval(secs => %(cool_down)s))
 ORDER BY m.state IN ('failed', 'expired'), m.channel <> ALL(%(channels)s::text[]), m.id LIMIT 1
 

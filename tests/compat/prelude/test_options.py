@@ -119,6 +119,16 @@ def test_second_custom_code_during_the_cool_down_is_refused(client: DialectClien
     assert Message.objects.count() == 1
 
 
+def test_custom_code_is_sent_again_after_the_cool_down(client: DialectClient) -> None:
+    first = send(client, options={"custom_code": "777777"})
+    age_rows(seconds=65)
+
+    again = send(client, options={"custom_code": "777777"})
+
+    assert (again.body["status"], again.body["id"]) == ("retry", first.body["id"])
+    assert Message.objects.count() == 2
+
+
 def test_feedback_finds_the_verification_by_its_correlation_id(client: DialectClient) -> None:
     metadata = {"metadata": {"correlation_id": "order-7"}}
     client.json("/v2/verification", target() | metadata | {"options": {"custom_code": "777777"}})

@@ -2,8 +2,9 @@
 
 import pytest
 
-from accounts.models import Company
+from accounts.models import Company, Mode
 from tests.compat.twilio.test_verifications import PHONE, Twilio, error_of
+from tests.otp.sent_codes import age_rows
 
 
 @pytest.fixture
@@ -88,3 +89,18 @@ def test_summary_counts_codes_of_the_purpose(twilio: Twilio, company: Company) -
 )  # fmt: skip
 def test_summary_refuses_what_is_not_counted(twilio: Twilio, query: str) -> None:
     assert error_of(twilio.get(f"/v2/Attempts/Summary?{query}"))[0] == 400
+
+
+def test_custom_code_asked_for_again_after_the_cool_down_is_a_second_attempt(
+    company: Company,
+) -> None:
+    twilio = Twilio(company, mode=Mode.LIVE)
+    answers = [twilio.create(CustomCode="482100") for _ in range(2)]
+    age_rows(seconds=65)
+
+    answers += [twilio.create(CustomCode="482100") for _ in range(2)]
+
+    assert {answer.status for answer in answers} == {201}
+    assert len({answer.body["sid"] for answer in answers}) == 1
+    attempts = [len(answer.body["send_code_attempts"]) for answer in answers]
+    assert attempts == [1, 1, 2, 2]
