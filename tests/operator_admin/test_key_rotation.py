@@ -1,3 +1,4 @@
+import re
 from datetime import timedelta
 from io import StringIO
 
@@ -7,6 +8,8 @@ from django.db import connection
 from django.utils import timezone
 from pytest_django import Settings
 
+from accounts.models import Invitation
+from billing.signed_links import LIFETIME
 from channels.deliver.heartbeats import HeartbeatWriter
 from channels.models import Heartbeat
 from operator_admin.doctor import key_rotation
@@ -16,6 +19,7 @@ from persons.person import Person
 from storage.key_rings import current_key_id
 from tests.api.clients import Api
 from tests.factories import CompanyFactory
+from tests.packages import ROOT
 from webhooks.models import Endpoint
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("english")]
@@ -175,3 +179,15 @@ def test_second_factors_are_encrypted_once_every_process_has_the_key(settings: S
 
     assert output.getvalue().startswith("All 0 secrets are under key k2")
     assert current_key_id() == "k2"
+
+
+def test_guide_keeps_an_old_key_for_as_long_as_what_it_signed(settings: Settings) -> None:
+    keys, backup = (
+        (ROOT / "docs/operations" / name).read_text() for name in ("keys.md", "backup.md")
+    )
+    days = int(re.findall(r"drop the old one (\d+) days later", keys)[0])
+    minutes = re.findall(r"(\d+) minutes, the longest life of a code", keys)
+    minutes += re.findall(r"codes of the last (\d+) minutes", backup)
+
+    assert timedelta(days=days) > max(LIFETIME, Invitation.LIFETIME)
+    assert [int(number) * 60 for number in minutes] == [settings.CODE_LIFETIME_RANGE[1]] * 2
