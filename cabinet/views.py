@@ -18,8 +18,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 from django.views.i18n import set_language
 
+from accounts import key_issuing
 from accounts.models import ApiKey, Company, Mode, User
-from accounts.people import companies, company_keys, countries
+from accounts.people import companies, countries
 from accounts.people.cabinet_access import (
     CabinetRequest,
     all_memberships,
@@ -125,8 +126,8 @@ def key_list(request: CabinetRequest) -> HttpResponse:
         {
             "active": active,
             "ended": [key for key in keys if not key.is_active],
-            "limit": company_keys.MAX_ACTIVE_KEYS,
-            "is_full": len(active) >= company_keys.MAX_ACTIVE_KEYS,
+            "limit": key_issuing.MAX_ACTIVE_KEYS,
+            "is_full": len(active) >= key_issuing.MAX_ACTIVE_KEYS,
         },
     )
 
@@ -157,7 +158,7 @@ def _create_key(
         if form.cleaned_data["mode"] == Mode.LIVE:
             reauthentication.require(request, form)
         with refusals_on(form):
-            key, plaintext = company_keys.create_api_key(
+            key, plaintext = key_issuing.create_api_key(
                 company=request.company,
                 mode=form.cleaned_data["mode"],
                 name=form.cleaned_data["name"],
@@ -188,7 +189,7 @@ def key_rotate(request: CabinetRequest, pk: int) -> HttpResponse:
         reauthentication.require(request)
     if request.method == "POST":
         try:
-            successor, plaintext = company_keys.rotate_api_key(key=key, **request.actor)
+            successor, plaintext = key_issuing.rotate_api_key(key=key, **request.actor)
         except ValidationError as error:
             messages.error(request, " ".join(error.messages))
             return redirect("key-list")
@@ -220,7 +221,7 @@ def key_rotate(request: CabinetRequest, pk: int) -> HttpResponse:
 def key_revoke(request: CabinetRequest, pk: int) -> HttpResponse:
     key = get_object_or_404(request.company.api_keys.active(), pk=pk)
     if request.method == "POST":
-        company_keys.revoke_api_key(key=key, **request.actor)
+        key_issuing.revoke_api_key(key=key, **request.actor)
         messages.success(request, _("Key %(key)s is revoked.") % {"key": key})
         return redirect("key-list")
     return confirm_page(

@@ -6,8 +6,8 @@ from typing import Any
 from django.conf import settings
 from django.utils.translation import gettext, ngettext
 
+from accounts import key_issuing
 from accounts.keys import api_keys
-from accounts.people import company_keys
 from api import idempotency, pagination
 from api.calls import TIME_OR_DAY, Schema
 from catalogue.channels import BY_NAME, CHANNELS, USUAL_PATIENCE, join_titles
@@ -136,7 +136,7 @@ def numbers() -> dict[str, Any]:
         "phone_retention": settings.PHONE_RETENTION * 86_400,
         "page": pagination.PAGE,
         "largest_page": pagination.MAX_PAGE,
-        "active_keys": company_keys.MAX_ACTIVE_KEYS,
+        "active_keys": key_issuing.MAX_ACTIVE_KEYS,
         "revoke": int(api_keys.CACHE_SECONDS),
         "idempotency_key": idempotency.MAX_LENGTH,
         "purpose": PURPOSE.schema["maxLength"],

@@ -12,8 +12,8 @@ from django.utils import translation
 from django.utils.translation import gettext
 from django.views.decorators.debug import sensitive_variables
 
+from accounts import key_issuing
 from accounts.models import Mode
-from accounts.people import company_keys
 from accounts.people.cabinet_access import CabinetRequest, can_manage_keys, member_required
 from accounts.sign_in.adapter import remember_language as remember
 from api_docs.pages import articles, contexts, page_list, samples
@@ -64,7 +64,7 @@ def fill_key(request: CabinetRequest, slug: str) -> HttpResponse:
     if request.method != "POST":  # the address of a page read again, or in another language
         return redirect(page.url)
     try:
-        _key, plaintext = company_keys.create_api_key(
+        _key, plaintext = key_issuing.create_api_key(
             company=request.company,
             user=request.user,
             mode=Mode.TEST,

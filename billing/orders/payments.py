@@ -59,7 +59,7 @@ def apply_event(gateway: str, event: PaymentEvent) -> Payment | None:
 
 
 @transaction.atomic
-def confirm(
+def confirm_bank_transfer(
     *,
     order: Order,
     amount: Decimal,

@@ -15,14 +15,10 @@ from enum import StrEnum
 
 import structlog
 from django.db import connection, transaction
-from django.urls import reverse
-from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from catalogue.texts import StrOrPromise
 from channels.lifecycle.state_machine import Event, EventKind
-from channels.models import ProviderAccount
-from channels.vendor_accounts import error_texts, operator_mail, registry
+from channels.vendor_accounts import breaker_mail, registry
 from processes.monitoring import metrics
 
 WINDOW = 30.0  # seconds
@@ -133,13 +129,11 @@ def _reason(event: Event) -> str:
 
 log = structlog.get_logger(__name__)
 
-CAUSES: dict[str, StrOrPromise] = {
+# Throttling passes by itself, so it notifies nobody.
+NOTIFIED_CAUSES = {
     Cause.REFUSED: _("the provider refuses the account"),
-    Cause.THROTTLED: _("the provider asks to send more slowly"),
     Cause.ERRORS: _("half of the calls fail"),
 }
-# Throttling passes by itself, so it notifies nobody.
-NOTIFIED_CAUSES = {Cause.REFUSED, Cause.ERRORS}
 
 # Calls that were running when it opened also fail and must change nothing: only a probe reopens it.
 TRIP = """
@@ -195,7 +189,7 @@ def _trip(change: Trip) -> None:
         cursor.execute(TRIP, params)
         opened = cursor.fetchone()
         if opened and cause in NOTIFIED_CAUSES:
-            _notify_operators(change)
+            breaker_mail.notify_operators(name, NOTIFIED_CAUSES[cause], change.reason)
     if opened:
         metrics.count_trip(name, cause.value)
         log.warning(
@@ -206,45 +200,3 @@ def _trip(change: Trip) -> None:
             seconds=round(change.pause, 1),
             trips=opened[0],
         )
-
-
-def _notify_operators(change: Trip) -> None:
-    """Notifies operators at most once an hour per account."""
-    name = change.call.provider
-    substitutes = find_substitutes(name)
-    context = {
-        "title": error_texts.provider_title(name),
-        "cause": CAUSES[change.cause],
-        "reason": change.reason,
-        "whole": ", ".join(substitutes.full),
-        "part": ", ".join(substitutes.partial),
-        "path": reverse("admin:providers"),
-    }
-    key = f"{name}:{timezone.now():%Y%m%d%H}"
-    operator_mail.notify_operators(template="breaker_opened", context=context, key=key)
-
-
-@dataclass(frozen=True, slots=True)
-class Substitutes:
-    full: list[str]  # titles of accounts that carry all of its messages
-    # titles of accounts that carry some of them, or serve only some phones or people
-    partial: list[str]
-
-
-def find_substitutes(name: str) -> Substitutes:
-    """The enabled accounts of the channel with a closed breaker, for the operators' mail."""
-    live = registry.live_providers()
-    account, rows = live[name], {row.name: row for row in ProviderAccount.objects.all()}
-    substitutes = Substitutes([], [])
-    for other, provider in live.items():
-        row = rows.get(other)
-        is_available = row is None or (row.is_enabled and row.open_until is None)
-        shared = account.capabilities.contents & provider.capabilities.contents
-        if other == name or provider.channel != account.channel or not (is_available and shared):
-            continue
-        is_full = shared == account.capabilities.contents and not (
-            provider.capabilities.needs_contact or (row is not None and row.prefixes)
-        )
-        titles = substitutes.full if is_full else substitutes.partial
-        titles.append(str(error_texts.provider_title(other)))
-    return substitutes

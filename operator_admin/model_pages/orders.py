@@ -202,7 +202,9 @@ class OrderAdmin(ShowsPaymentMethod, ActionAdmin):
         form = ConfirmForm(request.POST or None)
         if request.method == "POST" and form.is_valid():
             try:
-                payment = payments.confirm(order=order, **actor(request), **form.cleaned_data)
+                payment = payments.confirm_bank_transfer(
+                    order=order, **actor(request), **form.cleaned_data
+                )
             except ValidationError as error:
                 form.add_error("reference", error)
             else:

@@ -19,10 +19,9 @@ from django.utils.html import format_html_join
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from accounts import audit, jobs
+from accounts import audit, jobs, key_issuing
 from accounts.models import ApiKey, AuditEvent, JobFailure, Member, User
 from accounts.oidc import identities
-from accounts.people import company_keys
 from accounts.security import notifications, sessions
 from accounts.sign_in import addresses, mfa
 from api.models import IdempotentRequest
@@ -280,7 +279,7 @@ class ApiKeyAdmin(ActionAdmin):
     def revoke(self, request: HttpRequest, keys: QuerySet[ApiKey]) -> None:
         active = list(keys.active().select_related("company"))  # type: ignore[attr-defined]
         for key in active:
-            company_keys.revoke_api_key(key=key, **actor(request))
+            key_issuing.revoke_api_key(key=key, **actor(request))
         text = ngettext("%(n)d key revoked.", "%(n)d keys revoked.", len(active))
         self.message_user(request, text % {"n": len(active)}, messages.SUCCESS)
 

@@ -5,9 +5,10 @@ from django.http import StreamingHttpResponse
 from django.test import Client
 from django.urls import reverse
 
+from accounts import key_issuing
 from accounts.audit import record
 from accounts.models import AuditEvent, Member
-from accounts.people import companies, company_keys, members
+from accounts.people import companies, members
 from tests.cabinet.settings_page import send
 from tests.factories import MemberFactory, UserFactory
 
@@ -98,7 +99,7 @@ def test_audit_events_are_filtered_by_kind_section_person_and_day(
 ) -> None:
     company, boris = owner.company, UserFactory.create(email="boris@example.com")
     companies.change_settings(company=company, user=owner.user, changes={"cool_down": 90})
-    company_keys.create_api_key(company=company, user=owner.user, mode="test", name="x")
+    key_issuing.create_api_key(company=company, user=owner.user, mode="test", name="x")
     record("member.left", "x", company=company, user=boris)
 
     page = client.get(reverse("audit-list"), query)

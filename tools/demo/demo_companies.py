@@ -12,8 +12,9 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
+from accounts import key_issuing
 from accounts.models import Company, GuardMode, Mode, User
-from accounts.people import companies, company_keys
+from accounts.people import companies
 from billing.gateways import registry
 from billing.gateways.base import Gateway
 from billing.gateways.invoice import Invoice
@@ -37,7 +38,9 @@ def sell(company: Company, user: User, tokens: int) -> None:
     gateway = registry.find(Invoice.name)
     if gateway is not None:
         paid, today = _order(company, user, PAID, gateway), timezone.localdate()
-        payments.confirm(order=paid, amount=paid.amount, paid_on=today, reference="demo", user=user)
+        payments.confirm_bank_transfer(
+            order=paid, amount=paid.amount, paid_on=today, reference="demo", user=user
+        )
         _order(company, user, UNPAID, gateway)
     available, _held = ledger.balance(company.pk)
     ledger.grant(company=company, amount=tokens - available, reason="demo")
@@ -116,8 +119,8 @@ def _company(user: User, name: str) -> Company:
 
 def _key(company: Company, user: User, mode: Mode, purpose: str = "") -> str:
     for old in company.api_keys.active().filter(name="demo", mode=mode, purpose=purpose):
-        company_keys.revoke_api_key(key=old, user=user)
-    _row, plaintext = company_keys.create_api_key(
+        key_issuing.revoke_api_key(key=old, user=user)
+    _row, plaintext = key_issuing.create_api_key(
         company=company, user=user, mode=mode, name="demo", purpose=purpose
     )
     return plaintext

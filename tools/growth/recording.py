@@ -12,8 +12,8 @@ import psycopg
 from django.db import connection
 from django.test import Client
 
+from accounts import key_issuing
 from accounts.models import Company, Member, Mode, User
-from accounts.people import company_keys
 from tests.plans import Statement, analyzed
 from tools.demo.senders import NAME
 
@@ -119,8 +119,8 @@ def make() -> Probe:
     user = user or User.objects.create_superuser(email=EMAIL, language="en")
     Member.objects.get_or_create(company=company, user=user, role=Member.Role.OWNER)
     for old in company.api_keys.active().filter(name="growth"):
-        company_keys.revoke_api_key(key=old, user=user)
-    _key, text = company_keys.create_api_key(
+        key_issuing.revoke_api_key(key=old, user=user)
+    _key, text = key_issuing.create_api_key(
         company=company, user=user, mode=Mode.LIVE, name="growth"
     )
     browser = Client(raise_request_exception=False)

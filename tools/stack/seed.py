@@ -9,9 +9,9 @@ import psycopg
 from django.conf import settings
 from django.core.management import call_command
 
+from accounts import key_issuing
 from accounts.models import Company, GuardMode, Mode, User
 from accounts.people import companies as company_service
-from accounts.people import company_keys
 from billing.budgets import budgets
 from billing.models import Budget
 from billing.wallet import ledger
@@ -58,10 +58,10 @@ def company(name: str, *, tokens: int = TOKENS, **fields: Any) -> Account:
     created.refresh_from_db()
     ledger.grant(company=created, amount=tokens, reason="tools")
     lift_budgets(created)
-    key, plaintext = company_keys.create_api_key(
+    key, plaintext = key_issuing.create_api_key(
         company=created, user=user, mode=Mode.LIVE, name="tools"
     )
-    _client_key, for_clients = company_keys.create_api_key(
+    _client_key, for_clients = key_issuing.create_api_key(
         company=created, user=user, mode=Mode.LIVE, name="clients", purpose=PURPOSE
     )
     return Account(created.pk, key.pk, plaintext, for_clients)

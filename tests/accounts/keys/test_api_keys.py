@@ -8,10 +8,10 @@ from django.utils import timezone
 from hypothesis import given, strategies
 from pytest_django import DjangoAssertNumQueries, DjangoCaptureOnCommitCallbacks, Settings
 
+from accounts import key_issuing
+from accounts.key_issuing import revoke_api_key
 from accounts.keys import api_keys
 from accounts.models import ApiKey, Company, Mode
-from accounts.people import company_keys
-from accounts.people.company_keys import revoke_api_key
 from tests.accounts.keys.ageing import age_cache
 from tests.api.clients import Api, ClientOf
 from tests.api.races import at_once
@@ -198,11 +198,11 @@ def test_generated_keys_are_well_formed_and_one_changed_character_is_not(
 @pytest.mark.django_db(transaction=True)
 def test_parallel_requests_cannot_exceed_the_key_limit() -> None:
     member = MemberFactory.create()
-    ApiKeyFactory.create_batch(company_keys.MAX_ACTIVE_KEYS - 1, company=member.company)
+    ApiKeyFactory.create_batch(key_issuing.MAX_ACTIVE_KEYS - 1, company=member.company)
 
     def try_to_create() -> str:
         try:
-            company_keys.create_api_key(
+            key_issuing.create_api_key(
                 company=member.company, user=member.user, mode="test", name="Racer"
             )
         except ValidationError:
@@ -212,29 +212,29 @@ def test_parallel_requests_cannot_exceed_the_key_limit() -> None:
     outcomes = at_once([try_to_create] * 6)
 
     assert sorted(outcomes) == ["created"] + ["refused"] * 5
-    assert member.company.api_keys.active().count() == company_keys.MAX_ACTIVE_KEYS
+    assert member.company.api_keys.active().count() == key_issuing.MAX_ACTIVE_KEYS
 
 
 @pytest.mark.django_db
 def test_keys_created_in_a_day_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     """Expired keys are kept, and pages that list keys to choose from read them all."""
-    monkeypatch.setattr(company_keys, "MAX_NEW_KEYS", 3)
+    monkeypatch.setattr(key_issuing, "MAX_NEW_KEYS", 3)
     member = MemberFactory.create()
     make = partial(
-        company_keys.create_api_key,
+        key_issuing.create_api_key,
         company=member.company,
         user=member.user,
         mode="test",
         name="CI",
     )
     for _number in range(2):
-        company_keys.revoke_api_key(key=make()[0], user=member.user)
+        key_issuing.revoke_api_key(key=make()[0], user=member.user)
     last, _plaintext = make()
 
     with pytest.raises(ValidationError):
         make()
     with pytest.raises(ValidationError):
-        company_keys.rotate_api_key(key=last, user=member.user)
+        key_issuing.rotate_api_key(key=last, user=member.user)
 
     member.company.api_keys.update(created_at=timezone.now() - timedelta(days=2))
-    company_keys.rotate_api_key(key=last, user=member.user)
+    key_issuing.rotate_api_key(key=last, user=member.user)

@@ -9,9 +9,10 @@ from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 
+from accounts import key_issuing
 from accounts.keys import api_keys
 from accounts.models import ApiKey, Company, Member, Scope, every_scope, scopes_of_role
-from accounts.people import company_keys, members
+from accounts.people import members
 from api.calls import Call
 from api_docs.calls import CALLS
 from identity_hooks import hooks
@@ -64,7 +65,7 @@ def test_key_of_a_role_that_sees_no_money_is_refused_by_calls_about_money(
     role: Member.Role,
 ) -> None:
     member = MemberFactory.create(role=role)
-    key, plaintext = company_keys.create_api_key(
+    key, plaintext = key_issuing.create_api_key(
         company=member.company, user=member.user, mode="test", name="x"
     )
     api = Api(member.company, None, Authorization=f"Bearer {plaintext}")
@@ -200,13 +201,13 @@ def test_delivery_about_money_shows_the_sum_only_to_roles_that_see_money(
 
 
 def _makes_a_key(former: Member) -> object:
-    return company_keys.create_api_key(
+    return key_issuing.create_api_key(
         company=former.company, user=former.user, mode="live", name="x", scopes=[Scope.OTP]
     )
 
 
 def _replaces_a_key(former: Member) -> object:
-    return company_keys.rotate_api_key(key=former.company.api_keys.get(), user=former.user)
+    return key_issuing.rotate_api_key(key=former.company.api_keys.get(), user=former.user)
 
 
 def _makes_an_endpoint(former: Member) -> object:

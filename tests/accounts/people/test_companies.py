@@ -9,9 +9,10 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import DjangoCaptureOnCommitCallbacks, Settings
 
+from accounts import key_issuing
 from accounts.keys import api_keys
 from accounts.models import ApiKey, Company, Member, Scope, User
-from accounts.people import companies, company_keys, countries
+from accounts.people import companies, countries
 from config.environment.library_settings import RATE_LIMITS
 from tests.factories import ApiKeyFactory, CompanyFactory, MemberFactory, UserFactory
 
@@ -39,7 +40,7 @@ def test_sign_up_company_makes_an_owner(settings: Settings, auto: bool, status: 
 def test_create_api_key_keeps_no_plaintext() -> None:
     company = CompanyFactory.create()
 
-    key, plaintext = company_keys.create_api_key(
+    key, plaintext = key_issuing.create_api_key(
         company=company,
         user=MemberFactory.create(company=company).user,
         mode="test",
@@ -61,7 +62,7 @@ def test_expired_and_revoked_keys_do_not_count_towards_the_limit() -> None:
     ApiKeyFactory.create_batch(3, company=company, expires_at=past)
 
     user = MemberFactory.create(company=company).user
-    company_keys.create_api_key(company=company, user=user, mode="live", name="New")
+    key_issuing.create_api_key(company=company, user=user, mode="live", name="New")
 
     assert company.api_keys.active().count() == 1
 
@@ -74,7 +75,7 @@ def test_revoke_of_a_revoked_key_changes_nothing() -> None:
     revoked_at = timezone.now() - timedelta(days=1)
     key = ApiKeyFactory.create(revoked_at=revoked_at)
 
-    company_keys.revoke_api_key(key=key, user=UserFactory.create())
+    key_issuing.revoke_api_key(key=key, user=UserFactory.create())
 
     key.refresh_from_db()
     assert key.revoked_at == revoked_at
@@ -84,7 +85,7 @@ def test_revoke_of_a_revoked_key_changes_nothing() -> None:
 def test_rotated_key_works_for_another_day() -> None:
     key = ApiKeyFactory.create(scopes=["links"], allowed_ips=["203.0.113.7"])
 
-    successor, plaintext = company_keys.rotate_api_key(key=key, user=_maker(key))
+    successor, plaintext = key_issuing.rotate_api_key(key=key, user=_maker(key))
 
     key.refresh_from_db()
     assert key.is_active
@@ -103,7 +104,7 @@ def test_rotate_works_at_the_key_limit() -> None:
     company = CompanyFactory.create()
     key, *_ = ApiKeyFactory.create_batch(5, company=company)
 
-    company_keys.rotate_api_key(key=key, user=_maker(key))
+    key_issuing.rotate_api_key(key=key, user=_maker(key))
 
     assert company.api_keys.active().count() == 6
 
@@ -112,7 +113,7 @@ def test_rotate_refuses_an_expiring_key() -> None:
     key = ApiKeyFactory.create(expires_at=timezone.now() + timedelta(hours=2))
 
     with pytest.raises(ValidationError) as refusal:
-        company_keys.rotate_api_key(key=key, user=_maker(key))
+        key_issuing.rotate_api_key(key=key, user=_maker(key))
 
     assert refusal.value.code == "ending"
     assert ApiKey.objects.count() == 1

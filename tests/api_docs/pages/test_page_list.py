@@ -12,9 +12,9 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
+from accounts import key_issuing
 from accounts.keys import api_keys
 from accounts.models import ApiKey, Member, Mode
-from accounts.people import company_keys
 from api_docs.pages.contexts import HINT
 from api_docs.pages.page_list import PAGES
 from catalogue.errors import Error
@@ -245,10 +245,10 @@ def test_stranger_s_key_button_leads_to_the_door(client: Client, db: None) -> No
 
 
 def test_full_set_of_keys_is_said_and_makes_none(client: Client, reader: Member) -> None:
-    for _ in range(company_keys.MAX_ACTIVE_KEYS):
+    for _ in range(key_issuing.MAX_ACTIVE_KEYS):
         ApiKeyFactory.create(company=reader.company, mode=Mode.TEST)
 
     response = client.post("/docs/limits/key", follow=True)
 
-    assert ApiKey.objects.count() == company_keys.MAX_ACTIVE_KEYS
+    assert ApiKey.objects.count() == key_issuing.MAX_ACTIVE_KEYS
     assert "alert" in response.content.decode()

@@ -194,7 +194,7 @@ def test_canceled_invoice_waits_and_an_expired_one_is_credited(
 def confirm_by_hand(
     order: Order, operator: User, reference: str = "№ 17", amount: Decimal | None = None
 ) -> Payment | None:
-    return payments.confirm(
+    return payments.confirm_bank_transfer(
         order=order,
         amount=amount or order.amount,
         paid_on=timezone.localdate(),
@@ -208,7 +208,7 @@ def test_second_payment_that_was_credited_by_hand_is_that_payment(
     invoice: Order, operator: User, amount: str
 ) -> None:
     received(paid(invoice))
-    second = payments.confirm(
+    second = payments.confirm_bank_transfer(
         order=invoice,
         amount=Decimal(amount),
         paid_on=date(2026, 11, 26),

@@ -11,9 +11,9 @@ from django.conf import settings as conf
 from django.db import connection, transaction
 from django.utils import timezone
 
+from accounts import key_issuing
 from accounts.keys import api_keys
 from accounts.models import ApiKey, Company
-from accounts.people import company_keys
 from billing.budgets import key_limits
 from billing.models import Wallet
 from billing.wallet import ledger
@@ -99,7 +99,7 @@ def test_limit_set_later_knows_what_the_key_has_spent(api: Api) -> None:
 def test_successor_of_a_key_has_its_limit(api: Api) -> None:
     limit(key_of(api), 7)
 
-    successor, _ = company_keys.rotate_api_key(
+    successor, _ = key_issuing.rotate_api_key(
         key=key_of(api), user=MemberFactory.create(company=api.company).user
     )
 

@@ -55,7 +55,7 @@ def test_confirmation_beside_notices_and_a_cancellation(payer: Company) -> None:
     user = UserFactory.create()
 
     def confirm_it() -> object:
-        return payments.confirm(
+        return payments.confirm_bank_transfer(
             order=order, amount=order.amount, paid_on=TODAY, reference="1", user=user
         )
 
@@ -78,7 +78,7 @@ def test_one_transfer_confirmed_for_two_orders_at_once(payer: Company) -> None:
 
     def confirm(order: Order) -> str:
         try:
-            payments.confirm(
+            payments.confirm_bank_transfer(
                 order=order, amount=order.amount, paid_on=TODAY, reference="7", user=user
             )
         except ValidationError as error:

@@ -178,7 +178,7 @@ def confirm(order: Order, **changes: object) -> str | None:
         "reference": "15",
         "user": UserFactory.create(),
     }
-    payment = payments.confirm(order=order, **(facts | changes))  # type: ignore[arg-type]
+    payment = payments.confirm_bank_transfer(order=order, **(facts | changes))  # type: ignore[arg-type]
     return payment.problem if payment else None
 
 
