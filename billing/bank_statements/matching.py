@@ -295,7 +295,8 @@ def _refund(transfer: BankTransfer, order: Order) -> str:
     paid = order.payments.filter(is_credited=True).first()
     is_certain = not others.exclude(state=State.MATCHED).exists() and others.count() <= 1
     is_certain &= _is_by_link(order) or is_buyer(transfer, order)
-    is_certain &= not (order.payments.filter(is_credited=False).exists() or unnamed.exists())
+    is_certain &= paid is None or not order.payments.filter(is_credited=False).exists()
+    is_certain &= not unnamed.exists()
     if not is_certain or transfer.currency != order.currency or transfer.amount > order.amount:
         return Problem.REFUND
     if paid is None and not order.payment_id:
