@@ -30,7 +30,8 @@ log = structlog.get_logger(__name__)
 DELAYS = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 120))  # between tries
 MAX_TRIES = len(DELAYS) + 1
 RUN = 20.0  # seconds that `Turns` may run: a worker that is stopping waits for it
-# After `due_at`: every job runs more often than this, so the failed work no longer exists.
+# After `due_at`: every job runs more often, so a failure that stays due this long was resolved
+# elsewhere.
 KEPT = timedelta(hours=3)
 
 S = TypeVar("S")

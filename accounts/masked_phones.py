@@ -10,7 +10,7 @@ from parsing.clipboard import PHONE_PUNCTUATION, plain_characters
 # space.
 _BETWEEN = rf"[\s+_{PHONE_PUNCTUATION}]{{0,8}}"
 _PHONE = re.compile(rf"\+?[0-9](?:{_BETWEEN}[0-9]){{7,}}")
-_PHONE_LIKE = re.compile(rf"[0-9](?:{_BETWEEN}[0-9]){{4,}}")  # as short as in a small country
+_PHONE_LIKE = re.compile(rf"[0-9](?:{_BETWEEN}[0-9]){{4,}}")  # the shortest national numbers
 _GROUP = re.compile(r"[0-9]+")
 _DAY = re.compile(r"(?:19|20)\d\d([/-])(?:0[1-9]|1[0-2])\1(?:0[1-9]|[12]\d|3[01])")
 _SHOWN_PREFIX = 5  # characters of a phone that its mask shows

@@ -258,7 +258,8 @@ DATABASE_UNAVAILABLE = (OperationalError, InterfaceError, psycopg_pool.PoolTimeo
 ERROR_OF_EXCEPTION: dict[type[Exception], Error] = {
     Http404: Error.NOT_FOUND,
     SuspiciousOperation: Error.INVALID_INPUT,
-    UnreadablePostError: Error.UNAVAILABLE,  # the key became valid after the body was refused
+    # The body was not read because the key was invalid when the request was admitted.
+    UnreadablePostError: Error.UNAVAILABLE,
 }
 
 

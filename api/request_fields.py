@@ -1,4 +1,5 @@
-"""Reads declared fields and query parameters. A serializer would take longer than the hot calls.
+"""Reads declared fields and query parameters. DRF serializers would cost more than the calls
+themselves.
 
 All errors are collected, so a client sees every invalid field at once.
 """

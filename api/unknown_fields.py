@@ -29,8 +29,8 @@ WARNINGS = Field(
     "warnings",
     array(),
     _(
-        "Request fields that the call does not know and ignored; absent if there are none. With "
-        "the header `Kvitok-Strict: 1` the request is refused."
+        "Request fields that the call does not know and has ignored; absent if there are none. "
+        "With the header `Kvitok-Strict: 1` the request is refused."
     ),
     required=False,
     fields=Shape(

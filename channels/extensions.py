@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """The text for the person, rendered just before the send: a code is derived, never stored."""
+    """The text for the person, rendered just before the send, so no rendered text is stored."""
 
     text: str
     code: str | None = None

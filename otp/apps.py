@@ -28,7 +28,7 @@ class OtpConfig(AppConfig):
                 render=rendering.render,
                 timeline=history.timeline_entries,
                 opened_at=timeline.opened_at,
-                purgers=[history.purge_phones, guard_evidence.purge, savings_count.purge],
+                purgers=[history.anonymise_phones, guard_evidence.purge, savings_count.purge],
                 settle=settlement.settle_verified,
                 report=settlement.report_entered,
                 find_custom_codes=sealed_codes.find,

@@ -34,8 +34,8 @@ def live_codes_by_key() -> Counter[str]:
 
 OLDEST_SETTLED = timedelta(days=8)  # longer than a message and its fallbacks may stay open
 
-# Reads the values of four dimensions at once. A phone stands for its country, which SQL cannot
-# tell. Seven characters tell apart the countries of one calling code.
+# Reads the values of four dimensions at once. One phone represents its country, which SQL cannot
+# determine. Seven characters tell apart the countries of one calling code.
 _BY_DIMENSION = """
   CASE GROUPING(channel, prefix, purpose, api_key) WHEN 7 THEN 'channel' WHEN 11 THEN 'country'
     WHEN 13 THEN 'purpose' ELSE 'api_key' END AS dimension,
@@ -172,7 +172,7 @@ def timeline_entries(message: Message) -> Iterator[TimelineEntry]:
         yield TimelineEntry(code.expires_at, _("The code expired before it was entered"))
 
 
-def purge_phones(limit: int) -> int:
+def anonymise_phones(limit: int) -> int:
     """Cuts the phones of old verifications to country code and prefix; returns the count."""
     with connection.cursor() as cursor:
         cursor.execute(sql.ANONYMISE_PHONES, [settings.PHONE_RETENTION, limit])

@@ -15,7 +15,9 @@ from catalogue.texts import StrOrPromise
 
 
 class Verification(models.Model):
-    """A code sent to a phone for a purpose. It is derived from the id and stored only as a MAC."""
+    """A code sent to a phone for a purpose. The code is derived from the id unless
+    `is_custom`; this row has only its MAC.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     company = models.ForeignKey(

@@ -1,8 +1,7 @@
 -- A custom code is deleted when its message ends in any way, and when it is
--- of no use any more: entered, superseded or cancelled. Of a test message, which goes to nobody, the
--- test phone shows it as long as it lives. A row that another transaction deletes at this moment is
--- left to it: waiting for it could be a deadlock. What is left over after all goes at the end of its
--- life (`otp.sealed_codes.wipe_expired`).
+-- of no use any more: entered, superseded or cancelled. A test message's code stays until it expires,
+-- for the test phone. A row that another transaction deletes at this moment is left to it: waiting
+-- for it could be a deadlock. `otp.sealed_codes.wipe_expired` deletes whatever remains.
 
 CREATE OR REPLACE FUNCTION wipe_code_of_message() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

@@ -192,9 +192,9 @@ def _require_owner(company: Company, user: User) -> None:
 
 
 def require_key_maker(company: Company, user: User | None) -> None:
-    """Locks the company, and requires the right to manage keys of a member who gets a secret that
-    outlives the membership, or redirects events. `user` is None for an API key, which may have been
-    read before its company was deleted.
+    """Locks the company and checks that the member may manage keys: needed for a secret that
+    outlives the membership, or a new webhook URL. `user` is None for an API key, which may have
+    been read before its company was deleted.
     """
     if _lock(company).deleted_at is not None:
         raise DomainError(Error.FORBIDDEN, message=_("The company is deleted"))
@@ -258,8 +258,8 @@ def end_session(*, member: Member, session_id: int, user: User, ip: str | None =
 def end_all_sessions(*, member: Member, user: User, ip: str | None = None) -> int:
     """Ends all sessions, including those being opened; returns the count."""
     # The lock: when two owners do this at once, one e-mail goes out.
-    owner = User.objects.select_for_update(no_key=True).get(pk=member.user_id)
-    count = sessions.end_all(owner)
+    person = User.objects.select_for_update(no_key=True).get(pk=member.user_id)
+    count = sessions.end_all(person)
     if count:
         _record_and_notify("member.sessions_ended", member, user, ip, device="")
     return count

@@ -32,7 +32,7 @@ VARIABLES = {  # what each example reads from the environment
     "handle_errors": (*_API, "PHONE"),
     "verify_webhook": ("KVITOK_SECRET", "PORT"),
 }
-# The code is read back: so the example that verifies can be run after the one that sends.
+# Reads the code back, so that the verify example runs after the send.
 READ_CODE = (
     '$(curl -s "$KVITOK_URL/test/messages?phone=%2B79990000000&limit=1" '
     '-H "Authorization: Bearer $KVITOK_KEY" | sed -E \'s/.*"code":"([0-9]+)".*/\\1/\')'

@@ -32,8 +32,8 @@ MARKDOWN = "text/markdown; charset=utf-8"
 View = Callable[..., HttpResponse]
 
 
-def in_asked_language(view: View) -> View:
-    """`?lang=en` and `?lang=ru` choose the language of this page and of those read after it."""
+def in_requested_language(view: View) -> View:
+    """`?lang=en` and `?lang=ru` choose the language of this page and of later ones."""
 
     @wraps(view)
     def wrapped(request: HttpRequest, *args: str, **kwargs: str) -> HttpResponse:
@@ -48,7 +48,7 @@ def in_asked_language(view: View) -> View:
     return wrapped
 
 
-@in_asked_language
+@in_requested_language
 def page(request: HttpRequest, slug: str = page_list.FIRST) -> HttpResponse:
     if slug in page_list.FORMER:
         return redirect("docs-page", page_list.FORMER[slug], permanent=True)
@@ -59,7 +59,7 @@ def page(request: HttpRequest, slug: str = page_list.FIRST) -> HttpResponse:
 @sensitive_variables("plaintext")
 @member_required(can_manage_keys, can_manage_keys)
 def fill_key(request: CabinetRequest, slug: str) -> HttpResponse:
-    """The page again, with a new test key in its snippets: the whole of it is shown this once."""
+    """The page again, with a new test key in its snippets: the only time the whole key is shown."""
     page = _page(slug)
     if request.method != "POST":  # the address of a page read again, or in another language
         return redirect(page.url)
@@ -86,14 +86,14 @@ def _render(request: HttpRequest, page: Page, fresh_key: str = "") -> HttpRespon
     return render(request, "docs/page.html", context | {"article": html})
 
 
-@in_asked_language
+@in_requested_language
 def page_as_markdown(request: HttpRequest, slug: str) -> HttpResponse:
     page = _page(page_list.FORMER.get(slug, slug))
     article = articles.visitor_article(page, page_languages.active(), sample_language(request))
     return HttpResponse(articles.as_markdown(page, article), content_type=MARKDOWN)
 
 
-@in_asked_language
+@in_requested_language
 def llms(request: HttpRequest) -> HttpResponse:
     """The pages for language models, as llmstxt.org has it."""
     context = {
@@ -114,7 +114,7 @@ def _first_words(page: Page, language: str) -> str:
     return articles.first_words(articles.visitor_article(page, language, "curl"))
 
 
-@in_asked_language
+@in_requested_language
 def search(request: HttpRequest) -> HttpResponse:
     query = request.GET.get("q", "").strip()
     context = {
@@ -135,20 +135,20 @@ def _page(slug: str) -> Page:
 
 def sample_language(request: HttpRequest) -> str:
     """The requested language, else the last one read, else the first."""
-    name = _asked_sample(request) or request.COOKIES.get(COOKIE, "")
+    name = _requested_sample(request) or request.COOKIES.get(COOKIE, "")
     return name if name in samples.BY_NAME else samples.LANGUAGES[0].name
 
 
-def _asked_sample(request: HttpRequest) -> str | None:
+def _requested_sample(request: HttpRequest) -> str | None:
     """The sample in `?code=`, or in `?lang=` as in older addresses."""
     name = request.GET.get("code", request.GET.get("lang"))
     return name if name in samples.BY_NAME else None
 
 
 def remember_language(request: HttpRequest, response: HttpResponse) -> HttpResponse:
-    """The language of examples that was asked for is shown first from now on."""
+    """Remembers the requested language of examples, which is shown first from now on."""
     language = sample_language(request)
-    if language != request.COOKIES.get(COOKIE) and _asked_sample(request):
+    if language != request.COOKIES.get(COOKIE) and _requested_sample(request):
         response.set_cookie(
             COOKIE,
             language,

@@ -29,7 +29,7 @@ def is_array(schema: Schema) -> bool:
 
 
 def published(schema: Schema) -> Schema:
-    """The schema without our two additions."""
+    """Removes `title`, and turns `nullable` into a union with null."""
     result = {name: value for name, value in schema.items() if name not in {"nullable", "title"}}
     if "items" in result:
         result["items"] = published(result["items"])

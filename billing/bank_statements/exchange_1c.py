@@ -20,9 +20,8 @@ HEAD = "1CClientBankExchange"
 MAX_BYTES = 3 * 2**20  # DATA_UPLOAD_MAX_MEMORY_SIZE bounds the whole form
 NOT_A_STATEMENT = _("This is not a statement in the format 1CClientBankExchange.")
 PURPOSE_LINES = 6
-# Every statement has some of these words, legible only in the file's encoding. They begin a line,
-# which no payer can do: within a line a purpose could have the octets that these words are in
-# another encoding.
+# Every statement has some of these words, readable only in the right encoding. They must begin a
+# line: a payer controls only the inside of lines.
 _WORDS = re.compile("[\r\n][\t ]*(ВерсияФормата|СекцияРасчСчет|СекцияДокумент|КонецФайла)")
 ENCODINGS = ("utf-8-sig", "windows-1251", "cp866", "utf-16")
 LOST = "\ufffd"  # a character that cannot be decoded, or that the bank itself has lost
@@ -34,18 +33,18 @@ _FIRST_LINE = re.compile(rf"\s*{HEAD}[^\r\n]*(\r\n|\r|\n)")
 def parse(raw: bytes, *, account: str) -> tuple[list[StatementLine], int]:
     """The lines of this account, and the number of unreadable documents."""
     text = _text(raw)
-    documents, unread = _documents(text)
+    documents, unreadable = _documents(text)
     lines = []
     for document in documents:
         accounts = {_account(document, "Плательщик"), _account(document, "Получатель")}
         if account not in accounts:
-            unread += "" in accounts  # the account may be ours
+            unreadable += "" in accounts  # the account may be ours
             continue
         try:
             lines.append(_line(document, account))
         except (KeyError, ValueError, ArithmeticError):
-            unread += 1
-    return lines, unread
+            unreadable += 1
+    return lines, unreadable
 
 
 def _text(raw: bytes) -> str:

@@ -56,7 +56,7 @@ class StatementLine:
     party_account: str
     purpose: str
     operation_id: str = ""
-    occurrence: int = 1  # number among the lines of a statement that are equal in everything below
+    occurrence: int = 1  # number among the lines whose `key` has otherwise the same parts
 
     def __post_init__(self) -> None:
         """Raises ValueError for values that no bank writes: a transfer is
@@ -242,12 +242,12 @@ def _credit(transfer: BankTransfer, order: Order, payment_id: str) -> Payment | 
 def _recorded(transfer: BankTransfer, order: Order, *, is_by_link: bool) -> Payment | None:
     """The payment already recorded for this transfer, by a notice or a confirmation by hand."""
     if is_by_link:
-        return _unread().filter(order=order, payment_id=order.payment_id).first()
+        return _unmatched().filter(order=order, payment_id=order.payment_id).first()
     of_company = Q(order__company=order.company_id, gateway=order.gateway)
     return _confirmed(transfer, Q(order=order) | of_company & _is_same(transfer))
 
 
-def _unread() -> QuerySet[Payment]:
+def _unmatched() -> QuerySet[Payment]:
     """Payments that no incoming line of a statement has been matched with."""
     is_incoming = Q(bank_transfers__direction=BankTransfer.Direction.INCOMING)
     return Payment.objects.select_related("order").exclude(is_incoming)
@@ -269,7 +269,7 @@ def _confirmed(transfer: BankTransfer, condition: Q) -> Payment | None:
     waiting = Q(  # the operator's task
         is_credited=False, settled_at=None, amount=transfer.amount, currency=transfer.currency
     )
-    confirmed = _unread().filter(condition, Q(is_credited=True) | waiting)
+    confirmed = _unmatched().filter(condition, Q(is_credited=True) | waiting)
     for payment in confirmed.exclude(confirmed_by=None).order_by("pk") if number else ():
         if payments.bank_reference_number(payment.reference) == number:
             return payment
@@ -282,8 +282,8 @@ def is_buyer(transfer: BankTransfer, order: Order) -> bool:
 
 
 def _refund(transfer: BankTransfer, order: Order) -> str:
-    """Takes the tokens back, unless the money may belong to a transfer that a stranger made and
-    this line only names, or to one of the buyer that was never credited.
+    """Takes the tokens back only if no other transfer, named or unassigned, could be the one
+    refunded.
     """
     others = order.bank_transfers.filter(direction=BankTransfer.Direction.INCOMING)
     unnamed = BankTransfer.objects.filter(

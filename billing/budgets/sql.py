@@ -40,7 +40,7 @@ class BudgetUsage:
     def used_up(
         self, message: StrOrPromise, limit: Mapping[str, str | int], now: datetime
     ) -> DomainError:
-        """The error of a refused send, which fits once this budget resets."""
+        """The error for a send that will fit after the reset."""
         return DomainError(
             Error.SEND_LIMIT,
             message=message,

@@ -48,8 +48,8 @@ def _rank(order_id: UUID | None, lot: Lot) -> tuple[bool, bool, float]:
 def give_back(lots: Sequence[Lot], returned: Mapping[UUID, int]) -> dict[UUID, int]:
     """Undoes what refunds of these orders withdrew; returns what is left over.
 
-    A refund of an order whose tokens were used has withdrawn those of other lots: their use is paid
-    for, and stays so.
+    If the order's own tokens were used, its refund took tokens of other lots; that usage is paid
+    for and is not undone.
     """
     remaining = dict(returned)
     for order_id in returned:

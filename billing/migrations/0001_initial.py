@@ -704,5 +704,5 @@ class Migration(migrations.Migration):
         migrations.RunPython(partition_by_month("billing_transfer"), migrations.RunPython.noop),
         migrations.RunPython(setting("billing_transfer"), migrations.RunPython.noop),
         RunSqlFile("billing/wallet/immutable_transfers.sql", "2558e35fd88edcd2"),
-        RunSqlFile("billing/seals/immutable_seals.sql", "55a39128980c185a"),
+        RunSqlFile("billing/seals/immutable_seals.sql", "0a6f83543e9000fd"),
     ]

@@ -1,4 +1,4 @@
--- A seal is given to its company: no later one may say otherwise.
+-- Companies keep copies of seals, so a seal never changes.
 CREATE OR REPLACE FUNCTION billing_seal_is_immutable() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   RAISE EXCEPTION 'seals are immutable' USING ERRCODE = '23001';

@@ -3,8 +3,8 @@
 Every kind of transfer names the account it debits and the one it credits, so the books balance by
 construction (`billing.wallet.double_entry`). The statement that accepts a message opens its hold
 (`billing.wallet.holds`); `move_holds` exchanges it for the hold of the next channel; only `settle`,
-or a statement with `capture_sql`, closes it. Wallets are locked last, by ascending company; groups
-of sends skip locked wallets.
+or a statement with `capture_sql`, closes it. Wallets are locked last, by ascending company,
+except by the statement that accepts a send (decision 0002); groups of sends skip locked wallets.
 """
 
 from collections.abc import Collection, Sequence

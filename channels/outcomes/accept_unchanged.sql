@@ -1,6 +1,7 @@
--- For messages and first attempts that are still as their claim wrote them, in its transaction
--- `claim_xid`: one round trip, one commit, and nothing to load or to decide. The message is
--- locked before its attempt. Returns the attempts written; the others are read and decided about.
+-- Marks as sent the messages and first attempts whose rows are still those that their claim wrote, in
+-- its transaction `claim_xid`: one round trip, one commit, and nothing to load or to decide. The
+-- message is locked before its attempt. Returns the attempts written; the caller reads the others and
+-- decides about them.
 -- {stale_days} marks their day's counts stale.
 -- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
 WITH unchanged AS (

@@ -1,8 +1,11 @@
--- The attempt that a used code or link proves delivered. Among the subject's open messages, or of
--- only the clicked message: an attempt that a vendor has, accepted ones first, then one being handed
--- over, whose receipt would be charged as well, then ambiguous ones, the cheapest of each kind; else
--- one that ended when patience ran out, which is free. None if a message of the subject is delivered
--- already. Read under the messages' locks, so that a receipt just applied is seen.
+-- The attempt that a used code or link proves delivered, among the subject's open messages, or of the
+-- clicked message only. The first of these, and the cheapest of its kind:
+-- 1. accepted by a vendor;
+-- 2. being submitted: its receipt would be charged as well;
+-- 3. ambiguous;
+-- 4. ended when patience ran out, which is free.
+-- None if a message of the subject is delivered already. Read under the messages' locks, so that a
+-- receipt just applied is seen.
 -- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
 SELECT (
   SELECT a.id FROM channels_message m JOIN channels_attempt a ON a.message_id = m.id

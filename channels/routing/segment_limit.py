@@ -1,4 +1,4 @@
-"""Refuses an SMS of more than `MAX_SMS_SEGMENTS` segments, the three that its price covers."""
+"""Drops SMS from a plan, or refuses the send, if the text needs more than `MAX_SMS_SEGMENTS`."""
 
 from dataclasses import replace
 

@@ -15,7 +15,7 @@ ERROR_CLASSES: dict[str, StrOrPromise] = {
     "unreachable": _("not reachable there"),
     "barred": _("barred by the subscriber"),
     "refused": _("refused"),
-    "retry": _("not taken, may be later"),
+    "retry": _("not accepted; will be retried"),
     "ambiguous": _("outcome unknown"),
     "expired": _("expired at the provider's"),
     "given_up": _("no proof by the deadline"),
@@ -56,7 +56,7 @@ FALLBACK_EVENT_TEXTS: dict[FallbackReason, tuple[StrOrPromise, str, StrOrPromise
     FallbackReason.TIME: (
         _("Too late for %(channel)s"),
         "",
-        _("What the message carries would expire on its way."),
+        _("The code or link would expire before it arrived."),
     ),
     FallbackReason.LATE: (_("%(channel)s canceled: delivered after all"), "success", ""),
     FallbackReason.OWED: (

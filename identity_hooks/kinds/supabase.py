@@ -38,9 +38,8 @@ def _read(call: HookCall, _options: HookOptions) -> WantedMessage:
 
 
 def _only_phone(call: HookCall, *, is_second_factor: bool) -> str:
-    """The user's only number, for versions before 2.180, which do not say where the code goes:
-    the number of a second factor is unknown, and so is, while a change is pending, whether the code
-    is for the old or the new number.
+    """The user's only number, for versions before 2.180, which do not say the target: a second
+    factor's number is unknown, and during a change either number is possible.
     """
     phones = {call.text("user", "phone"), call.text("user", "new_phone")} - {""}
     if is_second_factor or len(phones) > 1:

@@ -89,7 +89,7 @@ def proxies() -> Finding:
 
 def _judge_proxies(request_seen: dict[str, Any]) -> Finding:
     trusted, added = settings.TRUSTED_PROXY_COUNT, int(request_seen["forwarded"]) - 1
-    detail = _("TRUSTED_PROXY_COUNT={trusted}, {added} before us added an address").format(
+    detail = _("TRUSTED_PROXY_COUNT={trusted}, proxies that added an address: {added}").format(
         trusted=trusted, added=max(added, 0)
     )
     if request_seen["client_ip"] == UNDERSCORE_IP:

@@ -86,7 +86,7 @@ def legal_addresses() -> Finding:
         else _("terms, privacy, support")
     )
     cure = _("Set them (see .env.example): they appear on every page and in every e-mail.")
-    return verdict("legal_addresses", detail, cure, ok=not absent or not settings.PRODUCTION)
+    return verdict("legal addresses", detail, cure, ok=not absent or not settings.PRODUCTION)
 
 
 def database() -> Finding:
@@ -104,7 +104,9 @@ def database() -> Finding:
     except (DatabaseError, PoolTimeout) as error:
         return failed("database", type(error).__name__, DATABASE_CURE)
     if is_closed:
-        return failed("database", _("it is closed: a restored copy, not proved"), CLOSED_CURE)
+        return failed(
+            "database", _("read-only: a restored copy that was not verified"), CLOSED_CURE
+        )
     cure = _("Upgrade to PostgreSQL {min_postgres} or newer: pg_dump, then restore there.").format(
         min_postgres=MIN_POSTGRES
     )
@@ -212,7 +214,7 @@ def clock() -> Finding:
         theirs = float(cursor.fetchone()[0])
     skew = theirs - (before + time.time()) / 2
     cure = _("Run a time service (chrony, systemd-timesyncd) on this machine and the database's.")
-    detail = _("the database's differs by {skew:+z.1f} s").format(skew=skew)
+    detail = _("the database's clock differs by {skew:+z.1f} s").format(skew=skew)
     return verdict("clock", detail, cure, ok=abs(skew) < MAX_CLOCK_SKEW)
 
 

@@ -12,7 +12,7 @@ from django.utils.feedgenerator import Atom1Feed
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from api_docs.pages.views import in_asked_language
+from api_docs.pages.views import in_requested_language
 from catalogue.languages import page_languages
 from operator_admin.models import Incident
 from operator_admin.status import summary
@@ -24,7 +24,7 @@ FEED_TYPE = "application/atom+xml; charset=utf-8"
 
 
 @require_safe
-@in_asked_language
+@in_requested_language
 def page(request: HttpRequest) -> HttpResponse:
     current = summary.get()
     context = {"summary": current, "body": _body(current) if current else ""}
@@ -56,7 +56,7 @@ def as_json(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-@in_asked_language
+@in_requested_language
 def as_feed(request: HttpRequest) -> HttpResponse:
     current = summary.get()
     language = translation.get_language()

@@ -30,7 +30,7 @@ class ProviderAccountAdmin(ModelAdmin):
     )  # fmt: skip
     readonly_fields = ("name",)
 
-    may_add = may_delete = False  # accounts come from the environment
+    may_add = may_delete = False  # the environment or the set-up pages do that
 
     def save_model(
         self, request: HttpRequest, obj: ProviderAccount, form: Any, change: Any

@@ -1,5 +1,6 @@
 -- How many more wrong codes the phone may get, across its codes and purposes: up to the hourly and
--- the daily cap; past it one an hour, until a right one. `latest` is the time of its last guess.
+-- the daily cap; past it, one an hour, and one after each right code. `latest` is the time of its last
+-- guess.
 -- Like `otp_spend_attempt`, it looks among ids that the caller names, so that other months' tables are not opened.
 CREATE OR REPLACE FUNCTION otp_guess_cap(
   of_company bigint, of_mode text, of_phone text, hourly int, daily int,

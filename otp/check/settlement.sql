@@ -63,8 +63,8 @@ WITH settled AS (
   WHERE v.id = n.id AND v.id BETWEEN :first_id AND :last_id
   RETURNING v.id, company_id, mode, phone, purpose, verified_at, n.event_id)
 
--- Right codes made here, in messages that these accounts delivered: of each account the last one. A
--- message of theirs that is only accepted is not the one that was read: settlement chose another.
+-- Right codes made here. For each of these accounts the last delivered attempt; an attempt that is only
+-- accepted was not the one read: settlement chose another.
 --: entered_at_vendors
 SELECT DISTINCT ON (v.id, a.provider)
   v.id AS verification_id, v.key_id, v.length, a.provider, a.provider_id

@@ -190,8 +190,8 @@ class Migration(migrations.Migration):
         ),
         migrations.RunPython(partition_by_month("otp_verification"), migrations.RunPython.noop),
         migrations.RunPython(setting("otp_verification"), migrations.RunPython.noop),
-        RunSqlFile("otp/check/guess_cap.sql", "930e7888e1f85469"),
+        RunSqlFile("otp/check/guess_cap.sql", "394930cd1a504089"),
         RunSqlFile("otp/check/spend_attempt.sql", "6a64cbe15e42ffdb"),
-        RunSqlFile("otp/sealed_codes.sql", "bfcb3f2d7578e185"),
-        RunSqlFile("otp/texts/text_changes.sql", "8c7a70b92e9bdce9"),
+        RunSqlFile("otp/sealed_codes.sql", "421a774df92b7d01"),
+        RunSqlFile("otp/texts/text_changes.sql", "ed78e4687f45e321"),
     ]

@@ -40,10 +40,10 @@ class AttackedNumbers:
     """Countries and prefixes, with the companies attacked there."""
 
     companies: Mapping[Scope, set[int]]
-    unaware: set[int]  # companies that opted out
+    opted_out: set[int]
 
     def watched_by(self, company_id: int) -> set[Scope]:
-        if company_id in self.unaware:
+        if company_id in self.opted_out:
             return set()
         return {scope for scope, attacked in self.companies.items() if attacked - {company_id}}
 
@@ -64,10 +64,10 @@ def attacked_numbers() -> AttackedNumbers:
     companies: dict[Scope, set[int]] = {}
     for kind, value, company_id in rows:
         companies.setdefault(Scope(GuardScopeKind(kind), value), set()).add(company_id)
-    unaware = (
+    opted_out = (
         Company.objects.filter(guard_watches_others=False) if companies else Company.objects.none()
     )
-    return AttackedNumbers(companies, set(unaware.values_list("pk", flat=True)))
+    return AttackedNumbers(companies, set(opted_out.values_list("pk", flat=True)))
 
 
 COUNTS = (
@@ -79,7 +79,7 @@ COUNTS = (
     "is_apart",
 )  # named as in `ScopeEvidence`
 WRITTEN = ["seen_at", "norm_at", "norm_trials", "norm_hits", "refused_until", *COUNTS]
-BATCH = 1000  # number of scopes in one query
+SCOPES_PER_QUERY = 1000
 OF_COMPANY = (ScopeKind.COMPANY.value, "")
 
 
@@ -104,9 +104,9 @@ def load_guard(company_id: int, scopes: Iterable[Scope]) -> Guard:
 
 
 def _rows(company_id: int, keys: list[tuple[str, str]]) -> Iterable[GuardEvidence]:
-    for start in range(0, len(keys), BATCH):
+    for start in range(0, len(keys), SCOPES_PER_QUERY):
         by_kind: dict[str, list[str]] = {}
-        for kind, value in keys[start : start + BATCH]:
+        for kind, value in keys[start : start + SCOPES_PER_QUERY]:
             by_kind.setdefault(kind, []).append(value)
         any_of = Q()
         for kind, values in by_kind.items():
@@ -134,7 +134,7 @@ def save_evidence(
     rows.append(_row(company_id, *OF_COMPANY, guard.company, ""))
     GuardEvidence.objects.bulk_create(
         rows,
-        batch_size=BATCH,
+        batch_size=SCOPES_PER_QUERY,
         update_conflicts=True,
         unique_fields=["company", "kind", "value"],
         update_fields=WRITTEN,
@@ -168,7 +168,6 @@ MAX_STEP, MAX_ABSENCE = timedelta(seconds=20), timedelta(hours=1)
 # Numbers and addresses without news are deleted; ranges and countries keep their norm.
 FORGOTTEN_AFTER, NORMS_FORGOTTEN_AFTER = timedelta(days=2), timedelta(days=60)
 KEPT = timedelta(days=180)
-BATCH = 1000  # rows
 
 
 def count() -> None:

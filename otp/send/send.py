@@ -61,8 +61,8 @@ class SentCode:
 
     @property
     def is_resend(self) -> bool:
-        """Whether the code was there before. Ids begin with milliseconds, and a new code gets its
-        own after its message.
+        """Whether the code was there before. Ids begin with milliseconds: a resent code's id is
+        older than its message's.
         """
         return self.verification_id.int >> RANDOM_BITS < self.outcome.message_id.int >> RANDOM_BITS
 

@@ -4,12 +4,12 @@
 --
 -- A live code with time and attempts left is repeated, unless the send asks for another length or
 -- is bound to something else; otherwise a new verification supersedes it.
--- A custom code, whose MACs are in `custom_macs`, repeats itself alone.
+-- A custom code, whose MACs are in `custom_macs`, is resent only if it is the live one.
 -- Nothing is written unless the wallet paid: every insert reads from `payer`. The unique index on
 -- the live row, not this statement, keeps parallel sends from making two live codes: the loser
 -- retries.
 --
--- Lock order: verification, inserts, wallet. Placeholders: {skip_locked}, {is_alone};
+-- Lock order: verification, wallet, inserts. Placeholders: {skip_locked}, {is_alone};
 -- {message_columns} are those of every message; {blocking_row} is of `blocked_phones`; {payer} has
 -- the rows of `allowed` that are paid for, with what pays for them; {message} writes the messages
 -- and {more} what belongs to some sends: a hold, a link, an Idempotency-Key.

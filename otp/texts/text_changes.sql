@@ -1,4 +1,4 @@
--- A company's texts are carried by its keys: their changes are noted as those of the keys are.
+-- Cached keys carry the company's texts, so a changed text is recorded like a changed key.
 CREATE OR REPLACE TRIGGER text_change AFTER INSERT OR UPDATE OR DELETE ON otp_codetext FOR EACH ROW
 EXECUTE FUNCTION note_company_change();
 

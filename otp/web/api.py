@@ -1,4 +1,4 @@
-"""The calls of codes: sent, verified, sent on, reported as entered, listed, canceled."""
+"""Views of codes: send, verify, next channel, feedback, list, cancel."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext

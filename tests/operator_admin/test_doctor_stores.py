@@ -25,7 +25,7 @@ def test_closed_database_fails_the_check(db: None) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL default_transaction_read_only = on")
 
-    assert "not proved" in stores.database().detail
+    assert "not verified" in stores.database().detail
 
 
 def test_time_zone_that_the_database_lacks_fails_the_check(db: None, settings: Settings) -> None:
@@ -97,7 +97,7 @@ def test_clock_that_differs_fails_the_check() -> None:
     assert stores.clock().ok
 
     with time_machine.travel(timezone.now() + timedelta(seconds=30)):
-        assert stores.clock().detail == "the database's differs by -30.0 s"
+        assert stores.clock().detail == "the database's clock differs by -30.0 s"
 
 
 @pytest.fixture

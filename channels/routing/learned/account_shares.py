@@ -1,6 +1,6 @@
 """The shares of interchangeable accounts, moved towards accounts with more entered codes.
 
-Only accounts of one channel with equal sequence numbers and without prefixes of their own are
+Only accounts of one channel of the same `position` and without prefixes of their own are
 compared: the account of a message is drawn at random, so they reach the same people.
 """
 
@@ -12,7 +12,7 @@ from channels.routing.smart.account_balance import AccountBalance
 from channels.routing.smart.router import Router
 from channels.vendor_accounts import registry
 
-Group = tuple[str, str]  # sequence number, channel
+Group = tuple[str, str]  # position, channel
 NOTICEABLE = 0.001  # the smallest change of a factor that is stored
 
 

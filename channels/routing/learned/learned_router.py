@@ -27,7 +27,8 @@ from processes.process_state import on_reset
 from storage.process_cache import SnapshotCache
 
 FORMAT = 2
-FADED, FADED_RANGE = 0.05, 0.5  # trials; clients choose ranges, which must not make the state grow
+# Trials. Ranges follow the numbers that clients send, so rare ones are dropped.
+FADED, FADED_RANGE = 0.05, 0.5
 DIGITS = 5  # significant digits
 State = dict[str, Any]
 
@@ -154,7 +155,7 @@ keep_fresh = _cache.keep_fresh
 
 
 def router(prices: dict[str, int], *, explores: bool) -> Router:
-    """The router with these prices. Its state is shared and must not be taught."""
+    """The router with these prices. Its state is shared: callers must not record outcomes in it."""
     exploration = _exploration if explores else Exploration(0)
     return replace(_cache.get(), prices=prices, exploration=exploration)
 

@@ -100,7 +100,7 @@ def test_purpose_may_be_given_line_by_line(whole: str) -> None:
     said = "НазначениеПлатежа=Оплата счета 2026-17, сумма = 1900\n"
     raw = FILE.replace(said, whole + lines).encode()
 
-    (incoming, _outgoing), _unread = exchange_1c.parse(raw, account=ACCOUNT)
+    (incoming, _outgoing), _unreadable = exchange_1c.parse(raw, account=ACCOUNT)
     ((original, _out), _none) = exchange_1c.parse(FILE.encode(), account=ACCOUNT)
 
     assert incoming.purpose == "Оплата счета 2026-17, сумма = 1900"
@@ -113,7 +113,7 @@ def test_account_may_be_in_the_second_of_its_fields() -> None:
     raw = raw.replace("ПолучательСчет=", "ПолучательСчет=\nПолучательРасчСчет=")
 
     lines, unread = exchange_1c.parse(raw.encode(), account=ACCOUNT)
-    usual, _unread = exchange_1c.parse(FILE.encode(), account=ACCOUNT)
+    usual, _unreadable = exchange_1c.parse(FILE.encode(), account=ACCOUNT)
 
     assert unread == 1
     assert lines == usual
@@ -216,7 +216,7 @@ def test_document_that_another_one_interrupts_is_not_read() -> None:
 
 
 @pytest.mark.parametrize("amount", ["1e30", "Infinity", "NaN", "-5", "0", "1000000000000.00"])
-def test_amount_that_cannot_be_kept_is_unread(amount: str) -> None:
+def test_amount_that_cannot_be_kept_is_unreadable(amount: str) -> None:
     text = FILE.replace("Сумма=1900.00", f"Сумма={amount}")
 
     lines, unread = exchange_1c.parse(text.encode(), account=ACCOUNT)
@@ -233,7 +233,7 @@ def test_amount_that_cannot_be_kept_is_unread(amount: str) -> None:
         ("ДатаПоступило=25.11.2026", "ДатаПоступило=31.12.9999"),
     ],
 )
-def test_number_and_day_that_no_payment_can_have_are_unread(said: str, written: str) -> None:
+def test_number_and_day_that_no_payment_can_have_are_unreadable(said: str, written: str) -> None:
     """Else they fail once they are matched, and keep the lines after them from being read."""
     raw = FILE.replace(said, written, 1).encode()
 
@@ -247,7 +247,7 @@ def test_currency_is_named_as_in_prices(code: str, currency: str) -> None:
     account = f"{ACCOUNT[:5]}{code}{ACCOUNT[8:]}"
     raw = FILE.replace(ACCOUNT, account).encode()
 
-    lines, _unread = exchange_1c.parse(raw, account=account)
+    lines, _unreadable = exchange_1c.parse(raw, account=account)
 
     assert {line.currency for line in lines} == {currency}
 
