@@ -8,7 +8,7 @@ A failed attempt only requests a fallback here; `fallback_chain` and the wallet 
 
 import random
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
@@ -118,12 +118,18 @@ def give_up(snapshot: Snapshot) -> Decision:
 def _follow(decision: Decision, event: Event) -> Decision:
     for before in decision.attempts:
         if before.id == event.attempt_id:
-            after = _attempt_after(before, event)
+            after = _attempt_after(before, _without_erased(decision.message, event))
             if after is not before:
                 decision = decision.with_attempt(before, after)
             react = _REACTIONS.get(event.kind)
             return react(decision, before.state, after, event) if react else decision
     return decision
+
+
+def _without_erased(message: MessageState, event: Event) -> Event:
+    """The event without the vendor's id, which may contain the phone, if the phone was erased."""
+    is_erased = event.provider_id is not None and message.phone.endswith("*")
+    return replace(event, provider_id=None) if is_erased else event
 
 
 def _attempt_after(attempt: AttemptState, event: Event) -> AttemptState:

@@ -190,7 +190,7 @@ class NextWorkflow(RunningView):
 
     def post(self, _request: HttpRequest, request_id: str) -> HttpResponse:
         verification = self.find_running(request_id)
-        if not verification.messages[-1].chain:
+        if not (verification.messages and verification.messages[-1].chain):
             raise ProblemError(NO_MORE, Error.CHANNEL_UNAVAILABLE)
         try:
             sent = send_by_next_channel(Sender(self.principal, self.request_id), verification.id)

@@ -181,7 +181,8 @@ class NextChannel(SendCode):
     def post(self, request: HttpRequest, public_id: str = "") -> HttpResponse:
         payload = self.payload(request)
         verification = find_named(self, public_id)
-        self.locale = verification.messages[-1].locale
+        if verification.messages:  # a month of archived messages may be gone
+            self.locale = verification.messages[-1].locale
         idempotency_key = self.idempotency_key(request, payload)
         sender = Sender(self.principal, self.request_id, idempotency_key)
 

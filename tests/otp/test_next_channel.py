@@ -20,6 +20,7 @@ from tests.api.clients import Answer, Api
 from tests.api.races import at_once
 from tests.channels.fallback_stages import enable_fallback, fallback_events, transfers
 from tests.channels.message_stages import PHONE, accepted, apply_event, claim
+from tests.factories import VerificationFactory
 from tests.otp.sent_codes import age_rows, code_of, wrong_code
 
 pytestmark = [
@@ -366,6 +367,13 @@ def test_repeats_of_calls_at_once_take_no_further_step(api: Api, chain: tuple[st
 
     assert {answer.status for answer in answers} == {200}
     assert [call().raw for call in calls] == [answer.raw for answer in answers]
+
+
+def test_ended_code_without_messages_has_no_next(api: Api) -> None:
+    """Its messages may be in a month that was archived."""
+    verification = VerificationFactory.create(company=api.company, attempts=5)
+
+    assert step(api, verification.public_id).code == "too_many_attempts"
 
 
 def test_little_time_left_makes_no_new_code(api: Api) -> None:

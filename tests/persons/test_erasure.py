@@ -12,6 +12,7 @@ from catalogue.ids import uuid7
 from channels import reconciliation
 from channels.accept import send_limits
 from channels.models import BlockedPhone, Contact, Message, Receipt, RememberedPhone
+from channels.outcomes import due_receipts
 from links.models import ErasedClicks, Link
 from otp.check.settlement import settle_verified
 from otp.models import Verification
@@ -306,6 +307,24 @@ def test_message_on_its_way_is_finished_first(company: Company, state: str) -> N
     assert 490 < refused.value.seconds <= 500
     assert rows_naming(PHONE, "channels_contact") == 0
     assert Message.objects.filter(phone=PHONE).count() == 3
+
+
+def test_later_receipt_does_not_bring_the_id_of_the_vendor_back(company: Company) -> None:
+    """WhatsApp tells when a message is read, and its ids contain the phone."""
+    attempt = AttemptFactory.create(
+        message=leave(company), n=2, channel="whatsapp", provider="whatsapp_cloud", state="expired"
+    )
+    erase(person=Person(PHONE))
+    ago = timezone.now() - timedelta(minutes=1)
+
+    ReceiptFactory.create(
+        provider=attempt.provider, provider_id=PHONE, ref=attempt.id, state="read",
+        attempt=None, due_at=ago,
+    )  # fmt: skip
+    due_receipts.apply_stored()
+
+    attempt.refresh_from_db()
+    assert (attempt.state, attempt.provider_id) == ("delivered", None)
 
 
 def test_hold_of_a_later_attempt_is_settled_first(company: Company) -> None:
