@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from accounts.models import AuditEvent, Company
-from accounts.people import companies
+from accounts.people import companies, planned_deletion
 from accounts.people.cabinet_access import (
     CabinetRequest,
     can_change_settings,
@@ -120,6 +120,7 @@ def _page(
         "form": form,  # the invalid form, for the page's title
         "sections": list(_sections(request, company, form, stored, is_unsaved=is_unsaved)),
         "retention": retention(),
+        "grace_days": planned_deletion.GRACE_PERIOD.days,
         "can_see_history": request.member.can_manage_keys,
     }
     return render(request, "cabinet/settings.html", context)

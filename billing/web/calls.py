@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from django.conf import settings
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
@@ -26,6 +27,7 @@ from api.calls import (
 )
 from billing.documents import issuing, upd_xml
 from billing.models import Document, Order
+from billing.signed_links import LIFETIME
 from catalogue.errors import Error
 from catalogue.texts import StrOrPromise
 
@@ -227,9 +229,12 @@ DOCUMENT = Shape(
         Field(
             "pdf_url",
             text(format="uri"),
-            _(
-                "The document as PDF. The link needs no key and works for 30 days: treat it as the "
-                "document."
+            format_lazy(
+                _(
+                    "The document as PDF. The link needs no key and works for {days} days: treat "
+                    "it as the document."
+                ),
+                days=LIFETIME.days,
             ),
             f"{settings.PUBLIC_URL}/documents/0192f0c1….pdf",
             source=lambda document: issuing.url_of(document, "pdf"),

@@ -27,7 +27,7 @@ from api.pagination import page_or_first
 from billing.models import Document, MethodSaving, Order, Refund
 from billing.orders import invoice_pdf as pdf
 from billing.orders import invoices, orders
-from billing.signed_links import INVOICES, opened_by
+from billing.signed_links import INVOICES, LIFETIME, opened_by
 from billing.wallet.amounts import money
 from billing.web import payment_problems
 from billing.web.document_views import inline_pdf
@@ -135,6 +135,7 @@ def _order_context(order: Order) -> dict[str, object]:
         "saves_card": MethodSaving.objects.filter(order=order).exists(),
         "advance": Document.objects.filter(order=order, kind=Document.Kind.ADVANCE).first(),
         "document": invoices.document(order) if order.number else None,
+        "link_days": LIFETIME.days,
         "refunds": Refund.objects.filter(payment__order=order).order_by("pk"),
         "poll_seconds": POLL_SECONDS,
     }

@@ -219,7 +219,7 @@ def _page(
         "is_configured": name in registry.live_providers(),
         "results": results,
         "missing": sum(result.ok is False for result in results or []),
-        "can_test": request.user.has_perm(CHANGE),
+        "can_change": request.user.has_perm(CHANGE),
         "form": form,
         "is_in_environment": registry.is_in_environment(name),
         "has_stored": stored_credentials.has_stored(name),
