@@ -28,7 +28,6 @@ NOT_TEXT = _("Must be a string")
 NOT_BOOLEAN = _("Must be true or false")
 NOT_INTEGER = _("Must be an integer")
 WRONG_FORMAT = _("Wrong format")
-NOT_A_CODE = _("A string of 4 to 10 Latin letters or digits")
 UNPRINTABLE = _("Printable characters only, no line breaks")
 MAX_TEXT = 10_000  # characters, where nothing else bounds a text
 

@@ -10,12 +10,13 @@ from typing import Any
 from django.core.exceptions import ValidationError
 
 from api.calls import Field, Fields, Schema, text
-from api.request_fields import NOT_A_CODE, RequestFields
+from api.request_fields import RequestFields
+from catalogue import custom_codes
 from catalogue.errors import DomainError, Error, invalid_input
 from catalogue.texts import StrOrPromise
 from parsing import clipboard
 
-A_CODE = text(pattern="^[0-9A-Za-z]{4,10}$")
+A_CODE = text(pattern=f"^{custom_codes.PATTERN}$")
 NOT_AN_OBJECT = "Must be an object"
 READERS = {
     "string": RequestFields.text,
@@ -45,12 +46,12 @@ def parsed(name: str, schema: Schema, parse: Callable[[Any], Any]) -> Parsed:
 
 def guess(name: str, schema: Schema = A_CODE) -> Field:
     """A code as a person entered it."""
-    return Field(name, schema, "", error=NOT_A_CODE, normalize=clipboard.code)
+    return Field(name, schema, "", error=custom_codes.WRONG_FORM, normalize=clipboard.code)
 
 
 def custom_code(name: str) -> Field:
     """A code chosen by the company."""
-    return optional(name, A_CODE, NOT_A_CODE)
+    return optional(name, A_CODE, custom_codes.WRONG_FORM)
 
 
 class Body(RequestFields):

@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl
 
 import orjson
 
+from catalogue import custom_codes
 from catalogue.errors import DomainError, Error
 from catalogue.texts import StrOrPromise
 
@@ -135,7 +136,7 @@ def json_call(payload: Mapping[str, Any], headers: Mapping[str, str]) -> Simulat
 
 # The last line of an SMS, which browsers parse: `@example.com #123456`
 # (https://wicg.github.io/sms-one-time-codes/).
-_WEB_OTP = re.compile(r"^@[\w.-]+ #([0-9A-Za-z]{4,10})(?:\s|$)", re.MULTILINE)
+_WEB_OTP = re.compile(rf"^@[\w.-]+ #({custom_codes.PATTERN})(?:\s|$)", re.MULTILINE)
 _DIGITS = re.compile(r"(?<![0-9A-Za-z+.,/-])(?<![0-9]:)[0-9]+(?![0-9A-Za-z]|[.,:/-][0-9])")
 
 

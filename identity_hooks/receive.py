@@ -1,6 +1,5 @@
 """Handles a server's call: authenticates the caller, and sends the message."""
 
-import re
 import time
 from datetime import timedelta
 
@@ -15,6 +14,7 @@ from accounts.keys.principal import Principal, is_within
 from api import idempotency
 from api.idempotency import IdempotencyKey, MissingResponse
 from api.request_fields import RequestFields
+from catalogue import custom_codes
 from catalogue.errors import DomainError, Error
 from catalogue.languages import tags
 from channels import phone_numbers
@@ -47,7 +47,6 @@ WAIT = 2.0  # seconds for the vendor's response: a server waits 2.5 for ours
 USED_EVERY = timedelta(minutes=1)
 LIFETIMES = (60, 900)  # seconds
 PURPOSE_LENGTH = 64
-_CODE = re.compile(r"[0-9A-Za-z]{4,10}")
 _SALT = "identity_hooks.repeats"
 
 CALLER_REFUSALS = {"bad_signature", "address_not_allowed"}
@@ -109,7 +108,7 @@ def send(
 def code_request(
     hook: Hook, principal: Principal, number: str, message: WantedMessage
 ) -> CodeSendRequest:
-    if not _CODE.fullmatch(message.code):
+    if not custom_codes.is_well_formed(message.code):
         raise unreadable("bad_code" if message.code else "no_code")
     purpose = hook.purpose or message.purpose[:PURPOSE_LENGTH] or DEFAULT_PURPOSE
     if not is_line(purpose):

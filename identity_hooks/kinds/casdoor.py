@@ -4,6 +4,7 @@ from urllib.parse import urlencode
 
 from django.utils.translation import gettext_lazy as _
 
+from catalogue import custom_codes
 from identity_hooks import signatures
 from identity_hooks.hook_call import FORM, HookCall, SimulatedCall, WantedMessage, code_in
 from identity_hooks.kind import EVERYWHERE, HookOptions, Kind, Setting, Trial
@@ -11,11 +12,10 @@ from identity_hooks.kind import EVERYWHERE, HookOptions, Kind, Setting, Trial
 
 def _read(call: HookCall, options: HookOptions) -> WantedMessage:
     text = call.text("content") or call.text("code")
-    is_code = text.isascii() and text.isalnum() and 4 <= len(text) <= 10
     return WantedMessage(
         phone=call.text("phoneNumber"),
         text=text,
-        code=text if is_code else code_in(text, options.code_length),
+        code=text if custom_codes.is_well_formed(text) else code_in(text, options.code_length),
     )
 
 

@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from cabinet import fallback_forms
 from cabinet.forms import AddressesField, KeyForm, PurposeField
+from catalogue import custom_codes
 from identity_hooks import mapping
 from identity_hooks.kind import Kind
 from identity_hooks.kinds import kinds
@@ -16,7 +17,6 @@ from identity_hooks.models import NAME_LENGTH, Hook
 from parsing.form_fields import IntegerField, LineField, TextField
 from parsing.stale_forms import RefusesStaleForm
 
-CODE_LENGTHS = (4, 10)
 MAX_MAPPING = 4000  # characters
 
 
@@ -45,8 +45,8 @@ class HookForm(RefusesStaleForm, forms.Form):
         if kind is not None and kind.finds_code_in_text:
             self.fields["code_length"] = IntegerField(
                 label=_("Code length"),
-                min_value=CODE_LENGTHS[0],
-                max_value=CODE_LENGTHS[1],
+                min_value=custom_codes.MIN_LENGTH,
+                max_value=custom_codes.MAX_LENGTH,
                 help_text=_("It finds the code where the server sends a sentence."),
             )
         if kind is not None and kind.has_mapping:

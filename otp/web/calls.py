@@ -23,6 +23,7 @@ from api.calls import (
     text,
     time,
 )
+from catalogue import custom_codes
 from catalogue.errors import Error
 from catalogue.ids import public_id
 from channels.stored_fields import REFERENCE
@@ -90,7 +91,7 @@ CHALLENGE = option(
     _("A solved challenge, if the call before was refused with `challenge_required`."),
 )
 
-CUSTOM_CODE_SCHEMA = text(pattern="^[A-Za-z0-9]{4,10}$")
+CUSTOM_CODE_SCHEMA = text(pattern=f"^{custom_codes.PATTERN}$")
 CUSTOM_CODE = option(
     "code",
     CUSTOM_CODE_SCHEMA,
@@ -101,7 +102,7 @@ CUSTOM_CODE = option(
         "`reference`, it is the same message. Report by `POST /otp/feedback` that it was "
         "entered."
     ),
-    error=_("A string of 4 to 10 Latin letters or digits"),
+    error=custom_codes.WRONG_FORM,
 )
 
 SEND_CODE = Call(

@@ -24,6 +24,7 @@ from api.calls import (
     text,
     time,
 )
+from catalogue import custom_codes
 from catalogue.errors import Error
 from channels.web.fields import SENT_REFUSALS
 from channels.web.message_fields import MESSAGE, NUMBER
@@ -226,7 +227,7 @@ REPORTED_CODE = option(
     CUSTOM_CODE_SCHEMA,
     _("With `phone`: the code that was entered. A wrong one spends an attempt."),
     "4821",
-    error=_("A string of 4 to 10 Latin letters or digits"),
+    error=custom_codes.WRONG_FORM,
     normalize=clipboard.code,
 )
 FEEDBACK = Call(
