@@ -23,10 +23,10 @@ from accounts.people.cabinet_access import CabinetRequest, can_manage_keys, memb
 from api import pagination
 from cabinet.forms import FilterForm, grouped
 from cabinet.settings_forms import SECTIONS, LimitsSection, lifetime_words
-from cabinet.spreadsheets import csv_download, local_time, page_of_filter
+from cabinet.spreadsheets import csv_download, page_of_filter
 from catalogue import channels
 from catalogue.languages import message_languages
-from parsing.days import start_of
+from parsing.days import local_time, start_of
 from parsing.form_fields import DayBoundField, LineField
 from webhooks.models import EventKind
 

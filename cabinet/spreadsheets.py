@@ -3,12 +3,11 @@
 import csv
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
 
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils import timezone, translation
+from django.utils import translation
 
 from catalogue.languages import page_languages
 
@@ -63,11 +62,6 @@ def csv_lines(rows: Iterable[Row], language: str, *, is_continued: bool = False)
         if row is None:
             return
         yield writer.writerow([escape_cell(cell) for cell in row])
-
-
-def local_time(at: datetime | None) -> str:
-    """The time as spreadsheets read it, `2026-11-29 10:15:30`, in the zone of the page."""
-    return f"{timezone.localtime(at):%Y-%m-%d %H:%M:%S}" if at else ""
 
 
 def escape_cell(cell: str | int) -> str | int:

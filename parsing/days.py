@@ -1,4 +1,6 @@
-"""Days and times from outside, within years in which a change of time zone cannot overflow."""
+"""Days and times from outside, within years in which a change of time zone cannot overflow, and the
+form of times in tables.
+"""
 
 from datetime import UTC, date, datetime, time, tzinfo
 
@@ -37,3 +39,8 @@ def as_bound(day: date) -> date:
 def start_of(day: date, zone: tzinfo | None = None) -> datetime:
     """The midnight at which the day begins, in the current time zone unless one is given."""
     return timezone.make_aware(datetime.combine(day, time.min), zone)
+
+
+def local_time(at: datetime | None) -> str:
+    """The time as spreadsheets read it, `2026-11-29 10:15:30`, in the zone of the page."""
+    return f"{timezone.localtime(at):%Y-%m-%d %H:%M:%S}" if at else ""

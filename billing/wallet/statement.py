@@ -21,9 +21,8 @@ from billing.seals.hashes import LINE
 from billing.wallet import archived
 from billing.wallet.archived import Opening
 from billing.wallet.period_totals import balances_at, balances_before
-from cabinet.spreadsheets import local_time
 from catalogue.ids import public_id
-from parsing.days import start_of
+from parsing.days import local_time, start_of
 from storage.sessions import in_index_order, read_patiently
 from storage.statements.named_rows import Row, fetch_all
 

@@ -22,11 +22,12 @@ from accounts.models import Company, Member
 from accounts.people.phone_visibility import phone_for, text_for
 from api import pagination
 from api.pagination import Position, batch_after
-from cabinet.spreadsheets import csv_lines, local_time
+from cabinet.spreadsheets import csv_lines
 from channels import extensions, stored_fields
 from channels.history import messages
 from channels.models import Message, MessageExport, MessageExportPart
 from channels.vendor_accounts import error_texts
+from parsing.days import local_time
 
 BATCH_SIZE = 1000
 MAX_ROWS = 1_000_000  # plus a heading line; the limit of spreadsheets

@@ -34,7 +34,7 @@ from accounts.people.phone_visibility import may_search, text_for
 from api import pagination
 from api.pagination import page_or_first
 from cabinet.forms import grouped
-from cabinet.spreadsheets import csv_download, local_time, page_of_filter
+from cabinet.spreadsheets import csv_download, page_of_filter
 from catalogue.errors import DomainError
 from catalogue.ids import parse_id
 from links import link_imports
@@ -44,6 +44,7 @@ from links.manage.stopping import BatchSummary
 from links.models import Link, LinkImport
 from links.web.forms import STATES, LinkFilter
 from links.web.search_sources import may_name
+from parsing.days import local_time
 
 
 @member_required()
