@@ -92,7 +92,7 @@ class ApiView(View):
                 self.check_access(request)
                 response = handler(request, *args, **kwargs)
             except Exception as error:
-                response = self.refusal_of(error)
+                response = self.response_to_exception(error)
             return self.finish(request, response)
 
     def check_method(self, request: HttpRequest) -> Callable[..., HttpResponse]:
@@ -137,22 +137,22 @@ class ApiView(View):
         envelope = {"success": True, "message": self.call.message, **body}
         return envelope | {"warnings": self.warnings} if self.warnings else envelope
 
-    def refusal(self, error: DomainError) -> dict[str, Any]:
+    def error_body(self, error: DomainError) -> dict[str, Any]:
         body = error.body(request_id=self.request_id)
         return body | {"warnings": self.warnings} if self.warnings else body
 
-    def refuse(self, error: DomainError) -> HttpResponse:
-        response = ApiResponse(self.refusal(error), error.error.status)
+    def error_response(self, error: DomainError) -> HttpResponse:
+        response = ApiResponse(self.error_body(error), error.error.status)
         response_headers.ask_for_key(response, error)
         return response
 
-    def refusal_of(self, error: Exception) -> HttpResponse:
+    def response_to_exception(self, error: Exception) -> HttpResponse:
         """The error response for an exception."""
         refusal = as_domain_error(error)
         self.error_code, self.faulty_fields = refusal.error.code, tuple(refusal.errors or ())
         if refusal.error is Error.INTERNAL_ERROR:
             log.error("api_crash", exc_info=error)
-        response = self.refuse(refusal)
+        response = self.error_response(refusal)
         response_headers.add_to_refusal(response, refusal, self.allowed_methods)
         return response
 

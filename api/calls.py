@@ -33,8 +33,8 @@ class Field:
     # True: a use case checks the bounds and raises its own error, such as `url_not_allowed`.
     is_checked_later: bool = False
     is_multiline: bool = False  # a text that may contain line breaks
-    # Normalizes a text before it is checked: people and their clipboards add characters.
-    normalize: Callable[[str], str] | None = None
+    # Normalises a text before it is checked: people and their clipboards add characters.
+    normalise: Callable[[str], str] | None = None
     # In a response: the object's attribute, by default the field's name, or a function of the
     # object.
     source: str | Callable[[Any], Any] = ""

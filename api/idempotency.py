@@ -211,7 +211,7 @@ class IdempotentView(ApiView):
         try:
             status, body = 200, effect()
         except AfterEffectError as error:
-            status, body = error.error.status, self.refusal(error)
+            status, body = error.error.status, self.error_body(error)
         except (DomainError, IntegrityError):
             replay = self._replay(key, rebuild)  # a parallel request may have succeeded meanwhile
             if replay is None:
@@ -240,7 +240,7 @@ class IdempotentView(ApiView):
                 except DomainError as error:
                     if error.error is Error.INVALID_INPUT or error.error.status in NOT_STORED:
                         raise
-                    status, body = error.error.status, self.refusal(error)
+                    status, body = error.error.status, self.error_body(error)
                 response = self._store(key, status, body)
                 self._count_key(len(response.content) // KILOBYTE)
         except IntegrityError:
@@ -283,5 +283,5 @@ class IdempotentView(ApiView):
         try:
             body = rebuild(subject_id)
         except AfterEffectError as error:
-            return error.error.status, self.refusal(error)
+            return error.error.status, self.error_body(error)
         return None if body is None else (200, body)

@@ -85,8 +85,8 @@ class RequestFields:
 
     def _valid(self, field: Field, error_of: Callable[[Any, Field], StrOrPromise | None]) -> Any:
         value = self.payload.get(field.name)
-        if field.normalize is not None and isinstance(value, str):
-            value = field.normalize(value)
+        if field.normalise is not None and isinstance(value, str):
+            value = field.normalise(value)
         if value is None:
             if field.required:
                 self.add_error(field, REQUIRED)

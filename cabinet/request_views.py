@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.masked_phones import mask_phone
 from accounts.models import ApiKey, Company, Mode, SavedFilter
-from accounts.people.cabinet_access import CabinetRequest, can_read_keys, member_required
+from accounts.people.cabinet_access import CabinetRequest, can_read_technical_pages, member_required
 from api import idempotency
 from api.calls import Call
 from api.models import ApiRequest
@@ -84,7 +84,7 @@ class RequestFilter(ModeFilterForm):
         return phone
 
 
-@member_required(can_read_keys)
+@member_required(can_read_technical_pages)
 def request_list(request: CabinetRequest) -> HttpResponse:
     if first := saved_filters.opened_with_default(request, SavedFilter.Page.REQUESTS):
         return first
@@ -140,7 +140,7 @@ def _matching(rows: QuerySet[ApiRequest], filters: dict[str, Any]) -> QuerySet[A
     return rows.filter(**{name: filters[name] for name in ("code", "api_key") if name in filters})
 
 
-@member_required(can_read_keys)
+@member_required(can_read_technical_pages)
 def request_detail(request: CabinetRequest, request_id: str) -> HttpResponse:
     row = _with_id(request.company, request_id).first()
     if row is None:

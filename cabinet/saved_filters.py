@@ -16,7 +16,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.models import Company, Member, SavedFilter, User
-from accounts.people.cabinet_access import CabinetRequest, anyone, can_read_keys, member_required
+from accounts.people.cabinet_access import (
+    CabinetRequest,
+    anyone,
+    can_read_technical_pages,
+    member_required,
+)
 from accounts.people.pages import confirm_page, form_page, refusals_on
 from parsing.form_fields import LineField
 
@@ -87,7 +92,7 @@ def save(
 
 
 ROUTES = {SavedFilter.Page.MESSAGES: "message-list", SavedFilter.Page.REQUESTS: "request-list"}
-READERS = {SavedFilter.Page.MESSAGES: anyone, SavedFilter.Page.REQUESTS: can_read_keys}
+READERS = {SavedFilter.Page.MESSAGES: anyone, SavedFilter.Page.REQUESTS: can_read_technical_pages}
 
 
 class SavedFilterForm(forms.Form):

@@ -24,8 +24,8 @@ from accounts.people.cabinet_access import (
     anyone,
     can_manage_keys,
     can_manage_members,
-    can_read_keys,
     can_read_settings,
+    can_read_technical_pages,
     member_required,
 )
 from accounts.people.phone_visibility import may_search, text_for
@@ -224,14 +224,14 @@ def _page_of(member: Member, reader: Member) -> str:
 
 
 SOURCES = (
-    Source(_("API keys"), keys, can_read_keys),
-    Source(_("Requests"), requests, can_read_keys),
-    Source(_("Webhooks"), webhooks, can_read_keys),
+    Source(_("API keys"), keys, can_read_technical_pages),
+    Source(_("Requests"), requests, can_read_technical_pages),
+    Source(_("Webhooks"), webhooks, can_read_technical_pages),
     Source(_("Members"), members, can_read_settings),
 )
 
 PAGES = (
-    Page("key-list", _("API keys"), _("key, token, authorization"), can_read_keys),
+    Page("key-list", _("API keys"), _("key, token, authorization"), can_read_technical_pages),
     Page("key-create", _("New API key"), _("create a key, add a key"), can_manage_keys),
     Page(
         "key-create-client",
@@ -239,18 +239,23 @@ PAGES = (
         _("Twilio, drop-in, migrate, change one line"),
         can_manage_keys,
     ),
-    Page("request-list", _("Requests"), _("request log, API errors, refusals"), can_read_keys),
+    Page(
+        "request-list",
+        _("Requests"),
+        _("request log, API errors, refusals"),
+        can_read_technical_pages,
+    ),
     Page(
         "webhook-list",
         _("Webhooks"),
         _("callbacks, endpoints, events, notifications to a server"),
-        can_read_keys,
+        can_read_technical_pages,
     ),
     Page(
         "hook-list",
         _("Identity servers"),
         _("Supabase, Keycloak, Logto, Zitadel, authentik, Ory, sign-in server"),
-        can_read_keys,
+        can_read_technical_pages,
     ),
     Page("webhook-create", _("New webhook endpoint"), _("add a webhook"), can_manage_keys),
     Page(

@@ -25,7 +25,7 @@ from accounts.people.cabinet_access import (
     CabinetRequest,
     all_memberships,
     can_manage_keys,
-    can_read_keys,
+    can_read_technical_pages,
     choose_company,
     current_member,
     lacks_second_factor,
@@ -116,7 +116,7 @@ def second_factor_required(request: HttpRequest) -> HttpResponse:
     return render(request, "cabinet/second_factor_required.html", {"company": member.company})
 
 
-@member_required(can_read_keys)
+@member_required(can_read_technical_pages)
 def key_list(request: CabinetRequest) -> HttpResponse:
     keys = request.company.api_keys.with_maker_role().select_related("created_by")
     active = [key for key in keys if key.is_active]

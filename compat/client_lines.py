@@ -15,7 +15,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 
 from accounts.models import ApiKey, Mode
-from accounts.people.cabinet_access import CabinetRequest, can_read_keys, member_required
+from accounts.people.cabinet_access import CabinetRequest, can_read_technical_pages, member_required
 from compat.dialect import Dialect, dialects
 
 TITLES = {
@@ -87,7 +87,7 @@ def _files(dialect: str) -> list[tuple[str, str]]:
     return [(name, files[name]) for name in TITLES if name in files]
 
 
-@member_required(can_read_keys)
+@member_required(can_read_technical_pages)
 def client_lines(request: CabinetRequest) -> HttpResponse:
     """The page for the key in the query string, or for the newest key."""
     keys = list(request.company.api_keys.active().exclude(purpose=""))

@@ -46,7 +46,7 @@ def parsed(name: str, schema: Schema, parse: Callable[[Any], Any]) -> Parsed:
 
 def guess(name: str, schema: Schema = A_CODE) -> Field:
     """A code as a person entered it."""
-    return Field(name, schema, "", error=custom_codes.WRONG_FORM, normalize=clipboard.code)
+    return Field(name, schema, "", error=custom_codes.WRONG_FORM, normalise=clipboard.code)
 
 
 def custom_code(name: str) -> Field:

@@ -67,7 +67,7 @@ class CompatView(ApiView):
         """The route without ids: `/compat/twilio/v2/Services/{service}`."""
         return _as_declared(request.resolver_match.route if request.resolver_match else "")
 
-    def refuse(self, error: DomainError) -> HttpResponse:
+    def error_response(self, error: DomainError) -> HttpResponse:
         answer = self.dialect.refuse(error, self.request_id)
         response = self.respond(answer)
         response_headers.ask_for_key(response, error, self.dialect.challenge)

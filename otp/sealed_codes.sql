@@ -1,5 +1,5 @@
 -- A custom code is deleted when its message ends in any way, and when it is
--- of no use any more: entered, superseded or cancelled. A test message's code stays until it expires,
+-- of no use any more: entered, superseded or canceled. A test message's code stays until it expires,
 -- for the test phone. A row that another transaction deletes at this moment is left to it: waiting
 -- for it could be a deadlock. `otp.sealed_codes.wipe_expired` deletes whatever remains.
 

@@ -18,13 +18,13 @@ _UNMASKED = {"timestamp", "level", "logger", "request_id", "duration_ms", "pid"}
 request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 
 
-def mask_phone(phone: str) -> str:
+def mask_to_last_four(phone: str) -> str:
     """`+79261234567` → `+7926•••4567`: enough to recognise, too little to call."""
     return f"{phone[:5]}•••{phone[-4:]}" if len(phone) > 9 else "•••"
 
 
 def mask(text: str) -> str:
-    return _PHONE.sub(lambda match: mask_phone(re.sub(r"[ ()-]", "", match[0])), text)
+    return _PHONE.sub(lambda match: mask_to_last_four(re.sub(r"[ ()-]", "", match[0])), text)
 
 
 def mask_event(

@@ -33,7 +33,7 @@ MAX_CALLS_PER_COMPANY = 8
 # every thread. Slow companies share half of the threads.
 SLOW_AFTER, SLOW_FOR = 2.0, 600.0  # seconds: of a slow call, and that its company counts as slow
 
-BATCH, BATCHES = 1000, 20  # deliveries cancelled per statement, statements per run
+BATCH, BATCHES = 1000, 20  # deliveries canceled per statement, statements per run
 
 _SQL = sql_files.read_several(
     "webhooks/dispatcher.sql",

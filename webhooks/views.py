@@ -20,7 +20,7 @@ from accounts.models import Member, Mode, scopes_of_role
 from accounts.people.cabinet_access import (
     CabinetRequest,
     can_manage_keys,
-    can_read_keys,
+    can_read_technical_pages,
     member_required,
     nobody,
 )
@@ -100,7 +100,7 @@ class ExampleForm(forms.Form):
 QUICK, SLOW = 2, 15  # seconds between polls of a delivery page
 
 
-@member_required(can_read_keys)
+@member_required(can_read_technical_pages)
 def webhook_list(request: CabinetRequest) -> HttpResponse:
     endpoints = Endpoint.objects.for_company(request.company.pk).order_by("-created_at", "-id")
     context = {"endpoints": endpoints, "limit": settings.MAX_ENDPOINTS}
@@ -124,7 +124,7 @@ def webhook_create(request: CabinetRequest) -> HttpResponse:
     return form_page(request, form, _("New address"), verb=_("Add the address"), back=back)
 
 
-@member_required(can_read_keys)
+@member_required(can_read_technical_pages)
 def webhook_detail(request: CabinetRequest, public_id: str) -> HttpResponse:
     endpoint = _endpoint(request, public_id)
     only_failed = request.GET.get("state") == Delivery.State.FAILED
@@ -263,13 +263,13 @@ def webhook_replay(request: CabinetRequest, public_id: str) -> HttpResponse:
     return redirect("webhook-detail", endpoint.public_id)
 
 
-@member_required(can_read_keys)
+@member_required(can_read_technical_pages)
 def delivery_detail(request: CabinetRequest, public_id: str) -> HttpResponse:
     context = _delivery_context(_delivery(request, public_id), request.member)
     return render(request, "cabinet/delivery_detail.html", context)
 
 
-@member_required(can_read_keys)
+@member_required(can_read_technical_pages)
 def delivery_status(request: CabinetRequest, public_id: str) -> HttpResponse:
     """The fragment that the page polls until the delivery is final."""
     context = _delivery_context(_delivery(request, public_id), request.member)

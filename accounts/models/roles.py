@@ -28,7 +28,7 @@ class RoleRights(models.Model):
         return self.role == Role.OWNER
 
     @property
-    def can_read_keys(self) -> bool:
+    def can_read_technical_pages(self) -> bool:
         """Covers settings, requests and webhooks too; accountants only have pages about money."""
         return self.role != Role.ACCOUNTANT
 

@@ -61,8 +61,8 @@ def nobody(member: Member) -> bool:
     return False
 
 
-can_read_keys: Allows = attrgetter("can_read_keys")
-can_read_settings = can_read_keys
+can_read_technical_pages: Allows = attrgetter("can_read_technical_pages")
+can_read_settings = can_read_technical_pages
 can_manage_keys: Allows = attrgetter("can_manage_keys")
 can_change_settings: Allows = attrgetter("can_change_settings")
 can_see_money: Allows = attrgetter("can_see_money")

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.http import HttpRequest
 
 from accounts.models import ApiKey, Member, Mode
-from accounts.people.cabinet_access import can_manage_keys, can_read_keys, current_member
+from accounts.people.cabinet_access import can_manage_keys, can_read_technical_pages, current_member
 from api_docs.calls import CALLS
 from api_docs.pages import page_list, samples
 from api_docs.pages.changelog import CHANGES
@@ -74,7 +74,7 @@ def quickstart() -> dict[str, Any]:
 
 def test_key(member: Member | None) -> ApiKey | None:
     """The newest active test key of the reader's company, for its beginning and its end."""
-    if member is None or not can_read_keys(member):
+    if member is None or not can_read_technical_pages(member):
         return None
     return member.company.api_keys.active().filter(mode=Mode.TEST, purpose="").first()
 

@@ -23,7 +23,7 @@ from accounts.people.cabinet_access import (
     Allows,
     anyone,
     can_change_settings,
-    can_read_keys,
+    can_read_technical_pages,
     can_see_money,
 )
 from catalogue.languages import page_languages
@@ -226,7 +226,7 @@ SHORTCUTS: tuple[tuple[str, StrOrPromise, str, Allows], ...] = (  # keys, title,
     ("g o", _("Overview"), "overview", anyone),
     ("g m", _("Messages"), "message-list", anyone),
     ("g l", _("Short links"), "link-list", anyone),
-    ("g k", _("API keys"), "key-list", can_read_keys),
+    ("g k", _("API keys"), "key-list", can_read_technical_pages),
     ("g b", _("Balance"), "balance", can_see_money),
     ("n", _("Send a message"), "send", can_change_settings),
     ("?", _("This list"), "", anyone),

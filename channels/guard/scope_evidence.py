@@ -66,7 +66,7 @@ class ScopeEvidence:
     hits: float = 0.0
     misses: float = 0.0
     tokens: float = 0.0  # charged for codes that were not entered
-    pending: int = 0  # delivered, not yet ripe
+    pending: int = 0  # delivered, not yet mature
     refusals: int = 0
     # Held back separately: losses here no longer count against the people around the scope.
     is_apart: bool = False
@@ -149,9 +149,9 @@ class ScopeEvidence:
 
     @property
     def awaited_tokens(self) -> float:
-        """The cost of codes that are not yet ripe, at the price of the missed codes. While only an
-        attacker has been seen, they count as lost until they are entered: otherwise a challenge or
-        a refusal that has ended could be used for a burst.
+        """The cost of codes that are not yet mature, at the price of the missed codes. While only
+        an attacker has been seen, they count as lost until they are entered: otherwise a challenge
+        or a refusal that has ended could be used for a burst.
         """
         return self.pending * self.tokens / self.misses if self.misses else 0.0
 

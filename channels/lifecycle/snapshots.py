@@ -26,7 +26,7 @@ class FallbackStep:
 
 
 class FallbackReason(StrEnum):
-    """Why a message fell back, stopped, or cancelled its fallback; shown in its timeline."""
+    """Why a message fell back, stopped, or canceled its fallback; shown in its timeline."""
 
     # Switched to the next channel:
     PATIENCE = "patience"  # no proof before the timeout

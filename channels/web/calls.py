@@ -37,7 +37,7 @@ WITH_PHONE = Field(
     text(),
     _("Only messages to this phone number, in any format."),
     required=False,
-    normalize=clipboard.plain,
+    normalise=clipboard.plain,
 )
 WITH_STATUS = Field("status", MESSAGE_STATUSES, _("The status."), required=False)
 CREATED_FROM = Field(

@@ -25,7 +25,7 @@ PHONE = Field(
         "number of the company's country."
     ),
     "+79990000000",
-    normalize=clipboard.plain,
+    normalise=clipboard.plain,
 )
 DEFAULT_PURPOSE = "verification"
 UNDERSTOOD_PHONE = Field(
@@ -56,7 +56,7 @@ LOCALE = Field(
         "then the company's."
     ),
     required=False,
-    normalize=tags.canonical,  # empty, and so refused by the pattern, if it is not well-formed
+    normalise=tags.canonical,  # empty, and so refused by the pattern, if it is not well-formed
     error=_("Not a language tag, such as de-DE (BCP 47)."),
 )
 REQUESTED_LOCALE = Field(

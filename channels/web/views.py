@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from accounts.audit import record
 from accounts.models import Mode, SavedFilter
-from accounts.people.cabinet_access import CabinetRequest, can_read_keys, member_required
+from accounts.people.cabinet_access import CabinetRequest, can_read_technical_pages, member_required
 from api.pagination import is_live
 from billing.orders import prices
 from billing.wallet import archived
@@ -88,7 +88,7 @@ def message_detail(request: CabinetRequest, public_id: str) -> HttpResponse:
         shows_money = message.charged and request.member.can_see_money
         context = message_context(request, message) | {
             "token_price": prices.last_paid_price(request.company.pk) if shows_money else None,
-            "is_request_logged": can_read_keys(request.member)
+            "is_request_logged": can_read_technical_pages(request.member)
             and is_logged(request.company, message.request_id),
         }
         return render(request, "cabinet/message_detail.html", context)
@@ -121,7 +121,7 @@ def message_context(request: CabinetRequest, message: Message) -> dict[str, obje
     is_young = timezone.now() - message.created_at < timedelta(minutes=2)
     return {
         "message": message,
-        "steps": timeline(message, with_webhooks=can_read_keys(request.member)),
+        "steps": timeline(message, with_webhooks=can_read_technical_pages(request.member)),
         "is_open": message.state in {Message.State.QUEUED, Message.State.SENT},
         "poll_seconds": FAST_POLL if is_young else SLOW_POLL,
         "is_sms_left": message.state in FAILED_STATES
@@ -135,7 +135,7 @@ def _is_unreachable(message: Message) -> bool:
     return message.error == "recipient_unreachable" and registry.needs_contact(message.channel)
 
 
-@member_required(can_read_keys)
+@member_required(can_read_technical_pages)
 def test_phone(request: CabinetRequest) -> HttpResponse:
     form = PhoneFilter(request.GET, member=request.member)
     filters = form.filters() | {"mode": Mode.TEST}

@@ -162,10 +162,10 @@ class Token(CompatView):
         }
         return self.respond(Answer(200, body, HEADERS))
 
-    def refuse(self, error: DomainError) -> HttpResponse:
+    def error_response(self, error: DomainError) -> HttpResponse:
         row = ERRORS.get(error.error)
         if row is None:
-            return super().refuse(error)
+            return super().error_response(error)
         is_other_type = error.error is Error.UNSUPPORTED_MEDIA_TYPE
         response = self._refuse(row, NOT_A_FORM if is_other_type else " ".join(error.texts))
         if row is INVALID_CLIENT and credentials(self.request.META, "Basic"):

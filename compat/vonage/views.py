@@ -165,12 +165,12 @@ class RunningView(CompatView):
             raise DomainError(Error.NOT_FOUND)
         return verification
 
-    def refuse(self, error: DomainError) -> HttpResponse:
+    def error_response(self, error: DomainError) -> HttpResponse:
         if error.error in OVER:
             request_id = self.kwargs["request_id"][:36]
             detail = f"Request '{request_id}' was not found or it has been verified already."
             error = ProblemError(NOT_FOUND._replace(detail=detail), Error.NOT_FOUND)
-        return super().refuse(error)
+        return super().error_response(error)
 
 
 class Verification(RunningView):

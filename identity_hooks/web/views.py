@@ -22,7 +22,7 @@ from accounts.models import Mode, User
 from accounts.people.cabinet_access import (
     CabinetRequest,
     can_manage_keys,
-    can_read_keys,
+    can_read_technical_pages,
     member_required,
     nobody,
 )
@@ -136,7 +136,7 @@ def url_of(hook: Hook) -> str:
     return f"{settings.PUBLIC_URL}{hook.path}"
 
 
-@member_required(can_read_keys)
+@member_required(can_read_technical_pages)
 def hook_list(request: CabinetRequest) -> HttpResponse:
     rows = [Row(hook, hooks.kind_of(hook)) for hook in request.company.identity_hooks.all()]
     context = {
@@ -169,7 +169,7 @@ def hook_create(request: CabinetRequest) -> HttpResponse:
     )
 
 
-@member_required(can_read_keys)
+@member_required(can_read_technical_pages)
 def hook_detail(request: CabinetRequest, pk: int) -> HttpResponse:
     return _detail(request, get_object_or_404(request.company.identity_hooks, pk=pk), TrialForm())
 

@@ -94,10 +94,10 @@ def _by_id(host_id: int) -> Host | None:
 def dedicated_host() -> str | None:
     """The host that serves only short links, if there is one."""
     short, public = (
-        normalize_host(urlsplit(url).netloc) for url in (settings.SHORT_URL, settings.PUBLIC_URL)
+        normalise_host(urlsplit(url).netloc) for url in (settings.SHORT_URL, settings.PUBLIC_URL)
     )
     return short if short != public else None
 
 
-def normalize_host(host: str) -> str:
+def normalise_host(host: str) -> str:
     return host.lower().removesuffix(":80").removesuffix(":443").removesuffix(".")

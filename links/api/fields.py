@@ -112,7 +112,7 @@ TEXT = option(
         "without one, the link is appended."
     ),
     is_multiline=True,
-    normalize=normalised,
+    normalise=normalised,
 )
 ENABLED = option("enabled", boolean(), _("`false` disables the link, `true` enables it again."))
 

@@ -159,7 +159,7 @@ class RedirectMiddleware:
         if self._host is None:
             is_ours = host == self._own or self._is_allowed(host)
             return is_ours and len(text) <= mistyped_slugs.MAX_PATH_LENGTH and self._takes(text)
-        return host == self._host or short_hosts.normalize_host(host) == self._host
+        return host == self._host or short_hosts.normalise_host(host) == self._host
 
 
 def company_host_id(header: str) -> int | None:
@@ -176,7 +176,7 @@ def _is_link_path(text: str) -> bool:
 
 def _is_allowed(header: str) -> bool:
     """Whether Django serves this host: the host of short links, or a host of ALLOWED_HOSTS."""
-    if short_hosts.normalize_host(header) == short_hosts.normalize_host(
+    if short_hosts.normalise_host(header) == short_hosts.normalise_host(
         urlsplit(settings.SHORT_URL).netloc
     ):
         return True

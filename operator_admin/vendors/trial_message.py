@@ -25,7 +25,7 @@ from links.make.new_link import NewLink
 from links.make.send import LinkSendRequest, send_link
 from otp.send.code_request import CodeSendRequest
 from otp.send.send import send_code
-from processes.logs import mask_phone
+from processes.logs import mask_to_last_four
 
 COMPANY = "Kvitok · проверка отправки"
 PURPOSE = "operator trial"
@@ -77,7 +77,11 @@ def send_trial(*, trial: TrialMessage, phone: str, locale: str, user: User, ip: 
     cost = price(trial.channel, "live")
     _fund(company, cost, user)
     audit.record(
-        "trial.sent", f"{trial.provider} {mask_phone(number)}", company=company, user=user, ip=ip
+        "trial.sent",
+        f"{trial.provider} {mask_to_last_four(number)}",
+        company=company,
+        user=user,
+        ip=ip,
     )
     sender = Sender(_principal(company), request_id())
     link = NewLink(settings.PUBLIC_URL, lifetime=LINK_LIFETIME)

@@ -192,6 +192,6 @@ class Migration(migrations.Migration):
         migrations.RunPython(setting("otp_verification"), migrations.RunPython.noop),
         RunSqlFile("otp/check/guess_cap.sql", "394930cd1a504089"),
         RunSqlFile("otp/check/spend_attempt.sql", "6a64cbe15e42ffdb"),
-        RunSqlFile("otp/sealed_codes.sql", "421a774df92b7d01"),
+        RunSqlFile("otp/sealed_codes.sql", "afdb362c7501eb69"),
         RunSqlFile("otp/texts/text_changes.sql", "ed78e4687f45e321"),
     ]

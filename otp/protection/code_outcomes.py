@@ -32,12 +32,12 @@ from storage.statements.named_rows import fetch_all
 
 LAG = timedelta(seconds=5)
 MATURITY = 30.0  # seconds after its delivery at which a code that was not entered counts as missed
-# The longest time from the request to the last channel until its code is ripe; an id is older than
-# its row.
-RIPE = timedelta(seconds=PROMPT + MATURITY + 10)
+# The longest time from the request to the last channel until its code is mature; an id is older
+# than its row.
+MATURE_WITHIN = timedelta(seconds=PROMPT + MATURITY + 10)
 # The last channel mostly begins within a minute. Older messages are read only if their delivery is
 # new, and then the newest message of the same code is looked up.
-MOSTLY_RIPE = RIPE + timedelta(minutes=1)
+USUALLY_MATURE_WITHIN = MATURE_WITHIN + timedelta(minutes=1)
 
 # Ids begin with the time, so all ranges are a few pages of primary keys. `last_try`, the time of
 # the last channel, is looked up only for a message that arrived late.
@@ -69,7 +69,7 @@ WHERE m.id >= %(first)s AND m.id < %(last)s AND m.kind = 'code' AND {any_code}
 _NOT_OFF = "JOIN accounts_company c ON c.id = m.company_id AND c.guard_mode <> 'off'"
 _OF_ALL = f"""
 {_COLUMNS} {_OF_MESSAGES.format(companies=_NOT_OFF, any_code=OF_ANY_CODE)}
-  AND (m.id >= %(recent)s OR m.delivered_at > %(ripening)s)
+  AND (m.id >= %(recent)s OR m.delivered_at > %(maturing)s)
 """
 _OF_COMPANY = f"""
 {_COLUMNS} {_OF_MESSAGES.format(companies="", any_code=OF_ANY_CODE)}
@@ -94,7 +94,7 @@ class OutcomeKind(StrEnum):
     AWAITED = "awaited"  # delivered, but too early to count as missed
 
 
-SAID_OF_PEOPLE = {OutcomeKind.ENTERED, OutcomeKind.AWAITED}
+KEPT_FOR_MANY_CODES = {OutcomeKind.ENTERED, OutcomeKind.AWAITED}
 
 
 class SentCode(NamedTuple):
@@ -116,7 +116,7 @@ class SentCode(NamedTuple):
     newest_id: UUID
 
     @property
-    def ripe_at(self) -> float | None:
+    def mature_at(self) -> float | None:
         """The time from which the code counts as missed unless it was entered. None for a code that
         was not delivered promptly: an outage is no evidence.
         """
@@ -137,49 +137,51 @@ class CodeOutcome(NamedTuple):
 
 def outcomes(since: datetime, until: datetime) -> list[CodeOutcome]:
     """Outcomes in `(since, until]` by time, and the codes still awaited at its end."""
-    outcomes = [*_of_ripening(since, until), *_of_entered(since, until)]
+    outcomes = [*_of_maturing(since, until), *_of_entered(since, until)]
     known_sends = known_phones.sends_to_known({item.code.send for item in outcomes}, since)
     strange = [item for item in outcomes if not known_sends.get(item.code.send)]
     phones = {(company_id, phone) for company_id, phone, _created in known_sends}
     return sorted(_without_repeated(strange, until, phones), key=lambda item: item.at)
 
 
-def _of_ripening(since: datetime, until: datetime) -> Iterator[CodeOutcome]:
+def _of_maturing(since: datetime, until: datetime) -> Iterator[CodeOutcome]:
     start, end = since.timestamp(), until.timestamp()
-    params = _id_ranges(since - _lifetime() - RIPE, until, recent=since - MOSTLY_RIPE)
-    params["ripening"] = since - timedelta(seconds=MATURITY)
+    oldest, recent = since - _lifetime() - MATURE_WITHIN, since - USUALLY_MATURE_WITHIN
+    params = _id_ranges(oldest, until, recent=recent)
+    params["maturing"] = since - timedelta(seconds=MATURITY)
     codes = _fetch(_OF_ALL, params)
     newest = _newest(codes)
     for code in codes:
-        ripe_at = code.ripe_at
-        if ripe_at is None:
+        mature_at = code.mature_at
+        if mature_at is None:
             continue
-        if ripe_at > end:
+        if mature_at > end:
             if code.is_outcome_known and (code.verified is None or code.verified > end):
                 yield CodeOutcome(OutcomeKind.AWAITED, end, code)
-        elif ripe_at > start:
-            if code.verified is None or code.verified > ripe_at:
+        elif mature_at > start:
+            if code.verified is None or code.verified > mature_at:
                 if code.is_outcome_known:
-                    yield CodeOutcome(OutcomeKind.MISSED, ripe_at, code)
+                    yield CodeOutcome(OutcomeKind.MISSED, mature_at, code)
             elif code.id == newest[code.subject_id]:
-                yield CodeOutcome(OutcomeKind.ENTERED, ripe_at, code)
+                yield CodeOutcome(OutcomeKind.ENTERED, mature_at, code)
 
 
 def _of_entered(since: datetime, until: datetime) -> Iterator[CodeOutcome]:
-    """Codes that were entered in this interval, after they became ripe or without ever becoming
-    ripe.
+    """Codes that were entered in this interval, after they became mature or without ever
+    becoming mature.
     """
-    params = _id_ranges(since - _lifetime() - RIPE, until) | {"since": since, "until": until}
+    params = _id_ranges(since - _lifetime() - MATURE_WITHIN, until)
+    params |= {"since": since, "until": until}
     codes = _fetch(_ENTERED, params)
     newest = _newest(codes)
     for code in codes:
         verified = code.verified or 0.0  # all messages are
-        is_newest, ripe_at = code.id == newest[code.subject_id], code.ripe_at
-        was_missed = code.is_outcome_known and ripe_at is not None and verified > ripe_at
+        is_newest, mature_at = code.id == newest[code.subject_id], code.mature_at
+        was_missed = code.is_outcome_known and mature_at is not None and verified > mature_at
         if was_missed:
             kind = OutcomeKind.ENTERED_LATE if is_newest else OutcomeKind.EXCUSED
             yield CodeOutcome(kind, verified, code)
-        elif is_newest and (ripe_at is None or verified > ripe_at):
+        elif is_newest and (mature_at is None or verified > mature_at):
             yield CodeOutcome(OutcomeKind.ENTERED, verified, code)
 
 
@@ -204,7 +206,7 @@ def _without_repeated(
     """Removes the misses of phones that received many codes, and the outcomes that would correct
     these misses. The limit of a known phone is higher by the codes with which it passes.
     """
-    phones = sorted({item.code.phone for item in outcomes if item.kind not in SAID_OF_PEOPLE})
+    phones = sorted({item.code.phone for item in outcomes if item.kind not in KEPT_FOR_MANY_CODES})
     with connection.cursor() as cursor:
         since = until - timedelta(seconds=PHONE_WINDOW)
         params: list[Any] = [phones, since, until, COUNTED_OF_PHONE]
@@ -215,7 +217,7 @@ def _without_repeated(
             if count > COUNTED_OF_PHONE + KNOWN_CODES or (company_id, phone) not in known_pairs
         }
     for item in outcomes:
-        if item.code.send[:2] not in many or item.kind in SAID_OF_PEOPLE:
+        if item.code.send[:2] not in many or item.kind in KEPT_FOR_MANY_CODES:
             yield item
         elif item.kind is OutcomeKind.ENTERED_LATE:  # corrects a miss that was not counted
             yield item._replace(kind=OutcomeKind.ENTERED)

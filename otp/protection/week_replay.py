@@ -91,11 +91,12 @@ class _Week:
         self._schedule(code, case, history)
 
     def _schedule(self, code: SentCode, case: Case, history: PhoneHistory) -> None:
-        tokens, ripe_at = float(code.price), code.ripe_at
-        if code.delivered is not None and ripe_at is not None:
+        tokens, mature_at = float(code.price), code.mature_at
+        if code.delivered is not None and mature_at is not None:
             self._at(code.delivered, lambda at: self.guard.delivered(at, case, tokens, 0.0))
             self._at(
-                ripe_at, lambda at: self.guard.matured(at, case, is_counted=history.is_counted(at))
+                mature_at,
+                lambda at: self.guard.matured(at, case, is_counted=history.is_counted(at)),
             )
         if code.verified is None:
             return

@@ -201,7 +201,7 @@ CODE = Field(
     ),
     "482915",
     error=A_CODE,
-    normalize=clipboard.code,
+    normalise=clipboard.code,
 )
 VERIFIED_PHONE = replace(PHONE, schema=text(maxLength=64), required=False)
 VERIFIED_ID = option(

@@ -109,7 +109,7 @@ WITH_PHONE = Field(
     text(),
     _("Only verifications of this phone number, in any format."),
     required=False,
-    normalize=clipboard.plain,
+    normalise=clipboard.plain,
 )
 WITH_PURPOSE = Field("purpose", text(), _("Only those with this purpose."), required=False)
 WITH_REFERENCE = Field(
@@ -228,7 +228,7 @@ REPORTED_CODE = option(
     _("With `phone`: the code that was entered. A wrong one spends an attempt."),
     "4821",
     error=custom_codes.WRONG_FORM,
-    normalize=clipboard.code,
+    normalise=clipboard.code,
 )
 FEEDBACK = Call(
     "POST",

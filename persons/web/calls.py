@@ -16,7 +16,7 @@ PERSON = Field(
     text(),
     _("The phone number, in any format."),
     "+79990000000",
-    normalize=clipboard.plain,
+    normalise=clipboard.plain,
 )
 
 EXPORT = Call(

@@ -43,7 +43,7 @@ class TransportSecurity:
         self._refuse = refuse
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        normalize_forwarded_proto(environ)
+        normalise_forwarded_proto(environ)
         if is_refused(environ):
             status, headers, body = self._answer_plain_http(environ)
             start_response(f"{status} {HTTPStatus(status).phrase}", headers)
@@ -96,7 +96,7 @@ def is_secure(environ: Mapping[str, Any]) -> bool:
     return environ.get("wsgi.url_scheme") == "https"
 
 
-def normalize_forwarded_proto(environ: WSGIEnvironment) -> None:
+def normalise_forwarded_proto(environ: WSGIEnvironment) -> None:
     """Reduces a repeated X-Forwarded-Proto to one value; Django would take the first."""
     header = environ.get("HTTP_X_FORWARDED_PROTO")
     if header and "," in header:

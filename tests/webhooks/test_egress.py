@@ -161,7 +161,7 @@ def test_address_is_refused_with_its_reason(production: None, url: str, failure:
         ("https://ромашка.рф/hook", "https://xn--80aa3agjl3d.xn--p1ai/hook"),
     ],
 )
-def test_url_is_normalized(production: None, url: str, normal: str) -> None:
+def test_url_is_normalised(production: None, url: str, normal: str) -> None:
     assert egress.parse_url(url).url == normal
 
 

@@ -112,7 +112,7 @@ OF_PHONE = Field(
     text(),
     _("The phone number, in any format."),
     "+79990000000",
-    normalize=clipboard.plain,
+    normalise=clipboard.plain,
 )
 FOR_PURPOSE = Field(
     "purpose",

@@ -34,7 +34,7 @@ def attacked(guard: Guard, start: float, numbers: list[str]) -> int:
 
 
 def burst(guard: Guard, start: float, ip: str = "") -> list[GuardStep]:
-    """Twenty sends a second apart, none of which is ripe when the last one asks."""
+    """Twenty sends a second apart, none of which is mature when the last one asks."""
     steps = []
     for n in range(20):
         verdict = guard.judge(start + n, f"+25261123{n:04}", "SO", ip)
@@ -109,7 +109,7 @@ def test_people_who_enter_less_than_usual_are_not_held_back(share: float) -> Non
 
 
 def test_solved_challenge_allows_no_burst_on_an_unseen_range() -> None:
-    """Codes that are not ripe count as lost as soon as a challenge is due."""
+    """Codes that are not mature count as lost as soon as a challenge is due."""
     guard, now = Guard(), 10_000.0
     people(guard, 500)
     for n in range(11):
@@ -168,7 +168,7 @@ def test_undelivered_messages_are_no_evidence() -> None:
 def test_a_refusal_names_scope_rule_and_end_and_passes_known_phones() -> None:
     guard, now = Guard(), 10_000.0
     people(guard, 500)
-    for n in range(15):  # all handed over before any of them is ripe
+    for n in range(15):  # all handed over before any of them is mature
         case = guard.opened(now, guard.judge(now, f"+252617654{n:03}", "SO"))
         guard.delivered(now + 4, case, SMS, 4.0)
         guard.matured(now + 34, case)

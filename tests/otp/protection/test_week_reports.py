@@ -45,7 +45,7 @@ def attack(company: Company, codes: int = 60) -> None:
 
 
 def slow_attack(company: Company) -> None:
-    """Whose codes are ripe before the next one is sent, so that it ends at the proof of work."""
+    """Whose codes are mature before the next one is sent, so that it ends at the proof of work."""
     for n in range(16):
         sent(company, ago=3 * DAY - 40 * n, phone=f"+99361765{n:03}")
 

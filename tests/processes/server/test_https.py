@@ -12,7 +12,7 @@ import pytest
 from pytest_django import Settings
 
 from api.body_admission import admit, refuse
-from processes.server.https import TransportSecurity, is_secure, normalize_forwarded_proto
+from processes.server.https import TransportSecurity, is_secure, normalise_forwarded_proto
 from processes.server.rsgi_response import Headers
 from tests.ports import free_port
 from tests.stack.programs import Program
@@ -148,7 +148,7 @@ def test_scheme_is_what_our_outermost_proxy_said(
     environ = {"HTTP_X_FORWARDED_PROTO": header, "wsgi.url_scheme": "http"}
 
     assert is_secure(environ) is expected
-    normalize_forwarded_proto(environ)
+    normalise_forwarded_proto(environ)
     assert is_secure(environ) is expected
     assert "," not in environ["HTTP_X_FORWARDED_PROTO"]
 

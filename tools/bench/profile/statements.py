@@ -41,7 +41,7 @@ _MIN_LENGTH = 20  # characters of a constant that may be a statement
 _SQL = ("SELECT", "WITH", "INSERT", "UPDATE", "DELETE")
 
 
-def normalized(text: str) -> str:
+def normalised(text: str) -> str:
     """The statement without comments, with its placeholders replaced by `?`."""
     one_line = " ".join(_COMMENT.sub("", text).split())
     return _PARAMETER.sub("?", _MONTHS.sub("?", one_line)).replace("%%", "%")
@@ -54,7 +54,7 @@ class StatementNames:
         self._whole: dict[str, str] = {}
         self._templates: list[tuple[int, re.Pattern[str], str]] = []
         for name, text in constants.items():
-            plain = normalized(text)
+            plain = normalised(text)
             holes = re.escape(plain)
             if _HOLE.search(holes):
                 pattern = re.compile(_HOLE.sub(".*", holes))
@@ -75,12 +75,12 @@ class StatementNames:
                 for name, value in vars(module).items()
                 if isinstance(value, str)
                 and len(value) > _MIN_LENGTH
-                and normalized(value).startswith(_SQL)
+                and normalised(value).startswith(_SQL)
             }
         )
 
     def _of(self, text: str) -> str:
-        plain = normalized(text)
+        plain = normalised(text)
         if plain in self._whole:
             return self._whole[plain]
         for _length, pattern, name in self._templates:
