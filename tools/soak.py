@@ -185,9 +185,7 @@ def _figures(samples: Sequence[Sample]) -> Iterator[tuple[str, list[float], floa
 
 
 def rises(samples: Sequence[Sample]) -> list[str]:
-    """One line for each figure of the last quarter that is above the second's. The first quarter
-    fills caches and pools.
-    """
+    """Figures of the last quarter above the second's: the first one fills caches and pools."""
     rising = []
     for name, values, most, slack in _figures(samples) if len(samples) >= 8 else ():
         before, after = quarters(values)

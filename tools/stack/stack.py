@@ -28,8 +28,7 @@ from config.local.store_servers import Postgres, Redis
 from tests.stack.programs import Program
 
 HOST = "127.0.0.1"
-# Below those that the system gives to outgoing connections: one of these would have the port before
-# the server listens.
+# Below the ports of outgoing connections, one of which could take it before the server listens.
 _PORTS = range(10_000, 32_000)
 GRANIAN = {"interface": "wsgi", "workers": "2", "blocking-threads": "64", "backpressure": "2048"}
 SIMULATOR = ("-m", "tools.simulator")
