@@ -1,4 +1,4 @@
-"""Retry schedule, lists, replays and purges of deliveries; example events."""
+"""Lists, replays and purges deliveries; sends example events. `retries` says when they are due."""
 
 from collections.abc import Sequence
 from datetime import timedelta
