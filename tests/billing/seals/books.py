@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from accounts.models import Company
 from billing.models import Transfer, Wallet
-from billing.wallet.double_entry import ACCOUNTS
 from catalogue.ids import first_id_at
+from tests.billing.wallet.double_entry import ACCOUNTS
 from tests.factories import CompanyFactory, TransferFactory, WalletFactory, create_transfers
 from tests.session_settings import session_setting
 

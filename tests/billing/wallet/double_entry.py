@@ -1,4 +1,4 @@
-"""The accounts that each kind of transfer debits and credits."""
+"""The accounts that each kind of transfer debits and credits, to check the books by."""
 
 from billing.models import Transfer
 
