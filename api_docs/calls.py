@@ -20,5 +20,3 @@ CALLS: tuple[Call, ...] = (
     *webhooks.CALLS,
     *persons.CALLS,
 )
-BY_ROUTE = {(call.method, call.path): call for call in CALLS}
-BY_NAME = {call.name: call for call in CALLS}

@@ -13,7 +13,7 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
-from accounts.keys.principal import NO_TEXTS, CompanyTexts
+from accounts.keys.principal import CompanyTexts
 from api.calls import Call
 from catalogue.channels import BY_NAME as CHANNELS
 from catalogue.languages import page_languages
@@ -151,40 +151,16 @@ def coloured(code: str, lexer: str) -> SafeString:
     return mark_safe(html.strip())  # noqa: S308
 
 
-SAMPLE_CODE = "482915"
-AUTOFILL = CompanyTexts({}, "shop.example", "FA+9qCX9VSu")
-
-
-def standard_message(language: str) -> str:
-    """A code in our own words."""
-    return _worded(language, NO_TEXTS, body=None, link=None)
-
-
 def own_message(language: str) -> str:
     """An SMS in a company's words, with a link and every line of autofill."""
-    return _worded(
-        language,
-        AUTOFILL,
-        body=page_languages.texts(language)["sample"]["text"],
-        link=short_url("x7Kq2MbdR9"),
-    )
-
-
-def _worded(
-    language: str, company_texts: CompanyTexts, *, body: str | None, link: str | None
-) -> str:
+    sample = page_languages.texts(language)["sample"]
     template = rendering.template(
-        company_texts,
+        CompanyTexts({}, "shop.example", "FA+9qCX9VSu"),
         channel=CHANNELS["sms"],
         locale=language,
         purpose=DEFAULT_PURPOSE,
-        has_link=link is not None,
-        body=body,
+        has_link=True,
+        body=sample["text"],
     )
-    return rendering.fill(
-        template,
-        code=SAMPLE_CODE,
-        brand=page_languages.texts(language)["sample"]["brand"],
-        minutes=None,
-        link=link,
-    )
+    link = short_url("x7Kq2MbdR9")
+    return rendering.fill(template, code="482915", brand=sample["brand"], minutes=None, link=link)

@@ -6,9 +6,10 @@ import orjson
 
 from accounts.models import Scope
 from api.calls import Call
-from api_docs.calls import BY_NAME
+from api_docs.calls import CALLS
 from tests.api.clients import Answer, Api
 
+BY_NAME = {call.name: call for call in CALLS}
 LIVE = {Scope.TOP_UP, Scope.POLICY}  # whose calls need a live key, some of them
 PHONE, URL = "+79990000000", "https://shop.example/orders/1024"
 ASKED: dict[str, dict[str, Any]] = {

@@ -8,12 +8,12 @@ import pytest
 from django.test import Client
 
 from api.calls import Call
-from api_docs.calls import BY_NAME, CALLS
+from api_docs.calls import CALLS
 from api_docs.pages.page_list import PAGES
 from api_docs.schema.schema import refusal_example, rendered
 from catalogue.errors import Error
 from channels.routing import scripted_numbers
-from tests.api.calling import LIVE, PHONE, addressed, perform
+from tests.api.calling import BY_NAME, LIVE, PHONE, addressed, perform
 from tests.api.clients import Api
 from tests.api_docs.reading import LANGUAGES
 

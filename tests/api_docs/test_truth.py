@@ -10,7 +10,7 @@ from django.utils import translation
 from standardwebhooks import Webhook
 
 from api.calls import Call, Field, Schema
-from api_docs.calls import BY_NAME, CALLS
+from api_docs.calls import CALLS
 from api_docs.pages.values import numbers
 from api_docs.schema import webhook_events
 from api_docs.schema.components import object_of
@@ -18,7 +18,7 @@ from api_docs.schema.schema import error_fields, refusal_example
 from catalogue.errors import Error
 from channels.deliver.dispatcher import Dispatcher
 from channels.routing import scripted_numbers
-from tests.api.calling import LIVE, PHONE, addressed, perform
+from tests.api.calling import BY_NAME, LIVE, PHONE, addressed, perform
 from tests.api.clients import Api
 from tests.factories import EndpointFactory
 from tests.stack.programs import wait_until

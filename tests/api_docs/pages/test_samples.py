@@ -7,11 +7,17 @@ from django.template import engines
 from django.test import Client
 from django.utils import translation
 
+from accounts.keys.principal import NO_TEXTS
 from api.calls import Call, array, choice, integer, nullable, text, time, time_or_day
-from api_docs.calls import BY_NAME, CALLS
+from api_docs.calls import CALLS
 from api_docs.pages import samples
 from api_docs.pages.articles import as_html
 from api_docs.pages.values import duration, kind, tokens, windows
+from catalogue.channels import BY_NAME as CHANNELS
+from catalogue.languages import page_languages
+from channels.web.fields import DEFAULT_PURPOSE
+from otp.texts import rendering
+from tests.api.calling import BY_NAME
 
 FILES = {
     "curl/send_code.sh": 'curl "$URL" # <code>\n',
@@ -134,7 +140,15 @@ def test_sample_message_is_what_a_phone_would_show(language: str) -> None:
     with translation.override(language):
         sample = BY_NAME["listTestMessages"].answer_example()["data"][0]["text"]
 
-    assert sample == samples.standard_message(language)
+    template = rendering.template(
+        NO_TEXTS,
+        channel=CHANNELS["sms"],
+        locale=language,
+        purpose=DEFAULT_PURPOSE,
+        has_link=False,
+    )
+    brand = page_languages.texts(language)["sample"]["brand"]
+    assert sample == rendering.fill(template, code="482915", brand=brand, minutes=None, link=None)
 
 
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: call.name)
