@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+from django.conf import settings
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
@@ -71,6 +72,18 @@ class ChannelPlan:
     @property
     def has_segments(self) -> bool:
         return any(BY_NAME[name].has_segments for name in self.channel_names)
+
+    @property
+    def chain_without_sms(self) -> tuple[FallbackStep, ...]:
+        return tuple(step for step in self.chain if not BY_NAME[step.channel].has_segments)
+
+    def within_segment_limit(self, segments: int, *, too_long: DomainError) -> "ChannelPlan":
+        """Drops SMS if the text needs more than `MAX_SMS_SEGMENTS`; raises if it is the first."""
+        if segments <= settings.MAX_SMS_SEGMENTS:
+            return replace(self, segments=segments)
+        if self.channel.has_segments:
+            raise too_long
+        return replace(self, chain=self.chain_without_sms)
 
 
 def plan_channels(

@@ -14,8 +14,9 @@ from billing import message_prices
 from catalogue.channels import BY_NAME, Channel
 from channels.phone_numbers import country_of
 from channels.providers.base import Content
-from channels.routing import policy_rules
 from channels.vendor_accounts import registry
+
+ALL = ""  # any country, or any purpose
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +38,30 @@ def policy_for(principal: Principal, phone: str, purpose: str) -> SendPolicy:
     standard = SendPolicy(order, principal.fallback)
     if not principal.policy:
         return standard
-    keys = policy_rules.matching_keys(principal, country_of(phone), purpose)
+    keys = matching_keys(principal, country_of(phone), purpose)
     rules = [principal.policy[key] for key in keys]
-    return _combined(standard, policy_rules.merged(rules)) if rules else standard
+    return _combined(standard, merged(rules)) if rules else standard
+
+
+def matching_keys(principal: Principal, country: str, purpose: str) -> list[tuple[str, str]]:
+    """The countries and purposes of the matching rules, most specific first."""
+    keys = dict.fromkeys([(country, purpose), (country, ALL), (ALL, purpose), (ALL, ALL)])
+    return [key for key in keys if key in principal.policy]
+
+
+def merged(rules: Sequence[PolicyRule]) -> PolicyRule:
+    """Merges several rules, most specific first."""
+    result = PolicyRule()
+    for rule in rules:
+        result = PolicyRule(
+            channels=rule.channels if result.channels is None else result.channels,
+            patience={**rule.patience, **result.patience},
+            max_cost=rule.max_cost if result.max_cost is None else result.max_cost,
+            barred=rule.barred if result.barred is None else result.barred,
+            locale=result.locale or rule.locale,
+            is_smart=rule.is_smart if result.is_smart is None else result.is_smart,
+        )
+    return result
 
 
 def locale_for(principal: Principal, phone: str, purpose: str) -> str:

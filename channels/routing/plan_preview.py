@@ -7,7 +7,7 @@ from catalogue.channels import BY_NAME, Channel
 from catalogue.errors import DomainError
 from channels.phone_numbers import country_of
 from channels.providers.base import Content
-from channels.routing import company_policy, policy_rules
+from channels.routing import company_policy
 from channels.routing.channel_plan import ChannelPlan, plan_channels
 from channels.vendor_accounts import availability
 
@@ -60,7 +60,7 @@ def preview(principal: Principal, phone: str, *, kind: str, purpose: str) -> Pre
         locale=policy.locale or principal.language,
         steps=steps,
         barred=[channel for name, channel in BY_NAME.items() if name in policy.barred],
-        rules=policy_rules.matching_keys(principal, country, request.purpose),
+        rules=company_policy.matching_keys(principal, country, request.purpose),
         refusal=refusal,
     )
 

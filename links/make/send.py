@@ -20,7 +20,6 @@ from channels.models import Message
 from channels.providers import gsm
 from channels.providers.base import Content
 from channels.recipients import blocked_phones
-from channels.routing import segment_limit
 from channels.routing.channel_plan import plan_channels
 from links import sql
 from links.follow import resolution
@@ -90,7 +89,7 @@ def send_link(*, sender: Sender, request: LinkSendRequest) -> SentLink:
     link = request.link.for_channels(plan.channel_names)
     if plan.has_segments:
         segments = gsm.count_segments(_text(sender.principal, request, link.sample_url)).segments
-        plan = segment_limit.within_limit(plan, segments, too_long=_too_long(segments))
+        plan = plan.within_segment_limit(segments, too_long=_too_long(segments))
     prepared = PreparedLinkSend(
         message=NewMessage("link", sender, request, plan),
         request=request,

@@ -19,7 +19,7 @@ from channels.phone_numbers import country_of
 from channels.routing import scripted_numbers
 from channels.routing.channel_plan import ChannelPlan
 from otp.models import ScopeKind
-from otp.protection import challenges, exemptions, restrictions
+from otp.protection import challenges, known_phones, restrictions
 from otp.protection.notifications import scope_name
 from otp.protection.requesters import Requester
 
@@ -50,18 +50,23 @@ def restriction_for(principal: Principal, phone: str, requester: Requester) -> R
     if not principal.guard.restrictions:
         return None
     restriction = _strictest(principal.guard, phone, requester)
-    if restriction is None or exemptions.is_known(principal, phone):
+    if restriction is None or known_phones.is_known(principal.company_id, phone):
         return None
     step = GuardStep(restriction.step)
-    if exemptions.is_trusted(requester, step):
+    if _is_trusted(requester, step):
         return None
     return Restricted(step, restriction, is_enforced=principal.guard.mode == GuardMode.ENFORCE)
+
+
+def _is_trusted(requester: Requester, step: GuardStep) -> bool:
+    """Whether the request is marked `trusted`, which exempts the person from all but a refusal."""
+    return requester.is_trusted and step is not GuardStep.REFUSE
 
 
 def _scripted(phone: str, requester: Requester) -> Restricted | None:
     """The step that a test number simulates, as if its range were under attack."""
     step = SCRIPTED.get(phone[-4:])
-    if step is None or exemptions.is_trusted(requester, step):
+    if step is None or _is_trusted(requester, step):
         return None
     scope = ScopeKind.TEN_THOUSAND.value, phone[:-4]
     restriction = OpenRestriction(*scope, step.value, time.time() + SCRIPTED_SECONDS, id=0)
@@ -138,12 +143,12 @@ def _strictest(guard: GuardSettings, phone: str, requester: Requester) -> OpenRe
 
 def _without_sms(plan: ChannelPlan) -> ChannelPlan:
     """The plan without SMS, or unchanged if SMS is its only channel: nothing cheaper is left."""
-    steps = [step for step in plan.chain if not BY_NAME[step.channel].has_segments]
+    chain = plan.chain_without_sms
     if not plan.channel.has_segments:
-        return replace(plan, chain=tuple(steps))
-    if not steps:
+        return replace(plan, chain=chain)
+    if not chain:
         return plan
-    first, *rest = steps
+    first, *rest = chain
     return replace(
         plan,
         channel=BY_NAME[first.channel],

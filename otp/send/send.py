@@ -30,7 +30,7 @@ from channels.extensions import CUSTOM_CODE
 from channels.models import Message
 from channels.providers import gsm
 from channels.recipients import blocked_phones
-from channels.routing import scripted_numbers, segment_limit
+from channels.routing import scripted_numbers
 from channels.routing.channel_plan import ChannelPlan, plan_channels
 from links import sql as links_sql
 from links.make.new_link import NewLink, short_url
@@ -225,7 +225,7 @@ def _with_segments(
     if not plan.has_segments:
         return plan
     segments = _count_segments(principal, request, link)
-    return segment_limit.within_limit(plan, segments, too_long=_too_long(request))
+    return plan.within_segment_limit(segments, too_long=_too_long(request))
 
 
 def _untried(

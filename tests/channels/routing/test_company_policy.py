@@ -10,7 +10,7 @@ from accounts.keys.principal import PolicyRule
 from accounts.models import Company
 from catalogue.channels import BY_NAME
 from channels.models import Message
-from channels.routing.policy_rules import merged
+from channels.routing.company_policy import merged
 from tests.api.clients import Api
 
 PHONE, KAZAKH = "+79161234567", "+77012345678"
