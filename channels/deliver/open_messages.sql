@@ -1,5 +1,5 @@
--- Keeps the queue of open messages as the messages and their attempts are, after every write.
--- A message's open row is written only by who holds the message's lock.
+-- Keeps the queue of open messages equal to the messages and their attempts, after any write of these.
+-- Only the holder of a message's lock writes its row in the queue.
 
 CREATE OR REPLACE FUNCTION enqueue_open_message() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
