@@ -51,7 +51,7 @@ class Scenario:
 
 
 def _process(name: str, process: str, **fields: Any) -> Scenario:
-    """A process that is killed, and restarted as soon as our units would."""
+    """The scenario of a process that is killed, and restarted as soon as our units would."""
     program: Callable[[Stack], Program] = attrgetter(name)
     return Scenario(
         f"{process} killed, back at once",

@@ -146,7 +146,9 @@ class Burst:
 
 @dataclass
 class RequestSource:
-    """Requests prepared beforehand: heads (request line and headers), and bodies with heads."""
+    """Requests prepared beforehand: heads (request line and headers), and bodies, each with the
+    number of its head.
+    """
 
     heads: list[str]
     lines: list[tuple[int, str]]  # number of the head, body

@@ -191,7 +191,7 @@ class Reading:
         seconds: float | None = None,
         notes: dict[str, Any] | None = None,
     ) -> Interval:
-        """`seconds` if the load has measured its own duration."""
+        """The interval with these figures; `seconds` is its length if the load has measured it."""
         lasted, groups = seconds or self.seconds, defaultdict[str, float](float)
         for name, cpu in self.spent.items():
             group = name.replace(",", "").partition(" ")[0]

@@ -109,7 +109,7 @@ class CreditKiller:
         self._stack, self._injector, self._payers = stack, injector, payers
 
     def plan(self, begin: float, payments: Sequence[PlannedPayment]) -> None:
-        """Plans after the injector's own plan, to which it adds."""
+        """Adds the strikes to the injector's own plan, which must exist already."""
         struck = [payment for payment in payments if payment.lock]
         self.planned = len(struck)
         self._injector.faults_left += self.planned

@@ -59,7 +59,7 @@ SHORT = Speed(
 
 
 class UserBehaviour(StrEnum):
-    """A user's way to enter a code."""
+    """A user's way of entering a code."""
 
     RIGHT = "right"
     WRONG_FIRST = "wrong_first"
@@ -375,7 +375,7 @@ def _key(dice: random.Random) -> str:
 
 
 def _pick(dice: random.Random, rates: Mapping[T, float]) -> T | None:
-    """Picks an item by its share, or None if the shares add up to less than one."""
+    """Picks an item by its share; None for the remainder if the shares add up to less than one."""
     drawn = dice.random()
     for name, rate in rates.items():
         drawn -= rate

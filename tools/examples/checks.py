@@ -85,7 +85,9 @@ def cases(secret: str) -> list[WebhookCase]:
 def receiver(
     command: Sequence[str | Path], *, address: bool, env: Mapping[str, str], log: Path
 ) -> Iterator[str]:
-    """Starts an example's receiver; yields its URL. `address` passes it like to PHP's server."""
+    """Starts an example's receiver; yields its URL. With `address`, passes the address as an
+    argument, like to PHP's server.
+    """
     (port,) = free_ports(1)
     runner, *options = command
     arguments = [runner, "-S", f"127.0.0.1:{port}", *options] if address else command
@@ -168,7 +170,7 @@ class ExampleRun:
 
 
 def phone(ending: str = "") -> str:
-    """A Russian mobile number without a script unless `ending` makes it one."""
+    """A Russian mobile number, with `ending` one whose outcome the test phone scripts."""
     return f"+79{secrets.randbelow(10**5):05d}{ending or secrets.randbelow(9000) + 1000}"
 
 

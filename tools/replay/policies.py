@@ -41,7 +41,9 @@ class SmartPolicy:
         self.router = Router(self.prices)
 
     def send(self, send: Send, held_out: Plan | None = None) -> tuple[Outcome | None, Verdict]:
-        """The plan; None: refused. A held-out send follows the given plan and still teaches."""
+        """The outcome, None if the guard refuses the send, and the guard's verdict. A held-out send
+        follows the given plan and still teaches.
+        """
         self.run_until(send.at)
         person = send.person
         memory = self.memories.setdefault(person.phone, PhoneMemory())

@@ -61,7 +61,7 @@ def _median(value: Given, factor: float) -> Given:
 
 
 def _spread(value: Given, factor: float) -> Given:
-    """The spread on a logarithmic scale that half or twice the variance gives."""
+    """The latency with its variance on a logarithmic scale multiplied by `factor`."""
     return {**value, "sigma": value["sigma"] * math.sqrt(factor)}
 
 

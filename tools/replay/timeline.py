@@ -237,7 +237,7 @@ def account_of(world: World, send: Send, channel: str) -> str:
 
 
 def ask(world: World, send: Send, channel: str, account: str, start: float) -> Played:
-    """Plays the send by one channel, from the moment it is asked."""
+    """Plays the send by one channel, from `start` seconds on."""
     luck, person = send.luck[channel], send.person
     how = world.behaviour(channel, person.place, account, send.at + start)
     played = Played(channel, account, start)

@@ -113,7 +113,7 @@ class Api:
         return self._carrier.log.by_id(int(number)) if is_number else None
 
     async def alert(self, request: web.Request) -> web.Response:
-        """WhatsApp says something of the account: an error's code, or a field of its webhook."""
+        """Sends a WhatsApp webhook about the account: an error code, or another field."""
         body = await json_body(request)
         make = account_event(self._carrier.settings, body)
         if make is None:
@@ -126,7 +126,7 @@ class Api:
         return json_answer({"lacks": sorted(self._carrier.lacks)})
 
     async def set_lacks(self, request: web.Request) -> web.Response:
-        """Sets the faults of the accounts from now on, like those of fresh ones."""
+        """Sets the parts that the accounts' setup is without, like that of a fresh account."""
         body = (await json_body(request)).get("lacks")
         if not isinstance(body, list) or not set(map(str, body)) <= set(_LACKS):
             return _errors({"lacks": f"must be a list of {', '.join(_LACKS)}"})

@@ -1,7 +1,7 @@
 """Faults on demand, which sends they match and what they do, and outcomes by script.
 
 A fault changes vendors' behaviour to sends in general; an outcome is the script of one number, so
-that a drawn history of many people can be played. Where there is one, no fault is asked.
+that a drawn history of many people can be played. Faults do not apply to a number with an outcome.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping

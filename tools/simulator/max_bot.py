@@ -213,7 +213,7 @@ def _now() -> int:
 
 
 def _person(digits: str) -> Json:
-    """A person as in real updates: without an own name, which the schema calls nullable."""
+    """A person as in real updates: without `username`, which the schema calls nullable."""
     return {"user_id": int(digits), "first_name": "Абонент", "is_bot": False, "name": "Абонент"}
 
 

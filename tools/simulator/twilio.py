@@ -167,7 +167,7 @@ class Twilio(HttpVendor):
         return self._call(url, rotated) if url else None
 
     def reply(self, message: Message, text: str) -> Post | None:
-        """Replies to the address of the receipts, which also takes incoming messages."""
+        """Posts a person's reply to the URL of the receipts, which also takes incoming messages."""
         url, sid = message.extra["callback"].partition("?")[0], "SM" + secrets.token_hex(16)
         fields = {
             "ApiVersion": API,

@@ -55,7 +55,7 @@ class Account:
 
 
 def web(port: int) -> list[str]:
-    """Starts the web process like `config.local.supervisor`."""
+    """The command of the web process, like in `config.local.supervisor`."""
     return ["-m", "config.web_server", "--host", HOST, "--port", str(port), "--workers", "2"]
 
 
@@ -123,7 +123,7 @@ def url_of(port: int) -> str:
 
 
 class Plan(NamedTuple):
-    """The programs to run, and how: two programs of the same plan are the same program."""
+    """A program to run, and how: two programs of the same plan are the same program."""
 
     command: Sequence[str]
     environ: tuple[tuple[str, str], ...] = ()  # besides what all of them get

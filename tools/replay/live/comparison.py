@@ -76,7 +76,7 @@ def _faster(world: World, times: float) -> World:
 
 
 def moved(world: World, by: float) -> World:
-    """The data with its changes `by` seconds later."""
+    """The world with its changes `by` seconds later."""
     changes = [replace(row, start=row.start + by, end=row.end + by) for row in world.changes]
     return replace(world, changes=tuple(changes))
 
@@ -134,7 +134,7 @@ def warmed(world: World, sample: Sample, ends_at: float) -> SmartPolicy:
 
 
 def memories(policy: SmartPolicy, sample: Sample, alias: Sequence[Send]) -> dict[str, PhoneMemory]:
-    """Memories of the people in the warm-up, under the numbers that are played."""
+    """The memories of people in the warm-up, by the numbers under which they are played."""
     return {
         played.person.phone: deepcopy(policy.memories[send.person.phone])
         for send, played in zip(sample.sends, alias, strict=True)
@@ -143,13 +143,15 @@ def memories(policy: SmartPolicy, sample: Sample, alias: Sequence[Send]) -> dict
 
 
 def learned_at(began: float, sent_at: float) -> float:
-    """The time of learning, within half a minute of the service's beat."""
+    """The time at which the service has learned from a send, to within half a minute: the beat of
+    the service need not start with the run.
+    """
     ticks = math.ceil((sent_at - began + CLOSED_AFTER + COMMITTED) / LEARNING_INTERVAL)
     return began + ticks * LEARNING_INTERVAL + COPIED
 
 
 def own_order(world: World) -> list[str]:
-    """The order of the company with smart routing: every channel, the baseline's first."""
+    """The channel order of the company with smart routing: every channel, the baseline's first."""
     return [*world.baseline, *(name for name in world.channels if name not in world.baseline)]
 
 

@@ -49,7 +49,7 @@ def teach(router: Router, memories: Mapping[str, PhoneMemory], now: float) -> No
 
 
 def start_learning() -> None:
-    """Starts learning from the sends made from now on, each so long after it was made."""
+    """Starts learning with the sends made from now on, each CLOSED_AFTER its time."""
     RouterState.objects.update(learned_until=database_now() + CLOSED_AFTER)
 
 
