@@ -76,8 +76,8 @@ PUBLIC_ROUTES = frozenset(
 
 
 class NoStore:
-    """Keeps private pages out of shared and back-button caches: all pages of signed-in people, and
-    for others all but public ones.
+    """Keeps pages out of shared and back-button caches: all that signed-in people see; of the
+    others, those that are neither public nor set Cache-Control themselves.
     """
 
     def __init__(self, get_response: GetResponse) -> None:

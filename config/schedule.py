@@ -1,6 +1,7 @@
 """The Celery beat schedule. A late run expires, since the next one does its work.
 
-Messages, webhooks and their deadlines do not depend on it: workers poll for them.
+Messages, webhooks and their deadlines do not depend on it: workers handle them in loops of their
+own.
 """
 
 from typing import Any

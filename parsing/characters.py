@@ -45,8 +45,8 @@ def one_line(text: str) -> str:
 def normalised(text: str) -> str:
     """A text of several lines with plain spaces, line ends of one character and composed letters.
 
-    Other spellings look the same but take more parts of an SMS, or another alphabet. Longer texts
-    stay unchanged.
+    Other spellings look the same but take more parts of an SMS, or another alphabet. Texts longer
+    than MAX_LENGTH stay unchanged.
     """
     if len(text) > MAX_LENGTH:
         return text

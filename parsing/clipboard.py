@@ -23,8 +23,8 @@ _BETWEEN_GROUPS = re.compile(r"(?<=[0-9])[ \-]{1,3}(?=[0-9])")
 
 
 def plain(text: str) -> str:
-    """The text after NFKC, with ASCII digits, spaces and hyphens, and without marks.
-    Longer texts stay unchanged: NFKC expands a character to as many as eighteen.
+    """The text after NFKC, with ASCII digits, spaces and hyphens, and without marks. A text longer
+    than MAX_LENGTH is only stripped: NFKC expands a character to as many as eighteen.
     """
     if len(text) > MAX_LENGTH:
         return text.strip()

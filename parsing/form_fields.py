@@ -122,9 +122,8 @@ class LinesField(SimpleArrayField):
 
 
 class JsonField(forms.JSONField):
-    """Refuses a number of 5,000 digits and deep nesting, at which Django's field raises.
-
-    `most` bounds the characters of the text; `max_length` would bound the parsed value.
+    """Refuses a number of 5,000 digits and deep nesting, which Django's field turns into a server
+    error. `most` bounds the characters of the text; `max_length` would bound the parsed value.
     """
 
     def __init__(self, *, most: int, **options: Any) -> None:

@@ -1,4 +1,4 @@
-"""Host names in UTS 46, non-transitional, like in browsers: https://unicode.org/reports/tr46/.
+"""Host names, read like in browsers: UTS 46, non-transitional, https://unicode.org/reports/tr46/.
 
 Python's own `idna` codec is IDNA 2003, which turns faß.de into fass.de, another owner's site;
 `idna.encode` refuses emoji, which some registries sell.
@@ -37,7 +37,7 @@ def ascii_host(text: str) -> str:
 
 
 def ascii_address(address: str) -> str:
-    """An e-mail address with its domain in ASCII, before Django encodes it in IDNA 2003."""
+    """An e-mail address with its domain in ASCII; Django would encode the domain by IDNA 2003."""
     name, _at, domain = address.rpartition("@")
     return address if domain.isascii() else f"{name}@{ascii_host(domain)}"
 

@@ -20,7 +20,7 @@ OVERTAKEN = _(
 
 
 def version_of(form: forms.BaseForm, rows: object = None) -> str:
-    """A fingerprint of the stored values, whatever is filled in."""
+    """A fingerprint of the stored values, independent of what a person has filled in."""
     fields = {name: field.initial for name, field in form.fields.items()}
     fields_shown = {**fields, **form.initial, VERSION: None}
     text = json.dumps([fields_shown, rows], sort_keys=True, default=str)
@@ -28,9 +28,7 @@ def version_of(form: forms.BaseForm, rows: object = None) -> str:
 
 
 class RefusesStaleForm(forms.BaseForm):
-    """A form whose `initial` is the stored value, or earlier input of a
-    person, with its version.
-    """
+    """A form whose `initial` has the stored values, or earlier input with its version."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

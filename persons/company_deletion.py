@@ -201,7 +201,7 @@ def _erase_some_links(company: Company, ids: list[Any]) -> None:
 
 
 def _pages(rows: QuerySet[Any], name: str, size: int) -> Iterator[list[dict[str, Any]]]:
-    """Pages along the index of a company's history. Finished rows drop out of the query."""
+    """Yields pages in the order of the index of a company's history; erased rows drop out."""
     ordered = rows.order_by("created_at", "id").values("created_at", "id", name)
     after: Q = Q()
     while page := list(ordered.filter(after)[:size]):

@@ -35,7 +35,9 @@ log = structlog.get_logger(__name__)
 
 
 class NotFinishedError(Exception):
-    """A message to the person is still open, or a code can still be entered."""
+    """A message to the person is still open, a code can still be entered, or wrong codes still
+    count.
+    """
 
     def __init__(self, until: datetime) -> None:
         super().__init__(until)

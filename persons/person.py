@@ -184,7 +184,7 @@ def contains_phone(text: str, phone: str, country: str) -> bool:
 
 
 def phones_in_links(until: datetime) -> Iterator[str]:
-    """Possible phones in links created by then, to compare with hashes of phones."""
+    """Possible phones in links created by then, to compare with the hashes of erased phones."""
     links = Link.objects.filter(created_at__lte=until).exclude(url=BLANK)
     columns = links.values_list("company__country", "url", "utm", "expired_url", "slug")
     for country, *targets in columns.iterator(chunk_size=2000):
@@ -192,7 +192,9 @@ def phones_in_links(until: datetime) -> Iterator[str]:
 
 
 def _read(digits: Iterable[str], country: str) -> set[str]:
-    """The phones that the digits may be, in the company's country or with a plus."""
+    """The phones that the digits may be: national ones of the company's country, or international
+    ones.
+    """
     readings = (e164_or_none(plus + n, country) for n in digits for plus in ("", "+"))
     return {phone for phone in readings if phone}
 

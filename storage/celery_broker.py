@@ -13,10 +13,12 @@ _TCP_ONLY = {"host", "port", "socket_keepalive", "socket_keepalive_options"}
 
 
 class Channel(kombu_redis.Channel):
-    """kombu's channel on our connections: kombu's own check no role and lack `unix://`.
+    """kombu's channel on our connections: kombu's own do not check the role, and cannot use
+    `unix://`.
 
     Without a timeout a worker would wait forever for a server that hangs. The timeout is longer
-    than the second for which a worker blocks on its queue; a publisher's is in `CAPPED`.
+    than the second for which a worker blocks on its queue; publishers have that of
+    `config.celery.CAPPED`.
     """
 
     socket_timeout = 5.0

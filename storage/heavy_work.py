@@ -13,7 +13,7 @@ from storage.sessions import give_back
 
 
 class TooBusyError(OperationalError):
-    """Not the database's fault, but a caller that asks for too much gets the same response."""
+    """Too many callers: not the database's fault, but answered like its outages, with a 503."""
 
 
 class HeavyWork:

@@ -23,8 +23,8 @@ class NotPrimaryError(psycopg.OperationalError):
 
 
 class PrimaryConnection(psycopg.Connection[TupleRow]):
-    """A connection that empties the pool when it fails, because the pool's
-    other connections would fail too.
+    """A connection that empties the pool when it breaks, because the pool's other connections would
+    fail too.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -44,7 +44,7 @@ CLAIM = sql_files.fill(sql_files.read("webhooks/claim.sql"), **_SQL)
 
 
 class WebhookDispatcher:
-    """The dispatcher's loop, which runs in every worker."""
+    """Delivers events; its loop runs in every worker."""
 
     def __init__(self) -> None:
         self.loop = OutboxLoop[CallOutcome](

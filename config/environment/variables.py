@@ -92,8 +92,8 @@ def seconds(name: str, default: float, *, at_least: float) -> float:
 
 
 def mailbox(name: str, default: str = "") -> str:
-    """Reads `no-reply@example.com`, or `Kvitok, support <no-reply@example.com>`. The name may be
-    unquoted; as it is, mail programs would split the address at a comma.
+    """Reads `no-reply@example.com`, or `Kvitok, support <no-reply@example.com>`. The name need not
+    be quoted: this quotes it, because mail programs would split the address at a comma.
     """
     text = (env.str(name, "") or default).strip("\"' ")
     match = _WITH_NAME.fullmatch(text)
@@ -140,7 +140,7 @@ def request_header(name: str) -> str:
 
 
 def provider_timeout(text: str) -> tuple[float, float]:
-    """Reads `2,8`: seconds to connect to a provider, and seconds to wait for its response."""
+    """Reads `2,8`: seconds to connect to a provider, and seconds for its whole response."""
     try:
         connect, read = map(float, text.split(","))
     except ValueError:

@@ -99,7 +99,7 @@ class Server(ABC):
         self.process = None
 
     def kill(self) -> None:
-        """Kills it, like a power cut."""
+        """Kills the server, like a power cut."""
         if self.process is not None:
             self.process.kill()
             self.process.wait()

@@ -1,4 +1,6 @@
-"""The cabinet's pages where an owner exports the company's data, deletes it, or keeps it."""
+"""The cabinet's pages where an owner exports the company's data, deletes the company, or cancels
+the deletion.
+"""
 
 from typing import Any
 from uuid import UUID
@@ -88,7 +90,7 @@ def company_keep(request: CabinetRequest) -> HttpResponse:
 
 
 def _money(company: Company) -> dict[str, Any]:
-    """The tokens that the company would lose, and the orders still to be paid."""
+    """The tokens that the company would lose, and the number of its unpaid invoices."""
     wallet = Wallet.objects.filter(company=company).aggregate(
         free=Sum("available", default=0), held=Sum("held", default=0)
     )

@@ -36,7 +36,9 @@ def is_on() -> bool:
 
 
 def trace_id(message_id: UUID) -> int:
-    """The hashed id: a UUIDv7 is partly a time, and samplers take the low half as random."""
+    """A hash of the message's id: a UUIDv7 begins with a time, and samplers take the low half as
+    random.
+    """
     return _derive(b"trace", message_id, 16)
 
 

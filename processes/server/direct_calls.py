@@ -23,7 +23,7 @@ from django.utils.log import log_response
 
 from parsing.remembered import remembered
 
-PREFIXES = ("/hooks/", "/compat/")  # of a few paths, which contain values of settings or keys
+PREFIXES = ("/hooks/", "/compat/")  # of a few paths; settings and keys name the rest of each
 
 
 MAX_TYPE = 500  # characters of Content-Type; a multipart boundary has 70 at most (RFC 2046)
@@ -56,7 +56,7 @@ class BoundedHandler(WSGIHandler):
 
 
 class DirectCalls:
-    """WSGI middleware that answers these paths; Django answers all others."""
+    """WSGI middleware that answers machines' calls itself, and passes other requests to Django."""
 
     def __init__(self, application: WSGIApplication, fixed_paths: Iterable[str]) -> None:
         self._application = application

@@ -27,7 +27,9 @@ SWEEP = 0.25  # seconds between checks for bodies past their deadline
 
 
 class Allowance(NamedTuple):
-    """Permission to receive a body: the sender it counts for, and its size limit in bytes."""
+    """Permission to receive a body: the sender whose limit it counts against, and its size limit in
+    bytes.
+    """
 
     sender: str
     longest: int

@@ -130,7 +130,9 @@ def newest_to_archive(months: int, now: datetime) -> date:
 
 
 def attached_months() -> list[date]:
-    """Months with a partition, ascending. A table's first partition also has all earlier rows."""
+    """Months with an attached partition of any table, ascending. A table's first partition also has
+    all earlier rows.
+    """
     with connection.cursor() as cursor:
         cursor.execute(_ATTACHED, [[table.name for table in TABLES]])
         return sorted({month_named(name) for (name,) in cursor.fetchall()})

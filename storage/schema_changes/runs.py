@@ -178,7 +178,9 @@ def _advisory(connection: BaseDatabaseWrapper, function: str) -> bool:
 
 
 def retry(run: Callable[[], object], *, give_up_after: float, say: Say) -> None:
-    """Calls `run` until it gets its locks; raises LocksNotAvailableError after these seconds."""
+    """Calls `run` until it gets its locks; raises LocksNotAvailableError after `give_up_after`
+    seconds.
+    """
     deadline = time.monotonic() + give_up_after
     pause = 1.0
     while True:
@@ -197,7 +199,7 @@ def retry(run: Callable[[], object], *, give_up_after: float, say: Say) -> None:
 
 
 def render_first(migration: Migration) -> None:
-    """Renders all states of a transactional migration before it runs operations."""
+    """Makes a transactional migration render all its states before it runs its operations."""
     if not migration.atomic or migration.initial:
         return  # it holds no lock across operations, or nobody uses its tables yet
 

@@ -99,7 +99,7 @@ class GroupCommit(Generic[Write, Result]):
         return True
 
     def _start_group_past_slow_leader(self) -> None:
-        """Starts one group. If each waiting write started, they would overload the server."""
+        """Starts one group: a statement for each waiting write would overload the server."""
         with self._lock:
             if self._waiting and time.monotonic() >= self._started_at + PASS_AFTER:
                 self._start_group()

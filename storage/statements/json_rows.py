@@ -20,7 +20,8 @@ Row = TypeVar("Row", bound=Numbered)
 
 
 def json_rows(parameter: str, columns: str) -> str:
-    """The table `n` of a FROM clause, from the parameter of this name; `columns` have types.
+    """The table `n` of a FROM clause, read from the JSON of `parameter`; `columns` are names with
+    types.
 
     The limit excludes no row: it makes PostgreSQL expect ten rows instead of a hundred, so that it
     looks them up by indexes.
