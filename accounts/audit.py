@@ -101,7 +101,9 @@ def record(
 
 
 def acts_as_operator(user: User, company: Company) -> bool:
-    """Whether the user is an operator outside the company, which must not learn who acted."""
+    """Whether the user is an operator and no member of the company, which must not
+    learn who acted.
+    """
     return user.is_staff and not company.members.filter(user=user.pk).exists()
 
 
@@ -310,7 +312,7 @@ def has_description(event: AuditEvent) -> bool:
 
 
 def subject(event: AuditEvent) -> str:
-    """The text about an event's subject, with labels instead of field names."""
+    """The event's description, or its subject, in which labels replace field names."""
     if has_description(event):
         return _descriptions[event.action](event)
     if event.action not in FIELD_ACTIONS:

@@ -29,10 +29,10 @@ log = structlog.get_logger(__name__)
 
 DELAYS = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 120))  # between tries
 MAX_TRIES = len(DELAYS) + 1
-RUN = 20.0  # seconds that `Turns` may run: a worker that is stopping waits for it
-# After `due_at`: every job runs more often, so a failure that stays due this long was resolved
+MAX_RUN = 20.0  # seconds of a run of `Turns`, for which a worker that is stopping waits
+# Every job runs more often: a failure that is still there this long after its `due_at` was resolved
 # elsewhere.
-KEPT = timedelta(hours=3)
+RESOLVED_AFTER = timedelta(hours=3)
 
 S = TypeVar("S")
 R = TypeVar("R")
@@ -97,7 +97,9 @@ class Job:
         write: Callable[[Sequence[S]], object],
         key: Callable[[S], object] = lambda subject: subject,
     ) -> None:
-        """Writes all subjects in one statement, or in halves if refused (`write_together`)."""
+        """Writes all due subjects together, or in halves if the database refuses
+        (`write_together`).
+        """
         if not subjects:
             return
         retry_times, now = self._retry_times(), timezone.now()
@@ -175,7 +177,7 @@ class Job:
         JobFailure.objects.filter(job=self.name, subject=_identity(subject)[0]).delete()
 
     def waiting(self) -> list[str]:
-        """Subjects that failed and are not due for a retry yet."""
+        """Names of the subjects that failed and are not due for a retry yet."""
         now = timezone.now()
         return [name for name, due_at in self._retry_times().items() if due_at > now]
 
@@ -200,11 +202,13 @@ class Turns:
         self._steps.append(step)
 
     def run(self) -> None:
-        """Does a step of each kind in turn until none is left; after RUN, another run continues."""
+        """Does a step of each kind in turn until none is left; after MAX_RUN, another run
+        continues.
+        """
         if not self._thread.acquire(blocking=False):
             return
         try:
-            ends_at, idle = time.monotonic() + RUN, 0
+            ends_at, idle = time.monotonic() + MAX_RUN, 0
             while idle < len(self._steps) and time.monotonic() < ends_at:
                 self._steps.rotate(-1)  # first, so one that fails does not hold up the others
                 idle = 0 if self._steps[-1]() else idle + 1
@@ -238,7 +242,7 @@ def title_of(name: str) -> StrOrPromise:
 
 
 def purge(limit: int) -> int:
-    old = JobFailure.objects.filter(due_at__lt=timezone.now() - KEPT)
+    old = JobFailure.objects.filter(due_at__lt=timezone.now() - RESOLVED_AFTER)
     return JobFailure.objects.filter(pk__in=old.values("pk")[:limit]).delete()[0]
 
 
@@ -288,7 +292,7 @@ def delete_rows(rows: models.QuerySet[Any], limit: int) -> int:
 
 
 def purge_exports(model: type[Export], limit: int) -> int:
-    old = model._default_manager.filter(created_at__lt=timezone.now() - model.KEPT)  # noqa: SLF001 - public in Django
+    old = model._default_manager.filter(created_at__lt=timezone.now() - model.LIFETIME)  # noqa: SLF001 - public in Django
     batch = max(1, limit // 100)  # each has many parts
     deleted = delete_rows(old.order_by("created_at"), batch)
     return limit if deleted == batch else deleted
@@ -310,7 +314,9 @@ def purge_cache(limit: int) -> int:
 
 
 def purge_sessions(limit: int) -> int:
-    """Deletes expired sessions of Django, and our rows, which sessions of visitors lack."""
+    """Deletes Django's expired sessions, then rows of `UserSession` without one; returns the count.
+    Both have a limit of their own: visitors' sessions have no such row.
+    """
     expired = Session.objects.filter(expire_date__lt=timezone.now())
     count = Session.objects.filter(pk__in=expired.values("pk")[:limit]).delete()[0]
     dead = UserSession.objects.dead()

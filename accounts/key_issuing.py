@@ -97,7 +97,9 @@ def revoke_api_key(*, key: ApiKey, user: User, ip: str | None = None) -> None:
 
 
 def _scopes_within(scopes: Iterable[str], company: Company, user: User) -> list[str]:
-    """The scopes that this member may give a key; raises if none are left."""
+    """The requested scopes that this member may give a key; raises ValidationError if there are
+    none.
+    """
     role = company.members.filter(user=user).values_list("role", flat=True).first()
     allowed = scopes_of_role(role)
     if not (granted := [str(scope) for scope in scopes if scope in allowed]):

@@ -10,11 +10,11 @@ from parsing.clipboard import PHONE_PUNCTUATION, plain_characters
 # space.
 _BETWEEN = rf"[\s+_{PHONE_PUNCTUATION}]{{0,8}}"
 _PHONE = re.compile(rf"\+?[0-9](?:{_BETWEEN}[0-9]){{7,}}")
-_PHONE_LIKE = re.compile(rf"[0-9](?:{_BETWEEN}[0-9]){{4,}}")  # the shortest national numbers
+_PHONE_LIKE = re.compile(rf"[0-9](?:{_BETWEEN}[0-9]){{4,}}")  # as short as some national numbers
 _GROUP = re.compile(r"[0-9]+")
 _DAY = re.compile(r"(?:19|20)\d\d([/-])(?:0[1-9]|1[0-2])\1(?:0[1-9]|[12]\d|3[01])")
 _SHOWN_PREFIX = 5  # characters of a phone that its mask shows
-_ROUNDS = 5  # of nested percent-encoding
+_MAX_DECODINGS = 5  # layers of percent-encoding
 
 
 def mask_phone(phone: str) -> str:
@@ -48,7 +48,7 @@ def digit_groups_in(text: str) -> Iterator[list[str]]:
 
 
 def plain_text(text: str) -> str:
-    for _round in range(_ROUNDS):
+    for _round in range(_MAX_DECODINGS):
         if "%" not in text or (plainer := unquote(text)) == text:
             break
         text = plainer

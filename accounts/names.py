@@ -59,7 +59,9 @@ def _mixes_scripts(word: str) -> bool:
 
 
 def validate_company_name(name: str) -> None:
-    """Refuses site addresses, since people who did not ask for an e-mail get it with this name."""
+    """Refuses invalid brands and site addresses: e-mails show the name to people who did not ask
+    for them.
+    """
     if not is_valid_brand(name) or _contains_site_address(name):
         raise ValidationError(
             _(
@@ -84,7 +86,9 @@ def _contains_site_address(name: str) -> bool:
 
 
 def device_name(user_agent: str) -> str:
-    """The device's name from a User-Agent: “Firefox, Windows”; empty when neither is known."""
+    """The device's name from a User-Agent: “Firefox, Windows”; empty if browser and system are
+    unknown.
+    """
     names = (_first(BROWSERS, user_agent), _first(SYSTEMS, user_agent))
     return ", ".join(filter(None, names))
 

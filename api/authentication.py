@@ -1,4 +1,4 @@
-"""Identifies the caller and checks the API key's scope, addresses and company."""
+"""Identifies the caller; checks that the key's scope, IP addresses and company allow the call."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -46,7 +46,7 @@ class ApiResponse(HttpResponse):
 
 
 def _text(value: object) -> str:
-    """Serialises lazy texts, which orjson cannot, in the active language."""
+    """Turns lazy texts, which orjson cannot serialise, into texts in the active language."""
     if isinstance(value, Promise):
         return str(value)
     raise TypeError
@@ -79,7 +79,7 @@ class ApiView(View):
         return csrf_exempt(super().as_view(**initkwargs))
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Renders every text, stored responses included, in the request's language."""
+        """Handles the request in its language, in which a response is also stored for replays."""
         self.started = time.perf_counter()
         self.request_id = ids.request_id()
         tracing.begin_request()
@@ -96,7 +96,7 @@ class ApiView(View):
             return self.finish(request, response)
 
     def check_method(self, request: HttpRequest) -> Callable[..., HttpResponse]:
-        """The handler of the method; raises if there is none."""
+        """The handler of the request's method; raises `method_not_allowed` if there is none."""
         if request.method not in self.allowed_methods:
             raise DomainError(Error.METHOD_NOT_ALLOWED)
         handler: Callable[..., HttpResponse] = getattr(self, request.method.lower())
@@ -124,8 +124,8 @@ class ApiView(View):
         return path
 
     def shown_path(self, request: HttpRequest) -> str:
-        """The path for logs and traces, which must not contain a phone, whether it is part of a
-        call's path or of an unknown path.
+        """The path for logs and traces, without the phone that a call's path has and an unknown
+        path may have.
         """
         if not self.calls:
             return mask_phones_in(request.path)[:LOGGED_PATH]
@@ -216,7 +216,7 @@ class ApiView(View):
         request_log.buffer.add(entry)
 
     def logged_path(self, _request: HttpRequest) -> str:
-        """The declared path, without ids."""
+        """The declared path, which has names of parameters instead of ids."""
         return self.call.path
 
     def _named_fields(self) -> tuple[str, ...]:

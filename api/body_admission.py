@@ -26,8 +26,10 @@ _PLAIN_TEXT = {
 
 
 class EntryPoint(NamedTuple):
-    """The rules for calls by machines under one path prefix. `sender` identifies whose allowance a
-    body counts against, or raises a DomainError; `refuse` makes a response of a refusal.
+    """The admission of request bodies under one path prefix.
+
+    `sender` returns the name under which the body is counted, or raises a DomainError; `refuse`
+    turns a DomainError into status, headers and body.
     """
 
     sender: Callable[[Mapping[str, Any]], str]
@@ -60,7 +62,9 @@ def _entry_point(environ: Mapping[str, Any]) -> EntryPoint | None:
 
 
 def admit(environ: Mapping[str, Any]) -> Allowance | None:
-    """Admits a request body; None if the sender may not send one: it is then refused unread."""
+    """The allowance that a request's body counts against; None if the request is refused with its
+    body unread.
+    """
     if is_refused(environ):
         return None
     longest = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
@@ -74,7 +78,7 @@ def admit(environ: Mapping[str, Any]) -> Allowance | None:
 
 
 def network(environ: Mapping[str, Any]) -> str:
-    """The network that a body without a key counts against."""
+    """The client's network, against which a body without a key counts."""
     ip = client_ip(environ)
     return client_network(ip) or ip
 

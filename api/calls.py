@@ -115,7 +115,7 @@ def option(
 
 
 def moment(name: str, description: StrOrPromise, example: str | None = None) -> Field:
-    """A time in a response; null until it has come."""
+    """A time in a response; null until the event has happened."""
     return Field(name, nullable(time()), description, example)
 
 
@@ -152,7 +152,7 @@ TIME_OR_DAY = r"^(\d{4}-\d{2}-\d{2}.*)?$"
 def time_or_day() -> Schema:
     """Read by `api.request_fields.QueryFields.time`; an empty value counts as missing.
 
-    A pattern, since generators make a class without a value of `anyOf` with two formats.
+    A pattern: from `anyOf` with two formats, client generators make a class without a value.
     """
     return text(pattern=TIME_OR_DAY)
 
@@ -272,7 +272,7 @@ class Call:
         return list(_names(self.body))
 
     def request_example(self) -> dict[str, Any]:
-        """Every body field that has an example, or whose objects have one."""
+        """An example body: the fields that have an example, or whose objects have one."""
         fields = [field for field in self.body if field.example is not None or field.fields]
         return example_of(tuple(fields))
 

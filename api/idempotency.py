@@ -24,7 +24,7 @@ from storage.statements.named_rows import fetch_one
 HEADER = "Idempotency-Key"
 MAX_LENGTH = 255
 KILOBYTE = 1000
-MAX_PATH = 60  # characters: the size of the column; no object has a longer path
+MAX_PATH = 60  # characters: the size of the column; the path of every object is shorter
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,9 +222,11 @@ class IdempotentView(ApiView):
     def once_atomic(
         self, key: IdempotencyKey | None, effect: Callable[[], dict[str, Any]]
     ) -> HttpResponse:
-        """Runs the effect like `once`, but in its own transaction: key, effect and response commit
-        together. A refusal by the effect is stored too, because it may have spent an attempt; one
-        of fields has spent nothing.
+        """Runs the effect like `once`, but in a transaction: key, effect and response commit
+        together.
+
+        A refusal by the effect is stored too, because it may have spent an attempt; invalid fields
+        and the statuses in NOT_STORED have spent nothing.
         """
         if key is None:
             return ApiResponse(effect())
@@ -251,7 +253,9 @@ class IdempotentView(ApiView):
         return response
 
     def _count_key(self, count: int = 1) -> None:
-        """Responses are stored for a day: one about a thousand links counts as many keys."""
+        """Counts towards the daily quota of test keys. Responses are stored for a day: a long one,
+        such as that about a thousand links, counts once more per KILOBYTE.
+        """
         if self.principal.is_test and count:
             rate_limit.consume_test_quota(self.principal.company_id, "keys", count)
 

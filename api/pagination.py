@@ -28,7 +28,7 @@ SCANS = (200, 2_000, 50_000)
 
 
 class Position(NamedTuple):
-    """The end of a page or a batch."""
+    """The place in a list after which the next page or batch begins."""
 
     created_at: datetime
     id: Any

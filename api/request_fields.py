@@ -1,7 +1,5 @@
-"""Reads declared fields and query parameters. DRF serializers would cost more than the calls
-themselves.
-
-All errors are collected, so a client sees every invalid field at once.
+"""Reads declared fields and query parameters. DRF serializers would cost more than the rest of a
+frequent call. All errors are collected, so a client sees every invalid field at once.
 """
 
 import re

@@ -27,7 +27,7 @@ log = structlog.get_logger(__name__)
 CAPACITY = 20_000  # requests per process
 BATCH = 2_000  # requests per statement
 INTERVAL = 1.0  # seconds
-TEST_CAPACITY = 50_000  # requests of a company with test keys, which are free, per process and day
+TEST_CAPACITY = 50_000  # requests with a company's test keys, which are free, per process and day
 DAY = 86_400  # seconds
 MAX_FIELDS, FIELD_LENGTH, METHOD_LENGTH = 20, 40, 7
 

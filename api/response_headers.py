@@ -20,7 +20,7 @@ def add_to_all(response: HttpResponse, request_id: str, rate: Usage | None) -> N
 
 
 def ask_for_key(response: HttpResponse, refusal: DomainError, scheme: str = "Bearer") -> None:
-    """Adds WWW-Authenticate to a refusal of an invalid key."""
+    """Adds WWW-Authenticate to the refusal of a missing or invalid key."""
     if refusal.error is Error.INVALID_API_KEY:
         response["WWW-Authenticate"] = scheme
 

@@ -30,7 +30,7 @@ from parsing.days import local_time, start_of
 from parsing.form_fields import DayBoundField, LineField
 from webhooks.models import EventKind
 
-NOTHING = "—"
+EMPTY = "—"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +43,11 @@ class FieldChange:
         return f"{self.label}: {self.old} → {self.new}"
 
 
-def of_event(event: AuditEvent) -> list[FieldChange]:
-    return [] if audit.has_description(event) else described(event.changes)
+def event_changes(event: AuditEvent) -> list[FieldChange]:
+    return [] if audit.has_description(event) else field_changes(event.changes)
 
 
-def described(changes: Mapping[str, Any] | None) -> list[FieldChange]:
+def field_changes(changes: Mapping[str, Any] | None) -> list[FieldChange]:
     return [
         FieldChange(field_label(name), field_value(name, old), field_value(name, new))
         for name, (old, new) in (changes or {}).items()
@@ -65,8 +65,8 @@ def field_value(name: str, value: Any) -> str:
         return str(_empty(name))
     if isinstance(value, bool):
         return pgettext("answer", "yes") if value else pgettext("answer", "no")
-    if name in READERS:
-        return READERS[name](value)
+    if name in FORMATTERS:
+        return FORMATTERS[name](value)
     if isinstance(value, list):
         return ", ".join(map(str, value))
     return grouped(value) if isinstance(value, int) else str(value)
@@ -79,12 +79,12 @@ def _empty(name: str) -> str:
         return _("the company's own country")
     if name == "default_link_lifetime":
         return _("Never expires")
-    if name in STANDARD or name.startswith("patience_"):
+    if name in HAS_SERVICE_DEFAULT or name.startswith("patience_"):
         return _("the usual")
-    return NOTHING
+    return EMPTY
 
 
-STANDARD = {*LimitsSection.stored, "day", "*", *countries.CODES}
+HAS_SERVICE_DEFAULT = {*LimitsSection.stored, "day", "*", *countries.CODES}
 
 
 def _channel(name: str) -> str:
@@ -115,7 +115,7 @@ def _language(code: str) -> str:
     return message_languages.native_name(code) if code else "—"
 
 
-READERS: dict[str, Callable[[Any], str]] = {
+FORMATTERS: dict[str, Callable[[Any], str]] = {
     "allowed_countries": _countries,
     "country": _countries,
     "channel": _channel,
@@ -136,7 +136,7 @@ READERS: dict[str, Callable[[Any], str]] = {
 
 
 BATCH_SIZE = 1000
-SETTINGS_OF_ALL = "budget."  # about money, but developers may read the page of budgets too
+BUDGET_ACTIONS = "budget."  # about money, but developers may read the page of budgets too
 # Kind → (title, prefixes of its actions).
 KINDS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "settings": (
@@ -222,7 +222,7 @@ def audit_export(request: CabinetRequest) -> HttpResponseBase:
 
 def describe(event: AuditEvent) -> tuple[Any, str, list[FieldChange]]:
     """The action, its subject (empty if only fields changed), and the old and new values."""
-    changes = of_event(event)
+    changes = event_changes(event)
     has_only_fields = event.action in audit.FIELD_ACTIONS | {"budget.changed"}
     subject = "" if changes and has_only_fields else audit.subject(event)
     return audit.label(event.action), subject, changes
@@ -244,7 +244,7 @@ def cells(event: AuditEvent) -> list[str]:
 def _history(member: Member, filters: dict[str, Any]) -> QuerySet[AuditEvent]:
     rows = AuditEvent.objects.filter(company=member.company_id).select_related("user")
     if not member.can_see_money:
-        rows = rows.exclude(_of_kind("money") & ~Q(action__startswith=SETTINGS_OF_ALL))
+        rows = rows.exclude(_of_kind("money") & ~Q(action__startswith=BUDGET_ACTIONS))
     if first := filters.get("date_from"):
         rows = rows.filter(created_at__gte=start_of(first))
     if last := filters.get("date_to"):

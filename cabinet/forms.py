@@ -44,7 +44,7 @@ GROUPS_AND_FRACTION = re.compile(r"[-+]?\d{1,3}(,\d{3})+(\.\d+)?")
 
 
 def grouped(number: int) -> str:
-    """1234567 → 1 234 567, as the active language writes it."""
+    """1234567 → 1 234 567, with the separators of the active language."""
     return str(number_format(number, use_l10n=True, force_grouping=True))
 
 

@@ -28,7 +28,7 @@ from catalogue.ids import parse_id, public_id, started_at
 from parsing.days import start_of
 from parsing.form_fields import DayBoundField, LineField
 
-AROUND = timedelta(minutes=1)  # tolerance between an id's time and its request's
+ID_TIME_TOLERANCE = timedelta(minutes=1)  # tolerance between an id's time and its request's
 OUTCOMES: dict[str, tuple[Any, Q]] = {
     "ok": (_("answered"), Q(status__lt=400)),
     "warned": (_("with unknown fields"), Q(status__lt=400) & ~Q(fields=[])),
@@ -110,7 +110,7 @@ def _history(company: Company, filters: dict[str, Any]) -> QuerySet[ApiRequest]:
     rows = ApiRequest.objects.filter(company=company).select_related("api_key")
     if searched := filters.get("id"):
         at = started_at(searched) or _time_of(searched)
-        around = (at - AROUND, at + AROUND)
+        around = (at - ID_TIME_TOLERANCE, at + ID_TIME_TOLERANCE)
         return rows.filter(mode__in=Mode.values, created_at__range=around)
     rows = rows.filter(mode=filters.get("mode", Mode.LIVE))
     if day := filters.get("day"):

@@ -25,8 +25,8 @@ from accounts.people.cabinet_access import (
 from accounts.people.pages import confirm_page, form_page, refusals_on
 from parsing.form_fields import LineField
 
-# The fields that are saved. Never a phone or an id: they identify a person.
-KEPT = {
+# Never a phone or an id: they identify a person.
+SAVED_FIELDS = {
     SavedFilter.Page.MESSAGES: (
         *("mode", "channel", "state", "kind", "api_key", "country", "purpose"),
         *("period", "date_from", "date_to"),
@@ -47,7 +47,7 @@ def of_user(user: User, company: Company, page: str) -> QuerySet[SavedFilter]:
 
 def query_of(page: str, params: Mapping[str, str]) -> str:
     """The filter's canonical query string: equal filters have equal ones."""
-    names = KEPT[SavedFilter.Page(page)]
+    names = SAVED_FIELDS[SavedFilter.Page(page)]
     values = [(name, params.get(name, "")) for name in names]
     return urlencode([(name, text) for name, text in values if 0 < len(text) <= MAX_VALUE_LENGTH])
 

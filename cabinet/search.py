@@ -64,7 +64,9 @@ class Page:
     allows: Allows = anyone
 
     def matches(self, text: str) -> bool:
-        """Whether it matches in any of the service's languages: people type the word they know."""
+        """Whether title or words match in any of the service's languages: people type the word they
+        know.
+        """
         return any(self._matches_in(language, text) for language, _name in settings.LANGUAGES)
 
     def _matches_in(self, language: str, text: str) -> bool:
@@ -92,7 +94,9 @@ def register_pages(*pages: Page) -> None:
 
 
 def find(member: Member, text: str) -> list[Group]:
-    """Hits that this member may open, exact ones first; empty for an empty text."""
+    """Groups of hits that this member may open, those with exact hits first; none for an empty
+    text.
+    """
     query = clean(text)
     groups = [group for group in _groups(member, query) if group.hits] if query else []
     return sorted(groups, key=lambda group: not any(hit.is_exact for hit in group.hits))
@@ -123,8 +127,8 @@ def _begins_a_word(name: str, text: str) -> bool:
 
 
 MIN_WORD_LENGTH = 2  # letters; a single one matches every name
-MAX_KEYS = 500  # newest keys of a company to search: ended ones are kept
-AROUND = timedelta(minutes=1)  # tolerance between an id's time and its request's
+MAX_KEYS = 500  # the newest keys of a company, which are searched: ended ones are kept
+ID_TIME_TOLERANCE = timedelta(minutes=1)  # tolerance between an id's time and its request's
 
 
 def register_company() -> None:
@@ -161,7 +165,7 @@ def requests(member: Member, text: str) -> list[Hit]:
     at = started_at(query)
     if at is None:
         return []
-    around = (at - AROUND, at + AROUND)
+    around = (at - ID_TIME_TOLERANCE, at + ID_TIME_TOLERANCE)
     rows = ApiRequest.objects.filter(
         company=member.company_id, mode__in=Mode.values, created_at__range=around
     )

@@ -63,12 +63,12 @@ class SectionForm(CompanyModelForm):
     stored: ClassVar[tuple[str, ...]]
     is_for_owners: ClassVar[bool] = False
     # Fields that prices depend on: only members who may see money can change them.
-    of_money: ClassVar[tuple[str, ...]] = ()
-    # Around the fields: a sentence above, a sentence and links below; some fields are two in a row.
+    money_fields: ClassVar[tuple[str, ...]] = ()
+    # `intro` is above the fields, `outro` and `links` are below them.
     intro: ClassVar[StrOrPromise] = ""
     outro: ClassVar[StrOrPromise] = ""
     links: ClassVar[tuple[tuple[str, StrOrPromise], ...]] = ()
-    in_pairs: ClassVar[tuple[str, ...]] = ()
+    paired_fields: ClassVar[tuple[str, ...]] = ()  # shown two in a row
     layout: ClassVar[str] = ""  # the template of fields with a layout of their own
 
     def __init_subclass__(cls) -> None:
@@ -81,19 +81,19 @@ class SectionForm(CompanyModelForm):
         # A copy: rejected values must not show in other sections of the page.
         super().__init__(*args, **kwargs | {"instance": copy.copy(company)})
         self.user = user
-        for name in () if sees_money else self.of_money:
+        for name in () if sees_money else self.money_fields:
             self.fields[name].disabled = True
             self.fields[name].help_text = _(
                 "Only an owner can change it: prices and invoices depend on it."
             )
 
     @property
-    def alone(self) -> list[forms.BoundField]:
-        return [field for field in self if field.name not in self.in_pairs]
+    def unpaired(self) -> list[forms.BoundField]:
+        return [field for field in self if field.name not in self.paired_fields]
 
     @property
-    def beside(self) -> list[forms.BoundField]:
-        return [self[name] for name in self.in_pairs]
+    def paired(self) -> list[forms.BoundField]:
+        return [self[name] for name in self.paired_fields]
 
     @property
     def changes(self) -> dict[str, Any]:
@@ -101,13 +101,13 @@ class SectionForm(CompanyModelForm):
 
     @property
     def needs_confirmation(self) -> bool:
-        return self.is_for_owners or not set(self.of_money).isdisjoint(self.changed_data)
+        return self.is_for_owners or not set(self.money_fields).isdisjoint(self.changed_data)
 
 
 class CompanySection(SectionForm):
     slug, title = "company", _("Company")
-    of_money = ("country",)
-    in_pairs = ("language", "country")
+    money_fields = ("country",)
+    paired_fields = ("language", "country")
 
     language = forms.ChoiceField(
         label=_("Message language"),
@@ -244,7 +244,9 @@ class CountriesSection(SectionForm):
         return groups()
 
     def with_group(self, group: str) -> dict[str, Any]:
-        """The form's values with a group added to the chosen countries; for "" with none chosen."""
+        """The form's values with a group added to the chosen countries, or with none chosen if
+        `group` is empty.
+        """
         codes = {*self.chosen, *countries.members(group)} if group else set()
         return {
             "allowed_countries": sorted(codes),
@@ -255,7 +257,7 @@ class CountriesSection(SectionForm):
 
 class LimitsSection(SectionForm):
     slug, title = "limits", _("Send limits")
-    in_pairs = ("cool_down", *CODES, *LINKS)
+    paired_fields = ("cool_down", *CODES, *LINKS)
     intro = _("How often one phone may be messaged, so that nobody is flooded at your expense.")
     links = (("budget-edit", _("Budgets: how many tokens may be spent")),)
 
@@ -282,7 +284,7 @@ class LimitsSection(SectionForm):
         }
 
     def clean(self) -> dict[str, Any]:
-        """Requires each window's limit to be at least the one of a shorter window."""
+        """Requires the limit of a longer window to be at least that of a shorter one."""
         cleaned = super().clean() or self.cleaned_data
         standard = bounds()
         for names in (CODES, LINKS):

@@ -89,7 +89,7 @@ def _save(request: CabinetRequest, form: SectionForm) -> HttpResponse:
 
 
 def _draft(request: CabinetRequest) -> SectionForm | None:
-    """The form with the values entered before the page asked for reauthentication."""
+    """The form with the values that were entered before the page asked for reauthentication."""
     draft = reauthentication.draft(request)
     kinds = (
         kind for kind in SECTIONS.values() if draft and draft.keys() <= kind.base_fields.keys()
@@ -153,7 +153,7 @@ def _overwritten(stored: Company, form: SectionForm) -> Overwritten:
     last = stored.audit.filter(action="settings.changed", changes__has_any_keys=form.stored)
     pairs = {name: [value, getattr(stored, name)] for name, value in form.changes.items()}
     differing = {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
-    return Overwritten(last.order_by("-created_at").first(), audit_log.described(differing))
+    return Overwritten(last.order_by("-created_at").first(), audit_log.field_changes(differing))
 
 
 def _can_change(request: CabinetRequest, kind: type[SectionForm]) -> bool:
@@ -162,7 +162,7 @@ def _can_change(request: CabinetRequest, kind: type[SectionForm]) -> bool:
 
 
 def retention() -> Mapping[str, Any]:
-    """For how many days data about recipients is kept."""
+    """The number of days for which data about recipients is stored."""
     return {
         "phones": conf.PHONE_RETENTION,
         "raw": conf.RAW_RETENTION,

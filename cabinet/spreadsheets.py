@@ -67,7 +67,7 @@ def csv_lines(rows: Iterable[Row], language: str, *, is_continued: bool = False)
 def escape_cell(cell: str | int) -> str | int:
     """Escapes text that a spreadsheet would evaluate or shorten; numbers stay numbers.
 
-    So references and phones keep all digits: +79161234567 would otherwise be shown as 7.9E+10.
+    References and phones keep all digits: +79161234567 would otherwise be shown as 7.9E+10.
     """
     if isinstance(cell, str) and (cell.startswith(_FORMULA) or _NUMBER.fullmatch(cell)):
         return f"'{cell}"

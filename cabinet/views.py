@@ -107,7 +107,7 @@ def company_switch(request: HttpRequest) -> HttpResponse:
 
 @login_required
 def second_factor_required(request: HttpRequest) -> HttpResponse:
-    """The page where members set up the second factor that their company requires."""
+    """The page that asks members to set up the second factor that their company requires."""
     member = current_member(request)
     if member is None:
         return redirect_without_company(request)

@@ -42,14 +42,14 @@ def boolean(text: str) -> bool:
     return text.lower() in {"1", "true", "yes", "on"}
 
 
-def words(text: str) -> tuple[str, ...]:
-    """Reads `13,98`."""
+def comma_separated(text: str) -> tuple[str, ...]:
+    """Splits `13,98` at its commas."""
     return tuple(item.strip() for item in text.split(",") if item.strip())
 
 
-def pairs(text: str) -> dict[str, str]:
-    """Reads `0x401=unreachable,0x402=account`."""
-    split = (item.partition("=") for item in words(text))
+def name_value_pairs(text: str) -> dict[str, str]:
+    """Parses `0x401=unreachable,0x402=account`."""
+    split = (item.partition("=") for item in comma_separated(text))
     return {name.strip(): value.strip() for name, _sign, value in split}
 
 

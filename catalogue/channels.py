@@ -38,7 +38,7 @@ class Channel:
     code_sent: StrOrPromise  # a whole sentence, so that each language can phrase it freely
     link_sent: StrOrPromise = ""  # the same for links, if it carries them
     price: int  # tokens for a delivered message, unless PRICE_<NAME> is set
-    colour: str  # of `.chart-<colour>` in static/figures.css
+    colour: str  # the CSS class `.chart-<colour>` in static/figures.css
     summary: StrOrPromise  # what it carries, for the home page
     contents: frozenset[str] = EVERY_CONTENT
     patience: Patience = USUAL_PATIENCE
@@ -46,10 +46,12 @@ class Channel:
     has_segments: bool = False  # the text is counted in SMS segments, and ends with autofill lines
     has_own_texts: bool = True  # companies may write texts of codes; otherwise a vendor's template
     has_template: bool = False  # the vendor approves a template, in `messages.toml` under its name
-    has_link_button: bool = False  # links under the service's own host, which the vendor approved
+    has_link_button: bool = (
+        False  # a template with a link button, for links under the service's own host only
+    )
 
 
-# In the order in which they are tried, unless a company sets another.
+# In the order of attempts, unless a company sets another.
 CHANNELS = (
     Channel(
         name="whatsapp",

@@ -18,8 +18,8 @@ class Error(Enum):
     message: StrOrPromise
     when: StrOrPromise  # the cases in which it is returned
     remedy: StrOrPromise
-    extra: tuple[str, ...]  # more fields of the body
-    sometimes: tuple[str, ...]  # fields of the body in some cases
+    extra: tuple[str, ...]  # additional fields of the body
+    sometimes: tuple[str, ...]  # fields that the body has only in some cases
 
     def __new__(  # noqa: PLR0917 - a row of the table
         cls,

@@ -23,7 +23,7 @@ def uuid7() -> UUID:
 
 def first_id_at(at: datetime) -> UUID:
     """A lower bound for ids made from this time on."""
-    millis = max(0, int(at.timestamp() * 1000))  # the time of an id starts in 1970
+    millis = max(0, int(at.timestamp() * 1000))  # the time in an id starts in 1970
     return UUID(int=(millis << 80) | _VERSION_AND_VARIANT)
 
 
@@ -39,7 +39,7 @@ def public_id(prefix: str, value: UUID) -> str:
 
 
 def parse_id(prefix: str, text: str) -> UUID | None:
-    """The UUID of a public id, or None when the text is not one."""
+    """The UUID of a public id; None for any other text."""
     head, _, digits = text.partition("_")
     if head != prefix or len(digits) != 32:
         return None

@@ -41,7 +41,7 @@ class CompanyExport(Export):
     `language` is the README's.
     """
 
-    KEPT = timedelta(days=7)
+    LIFETIME = timedelta(days=7)
     MAX_FINISHED: ClassVar = 5
 
     # The number of the file that is being made, and where its next part begins.

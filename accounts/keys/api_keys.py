@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db import transaction
 
-from accounts.keys.key_cache import CompanyChanges, KeyCache, Known
+from accounts.keys.key_cache import CompanyChanges, KeyCache, KeyRecord
 from accounts.keys.principal import Principal, column_sql, principal_of
 from accounts.models import ApiKey, Company
 from processes.background import PeriodicThread
@@ -61,8 +61,8 @@ def statements() -> dict[str, str]:
     return sql_files.read_several("accounts/keys/api_keys.sql", texts=column_sql())
 
 
-_known = KeyCache[Principal](CACHE_SECONDS, CACHE_SIZE)
-_unknown = KeyedCache[bytes, None](CACHE_SECONDS, CACHE_SIZE)  # separate: junk evicts no key
+_valid_keys = KeyCache[Principal](CACHE_SECONDS, CACHE_SIZE)
+_invalid_keys = KeyedCache[bytes, None](CACHE_SECONDS, CACHE_SIZE)  # separate: junk evicts no key
 _changes = CompanyChanges()
 
 
@@ -72,17 +72,17 @@ def find(key: str) -> Principal | None:
 
 
 def find_by_digest(key_digest: bytes) -> Principal | None:
-    return _known.get(key_digest) or _find_in_database(key_digest)
+    return _valid_keys.get(key_digest) or _find_in_database(key_digest)
 
 
 def _find_in_database(key_digest: bytes) -> Principal | None:
-    unknown = _unknown.entries.get(key_digest)
+    unknown = _invalid_keys.entries.get(key_digest)
     if unknown is not None and unknown[0] > time.monotonic():
         return None
     entry = _read([key_digest]).get(key_digest)
     if entry is None:
         return None
-    _known.used.add(key_digest)
+    _valid_keys.used.add(key_digest)
     return entry.value
 
 
@@ -100,15 +100,15 @@ def refresh() -> None:
     """
     asked_at = time.monotonic()
     answer = _changes.ask()
-    due = _known.take_due(_changes.companies(answer))
+    due = _valid_keys.take_due(_changes.companies(answer))
     if due:
         _read(due)
     _changes.last = answer
-    _known.confirm(asked_at)
+    _valid_keys.confirm(asked_at)
 
 
 def start_refresh_thread() -> PeriodicThread:
-    """Starts the thread of a web process: a cached key costs no query until it sees a change."""
+    """Starts the thread of a web process; until it sees a change, a cached key costs no query."""
     thread = PeriodicThread("keys", refresh, REFRESH_INTERVAL)
     thread.start()
     return thread
@@ -116,8 +116,8 @@ def start_refresh_thread() -> PeriodicThread:
 
 def evict(key_digest: bytes) -> None:
     """Evicts a key from this process's cache; others drop it within CACHE_SECONDS."""
-    _known.discard(bytes(key_digest))
-    _unknown.discard(bytes(key_digest))
+    _valid_keys.discard(bytes(key_digest))
+    _invalid_keys.discard(bytes(key_digest))
 
 
 def evict_keys(company: Company) -> None:
@@ -139,18 +139,18 @@ def evict_after_commit(keys: Iterable[ApiKey]) -> None:
 @on_reset
 def clear_cache() -> None:
     _changes.last = None
-    _known.clear()
-    _unknown.clear()
+    _valid_keys.clear()
+    _invalid_keys.clear()
 
 
-def _read(digests: list[bytes]) -> dict[bytes, Known[Principal]]:
+def _read(digests: list[bytes]) -> dict[bytes, KeyRecord[Principal]]:
     read_at = time.monotonic()  # before the read, or a revoked key might live longer
     rows = fetch_rows(statements()["read"], {"digests": digests}, dict[str, Any])
-    principals = {bytes(row["digest"]): _known_of(row) for row in rows}
-    _known.store(digests, principals, read_at)
-    _unknown.store({digest: None for digest in digests if digest not in principals}, read_at)
+    principals = {bytes(row["digest"]): _record_of(row) for row in rows}
+    _valid_keys.store(digests, principals, read_at)
+    _invalid_keys.store({digest: None for digest in digests if digest not in principals}, read_at)
     return principals
 
 
-def _known_of(row: Mapping[str, Any]) -> Known[Principal]:
-    return Known(principal_of(row), row["company_id"], row["expires_in"])
+def _record_of(row: Mapping[str, Any]) -> KeyRecord[Principal]:
+    return KeyRecord(principal_of(row), row["company_id"], row["expires_in"])

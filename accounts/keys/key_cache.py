@@ -79,14 +79,14 @@ class CompanyChanges:
 
 
 NEVER, ALWAYS = float("-inf"), float("inf")
-IN_USE = 60.0  # seconds since its last use
-READ_AGAIN = 61.0  # seconds, for a key in use; the read updates a `last_used_at` of a minute ago
-UNUSED = 600.0  # seconds that other keys are cached
+IN_USE = 60.0  # seconds after its last use
+REFRESH_AFTER = 61.0  # seconds, for a key in use; the read updates a `last_used_at` of a minute ago
+LIFETIME = 600.0  # seconds that a key is cached after it was read
 
 V = TypeVar("V")
 
 
-class Known(NamedTuple, Generic[V]):
+class KeyRecord(NamedTuple, Generic[V]):
     value: V
     company_id: int
     expires_in: float | None  # seconds after the read
@@ -94,7 +94,7 @@ class Known(NamedTuple, Generic[V]):
 
 @dataclass(slots=True)
 class Entry(Generic[V]):
-    known: Known[V]
+    record: KeyRecord[V]
     read_at: float
     ends_at: float
     due_at: float  # when the thread reads it again, if it is in use
@@ -128,10 +128,10 @@ class KeyCache(Generic[V]):
         if now >= entry.ends_at or now >= max(self._asked_at, entry.read_at) + self.ttl:
             return None
         self.used.add(digest)
-        return entry.known.value
+        return entry.record.value
 
     def store(
-        self, digests: Iterable[bytes], answers: dict[bytes, Known[V]], read_at: float
+        self, digests: Iterable[bytes], answers: dict[bytes, KeyRecord[V]], read_at: float
     ) -> None:
         """Stores the answers of a read that began at `read_at`; drops keys that it did not find."""
         with self._lock:
@@ -144,19 +144,19 @@ class KeyCache(Generic[V]):
                 else:
                     self.entries.pop(digest, None)
 
-    def _keep(self, digest: bytes, answer: Known[V], read_at: float) -> None:
+    def _keep(self, digest: bytes, answer: KeyRecord[V], read_at: float) -> None:
         last = self.entries.get(digest)
         # A read may lack a change that was reported while it ran.
         is_watched = read_at >= self._answered_at
         lifetime = min(
-            UNUSED if is_watched else self.ttl,
+            LIFETIME if is_watched else self.ttl,
             ALWAYS if answer.expires_in is None else answer.expires_in,
         )
         self.entries[digest] = Entry(
             answer,
             read_at=read_at,
             ends_at=read_at + lifetime,
-            due_at=read_at + READ_AGAIN if is_watched else read_at,
+            due_at=read_at + REFRESH_AFTER if is_watched else read_at,
             used_at=last.used_at if last else NEVER,
         )
 
@@ -165,8 +165,10 @@ class KeyCache(Generic[V]):
             self.entries.pop(digest, None)
 
     def take_due(self, changed: set[int] | None) -> list[bytes]:
-        """Drops unused keys of changed companies (None: of all); returns the keys to read again,
-        which stay valid until then, but no longer than without this answer.
+        """Drops unused keys of changed companies (None: of all); returns the keys to read again.
+
+        These stay valid until then, but at most `ttl` seconds after the last answer that was
+        applied.
         """
         with self._lock:
             self._answered_at = now = time.monotonic()
@@ -177,7 +179,7 @@ class KeyCache(Generic[V]):
             stale = {
                 digest: entry.is_in_use(now)
                 for digest, entry in self.entries.items()
-                if changed is None or entry.known.company_id in changed
+                if changed is None or entry.record.company_id in changed
             }
             for digest, is_in_use in stale.items():
                 if not is_in_use:
@@ -192,5 +194,7 @@ class KeyCache(Generic[V]):
         return now >= entry.due_at
 
     def confirm(self, asked_at: float) -> None:
-        """Records that the entries are current as at `asked_at`: changed keys were read again."""
+        """Records that all entries were current at `asked_at`: the changed ones have been read
+        again.
+        """
         self._asked_at = asked_at

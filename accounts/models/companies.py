@@ -135,7 +135,7 @@ class Company(models.Model):
         default=GuardMode.ENFORCE,
         db_default=GuardMode.WATCH,  # for companies older than the guard
     )
-    # Where another company's codes are not entered, fewer unentered codes of this one suffice.
+    # Sends are held back sooner where another company's codes are not entered.
     guard_watches_others = models.BooleanField(
         _("stricter where other companies are attacked"), default=True, db_default=True
     )

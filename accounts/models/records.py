@@ -82,7 +82,7 @@ class ExportQuerySet(models.QuerySet[Any]):
 class Export(models.Model):
     """A file built part by part in the background, for the member who asked for it."""
 
-    KEPT: ClassVar[timedelta]
+    LIFETIME: ClassVar[timedelta]
 
     class State(models.TextChoices):
         RUNNING = "running", _("being made")
@@ -112,7 +112,7 @@ class Export(models.Model):
 
     @property
     def expires_at(self) -> datetime:
-        return self.created_at + self.KEPT
+        return self.created_at + self.LIFETIME
 
     def finish(self, state: State) -> None:
         self.state, self.finished_at = state, timezone.now()
@@ -135,7 +135,9 @@ class CacheEntry(models.Model):
 
 
 class CompanyChange(models.Model):
-    """A transaction that changed a company, its keys, members or texts; only the last is kept."""
+    """A transaction that changed a company, its keys, members or texts; only a company's last is
+    kept.
+    """
 
     EVERY_COMPANY: ClassVar[int] = 0  # a table was truncated
 

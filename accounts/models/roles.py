@@ -38,7 +38,7 @@ class RoleRights(models.Model):
 
     @property
     def can_see_phones(self) -> bool:
-        """Viewers and accountants see masked phones, and cannot take a list of customers away."""
+        """Viewers and accountants see masked phones, and cannot copy a list of customers."""
         return self.role in TECHNICAL_ROLES
 
     @property

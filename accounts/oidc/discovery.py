@@ -66,7 +66,9 @@ def _json(
 
 
 def require_secure(url: object) -> None:
-    """Refuses plain HTTP for an HTTPS issuer: the client secret and the person go to `url`."""
+    """Refuses a plain HTTP `url` of an HTTPS issuer: the client secret, or the person's browser,
+    goes there.
+    """
     schemes = (
         ("https://",) if settings.OIDC_ISSUER.startswith("https://") else ("https://", "http://")
     )
@@ -85,7 +87,7 @@ LIFETIME = 600.0  # seconds
 MIN_REFRESH = 10.0  # seconds between two reads of the keys, when a token's key is not among them
 ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri")
 AUTH_METHODS = "token_endpoint_auth_methods_supported"
-# By key type. Only signatures by a private key of the provider: neither `none` nor HMAC, whose
+# By key type. Only signatures that need the provider's private key: neither `none` nor HMAC, whose
 # secret the client has as well.
 ALGORITHMS = {
     "RSA": ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
@@ -109,7 +111,9 @@ def forget() -> None:
 
 
 def metadata() -> dict[str, Any]:
-    """Raises RefusedError if the document names another issuer (OIDC Discovery 1.0, 4.3)."""
+    """The provider's discovery document; raises RefusedError if it is another issuer's (OIDC
+    Discovery 1.0, 4.3).
+    """
     url = f"{settings.OIDC_ISSUER.rstrip('/')}/.well-known/openid-configuration"
     document = _read(url, _require_metadata, LIFETIME)
     if document["issuer"] != settings.OIDC_ISSUER:  # changed since it was read

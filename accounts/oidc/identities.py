@@ -204,7 +204,9 @@ def unlink(user: User, request: HttpRequest) -> bool:
 
 @transaction.atomic
 def remove(identity: SocialAccount, *, request: HttpRequest, operator: User) -> None:
-    """Disconnects the identity of another user, and ends that user's sessions."""
+    """Disconnects another user's identity, withdraws what its groups granted, and ends the user's
+    sessions.
+    """
     subject = f"{identity.user} {identity.provider}"
     record_authentication_event("identity.removed", user=operator, request=request, subject=subject)
     apply_grants(identity.user, frozenset(), request)

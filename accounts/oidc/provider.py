@@ -19,7 +19,9 @@ class SocialAccountAdapter(DefaultSocialAccountAdapter):
     def list_apps(
         self, request: HttpRequest, provider: str | None = None, client_id: str | None = None
     ) -> list[SocialApp]:
-        """The app from the settings. Ignores apps in the database: admins could redirect them."""
+        """The app from the settings, never one from the database, which admins could point
+        elsewhere.
+        """
         app = SocialApp(
             provider=ID,
             provider_id=settings.OIDC_ISSUER,  # of accounts: a `sub` is unique per issuer

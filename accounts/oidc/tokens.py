@@ -49,7 +49,7 @@ def groups(claims: Claims) -> frozenset[str]:
     claim = _look_up(claims, settings.OIDC_GROUPS_CLAIM)
     if claim is None and settings.OIDC_ROLES and _is_elsewhere(claims, settings.OIDC_GROUPS_CLAIM):
         raise RefusedError(Reason.GROUPS_ELSEWHERE)
-    return _several(claim)
+    return _texts_of(claim)
 
 
 def _is_elsewhere(claims: Claims, path: str) -> bool:
@@ -58,7 +58,7 @@ def _is_elsewhere(claims: Claims, path: str) -> bool:
     return isinstance(names, dict) and not names.keys().isdisjoint({path, path.partition(".")[0]})
 
 
-def _several(claim: object) -> frozenset[str]:
+def _texts_of(claim: object) -> frozenset[str]:
     """The texts of a claim; IdentityServer and others write a list of one item as the item."""
     several = [claim] if isinstance(claim, str) else claim
     if not isinstance(several, list):
@@ -80,7 +80,7 @@ def _look_up(claims: Claims, path: str) -> object:
 
 def has_trusted_factor(claims: Claims) -> bool:
     """Whether `amr` or `acr` has a value that the operator trusts as proof of a second factor."""
-    is_named = bool(_several(claims.get("amr")) & settings.OIDC_TRUSTED_AMR)
+    is_named = bool(_texts_of(claims.get("amr")) & settings.OIDC_TRUSTED_AMR)
     acr = claims.get("acr")
     return is_named or (isinstance(acr, str) and acr in settings.OIDC_TRUSTED_ACR)
 
@@ -115,7 +115,7 @@ def exchange(*, code: str, verifier: str, redirect_uri: str) -> dict[str, Any]:
 
 
 def _basic_auth(provider: dict[str, Any]) -> tuple[str, str] | None:
-    """Client id and secret, form-encoded (RFC 6749, 2.3.1); None: they go into the body."""
+    """Client id and secret, form-encoded (RFC 6749, 2.3.1); None if the body has them instead."""
     methods = provider.get(discovery.AUTH_METHODS) or ["client_secret_basic"]
     if not settings.OIDC_CLIENT_SECRET or "client_secret_basic" not in methods:
         return None

@@ -44,7 +44,7 @@ CLOCK_SKEW = tokens.LEEWAY
 def provider_page(
     function: Callable[Concatenate[HttpRequest, P], HttpResponse],
 ) -> Callable[Concatenate[HttpRequest, P], HttpResponse]:
-    """Raises Http404 without a provider, and shows a refusal on a page."""
+    """Decorates a page about the provider: 404 without one; a RefusedError becomes a page."""
 
     @wraps(function)
     def wrapped(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:

@@ -231,8 +231,9 @@ def append(
     key: str | None = None,
     unsubscribe_url: str = "",
 ) -> None:
-    """Appends a rendered e-mail, unless the address had too many of this template: a person who
-    presses a button again and again must neither fill a mailbox nor hold up other e-mails.
+    """Appends a rendered e-mail. Without a `key`, leaves it out if the address had too many of this
+    template: a person who presses a button again and again must neither fill a mailbox nor hold up
+    other e-mails.
     """
     if key is None and _has_too_many(template, to):
         log.warning("mail_left_out", template=template)
@@ -251,7 +252,9 @@ def append(
 
 
 def _has_too_many(template: str, to: str) -> bool:
-    """The counter includes e-mails not committed yet; the rows can be counted without Redis. A lock
+    """Whether the address already got MAX_PER_HOUR e-mails of this template.
+
+    The counter includes e-mails not committed yet; the rows can be counted without Redis. A lock
     would be held until the transaction that causes the e-mail ends.
     """
     recent = Mail.objects.filter(created_at__gt=timezone.now() - timedelta(hours=1))

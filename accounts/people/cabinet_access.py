@@ -143,7 +143,9 @@ def redirect_to_provider(next_url: str) -> HttpResponseRedirect:
 
 
 def lacks_second_factor(request: HttpRequest, member: Member) -> bool:
-    """Whether the company's requirement is unmet; the identity provider has its own second step."""
+    """Whether the company requires a second factor that the user lacks. The identity provider has a
+    second step of its own.
+    """
     if not member.company.requires_second_factor:
         return False
     user = cast(User, request.user)

@@ -16,7 +16,7 @@ from django.utils.translation.trans_real import parse_accept_lang_header
 
 from catalogue.languages import page_languages
 
-CODES = frozenset(phonenumbers.SUPPORTED_REGIONS)  # countries one can send to
+CODES = frozenset(phonenumbers.SUPPORTED_REGIONS)  # countries that messages can be sent to
 
 # By UN M49 code, which CLDR uses for names. A test compares the regions with all countries.
 REGIONS = {
@@ -48,7 +48,7 @@ def titles(language: str) -> dict[str, str]:
 
 @cache
 def names(language: str) -> dict[str, str]:
-    """Code → name of the countries that one can send to, sorted by name."""
+    """Code → name of the countries that messages can be sent to, sorted by name."""
     names = {code: titles(language)[code] for code in CODES if code in titles(language)}
     return dict(sorted(names.items(), key=lambda pair: pair[1].casefold().replace("ё", "е")))
 

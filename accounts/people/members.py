@@ -69,7 +69,9 @@ def invite(
 
 
 def _require_few_invitations(company: Company) -> None:
-    """The e-mail shows a name that anybody can choose at sign-up: few are sent before approval."""
+    """Limits a day's invitations, more strictly before approval: the e-mail shows a company name
+    that anybody can choose at sign-up.
+    """
     is_approved = company.status == Company.Status.APPROVED
     most = MAX_INVITATIONS_A_DAY if is_approved else MAX_INVITATIONS_UNAPPROVED
     a_day_ago = timezone.now() - timedelta(days=1)
@@ -171,8 +173,9 @@ def withdraw(*, member: Member, ip: str | None = None) -> None:
 
 
 def _follow_owner_change(kind: str, member: Member, user: User, ip: str | None) -> None:
-    """Notifies the owners and the member, who may no longer be an owner: the person's invitations
-    then become invalid for good, even if the person becomes an owner again.
+    """Notifies the owners and the member of a new or former owner.
+
+    A former owner's invitations become invalid for good, even if the person becomes an owner again.
     """
     if kind == "owner.gone":
         pending = member.company.invitations.filter(accepted_at=None, revoked_at=None)
@@ -184,8 +187,8 @@ def _follow_owner_change(kind: str, member: Member, user: User, ip: str | None) 
 
 
 def _require_owner(company: Company, user: User) -> None:
-    """Checks the role under the lock: a member who waited for it may
-    have been removed meanwhile.
+    """Checks the role under the lock: a member who waited for it may have been removed
+    meanwhile.
     """
     if not company.members.filter(user=user, role=Member.Role.OWNER).exists():
         raise PermissionDenied
@@ -211,7 +214,7 @@ def _lock(company: Company) -> Company:
 
 
 def _locked(member: Member) -> bool:
-    """Locks the company; whether the member still exists. Reads the role again."""
+    """Locks the company and reads the member's role again; False if the membership has ended."""
     _lock(member.company)
     stored = Member.objects.filter(pk=member.pk).first()
     if stored is None:

@@ -26,7 +26,7 @@ def form_page(
     lead: StrOrPromise = "",
     note: StrOrPromise = "",
 ) -> HttpResponse:
-    """Renders a form; one whose fields are not in one column names its template in `layout`."""
+    """Renders a form, which names its template in `layout` if its fields are not in one column."""
     page = {"form": form, "title": title, "verb": verb, "back": back, "heading": heading}
     return render(request, "cabinet/form.html", page | {"lead": lead, "note": note})
 

@@ -39,8 +39,10 @@ class ReaderTemplates(DjangoTemplates):
 
 
 def chosen_by(request: HttpRequest | None) -> ZoneInfo | None:
-    """The zone that a person chose; None for the service's zone, and for anonymous visitors. The
-    admin keeps the service's zone, the only one that the parsing of its forms supports.
+    """The zone that a person chose; None for the service's zone and for visitors. Reads no session
+    that the page has not read.
+
+    The admin keeps the service's zone, the only one that the parsing of its forms supports.
     """
     if request is None or not _has_read_session(request) or _is_admin(request):
         return None

@@ -134,8 +134,10 @@ def _changes_account(request: HttpRequest) -> bool:
 
 
 def _lock_account(request: HttpRequest) -> None:
-    """Serialises changes to one account. Otherwise two concurrent factor removals would each see
-    the other factor and keep the recovery codes.
+    """Serialises changes to one account, and reads the user again.
+
+    Otherwise two concurrent removals of factors would each see the other factor and keep the
+    recovery codes.
     """
     if not isinstance(request.user, User):
         return

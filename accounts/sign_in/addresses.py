@@ -28,8 +28,8 @@ def is_of(address: str) -> Q:
 
 
 def _is_spelled(spelling: str) -> Q:
-    """Compares lower case: `iexact`, used for allauth's index, compares upper case, in which a
-    dotless i equals an i, though it makes another domain.
+    """Compares in lower case. `iexact`, for allauth's index, compares in upper case, where the
+    dotless i of another domain equals an i.
     """
     return Q(Exact(Lower("email"), spelling.lower()), email__iexact=spelling)
 
@@ -44,9 +44,9 @@ def is_claimed(address: str) -> bool:
 
 
 @transaction.atomic
-def replace_main(user: User, old: str) -> None:
-    """Makes the user's new address, which an operator set and vouches for, the confirmed main one.
-    The old one no longer opens the account.
+def replace_primary(user: User, old: str) -> None:
+    """Makes the address that an operator set the user's primary one. It counts as confirmed, since
+    the operator vouches for it; the old one no longer opens the account.
     """
     addresses = EmailAddress.objects.filter(user=user)
     addresses.filter(is_of(old) | Q(primary=True)).delete()

@@ -47,7 +47,7 @@ MAX_CREDENTIAL = 50_000  # characters; some 20,000 with certificates and keys of
 MAX_NAME = 100
 CHALLENGE_LIFETIME = 300  # seconds: longer than a request that has read one from the session takes
 COUNTER = "sign_count"  # key in an authenticator's data: the counter of its last use
-MAX_LIFETIME = app_settings.TOTP_PERIOD * (2 * app_settings.TOTP_TOLERANCE + 1)  # seconds; a code's
+MAX_LIFETIME = app_settings.TOTP_PERIOD * (2 * app_settings.TOTP_TOLERANCE + 1)  # seconds of a code
 
 if TYPE_CHECKING:
     Base = forms.Form
@@ -76,8 +76,8 @@ class ProofMixin(Base):
 
 
 def _require_our_origin(client_data: CollectedClientData) -> None:
-    """Refuses proofs made on a subdomain, whose pages may ask for our passkeys: fido2 accepts them.
-    https://www.w3.org/TR/webauthn-3/#sctn-validating-origin
+    """Refuses proofs made on a subdomain: its pages may ask for our passkeys, and fido2 accepts
+    them. https://www.w3.org/TR/webauthn-3/#sctn-validating-origin
     """
     if (
         urlsplit(client_data.origin).hostname
@@ -159,7 +159,7 @@ class AddWebAuthnForm(passkeys.AddWebAuthnForm):
             if credential := cleaned.get("credential"):
                 registration = auth.parse_registration_response(credential)
                 _require_our_origin(registration.response.client_data)
-                _keep_choice(credential, alone=bool(cleaned.get("passwordless")))
+                _set_passwordless(credential, bool(cleaned.get("passwordless")))
         except MALFORMED_ERRORS as error:
             raise get_adapter().validation_error("incorrect_code") from error
         return cleaned
@@ -169,12 +169,12 @@ class EditWebAuthnForm(passkeys.EditWebAuthnForm):
     name = LineField(max_length=MAX_NAME)
 
 
-def _keep_choice(credential: dict[str, Any], *, alone: bool) -> None:
-    """Sets `credProps.rk`, which allauth reads: many authenticators report that every passkey can
-    sign in alone, whatever was requested.
+def _set_passwordless(credential: dict[str, Any], is_passwordless: bool) -> None:
+    """Sets `credProps.rk`, which allauth reads, as the user chose: many authenticators report that
+    every passkey can sign in alone, whatever was requested.
     """
     results = credential.setdefault("clientExtensionResults", {})
-    results["credProps"] = {**(results.get("credProps") or {}), "rk": alone}
+    results["credProps"] = {**(results.get("credProps") or {}), "rk": is_passwordless}
 
 
 # allauth counts wrong codes of reauthentication and sign-in together, so a stolen session could

@@ -12,7 +12,7 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from catalogue.account_options import Option, boolean, words
+from catalogue.account_options import Option, boolean, comma_separated
 from catalogue.texts import StrOrPromise
 
 
@@ -47,7 +47,7 @@ def _statement_fault(options: Mapping[str, Any]) -> str:
 
 
 def _networks(text: str) -> tuple[str, ...]:
-    return tuple(str(ip_network(item)) for item in words(text))
+    return tuple(str(ip_network(item)) for item in comma_separated(text))
 
 
 # https://yookassa.ru/developers/using-api/webhooks: addresses that send its notices.

@@ -1,4 +1,4 @@
-"""Tags for `templates/components`, the parts that many pages have."""
+"""Tags for `templates/components`, the parts that many pages share."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ SUMMARY_THRESHOLD = 3  # fields: longer forms may not fit a screen and get an er
 
 @register.inclusion_tag("components/icon.html")
 def icon(name: str) -> dict[str, str]:
-    """An icon of `static/vendor/bootstrap-icons/icons.svg`; silent for screen readers."""
+    """An icon of `static/vendor/bootstrap-icons/icons.svg`; hidden from screen readers."""
     return {"name": name}
 
 
@@ -221,7 +221,8 @@ def filter_form(
     """The page's `form` above a list; each change of it replaces the element `target`.
 
     `main` names the fields used most: the others are collapsed unless one is in use. `days` names
-    fields with presets next to them, collapsed separately while a preset is shown.
+    fields with presets next to them, collapsed separately unless they hold other days than a
+    preset.
     """
     form: BaseForm = context["form"]
     url, mode = reverse(view), context.get("mode")

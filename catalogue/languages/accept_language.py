@@ -1,4 +1,4 @@
-"""The language of an answer by its request's Accept-Language header (RFC 9110, 12.5.4)."""
+"""The language of a response, from the request's Accept-Language header (RFC 9110, 12.5.4)."""
 
 from django.conf import settings
 

@@ -1,4 +1,4 @@
-"""Which of several languages is nearest to a language tag, by Unicode CLDR.
+"""Finds the language nearest to a language tag, by Unicode CLDR.
 
 A tag's parents come first (`de-AT` → `de`, `pt-AO` → `pt-PT`), then the languages that its speakers
 most likely read as well (`relatives.toml`), then its language in another script.
@@ -27,7 +27,7 @@ class _Locale(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The language's name in CLDR, without its usual script."""
+        """The locale's id in CLDR, such as `pt_BR`, without the language's usual script."""
         script = "" if self.script == _usual_script(self.language) else self.script
         return "_".join(filter(None, (self.language, script, self.region)))
 
@@ -89,7 +89,7 @@ def _languages(supported: str, desired: str, far: int) -> int:
 
 
 def _parents(name: str) -> Iterator[str]:
-    """The locale and its ancestors in CLDR; one with an unusual script has no parent."""
+    """A CLDR locale id and those of its ancestors; one with an unusual script has no parent."""
     exceptions = get_global("parent_exceptions")
     while name:
         yield name

@@ -27,7 +27,7 @@ def choices() -> list[tuple[str, str]]:
 
 def grouped_choices(also: str = "") -> list[tuple[StrOrPromise, list[tuple[str, str]]]]:
     """Choices for forms, in two groups, with names in the page's language. `also` is a stored tag,
-    which may not be among our languages.
+    which may be one without texts.
     """
     first = [*page_languages.codes(), *([also] if also and also not in codes() else [])]
     others = sorted((_label(code), code) for code in codes() - set(first))

@@ -51,7 +51,7 @@ def title(tag: str) -> str:
 
 
 def worldwide() -> str:
-    """The language for people who read no other one: the last."""
+    """The language for people who use none of the others: the last."""
     return codes()[-1]
 
 

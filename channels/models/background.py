@@ -13,7 +13,7 @@ from accounts.models import Export
 class MessageExport(Export):
     """A CSV file of messages."""
 
-    KEPT = timedelta(days=3)
+    LIFETIME = timedelta(days=3)
     MAX_UNFINISHED: ClassVar = 3  # files of a company
     MAX_FINISHED: ClassVar = 20  # files of a member, as many as the page shows
 

@@ -47,7 +47,7 @@ def message_files(request: CabinetRequest) -> HttpResponse:
         "files": rows.order_by("-created_at", "-id")[: MessageExport.MAX_FINISHED],
         "query": request.GET.urlencode(),
         "error": error,
-        "days": MessageExport.KEPT.days,
+        "days": MessageExport.LIFETIME.days,
         "short": export.SHORT,
     }
     return render(request, "cabinet/message_files.html", context)

@@ -223,10 +223,10 @@ class UserAdmin(AuditedAdmin, TranslatedPermissions, ModelAdmin, DjangoUserAdmin
             notifications.post_to_user("admin.changed", obj)  # still to the old mailbox
         super().save_model(request, obj, form, change)
         if is_moved:
-            addresses.replace_main(obj, form.initial["email"])
+            addresses.replace_primary(obj, form.initial["email"])
         is_switched_off = "is_active" in form.changed_data and not obj.is_active
         if is_switched_off or (is_moved and obj != request.user):
-            sessions.end_all(obj)  # of a disabled account too: else they go on once it is enabled
+            sessions.end_all(obj)  # if disabled, too: they would continue once it is enabled
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return super().has_change_permission(request, obj) and may_change_user(request, obj)
@@ -318,7 +318,7 @@ class AuditEventAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("old and new values"))
     def values(self, event: AuditEvent) -> str:
-        changes = audit_log.of_event(event)
+        changes = audit_log.event_changes(event)
         return format_html_join("", "<div>{}</div>", ((str(change),) for change in changes)) or "—"
 
 

@@ -117,7 +117,7 @@ def company_export(request: CabinetRequest) -> HttpResponse:
     context = {
         "exports": rows[: CompanyExport.MAX_FINISHED + 1],
         "error": error,
-        "days": CompanyExport.KEPT.days,
+        "days": CompanyExport.LIFETIME.days,
         "files": FILES,
     }
     return render(request, "cabinet/company_export.html", context)

@@ -177,7 +177,7 @@ def test_operator_retries_failed_work(job: Job, company: Company, client: Client
 def test_failure_of_vanished_work_is_purged(job: Job, company: Company) -> None:
     job.each([company, MemberFactory.create().company], broken)
     gone = JobFailure.objects.filter(company=company)
-    gone.update(due_at=timezone.now() - jobs.KEPT - timedelta(minutes=1))
+    gone.update(due_at=timezone.now() - jobs.RESOLVED_AFTER - timedelta(minutes=1))
 
     assert jobs.purge(10) == 1
     assert JobFailure.objects.count() == 1

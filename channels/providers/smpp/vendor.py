@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from django.utils.translation import gettext_lazy as _
 
-from catalogue.account_options import Option, pairs, words
+from catalogue.account_options import Option, comma_separated, name_value_pairs
 from channels.providers.declaration import (
     ACCOUNT_FAULT,
     BAD_NUMBER,
@@ -36,9 +36,9 @@ OPTIONS = (
     Option("long", default="udh"),
     Option("validity", default="relative"),
     Option("message_ids", default="auto"),
-    Option("statuses", read=pairs),
-    Option("receipt_states", read=pairs),
-    Option("barred_errors", read=words),
+    Option("statuses", read=name_value_pairs),
+    Option("receipt_states", read=name_value_pairs),
+    Option("barred_errors", read=comma_separated),
     Option("window", default="10", read=int),
     Option("enquire", default="30", read=float),
 )

@@ -4,7 +4,7 @@ import secrets
 
 from django.utils.translation import gettext_lazy as _
 
-from catalogue.account_options import Option, words
+from catalogue.account_options import Option, comma_separated
 from channels.providers.declaration import (
     ACCOUNT_FAULT,
     ADDRESS,
@@ -32,7 +32,7 @@ OPTIONS = (
         is_ours=True,
         simulated=lambda: secrets.token_hex(16),
     ),
-    Option("barred_errors", default="252", read=words),
+    Option("barred_errors", default="252", read=comma_separated),
 )
 FAILURES = texts(
     (("-3",), _("The provider never got the message.")),

@@ -6,11 +6,11 @@ TIMES = ("read_at", "ends_at", "due_at", "used_at")
 
 
 def age_cache(seconds: float) -> None:
-    known = api_keys._known
+    known = api_keys._valid_keys
     known._asked_at -= seconds
     known._answered_at -= seconds
     for entry in known.entries.values():
         for name in TIMES:
             setattr(entry, name, getattr(entry, name) - seconds)
-    for digest, (fresh_until, value) in list(api_keys._unknown.entries.items()):
-        api_keys._unknown.entries[digest] = (fresh_until - seconds, value)
+    for digest, (fresh_until, value) in list(api_keys._invalid_keys.entries.items()):
+        api_keys._invalid_keys.entries[digest] = (fresh_until - seconds, value)

@@ -85,9 +85,9 @@ def operator() -> Iterator[Session]:
 
 def known(key: IssuedKey) -> Principal | None:
     """The process's cached answer without a query, an hour after it was read."""
-    for entry in api_keys._known.entries.values():
+    for entry in api_keys._valid_keys.entries.values():
         entry.read_at -= 3600
-    return api_keys._known.get(api_keys.digest(key.plaintext))
+    return api_keys._valid_keys.get(api_keys.digest(key.plaintext))
 
 
 def is_heard(key: IssuedKey) -> bool:

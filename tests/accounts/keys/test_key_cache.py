@@ -48,7 +48,7 @@ def status(principal: Principal | None) -> str:
 
 def known(key: IssuedKey) -> Principal | None:
     """The process's cached answer without a query."""
-    return api_keys._known.get(api_keys.digest(key.plaintext))
+    return api_keys._valid_keys.get(api_keys.digest(key.plaintext))
 
 
 def hear() -> None:
@@ -106,7 +106,7 @@ def test_unused_key_is_evicted(key: IssuedKey) -> None:
 
 def test_key_read_before_the_first_answer_counts_for_two_seconds(key: IssuedKey) -> None:
     assert api_keys.find(key.plaintext)
-    api_keys._known.used.clear()
+    api_keys._valid_keys.used.clear()
 
     api_keys.refresh()
     age_cache(2.0)
@@ -122,7 +122,7 @@ def test_key_ends_at_its_expiry_by_itself(company: Company) -> None:
     assert api_keys.find(key.plaintext)
 
     age_cache(41.0)
-    api_keys._known.confirm(time.monotonic())
+    api_keys._valid_keys.confirm(time.monotonic())
 
     assert known(key) is None
 
@@ -132,7 +132,7 @@ def test_unknown_keys_are_asked_for_every_two_seconds_and_displace_no_key(
     monkeypatch: pytest.MonkeyPatch,
     django_assert_num_queries: DjangoAssertNumQueries,
 ) -> None:
-    monkeypatch.setattr(api_keys._unknown, "_max_entries", 5)
+    monkeypatch.setattr(api_keys._invalid_keys, "_max_entries", 5)
     unknown = [api_keys.generate("live") for _ in range(20)]
     hear()
     assert api_keys.find(key.plaintext)
@@ -184,11 +184,11 @@ def test_read_that_an_answer_overtook_counts_for_two_seconds(
     operator.execute(SUSPEND, [key.company_id])
     api_keys.refresh()
 
-    api_keys._known.store([digest], result, read_at)
+    api_keys._valid_keys.store([digest], result, read_at)
 
     assert status(api_keys.find(key.plaintext)) == "approved"
     age_cache(2.0)
-    api_keys._known.confirm(time.monotonic())
+    api_keys._valid_keys.confirm(time.monotonic())
     assert status(api_keys.find(key.plaintext)) == "suspended"
 
 
@@ -254,7 +254,7 @@ def test_key_is_valid_for_two_seconds_while_the_database_is_away(
 
     connection.close()
     assert api_keys.find(key.plaintext) is None
-    wait_until(lambda: api_keys._known._asked_at > gone_at + 5.0)
+    wait_until(lambda: api_keys._valid_keys._asked_at > gone_at + 5.0)
 
 
 def _end_other_sessions(session: Session) -> None:
