@@ -29,9 +29,10 @@ TITLES = {
     "curl": "curl",
 }
 KEY_PLACEHOLDER = "YOUR_KEY"
-OWN_APPLICATION = "YOUR_APPLICATION_ID"  # only a key with a public key has one
-TEST_PHONE, OWN_PHONE = "+79990000000", "YOUR_PHONE"  # a live key sends to real people
-FIRST = "twilio"  # the most used dialect is shown first
+APPLICATION_PLACEHOLDER = "YOUR_APPLICATION_ID"  # only a key with a public key has an application
+TEST_PHONE = "+79990000000"
+PHONE_PLACEHOLDER = "YOUR_PHONE"  # for a live key, which sends to real people
+FIRST_DIALECT = "twilio"  # the most used one
 _VARIABLE = re.compile(r"\{\{ (\w+) \}\}")
 
 
@@ -51,20 +52,22 @@ class DialectLines(NamedTuple):
 
 
 def lines_for(key: ApiKey, plaintext: str) -> list[DialectLines]:
-    """The lines for every dialect, with a placeholder for a plaintext, which is not stored."""
-    ordered = sorted(dialects().values(), key=lambda dialect: (dialect.name != FIRST, dialect.name))
+    """The lines for every dialect; a placeholder stands for a plaintext that is not given, as none
+    is stored.
+    """
+    ordered = sorted(dialects().values(), key=lambda item: (item.name != FIRST_DIALECT, item.name))
     return [_lines(dialect, key, plaintext or KEY_PLACEHOLDER) for dialect in ordered]
 
 
 def _lines(dialect: Dialect, key: ApiKey, plaintext: str) -> DialectLines:
     address = f"{settings.PUBLIC_URL}{dialect.path}"
     identifiers = dialect.identifiers(key.company_id, key.mode, key.purpose)
-    phone = TEST_PHONE if key.mode == Mode.TEST else OWN_PHONE
+    phone = TEST_PHONE if key.mode == Mode.TEST else PHONE_PLACEHOLDER
     values = {
         "address": address,
         "host": address.partition("://")[2],
         "key": plaintext,
-        "application_id": key.application_id if key.public_key else OWN_APPLICATION,
+        "application_id": key.application_id if key.public_key else APPLICATION_PLACEHOLDER,
         "phone": phone,
         "digits": phone.removeprefix("+"),
         **identifiers,

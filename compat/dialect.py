@@ -20,7 +20,7 @@ Headers = Mapping[str, Any]  # a request's headers by WSGI name: HTTP_AUTHORIZAT
 
 
 class Answer(NamedTuple):
-    """A response in a dialect; None: without a body."""
+    """A response in a dialect; without a body if `body` is None."""
 
     status: int
     body: Any = None
@@ -111,15 +111,15 @@ class Row(NamedTuple):
     message: str = ""
 
 
-# The broader error, by HTTP status, for dialects without an error of their own.
-_OF_STATUS = {
+# The broader error for dialects that lack the exact one.
+_BROADER_BY_STATUS = {
     403: Error.FORBIDDEN,
     409: Error.REQUEST_IN_PROGRESS,
     422: Error.INVALID_INPUT,
     429: Error.RATE_LIMITED,
 }
-# Errors with a more exact broader error than their status gives.
-_CASE_OF = {
+# Errors for which the status would give too broad an error, or none.
+_BROADER = {
     Error.CHALLENGE_REQUIRED: Error.FORBIDDEN,
     Error.UNSUPPORTED_MEDIA_TYPE: Error.INVALID_INPUT,
     Error.BINDING_MISMATCH: Error.CODE_INVALID,
@@ -140,7 +140,7 @@ def complete(rows: Mapping[Error, RowT]) -> Mapping[Error, RowT]:
 def _row(rows: Mapping[Error, RowT], error: Error) -> RowT:
     if error in rows:
         return rows[error]
-    return _row(rows, _CASE_OF.get(error) or _OF_STATUS[error.status])
+    return _row(rows, _BROADER.get(error) or _BROADER_BY_STATUS[error.status])
 
 
 def is_last_guess(error: DomainError) -> bool:

@@ -40,7 +40,7 @@ from processes.server.gateway import Refusal
 
 FORM = "application/x-www-form-urlencoded"
 _PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
-DEFAULT_LANGUAGE = page_languages.worldwide()  # of responses, which are English
+DEFAULT_LANGUAGE = page_languages.worldwide()  # clients' libraries are in English
 MAX_PATH = 80  # characters: the size of the log's column
 
 
@@ -93,7 +93,7 @@ class CompatView(ApiView):
             raise DomainError(Error.INVALID_INPUT) from None
 
     def number(self, text: str, *, needs_plus: bool = True) -> str:
-        """The E.164 form of a number that has a country code: the company's country is not assumed.
+        """The E.164 form of a number with its country code: the company's country is never assumed.
 
         Some dialects write numbers without the plus.
         """
@@ -133,9 +133,11 @@ class CompatView(ApiView):
         """The live verification, if our cool-down, which the dialect does not have, refused a send.
 
         None after another error, if the client chose the code, and if the live one is of another
-        payment: the person then has another code. Only callers raise the error again: an exception
-        raised from an argument would be in its own traceback, a cycle that keeps the callers'
-        locals until the collector runs.
+        payment: the person then has another code.
+
+        Takes only the error's code, and callers raise the exception again: raised here, it would be
+        among the locals of its own traceback, a cycle that keeps the callers' locals until the
+        collector runs.
         """
         too_soon = error is Error.RESEND_TOO_SOON and request.custom_code is None
         live = self.find_live(request.phone) if too_soon else None
@@ -163,8 +165,8 @@ class CompatView(ApiView):
         self.check(code, phone=verification.phone, verification_id=verification.id)
 
     def find(self, verification_id: UUID | str) -> FoundVerification:
-        """Raises not_found for a verification of another company, mode or purpose, and for
-        malformed ids. The request log shows its number, masked.
+        """The verification with this id; raises `not_found` for a malformed id and for another
+        company's, mode's or purpose's verification. The request log shows its number, masked.
         """
         found_id = uuid_or_none(str(verification_id))
         if found_id is None:
@@ -197,7 +199,9 @@ def serialized(answer: Answer) -> bytes:
 
 
 def principal_of(dialect: Dialect, headers: Mapping[str, Any]) -> Principal:
-    """The owner of the key; raises a DomainError if it may not send or check codes here."""
+    """The principal of the request's key; raises a DomainError if it may not send or check codes
+    here.
+    """
     return authorize(dialect.find(headers), headers, Scope.VERIFY)
 
 

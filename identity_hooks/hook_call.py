@@ -141,7 +141,9 @@ _DIGITS = re.compile(r"(?<![0-9A-Za-z+.,/-])(?<![0-9]:)[0-9]+(?![0-9A-Za-z]|[.,:
 
 
 def code_in(text: str, length: int) -> str:
-    """The only number of `length` digits; raises CallRefusedError for none or several."""
+    """The code of the text's Web OTP line, or its only number of `length` digits; raises
+    CallRefusedError for none or several.
+    """
     if marked := _WEB_OTP.findall(text):
         return str(marked[-1])
     sentence = " ".join(word for word in text.split() if not _is_address(word))

@@ -44,7 +44,7 @@ CHECKS: dict[str, Check] = {
 }
 MADE_BY_HEADER = {"header": signatures.named_header, "hmac-sha256": signatures.body_hmac}
 _HEADER = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,63}")
-MILLISECONDS = 100_000_000_000  # a larger time is not in seconds
+MIN_MILLISECONDS = 100_000_000_000  # a Unix time as large as this is not in seconds
 DEFAULT = {
     "phone": "/phone",
     "code": "/code",
@@ -179,7 +179,7 @@ def moment(value: object) -> float:
         number = _iso(value)
     if not isfinite(number):
         raise unreadable("no_time")
-    while number >= MILLISECONDS:  # or microseconds, or nanoseconds
+    while number >= MIN_MILLISECONDS:  # or microseconds, or nanoseconds
         number /= 1000
     return number
 
@@ -212,7 +212,9 @@ def simulate(mapping: Mapping[str, Any], trial: Trial) -> SimulatedCall:
 
 
 def _put(body: dict[str, Any], path: str, value: object) -> None:
-    """Sets the value at the path; makes objects of lists too, with indices as names."""
+    """Sets the value at the path. Creates objects even for lists: `at_path` reads an index as a
+    name too.
+    """
     *above, last = steps_of(path)
     parent = body
     for step in above:

@@ -44,7 +44,7 @@ from otp.send.send import send_code
 from parsing.characters import is_line
 
 WAIT = 2.0  # seconds for the vendor's response: a server waits 2.5 for ours
-USED_EVERY = timedelta(minutes=1)
+USE_INTERVAL = timedelta(minutes=1)  # between writes of `last_used_at`
 LIFETIMES = (60, 900)  # seconds
 PURPOSE_LENGTH = 64
 _SALT = "identity_hooks.repeats"
@@ -83,7 +83,7 @@ def check_signature(hook: Hook, kind: Kind, call: HookCall) -> None:
 
 def note_use(hook: Hook) -> None:
     rows = Hook.objects.filter(pk=hook.pk)
-    long_ago = Q(last_used_at=None) | Q(last_used_at__lt=timezone.now() - USED_EVERY)
+    long_ago = Q(last_used_at=None) | Q(last_used_at__lt=timezone.now() - USE_INTERVAL)
     rows.filter(long_ago).update(last_used_at=timezone.now())
 
 
@@ -92,8 +92,8 @@ def send(
 ) -> SendOutcome:
     """Sends the code or the link; a repeat returns the outcome of the first message.
 
-    Raises NothingToSendError if the call is too old to be useful, or as far ahead of our clock;
-    DomainError for a refusal.
+    Raises NothingToSendError if the server made the code longer ago than it is valid, or as far
+    ahead of our clock; DomainError for a refusal.
     """
     lifetime = message.lifetime or settings.CODE_LIFETIME
     if message.sent_at is not None and abs(at - message.sent_at) > lifetime:

@@ -40,7 +40,9 @@ CHANGE = tuple(field.optional() for field in TEMPLATE)
 
 
 def pin_length(body: Mapping[str, Any], *, is_new: bool) -> int | None:
-    """The length of the PIN, the only option of a message template here."""
+    """Validates a message template; returns its PIN length, the only part of a template that counts
+    here.
+    """
     template = values(body, TEMPLATE if is_new else CHANGE)
     if template["messageText"] is not None and PLACEHOLDER not in template["messageText"]:
         raise invalid_input(messageText=f"Must contain {PLACEHOLDER}")

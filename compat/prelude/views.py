@@ -93,7 +93,9 @@ class Verifications(PreludeView):
         )
 
     def _sent(self, code_request: CodeSendRequest, preferred: str | None) -> SentCode:
-        """Sends; during the cool-down only by the preferred channel, which is exempt if untried."""
+        """Sends the code; during the cool-down by the preferred channel only, which is exempt if
+        untried.
+        """
         try:
             return self.send(code_request)
         except DomainError as error:
@@ -146,7 +148,7 @@ class Verifications(PreludeView):
     def _not_sent(
         self, error: DomainError, code_request: CodeSendRequest, restricted: Restricted | None
     ) -> HttpResponse | None:
-        """The response for a retry during the cool-down, about the earlier message, or for a
+        """The response about the earlier message, for a retry during the cool-down, or about a
         blocked send; None for other errors.
         """
         if live := self.live_despite_cool_down(code_request, error.error):

@@ -25,9 +25,9 @@ from otp.verifications import FoundVerification, State
 from parsing import characters
 
 CHANNELS = {"sms": "sms", "whatsapp": "whatsapp"}  # Vonage's names, and ours
-LACKING = ("whatsapp_interactive", "voice", "rcs", "email", "silent_auth")
+UNSUPPORTED_CHANNELS = ("whatsapp_interactive", "voice", "rcs", "email", "silent_auth")
 MAX_STEPS, MAX_TO = 10, 50
-LONGEST_LIFE, SHORTEST_LIFE = 900, 60  # seconds; a code's lifetime
+MIN_LIFETIME, MAX_LIFETIME = 60, 900  # seconds of a code
 
 MAX_DIGITS = 8
 
@@ -51,7 +51,7 @@ START = (
     optional("client_ref", text(maxLength=40)),
     custom_code("code"),
 )
-NOT_OURS = format_lazy(
+NO_SUPPORTED_CHANNEL = format_lazy(
     _("This service sends by {channels}; none of them is in the workflow"),
     channels=", ".join(CHANNELS),
 )
@@ -63,7 +63,7 @@ def _lifetime(timeout: int | None, channels: Sized) -> int | None:
     """The lifetime of a code: the sum of all steps' timeouts, within bounds."""
     if timeout is None:
         return None
-    return min(max(timeout * len(channels), SHORTEST_LIFE), LONGEST_LIFE)
+    return min(max(timeout * len(channels), MIN_LIFETIME), MAX_LIFETIME)
 
 
 def _steps(fields: Body) -> list[tuple[str, str]]:
@@ -83,7 +83,7 @@ def _steps(fields: Body) -> list[tuple[str, str]]:
         (CHANNELS[step["channel"]], step["to"]) for step in workflow if step["channel"] in CHANNELS
     ]
     if not steps:
-        fields.errors["workflow[0].channel"] = [NOT_OURS]
+        fields.errors["workflow[0].channel"] = [NO_SUPPORTED_CHANNEL]
     elif len({to for _channel, to in steps}) > 1:
         fields.errors["workflow[1].to"] = [ANOTHER_NUMBER]
     return steps
@@ -94,8 +94,8 @@ def _fault(n: int, step: object) -> tuple[str, StrOrPromise] | None:
     if not isinstance(step, Mapping):
         return f"workflow[{n}]", WRONG_FORMAT
     channel, to = step.get("channel"), step.get("to")
-    if not isinstance(channel, str) or channel not in {*CHANNELS, *LACKING}:
-        return f"workflow[{n}].channel", allowed_values([*CHANNELS, *LACKING])
+    if not isinstance(channel, str) or channel not in {*CHANNELS, *UNSUPPORTED_CHANNELS}:
+        return f"workflow[{n}].channel", allowed_values([*CHANNELS, *UNSUPPORTED_CHANNELS])
     if channel == "silent_auth" and n:
         return f"workflow[{n}].channel", NOT_FIRST
     if not isinstance(to, str):

@@ -116,7 +116,7 @@ class _Handling:
             receive.check_signature(self.hook, self.kind, call)
         return call
 
-    def keep(self, status: int) -> None:
+    def log_call(self, status: int) -> None:
         """Logs the call for the company, if its hook is known."""
         if self.hook is None or not request_log.is_on() or self._is_flood():
             return
@@ -139,8 +139,8 @@ class _Handling:
         )
 
     def _is_flood(self) -> bool:
-        """Whether to skip logging: calls that are unauthenticated, or of a company that may not
-        send yet, are unlimited, so one a second is kept.
+        """Whether to skip logging: nothing limits calls that are unauthenticated, or of a company
+        that may not send yet, so only one a second is logged.
         """
         is_free = self.code in {*receive.CALLER_REFUSALS, Error.FORBIDDEN.code}
         assert self.hook is not None  # noqa: S101 - checked before
@@ -201,7 +201,7 @@ def receive_call(
     handling = _Handling(request, declared, path_secret)
     logs.request_id.set(handling.id)
     answer = handling.answer(url_id)
-    handling.keep(answer.status_code)
+    handling.log_call(answer.status_code)
     metrics.count_request("IdentityHook", answer.status_code, handling.milliseconds / 1000)
     log.info(
         "identity_hook",
@@ -245,7 +245,9 @@ def _parts(environ: Mapping[str, Any]) -> tuple[Kind | None, str, str]:
 
 
 def _sender(environ: Mapping[str, Any]) -> str:
-    """The hook's name; raises a DomainError if the headers show that the caller is not allowed."""
+    """The name under which a body is counted, that of the hook; raises a DomainError if the headers
+    show that the caller is not allowed.
+    """
     kind, url_id, secret = _parts(environ)
     if kind is None:
         raise DomainError(Error.NOT_FOUND)
