@@ -84,7 +84,9 @@ def visible(month: date) -> Iterator[None]:
 
 
 def delete_originals(month: date) -> None:
-    """Deletes rows from tables that also hold other months; no session waits for them."""
+    """Deletes rows from tables that also hold other months; no other session waits for
+    these rows.
+    """
     with connection.cursor() as cursor:
         for table in BY_MESSAGE:
             cursor.execute(f"DELETE FROM {table} WHERE {_condition(month)}")  # noqa: S608

@@ -138,7 +138,9 @@ class Archive:
     say: Say
 
     def add(self, month: date) -> Path:
-        """Archives a month and returns its file. Raises BackupError; finished steps stay."""
+        """Archives a month and returns its file. After a BackupError, the finished
+        steps stay done.
+        """
         if not ArchivedMonth.objects.filter(pk=month).exists():
             if reasons := list(blockers(month)):
                 raise BackupError(f"{month:%Y-%m} stays: {'; '.join(reasons)}")

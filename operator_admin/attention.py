@@ -177,7 +177,7 @@ def counts(kinds: Collection[str]) -> list[Count]:
 
 
 def page(kinds: Collection[str], number: int) -> list[Item]:
-    """The oldest first: the items of a page, and one more if there is a next page."""
+    """The items of a page, oldest first, and one more if there is a next page."""
     if not kinds:
         return []
     statement = f"""

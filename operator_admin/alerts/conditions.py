@@ -31,9 +31,9 @@ Details = dict[str, Any]
 Problem = tuple[str, Details]  # the subject, the details
 Condition = Callable[[], Iterator[Problem]]
 
-SILENT, LATE_CLICKS = 60.0, 300.0  # seconds
-MIN_CALLS, FAILING = 20, 0.2
-MIN_FINAL, FALLING = 50, 0.7
+MAX_SILENCE, LATE_CLICKS = 60.0, 300.0  # seconds
+MIN_CALLS, MAX_FAILED = 20, 0.2  # failed calls, as a share
+MIN_FINAL, MIN_DELIVERED = 50, 0.7  # delivered messages, as a share of those with a final state
 LOW_DISK = 0.1  # of the disk's size
 BALANCE_WINDOW = timedelta(days=1)
 
@@ -41,7 +41,7 @@ BALANCE_WINDOW = timedelta(days=1)
 def silent(kind: str) -> Condition:
     def condition() -> Iterator[Problem]:
         age = min((beat.age for beat in figures.heartbeats() if beat.kind == kind), default=None)
-        if age is None or age > SILENT:
+        if age is None or age > MAX_SILENCE:
             yield "", {"age": "∞" if age is None else round(age)}
 
     return condition
@@ -83,19 +83,19 @@ def provider_paused() -> Iterator[Problem]:
 
 def provider_fails() -> Iterator[Problem]:
     for account in figures.call_failures():
-        if account.calls > MIN_CALLS and account.failures > FAILING * account.calls:
+        if account.calls > MIN_CALLS and account.failures > MAX_FAILED * account.calls:
             yield account.account, {"calls": account.calls, "failures": account.failures}
 
 
 def delivery_falls() -> Iterator[Problem]:
     for channel in figures.sends(timezone.now() - timedelta(minutes=30)):
-        if channel.final > MIN_FINAL and channel.delivered < FALLING * channel.final:
+        if channel.final > MIN_FINAL and channel.delivered < MIN_DELIVERED * channel.final:
             yield channel.channel, {"delivered": channel.delivered, "final": channel.final}
 
 
 def balance_low() -> Iterator[Problem]:
-    """Low balances in vendors' answers to sends; `account_broken` queries
-    the vendors that report them.
+    """Low balances in vendors' answers to sends; `account_broken` queries vendors that
+    report them.
     """
     since, live = timezone.now() - BALANCE_WINDOW, registry.live_providers()
     for alert in ProviderAlert.objects.filter(code="balance_low", at__gte=since).order_by("at"):

@@ -117,7 +117,9 @@ def _begin(key: Key, at: datetime) -> Alert:
 
 
 def _is_over(alert: Alert, at: datetime) -> bool:
-    """Whether it is over; an unannounced alert ends at once, so its pending time restarts."""
+    """Whether the alert is over; an unannounced one ends at once, so that its pending time
+    restarts.
+    """
     alert.missing_since = alert.missing_since or at
     recovery = RECOVERY[RULES[alert.rule].group]
     return not alert.is_announced or at - alert.missing_since >= recovery

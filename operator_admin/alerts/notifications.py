@@ -31,7 +31,7 @@ log = structlog.get_logger(__name__)
 MAX_TEXT = 4000  # characters; Telegram accepts 4096
 LEASE = 60  # seconds until a call without a recorded outcome is repeated
 DELAYS = [timedelta(minutes=minutes) for minutes in (1, 2, 5, 15, 60)]  # the last one repeats
-GIVEN_UP = timedelta(days=1)
+GIVE_UP_AFTER = timedelta(days=1)
 
 _CLAIM = """
 UPDATE operator_admin_telegramnotice
@@ -169,11 +169,13 @@ def _claim() -> list[TelegramNotice]:
 
 
 def _postpone(due: Sequence[TelegramNotice], error: SendError) -> None:
-    """Retries later, also without an answer: a repeated notice is better than none."""
+    """Retries later, even without an answer: a repeated notice is better than none. Drops notices
+    older than GIVE_UP_AFTER.
+    """
     log.warning("operator_telegram_failed", error=type(error).__name__, code=error.code)
     for notice in due:
         wait = DELAYS[min(notice.tries, len(DELAYS)) - 1]
         wait = max(wait, timedelta(seconds=getattr(error, "retry_after", None) or 0))
         notice.due_at, notice.error = timezone.now() + wait, str(error)[:200]
         notice.save(update_fields=["due_at", "error"])
-    TelegramNotice.objects.filter(created_at__lt=timezone.now() - GIVEN_UP).delete()
+    TelegramNotice.objects.filter(created_at__lt=timezone.now() - GIVE_UP_AFTER).delete()

@@ -26,7 +26,7 @@ log = structlog.get_logger(__name__)
 
 INTERVAL = 60.0  # seconds
 PATIENCE = timedelta(minutes=3)  # without a scheduled run
-MAX_BATCHES = 10  # of waiting e-mails, so that those about alerts leave
+MAX_BATCHES = 10  # of e-mails in one check: those about alerts wait behind others
 MAX_FAILED_CHECKS = 2  # in a row, until the database counts as down
 REPEATED_AFTER = [3600, 4 * 3600, 12 * 3600, 24 * 3600]  # seconds; the last one repeats
 _KEY = "operator_alerts:database_down"
@@ -97,7 +97,7 @@ def _is_alone() -> bool:
 
 
 def _deliver_mail() -> None:
-    """Does a worker's part; concurrent runs are safe."""
+    """Delivers e-mails in place of a worker; several processes may do so at once."""
     for _batch in range(MAX_BATCHES):
         if not mail.deliver():
             return

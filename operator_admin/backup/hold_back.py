@@ -42,7 +42,7 @@ class HeldBack:
 
 
 def hold_back() -> HeldBack:
-    """Runs all steps; safe to repeat."""
+    """Holds everything back; safe to repeat."""
     _settle_proofs()
     week_reports.postpone()
     _postpone_deletions()
@@ -104,7 +104,9 @@ def _open_messages() -> list[UUID]:
 
 
 def _fail_webhooks() -> int:
-    """Fails them, and forgets which endpoints failed: a rehearsal would warn their owners."""
+    """Fails waiting deliveries, and forgets which endpoints failed: a rehearsal would warn their
+    owners.
+    """
     Endpoint.objects.update(failing_since=None)
     return Delivery.objects.filter(due_at__isnull=False).update(
         state=Delivery.State.FAILED, due_at=None, finished_at=timezone.now()
@@ -124,7 +126,9 @@ def _drop_notices() -> int:
 
 
 def _end_sessions() -> int:
-    """People signed out or removed since the copy was made must not be signed in again."""
+    """Ends all sessions: people signed out or removed since the backup must not be
+    signed in again.
+    """
     UserSession.objects.all().delete()
     return Session.objects.all().delete()[0]
 

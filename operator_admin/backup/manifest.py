@@ -138,7 +138,9 @@ class Manifest:
 
     @classmethod
     def read(cls, directory: Path) -> "Manifest":
-        """Raises BackupError if the manifest is missing, damaged or of a newer format."""
+        """The manifest of a backup; raises BackupError if it is missing, damaged or in another
+        format.
+        """
         path = directory / NAME
         try:
             content: dict[str, Any] = json.loads(path.read_bytes())

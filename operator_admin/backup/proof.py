@@ -35,7 +35,9 @@ def last_transfer() -> int:
 
 
 def prove(before: Sums, last: int, *, erasures: Iterable[str]) -> Iterator[Finding]:
-    """`before`: the sums of tokens in the backup; `last`: its last transfer; `erasures`: lines of a
+    """Yields the findings about a copy.
+
+    `before`: the sums of tokens in the backup; `last`: its last transfer; `erasures`: lines of a
     newer list than the copy's own, or nothing.
     """
     yield _migrations()
@@ -81,7 +83,9 @@ def _ledger() -> Finding:
 
 
 def _tokens(before: Sums, last: int) -> Finding:
-    """Checks that holding back moved only holds, which it released or charged with proof."""
+    """Checks that holding back released holds, or charged them with proof, and moved
+    nothing else.
+    """
     with connection.cursor() as cursor:
         cursor.execute(_SINCE, [last])
         released, captured = (int(value) for value in cursor.fetchone())

@@ -90,7 +90,7 @@ def _name(check: Check) -> str:
 
 
 def _run_in(language: str | None, check: Check) -> list[Finding]:
-    """Runs on a thread, which does not inherit the language of its caller."""
+    """Runs a check in a language, on a thread, which does not inherit that of its caller."""
     with translation.override(language):
         return run(check)
 

@@ -59,7 +59,7 @@ def rings_of(name: str) -> dict[str, Ring]:
 
 
 def unverified(rings: dict[str, Ring]) -> dict[str, list[str]]:
-    """The keys that sign in one process but that other processes, listed by name, do not know."""
+    """Keys that sign in one process and are missing in others → the names of those processes."""
     signing_keys = dict.fromkeys(ring[0] for ring in rings.values())
     lacking = {
         key: [process for process, ring in rings.items() if key not in ring] for key in signing_keys

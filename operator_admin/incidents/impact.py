@@ -33,7 +33,7 @@ FROM channels_openmessage o JOIN channels_message m ON m.id = o.message_id
 WHERE m.state = 'queued' AND m.mode = 'live' GROUP BY m.channel
 """
 
-# Companies with most waiting messages first; the primary key, ordered by time, finds the last hour.
+# Companies with the most waiting messages first; the primary key, ordered by time, bounds the scan.
 _COMPANIES = """
 WITH waiting AS (
   SELECT m.company_id, count(*) AS waiting, count(*) FILTER (WHERE m.chain <> '[]') AS with_fallback

@@ -17,7 +17,8 @@ from storage.process_cache import SnapshotCache
 
 REFRESH_INTERVAL = 3.0
 SESSION_KEY = "dismissed_notices"
-MAX_DISMISSED, MAX_KEY = 50, 40  # and its characters: an address may name any numbers
+MAX_DISMISSED = 50
+MAX_KEY = 40  # characters: a URL may contain any numbers
 
 # The channels that a company uses, from its newest messages and its counted days, by their indexes.
 _CHANNELS = """

@@ -148,8 +148,9 @@ def _result(company: Company, tokens: int) -> str:
 def move(
     *, company: Company, tokens: int, reason: str, key: str, user: User, ip: str | None
 ) -> None:
-    """Grants or withdraws tokens. Raises IntegrityError if the key was used, or there are too
-    few."""
+    """Grants or withdraws tokens. Raises IntegrityError if the key was used, or the company has too
+    few tokens.
+    """
     record("wallet.adjusted", f"{tokens:+d}: {reason}", company=company, user=user, ip=ip)
     change = ledger.grant if tokens > 0 else ledger.withdraw
     change(company=company, amount=abs(tokens), reason=reason, user=user, key=key)

@@ -149,7 +149,7 @@ class BankTransferAdmin(ActionAdmin):
 
     @admin.display(description=gettext_lazy("state"))
     def verdict(self, transfer: BankTransfer) -> str:
-        """The state with the problem; next to the amount, since the last column is cut off."""
+        """The state with the problem. Not the last column, whose text would be cut off."""
         if transfer.state == BankTransfer.State.REVIEW and transfer.problem:
             return f"{transfer.get_state_display()}: {transfer.get_problem_display()}"
         return transfer.get_state_display()

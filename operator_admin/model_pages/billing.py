@@ -52,7 +52,7 @@ from parsing.integers import parse_integer
 
 __all__ = ["bank_transfer_admin", "order_admin"]  # imported because they register admins
 MAX_COMPANIES = 100  # matched by one search for transfers
-HEAD = re.compile(r"[0-9a-f]{6,64}")  # a head or its prefix
+HEAD = re.compile(r"[0-9a-f]{6,64}")  # a seal's head or its prefix
 
 
 @admin.register(Wallet)

@@ -74,7 +74,7 @@ class KeysetChangeList(UncountedChangeList):
     rows than fit, or none, although older ones follow.
     """
 
-    looked_through = 0  # rows scanned, if they did not fill the page
+    rows_scanned = 0  # 0 if they filled the page
 
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
         ordering = [str(name) for name in self.model_admin.get_ordering(request)]
@@ -100,7 +100,7 @@ class KeysetChangeList(UncountedChangeList):
             page = list((older if end is None else self._down_to(older, *end))[:many])
             if end is None or len(page) == many:
                 return page, None
-        self.looked_through = length
+        self.rows_scanned = length
         return page, end and end[0]
 
     def _is_scan(self) -> bool:

@@ -315,9 +315,7 @@ def _bring_forward(request: HttpRequest, company: Company, days: int) -> None:
 def _change_status(
     request: HttpRequest, company: Company, status: Status, form: StatusForm
 ) -> bool:
-    """Changes the status; False if another request has done so, so that
-    tokens are given once.
-    """
+    """Changes the status; False if another request has done so: tokens are given only once."""
     company = Company.objects.select_for_update(no_key=True).get(pk=company.pk)
     if company.status == status:
         return False

@@ -48,7 +48,7 @@ class FoundByPhoneAdmin(ReadOnlyAdmin):
     )
 
     def is_found_by_index(self, text: str) -> bool:
-        """Whether the text is anything but a phone's prefix."""
+        """Whether an index finds the text: anything but the beginning of a phone."""
         is_whole = phone_search.whole_number(text, settings.OPERATOR_COUNTRY) is not None
         return is_whole or phone_matches(text.strip()) is None
 

@@ -84,7 +84,9 @@ def count_days() -> int:
 
 
 def _due_days() -> list[date]:
-    """Days with counted messages whose status is not counted, or not recently."""
+    """Days with counted messages whose status is not counted yet, or, for the last days, not since
+    RECOUNT_AFTER.
+    """
     today = timezone.localdate()
     rows = StatusDay.objects.exclude(component=API)
     is_fresh = Q(counted_at__gte=timezone.now() - RECOUNT_AFTER) | Q(day__lt=today - RECOUNTED)
@@ -147,7 +149,9 @@ def of_channel(
     incidents: Iterable[Incident],
     alerts: Iterable[Alert],
 ) -> Level:
-    """`accounts` has all of the channel's; None for one without a row, which is in use."""
+    """The level of a channel now. `accounts` are all of its accounts; None stands for one without a
+    row, which is in use.
+    """
     return worst([
         *(of_incident(item.impact) for item in incidents if item.channel in {"", name}),
         *(Level.DEGRADED for item in alerts if _is_about(item, name)),
@@ -167,7 +171,9 @@ def _is_about(alert: Alert, channel: str) -> bool:
 
 
 def _is_in_use(account: AccountState | None) -> bool:
-    """Whether messages are sent to it; one message at a time, if half-open, does not count."""
+    """Whether messages are sent to the account; a half-open one, which gets one at a time, does not
+    count.
+    """
     return account is None or (account.is_enabled and account.breaker == "closed")
 
 
@@ -176,8 +182,8 @@ MIN_MESSAGES = 20  # ended messages of a day that is shown
 MAX_SHARE_OF_ONE = 0.85  # of the day's messages, by one company
 # Percentage points below the channel's own median day. Shares differ by channel, because people
 # without a messenger are not failures of the service.
-DROPPED, FALLEN = 5.0, 20.0
-API_GOOD, API_FAIR = 0.999, 0.99
+DEGRADED_FROM, OUTAGE_FROM = 5.0, 20.0
+API_OPERATIONAL, API_DEGRADED = 0.999, 0.99  # least shares of minutes alive
 HISTORY_DAYS = 90
 MAX_HISTORY = 50
 
@@ -295,9 +301,9 @@ def _channel_days(
 
 
 def _level(points_below: float) -> Level:
-    if points_below >= FALLEN:
+    if points_below >= OUTAGE_FROM:
         return Level.OUTAGE
-    return Level.DEGRADED if points_below >= DROPPED else Level.OPERATIONAL
+    return Level.DEGRADED if points_below >= DEGRADED_FROM else Level.OPERATIONAL
 
 
 def _api_day(day: date, row: StatusDay | None, incidents: Sequence[Incident]) -> Day:
@@ -305,8 +311,8 @@ def _api_day(day: date, row: StatusDay | None, incidents: Sequence[Incident]) ->
     if row is None or not row.total:
         return Day(day, announced)
     share = row.good / row.total
-    measured = Level.OPERATIONAL if share >= API_GOOD else Level.DEGRADED
-    level = Level.OUTAGE if share < API_FAIR else measured
+    measured = Level.OPERATIONAL if share >= API_OPERATIONAL else Level.DEGRADED
+    level = Level.OUTAGE if share < API_DEGRADED else measured
     level = worst([level, *([announced] if announced else [])])
     return Day(day, level, round(100 * share, 2), minutes=row.total)
 

@@ -60,7 +60,9 @@ def figure(
     is_least: bool = False,
     **query: object,
 ) -> SafeString:
-    """A number, «500+» if `is_least`, and a text; links to the list of `model`, or to `view`."""
+    """A number, shown as «500+» if `is_least`, with the block's content below; links to the list of
+    `model`, or to `view`.
+    """
     view = view or (f"{model}_changelist" if model else "")
     url = reverse(f"admin:{view}", query=query or None) if view else ""
     text = grouped(number) if isinstance(number, int) else number

@@ -88,5 +88,5 @@ def summarised(component: Component) -> str:
 
 @register.filter
 def with_figures(days: Iterable[Day]) -> list[Day]:
-    """The newest first."""
+    """The days with a level or figures, newest first."""
     return [day for day in reversed(list(days)) if day.level or day.share is not None]

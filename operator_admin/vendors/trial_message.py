@@ -46,7 +46,7 @@ def trial_for(provider: str) -> TrialMessage | None:
     carried = {
         Content(content): BY_NAME[channel]
         for (mode, channel, content), routes in registry.routes_by_key().items()
-        if mode == "live" and _first(routes) == provider
+        if mode == "live" and _first_enabled(routes) == provider
     }
     return next(
         (
@@ -58,7 +58,7 @@ def trial_for(provider: str) -> TrialMessage | None:
     )
 
 
-def _first(routes: list[registry.Route]) -> str | None:
+def _first_enabled(routes: list[registry.Route]) -> str | None:
     """The first enabled account in the order."""
     accounts = {account.name: account for account in ProviderAccount.objects.all()}
     candidates = []

@@ -81,7 +81,7 @@ def test_list_of_seals_reads_no_whole_day(client: Client, searched: str) -> None
 
     count = {"": 50, "nobody": 0}.get(searched, 1)
     assert len(page.context["cl"].result_list) == count
-    assert page.context["cl"].looked_through == 0
+    assert page.context["cl"].rows_scanned == 0
     for executed in statements:
         if "billing_seal" in executed.text:
             assert rows_read(explain(executed)) < 300
