@@ -17,7 +17,8 @@ from otp.texts import bindings
 NUMBER, EMAIL = "phone_number", "email_address"
 PSD2 = "prelude:psd2"  # the template for payments
 CHANNEL_NAMES = ("sms", "rcs", "whatsapp", "viber", "zalo", "telegram")
-FEEDBACKS = ("verification.started", "verification.completed")
+COMPLETED = "verification.completed"
+FEEDBACKS = ("verification.started", COMPLETED)
 MAX_FEEDBACKS = 100
 ANY_TEXT = text(maxLength=2000)
 TARGET = (needed("type", choice((NUMBER, EMAIL), "TargetType")), needed("value", ANY_TEXT))

@@ -8,6 +8,7 @@ from django.conf import settings
 from accounts.keys import api_keys
 from accounts.models import Company
 from channels.models import Message
+from compat.prelude.views import FEW, REPORTING
 from otp.models import Autofill, Verification
 from tests.compat.clients import DialectClient
 from tests.compat.prelude.calls import ODD, PHONE, PURPOSE, check, refusal, send, target
@@ -23,6 +24,15 @@ def test_untried_channel_sends_during_the_cool_down(client: DialectClient) -> No
     retry = send(client, options={"preferred_channel": "sms"}).body
 
     assert (retry["status"], retry["channels"]) == ("retry", ["sms"])
+
+
+def test_challenge_sends_no_sms_during_the_cool_down_either(client: DialectClient) -> None:
+    send(client)
+
+    retry = send(client, options={"preferred_channel": "sms", "force_challenge": True}).body
+
+    assert (retry["status"], retry["channels"]) == ("retry", ["whatsapp"])
+    assert [message.channel for message in Message.objects.all()] == ["whatsapp"]
 
 
 @pytest.mark.parametrize(
@@ -152,6 +162,17 @@ def test_feedback_enters_no_code_that_is_checked_here(client: DialectClient) -> 
     assert Verification.objects.get().verified_at is None
     refused = client.json("/v2/watch/feedback", {"feedbacks": [feedback] * 101})
     assert (*refusal(refused), refused.body["param"]) == (400, "invalid_request", "feedbacks")
+
+
+def test_many_feedbacks_wait_for_their_turn_and_few_do_not(client: DialectClient) -> None:
+    feedback = target() | {"type": "verification.completed"}
+    with REPORTING.turn(None):
+        busy = client.json("/v2/watch/feedback", {"feedbacks": [feedback] * (FEW + 1)})
+        few = client.json("/v2/watch/feedback", {"feedbacks": [feedback] * FEW})
+
+    assert (refusal(busy), busy.headers["x-should-retry"]) == ((503, "internal"), "true")
+    assert few.status == 200
+    assert client.json("/v2/watch/feedback", {"feedbacks": [feedback] * (FEW + 1)}).status == 200
 
 
 def test_app_realm_of_the_company_is_kept(client: DialectClient, company: Company) -> None:
