@@ -32,6 +32,7 @@ TOO_MANY_NEW = format_lazy(
     _("{max} connections were made in a day, which is the maximum; try again tomorrow"),
     max=MAX_NEW,
 )
+UNUSABLE = _("The secret is lost, or calls are checked by one of another form: replace it.")
 WRONG_SECRET = _("This is not that server's secret: copy all of it, as the server shows it")
 
 
@@ -50,6 +51,12 @@ def secrets_of(hook: Hook) -> list[str]:
         return [TEXTS.decrypt(text) for text in stored if text]
     except ImproperlyConfigured:
         return []
+
+
+def usable_secrets(hook: Hook) -> list[str]:
+    """The accepted secrets that calls can be checked by: another mapping may need another form."""
+    form = kind_of(hook).secret_form(hook.mapping)
+    return [secret for secret in secrets_of(hook) if form.is_valid(secret)]
 
 
 @transaction.atomic
@@ -103,9 +110,10 @@ def rotate(*, hook: Hook, user: User | None, own_secret: str = "", ip: str | Non
     now = timezone.now()
     until = hook.previous_until
     is_repeated = until is not None and now < until - Hook.ROTATION + DOUBLE_CLICK
-    if is_repeated and own_secret in {"", *secrets_of(hook)[:1]}:
-        return secrets_of(hook)[0]
     form = kind_of(hook).secret_form(hook.mapping)
+    newest = next(iter(secrets_of(hook)), "")
+    if is_repeated and own_secret in {"", newest} and form.is_valid(newest):
+        return newest
     if own_secret and not form.is_valid(own_secret):
         raise invalid_input(own_secret=WRONG_SECRET)
     secret = own_secret or form.make()

@@ -76,7 +76,7 @@ def check_caller(hook: Hook | None, kind: Kind, call: HookCall) -> None:
 
 def check_signature(hook: Hook, kind: Kind, call: HookCall) -> None:
     options = hooks.options_of(hook)
-    secrets = hooks.secrets_of(hook)
+    secrets = hooks.usable_secrets(hook)
     if not any(kind.is_authentic(call, secret, options) for secret in secrets):
         raise refuse_caller("bad_signature")
 

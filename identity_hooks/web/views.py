@@ -52,14 +52,14 @@ class TrialResult(NamedTuple):
 
 def run_trial(*, hook: Hook, phone: str, user: User, ip: str | None = None) -> TrialResult:
     """Simulates a call of the server, signed with the real secret, and passes it to the view that
-    serves such a call; raises a DomainError if `phone` is not a phone, or the secret's key is lost.
+    serves such a call; raises a DomainError if `phone` is not a phone, or no secret can be used.
     """
     number = phone_numbers.normalise(phone, hook.company.country)
     kind = hooks.kind_of(hook)
     code = "".join(secrets.choice("0123456789") for _digit in range(hook.code_length))
-    if not (accepted := hooks.secrets_of(hook)):
-        raise DomainError(Error.INVALID_INPUT, message=_("The secret is lost: replace it."))
-    simulated = kind.simulate(Trial(accepted[0], number, code, time.time(), hooks.options_of(hook)))
+    if not (usable := hooks.usable_secrets(hook)):
+        raise DomainError(Error.INVALID_INPUT, message=hooks.UNUSABLE)
+    simulated = kind.simulate(Trial(usable[0], number, code, time.time(), hooks.options_of(hook)))
     record("hook.tried", f"{hook} {mask_phone(number)}", company=hook.company, user=user, ip=ip)
     response = receive_call(_request(hook, simulated), hook.kind, hook.url_id)
     answer = response.content.decode(errors="replace")
@@ -208,6 +208,8 @@ def hook_edit(request: CabinetRequest, pk: int) -> HttpResponse:
             reauthentication.require(request, form)
         hooks.change(hook=hook, values=form.cleaned_data, **request.actor)
         messages.success(request, _("Changes saved."))
+        if not hooks.usable_secrets(hook):
+            messages.warning(request, hooks.UNUSABLE)
         return redirect("hook-detail", hook.pk)
     return form_page(request, form, _("Change the connection"), verb=_("Save"), back=_to(hook))
 

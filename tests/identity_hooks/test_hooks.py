@@ -1,5 +1,6 @@
 """Operations on hooks, their secrets at rest, their trial and what the company reads of calls."""
 
+import json
 from collections.abc import Iterator
 from datetime import timedelta
 from functools import partial
@@ -7,15 +8,16 @@ from functools import partial
 import pytest
 from django.db import connection
 from django.test import Client, override_settings
-from django.utils import timezone, translation
+from django.urls import reverse
+from django.utils import timezone
 from pytest_django import Settings
 
-from accounts.models import AuditEvent, Company
+from accounts.models import AuditEvent, Company, Member
 from api import request_log
 from api.models import ApiRequest
 from catalogue.errors import DomainError
 from channels.models import Message
-from identity_hooks import hooks, receive, signatures
+from identity_hooks import hooks, mapping, receive, signatures
 from identity_hooks.kinds import kinds
 from identity_hooks.models import Hook
 from identity_hooks.web import views
@@ -189,13 +191,13 @@ def test_operations_are_audited_without_secrets(company: Company) -> None:
 @pytest.mark.usefixtures("queued_at_once")
 @pytest.mark.parametrize("kind", list(kinds()))
 def test_trial_simulates_the_servers_call(company: Company, kind: str) -> None:
-    mapping = {"phone": "/to", "text": "text", "auth": "hmac-sha256:X-Signature"}
+    own = {"phone": "/to", "text": "text", "auth": "hmac-sha256:X-Signature"}
     hook = make_hook(
         company,
         kind,
         "test",
         allowed_ips=["203.0.113.0/24"],
-        mapping=mapping if kind == "generic" else {},
+        mapping=own if kind == "generic" else {},
     )
 
     with override_settings(TRUSTED_PROXY_COUNT=2):
@@ -210,10 +212,36 @@ def test_trial_with_a_lost_secret_is_refused(company: Company, settings: Setting
     hook = make_hook(company, "supabase", "test")
     settings.MFA_KEYS = {"new": b"x" * 32}
 
-    with pytest.raises(DomainError) as refused, translation.override("en"):
+    with pytest.raises(DomainError) as refused:
         views.run_trial(hook=hook, phone="8 999 000-00-00", user=UserFactory.create())
 
-    assert "replace it" in refused.value.texts[0]
+    assert refused.value.message == hooks.UNUSABLE
+
+
+@pytest.mark.usefixtures("queued_at_once")
+@pytest.mark.parametrize("auth", ["svix", "standard_webhooks"])
+def test_secret_of_another_form_is_refused_until_it_is_replaced(
+    client: Client, owner: Member, auth: str
+) -> None:
+    hook = make_hook(owner.company, "generic", "test", mapping=mapping.DEFAULT)
+    pages = [reverse(f"hook-{name}", args=[hook.pk]) for name in ("edit", "try")]
+    fields = {
+        "name": "x",
+        "code_length": 6,
+        "mapping": json.dumps({**mapping.DEFAULT, "auth": auth}),
+    }
+
+    edited = client.post(pages[0], fields, follow=True)
+    tried = client.post(pages[1], {"phone": PHONE})
+    hook.refresh_from_db()
+    signed = simulated(hook, secret=signatures.standard())
+
+    assert "замените его" in edited.content.decode()
+    assert (tried.status_code, "замените его" in tried.content.decode()) == (200, True)
+    assert send(hook, signed).status_code == 401
+    hooks.rotate(hook=hook, user=None)
+    assert send(hook, signed).status_code == 401
+    assert send(hook, simulated(hook)).status_code == 200
 
 
 def environ(path: str, **headers: str) -> dict[str, str]:
