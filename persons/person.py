@@ -101,6 +101,7 @@ class Rows:
             "event_kinds": EventKind.values,  # all kinds: the index begins with the kind
             "event_keys": keys,
             "link_ids": [f"lnk_{key.hex}" for key in self.links],
+            "alias_ids": [f"lnk_{key.hex}" for key in self.aliases],
         }
 
 

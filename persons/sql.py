@@ -173,8 +173,8 @@ UPDATE webhooks_event SET data = data
   || CASE WHEN data ? 'phone' THEN jsonb_build_object('phone', %(anonymised)s::text)
           ELSE '{}' END
   || CASE WHEN data ? 'url' THEN '{"url": "about:blank"}' ELSE '{}' END::jsonb
-  || CASE WHEN kind <> 'link.clicked' AND data ? 'short_url' THEN '{"short_url": null}'
-          ELSE '{}' END::jsonb
+  || CASE WHEN kind = 'link.clicked' AND data ->> 'id' <> ALL(%(alias_ids)s) THEN '{}'
+          WHEN data ? 'short_url' THEN '{"short_url": null}' ELSE '{}' END::jsonb
   || CASE WHEN data ? 'purpose' THEN jsonb_build_object(
        'purpose', replace(data ->> 'purpose', %(digits)s, '…')) ELSE '{}' END
   || (SELECT COALESCE(jsonb_object_agg(name, 'null'::jsonb), '{}')
@@ -196,6 +196,25 @@ WHERE position(%(phone)s IN body) > 0
   AND (%(company_id)s::bigint IS NULL OR company_id = %(company_id)s)
   AND (%(mode)s = '' OR mode = %(mode)s)
   AND (%(until)s::timestamptz IS NULL OR created_at <= %(until)s)
+"""
+# The targets of the person's links, short links in answers to sends, and aliases that contain the
+# phone. An answer about one link is like an item of `data` in that of `POST /links/bulk`.
+ANSWERS_ABOUT_LINKS = """
+UPDATE api_idempotentrequest r SET body = (r.body::jsonb || (
+  SELECT CASE WHEN r.path = '/links/bulk'
+    THEN jsonb_build_object('data', jsonb_agg(emptied ORDER BY n)) ELSE jsonb_agg(emptied) -> 0 END
+  FROM (
+    SELECT n, item
+      || CASE WHEN item ->> 'id' = ANY(%(link_ids)s) THEN '{"url": "about:blank"}'
+              WHEN item ->> 'id' = ANY(%(event_keys)s) AND item ? 'short_url'
+              THEN '{"short_url": null}' ELSE '{}' END::jsonb
+      || CASE WHEN item ->> 'id' = ANY(%(alias_ids)s)
+              THEN '{"short_url": null, "slug": null}' ELSE '{}' END::jsonb AS emptied
+    FROM jsonb_array_elements(CASE WHEN r.path = '/links/bulk' THEN r.body::jsonb -> 'data'
+      ELSE jsonb_build_array(r.body::jsonb) END) WITH ORDINALITY AS items(item, n)) AS own))::text
+WHERE company_id = ANY(%(companies)s) AND (
+  body::jsonb ->> 'id' = ANY(%(link_ids)s::text[] || %(event_keys)s::text[])
+  OR jsonb_path_query_array(body::jsonb, '$.data[*].id') ?| %(link_ids)s::text[])
 """
 ADMIN_LOG = """
 UPDATE django_admin_log SET object_repr = replace(object_repr, %(phone)s, %(anonymised)s),
@@ -219,6 +238,7 @@ ERASE = {
     "webhook_urls": WEBHOOK_URLS,
     "webhook_answers": WEBHOOK_ANSWERS,
     "idempotent_requests": STORED_ANSWERS,
+    "answers_about_links": ANSWERS_ABOUT_LINKS,
 }
 # Data of the service itself about the person, for all companies.
 ERASE_EVERYWHERE = {

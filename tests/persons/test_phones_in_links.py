@@ -2,6 +2,7 @@
 
 import time
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -11,6 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Company
+from channels.models import Message
 from links.models import Link
 from persons import person
 from persons.erasure import erase, reapply_erasures
@@ -18,9 +20,9 @@ from persons.export import export
 from persons.models import Erasure
 from persons.person import Person
 from tests.api.clients import Api
-from tests.factories import CompanyFactory, LinkFactory
+from tests.factories import CompanyFactory, EventFactory, LinkFactory
 from tests.operator_admin.operators import make_operator, sign_in
-from tests.persons.traces import PHONE
+from tests.persons.traces import PHONE, rows_naming
 
 pytestmark = pytest.mark.django_db
 
@@ -79,6 +81,34 @@ def test_alias_that_names_the_person_is_erased(company: Company, name: str) -> N
     assert (link.slug, link.key, link.state) == (str(link.pk), str(link.pk), "disabled")
     assert list(Link.objects.exclude(pk=link.pk)) == [other]
     assert Link.objects.get(pk=other.pk).url == other.url
+
+
+@pytest.mark.usefixtures("queued_at_once")
+def test_stored_answers_and_click_events_lose_the_links_of_the_person(api: Api) -> None:
+    digits = PHONE.removeprefix("+")
+    named = {"url": f"https://shop.example/?p={digits}", "alias": f"u-{digits}"}
+    other = {"url": "https://shop.example/1"}
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("/links/shorten", named),
+        ("/links/bulk", {"links": [named | {"alias": f"v-{digits}"}, other]}),
+        ("/links/send", {"phone": PHONE, **other, "alias": f"w-{digits}"}),
+    ]
+    before = [api.post(path, body, idempotency_key="k").body for path, body in calls]
+    Message.objects.update(state="delivered", due_at=None, finished_at=timezone.now(), price=0)
+    link = Link.objects.get(slug=named["alias"])
+    clicked = {"id": link.public_id, "short_url": link.short_url, "url": link.url}
+    EventFactory.create(company=api.company, kind="link.clicked", key="c", data=clicked)
+
+    erase(person=Person(PHONE, api.company.pk, "live"))
+
+    after = [api.post(path, body, idempotency_key="k").body for path, body in calls]
+    assert [rows_naming(PHONE, name) for name in ("api_idempotentrequest", "webhooks_event")] == [
+        0,
+        0,
+    ]
+    assert [answer.get("id") for answer in after] == [answer.get("id") for answer in before]
+    assert after[1]["data"][1] == before[1]["data"][1]
+    assert (after[0]["url"], after[1]["data"][0]["url"]) == ("about:blank", "about:blank")
 
 
 @pytest.mark.parametrize(
