@@ -202,8 +202,8 @@ def key_rotate(request: CabinetRequest, pk: int) -> HttpResponse:
     ]
     if lost := key.lost_scopes(request.member.role):
         text = _(
-            "Your role sees no money, so the new key will lack: %(lost_scopes)s. If your backend "
-            "needs that, have an owner replace the key."
+            "Your role cannot see money, so the new key will lack: %(lost_scopes)s. If your "
+            "backend needs that, have an owner replace the key."
         )
         texts.append(text % {"lost_scopes": lost})
     return confirm_page(

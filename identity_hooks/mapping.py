@@ -58,9 +58,9 @@ DEFAULT = {
 }
 
 NOT_AN_OBJECT = _("A JSON object, such as {example}")
-UNKNOWN = _("{name} is no field of a mapping")
-NO_PHONE = _("Name where the phone is: phone")
-NO_CONTENT = _("Name where the code, the text or the link is: code, text or link")
+UNKNOWN = _("{name} is not a field of a mapping")
+NO_PHONE = _("Specify where the phone is: phone")
+NO_CONTENT = _("Specify where the code, the text or the link is: code, text or link")
 WRONG_PATH = _("{name}: a JSON pointer such as /data/to, or names joined by dots")
 WRONG_CONDITIONS = _("only_if: an object of paths and the values that they must have")
 WRONG_LIFETIME = _("lifetime: whole seconds, 60 to 900")

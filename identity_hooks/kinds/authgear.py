@@ -106,7 +106,7 @@ KIND = Kind(
     ),
     notes=(
         _(
-            "The server makes the secret of the signatures. Enter it here: “Replace the secret”, "
+            "The server creates the signing secret. Enter it here: “Replace the secret”, "
             "“The server's own secret”."
         ),
     ),

@@ -67,7 +67,7 @@ KIND = Kind(
             "bash",
         ),
         Setting(
-            _("With the secret among those of the Action"),
+            _("With the secret among the Action's secrets"),
             AUTH0,
             "javascript",
             "Auth0 → Actions → Library → Custom Phone Provider",

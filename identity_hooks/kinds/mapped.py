@@ -64,7 +64,7 @@ CLERK = _kind(
     ),
     notes=(
         _(
-            "The server makes the secret of the signatures. Enter it here: “Replace the secret”, "
+            "The server creates the signing secret. Enter it here: “Replace the secret”, "
             "“The server's own secret”."
         ),
         _("The server calls after its own answer, so the person does not learn of a refusal."),

@@ -73,9 +73,9 @@ KIND = Kind(
     ),
     notes=(
         _(
-            "The server makes the secret of the signatures. Enter it here: “Replace the secret”, "
+            "The server creates the signing secret. Enter it here: “Replace the secret”, "
             "“The server's own secret”."
         ),
-        _("Codes that verify a phone hold letters, which Telegram Gateway cannot carry."),
+        _("Codes that verify a phone contain letters, which Telegram Gateway cannot carry."),
     ),
 )

@@ -82,7 +82,7 @@ def _check(name: str) -> Finding:
     except GatewayError as error:
         cure = _(
             "Compare the {prefix}_… variables with the provider's cabinet, or take {name} out "
-            "of PAYMENT_GATEWAYS: until then nobody can pay by it."
+            "of PAYMENT_GATEWAYS: until then nobody can pay with it."
         ).format(prefix=name.upper(), name=name)
         return failed(title, str(error), cure)
     return passed(

@@ -47,7 +47,8 @@ COLLATION_CURE = gettext_lazy(
 POOLER_CURE = gettext_lazy("Set DATABASE_DIRECT_URL: see docs/operations/failover.md.")
 LIMITS = ["idle_in_transaction_session_timeout", "lock_timeout", "statement_timeout"]
 REDIS_CURE = gettext_lazy(
-    "Start Redis, or fix REDIS_URL. Meanwhile sends answer `queued`, and workers poll for them."
+    "Start Redis, or fix REDIS_URL. Meanwhile sends are answered `queued`, and workers poll for "
+    "them."
 )
 CLUSTER_CURE = gettext_lazy(
     "Turn cluster mode off, or name another Redis. For failover use Sentinel: see "

@@ -269,7 +269,7 @@ class SmsPriceAdmin(AuditedChangesAdmin):
     def country_name(self, price: SmsPrice) -> str:
         return countries.name(price.country)
 
-    @admin.display(description=gettext_lazy("holds now"), boolean=True)
+    @admin.display(description=gettext_lazy("in force"), boolean=True)
     def holds(self, price: Any) -> bool:
         return price.starts_at <= timezone.now() and not price.is_replaced
 

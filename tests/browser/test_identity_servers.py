@@ -27,7 +27,7 @@ def connect(page: Page, server: str) -> str:
 
 def play(page: Page, phone: str) -> None:
     page.get_by_label("Телефон").fill(phone)
-    page.get_by_role("button", name="Сыграть вызов сервера").click()
+    page.get_by_role("button", name="Имитировать вызов сервера").click()
 
 
 def test_server_is_connected_tried_and_revoked(

@@ -41,7 +41,7 @@ def test_second_editor_is_warned_and_may_overwrite(
     owner.company.refresh_from_db()
     assert owner.company.brand == "Theirs"
     page = told.content.decode()
-    assert "пока вы редактировали" in page
+    assert "Пока вы редактировали" in page
     assert form_of(told, "company")["brand"].value() == "Mine"
     (section,) = [item for item in told.context["sections"] if item.overwritten]
     assert section.overwritten.event.actor in page
