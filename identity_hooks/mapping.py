@@ -69,7 +69,7 @@ WRONG_CHECK = _(
 )
 
 
-def faults_of(mapping: object) -> list[StrOrPromise]:
+def validation_errors(mapping: object) -> list[StrOrPromise]:
     if not isinstance(mapping, dict):
         return [format_lazy(NOT_AN_OBJECT, example='{"phone": "/to", "code": "/code"}')]
     faults: list[StrOrPromise] = [

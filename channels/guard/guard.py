@@ -17,28 +17,28 @@ class GuardStep(IntEnum):
     REFUSE = 3
 
 
-PROMPT = 60.0  # seconds within which a delivery must come to be evidence
-# Either is enough: a share certainly below half the norm needs little evidence, a higher share
-# needs much. An attack among people, or one that enters codes, shows such a share.
-CERTAINTY, ODDS = math.log(100.0), math.log(200.0)
-REFUSED, CHALLENGED, WITHOUT_SMS = 176.0, 144.0, 96.0  # tokens lost
-EXCESS = (
-    (GuardStep.REFUSE, REFUSED),
-    (GuardStep.CHALLENGE, CHALLENGED),
-    (GuardStep.CHEAP_ONLY, WITHOUT_SMS),
+MAX_DELIVERY_SECONDS = 60.0  # seconds within which a delivery must come to be evidence
+# Logarithms; either suffices. MIN_CERTAINTY: the share is below half the norm, shown by few codes.
+# MIN_ODDS: a higher share, of an attack among people or one that enters codes, needs more codes.
+MIN_CERTAINTY, MIN_ODDS = math.log(100.0), math.log(200.0)
+REFUSE_LOSS, CHALLENGE_LOSS, CHEAP_ONLY_LOSS = 176.0, 144.0, 96.0  # tokens lost
+STEP_LOSSES = (
+    (GuardStep.REFUSE, REFUSE_LOSS),
+    (GuardStep.CHALLENGE, CHALLENGE_LOSS),
+    (GuardStep.CHEAP_ONLY, CHEAP_ONLY_LOSS),
 )
 FIRST_REFUSAL, MAX_REFUSAL = HOUR, 24 * HOUR
 # Otherwise an attack on numbers in use would keep their people out long after its end.
 MAX_REFUSAL_AMONG_PEOPLE = 4 * HOUR
-PENDING = {ScopeKind.COUNTRY: 24.0, ScopeKind.RANGE: 14.0}
-PENDING_SMALL = 8.0  # in smaller scopes, before any right code
+MAX_PENDING = {ScopeKind.COUNTRY: 24.0, ScopeKind.RANGE: 14.0}
+MAX_PENDING_NARROW = 8.0  # in smaller scopes, before any right code
 # The part of the usual evidence that suffices for watched numbers where no people have been seen.
-WATCHED = 0.5
+WATCHED_RATIO = 0.5
 # Only these scopes are held back if nearly all losses around them occurred in them.
-SMALL = {ScopeKind.THOUSAND, ScopeKind.HUNDRED, ScopeKind.IP, ScopeKind.DEVICE}
+NARROW_SCOPES = {ScopeKind.THOUSAND, ScopeKind.HUNDRED, ScopeKind.IP, ScopeKind.DEVICE}
 MAX_NORM, MIN_NORM, FIRST_NORM = 0.95, 0.3, 0.8
-SWEEP = 6 * HOUR
-KNOWN = "verified_before"  # the rule of phones that pass every step
+SWEEP_INTERVAL = 6 * HOUR
+KNOWN_PHONE_RULE = "verified_before"  # the rule of phones that pass every step
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Verdict:
 
 @dataclass(slots=True)
 class Case:
-    """A send whose outcome is awaited.
+    """A send with its outcome still to come.
 
     Sends to known phones are no evidence: they always pass, and their many right codes would hide
     an attack on neighbouring numbers.
@@ -92,27 +92,26 @@ class Guard:
         """Judges a send. `is_known` (`PhoneHistory`): the phone passes every step."""
         scopes = scopes_of(phone, country, ip, device)
         if is_known:
-            return Verdict(GuardStep.ALLOW, scopes, rule=KNOWN)
+            return Verdict(GuardStep.ALLOW, scopes, rule=KNOWN_PHONE_RULE)
         verdicts = [Verdict(GuardStep.ALLOW, scopes), *self.verdicts(now, scopes)]
         return max(verdicts, key=lambda verdict: verdict.step)  # of the strictest, the widest
 
     def verdicts(self, now: float, scopes: tuple[Scope, ...]) -> list[Verdict]:
         """Verdicts for each scope with evidence, widest first. `scopes` are those of one phone.
 
-        Scopes are judged from the narrowest: what one of them is held back for is no reason to hold
-        back the people around it.
+        The narrowest scope is judged first: losses in it must not hold back the people around it.
         """
         verdicts: list[Verdict] = []
         of_scopes = [(scope, self.evidence[scope]) for scope in scopes if scope in self.evidence]
         usual_rate = self._usual_rate(now)
         for n, (scope, evidence) in reversed(list(enumerate(of_scopes))):
             verdict = self._judge_scope(now, scopes, scope, evidence, usual_rate)
-            if verdict.step >= GuardStep.CHALLENGE and scope.kind in SMALL:
+            if verdict.step >= GuardStep.CHALLENGE and scope.kind in NARROW_SCOPES:
                 self._set_apart(evidence, [wider for _scope, wider in of_scopes[:n]])
             verdicts.append(verdict)
         for (_scope, evidence), verdict in zip(of_scopes, verdicts[::-1], strict=True):
             if verdict.step is GuardStep.REFUSE and verdict.rule == "unverified":
-                evidence.ease()
+                evidence.discount()
         return verdicts[::-1]
 
     @staticmethod
@@ -122,7 +121,7 @@ class Guard:
         evidence.is_apart = True
         for outer in wider:
             if outer.is_explained_by(evidence):
-                outer.forgive(evidence)
+                outer.subtract(evidence)
 
     def _judge_scope(
         self,
@@ -141,11 +140,11 @@ class Guard:
         evidence.fade(now)
         excess = evidence.excess(usual_rate)
         is_again = evidence.refusals and not evidence.has_people
-        if is_again or (excess >= CHALLENGED and not self._has_people(scope, scopes)):
+        if is_again or (excess >= CHALLENGE_LOSS and not self._has_people(scope, scopes)):
             excess += evidence.awaited_tokens
         step = own_step = self._step(evidence, usual_rate, excess)
         if own_step < GuardStep.CHALLENGE and self._is_watched(scope, scopes):
-            sooner = self._step(evidence, usual_rate, excess, needed=WATCHED)
+            sooner = self._step(evidence, usual_rate, excess, needed=WATCHED_RATIO)
             step = min(sooner, GuardStep.CHALLENGE)  # only losses of this scope refuse
         if step:
             ends: float | None = None
@@ -176,9 +175,11 @@ class Guard:
         """The step for this evidence. `needed` scales the tokens and the
         certainty that a step requires.
         """
-        step = next((step for step, least in EXCESS if excess >= needed * least), GuardStep.ALLOW)
-        is_likely = evidence.odds(usual_rate) > needed * ODDS
-        is_certain = evidence.certainty(usual_rate) > needed * CERTAINTY
+        step = next(
+            (step for step, least in STEP_LOSSES if excess >= needed * least), GuardStep.ALLOW
+        )
+        is_likely = evidence.odds(usual_rate) > needed * MIN_ODDS
+        is_certain = evidence.certainty(usual_rate) > needed * MIN_CERTAINTY
         return step if is_likely or is_certain else GuardStep.ALLOW
 
     def _is_watched(self, scope: Scope, scopes: tuple[Scope, ...]) -> bool:
@@ -194,21 +195,21 @@ class Guard:
 
     @staticmethod
     def _pending_allowed(scope: Scope, evidence: ScopeEvidence) -> float:
-        return PENDING.get(scope.kind, PENDING_SMALL) + 2.0 * evidence.norm.hits
+        return MAX_PENDING.get(scope.kind, MAX_PENDING_NARROW) + 2.0 * evidence.norm.hits
 
     # --- Evidence ---
 
-    def opened(self, now: float, verdict: Verdict) -> Case:
+    def open_case(self, now: float, verdict: Verdict) -> Case:
         self._sweep(now)
-        return Case(verdict.scopes, is_evidence=verdict.rule != KNOWN)
+        return Case(verdict.scopes, is_evidence=verdict.rule != KNOWN_PHONE_RULE)
 
-    def delivered(self, now: float, case: Case, tokens: float, after: float) -> None:
-        if after > PROMPT or case.is_over or not case.is_evidence:
+    def record_delivery(self, now: float, case: Case, tokens: float, after: float) -> None:
+        if after > MAX_DELIVERY_SECONDS or case.is_over or not case.is_evidence:
             return
         case.tokens, case.is_pending = tokens, True
-        self.awaited(now, case.scopes)
+        self.add_pending(now, case.scopes)
 
-    def matured(self, now: float, case: Case, *, is_counted: bool = True) -> None:
+    def record_timeout(self, now: float, case: Case, *, is_counted: bool = True) -> None:
         """Records that no right code came in time; a later one corrects it. `is_counted`: see
         `PhoneHistory`.
         """
@@ -217,52 +218,52 @@ class Guard:
         self._no_longer_pending(now, case)
         if is_counted:
             case.is_missed = True
-            self.missed(now, case.scopes, case.tokens)
+            self.record_miss(now, case.scopes, case.tokens)
 
-    def verified(self, now: float, case: Case) -> None:
+    def record_verification(self, now: float, case: Case) -> None:
         if not case.is_evidence:
             return
         self._no_longer_pending(now, case)
-        self.entered(now, case.scopes, corrects=case.tokens if case.is_missed else None)
+        self.record_hit(now, case.scopes, corrects=case.tokens if case.is_missed else None)
         case.is_missed, case.is_over = False, True
 
-    def entered_later(self, now: float, case: Case) -> None:
+    def record_later_entry(self, now: float, case: Case) -> None:
         """Records that the same code was entered from a later message, which shows a person."""
         self._no_longer_pending(now, case)
         if case.is_missed:
-            self.excused(now, case.scopes, case.tokens)
+            self.undo_miss(now, case.scopes, case.tokens)
         case.is_missed, case.is_over = False, True
 
-    def awaited(self, now: float, scopes: tuple[Scope, ...]) -> None:
+    def add_pending(self, now: float, scopes: tuple[Scope, ...]) -> None:
         """Records a delivered code that may still be entered."""
         for evidence in self._of(now, scopes):
             evidence.pending += 1
 
-    def missed(self, now: float, scopes: tuple[Scope, ...], tokens: float) -> None:
+    def record_miss(self, now: float, scopes: tuple[Scope, ...], tokens: float) -> None:
         """Records a code that was delivered promptly, charged `tokens`, and not entered in time."""
         usual_rate, several = self._usual_rate(now), self._of(now, scopes)
         is_apart = any(item.is_apart for item in several)
         if not is_apart:
             self.company.norm.add(now, trials=1.0)
         for scope, evidence in zip(scopes, several, strict=True):
-            if not (is_apart and scope.kind not in SMALL and evidence.has_people):
-                evidence.missed(now, tokens, usual_rate)
+            if not (is_apart and scope.kind not in NARROW_SCOPES and evidence.has_people):
+                evidence.record_miss(now, tokens, usual_rate)
 
-    def entered(
+    def record_hit(
         self, now: float, scopes: tuple[Scope, ...], *, corrects: float | None = None
     ) -> None:
         """Records a right code. `corrects`: the tokens of an earlier miss that it corrects."""
         usual_rate = self._usual_rate(now)
         self.company.norm.add(now, trials=0.0 if corrects is not None else 1.0, hits=1.0)
         for evidence in self._of(now, scopes):
-            evidence.hit(now, usual_rate, corrects=corrects)
+            evidence.record_hit(now, usual_rate, corrects=corrects)
 
-    def excused(self, now: float, scopes: tuple[Scope, ...], tokens: float) -> None:
+    def undo_miss(self, now: float, scopes: tuple[Scope, ...], tokens: float) -> None:
         """Takes back a miss: the person entered the same code from a later message."""
         usual_rate = self._usual_rate(now)
         self.company.norm.add(now, trials=-1.0)
         for evidence in self._of(now, scopes):
-            evidence.excuse(now, tokens, usual_rate)
+            evidence.undo_miss(now, tokens, usual_rate)
 
     def _no_longer_pending(self, now: float, case: Case) -> None:
         if case.is_pending:
@@ -282,7 +283,7 @@ class Guard:
 
     def _sweep(self, now: float) -> None:
         """Deletes scopes whose evidence has faded."""
-        if now - self._swept_at < SWEEP:
+        if now - self._swept_at < SWEEP_INTERVAL:
             return
         self._swept_at = now
         self.evidence = {

@@ -1,9 +1,9 @@
 """The scopes of a send and their evidence: right codes against the company's norm.
 
-A sequential test finds when the share began to fall. From then on the counts are judged by the odds
-against people at their worst, or by a bound on chance, and by the tokens charged in excess of the
-norm. Only prompt deliveries are evidence: a message that arrived too late to be used, or never,
-cost the person, not us.
+A sequential test finds when the share began to fall. The counts since then are judged by the odds
+of an attack against people at their lowest rate, or by a bound on chance, and by the tokens charged
+in excess of the norm. Only prompt deliveries are evidence: a message that arrived too late to be
+used, or never, cost the person, not us.
 """
 
 import math
@@ -48,14 +48,14 @@ def scopes_of(phone: str, country: str, ip: str = "", device: str = "") -> tuple
     return tuple(scopes)
 
 
-SUSPECT = 0.5  # fraction of the norm that the share of an attack is assumed to stay below
-WORST = 0.75  # fraction of the norm that people enter at their worst
+ATTACK_RATE_RATIO = 0.5  # of the norm: an attack is assumed to have a lower share
+LOWEST_RATE_RATIO = 0.75  # of the norm: the lowest share expected of people
 WINDOW = 12 * HOUR
 NORM_HALF_LIFE = 7 * DAY
 NORM_STRENGTH = 50.0
-EASED = 0.7
-PEOPLE = 10.0  # recent right codes that prove the presence of people
-EXPLAINED, ROUNDING = 0.8, 1e-6
+DISCOUNT_AFTER_REFUSAL = 0.7
+MIN_RIGHT_CODES = 10.0  # recent right codes that prove the presence of people
+MIN_LOSS_SHARE, ROUNDING = 0.8, 1e-6
 
 
 @dataclass(slots=True)
@@ -81,47 +81,47 @@ class ScopeEvidence:
             self.tokens *= factor
             self.at = now
 
-    def missed(self, now: float, tokens: float, usual_rate: float) -> None:
+    def record_miss(self, now: float, tokens: float, usual_rate: float) -> None:
         self.fade(now)
         self.norm.add(now, trials=1.0)
         self.misses += 1.0
         self.tokens += tokens
-        self.score += math.log((1 - SUSPECT * usual_rate) / (1 - usual_rate))
+        self.score += math.log((1 - ATTACK_RATE_RATIO * usual_rate) / (1 - usual_rate))
 
-    def excuse(self, now: float, tokens: float, usual_rate: float) -> None:
+    def undo_miss(self, now: float, tokens: float, usual_rate: float) -> None:
         """Takes a miss back: the person entered the same code from a later message."""
         self.fade(now)
         self.norm.add(now, trials=-1.0)
-        self._take_back(tokens, usual_rate)
+        self._subtract_miss(tokens, usual_rate)
         self.score = max(0.0, self.score)
 
-    def ease(self) -> None:
+    def discount(self) -> None:
         """Discounts the evidence of a refusal, so that after its end some new losses, but not many,
         refuse again.
         """
-        self.misses *= EASED
-        self.tokens *= EASED
+        self.misses *= DISCOUNT_AFTER_REFUSAL
+        self.tokens *= DISCOUNT_AFTER_REFUSAL
 
-    def hit(self, now: float, usual_rate: float, *, corrects: float | None = None) -> None:
+    def record_hit(self, now: float, usual_rate: float, *, corrects: float | None = None) -> None:
         """Records a right code. `corrects`: the tokens of a miss that it corrects."""
         self.fade(now)
         self.norm.add(now, trials=0.0 if corrects is not None else 1.0, hits=1.0)
         self.hits += 1.0
-        self.score += math.log(SUSPECT)
+        self.score += math.log(ATTACK_RATE_RATIO)
         if corrects is not None:
-            self._take_back(corrects, usual_rate)
+            self._subtract_miss(corrects, usual_rate)
         if self.score <= 0:
             self.score = self.hits = self.misses = self.tokens = 0.0
             self.is_apart = False
 
-    def _take_back(self, tokens: float, usual_rate: float) -> None:
+    def _subtract_miss(self, tokens: float, usual_rate: float) -> None:
         self.misses = max(0.0, self.misses - 1.0)
         self.tokens = max(0.0, self.tokens - tokens)
-        self.score -= math.log((1 - SUSPECT * usual_rate) / (1 - usual_rate))
+        self.score -= math.log((1 - ATTACK_RATE_RATIO * usual_rate) / (1 - usual_rate))
 
     @property
     def has_people(self) -> bool:
-        return self.norm.hits >= PEOPLE
+        return self.norm.hits >= MIN_RIGHT_CODES
 
     def is_explained_by(self, narrower: "ScopeEvidence") -> bool:
         """Whether people enter codes in this scope, and nearly all of its losses occurred in
@@ -130,10 +130,10 @@ class ScopeEvidence:
         return (
             self.has_people
             and narrower.tokens <= self.tokens * (1 + ROUNDING)
-            and narrower.tokens >= EXPLAINED * self.tokens
+            and narrower.tokens >= MIN_LOSS_SHARE * self.tokens
         )
 
-    def forgive(self, narrower: "ScopeEvidence") -> None:
+    def subtract(self, narrower: "ScopeEvidence") -> None:
         """Subtracts the losses of a narrower scope; right codes stay counted."""
         self.misses = max(0.0, self.misses - narrower.misses)
         self.tokens = max(0.0, self.tokens - narrower.tokens)
@@ -156,13 +156,14 @@ class ScopeEvidence:
         return self.pending * self.tokens / self.misses if self.misses else 0.0
 
     def odds(self, usual_rate: float) -> float:
-        """The log likelihood ratio of an attack to people at their worst, since the fall began.
+        """The log likelihood ratio since the fall began: ATTACK_RATE_RATIO against
+        LOWEST_RATE_RATIO of the usual rate.
 
-        However often it is read during one fall, it exceeds x with a probability of at most exp(-x)
-        while people enter no less than at their worst (Ville's inequality), or about twice that if
-        the test chose the start of the fall. Fading makes this approximate.
+        If people enter at least the latter, it ever exceeds x with a probability of at most exp(-x)
+        (Ville's inequality), or about twice that because the test chose the start of the fall.
+        Fading makes this approximate.
         """
-        attack, people = SUSPECT * usual_rate, WORST * usual_rate
+        attack, people = ATTACK_RATE_RATIO * usual_rate, LOWEST_RATE_RATIO * usual_rate
         return self.hits * math.log(attack / people) + self.misses * math.log(
             (1 - attack) / (1 - people)
         )
@@ -171,7 +172,7 @@ class ScopeEvidence:
         """-log of Chernoff's bound on the probability of so few right codes if people enter half of
         the norm.
         """
-        trials, share = self.hits + self.misses, SUSPECT * usual_rate
+        trials, share = self.hits + self.misses, ATTACK_RATE_RATIO * usual_rate
         if not trials or self.hits >= share * trials:
             return 0.0
         missed = self.misses * math.log(self.misses / trials / (1 - share))
@@ -185,7 +186,7 @@ KNOWN_AFTER, KNOWN_CODES = DAY, 3
 # a bombed one, says nothing about them. Codes with which a known phone passes come on top.
 COUNTED_OF_PHONE, PHONE_WINDOW = 3, 12 * HOUR
 
-_KEPT = COUNTED_OF_PHONE + KNOWN_CODES + 1
+_STORED_SENDS = COUNTED_OF_PHONE + KNOWN_CODES + 1
 
 
 @dataclass(slots=True)
@@ -200,7 +201,7 @@ class PhoneHistory:
     sent: tuple[float, ...] = ()  # the newest codes, oldest first
 
     def was_sent(self, at: float) -> None:
-        self.sent = (*self.sent, at)[-_KEPT:]
+        self.sent = (*self.sent, at)[-_STORED_SENDS:]
 
     def was_entered(self, at: float) -> None:
         if self.first_entered is None:

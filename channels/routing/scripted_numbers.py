@@ -18,8 +18,8 @@ from channels.phone_numbers import NOT_A_PHONE, country_of, is_landline
 from channels.providers import scripted
 from channels.routing import company_policy
 
-# Refusals that never concern links: to a link, these numbers are ordinary.
-OF_CODES = {Error.RESEND_TOO_SOON, Error.TOO_MANY_ATTEMPTS}
+# Errors simulated for codes only.
+CODE_ONLY_ERRORS = {Error.RESEND_TOO_SOON, Error.TOO_MANY_ATTEMPTS}
 RETRY_AFTER = {  # seconds: the shortest window of each limit
     Error.RESEND_TOO_SOON: settings.COOL_DOWN,
     Error.SEND_LIMIT: settings.CODE_LIMITS[0][1],
@@ -70,15 +70,17 @@ OUTCOMES: dict[str, tuple[StrOrPromise, Error | None]] = {
     ),
     HELD_BACK: (_("held back by the protection against SMS pumping"), Error.SEND_LIMIT),
 }
-_LATER = {scripted.UNREACHABLE, scripted.REFUSED, CHALLENGED, HELD_BACK}
+_AFTER_ACCEPTANCE = {scripted.UNREACHABLE, scripted.REFUSED, CHALLENGED, HELD_BACK}
 REFUSED_AT_ONCE = {
-    digits: error for digits, (_words, error) in OUTCOMES.items() if error and digits not in _LATER
+    digits: error
+    for digits, (_words, error) in OUTCOMES.items()
+    if error and digits not in _AFTER_ACCEPTANCE
 }
 
 
 def refuse_scripted(principal: Principal, phone: str, kind: str) -> None:
     error = REFUSED_AT_ONCE.get(phone[-4:]) if principal.is_test else None
-    if error is None or (error in OF_CODES and kind != "code"):
+    if error is None or (error in CODE_ONLY_ERRORS and kind != "code"):
         return
     extra = EXTRA_FIELDS.get(error, {})
     if error is Error.COUNTRY_NOT_ALLOWED:

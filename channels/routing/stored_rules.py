@@ -128,7 +128,7 @@ def check_rules(rules: Sequence[StoredRule]) -> None:
     errors: list[StrOrPromise] = [
         format_lazy("{n}: {error}", n=n, error=error)
         for n, rule in enumerate(rules, start=1)
-        for error in faults_of(rule)
+        for error in validation_errors(rule)
     ]
     keys = [rule.key for rule in rules]
     errors += [
@@ -149,7 +149,7 @@ NO_LANGUAGE_TAG = _("Not a language tag, such as de-DE (BCP 47).")
 ALL_BARRED = _("The rule blocks every channel.")
 
 
-def faults_of(rule: StoredRule) -> list[StrOrPromise]:
+def validation_errors(rule: StoredRule) -> list[StrOrPromise]:
     faults: list[StrOrPromise] = []
     if rule.country and rule.country not in phonenumbers.SUPPORTED_REGIONS:
         faults.append(format_lazy(_("{code} is not a country code."), code=rule.country[:20]))

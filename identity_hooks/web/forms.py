@@ -87,7 +87,7 @@ class MappingField(TextField):
             stored = json.loads(text)
         except (ValueError, RecursionError):
             raise ValidationError(_("This is not JSON.")) from None
-        if faults := mapping.faults_of(stored):
+        if faults := mapping.validation_errors(stored):
             raise ValidationError([str(fault) for fault in faults])
         return stored
 

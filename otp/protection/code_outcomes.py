@@ -23,7 +23,7 @@ from django.conf import settings
 from django.db import connection
 
 from catalogue.ids import first_id_at
-from channels.guard.guard import PROMPT
+from channels.guard.guard import MAX_DELIVERY_SECONDS
 from channels.guard.scope_evidence import COUNTED_OF_PHONE, KNOWN_CODES, PHONE_WINDOW
 from otp.protection import known_phones
 from otp.protection.known_phones import Send
@@ -34,7 +34,7 @@ LAG = timedelta(seconds=5)
 MATURITY = 30.0  # seconds after its delivery at which a code that was not entered counts as missed
 # The longest time from the request to the last channel until its code is mature; an id is older
 # than its row.
-MATURE_WITHIN = timedelta(seconds=PROMPT + MATURITY + 10)
+MATURE_WITHIN = timedelta(seconds=MAX_DELIVERY_SECONDS + MATURITY + 10)
 # The last channel mostly begins within a minute. Older messages are read only if their delivery is
 # new, and then the newest message of the same code is looked up.
 USUALLY_MATURE_WITHIN = MATURE_WITHIN + timedelta(minutes=1)
@@ -120,7 +120,10 @@ class SentCode(NamedTuple):
         """The time from which the code counts as missed unless it was entered. None for a code that
         was not delivered promptly: an outage is no evidence.
         """
-        if self.delivered is None or self.delivered - (self.last_try or self.created) > PROMPT:
+        if (
+            self.delivered is None
+            or self.delivered - (self.last_try or self.created) > MAX_DELIVERY_SECONDS
+        ):
             return None
         return self.delivered + MATURITY
 
@@ -232,7 +235,7 @@ def sent_codes(company_id: int, since: datetime, until: datetime, *, most: int) 
 
 def _fetch(statement: str, params: dict[str, Any]) -> list[SentCode]:
     with connection.cursor() as cursor:
-        cursor.execute(statement, params | {"prompt": PROMPT, "maturity": MATURITY})
+        cursor.execute(statement, params | {"prompt": MAX_DELIVERY_SECONDS, "maturity": MATURITY})
         return fetch_all(cursor, SentCode)
 
 

@@ -21,7 +21,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.jobs import Job, delete_rows
 from accounts.models import Company
-from channels.guard.guard import SMALL, Guard, GuardStep, Verdict
+from channels.guard.guard import NARROW_SCOPES, Guard, GuardStep, Verdict
 from channels.guard.scope_evidence import CUTS, NORM_HALF_LIFE, Scope, ScopeEvidence, scopes_of
 from channels.guard.scope_evidence import ScopeKind as GuardScopeKind
 from channels.phone_numbers import country_of
@@ -233,15 +233,15 @@ def _count_company(
 def _learn(guard: Guard, outcome: CodeOutcome, scopes: tuple[Scope, ...]) -> None:
     kind, at, code = outcome
     if kind is OutcomeKind.MISSED:
-        guard.missed(at, scopes, code.price)
+        guard.record_miss(at, scopes, code.price)
     elif kind is OutcomeKind.ENTERED:
-        guard.entered(at, scopes)
+        guard.record_hit(at, scopes)
     elif kind is OutcomeKind.ENTERED_LATE:
-        guard.entered(at, scopes, corrects=code.price)
+        guard.record_hit(at, scopes, corrects=code.price)
     elif kind is OutcomeKind.EXCUSED:
-        guard.excused(at, scopes, code.price)
+        guard.undo_miss(at, scopes, code.price)
     else:
-        guard.awaited(at, scopes)
+        guard.add_pending(at, scopes)
 
 
 def _judge(guard: Guard, now: float, several: Iterable[tuple[Scope, ...]]) -> dict[Scope, Verdict]:
@@ -267,7 +267,7 @@ def _judge(guard: Guard, now: float, several: Iterable[tuple[Scope, ...]]) -> di
 
 
 def _tokens_of_smallest(guard: Guard, scopes: tuple[Scope, ...]) -> float:
-    small = [scope for scope in scopes if scope.kind in SMALL and scope in guard.evidence]
+    small = [scope for scope in scopes if scope.kind in NARROW_SCOPES and scope in guard.evidence]
     return max((guard.evidence[scope].tokens for scope in small), default=0.0)
 
 

@@ -87,16 +87,16 @@ class _Week:
                 self.tokens += code.price
             return
         history.was_sent(code.created)
-        case = self.newest[code.subject_id] = self.guard.opened(code.created, verdict)
+        case = self.newest[code.subject_id] = self.guard.open_case(code.created, verdict)
         self._schedule(code, case, history)
 
     def _schedule(self, code: SentCode, case: Case, history: PhoneHistory) -> None:
         tokens, mature_at = float(code.price), code.mature_at
         if code.delivered is not None and mature_at is not None:
-            self._at(code.delivered, lambda at: self.guard.delivered(at, case, tokens, 0.0))
+            self._at(code.delivered, lambda at: self.guard.record_delivery(at, case, tokens, 0.0))
             self._at(
                 mature_at,
-                lambda at: self.guard.matured(at, case, is_counted=history.is_counted(at)),
+                lambda at: self.guard.record_timeout(at, case, is_counted=history.is_counted(at)),
             )
         if code.verified is None:
             return
@@ -104,9 +104,9 @@ class _Week:
         def entered(at: float) -> None:
             history.was_entered(at)
             if self.newest[code.subject_id] is case:
-                self.guard.verified(at, case)
+                self.guard.record_verification(at, case)
             else:
-                self.guard.entered_later(at, case)
+                self.guard.record_later_entry(at, case)
 
         self._at(code.verified, entered)
 

@@ -208,7 +208,8 @@ def _teach(router: Router, memory: PhoneMemory, code: _Row, all_tries: list[Chan
     area = Area(country_of(code.phone), range_of(code.phone))
     tries = [item for item in all_tries if not item.is_fault]
     steps = [
-        router.asked(item.started, area, memory, item.channel, n) for n, item in enumerate(tries)
+        router.begin_try(item.started, area, memory, item.channel, n)
+        for n, item in enumerate(tries)
     ]
     for n, (item, step) in enumerate(zip(tries, steps, strict=True)):
         following = tries[n + 1].started if n + 1 < len(tries) else None
@@ -219,7 +220,7 @@ def _teach(router: Router, memory: PhoneMemory, code: _Row, all_tries: list[Chan
     if verified < inf and not code.is_sent_again:
         sole = _sole(tries, verified)
         if sole is not None:
-            router.entered(verified, steps[sole], memory)
+            router.record_entry(verified, steps[sole], memory)
 
 
 def _compare_accounts(
@@ -242,15 +243,15 @@ def _teach_try(
 ) -> None:
     """Teaches the events of a try in the order in which a sender would have seen them."""
     if tried.refused is not None:
-        router.refused(tried.refused, step, memory, barred=tried.is_barred)
+        router.record_refusal(tried.refused, step, memory, barred=tried.is_barred)
         return
     silent_at = tried.started + SILENT_AFTER
     if following is not None:
         silent_at = min(silent_at, following)
     if tried.delivered is None or tried.delivered > silent_at:
-        router.silent(silent_at, step, memory)
+        router.record_unproved(silent_at, step, memory)
     if tried.delivered is not None:
-        router.delivered(tried.delivered, step, memory)
+        router.record_delivery(tried.delivered, step, memory)
 
 
 def _sole(tries: list[ChannelTry], verified: float) -> int | None:

@@ -52,7 +52,7 @@ def test_path_to_nothing_is_empty(path: str) -> None:
     ],
 )
 def test_good_mapping_has_no_faults(stored: dict[str, Any]) -> None:
-    assert mapping.faults_of(stored) == []
+    assert mapping.validation_errors(stored) == []
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_good_mapping_has_no_faults(stored: dict[str, Any]) -> None:
     ids=ascii,
 )
 def test_bad_mapping_is_not_saved(stored: object) -> None:
-    assert mapping.faults_of(stored)
+    assert mapping.validation_errors(stored)
 
 
 @pytest.mark.parametrize("value", ["sms.sent", True, 1, None, ["sms.created"]])

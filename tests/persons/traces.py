@@ -59,7 +59,7 @@ def leave_with_the_service(phone: str = PHONE) -> None:
     """Leaves the traces that belong to no company."""
     digits = phone.removeprefix("+")
     memory = PhoneMemory()
-    memory.proved("telegram", timezone.now().timestamp())
+    memory.record_proof("telegram", timezone.now().timestamp())
     phone_memories.save_many({phone: memory}, timezone.now().timestamp())
     Contact.objects.create(provider="telegram_bot", phone=phone, chat_id=int(digits))
     ProviderAlert.objects.create(provider="twilio", code="x", detail=f"{phone} is odd")

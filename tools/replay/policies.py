@@ -106,24 +106,25 @@ class SmartPolicy:
         ]
         arrived = [step for step in outcome.steps if step.receipt <= outcome.verified]
         sole = self._sole(outcome, arrived)
-        case = self.guard.opened(send.at, verdict)
+        case = self.guard.open_case(send.at, verdict)
         history = self.histories[send.person.phone]
         proof = min((step.receipt for step in outcome.steps), default=math.inf)
         if proof < math.inf:
             tokens = outcome.tokens
             self._at(
-                send.at + proof, lambda at: self.guard.delivered(at, case, tokens, at - send.at)
+                send.at + proof,
+                lambda at: self.guard.record_delivery(at, case, tokens, at - send.at),
             )
             self._at(
                 send.at + proof + self.guard.maturity,
-                lambda at: self.guard.matured(at, case, is_counted=history.is_counted(at)),
+                lambda at: self.guard.record_timeout(at, case, is_counted=history.is_counted(at)),
             )
 
         def verified(at: float) -> None:
             history.was_entered(at)
-            self.guard.verified(at, case)
+            self.guard.record_verification(at, case)
             if sole is not None:
-                self.router.entered(at, tries[sole], memory)
+                self.router.record_entry(at, tries[sole], memory)
 
         self._at(send.at + outcome.verified, verified)
         self._schedule_accounts(send, area, outcome)
@@ -158,16 +159,20 @@ class SmartPolicy:
         verified: float,
     ) -> Try:
         start = send.at + played.start
-        tried = self.router.asked(start, area, memory, played.channel, n)
+        tried = self.router.begin_try(start, area, memory, played.channel, n)
         self._at(
             send.at + played.refused,
-            lambda at: self.router.refused(at, tried, memory, barred=played.barred),
+            lambda at: self.router.record_refusal(at, tried, memory, barred=played.barred),
         )
-        self._at(send.at + played.receipt, lambda at: self.router.delivered(at, tried, memory))
+        self._at(
+            send.at + played.receipt, lambda at: self.router.record_delivery(at, tried, memory)
+        )
         if played.refused == math.inf:
             silent = min(played.patience_ends, played.start + SILENT_AFTER)
             if min(played.receipt, verified) > silent:
-                self._at(send.at + silent, lambda at: self.router.silent(at, tried, memory))
+                self._at(
+                    send.at + silent, lambda at: self.router.record_unproved(at, tried, memory)
+                )
         return tried
 
 

@@ -42,13 +42,15 @@ def adopt(router: Router, current: Mapping[Group, dict[str, float]]) -> None:
     counts_by_account = {
         name: row for old in router.accounts.values() for name, row in old.counts.items()
     }
-    for group, resting in current.items():
+    for group, configured_shares in current.items():
         balance = router.accounts.get(group)
-        if balance is None or balance.resting != resting:
+        if balance is None or balance.configured_shares != configured_shares:
             counts = {
-                name: counts_by_account[name] for name in resting if name in counts_by_account
+                name: counts_by_account[name]
+                for name in configured_shares
+                if name in counts_by_account
             }
-            balance = router.accounts[group] = AccountBalance(resting, counts=counts)
+            balance = router.accounts[group] = AccountBalance(configured_shares, counts=counts)
         balance.paused = paused
     for group in router.accounts.keys() - current.keys():
         del router.accounts[group]
@@ -56,7 +58,7 @@ def adopt(router: Router, current: Mapping[Group, dict[str, float]]) -> None:
 
 def record(router: Router, now: float, account: str, *, verified: bool) -> None:
     for balance in router.accounts.values():
-        if account in balance.resting:
+        if account in balance.configured_shares:
             balance.record(now, account, verified=verified)
 
 
@@ -65,7 +67,7 @@ def apply(router: Router) -> None:
     factors = {
         name: balance.shares[name] / share
         for balance in router.accounts.values()
-        for name, share in balance.resting.items()
+        for name, share in balance.configured_shares.items()
     }
     for name, stored_factor in ProviderAccount.objects.order_by("name").values_list(
         "name", "share_factor"

@@ -26,9 +26,9 @@ from channels.routing.smart.router import (
 from processes.process_state import on_reset
 from storage.process_cache import SnapshotCache
 
-FORMAT = 2
-# Trials. Ranges follow the numbers that clients send, so rare ones are dropped.
-FADED, FADED_RANGE = 0.05, 0.5
+FORMAT = 3
+# In trials. Ranges follow the numbers that clients send, so rare ones are dropped.
+MIN_WEIGHT, MIN_RANGE_WEIGHT = 0.05, 0.5
 DIGITS = 5  # significant digits
 State = dict[str, Any]
 
@@ -37,9 +37,10 @@ def encode(router: Router, now: float) -> State:
     return {
         "format": FORMAT,
         "cells": [
-            [country, range_, channel, past.standing.value, past.sisters, *_counts(cell)]
+            [country, range_, channel, past.standing.value, past.others, *_counts(cell)]
             for (country, range_, channel, past), cell in router.reach.cells.items()
-            if cell.trials * weight(now - cell.at, HALF_LIFE) > (FADED_RANGE if range_ else FADED)
+            if cell.trials * weight(now - cell.at, HALF_LIFE)
+            > (MIN_RANGE_WEIGHT if range_ else MIN_WEIGHT)
         ],
         "healths": [
             [*key, at, expected, delivered, *fall, *rise]
@@ -59,10 +60,10 @@ def decode(state: State) -> Router:
         return router
     router.reach = Reach(
         {
-            (country, range_, channel, Stratum(Standing(standing), sisters)): Counts(
+            (country, range_, channel, Stratum(Standing(standing), others)): Counts(
                 HALF_LIFE, *counts
             )
-            for country, range_, channel, standing, sisters, *counts in state["cells"]
+            for country, range_, channel, standing, others, *counts in state["cells"]
         }
     )
     router.healths = {
@@ -78,27 +79,26 @@ def decode(state: State) -> Router:
 
 
 def _counts(counts: Counts) -> list[float]:
-    return [
-        round(counts.at, 1), _short(counts.trials), _short(counts.hits), _short(counts.marks)
-    ]  # fmt: skip
+    values = counts.trials, counts.hits, counts.refusals
+    return [round(counts.at, 1), *map(_rounded, values)]
 
 
 def _balance(balance: AccountBalance) -> list[Any]:
     counts = {name: _counts(item) for name, item in balance.counts.items()}
-    return [balance.resting, balance.shares, counts, balance.changed_at]
+    return [balance.configured_shares, balance.shares, counts, balance.changed_at]
 
 
 def _balance_of(values: list[Any]) -> AccountBalance:
-    resting, shares, counts, changed_at = values
+    configured_shares, shares, counts, changed_at = values
     counts_by_account = {
         name: Counts(ACCOUNT_HALF_LIFE, *values) for name, values in counts.items()
     }
-    return AccountBalance(resting, shares, counts_by_account, changed_at)
+    return AccountBalance(configured_shares, shares, counts_by_account, changed_at)
 
 
 def _histogram(times: TimeHistogram) -> list[Any]:
     at = None if times.at == -inf else round(times.at, 1)
-    return [at, [_short(count) for count in times.bins]]
+    return [at, [_rounded(count) for count in times.bins]]
 
 
 def _histograms(rows: list[list[Any]]) -> dict[tuple[str, str], TimeHistogram]:
@@ -115,7 +115,7 @@ def _histograms(rows: list[list[Any]]) -> dict[tuple[str, str], TimeHistogram]:
     return histograms
 
 
-def _short(value: float) -> float:
+def _rounded(value: float) -> float:
     return float(f"{value:.{DIGITS}g}")
 
 

@@ -19,7 +19,7 @@ from channels.phone_numbers import country_of
 from channels.routing.learned import learned_router, phone_memories
 from channels.routing.smart.plans import Plan
 from channels.routing.smart.reach import EXPIRY, Area, PhoneMemory
-from channels.routing.smart.router import Decision, ReasonCode
+from channels.routing.smart.router import ReasonCode, RoutingChoice
 
 log = structlog.get_logger(__name__)
 
@@ -87,7 +87,7 @@ def range_of(phone: str) -> str:
     return phone[:-RANGE_DIGITS]
 
 
-def _route(decision: Decision) -> dict[str, Any]:
+def _route(decision: RoutingChoice) -> dict[str, Any]:
     before = decision.proved_before
     return {
         "arm": SMART,

@@ -1,7 +1,7 @@
 """Splits a channel's sends over its accounts by right codes, without flapping.
 
 Rules learned from GOV.UK Notify: points move in steps, never twice within five minutes, not if all
-accounts are bad, and drift back to their resting share once the evidence has faded.
+accounts are bad, and drift back to the configured shares once the evidence has faded.
 """
 
 from collections.abc import Sequence
@@ -13,22 +13,22 @@ HALF_LIFE = 6 * HOUR
 REVIEW = 300.0  # seconds between changes
 STEP, MIN_SHARE = 0.1, 0.05
 MARGIN = 0.03  # smaller gaps are ignored
-DOUBTS = 2.5  # standard errors that a gap must exceed
+MIN_STANDARD_ERRORS = 2.5  # standard errors that a gap must exceed
 STRENGTH = 10.0
 ROUNDING = 1e-9
 
 
 @dataclass(slots=True)
 class AccountBalance:
-    resting: dict[str, float]
+    configured_shares: dict[str, float]
     shares: dict[str, float] = field(default_factory=dict)
     counts: dict[str, Counts] = field(default_factory=dict)
     changed_at: float | None = None
-    # Paused accounts carry nothing, and are no measure of the others.
+    # Paused accounts get no sends and are left out of comparisons.
     paused: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        self.shares = self.shares or dict(self.resting)
+        self.shares = self.shares or dict(self.configured_shares)
 
     def pick(self, point: float) -> str:
         """Picks an account; `point` is uniform in 0..1."""
@@ -44,18 +44,22 @@ class AccountBalance:
         counts.add(now, trials=1.0, hits=float(verified))
         if self.changed_at is None:
             self.changed_at = now
-        if len(self.resting) > 1 and now - self.changed_at >= REVIEW:
+        if len(self.configured_shares) > 1 and now - self.changed_at >= REVIEW:
             self._review(now)
 
     def _review(self, now: float) -> None:
-        rates = {name: self._rate(name, now) for name in self.resting if name not in self.paused}
+        rates = {
+            name: self._rate(name, now)
+            for name in self.configured_shares
+            if name not in self.paused
+        }
         movable = [name for name in rates if self.shares[name] > MIN_SHARE + ROUNDING]
         if not movable:
             return
         best = max(rates.values())
         worst = min(movable, key=lambda name: (rates[name], name))
         gap = best - rates[worst]
-        if gap > MARGIN and gap > DOUBTS * self._error(worst, rates[worst], now):
+        if gap > MARGIN and gap > MIN_STANDARD_ERRORS * self._error(worst, rates[worst], now):
             better = [name for name in rates if rates[name] > rates[worst]]
             self._move(worst, better, min(STEP, self.shares[worst] - MIN_SHARE), now)
         elif best - min(rates.values()) < MARGIN / 2:
@@ -80,7 +84,7 @@ class AccountBalance:
         self.changed_at = now
 
     def _drift(self, now: float) -> None:
-        for name, rest in self.resting.items():
+        for name, rest in self.configured_shares.items():
             self.shares[name] += max(-STEP, min(STEP, rest - self.shares[name]))
         total = sum(self.shares.values())
         self.shares = {name: share / total for name, share in self.shares.items()}

@@ -18,45 +18,45 @@ def weight(age: float, half_life: float) -> float:
 
 @dataclass(slots=True)
 class Counts:
-    """Counts of trials and of two kinds of outcomes, discounted to the time `at`."""
+    """Counts of trials and of two outcomes, discounted to the time `at`."""
 
     half_life: float
     at: float = 0.0
     trials: float = 0.0
     hits: float = 0.0
-    marks: float = 0.0  # the trials without a hit that were marked, as refusals are
+    refusals: float = 0.0  # trials that were refused immediately
 
     def add(
-        self, now: float, *, trials: float = 0.0, hits: float = 0.0, marks: float = 0.0
+        self, now: float, *, trials: float = 0.0, hits: float = 0.0, refusals: float = 0.0
     ) -> None:
         """Adds amounts, which may be negative: a late outcome corrects an earlier one."""
         if now > self.at:
             factor = weight(now - self.at, self.half_life)
             self.trials *= factor
             self.hits *= factor
-            self.marks *= factor
+            self.refusals *= factor
             self.at = now
         self.trials = max(0.0, self.trials + trials)
         self.hits = max(0.0, self.hits + hits)
-        self.marks = max(0.0, self.marks + marks)
+        self.refusals = max(0.0, self.refusals + refusals)
 
     def hit_rate(self, now: float, prior: float, strength: float) -> float:
         """The hit rate, shrunk to `prior`, which counts as `strength` trials."""
         factor = weight(now - self.at, self.half_life)
         return (self.hits * factor + strength * prior) / (self.trials * factor + strength)
 
-    def mark_rate(self, now: float, prior: float, strength: float) -> float:
-        """The share of marks among trials without a hit."""
+    def refusal_rate(self, now: float, prior: float, strength: float) -> float:
+        """The share of refusals among trials without a hit."""
         factor = weight(now - self.at, self.half_life)
         missed = max(0.0, self.trials - self.hits)
-        return min(1.0, (self.marks * factor + strength * prior) / (missed * factor + strength))
+        return min(1.0, (self.refusals * factor + strength * prior) / (missed * factor + strength))
 
 
 SECONDS = 181  # a curve has a value for each second from 0 to 180
 EDGES = tuple(0.5 * 1.22**n for n in range(31))  # 0.5 s to 195 s
 
 PRIOR_STRENGTH = 8.0
-BORROWED = 30.0  # observations that a histogram borrows from its parent
+PARENT_STRENGTH = 30.0  # observations that a histogram borrows from its parent
 
 
 def log_normal_cdf(median: float, sigma: float) -> Callable[[float], float]:
@@ -102,7 +102,7 @@ class TimeHistogram:
     def _all_bins(self) -> Sequence[float]:
         if self.parent is None:
             return self.bins
-        part = BORROWED / sum(self.parent.bins)
+        part = PARENT_STRENGTH / sum(self.parent.bins)
         return [
             n + part * borrowed for n, borrowed in zip(self.bins, self.parent.bins, strict=True)
         ]

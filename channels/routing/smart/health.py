@@ -11,7 +11,7 @@ from channels.routing.smart.decay import HOUR, weight
 
 HALF_LIFE = 3 * HOUR
 FALL, RISE = 0.4, 2.5  # tested changes, as factors of the present health
-ALARM = 4.6  # log likelihood ratio, about 100 : 1
+MIN_LOG_LIKELIHOOD_RATIO = 4.6  # about 100 : 1
 PRIOR = 1.5  # sends assumed to have gone as expected, so that a dead channel can recover
 BEST, WORST = 1.0, 0.02
 
@@ -31,7 +31,7 @@ class Run:
             return False
         self.expected += expected
         self.delivered += delivered
-        return self.score > ALARM
+        return self.score > MIN_LOG_LIKELIHOOD_RATIO
 
 
 @dataclass(slots=True)

@@ -1,7 +1,7 @@
 """Plans: their expected costs and verifications, and the choice among them.
 
-Pure arithmetic over learned curves. The plan with the fewest expected tokens wins among plans that
-are as sure and as quick as SMS first.
+Pure arithmetic over learned curves. The plan with the fewest expected tokens wins among those
+that verify as often and as quickly as SMS first.
 """
 
 from collections.abc import Iterator, Sequence
@@ -34,11 +34,14 @@ class Candidate:
     price: int
     delivered: float  # probability if it is asked first
     delivered_after: float  # probability if another messenger has just failed
-    refused_at_once: float  # share of the undelivered sends
+    immediate_refusals: float  # share of the undelivered sends
     proof: Curve  # share of deliveries proved by each second
     code: Curve  # share of right codes entered by each second after the hand-over
     median_seconds: int = 3  # seconds by which half of the deliveries are proved
     is_proved: bool = False  # whether it reached this phone
+
+
+Steps = Sequence[tuple[Candidate, int | None]]  # with the patience of each
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,23 +52,19 @@ class Forecast:
     in_time: float  # share of verifications within the given p95 bound
 
 
-def forecast(
-    sequence: Sequence[tuple[Candidate, int | None]], stays: Curve, bound: int
-) -> Forecast:
-    """Forecasts a plan. `stays`: the probability that a code arriving at
-    that second is ever entered.
-    """
+def forecast(sequence: Steps, waiting: Curve, bound: int) -> Forecast:
+    """Forecasts a plan. `waiting`: the share of people who enter a code arriving at that second."""
     plan = tuple(PlanStep(candidate.channel, patience) for candidate, patience in sequence)
-    total = _verified(sequence, 0, 0, LAST, stays)
+    total = _verified(sequence, 0, 0, LAST, waiting)
     return Forecast(
         plan=plan,
         tokens=_tokens(sequence, 0),
-        verified=_verified(sequence, 0, 0, HORIZON, stays),
-        in_time=_verified(sequence, 0, 0, bound, stays) / total if total > 0 else 0.0,
+        verified=_verified(sequence, 0, 0, HORIZON, waiting),
+        in_time=_verified(sequence, 0, 0, bound, waiting) / total if total > 0 else 0.0,
     )
 
 
-def expected_tokens(sequence: Sequence[tuple[Candidate, int | None]]) -> float:
+def expected_tokens(sequence: Steps) -> float:
     return _tokens(sequence, 0)
 
 
@@ -73,26 +72,24 @@ def p95(candidate: Candidate) -> int:
     return quantile(candidate.code, 0.95)
 
 
-def _verified(
-    sequence: Sequence[tuple[Candidate, int | None]], index: int, start: int, by: int, stays: Curve
-) -> float:
+def _verified(sequence: Steps, index: int, start: int, by: int, waiting: Curve) -> float:
     """The probability of a right code by that second from the remaining steps."""
     if index >= len(sequence) or start >= by:
         return 0.0
     candidate, patience = sequence[index]
     rate = candidate.delivered_after if index else candidate.delivered
     arrival = min(LAST, start + candidate.median_seconds)
-    verified = rate * stays[arrival] * candidate.code[min(LAST, by - start)]
+    verified = rate * waiting[arrival] * candidate.code[min(LAST, by - start)]
     if patience is None:
         return verified
-    denied = (1 - rate) * candidate.refused_at_once
-    waits = (1 - rate) * (1 - candidate.refused_at_once)
-    refused = _verified(sequence, index + 1, start + REFUSAL_DELAY, by, stays) if denied else 0.0
-    following = _verified(sequence, index + 1, start + patience, by, stays)
+    denied = (1 - rate) * candidate.immediate_refusals
+    waits = (1 - rate) * (1 - candidate.immediate_refusals)
+    refused = _verified(sequence, index + 1, start + REFUSAL_DELAY, by, waiting) if denied else 0.0
+    following = _verified(sequence, index + 1, start + patience, by, waiting)
     return verified + denied * refused + waits * following
 
 
-def _tokens(sequence: Sequence[tuple[Candidate, int | None]], index: int) -> float:
+def _tokens(sequence: Steps, index: int) -> float:
     """Expected tokens. A step is charged if it is proved before the next
     begins; a late proof is free.
     """
@@ -113,11 +110,9 @@ LOSS_ALLOWED = 0.01  # of the verified rate within 90 s that SMS first would hav
 SLOWER_ALLOWED = 1.2  # factor of the p95 of SMS first
 PATIENCES = (3, 5, 7, 10, 13, 17, 22, 30, 45)  # seconds
 LONG_PATIENCES = (5, 9, 16)  # seconds, of each of two messengers before SMS
-FAILING = 0.8  # SMS is no measure if it verifies a smaller part of the best plan's share
+MIN_SMS_RATIO = 0.8  # with a smaller part of the best plan's share, SMS sets no limit
 MAX_SPREAD = 0.05
-HOPELESS = 0.1  # a messenger that delivers less often is not worth its delay before SMS
-
-Steps = Sequence[tuple[Candidate, int | None]]
+MIN_DELIVERY_RATE = 0.1  # below it a messenger is not worth its delay before SMS
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,66 +122,66 @@ class Choice:
 
 
 @lru_cache(maxsize=2_000)
-def choose(candidates: tuple[Candidate, ...], stays: Curve, sms: str = "sms") -> Choice:
+def choose(candidates: tuple[Candidate, ...], waiting: Curve, sms_channel: str = "sms") -> Choice:
     """Chooses a plan. The order of the candidates does not matter. At least one is needed."""
-    text = next((item for item in candidates if item.channel == sms), None)
-    bound = min(LAST, int(SLOWER_ALLOWED * p95(text))) if text is not None else LAST
+    sms = next((item for item in candidates if item.channel == sms_channel), None)
+    bound = min(LAST, int(SLOWER_ALLOWED * p95(sms))) if sms is not None else LAST
     messengers = sorted(
         (
             item
             for item in candidates
-            if item is not text and (text is None or item.delivered >= HOPELESS)
+            if item is not sms and (sms is None or item.delivered >= MIN_DELIVERY_RATE)
         ),
         key=lambda item: (item.price, -item.delivered, item.proof[5], item.channel),
     )
-    plans = sorted(_sequences(messengers, text), key=expected_tokens)
-    if text is None:
-        return _surest_choice(plans, stays, bound)
-    first = forecast([(text, None)], stays, bound)
-    bar = first.verified - LOSS_ALLOWED
-    if first.verified < FAILING:  # otherwise no other plan can be so much surer
-        best = max((forecast(plan, stays, bound) for plan in plans), key=_surest)
-        if first.verified < FAILING * best.verified:
-            bar = best.verified - MAX_SPREAD
+    plans = sorted(_sequences(messengers, sms), key=expected_tokens)
+    if sms is None:
+        return _most_verified(plans, waiting, bound)
+    first = forecast([(sms, None)], waiting, bound)
+    min_verified = first.verified - LOSS_ALLOWED
+    if first.verified < MIN_SMS_RATIO:  # otherwise no plan can verify so much more
+        best = max((forecast(plan, waiting, bound) for plan in plans), key=_highest_verified)
+        if first.verified < MIN_SMS_RATIO * best.verified:
+            min_verified = best.verified - MAX_SPREAD
     forecasts: list[Forecast] = []
     for sequence in plans:
-        plan = forecast(sequence, stays, bound)
-        if plan.verified >= bar and _is_quick(plan, first):
+        plan = forecast(sequence, waiting, bound)
+        if plan.verified >= min_verified and _is_quick(plan, first):
             return Choice(plan, _others([*forecasts, first], plan))
         forecasts.append(plan)
-    return _surest_choice(plans, stays, bound)
+    return _most_verified(plans, waiting, bound)
 
 
-def _surest_choice(plans: Sequence[Steps], stays: Curve, bound: int) -> Choice:
-    forecasts = [forecast(plan, stays, bound) for plan in plans]
-    best = max(forecasts, key=_surest)
+def _most_verified(plans: Sequence[Steps], waiting: Curve, bound: int) -> Choice:
+    forecasts = [forecast(plan, waiting, bound) for plan in plans]
+    best = max(forecasts, key=_highest_verified)
     return Choice(best, _others(forecasts, best))
 
 
-def _sequences(messengers: Sequence[Candidate], text: Candidate | None) -> Iterator[Steps]:
+def _sequences(messengers: Sequence[Candidate], sms: Candidate | None) -> Iterator[Steps]:
     """The orders to compare. A messenger that reached the phone never
     waits behind one that did not.
     """
     proved = [item for item in messengers if item.is_proved]
-    for sequence in _all_sequences(messengers, text):
+    for sequence in _all_sequences(messengers, sms):
         first = sequence[0][0]
-        if first is text or first.is_proved or not proved:
+        if first is sms or first.is_proved or not proved:
             yield sequence
 
 
-def _all_sequences(messengers: Sequence[Candidate], text: Candidate | None) -> Iterator[Steps]:
-    last: list[tuple[Candidate, int | None]] = [] if text is None else [(text, None)]
-    if text is not None:
+def _all_sequences(messengers: Sequence[Candidate], sms: Candidate | None) -> Iterator[Steps]:
+    last: list[tuple[Candidate, int | None]] = [] if sms is None else [(sms, None)]
+    if sms is not None:
         yield last
     for messenger in messengers:
-        if text is None:
+        if sms is None:
             yield [(messenger, None)]
             continue
         for patience in PATIENCES:
             yield [(messenger, patience), *last]
     for first, then in permutations(messengers[:4], 2):
         for patience in LONG_PATIENCES:
-            if text is None:
+            if sms is None:
                 yield [(first, patience), (then, None)]
                 continue
             for second in LONG_PATIENCES:
@@ -197,7 +192,7 @@ def _is_quick(choice: Forecast, first: Forecast) -> bool:
     return choice.plan == first.plan or choice.in_time >= min(0.95, first.in_time)
 
 
-def _surest(plan: Forecast) -> tuple[float, float]:
+def _highest_verified(plan: Forecast) -> tuple[float, float]:
     return plan.verified, -plan.tokens
 
 

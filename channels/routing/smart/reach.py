@@ -1,7 +1,7 @@
 """Whether a channel reaches a phone, from the memory of this phone and of similar ones.
 
 The delivered share of a channel's sends depends on country, carrier range and the phone's past. A
-small cell borrows from its parent: range from country, country from channel, channel from a guess.
+small cell is shrunk to its parent: range to country, country to channel, channel to a guess.
 Counts have a half-life of weeks; `health` tracks the current hour.
 """
 
@@ -20,8 +20,8 @@ class Standing(StrEnum):
     NEW = "new"
     PROVED = "proved"
     REFUSED = "refused"
-    SILENT = "silent"  # one send without proof
-    MUTE = "mute"  # more than one
+    UNPROVED_ONCE = "unproved_once"  # one send without proof
+    UNPROVED_OFTEN = "unproved_often"  # more than one
     BARRED = "barred"
 
 
@@ -31,8 +31,8 @@ class ChannelTrace:
 
     proved_at: float | None = None
     refused_at: float | None = None
-    silent_at: float | None = None
-    silences: int = 0  # sends without proof since the last one with it
+    unproved_at: float | None = None
+    unproved_sends: int = 0  # sends without proof since the last one with it
     barred_at: float | None = None
 
 
@@ -43,23 +43,23 @@ class PhoneMemory:
     def trace(self, channel: str) -> ChannelTrace:
         return self.channels.setdefault(channel, ChannelTrace())
 
-    def proved(self, channel: str, now: float) -> None:
+    def record_proof(self, channel: str, now: float) -> None:
         trace = self.trace(channel)
         trace.proved_at = now
-        trace.silences = 0
+        trace.unproved_sends = 0
         trace.barred_at = None
 
-    def refused(self, channel: str, now: float, *, barred: bool = False) -> None:
+    def record_refusal(self, channel: str, now: float, *, barred: bool = False) -> None:
         trace = self.trace(channel)
         if barred:
             trace.barred_at = now
         else:
             trace.refused_at = now
 
-    def silent(self, channel: str, now: float) -> None:
+    def record_unproved(self, channel: str, now: float) -> None:
         trace = self.trace(channel)
-        trace.silent_at = now
-        trace.silences += 1
+        trace.unproved_at = now
+        trace.unproved_sends += 1
 
     def standing(self, channel: str, now: float) -> Standing:
         """The standing by the newest outcome; a single silence does not outweigh a proof."""
@@ -68,14 +68,14 @@ class PhoneMemory:
             return Standing.NEW
         if _fresh(trace.barred_at, now):
             return Standing.BARRED
-        moments = (trace.proved_at, trace.refused_at, trace.silent_at)
+        moments = (trace.proved_at, trace.refused_at, trace.unproved_at)
         proved, refused, silent = (at if _fresh(at, now) else None for at in moments)
-        if proved is not None and proved >= (refused or proved) and trace.silences < 2:
+        if proved is not None and proved >= (refused or proved) and trace.unproved_sends < 2:
             return Standing.PROVED
         if refused is not None and refused >= (silent or refused):
             return Standing.REFUSED
         if silent is not None:
-            return Standing.MUTE if trace.silences > 1 else Standing.SILENT
+            return Standing.UNPROVED_OFTEN if trace.unproved_sends > 1 else Standing.UNPROVED_ONCE
         return Standing.NEW
 
     def has_proved(self, channels: Iterable[str], now: float) -> bool:
@@ -87,7 +87,7 @@ def _fresh(at: float | None, now: float) -> bool:
 
 
 HALF_LIFE = 21 * DAY
-# weight, in sends, of a guess, a channel, a country in the level below
+# Prior strengths, in sends, of a guess, a channel, a country for the level below.
 STRENGTHS = (2.0, 20.0, 40.0)
 
 # Rates of a messenger before anything is learned.
@@ -95,8 +95,8 @@ GUESSES = {
     Standing.NEW: 0.5,
     Standing.PROVED: 0.96,
     Standing.REFUSED: 0.05,
-    Standing.SILENT: 0.3,
-    Standing.MUTE: 0.08,
+    Standing.UNPROVED_ONCE: 0.3,
+    Standing.UNPROVED_OFTEN: 0.08,
     Standing.BARRED: 0.02,
 }
 # SMS reaches all phones except those that bar it.
@@ -104,8 +104,8 @@ SMS_GUESSES = {
     Standing.NEW: 0.95,
     Standing.PROVED: 0.97,
     Standing.REFUSED: 0.3,
-    Standing.SILENT: 0.6,
-    Standing.MUTE: 0.2,
+    Standing.UNPROVED_ONCE: 0.6,
+    Standing.UNPROVED_OFTEN: 0.2,
     Standing.BARRED: 0.02,
 }
 
@@ -120,22 +120,27 @@ class Area:
 
 @dataclass(frozen=True, slots=True)
 class Stratum:
-    """Phones with a similar past: the channel's standing, and the results of its sisters."""
+    """Phones with a similar past: the standing of the channel and of the other messengers."""
 
     standing: Standing
-    sisters: str = ""  # "+": another messenger proved, "-": others failed, else unknown
+    others: str = ""  # "+": another messenger proved, "-": others failed, else unknown
 
 
 Key = tuple[str, str, str, Stratum]
 
 
 def stratum(
-    memory: PhoneMemory, channel: str, sisters: Iterable[str], now: float, *, after_failure: bool
+    memory: PhoneMemory,
+    channel: str,
+    others: Iterable[str],
+    now: float,
+    *,
+    after_failure: bool,
 ) -> Stratum:
-    """The stratum of a phone. `sisters`: the other messengers;
+    """The stratum of a phone. `others`: the other messengers;
     `after_failure`: one of them just failed.
     """
-    standings = [memory.standing(sister, now) for sister in sisters]
+    standings = [memory.standing(other, now) for other in others]
     if Standing.PROVED in standings and not after_failure:
         sign = "+"
     elif after_failure or any(standing is not Standing.NEW for standing in standings):
@@ -147,7 +152,7 @@ def stratum(
 
 @dataclass(slots=True)
 class Reach:
-    """Counts by cell: `hits` are deliveries, `marks` immediate refusals."""
+    """Counts by cell: `hits` are deliveries, `refusals` immediate refusals."""
 
     cells: dict[Key, Counts] = field(default_factory=dict)
 
@@ -160,22 +165,22 @@ class Reach:
         *,
         trials: float = 0.0,
         hits: float = 0.0,
-        marks: float = 0.0,
+        refusals: float = 0.0,
     ) -> None:
         # Without a country two levels coincide.
         for key in dict.fromkeys(_levels(area, channel, past)):
             cell = self.cells.get(key)
             if cell is None:
                 cell = self.cells[key] = Counts(HALF_LIFE, now)
-            cell.add(now, trials=trials, hits=hits, marks=marks)
+            cell.add(now, trials=trials, hits=hits, refusals=refusals)
 
-    def delivered(
+    def delivery_probability(
         self, now: float, area: Area, channel: str, past: Stratum, *, is_sms: bool
     ) -> float:
         """The probability of a delivery while the channel is well."""
         rate = (SMS_GUESSES if is_sms else GUESSES)[past.standing]
         if past.standing is Standing.NEW and not is_sms:
-            rate = {"+": 0.6, "-": 0.3}.get(past.sisters, rate)
+            rate = {"+": 0.6, "-": 0.3}.get(past.others, rate)
         strength = 20.0 if past.standing is Standing.PROVED or is_sms else STRENGTHS[0]
         for key, level in zip(_levels(area, channel, past), STRENGTHS, strict=True):
             cell = self.cells.get(key)
@@ -184,13 +189,13 @@ class Reach:
             strength = 0.0
         return rate
 
-    def refused_at_once(self, now: float, area: Area, channel: str, past: Stratum) -> float:
+    def immediate_refusals(self, now: float, area: Area, channel: str, past: Stratum) -> float:
         """The share of undelivered sends that the vendor refuses at once."""
         rate = 0.5
         for key, level in zip(_levels(area, channel, past), STRENGTHS, strict=True):
             cell = self.cells.get(key)
             if cell is not None:
-                rate = cell.mark_rate(now, rate, level)
+                rate = cell.refusal_rate(now, rate, level)
         return rate
 
 

@@ -75,14 +75,14 @@ class Exploration:
                 return PlanStep(channel, PROBE_PATIENCE)
         return None
 
-    def succeeded(self, country: str, channel: str) -> None:
+    def record_success(self, country: str, channel: str) -> None:
         probes = self.probes.get((country, channel))
         if probes is not None:
             probes.gap = MIN_GAP
 
 
 # The share of people who still enter a code that arrives at each second.
-STAYS = (
+WAITING = (
     (0.95,) * 15
     + (0.9,) * 15
     + (0.8,) * 15
@@ -93,8 +93,8 @@ STAYS = (
 )
 TIMES_HALF_LIFE = 12 * HOUR
 PROOF_GUESS, CODE_GUESS = (4.0, 0.8), (15.0, 0.7)  # median and sigma, in seconds
-EVERYWHERE = "*"  # stands for all countries, from which histograms borrow
-GRAIN = 0.05  # probabilities are rounded, so that similar sends share one computed choice
+EVERYWHERE = "*"  # all countries: the parent of a country's histogram
+PROBABILITY_STEP = 0.05  # rounding lets similar sends share one computed choice
 
 
 @dataclass(slots=True)
@@ -111,7 +111,7 @@ class Try:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class RoutingChoice:
     plan: Plan
     reason: ReasonCode
     share: float  # expected deliveries of the first channel, out of 1
@@ -133,12 +133,12 @@ class Router:
 
     def decide(
         self, now: float, area: Area, memory: PhoneMemory, allowed: Sequence[str]
-    ) -> Decision:
+    ) -> RoutingChoice:
         """Plans a send. `allowed` by the policy and the guard; at least one channel."""
         usable = [name for name in allowed if memory.standing(name, now) is not Standing.BARRED]
         names = usable or list(allowed)
         candidates = tuple(self._candidate(now, area, memory, name) for name in sorted(names))
-        choice = choose(candidates, STAYS)
+        choice = choose(candidates, WAITING)
         plan = choice.best.plan
         probe = self._probe(now, area, memory, names, plan)
         if probe is not None:
@@ -146,7 +146,7 @@ class Router:
         first = plan[0].channel
         trace = memory.channels.get(first)
         proved_at = trace.proved_at if trace else None
-        return Decision(
+        return RoutingChoice(
             plan,
             reason_for(now, memory, first, candidates, explored=probe is not None),
             share=next(item.delivered for item in candidates if item.channel == first),
@@ -163,7 +163,7 @@ class Router:
         first = self._stratum(now, memory, name)
         later = self._stratum(now, memory, name, after_failure=True)
         rate, rate_later = (
-            self.reach.delivered(now, area, name, past, is_sms=name == SMS)
+            self.reach.delivery_probability(now, area, name, past, is_sms=name == SMS)
             for past in (first, later)
         )
         proof = self._times(self.proofs, area, name, PROOF_GUESS).curve(now)
@@ -172,7 +172,7 @@ class Router:
             price=self.prices[name],
             delivered=_rounded(rate * level),
             delivered_after=_rounded(rate_later * level),
-            refused_at_once=round(self.reach.refused_at_once(now, area, name, first), 1),
+            immediate_refusals=round(self.reach.immediate_refusals(now, area, name, first), 1),
             proof=proof,
             code=self._times(self.codes, area, name, CODE_GUESS).curve(now),
             median_seconds=median(proof),
@@ -184,8 +184,8 @@ class Router:
     ) -> Stratum:
         if name == SMS:
             return Stratum(memory.standing(name, now))
-        sisters = [other for other in self.prices if other not in {name, SMS}]
-        return stratum(memory, name, sisters, now, after_failure=after_failure)
+        others = [other for other in self.prices if other not in {name, SMS}]
+        return stratum(memory, name, others, now, after_failure=after_failure)
 
     def _probe(
         self, now: float, area: Area, memory: PhoneMemory, names: Sequence[str], plan: Plan
@@ -218,27 +218,29 @@ class Router:
 
     # --- Learning ---
 
-    def asked(self, now: float, area: Area, memory: PhoneMemory, channel: str, n: int) -> Try:
+    def begin_try(self, now: float, area: Area, memory: PhoneMemory, channel: str, n: int) -> Try:
         """Begins a try: step `n` of a plan was handed over."""
         past = self._stratum(now, memory, channel, after_failure=n > 0)
-        expected = self.reach.delivered(now, area, channel, past, is_sms=channel == SMS)
+        expected = self.reach.delivery_probability(now, area, channel, past, is_sms=channel == SMS)
         well = self.health(now, area, channel) > 0.6
         return Try(area, channel, past, expected, now, well)
 
-    def refused(self, now: float, step: Try, memory: PhoneMemory, *, barred: bool = False) -> None:
+    def record_refusal(
+        self, now: float, step: Try, memory: PhoneMemory, *, barred: bool = False
+    ) -> None:
         self._outcome(now, step, "refused")
-        memory.refused(step.channel, now, barred=barred)
+        memory.record_refusal(step.channel, now, barred=barred)
 
-    def silent(self, now: float, step: Try, memory: PhoneMemory) -> None:
-        """Records that no proof arrived before the timeout; a later `delivered` corrects it."""
-        self._outcome(now, step, "silent")
+    def record_unproved(self, now: float, step: Try, memory: PhoneMemory) -> None:
+        """Records that no proof arrived before the timeout; `record_delivery` corrects it."""
+        self._outcome(now, step, "unproved")
         if step.is_learned_from:
-            memory.silent(step.channel, now)
+            memory.record_unproved(step.channel, now)
 
-    def delivered(self, now: float, step: Try, memory: PhoneMemory) -> None:
+    def record_delivery(self, now: float, step: Try, memory: PhoneMemory) -> None:
         if step.outcome == "delivered":
             return
-        late = step.outcome == "silent"
+        late = step.outcome == "unproved"
         if late:
             if step.is_learned_from:
                 self.reach.record(now, step.area, step.channel, step.past, hits=1.0)
@@ -248,12 +250,12 @@ class Router:
             self._outcome(now, step, "delivered")
         seconds = now - step.at
         _add_time(self._times(self.proofs, step.area, step.channel, PROOF_GUESS), now, seconds)
-        memory.proved(step.channel, now)
-        self.exploration.succeeded(step.area.country, step.channel)
+        memory.record_proof(step.channel, now)
+        self.exploration.record_success(step.area.country, step.channel)
 
-    def entered(self, now: float, step: Try, memory: PhoneMemory) -> None:
+    def record_entry(self, now: float, step: Try, memory: PhoneMemory) -> None:
         """Records a right code that only this try can have brought."""
-        self.delivered(now, step, memory)
+        self.record_delivery(now, step, memory)
         _add_time(self._times(self.codes, step.area, step.channel, CODE_GUESS), now, now - step.at)
 
     def _outcome(self, now: float, step: Try, outcome: str) -> None:
@@ -269,7 +271,7 @@ class Router:
                 step.past,
                 trials=1.0,
                 hits=float(hit),
-                marks=float(outcome == "refused"),
+                refusals=float(outcome == "refused"),
             )
         self._health(now, step).record(now, step.expected, delivered=hit)
 
@@ -288,4 +290,4 @@ def _add_time(times: TimeHistogram, now: float, seconds: float) -> None:
 
 
 def _rounded(value: float) -> float:
-    return round(min(1.0, max(0.0, value)) / GRAIN) * GRAIN
+    return round(min(1.0, max(0.0, value)) / PROBABILITY_STEP) * PROBABILITY_STEP

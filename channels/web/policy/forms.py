@@ -96,7 +96,7 @@ class RuleForm(fallback_forms.WithFallback, RefusesStaleForm, forms.Form):
         cleaned = super().clean() or self.cleaned_data
         fallback_forms.clean_patience(cleaned)
         if not self.errors:
-            for fault in stored_rules.faults_of(self.rule()):
+            for fault in stored_rules.validation_errors(self.rule()):
                 self.add_error(None, str(fault))
         return cleaned
 

@@ -194,7 +194,7 @@ def test_attack_elsewhere_leaves_the_threshold_of_addresses() -> None:
     guard = Guard(watched={Scope(ScopeKind.COUNTRY, "SO")})
     scopes = scopes_of("+252617654321", "SO", ip="f" * 24)
     for n in range(FEW):
-        guard.missed(1000.0 + n, scopes, 16.0)
+        guard.record_miss(1000.0 + n, scopes, 16.0)
 
     verdicts = {
         verdict.scope.kind: verdict.step

@@ -207,12 +207,12 @@ def test_country_is_not_refused_for_a_block_that_is_found_in_the_same_look() -> 
         guard = Guard()
         for day in range(40):
             for n in range(30):
-                guard.entered(now - 3 * DAY + 600 * day + n, chain(f"+7701{day:02}{n:02}321"))
+                guard.record_hit(now - 3 * DAY + 600 * day + n, chain(f"+7701{day:02}{n:02}321"))
         attacked = [chain(f"+77051234{n:03}") for n in range(40)]
         honest = chain("+77019900111")
         for n, scopes in enumerate(attacked):
-            guard.missed(now + n * 0.05, scopes, 8.0)
-        guard.missed(now + 2.1, honest, 8.0)
+            guard.record_miss(now + n * 0.05, scopes, 8.0)
+        guard.record_miss(now + 2.1, honest, 8.0)
         chains = [honest, *attacked] if is_honest_first else [*attacked, honest]
 
         judged = guard_evidence._judge(guard, now + 2.2, chains)

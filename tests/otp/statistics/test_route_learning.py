@@ -82,7 +82,7 @@ def test_silence_until_patience_ended_counts_and_a_late_proof_corrects_it(compan
 
     route_learning.learn()
 
-    assert standing("telegram", "+79161111111") is Standing.SILENT
+    assert standing("telegram", "+79161111111") is Standing.UNPROVED_ONCE
     assert standing("telegram", "+79162222222") is Standing.PROVED
     assert trials("telegram") == (1, 2)
 
@@ -134,7 +134,7 @@ def test_code_that_was_sent_again_proves_no_earlier_message(company: Company) ->
 
     route_learning.learn()
 
-    assert (standing("whatsapp"), standing("sms")) == (Standing.SILENT, Standing.PROVED)
+    assert (standing("whatsapp"), standing("sms")) == (Standing.UNPROVED_ONCE, Standing.PROVED)
     assert trials("whatsapp") == (0, 1)
 
 

@@ -109,7 +109,7 @@ def test_state_survives_a_restart() -> None:
 
     text = learned_router.decode(learned_router.encode(router, 15_000.0))
 
-    assert text.accounts[SAME].resting == router.accounts[SAME].resting
+    assert text.accounts[SAME].configured_shares == router.accounts[SAME].configured_shares
     assert shares(text) == pytest.approx(shares(router))
     account_shares.adopt(text, account_shares.groups())
     assert shares(text) == pytest.approx(shares(router))  # nothing has changed, so nothing is lost

@@ -15,7 +15,7 @@ PHONE, OLD, NEW = "+79161234567", "old" * 20, "new" * 20
 def remember(channel: str = "telegram") -> None:
     now = timezone.now().timestamp()
     memory = PhoneMemory()
-    memory.proved(channel, now)
+    memory.record_proof(channel, now)
     phone_memories.save_many({PHONE: memory}, now)
 
 

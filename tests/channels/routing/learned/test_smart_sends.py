@@ -57,9 +57,9 @@ def remember(phone: str = PHONE, **channels: str) -> None:
     memory, at = PhoneMemory(), timezone.now().timestamp() - 3600
     for channel, what in channels.items():
         if what == "proved":
-            memory.proved(channel, at)
+            memory.record_proof(channel, at)
         else:
-            memory.refused(channel, at, barred=what == "barred")
+            memory.record_refusal(channel, at, barred=what == "barred")
     phone_memories.save_many({phone: memory}, at)
 
 
