@@ -1,10 +1,9 @@
 """Handles a server's call: authenticates the caller, and sends the message."""
 
-import time
 from datetime import timedelta
 
 from django.conf import settings
-from django.db import IntegrityError, connection
+from django.db import IntegrityError
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
@@ -19,7 +18,7 @@ from catalogue.errors import DomainError, Error
 from catalogue.languages import tags
 from channels import phone_numbers
 from channels.accept.acceptance import Sender
-from channels.accept.outcome import FAILED, SendOutcome, raise_if_failed
+from channels.accept.outcome import FAILED, SendOutcome, WaitForFirstSend, raise_if_failed
 from channels.accept.send_limits import cool_down
 from channels.models import Message
 from channels.routing.company_policy import RequestedOrder, locale_for
@@ -39,7 +38,6 @@ from links.make.new_link import SLUG_LENGTH_IN_MESSAGES
 from links.make.send import LinkSendRequest, send_link
 from otp.protection.requesters import Requester, hashed, network_of
 from otp.send.code_request import CodeSendRequest
-from otp.send.custom_code import PAUSE
 from otp.send.send import send_code
 from parsing.characters import is_line
 
@@ -153,7 +151,7 @@ def _send_link(hook: Hook, sender: Sender, number: str, message: WantedMessage) 
     locale = _locale(principal, number, "", message.locale)
     request = LinkSendRequest(number, locale, None, "", link)
     key = _link_key(hook, principal, number, message.link)
-    give_up_at = time.monotonic() + WAIT
+    wait = WaitForFirstSend(WAIT)
     while not (sent := _find(key, principal)):
         try:
             return send_link(sender=_with(sender, key), request=request).outcome
@@ -161,10 +159,9 @@ def _send_link(hook: Hook, sender: Sender, number: str, message: WantedMessage) 
             if sent := _find(key, principal):  # the same call was faster
                 return sent
             is_running = getattr(error, "error", None) is Error.REQUEST_IN_PROGRESS
-            if not is_running or time.monotonic() > give_up_at:
+            if not is_running or wait.is_over:
                 raise
-        connection.close()  # no connection is held while the first call is written
-        time.sleep(PAUSE)
+        wait.pause()
     return sent
 
 

@@ -7,7 +7,6 @@ charged for its own delivery. Overlapping calls take one step: the person presse
 times.
 """
 
-import time
 from collections.abc import Set
 from dataclasses import replace
 from typing import Any
@@ -25,6 +24,7 @@ from catalogue.ids import started_at
 from channels import wakeups
 from channels.accept import acceptance
 from channels.accept.acceptance import Sender
+from channels.accept.outcome import WaitForFirstSend
 from channels.lifecycle.snapshots import OPEN_MESSAGE, Decision, FallbackReason
 from channels.models import FallbackEvent, Message
 from channels.outcomes import transitions
@@ -38,7 +38,7 @@ from otp.check import check
 from otp.check.check import RefusalState
 from otp.models import Verification
 from otp.send.code_request import KEPT, CodeSendRequest
-from otp.send.custom_code import PAUSE, WAIT, store_key
+from otp.send.custom_code import WAIT, store_key
 from otp.send.send import SentCode, send_code, sent_code
 from otp.send.tried_channels import channels_of
 from otp.verifications import IN_STATE, State
@@ -219,13 +219,12 @@ def _next_channel(
 
 def _sent_meanwhile(verification: Verification, channel: str) -> Message | None:
     """The message that another call sent by the same channel. The call may be about to commit."""
-    give_up_at = time.monotonic() + WAIT
-    while time.monotonic() < give_up_at:
+    wait = WaitForFirstSend(WAIT)
+    while not wait.is_over:
         for message in _messages(verification):
             if message.channel == channel:
                 return message
-        connection.close()  # nothing is held while others write
-        time.sleep(PAUSE)
+        wait.pause()
     return None
 
 

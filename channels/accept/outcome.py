@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
+from django.db import connection
 from django.db.models import F
 
 from catalogue.errors import AfterEffectError, Error
@@ -16,6 +17,7 @@ from channels.vendor_accounts import registry
 from channels.waiting.outcome_signals import Signal
 
 FAILED = {"failed", "expired"}  # states of messages
+PAUSE = 0.05  # seconds
 CALL_GRACE = 2.0  # seconds past SEND_WAIT after which an unanswered call must have died
 
 
@@ -72,3 +74,18 @@ def is_answer_known(message: Message) -> bool:
     """Whether the call that created this message has its answer, or ended without one."""
     age = time.time() - message.created_at.timestamp()
     return message.state != "queued" or age > settings.SEND_WAIT + CALL_GRACE
+
+
+class WaitForFirstSend:
+    """The wait of a repeat, `seconds` at most, while the send that it repeats may be committing."""
+
+    def __init__(self, seconds: float) -> None:
+        self._until = time.monotonic() + seconds
+
+    @property
+    def is_over(self) -> bool:
+        return time.monotonic() > self._until
+
+    def pause(self) -> None:
+        connection.close()  # nothing is held while the first send is written
+        time.sleep(PAUSE)

@@ -48,7 +48,6 @@ from storage.statements.named_rows import fetch_one
 _SQL = sql_files.read_several("otp/send/custom_code.sql")
 
 WAIT = 3.0  # seconds; longer than the statement of the first send takes
-PAUSE = 0.05
 HELD_BACK = {Error.REQUEST_IN_PROGRESS, Error.RESEND_TOO_SOON, Error.SEND_LIMIT}
 
 

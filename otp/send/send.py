@@ -4,7 +4,6 @@ A send is written alone, or in one statement with others that come together. The
 (`otp/send/send.sql`) decides whether it is a resend of the live code.
 """
 
-import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from math import ceil
@@ -13,7 +12,6 @@ from uuid import UUID
 
 import orjson
 from django.conf import settings
-from django.db import connection
 from django.utils import timezone
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
@@ -25,7 +23,7 @@ from catalogue.ids import uuid7
 from catalogue.languages import message_languages
 from channels.accept import acceptance
 from channels.accept.acceptance import NewMessage, PreparedSend, Sender
-from channels.accept.outcome import SendOutcome
+from channels.accept.outcome import SendOutcome, WaitForFirstSend
 from channels.extensions import CUSTOM_CODE
 from channels.models import Message
 from channels.providers import gsm
@@ -41,7 +39,7 @@ from otp.protection import send_check
 from otp.send import code_writes
 from otp.send.code_request import KEPT, CodeSendRequest
 from otp.send.code_writes import CodeRow, CodeWrite
-from otp.send.custom_code import PAUSE, WAIT, CustomCodeSend
+from otp.send.custom_code import WAIT, CustomCodeSend
 from otp.send.tried_channels import AskedCode, UntriedChannels
 from otp.texts import rendering
 from storage.statements.json_rows import array_text
@@ -152,15 +150,14 @@ def send_code(*, sender: Sender, request: CodeSendRequest, only_of: UUID | None 
 
 def _send_or_repeat(custom: CustomCodeSend, sender: Sender, only_of: UUID | None) -> SentCode:
     """Sends the code; a repeat waits for the first send and returns its answer."""
-    give_up_at = time.monotonic() + WAIT
+    wait = WaitForFirstSend(WAIT)
     while (message := custom.repeated(sender)) is None:
         try:
             return _send(custom.keyed(sender), custom.request, only_of, custom)
         except DomainError as error:
-            if time.monotonic() > give_up_at or not custom.may_follow(error.error):
+            if wait.is_over or not custom.may_follow(error.error):
                 raise
-        connection.close()  # nothing is held while others write
-        time.sleep(PAUSE)
+        wait.pause()
     return sent_code(message)
 
 
