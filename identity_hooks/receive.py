@@ -18,7 +18,7 @@ from catalogue.errors import DomainError, Error
 from catalogue.languages import tags
 from channels import phone_numbers
 from channels.accept.acceptance import Sender
-from channels.accept.outcome import FAILED, SendOutcome, WaitForFirstSend, raise_if_failed
+from channels.accept.outcome import SendOutcome, WaitForFirstSend, raise_if_failed
 from channels.accept.send_limits import cool_down
 from channels.models import Message
 from channels.routing.company_policy import RequestedOrder, locale_for
@@ -189,7 +189,9 @@ def _find(key: IdempotencyKey, principal: Principal) -> SendOutcome | None:
         return None
     message = Message.objects.get(pk=stored.subject_id)
     age = timezone.now() - message.created_at
-    if message.state in FAILED and age.total_seconds() > cool_down(principal.own_limits):
+    if message.state in Message.FAILED_STATES and age.total_seconds() > cool_down(
+        principal.own_limits
+    ):
         idempotency.forget(key, message.pk)
         return None
     raise_if_failed(message.pk, message.state, message.channel, message.error)

@@ -134,7 +134,7 @@ def _answer(message: Message) -> SentCode:
     """The answer to the call: the vendor of the new channel has not been asked yet."""
     message.refresh_from_db()
     sent = sent_code(message)
-    return replace(sent, outcome=replace(sent.outcome, state="queued"))
+    return replace(sent, outcome=replace(sent.outcome, state=Message.State.QUEUED))
 
 
 def _require_payment(principal: Principal, message: Message, decision: Decision) -> None:

@@ -65,9 +65,7 @@ def _due() -> list[int]:
 
 @transaction.atomic
 def _write_if_due(company_id: int) -> Order | None:
-    """Writes an order if due. One worker at a time locks the company
-    first; other workers skip it.
-    """
+    """Writes an order if due. One worker at a time locks the company; others skip it."""
     companies = Company.objects.select_for_update(no_key=True, skip_locked=True)
     if companies.filter(pk=company_id).first() is None:
         return None
@@ -253,9 +251,7 @@ def _charge(order: Order, gateway: Gateway) -> None:
 
 @transaction.atomic
 def decline(order: Order) -> None:
-    """Ends the order and pauses automatic top-ups, so that the card is
-    not tried again and again.
-    """
+    """Ends the order and pauses automatic top-ups: the card is not tried again and again."""
     rows = AutoTopUp.objects.select_for_update(of=("self",), no_key=True)
     setting = rows.filter(company=order.company_id).first()
     if not Order.objects.filter(pk=order.pk).end(Order.State.CANCELED):
@@ -276,7 +272,8 @@ def keep_methods() -> int:
     """Stores the methods that paid orders saved; returns the count."""
     rows = MethodSaving.objects.select_related("order__company").order_by("pk")
     failed = rows.filter(order__state__in=FAILED, order__payments=None)
-    failed.exclude(order__state="expired", order__expires_at__gt=timezone.now() - LATE).delete()
+    late = timezone.now() - LATE
+    failed.exclude(order__state=Order.State.EXPIRED, order__expires_at__gt=late).delete()
     return sum(SAVINGS.each(rows.filter(order__state=Order.State.PAID), _keep))
 
 

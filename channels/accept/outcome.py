@@ -16,7 +16,6 @@ from channels.recipients import contacts
 from channels.vendor_accounts import registry
 from channels.waiting.outcome_signals import Signal
 
-FAILED = {"failed", "expired"}  # states of messages
 PAUSE = 0.05  # seconds
 CALL_GRACE = 2.0  # seconds past SEND_WAIT after which an unanswered call must have died
 
@@ -55,12 +54,14 @@ def first_outcome(accepted: SendOutcome, signal: Signal | None) -> SendOutcome:
 def _read(message_id: UUID) -> Signal:
     rows = Message.objects.filter(pk=message_id)
     row = rows.values("state", "channel", "error", cost=F("price")).first()
-    return Signal(message_id, **(row or {"state": "queued", "channel": "", "error": ""}))
+    return Signal(
+        message_id, **(row or {"state": Message.State.QUEUED, "channel": "", "error": ""})
+    )
 
 
 def raise_if_failed(message_id: UUID, state: str, channel: str, error: str) -> None:
     """Turns a failure during the wait into an error of the call."""
-    if state not in FAILED:
+    if state not in Message.FAILED_STATES:
         return
     fields: dict[str, Any] = {"id": public_id("msg", message_id), "channel": channel}
     if error != "recipient_unreachable":
@@ -73,7 +74,7 @@ def raise_if_failed(message_id: UUID, state: str, channel: str, error: str) -> N
 def is_answer_known(message: Message) -> bool:
     """Whether the call that created this message has its answer, or ended without one."""
     age = time.time() - message.created_at.timestamp()
-    return message.state != "queued" or age > settings.SEND_WAIT + CALL_GRACE
+    return message.state != Message.State.QUEUED or age > settings.SEND_WAIT + CALL_GRACE
 
 
 class WaitForFirstSend:

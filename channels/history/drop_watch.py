@@ -135,7 +135,8 @@ def _norms(companies: Collection[int], now: datetime) -> dict[CompanyChannel, Ou
         state__in=FINAL_STATES,
     )
     sums = days.values_list("company_id", "channel").annotate(
-        delivered=Sum("messages", filter=Q(state="delivered"), default=0), ended=Sum("messages")
+        delivered=Sum("messages", filter=Q(state=Message.State.DELIVERED), default=0),
+        ended=Sum("messages"),
     )
     return {
         CompanyChannel(company_id, channel): Outcomes(delivered, ended)

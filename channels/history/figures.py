@@ -16,15 +16,14 @@ from catalogue.channels import BY_NAME, CHANNELS
 from catalogue.texts import StrOrPromise
 from channels import extensions
 from channels.history.day_counts import PACE, last_counted
-from channels.models import DayBreakdown
+from channels.models import DayBreakdown, Message
 from parsing.days import start_of
 from storage.statements.named_rows import fetch_all
 
 DAYS = 14
 # The dimension in which every message and settlement has a value.
 CHANNEL = DayBreakdown.Dimension.CHANNEL
-FAILED_STATES = {"failed", "expired"}
-FINAL_STATES = {"delivered", *FAILED_STATES}
+FINAL_STATES = {Message.State.DELIVERED, *Message.FAILED_STATES}
 
 # Two results of one read: messages by day, channel and state; deliveries by duration.
 _READ = f"""
@@ -94,7 +93,7 @@ class Period:
 
     @property
     def delivered(self) -> int:
-        return self.states["delivered"]
+        return self.states[Message.State.DELIVERED]
 
     @property
     def delivered_share(self) -> float | None:
@@ -179,7 +178,7 @@ def _read_messages(result: Figures, company: Company, mode: str, **days: date) -
         period.states[row.state] += row.messages
         if row.day in result.days:
             result.days[row.day][row.channel] += row.messages
-            if row.state in FAILED_STATES:
+            if row.state in Message.FAILED_STATES:
                 result.failed[row.day] += row.messages
     for channel in ("", *BY_NAME):
         counts = Counter[int]()

@@ -21,7 +21,6 @@ from parsing.days import start_of
 # filters of the cabinet and the API that are named like their columns
 EXACT_FILTERS = ("channel", "kind")
 WITHOUT_KEY = "none"  # the filter value for sends from the cabinet and for identity servers
-UNDELIVERED = {Message.State.FAILED, Message.State.EXPIRED}
 Messages = TypeVar("Messages", bound=QuerySet[Message])
 PURGE_LAG = timedelta(days=2)  # by this age the hourly purge has certainly anonymised a phone
 # how far a message's time may be from the time in its request id
@@ -67,7 +66,7 @@ def among(history: Messages, state: str) -> Messages:
     """Messages that may be in this state. Undelivered messages have an index, but a company may
     have far more of them than the planner expects, and it would read them all.
     """
-    return history.filter(is_undelivered=True) if state in UNDELIVERED else history
+    return history.filter(is_undelivered=True) if state in Message.FAILED_STATES else history
 
 
 def in_state(rows: Messages, state: str) -> Messages:

@@ -56,7 +56,7 @@ def timeline(message: Message, *, with_webhooks: bool = True) -> list[TimelineEn
     steps += extensions.kinds[message.kind].timeline(message)
     if with_webhooks:
         steps += map(_of_delivery, _deliveries(message))
-    if message.finished_at and message.state in {"failed", "expired"}:
+    if message.finished_at and message.state in Message.FAILED_STATES:
         steps.append(_final_failure(message, message.finished_at))
     steps = [replace(step, after=_ms(step.at - message.created_at)) for step in steps]
     steps.sort(key=lambda step: step.at)  # stable: equal times keep this order

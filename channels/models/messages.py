@@ -48,6 +48,8 @@ class Message(models.Model):
         FAILED = "failed", _("failed")
         EXPIRED = "expired", _("expired")
 
+    FAILED_STATES = frozenset({State.FAILED, State.EXPIRED})
+
     class Kind(models.TextChoices):
         CODE = "code", _("code")
         LINK = "link", _("link")

@@ -23,7 +23,6 @@ from cabinet.spreadsheets import csv_download, page_of_filter
 from catalogue.ids import parse_id
 from channels.history import export, phone_screens
 from channels.history import messages as history
-from channels.history.figures import FAILED_STATES
 from channels.history.timeline import timeline
 from channels.models import Message
 from channels.recipients import contacts
@@ -124,7 +123,7 @@ def message_context(request: CabinetRequest, message: Message) -> dict[str, obje
         "steps": timeline(message, with_webhooks=can_read_technical_pages(request.member)),
         "is_open": message.state in {Message.State.QUEUED, Message.State.SENT},
         "poll_seconds": FAST_POLL if is_young else SLOW_POLL,
-        "is_sms_left": message.state in FAILED_STATES
+        "is_sms_left": message.state in Message.FAILED_STATES
         and message.channel != "sms"
         and not message.phone.endswith("*"),
         "invitation": contacts.invitation_of(message.pk) if _is_unreachable(message) else None,
