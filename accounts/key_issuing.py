@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.audit import record
-from accounts.keys import api_keys
+from accounts.keys import api_keys, key_format
 from accounts.models import ApiKey, Company, Mode, Scope, User, every_scope, scopes_of_role
 from accounts.people import members
 from accounts.security.notifications import post_company_change
@@ -130,12 +130,12 @@ def _check_new_key(company: Company, user: User, limit: int) -> None:
 
 
 def _issue(*, mode: str, **fields: Any) -> tuple[ApiKey, str]:
-    plaintext = api_keys.generate(mode)
+    plaintext = key_format.generate(mode)
     key = ApiKey.objects.create(
         mode=mode,
         prefix=plaintext[:PREFIX_LENGTH],
         last4=plaintext[-4:],
-        digest=api_keys.digest(plaintext),
+        digest=key_format.digest(plaintext),
         **fields,
     )
     return key, plaintext

@@ -22,7 +22,7 @@ from factory.declarations import (
 )
 from factory.django import DjangoModelFactory
 
-from accounts.keys import api_keys
+from accounts.keys import key_format
 from accounts.models import ApiKey, Company, Invitation, Member, Mode, User, every_scope
 from billing.models import Order, Package, Seller, Tariff, Transfer, Wallet
 from catalogue.ids import uuid7
@@ -106,8 +106,8 @@ class ApiKeyFactory(DjangoModelFactory[IssuedKey]):
     name = Sequence(lambda n: f"Key {n}")
     purpose = ""
     scopes = LazyAttribute(lambda row: ["verify"] if row.purpose else every_scope())
-    plaintext = LazyAttribute(lambda row: api_keys.generate(row.mode))
-    digest = LazyAttribute(lambda row: api_keys.digest(row.plaintext))
+    plaintext = LazyAttribute(lambda row: key_format.generate(row.mode))
+    digest = LazyAttribute(lambda row: key_format.digest(row.plaintext))
     prefix = LazyAttribute(lambda row: row.plaintext[:12])
     last4 = LazyAttribute(lambda row: row.plaintext[-4:])
 

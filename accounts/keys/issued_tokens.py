@@ -8,7 +8,7 @@ import binascii
 
 from django.core import signing
 
-from accounts.keys import api_keys
+from accounts.keys import api_keys, key_format
 from accounts.keys.principal import Principal
 
 LIFETIME = 3600  # seconds
@@ -16,7 +16,7 @@ _signer = signing.TimestampSigner(salt="accounts.keys.access_tokens")
 
 
 def issue(key: str) -> str:
-    return _signer.sign(base64.urlsafe_b64encode(api_keys.digest(key)).decode())
+    return _signer.sign(base64.urlsafe_b64encode(key_format.digest(key)).decode())
 
 
 def find_issued(token: str) -> Principal | None:

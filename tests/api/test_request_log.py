@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import Settings
 
-from accounts.keys import api_keys
+from accounts.keys import key_format
 from accounts.models import Company, Member, Mode
 from api import request_log
 from api.models import ApiRequest
@@ -77,7 +77,7 @@ def test_phone_as_the_name_of_a_parameter_is_masked(api: Api, spelt: str) -> Non
 
 @pytest.mark.parametrize(
     "secret",
-    [api_keys.generate("live"), signing.secret(ids.uuid7(), signing.current_key_id(), 1)],
+    [key_format.generate("live"), signing.secret(ids.uuid7(), signing.current_key_id(), 1)],
     ids=["API key", "signing secret"],  # the same in every process
 )
 def test_secret_as_the_name_of_a_parameter_is_cut(api: Api, secret: str) -> None:

@@ -5,7 +5,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.keys import api_keys, signed_tokens
+from accounts.keys import key_format, signed_tokens
 from accounts.models import ApiKey, Member
 from tests.accounts.keys.jwt_clients import private_key, public_pem, token_of
 from tests.factories import ApiKeyFactory
@@ -18,7 +18,7 @@ def test_create_shows_the_key_once(client: Client, owner: Member) -> None:
 
     plaintext = response.context["plaintext"]
     key = owner.company.api_keys.get()
-    assert bytes(key.digest) == api_keys.digest(plaintext)
+    assert bytes(key.digest) == key_format.digest(plaintext)
     assert plaintext in response.content.decode()
     assert plaintext not in client.get(reverse("key-list")).content.decode()
 
@@ -88,7 +88,7 @@ def test_rotate_shows_the_successor(client: Client, owner: Member) -> None:
 
     response = client.post(reverse("key-rotate", args=[key.pk]))
 
-    assert api_keys.is_well_formed(response.context["plaintext"])
+    assert key_format.is_well_formed(response.context["plaintext"])
     assert owner.company.api_keys.active().count() == 2
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.conf import settings
 
-from accounts.keys.api_keys import digest
+from accounts.keys.key_format import digest
 from accounts.models import ApiKey, Company, Mode
 from compat.dialect import dialects
 from identity_hooks import hooks

@@ -10,14 +10,14 @@ from pytest_django import DjangoAssertNumQueries, DjangoCaptureOnCommitCallbacks
 
 from accounts import key_issuing
 from accounts.key_issuing import revoke_api_key
-from accounts.keys import api_keys
+from accounts.keys import api_keys, key_format
 from accounts.models import ApiKey, Company, Mode
 from tests.accounts.keys.ageing import age_cache
 from tests.api.clients import Api, ClientOf
 from tests.api.races import at_once
 from tests.factories import ApiKeyFactory, MemberFactory
 
-KEY = api_keys.generate("live")
+KEY = key_format.generate("live")
 
 
 def _gone(**fields: object) -> Callable[[Company], str]:
@@ -187,12 +187,12 @@ def test_suspended_company_loses_its_test_keys_too(company: Company, client_of: 
 def test_generated_keys_are_well_formed_and_one_changed_character_is_not(
     mode: str, position: int
 ) -> None:
-    key = api_keys.generate(mode)
+    key = key_format.generate(mode)
 
     assert len(key) == 46
-    assert api_keys.is_well_formed(key)
+    assert key_format.is_well_formed(key)
     other = "b" if key[position] == "a" else "a"
-    assert not api_keys.is_well_formed(key[:position] + other + key[position + 1 :])
+    assert not key_format.is_well_formed(key[:position] + other + key[position + 1 :])
 
 
 @pytest.mark.django_db(transaction=True)

@@ -9,7 +9,7 @@ import pytest
 from django.db import OperationalError, connection, transaction
 from pytest_django import DjangoAssertNumQueries
 
-from accounts.keys import api_keys
+from accounts.keys import api_keys, key_format
 from accounts.keys.principal import Principal
 from accounts.models import Company, CompanyChange
 from tests.accounts.keys.operators import REVOKE, SUSPEND, Session, session
@@ -87,7 +87,7 @@ def known(key: IssuedKey) -> Principal | None:
     """The process's cached answer without a query, an hour after it was read."""
     for entry in api_keys._valid_keys.entries.values():
         entry.read_at -= 3600
-    return api_keys._valid_keys.get(api_keys.digest(key.plaintext))
+    return api_keys._valid_keys.get(key_format.digest(key.plaintext))
 
 
 def is_heard(key: IssuedKey) -> bool:

@@ -11,7 +11,7 @@ from django.utils import timezone
 from psycopg_pool import PoolTimeout
 from pytest_django import DjangoAssertNumQueries
 
-from accounts.keys import api_keys
+from accounts.keys import api_keys, key_format
 from accounts.keys.principal import Principal
 from accounts.models import ApiKey, Company
 from processes.background import PeriodicThread
@@ -48,7 +48,7 @@ def status(principal: Principal | None) -> str:
 
 def known(key: IssuedKey) -> Principal | None:
     """The process's cached answer without a query."""
-    return api_keys._valid_keys.get(api_keys.digest(key.plaintext))
+    return api_keys._valid_keys.get(key_format.digest(key.plaintext))
 
 
 def hear() -> None:
@@ -133,7 +133,7 @@ def test_unknown_keys_are_asked_for_every_two_seconds_and_displace_no_key(
     django_assert_num_queries: DjangoAssertNumQueries,
 ) -> None:
     monkeypatch.setattr(api_keys._invalid_keys, "_max_entries", 5)
-    unknown = [api_keys.generate("live") for _ in range(20)]
+    unknown = [key_format.generate("live") for _ in range(20)]
     hear()
     assert api_keys.find(key.plaintext)
 
@@ -176,7 +176,7 @@ def test_read_that_an_answer_overtook_counts_for_two_seconds(
     key: IssuedKey, operator: Session
 ) -> None:
     """The read began before a commit that the thread learned of while the read was running."""
-    digest = api_keys.digest(key.plaintext)
+    digest = key_format.digest(key.plaintext)
     api_keys.refresh()
     read_at = time.monotonic()
     result = api_keys._read([digest])

@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts import key_issuing
-from accounts.keys import api_keys
+from accounts.keys import api_keys, key_format
 from accounts.models import ApiKey, Company, Member, Scope, every_scope, scopes_of_role
 from accounts.people import members
 from api.calls import Call
@@ -110,7 +110,7 @@ def test_developer_who_replaces_a_key_gets_no_money_with_it(client: Client) -> N
 
     plaintext = client.post(page).context["plaintext"]
 
-    successor = ApiKey.objects.get(digest=api_keys.digest(plaintext))
+    successor = ApiKey.objects.get(digest=key_format.digest(plaintext))
     assert "баланс, пополнение" in shown
     assert set(successor.scopes) == set(every_scope()) - {*MONEY}
     assert usable(key) == set(every_scope())

@@ -12,7 +12,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from accounts import key_issuing
-from accounts.keys import api_keys
+from accounts.keys import api_keys, key_format
 from accounts.models import ApiKey, Company
 from billing.budgets import key_limits
 from billing.models import Wallet
@@ -37,7 +37,7 @@ def limit(key: ApiKey, tokens: int | None) -> None:
 
 def key_of(api: Api) -> ApiKey:
     plaintext = api.headers["Authorization"].removeprefix("Bearer ")
-    return ApiKey.objects.get(digest=api_keys.digest(plaintext))
+    return ApiKey.objects.get(digest=key_format.digest(plaintext))
 
 
 def used(key: ApiKey) -> int:

@@ -12,7 +12,7 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from accounts.keys.api_keys import digest
+from accounts.keys.key_format import digest
 from accounts.models import ApiKey, Company
 from api import idempotency
 from api.idempotency import IdempotencyKey
