@@ -262,4 +262,4 @@ class BalanceAlert(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.level}"
+        return f"{self.get_kind_display()}: {self.level}"
