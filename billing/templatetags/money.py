@@ -3,12 +3,12 @@
 from functools import partial
 
 from django import template
-from django.contrib.humanize.templatetags.humanize import intcomma
 
 from billing.gateways import registry
 from billing.models import Package, Transfer
 from billing.orders.prices import TokenPrice
 from billing.wallet import amounts, statement
+from cabinet.forms import grouped
 from catalogue.ids import public_id
 
 register = template.Library()
@@ -37,7 +37,7 @@ def signed(transfer: Transfer) -> str:
     """The signed amount, +1 000 or −16; transfers within the balance have no sign."""
     change = statement.balance_change(transfer.kind, transfer.amount)
     sign = {True: "+", False: "\u2212"}[change > 0] if change else ""
-    return sign + str(intcomma(transfer.amount))
+    return sign + grouped(transfer.amount)
 
 
 @register.filter

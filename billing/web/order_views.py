@@ -5,7 +5,6 @@ from uuid import UUID
 import segno
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.humanize.templatetags.humanize import intcomma
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -31,6 +30,7 @@ from billing.signed_links import INVOICES, LIFETIME, opened_by
 from billing.wallet.amounts import money
 from billing.web import payment_problems
 from billing.web.document_views import inline_pdf
+from cabinet.forms import grouped
 from catalogue.ids import parse_id
 
 POLL_SECONDS = 5
@@ -80,7 +80,7 @@ def order_cancel(request: CabinetRequest, public_id: str) -> HttpResponse:
 
 def _summary(order: Order) -> SafeString:
     tokens = ngettext("%(tokens)s token", "%(tokens)s tokens", order.tokens)
-    tokens = format_html("<strong>{}</strong>", tokens % {"tokens": intcomma(order.tokens)})
+    tokens = format_html("<strong>{}</strong>", tokens % {"tokens": grouped(order.tokens)})
     parts = [tokens, money(order.amount, order.currency)]
     if order.number:
         parts.append(_("Invoice %(number)s") % {"number": order.number})

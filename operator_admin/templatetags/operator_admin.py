@@ -21,7 +21,6 @@ from operator_admin.incidents import notices
 from operator_admin.site import may_open
 
 register = template.Library()
-register.filter("grouped", grouped)
 
 
 @register.simple_tag(takes_context=True)

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django.contrib.humanize.templatetags.humanize import intcomma
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
@@ -14,6 +13,7 @@ from accounts.people.cabinet_access import CabinetRequest, member_required
 from billing.models import BillingProfile, Order
 from billing.orders import prices
 from billing.wallet import ledger
+from cabinet.forms import grouped
 from cabinet.spreadsheets import csv_download, page_of_filter
 from channels.history import messages
 from channels.history.breakdown import Dimension, breakdown, breakdowns, total_before
@@ -71,7 +71,7 @@ def _figures_of_period(
         "days_query": f"&date_from={days.first:%Y-%m-%d}&date_to={days.last:%Y-%m-%d}",
         "figures": summary,
         "missed": [
-            (state, text % {"n": intcomma(n)})
+            (state, text % {"n": grouped(n)})
             for state, text in MISSED.items()
             if (n := summary.now.states[state])
         ],
