@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import allauth
+import django
 import pytest
 from django.utils.translation.template import templatize
 
@@ -23,15 +25,16 @@ MESSAGE_TEXTS = {
 }
 CYRILLIC = re.compile("[а-яё]", re.IGNORECASE)
 LATIN = re.compile("[a-z]{3}", re.IGNORECASE)  # more than a language's code
-IN_TEMPLATE = re.compile(r"""\b(?:n?gettext|_)\(u?('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""")
+STRING = r"""u?('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
+IN_TEMPLATE = re.compile(rf"\b(?:n?pgettext\({STRING}, *|(?:n?gettext|_)\(){STRING}")
 IN_BRACES = re.compile(r"\{\w+\}")
 KEYWORD = re.compile(r'(msgctxt|msgid_plural|msgid|msgstr(?:\[\d\])?) (".*")')
 
 Entry = dict[str, str]
 
 
-def entries() -> Iterator[Entry]:
-    for block in CATALOGUE.read_text(encoding="utf-8").split("\n\n"):
+def entries(catalogue: Path = CATALOGUE) -> Iterator[Entry]:
+    for block in catalogue.read_text(encoding="utf-8").split("\n\n"):
         entry, key = Entry(), ""
         for line in block.splitlines():
             if line.startswith("#"):
@@ -103,14 +106,19 @@ def strings_of(path: Path) -> Iterator[str]:
     """The text of each message, after its context if it has one, as the catalogue keys them."""
     source = path.read_text(encoding="utf-8")
     if path.suffix != ".py":
-        matches = IN_TEMPLATE.findall(templatize(source))
-        yield from (ast.literal_eval(text) for text in matches)
+        for match in IN_TEMPLATE.findall(templatize(source)):
+            yield "\x04".join(ast.literal_eval(text) for text in match if text)
         return
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in CALLS:
-            known = [literal(arg) for arg in node.args[: CALLS[node.func.id] + 1]]
+        if isinstance(node, ast.Call) and (name := called(node.func)) in CALLS:
+            known = [literal(arg) for arg in node.args[: CALLS[name] + 1]]
             if all(known):
                 yield "\x04".join(known)
+
+
+def called(node: ast.AST) -> str:
+    """The name of a function, also of a module's: `translation.gettext`."""
+    return str(getattr(node, "id", getattr(node, "attr", "")))
 
 
 def literal(node: ast.AST) -> str:
@@ -146,6 +154,15 @@ def test_every_string_in_the_code_is_in_the_catalogue() -> None:
     }
 
     assert missing == set()
+
+
+def test_every_string_in_the_catalogue_is_in_the_code_or_in_a_library() -> None:
+    libraries = [Path(package.__path__[0]) for package in (django, allauth)]
+    catalogues = (po for path in libraries for po in path.rglob("locale/de/LC_MESSAGES/django.po"))
+    shown = {key_of(entry) for po in catalogues for entry in entries(po)}
+    shown |= {text for path in sources() for text in strings_of(path)}
+
+    assert {key_of(entry) for entry in WRITTEN} - shown == set()
 
 
 def test_no_text_stands_beside_its_translation() -> None:

@@ -9,7 +9,7 @@ from django.http import HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.html import format_html
-from django.utils.translation import gettext as _t
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET, require_POST
 
@@ -167,7 +167,7 @@ def protection_mode(request: CabinetRequest) -> HttpResponse:
         restrictions.watch_others(company=company, watches=values["watches_others"], **actor),
     ]
     if any(changes):
-        messages.success(request, _t("Saved; it takes effect within two seconds."))
+        messages.success(request, gettext("Saved; it takes effect within two seconds."))
     return redirect("protection")
 
 
@@ -180,7 +180,7 @@ def protection_let_through(request: CabinetRequest) -> HttpResponse:
     restrictions.let_through(
         company=request.company, scope=form.scope(), country=form.of_country, **request.actor
     )
-    messages.success(request, _t("Sends there pass for an hour."))
+    messages.success(request, gettext("Sends there pass for an hour."))
     return redirect("protection")
 
 
@@ -193,21 +193,21 @@ def protection_lift(request: CabinetRequest, pk: int) -> HttpResponse:
     )
     if request.method == "POST":
         restrictions.lift(restriction=restriction, **request.actor)
-        messages.success(request, _t("Lifted: sends there pass for an hour."))
+        messages.success(request, gettext("Lifted: sends there pass for an hour."))
         return redirect("protection")
     if restriction.ended_at is not None:
-        messages.info(request, _t("This is over already."))
+        messages.info(request, gettext("This is over already."))
         return redirect("protection")
     return confirm_page(
         request,
-        _t("Lift the restriction"),
-        _t(
+        gettext("Lift the restriction"),
+        gettext(
             "Codes go there as usual for an hour, and the evidence against these numbers is "
             "dropped. If codes still are not entered, sends are held back again after that."
         ),
-        _t("The day's budget and the budgets by country still apply."),
-        verb=_t("Let through for an hour"),
-        back=(reverse("protection"), _t("Protection")),
+        gettext("The day's budget and the budgets by country still apply."),
+        verb=gettext("Let through for an hour"),
+        back=(reverse("protection"), gettext("Protection")),
         subject=format_html(
             "<strong>{}</strong>", notifications.scope_name(restriction.kind, restriction.value)
         ),

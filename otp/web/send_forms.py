@@ -7,9 +7,8 @@ from uuid import uuid4
 from django import forms
 from django.urls import reverse
 from django.utils.text import format_lazy
-from django.utils.translation import gettext as _t
+from django.utils.translation import gettext, ngettext, ngettext_lazy
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext, ngettext_lazy
 
 from accounts.models import Company, Mode
 from billing import message_prices
@@ -129,7 +128,7 @@ class SendForm(forms.Form):
     def add_refusal(self, refused: DomainError) -> None:
         """Shows why nothing was sent, at the invalid field or above the form."""
         if refused.error is Error.INSUFFICIENT_TOKENS:  # its own text is in Russian only
-            self.add_error(None, _t("Not enough tokens: nothing was sent."))
+            self.add_error(None, gettext("Not enough tokens: nothing was sent."))
             return
         for name, texts in (refused.errors or {}).items():
             self._add(name, [str(text) for text in texts])

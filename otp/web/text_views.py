@@ -10,7 +10,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.html import format_html
-from django.utils.translation import gettext as _t
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.keys.principal import CompanyTexts
@@ -169,12 +169,12 @@ def _edit(request: CabinetRequest, text: CodeText) -> HttpResponse:
             setattr(text, name, value)
         with refusals_on(form):
             own_texts.save(company=request.company, text=text, **request.actor)
-            messages.success(request, _t("Text saved: new codes will use it."))
+            messages.success(request, gettext("Text saved: new codes will use it."))
             return redirect("text-list")
     context = {
         "form": form,
         "text": text,
-        "title": _t("Change the text") if text.pk else _t("New text"),
+        "title": gettext("Change the text") if text.pk else gettext("New text"),
         "preview": reverse("text-preview"),
         **_previews(request, texts, form),
     }
@@ -186,17 +186,17 @@ def text_delete(request: CabinetRequest, pk: int) -> HttpResponse:
     text = _text(request, pk)
     if request.method == "POST":
         own_texts.delete(text=text, **request.actor)
-        messages.success(request, _t("Text deleted."))
+        messages.success(request, gettext("Text deleted."))
         return redirect("text-list")
     return confirm_page(
         request,
-        _t("Delete the text"),
-        _t(
+        gettext("Delete the text"),
+        gettext(
             "New codes will use the next text that matches, or the standard wording. Messages on "
             "their way keep this one."
         ),
-        verb=_t("Delete"),
-        back=(reverse("text-list"), _t("Texts")),
+        verb=gettext("Delete"),
+        back=(reverse("text-list"), gettext("Texts")),
         subject=format_html(
             '<div class="bubble bubble-text" lang="{}">{}</div>',
             text.locale,
@@ -240,13 +240,13 @@ def autofill_edit(request: CabinetRequest) -> HttpResponse:
     if form.is_valid() and _is_submit(request):
         with refusals_on(form):
             own_texts.set_autofill(company=request.company, **form.cleaned_data, **request.actor)
-            messages.success(request, _t("Autofill lines saved."))
+            messages.success(request, gettext("Autofill lines saved."))
             return redirect("text-list")
     context = {
         "form": form,
         "text": None,
         "samples": _sms_samples(request, texts, form),
-        "title": _t("Autofill from SMS"),
+        "title": gettext("Autofill from SMS"),
         "preview": reverse("autofill-preview"),
     }
     return render(request, "cabinet/text_form.html", context)
