@@ -1,4 +1,5 @@
-"""SQL statements of the send path. The comment on each states its guarantees.
+"""SQL statements of the send path, in Python because `stored_fields` names some of their columns.
+The comment on each states its guarantees.
 
 Lock order: verification → link → message → attempt → inserts → wallet (docs/architecture.md). An
 open message's row in the queue is written by triggers, under its message's lock.

@@ -15,9 +15,10 @@ from catalogue.channels import BY_NAME
 from catalogue.ids import first_id_at
 from channels.models import ProviderAlert
 from channels.vendor_accounts import error_texts, registry
-from operator_admin import sql
+from storage.statements import sql_files
 from storage.statements.named_rows import Row, fetch_all
 
+_SQL = sql_files.read_several("operator_admin/figures.sql")
 SHOWN_WAITING = 10
 ALIVE_SECONDS = 20.0  # four heartbeats
 ALERT_LIMIT = 50  # newest, across all accounts
@@ -121,16 +122,16 @@ def _accounts_with_open_breaker() -> list[str]:
 
 
 def sends(since: datetime) -> list[ChannelDay]:
-    return rows(ChannelDay, sql.SENDS, {"since": first_id_at(since)})
+    return rows(ChannelDay, _SQL["sends"], {"since": first_id_at(since)})
 
 
 def queue() -> Queue:
-    (queue_row,) = rows(Queue, sql.QUEUE)
+    (queue_row,) = rows(Queue, _SQL["queue"])
     return queue_row
 
 
 def heartbeats() -> list[Heartbeat]:
-    return rows(_heartbeat, sql.HEARTBEATS)
+    return rows(_heartbeat, _SQL["heartbeats"])
 
 
 def _heartbeat(*, details: str, **columns: Any) -> Heartbeat:
@@ -161,7 +162,7 @@ class CompanyDay:
 
 
 def companies(ids: Sequence[int]) -> dict[int, CompanyDay]:
-    days = rows(CompanyDay, sql.COMPANIES, {"ids": list(ids), "most": MAX_COUNTED})
+    days = rows(CompanyDay, _SQL["companies"], {"ids": list(ids), "most": MAX_COUNTED})
     return {day.id: day for day in days}
 
 
@@ -192,7 +193,7 @@ class AccountState:
 
 
 def account_states() -> dict[str, AccountState]:
-    return {state.name: state for state in rows(AccountState, sql.ACCOUNTS)}
+    return {state.name: state for state in rows(AccountState, _SQL["accounts"])}
 
 
 class RecentCalls(NamedTuple):
@@ -249,7 +250,7 @@ def accounts() -> list[Account]:
         name: Account(name, str(error_texts.provider_title(name)), live.get(name), states.get(name))
         for name in dict.fromkeys([*live, *error_texts.PROVIDERS])
     }
-    for recent in rows(RecentCalls, sql.RECENT):
+    for recent in rows(RecentCalls, _SQL["recent"]):
         if account := accounts_by_name.get(recent.account):
             account.recent, account.recent_failures = recent.calls, recent.failures
     for route in registry.routes():
@@ -267,20 +268,20 @@ def accounts() -> list[Account]:
 
 def call_failures() -> list[RecentCalls]:
     names = list(registry.live_providers())
-    return rows(RecentCalls, sql.CALL_FAILURES, {"names": names})
+    return rows(RecentCalls, _SQL["call_failures"], {"names": names})
 
 
 def _add_attempt_counts(accounts_by_name: dict[str, Account], live: Iterable[str]) -> None:
     with connection.cursor() as cursor:
-        cursor.execute(sql.PROVIDERS, {"names": list(live)})
+        cursor.execute(_SQL["providers"], {"names": list(live)})
         for name, last_success, last_hour in cursor.fetchall():
             account = accounts_by_name[name]
             account.last_success, account.last_hour = last_success, last_hour
-        cursor.execute(sql.OPEN_ATTEMPTS)
+        cursor.execute(_SQL["open_attempts"])
         for name, attempts in cursor.fetchall():
             if name in accounts_by_name:
                 accounts_by_name[name].open_attempts = attempts
-    for error in rows(ErrorCount, sql.ERRORS):
+    for error in rows(ErrorCount, _SQL["errors"]):
         if error.account in accounts_by_name:
             accounts_by_name[error.account].errors.append(error)
 

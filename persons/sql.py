@@ -1,4 +1,4 @@
-"""Finds, locks and erases the rows of one person.
+"""Finds, locks and erases the rows of one person, in columns that `stored_fields` names too.
 
 Lock order: verification → link → message → attempt (docs/architecture.md). No row that money
 depends on is deleted, and `billing_transfer` holds no phone.

@@ -23,7 +23,7 @@ from links import sql as links_sql
 from links.clicks import counting, delivery_proof
 from links.make import retired_aliases
 from links.manage import changes
-from operator_admin import attention
+from operator_admin import attention, figures
 from otp import sql
 from otp.check import check, settlement
 from otp.send import custom_code, tried_channels
@@ -91,6 +91,7 @@ STATEMENTS = {
     "links/make/insert.sql": [links_sql.SHORTEN, links_sql.INSERT_MANY, links_sql.GENERATED],
     "links/manage/disable_with_codes.sql": [changes._DISABLE_WITH_CODES],
     "operator_admin/attention.sql": [attention._SQL[name] for name in attention.KINDS],
+    "operator_admin/figures.sql": [*figures._SQL.values()],
     "otp/check/refusals.sql": [
         *(check._REFUSAL_SQL_BY_PHONE[name] for name in ("phone_of_id", "seconds_until_allowed")),
         *(

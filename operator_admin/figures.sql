@@ -1,0 +1,105 @@
+-- Queries of large tables for the operator's figures, with comments on what keeps them fast.
+
+--: sends
+-- Sends by channel since a time: a range of the primary key, which is ordered by time.
+SELECT channel, count(*) AS sends,
+  count(*) FILTER (WHERE state = 'delivered') AS delivered,
+  count(*) FILTER (WHERE state IN ('delivered', 'failed', 'expired')) AS final,
+  percentile_cont(0.5) WITHIN GROUP (ORDER BY EXTRACT(epoch FROM finished_at - created_at))
+    FILTER (WHERE state = 'delivered') AS median
+FROM channels_message WHERE id >= %(since)s AND mode = 'live' GROUP BY channel ORDER BY channel
+
+--: queue
+-- Reads only the open messages of large tables.
+SELECT
+  (SELECT count(*) FROM channels_openmessage WHERE due_at <= now()) AS due,
+  (SELECT EXTRACT(epoch FROM now() - min(due_at)) FROM channels_openmessage
+   WHERE due_at <= now()) AS oldest_due,
+  (SELECT count(*) FROM channels_openmessage WHERE due_at > now()) AS retrying,
+  (SELECT count(*) FROM channels_openmessage o JOIN channels_message m ON m.id = o.message_id
+   WHERE m.state IN ('queued', 'sent')) AS open_messages,
+  (SELECT COALESCE(sum(held), 0)::bigint FROM billing_wallet) AS held,
+  (SELECT count(*) FROM channels_attempt
+   WHERE lease_until IS NOT NULL AND state = 'submitting') AS leases,
+  (SELECT count(*) FROM channels_attempt
+   WHERE lease_until < now() AND state = 'submitting') AS overdue_leases,
+  (SELECT count(*) FROM channels_openmessage o JOIN channels_message m ON m.id = o.message_id
+   JOIN channels_attempt a ON a.message_id = o.message_id
+   WHERE m.state IN ('queued', 'sent') AND a.state = 'ambiguous') AS ambiguous,
+  (SELECT count(*) FROM channels_receipt WHERE due_at IS NOT NULL) AS parked_receipts,
+  (SELECT EXTRACT(epoch FROM now() - min(received_at)) FROM channels_receipt
+   WHERE due_at IS NOT NULL) AS oldest_parked,
+  (SELECT count(*) FROM webhooks_delivery WHERE due_at <= now()) AS webhooks,
+  (SELECT EXTRACT(epoch FROM now() - min(due_at)) FROM webhooks_delivery
+   WHERE due_at <= now()) AS oldest_webhook,
+  (SELECT count(*) FROM accounts_mail WHERE due_at <= now()) AS emails,
+  (SELECT EXTRACT(epoch FROM now() - min(due_at)) FROM accounts_mail
+   WHERE due_at <= now()) AS oldest_email
+
+--: heartbeats
+SELECT kind, process, EXTRACT(epoch FROM clock_timestamp() - at)::float AS age, details
+FROM channels_heartbeat ORDER BY kind, at DESC
+
+--: companies
+-- The companies of one page: reads at most the newest 10,000 messages of a day for each.
+SELECT c.id, w.available, w.held, last.created_at AS last_send,
+  day.sends, day.delivered, day.final, people.members
+FROM unnest(%(ids)s::bigint[]) AS c(id)
+LEFT JOIN billing_wallet w ON w.company_id = c.id
+LEFT JOIN LATERAL (
+  SELECT created_at FROM channels_message m WHERE m.company_id = c.id AND m.mode = 'live'
+  ORDER BY created_at DESC, id DESC LIMIT 1) last ON true
+LEFT JOIN LATERAL (
+  SELECT count(*) AS sends, count(*) FILTER (WHERE state = 'delivered') AS delivered,
+    count(*) FILTER (WHERE state IN ('delivered', 'failed', 'expired')) AS final
+  FROM (SELECT state FROM channels_message m
+        WHERE m.company_id = c.id AND m.mode = 'live' AND created_at > now() - interval '24 hours'
+        ORDER BY created_at DESC, id DESC LIMIT %(most)s) recent) day ON true
+LEFT JOIN LATERAL (
+  SELECT count(*) AS members FROM accounts_member p WHERE p.company_id = c.id) people ON true
+
+--: providers
+-- Attempts of the last hour and the last day, by the index on their start.
+SELECT p.name AS account,
+  (SELECT max(last.at) FROM (
+     SELECT accepted_at AS at FROM channels_attempt a
+     WHERE a.provider = p.name AND a.accepted_at IS NOT NULL
+       AND a.started_at > now() - interval '24 hours'
+     ORDER BY a.started_at DESC LIMIT 1) last) AS last_success,
+  (SELECT count(*) FROM channels_attempt a
+   WHERE a.provider = p.name AND a.started_at > now() - interval '1 hour') AS last_hour
+FROM unnest(%(names)s::text[]) AS p(name)
+
+--: recent
+-- Calls of the last five minutes, and how many failed.
+SELECT provider AS account, count(*) AS calls, count(*) FILTER (WHERE error_class <> '') AS failures
+FROM channels_attempt
+WHERE started_at > now() - interval '5 minutes' GROUP BY provider
+
+--: call_failures
+-- Calls of the last ten minutes, and how many failed because of the account: a person without the
+-- messenger is not the provider's failure.
+SELECT provider AS account, count(*) AS calls,
+  count(*) FILTER (WHERE error_class IN ('refused', 'retry', 'ambiguous')) AS failures
+FROM channels_attempt
+WHERE started_at > now() - interval '10 minutes' AND provider = ANY(%(names)s) GROUP BY provider
+
+--: accounts
+-- The operator's settings and the breakers' current states.
+SELECT name, id, is_enabled, position, weight, share_factor, prefixes, max_per_second, reason,
+  opened_at, trips,
+  pause_reason, is_paused_with_channel,
+  CASE WHEN open_until IS NULL THEN 'closed' WHEN open_until <= now() THEN 'half-open'
+       ELSE 'open' END AS breaker,
+  GREATEST(0, EXTRACT(epoch FROM open_until - now()))::float AS opens_in
+FROM channels_provideraccount
+
+--: open_attempts
+SELECT a.provider AS account, count(*) AS attempts FROM channels_openmessage o
+JOIN channels_attempt a ON a.message_id = o.message_id AND a.id = o.attempt_id
+GROUP BY a.provider
+
+--: errors
+SELECT provider AS account, error_class, error_code, count(*) AS times FROM channels_attempt
+WHERE started_at > now() - interval '1 hour' AND error_class <> ''
+GROUP BY 1, 2, 3 ORDER BY 4 DESC, 1, 2, 3 LIMIT 100
