@@ -258,7 +258,7 @@ def delete_with_parts(rows: models.QuerySet[Any], limit: int | None = None) -> i
     return len(ids)
 
 
-def delete_but_newest(rows: models.QuerySet[Any], count: int) -> None:
+def delete_all_but_newest(rows: models.QuerySet[Any], count: int) -> None:
     """Deletes all but the newest `count` rows: a person who creates file after file could fill the
     disk before the first one expires.
     """

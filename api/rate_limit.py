@@ -48,16 +48,16 @@ class Usage(NamedTuple):
 
 @dataclass(slots=True)
 class _Window:
-    """The window of one key, which ends at `last`, a whole Unix second."""
+    """The window of one key."""
 
     limit: int
-    last: int
-    in_hand: int = 0  # requests left of the lease
-    beyond: int = 0  # unleased rest of the limit at the last Redis call
+    ends_at: int  # Unix seconds
+    leased: int = 0  # requests of this process's lease that are left
+    unleased: int = 0  # requests that no process had leased at the last Redis call
 
     def take(self, now: int) -> Usage:
-        self.in_hand -= 1
-        return Usage(self.limit, self.in_hand + self.beyond, max(1, self.last - now))
+        self.leased -= 1
+        return Usage(self.limit, self.leased + self.unleased, max(1, self.ends_at - now))
 
 
 class KeyRateLimiter:
@@ -77,11 +77,11 @@ class KeyRateLimiter:
         now = int(time.time())
         with self._lock:
             window = self._windows.get(principal.key_id)
-            if window and window.limit == limit and now <= window.last:
-                if window.in_hand > 0:
+            if window and window.limit == limit and now <= window.ends_at:
+                if window.leased > 0:
                     return window.take(now)
-                if not window.beyond:
-                    return Usage(limit, -1, max(1, window.last - now))
+                if not window.unleased:
+                    return Usage(limit, -1, max(1, window.ends_at - now))
         return self._lease(request, principal.key_id, limit, seconds)
 
     def _lease(self, request: HttpRequest, key_id: int, limit: int, seconds: int) -> Usage | None:
@@ -93,25 +93,25 @@ class KeyRateLimiter:
         number, now = usage["count"], int(time.time())
         window = _Window(limit, now + usage["time_left"])
         if number <= count:
-            window.in_hand = min(size, limit - size * (number - 1))
-            window.beyond = max(0, limit - size * number)
+            window.leased = min(size, limit - size * (number - 1))
+            window.unleased = max(0, limit - size * number)
         with self._lock:
             window = self._add_lease(key_id, window)
-            if window.in_hand > 0:
+            if window.leased > 0:
                 return window.take(now)
-            if not window.beyond:
-                return Usage(limit, -1, max(1, window.last - now))
+            if not window.unleased:
+                return Usage(limit, -1, max(1, window.ends_at - now))
         # The lease is of the previous window, and other threads have used up theirs of this one.
         return self._lease(request, key_id, limit, seconds)
 
     def _add_lease(self, key_id: int, window: _Window) -> _Window:
         """Adds the lease to the key's window; returns it, or a later one that other threads use."""
         cached = self._windows.get(key_id)
-        if cached and cached.limit == window.limit and cached.last >= window.last - SKEW:
-            if cached.last <= window.last + SKEW:
-                cached.last = min(cached.last, window.last)
-                cached.in_hand += window.in_hand
-                cached.beyond = min(cached.beyond, window.beyond)
+        if cached and cached.limit == window.limit and cached.ends_at >= window.ends_at - SKEW:
+            if cached.ends_at <= window.ends_at + SKEW:
+                cached.ends_at = min(cached.ends_at, window.ends_at)
+                cached.leased += window.leased
+                cached.unleased = min(cached.unleased, window.unleased)
             return cached
         if len(self._windows) >= MAX_KEYS:
             self._windows.clear()

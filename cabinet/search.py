@@ -143,11 +143,11 @@ def keys(member: Member, text: str) -> list[Hit]:
     return [
         Hit(key.name, f"{url}#key-{key.pk}", f"{key} · {key.get_mode_display()}")
         for key in rows
-        if _names_key(text, key)
+        if _matches_key(text, key)
     ][:MAX_HITS]
 
 
-def _names_key(text: str, key: ApiKey) -> bool:
+def _matches_key(text: str, key: ApiKey) -> bool:
     """Whether the text is part of the key's name, its shown beginning or end, or the whole key."""
     if len(text) >= MIN_WORD_LENGTH and text.lower() in key.name.lower():
         return True

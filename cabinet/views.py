@@ -176,7 +176,7 @@ def _create_key(
         form,
         title,
         verb=_("Create the key"),
-        back=_keys(),
+        back=_key_list(),
         lead=lead,
         note=note if request.company.status == Company.Status.PENDING else "",
     )
@@ -211,7 +211,7 @@ def key_rotate(request: CabinetRequest, pk: int) -> HttpResponse:
         _("Replace the key"),
         *texts,
         verb=_("Create the new key"),
-        back=_keys(),
+        back=_key_list(),
         subject=_named(key),
         is_dangerous=False,
     )
@@ -229,13 +229,13 @@ def key_revoke(request: CabinetRequest, pk: int) -> HttpResponse:
         _("Revoke the key"),
         _("Requests with this key will be refused within two seconds. This cannot be undone."),
         verb=_("Revoke"),
-        back=_keys(),
+        back=_key_list(),
         subject=_named(key),
         last=(_("Last used"), key.last_used_at),
     )
 
 
-def _keys() -> Back:
+def _key_list() -> Back:
     return reverse("key-list"), _("API keys")
 
 

@@ -167,7 +167,7 @@ def routes(dialect: Dialect) -> list[URLPattern]:
     return patterns
 
 
-def of_path(path: str) -> Dialect | None:
+def dialect_of_path(path: str) -> Dialect | None:
     """The dialect of a request's path, even if the dialect has no such path."""
     _root, first, *rest = [*path.split("/", 3), "", ""]
     return dialects().get(rest[0]) if first == "compat" else None

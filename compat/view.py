@@ -30,7 +30,7 @@ from catalogue.languages import accept_language, page_languages
 from channels import phone_numbers
 from channels.accept.acceptance import Sender
 from channels.routing.company_policy import locale_for
-from compat.dialect import Answer, Dialect, of_path
+from compat.dialect import Answer, Dialect, dialect_of_path
 from otp import verifications
 from otp.check.check import Verified, check_code
 from otp.send.code_request import CodeSendRequest
@@ -209,7 +209,7 @@ PREFIX = "/compat/"  # of paths whose bodies are admitted, or refused, before Dj
 
 
 def _sender(environ: Mapping[str, Any]) -> str:
-    dialect = of_path(environ["PATH_INFO"])
+    dialect = dialect_of_path(environ["PATH_INFO"])
     if dialect is None:
         raise DomainError(Error.NOT_FOUND)
     if environ["PATH_INFO"].removeprefix(dialect.path) in dialect.open_paths:
@@ -218,7 +218,7 @@ def _sender(environ: Mapping[str, Any]) -> str:
 
 
 def _refuse(environ: Mapping[str, Any], error: DomainError, request_id: str) -> Refusal:
-    dialect = of_path(environ["PATH_INFO"])
+    dialect = dialect_of_path(environ["PATH_INFO"])
     if dialect is None:
         answer = Answer(error.error.status, error.body(request_id=request_id))
     else:

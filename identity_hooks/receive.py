@@ -154,7 +154,7 @@ def _send_link(hook: Hook, sender: Sender, number: str, message: WantedMessage) 
     wait = WaitForFirstSend(WAIT)
     while not (sent := _find(key, principal)):
         try:
-            return send_link(sender=_with(sender, key), request=request).outcome
+            return send_link(sender=_with_key(sender, key), request=request).outcome
         except (DomainError, IntegrityError) as error:
             if sent := _find(key, principal):  # the same call was faster
                 return sent
@@ -165,7 +165,7 @@ def _send_link(hook: Hook, sender: Sender, number: str, message: WantedMessage) 
     return sent
 
 
-def _with(sender: Sender, key: IdempotencyKey) -> Sender:
+def _with_key(sender: Sender, key: IdempotencyKey) -> Sender:
     return Sender(sender.principal, sender.request_id, key, wait=sender.wait)
 
 

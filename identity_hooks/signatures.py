@@ -135,7 +135,7 @@ def _header(call: HookCall, name: str) -> str:
 MAX_LENGTH = 255
 
 
-def bearer() -> str:
+def new_bearer_secret() -> str:
     return "kvh_" + get_random_string(40)  # 238 bits
 
 
@@ -146,13 +146,13 @@ def is_token(text: str) -> bool:
     )
 
 
-def standard() -> str:
+def new_standard_secret() -> str:
     """A secret of 32 bytes: Standard Webhooks require 24 to 64."""
     return SECRET_PREFIX + base64.b64encode(secrets.token_bytes(32)).decode()
 
 
-def supabase() -> str:
-    return "v1," + standard()
+def new_supabase_secret() -> str:
+    return "v1," + new_standard_secret()
 
 
 def is_standard(text: str) -> bool:
@@ -171,6 +171,6 @@ class SecretForm(NamedTuple):
     is_valid: Callable[[str], bool]  # for a secret that the server made
 
 
-BEARER = SecretForm(bearer, is_token)
-STANDARD_WEBHOOKS = SecretForm(standard, is_standard)
-SUPABASE = SecretForm(supabase, is_standard)
+BEARER = SecretForm(new_bearer_secret, is_token)
+STANDARD_WEBHOOKS = SecretForm(new_standard_secret, is_standard)
+SUPABASE = SecretForm(new_supabase_secret, is_standard)

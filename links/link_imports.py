@@ -22,7 +22,7 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext_lazy as _
 
 from accounts.audit import record
-from accounts.jobs import Job, delete_but_newest, delete_rows, delete_with_parts
+from accounts.jobs import Job, delete_all_but_newest, delete_rows, delete_with_parts
 from accounts.keys import api_keys
 from accounts.keys.principal import Principal
 from accounts.masked_phones import mask_phones_in
@@ -277,7 +277,7 @@ def _store(job: LinkImport, rows: Sequence[LinkImportRow]) -> None:
     _check_unfinished(company)  # checked again: parallel uploads are serialised here
     is_approved = company.status == Company.Status.APPROVED
     most = MAX_FINISHED if is_approved else MAX_FINISHED_UNAPPROVED
-    delete_but_newest(company.link_imports.finished(), most)
+    delete_all_but_newest(company.link_imports.finished(), most)
     job.save(force_insert=True)
     LinkImportRow.objects.bulk_create(rows, batch_size=1000)
 

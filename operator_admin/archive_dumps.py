@@ -75,8 +75,8 @@ def differences(month: date) -> list[str]:
 
 
 @contextmanager
-def visible(month: date) -> Iterator[None]:
-    """Reads the copy's tables instead of the service's: for statements that only read."""
+def reading_copy(month: date) -> Iterator[None]:
+    """Makes statements that only read see the copy's tables instead of the service's."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET TRANSACTION READ ONLY")
         cursor.execute(f"SET LOCAL search_path = {schema(month)}, public")
@@ -146,7 +146,7 @@ def check_books(month: date, path: Path) -> None:
     """Raises unless the restored month has the sums of the books, and its transfers match the
     seals.
     """
-    with visible(month):
+    with reading_copy(month):
         with connection.cursor() as cursor:
             cursor.execute(_DIFFERS, [month, month])
             (differs,) = cursor.fetchone()
@@ -172,7 +172,7 @@ def finish(path: Path, digest: str) -> None:
     """Renames the file durably; raises if its digest differs."""
     if partial(path).exists():
         partial(path).rename(path)
-    require(path, digest)
+    require_digest(path, digest)
     descriptor = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(descriptor)  # makes the rename durable
@@ -180,7 +180,7 @@ def finish(path: Path, digest: str) -> None:
         os.close(descriptor)
 
 
-def require(path: Path, digest: str) -> None:
+def require_digest(path: Path, digest: str) -> None:
     if sha256(path) != digest:
         raise BackupError(f"{path} is damaged: its SHA-256 differs")
 

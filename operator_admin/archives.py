@@ -160,7 +160,7 @@ class Archive:
         for row in ArchivedMonth.objects.exclude(sha256="").order_by("month"):
             path = self._file(row.month)
             try:
-                archive_dumps.require(path, row.sha256)
+                archive_dumps.require_digest(path, row.sha256)
                 with archive_dumps.restored(row.month, path, self.programs):
                     archive_dumps.check_books(row.month, path)
             except (BackupError, OSError) as error:

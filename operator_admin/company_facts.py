@@ -32,7 +32,7 @@ from parsing.form_fields import IntegerField
 
 SHOWN = 5
 TEST_DAYS = 30
-LEAST = {"default_link_lifetime": MINUTE, "api_rate": 1}
+MIN_VALUES = {"default_link_lifetime": MINUTE, "api_rate": 1}
 # Providers of mailboxes: an address there says nothing about the employer.
 MAILBOXES = {
     *("gmail.com", "mail.ru", "yandex.ru", "ya.ru", "bk.ru", "inbox.ru", "list.ru", "rambler.ru"),
@@ -49,7 +49,7 @@ class Fact:
     detail: str
 
 
-def of(company: Company) -> dict[str, Any]:
+def facts_of(company: Company) -> dict[str, Any]:
     members = list(
         Member.objects.filter(company=company).select_related("user").order_by("created_at")
     )
@@ -76,7 +76,7 @@ def page_context(company: Company) -> dict[str, Any]:
     return {
         "title": company.name,
         "subtitle": None,
-        "company_facts": of(company),
+        "company_facts": facts_of(company),
         "note_url": reverse("admin:company-note", args=[company.pk]),
         "day": operator_figures.companies([company.pk])[company.pk],
         "unpaid": Order.objects.filter(company=company, state=Order.State.PENDING).count(),
@@ -125,7 +125,7 @@ class CheckedForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        for name, least in LEAST.items():
+        for name, least in MIN_VALUES.items():
             if name in self.fields:
                 self.fields[name].validators.append(MinValueValidator(least))
         for name, channel in fallback_forms.PATIENCE.items():

@@ -15,7 +15,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.audit import record
-from accounts.jobs import Job, delete_but_newest
+from accounts.jobs import Job, delete_all_but_newest
 from accounts.models import Company, Member
 from api.pagination import Position, batch_after
 from cabinet.spreadsheets import csv_lines
@@ -38,7 +38,7 @@ def start(*, member: Member, language: str, ip: str | None) -> CompanyExport:
     if CompanyExport.objects.unfinished().filter(company=company).exists():
         raise ValidationError(_("An archive is already being made: wait for it."), code="running")
     earlier = CompanyExport.objects.finished().filter(company=company)
-    delete_but_newest(earlier, CompanyExport.MAX_FINISHED)
+    delete_all_but_newest(earlier, CompanyExport.MAX_FINISHED)
     record("company.exported", company, company=company, user=member.user, ip=ip)
     return CompanyExport.objects.create(company=company, user=member.user, language=language)
 

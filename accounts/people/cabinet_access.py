@@ -87,7 +87,7 @@ def is_in_force(request: HttpRequest, member: Member) -> bool:
 
 
 def memberships(request: HttpRequest) -> list[Member]:
-    """The companies of the signed-in person, oldest first, read once per request."""
+    """The memberships that are effective in this session, oldest first, read once per request."""
     cabinet = cast(CabinetRequest, request)
     if not hasattr(request, "memberships"):
         rows = all_memberships(request)

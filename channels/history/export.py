@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.audit import record
-from accounts.jobs import Job, delete_but_newest
+from accounts.jobs import Job, delete_all_but_newest
 from accounts.models import Company, Member
 from accounts.people.phone_visibility import phone_for, text_for
 from api import pagination
@@ -111,7 +111,7 @@ def start(*, member: Member, mode: str, query: str, language: str, ip: str | Non
     if unfinished.count() >= MessageExport.MAX_UNFINISHED:
         raise ValidationError(_("Three files are already being made: wait for one of them."))
     earlier = MessageExport.objects.finished().filter(company=company, user=member.user)
-    delete_but_newest(earlier, MessageExport.MAX_FINISHED)
+    delete_all_but_newest(earlier, MessageExport.MAX_FINISHED)
     rows = Message.objects.for_company(company).filter(mode=mode).order_by("created_at", "id")
     oldest = rows.values_list("created_at", flat=True).first()
     record("history.exported", "background", company=company, user=member.user, ip=ip)

@@ -45,7 +45,7 @@ def refuse(error: DomainError, _request_id: str) -> Answer:
     return Answer(row.status, {"requestError": {"serviceException": exception}})
 
 
-def derived(name: str, company_id: int, mode: str, purpose: str) -> str:
+def infobip_id(name: str, company_id: int, mode: str, purpose: str) -> str:
     """An id in Infobip's format, the same for every key of a purpose."""
     return derived_id("infobip", name, company_id, mode, purpose).upper()
 
@@ -53,8 +53,8 @@ def derived(name: str, company_id: int, mode: str, purpose: str) -> str:
 def _identifiers(company_id: int, mode: str, purpose: str) -> Mapping[str, str]:
     key = (company_id, mode, purpose)
     return {
-        "applicationId": derived("application", *key),
-        "messageId": derived("message 6", *key),  # a template for six digits
+        "applicationId": infobip_id("application", *key),
+        "messageId": infobip_id("message 6", *key),  # a template for six digits
     }
 
 

@@ -18,7 +18,7 @@ from catalogue.channels import BY_NAME
 from catalogue.errors import DomainError, Error, invalid_input
 from catalogue.ids import public_id
 from compat.fields import guess, needed, optional, values
-from compat.infobip.dialect import DIALECT, derived
+from compat.infobip.dialect import DIALECT, infobip_id
 from compat.view import CompatView
 from otp import verifications
 from otp.texts import rendering
@@ -69,9 +69,9 @@ STATUS_WHILE_LIVE = {
 class InfobipView(CompatView):
     dialect = DIALECT
 
-    def derived(self, name: str) -> str:
+    def infobip_id(self, name: str) -> str:
         key = self.principal
-        return derived(name, key.company_id, key.mode, key.purpose)
+        return infobip_id(name, key.company_id, key.mode, key.purpose)
 
     def check_access(self, request: HttpRequest) -> None:
         super().check_access(request)
@@ -79,12 +79,12 @@ class InfobipView(CompatView):
             self.check_application(self.kwargs["application"])
 
     def check_application(self, application: str) -> None:
-        if application.upper() != self.derived("application"):
+        if application.upper() != self.infobip_id("application"):
             raise DomainError(Error.NOT_FOUND, message="Application not found")
 
     def length_of(self, message: str) -> int:
         for length in LENGTHS:
-            if message.upper() == self.derived(f"message {length}"):
+            if message.upper() == self.infobip_id(f"message {length}"):
                 return length
         raise DomainError(Error.NOT_FOUND, message="Message template not found")
 
@@ -94,7 +94,7 @@ class InfobipView(CompatView):
         requests, seconds = settings.API_RATE
         daily = self.principal.own_limits.codes_per_day or settings.CODE_LIMITS[-1][0]
         return {
-            "applicationId": self.derived("application"),
+            "applicationId": self.infobip_id("application"),
             "name": self.principal.purpose,
             "enabled": True,
             "configuration": {
@@ -118,8 +118,8 @@ class InfobipView(CompatView):
         )
         brand = principal.brand
         return {
-            "messageId": self.derived(f"message {length}"),
-            "applicationId": self.derived("application"),
+            "messageId": self.infobip_id(f"message {length}"),
+            "applicationId": self.infobip_id("application"),
             "messageText": rendering.fill(
                 text, code=PLACEHOLDER, brand=brand, minutes=None, link=None
             ),

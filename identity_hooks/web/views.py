@@ -165,7 +165,7 @@ def hook_create(request: CabinetRequest) -> HttpResponse:
             )
             return _show_once(request, hook, secret)
     return form_page(
-        request, form, _("New connection"), verb=_("Create the connection"), back=_list()
+        request, form, _("New connection"), verb=_("Create the connection"), back=_hook_list()
     )
 
 
@@ -211,7 +211,9 @@ def hook_edit(request: CabinetRequest, pk: int) -> HttpResponse:
         if not hooks.usable_secrets(hook):
             messages.warning(request, hooks.UNUSABLE)
         return redirect("hook-detail", hook.pk)
-    return form_page(request, form, _("Change the connection"), verb=_("Save"), back=_to(hook))
+    return form_page(
+        request, form, _("Change the connection"), verb=_("Save"), back=_hook_page(hook)
+    )
 
 
 @member_required(can_manage_keys, can_manage_keys)
@@ -233,7 +235,7 @@ def hook_rotate(request: CabinetRequest, pk: int) -> HttpResponse:
         "without losing any."
     )
     return form_page(
-        request, form, _("Replace the secret"), verb=_("Replace"), back=_to(hook), lead=lead
+        request, form, _("Replace the secret"), verb=_("Replace"), back=_hook_page(hook), lead=lead
     )
 
 
@@ -249,7 +251,7 @@ def hook_revoke(request: CabinetRequest, pk: int) -> HttpResponse:
         _("Revoke the connection"),
         _("The server's calls will be refused at once: nobody gets a code through it any more."),
         verb=_("Revoke"),
-        back=_to(hook),
+        back=_hook_page(hook),
         subject=format_html("<strong>{}</strong>", hook.name),
         last=(_("Last used"), hook.last_used_at),
     )
@@ -270,11 +272,11 @@ def hook_try(request: CabinetRequest, pk: int) -> HttpResponse:
     return _detail(request, hook, form, result)
 
 
-def _list() -> Back:
+def _hook_list() -> Back:
     return reverse("hook-list"), _("Identity servers")
 
 
-def _to(hook: Hook) -> Back:
+def _hook_page(hook: Hook) -> Back:
     return reverse("hook-detail", args=[hook.pk]), hook.name
 
 

@@ -58,7 +58,7 @@ def hold_back() -> HeldBack:
     )
 
 
-def still_open() -> int:
+def count_unsent() -> int:
     """The number of unsent messages, webhooks, e-mails and notices, and of automatic top-ups."""
     return (
         OpenMessage.objects.count()

@@ -10,7 +10,7 @@ from django.db import connection
 
 from accounts.sign_in import mfa
 from channels import full_reconciliation, retention
-from operator_admin.backup.hold_back import still_open
+from operator_admin.backup.hold_back import count_unsent
 from operator_admin.backup.manifest import AVAILABLE, HELD, Sums, token_sums
 from operator_admin.backup.postgres import other_sessions
 from operator_admin.doctor.finding import Finding, failed, passed, verdict
@@ -100,7 +100,7 @@ def _tokens(before: Sums, last: int) -> Finding:
 
 
 def _nothing_waits() -> Finding:
-    count = still_open()
+    count = count_unsent()
     cure = "Run `manage.py restore --already-restored` again before any process starts."
     return verdict("nothing waits", f"{count} to be sent", cure, ok=not count)
 

@@ -115,7 +115,7 @@ def _apply(request: HttpRequest, company: Company, form: AdjustForm) -> bool:
     key = f"adjust:{form.cleaned_data['once'].hex}"
     tokens, reason = form.cleaned_data["tokens"], form.cleaned_data["reason"]
     try:
-        move(company=company, tokens=tokens, reason=reason, key=key, **actor(request))
+        move_tokens(company=company, tokens=tokens, reason=reason, key=key, **actor(request))
     except IntegrityError:
         if _was_done(request, form):
             return True
@@ -145,7 +145,7 @@ def _result(company: Company, tokens: int) -> str:
 
 
 @transaction.atomic
-def move(
+def move_tokens(
     *, company: Company, tokens: int, reason: str, key: str, user: User, ip: str | None
 ) -> None:
     """Grants or withdraws tokens. Raises IntegrityError if the key was used, or the company has too

@@ -233,7 +233,7 @@ class CompanyAdmin(AuditedAdmin, ModelAdmin):
         if form.is_valid():
             return self._change(request, companies, new_status, form)
         context = {
-            "companies": [company_facts.of(company) for company in companies[:SHOWN_FACTS]],
+            "companies": [company_facts.facts_of(company) for company in companies[:SHOWN_FACTS]],
             "others": companies[SHOWN_FACTS:],
             "status": new_status,
             "verb": VERBS[new_status],
@@ -325,7 +325,7 @@ def _change_status(
     )
     if tokens:
         form_id = form.cleaned_data["once"] or uuid4()
-        adjust_views.move(
+        adjust_views.move_tokens(
             company=company,
             tokens=tokens,
             reason=reason or str(_("for the first messages")),

@@ -131,7 +131,7 @@ def test_hook_with_a_lost_encryption_key_refuses_everybody(company: Company) -> 
 
 def test_server_may_bring_its_own_secret(company: Company) -> None:
     hook = make_hook(company, "clerk")
-    own = signatures.standard()
+    own = signatures.new_standard_secret()
 
     hooks.rotate(hook=hook, user=None, own_secret=own)
 
@@ -234,7 +234,7 @@ def test_secret_of_another_form_is_refused_until_it_is_replaced(
     edited = client.post(pages[0], fields, follow=True)
     tried = client.post(pages[1], {"phone": PHONE})
     hook.refresh_from_db()
-    signed = simulated(hook, secret=signatures.standard())
+    signed = simulated(hook, secret=signatures.new_standard_secret())
 
     assert "замените его" in edited.content.decode()
     assert (tried.status_code, "замените его" in tried.content.decode()) == (200, True)

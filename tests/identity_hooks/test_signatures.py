@@ -35,19 +35,19 @@ def signed(signature: str, at: float = AT, body: bytes = BODY) -> HookCall:
 
 @pytest.mark.parametrize("joint", [" ", ", ", ","])
 def test_one_of_several_signatures_is_enough(joint: str) -> None:
-    ours, other = signatures.supabase(), signatures.supabase()
+    ours, other = signatures.new_supabase_secret(), signatures.new_supabase_secret()
     check = signatures.standard_webhooks()
 
     both = joint.join([standard(other), standard(ours)])
 
     assert check(signed(both), ours)
     assert check(signed(both), other)
-    assert not check(signed(both), signatures.supabase())
+    assert not check(signed(both), signatures.new_supabase_secret())
 
 
 @pytest.mark.parametrize("seconds", [-301, 301, -86_400])
 def test_signature_outside_the_tolerance_is_refused(seconds: int) -> None:
-    secret = signatures.supabase()
+    secret = signatures.new_supabase_secret()
 
     assert not signatures.standard_webhooks()(
         signed(standard(secret, AT + seconds), AT + seconds), secret
@@ -56,7 +56,7 @@ def test_signature_outside_the_tolerance_is_refused(seconds: int) -> None:
 
 @pytest.mark.parametrize("seconds", [-299, 0, 299])
 def test_signature_within_the_tolerance_is_accepted(seconds: int) -> None:
-    secret = signatures.supabase()
+    secret = signatures.new_supabase_secret()
 
     assert signatures.standard_webhooks()(
         signed(standard(secret, AT + seconds), AT + seconds), secret
@@ -67,7 +67,7 @@ def test_signature_within_the_tolerance_is_accepted(seconds: int) -> None:
     "timestamp", ["", "now", "-1", "1e9", "١٧٩٥١٧٦٠٠٠", "9" * 400, "1795176000.5"]
 )
 def test_odd_timestamp_is_refused(timestamp: str) -> None:
-    secret = signatures.supabase()
+    secret = signatures.new_supabase_secret()
     made = call(webhook_id="msg_1", webhook_timestamp=timestamp, webhook_signature=standard(secret))
 
     assert not signatures.standard_webhooks()(made, secret)
@@ -75,7 +75,7 @@ def test_odd_timestamp_is_refused(timestamp: str) -> None:
 
 @pytest.mark.parametrize("change", ["body", "id", "signature", "version"])
 def test_signature_covers_id_time_and_raw_body(change: str) -> None:
-    secret = signatures.supabase()
+    secret = signatures.new_supabase_secret()
     signature = standard(secret)
     headers = {"webhook-id": "msg_1", "webhook-timestamp": str(int(AT))}
     headers["webhook-signature"] = signature
@@ -162,7 +162,7 @@ def test_missing_and_malformed_credentials_are_refused(headers: dict[str, str]) 
         signatures.body_hmac("x-signature"),
         signatures.named_header("x-key"),
     ]
-    secret = signatures.standard()
+    secret = signatures.new_standard_secret()
 
     assert [check(call(**headers), secret) for check in checks] == [False] * len(checks)
 

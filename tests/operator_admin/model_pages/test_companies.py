@@ -292,7 +292,7 @@ def test_page_says_what_to_check(client: Client, operator: User) -> None:
     MessageFactory.create_batch(2, company=company, mode="test")
     LinkFactory.create(company=company).reports.create(reason="spam")
 
-    facts = {str(fact.title): fact for fact in company_facts.of(company)["facts"]}
+    facts = {str(fact.title): fact for fact in company_facts.facts_of(company)["facts"]}
 
     assert [fact.ok for fact in facts.values()] == [False, False, None, True, False]
     page = client.get(status_url("approved", company)).content.decode()
