@@ -32,11 +32,17 @@ SELECT id FROM channels_message WHERE created_at < now() - make_interval(days =>
   AND {jobs.not_waiting_sql("purges", "channels_message.id::text")}
 ORDER BY created_at LIMIT %s"""  # noqa: S608 - constants
 # Keeps the prefix for statistics, which identifies nobody. `sender` has hashes of address and
-# device, `callback` a URL that may identify the person.
+# device, `callback` a URL that may identify the person. WhatsApp's message ids contain the phone.
 _ANONYMISE = """
-UPDATE channels_message SET phone = left(phone, 5) || '*',
-  params = params - '{sender,callback}'::text[] WHERE id"""
-ANONYMISE_PHONES = f"{_ANONYMISE} IN ({_DUE_PHONES})"
+WITH changed AS (
+  UPDATE channels_message SET phone = left(phone, 5) || '*',
+    params = params - '{{sender,callback}}'::text[]
+  WHERE id IN ({due}) RETURNING id),
+attempts AS (
+  UPDATE channels_attempt SET provider_id = NULL, error_detail = ''
+  WHERE message_id IN (SELECT id FROM changed) AND (provider_id <> '' OR error_detail <> ''))
+SELECT FROM changed"""
+ANONYMISE_PHONES = _ANONYMISE.format(due=_DUE_PHONES)
 
 
 def purge() -> int:
@@ -95,7 +101,7 @@ def _anonymise_phones(limit: int) -> int:
     def anonymise(ids: Sequence[UUID]) -> None:
         nonlocal changed
         with connection.cursor() as cursor:
-            cursor.execute(f"{_ANONYMISE} = ANY(%s)", [list(ids)])
+            cursor.execute(_ANONYMISE.format(due="SELECT unnest(%s::uuid[])"), [list(ids)])
             changed += int(cursor.rowcount)
 
     with connection.cursor() as cursor:

@@ -9,6 +9,7 @@ from queue import SimpleQueue
 from typing import Any
 
 import structlog
+from django.conf import settings
 from django.db import connection
 
 from catalogue.ids import uuid_or_none
@@ -17,13 +18,14 @@ from channels.providers.inbound import Recipient
 from channels.providers.vendors import vendor_of
 from parsing.characters import stored_text
 from processes.outbox_loop import write_in_batches
+from storage.months.recent_ids import months_of_last, within
 from storage.statements.json_rows import dump_rows, json_rows
 from storage.store_errors import write_together
 
 log = structlog.get_logger(__name__)
 
 # A fragment of the statement that stores receipts: even a repeated receipt reveals who is behind an
-# id. At most one write a day per person.
+# id. At most one write a day per person, and none for a phone that is anonymised.
 REMEMBER = f"""
 INSERT INTO channels_knownrecipient AS known (vendor, user_id, attempt_id)
 SELECT vendor, user_id, attempt_id
@@ -31,6 +33,9 @@ FROM {json_rows("recipients", "vendor text, user_id text, attempt_id uuid")}
 WHERE NOT EXISTS (SELECT 1 FROM channels_knownrecipient seen
                   WHERE seen.vendor = n.vendor AND seen.user_id = n.user_id
                     AND seen.seen_at >= now() - interval '1 day')
+  AND EXISTS (SELECT 1 FROM channels_attempt a JOIN channels_message m ON m.id = a.message_id
+              WHERE a.id = n.attempt_id AND m.phone NOT LIKE '%%*'
+                AND a.message_id BETWEEN :first_id AND :last_id)
 ON CONFLICT (vendor, user_id) DO UPDATE SET attempt_id = excluded.attempt_id, seen_at = now()
 WHERE known.seen_at < now() - interval '1 day'"""  # noqa: S608
 _PHONE = """
@@ -81,8 +86,9 @@ def record_queued() -> None:
 
 
 def _write(batch: Sequence[dict[str, Any]]) -> None:
+    statement = within(REMEMBER, months_of_last(settings.PHONE_RETENTION))
     with connection.cursor() as cursor:
-        cursor.execute(REMEMBER, {"recipients": dump_rows(without_repeats(batch))})
+        cursor.execute(statement, {"recipients": dump_rows(without_repeats(batch))})
 
 
 def _refuse(row: dict[str, Any], error: Exception) -> None:

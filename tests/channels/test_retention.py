@@ -14,7 +14,13 @@ from channels import retention, tasks
 from channels.models import Message, Receipt
 from otp import sql as otp_sql
 from otp.models import Verification
-from tests.factories import CompanyFactory, MessageFactory, ReceiptFactory, VerificationFactory
+from tests.factories import (
+    AttemptFactory,
+    CompanyFactory,
+    MessageFactory,
+    ReceiptFactory,
+    VerificationFactory,
+)
 from tests.plans import explained
 
 
@@ -26,6 +32,12 @@ def test_purge_anonymises_old_phones_and_deletes_old_receipts(db: None) -> None:
     old = MessageFactory.create(phone="+79161234567", state="delivered")
     open_one = MessageFactory.create(phone="+79161234567", state="sent")
     new = MessageFactory.create(phone="+79161234567", state="delivered")
+    attempts = [
+        AttemptFactory.create(
+            message=message, state="failed", provider_id=f"wamid.{n}", error_detail=message.phone
+        )
+        for n, message in enumerate((old, new))
+    ]
     Message.objects.exclude(pk=new.pk).update(created_at=past(days=91))
     ReceiptFactory.create(received_at=past(days=31))
     ReceiptFactory.create(received_at=past(days=29))
@@ -42,6 +54,9 @@ def test_purge_anonymises_old_phones_and_deletes_old_receipts(db: None) -> None:
     phones = dict(Message.objects.values_list("id", "phone"))
     assert phones[old.id] == "+7916*"
     assert phones[open_one.id] == phones[new.id] == "+79161234567"
+    for attempt, left in zip(attempts, ((None, ""), ("wamid.1", new.phone)), strict=True):
+        attempt.refresh_from_db()
+        assert (attempt.provider_id, attempt.error_detail) == left
     assert Receipt.objects.count() == 1
     verification.refresh_from_db()
     assert verification.phone == "+7916*"

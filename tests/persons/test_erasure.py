@@ -11,8 +11,9 @@ from accounts.models import AuditEvent, Company
 from catalogue.ids import uuid7
 from channels import reconciliation
 from channels.accept import send_limits
-from channels.models import BlockedPhone, Contact, Message, Receipt, RememberedPhone
-from channels.outcomes import due_receipts
+from channels.models import BlockedPhone, Contact, KnownRecipient, Message, Receipt, RememberedPhone
+from channels.outcomes import due_receipts, inbound_receipts
+from channels.providers.inbound import InboundEvents, Recipient
 from links.models import ErasedClicks, Link
 from otp.check.settlement import settle_verified
 from otp.models import Verification
@@ -25,6 +26,7 @@ from storage.atomic_limits import hashed
 from storage.redis_client import redis_client
 from tests.api.clients import Api
 from tests.channels.message_stages import accepted
+from tests.channels.outcomes.test_inbound_receipts import receipt
 from tests.factories import (
     AttemptFactory,
     CompanyFactory,
@@ -322,9 +324,13 @@ def test_later_receipt_does_not_bring_the_id_of_the_vendor_back(company: Company
         attempt=None, due_at=ago,
     )  # fmt: skip
     due_receipts.apply_stored()
+    who = [Recipient("US.1", str(attempt.id))]
+    again = [InboundEvents(b"", receipts=[receipt(str(attempt.id))], recipients=who)]
+    inbound_receipts.store("whatsapp_cloud", again)
 
     attempt.refresh_from_db()
     assert (attempt.state, attempt.provider_id) == ("delivered", None)
+    assert not KnownRecipient.objects.exists()
 
 
 def test_hold_of_a_later_attempt_is_settled_first(company: Company) -> None:

@@ -36,6 +36,7 @@ from tests.channels.providers.vendors import (
     twilio_call,
     whatsapp,
 )
+from tests.factories import AttemptFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -314,7 +315,7 @@ def test_anonymised_phone_is_not_blocked_by_its_prefix(api: Api) -> None:
 
 
 def test_a_person_is_known_by_the_latest_message_of_another_day(api: Api) -> None:
-    first, second = uuid4(), uuid4()
+    first, second = (AttemptFactory.create().pk for _ in range(2))
 
     told("whatsapp_cloud", Recipient(USER_ID, str(first)), Recipient("US.2", "junk"))
     told("whatsapp_cloud", Recipient(USER_ID, str(second)))
@@ -327,7 +328,8 @@ def test_a_person_is_known_by_the_latest_message_of_another_day(api: Api) -> Non
 
 
 def test_user_ids_are_purged_with_their_phones() -> None:
-    told("whatsapp_cloud", Recipient(USER_ID, str(uuid4())))
+    told("whatsapp_cloud", Recipient(USER_ID, str(AttemptFactory.create().pk)))
+    assert KnownRecipient.objects.exists()
     KnownRecipient.objects.update(seen_at=timezone.now() - timedelta(days=91))
 
     retention.purge()
