@@ -35,7 +35,8 @@ KEPT = {
     "who did what is append-only; it names a phone only where the operator blocked or freed one": {
         "accounts_auditevent": "actor action subject changes"  # phones in values are masked
     },
-    "deleted a week after a member uploaded the file; the link made from it is closed": {
+    "deleted a week after a member uploaded the file; the link made from it is closed, and a row"
+    " without a link yet is emptied": {
         "links_linkimportrow": "url alias expires_in short_url error"
     },
     "an erasure deletes all exports of the companies concerned; others expire after some days": {

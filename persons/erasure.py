@@ -82,6 +82,7 @@ def _erase(
 ) -> tuple[Rows, dict[str, int]]:
     with connection.cursor() as cursor:
         lift_timeout(cursor)
+        cursor.execute(sql.LOCK_IMPORTS, person.params)
         rows = find(cursor, person, until=until)
         for statement in sql.LOCKS:
             cursor.execute(statement, rows.params)
@@ -89,7 +90,9 @@ def _erase(
         links = list(Link.objects.filter(pk__in=rows.links))
         resolution.invalidate_before_commit(*links)
         counts = _erase_rows(cursor, person, rows, until)
-    is_found = rows.messages or rows.links or any(counts[name] for name in sql.WHOLE_PHONES)
+    is_found = (
+        rows.messages or rows.links or rows.unmade or any(counts[name] for name in sql.WHOLE_PHONES)
+    )
     if until is None and (is_found or person.is_everywhere):
         erasure_list.add(person)
     transaction.on_commit(partial(_after_commit, person, rows.companies, links))

@@ -20,7 +20,7 @@ from accounts.masked_phones import digit_groups_in
 from channels import stored_fields
 from channels.phone_numbers import digits_of, e164_or_none, spellings
 from channels.routing.learned import phone_memories
-from links.models import Link
+from links.models import Link, LinkImportRow
 from persons import sql
 from storage.statements.named_rows import fetch_all
 from webhooks.models import EventKind
@@ -85,6 +85,7 @@ class Rows:
     attempts: list[UUID]
     companies: list[int]
     aliases: list[UUID] = field(default_factory=list)  # links whose alias contains the phone
+    unmade: list[int] = field(default_factory=list)  # rows of imports that go on
 
     @property
     def params(self) -> dict[str, Any]:
@@ -95,6 +96,7 @@ class Rows:
             "verifications": self.verifications,
             "links": self.links,
             "aliases": self.aliases,
+            "unmade": self.unmade,
             "attempts": self.attempts,
             "companies": self.companies,
             "own_texts": [*stored_fields.NAMES, "metadata"],
@@ -149,9 +151,9 @@ _OTHER_SCRIPTS = rf"[٠-٩۰-۹０-９]|{_BYTE}(?:d9{_BYTE}a|db{_BYTE}b|ef{_BYTE
 
 
 class Candidate(NamedTuple):
-    """A row of `sql.LINKS_WITH`: a link that may contain the phone."""
+    """A row of `sql.LINKS_WITH` or `UNMADE_LINKS_WITH`: a link that may contain the phone."""
 
-    id: UUID
+    id: Any
     company_id: int
     country: str
     alias: str
@@ -161,20 +163,29 @@ class Candidate(NamedTuple):
 def find_rows_and_links(cursor: CursorWrapper, person: Person, *, until: Any = None) -> Rows:
     """`find_rows`, with links that contain the phone, even if sent to other people."""
     rows = find_rows(cursor, person, until=until)
-    possible = candidates(cursor, person, until)
-    links = [row for row in possible if contains_phone(row.text, person.phone, row.country)]
+    links, unmade = (
+        [
+            row
+            for row in candidates(cursor, person, until, statement)
+            if contains_phone(row.text, person.phone, row.country)
+        ]
+        for statement in (sql.LINKS_WITH, sql.UNMADE_LINKS_WITH)
+    )
     aliases = [row.id for row in links if contains_phone(row.alias, person.phone, row.country)]
     return replace(
         rows,
         links=sorted({*rows.links, *(link.id for link in links)}),
-        companies=sorted({*rows.companies, *(link.company_id for link in links)}),
+        companies=sorted({*rows.companies, *(link.company_id for link in (*links, *unmade))}),
         aliases=aliases,
+        unmade=[row.id for row in unmade],
     )
 
 
-def candidates(cursor: CursorWrapper, person: Person, until: Any) -> list[Candidate]:
+def candidates(
+    cursor: CursorWrapper, person: Person, until: Any, statement: str = sql.LINKS_WITH
+) -> list[Candidate]:
     pattern = "|".join([*map(_pattern, _tails(person.phone)), _OTHER_SCRIPTS])
-    cursor.execute(sql.LINKS_WITH, person.params | {"pattern": pattern, "until": until})
+    cursor.execute(statement, person.params | {"pattern": pattern, "until": until})
     return fetch_all(cursor, Candidate)
 
 
@@ -187,9 +198,13 @@ def contains_phone(text: str, phone: str, country: str) -> bool:
 def phones_in_links(until: datetime) -> Iterator[str]:
     """Possible phones in links created by then, to compare with the hashes of erased phones."""
     links = Link.objects.filter(created_at__lte=until).exclude(url=BLANK)
-    columns = links.values_list("company__country", "url", "utm", "expired_url", "slug")
-    for country, *targets in columns.iterator(chunk_size=2000):
-        yield from _read(numbers_in(" ".join(targets)), country)
+    unmade = LinkImportRow.objects.unmade().filter(link_import__created_at__lte=until)
+    for columns in (
+        links.values_list("company__country", "url", "utm", "expired_url", "slug"),
+        unmade.values_list("link_import__company__country", "url", "alias"),
+    ):
+        for country, *targets in columns.iterator(chunk_size=2000):
+            yield from _read(numbers_in(" ".join(targets)), country)
 
 
 def _read(digits: Iterable[str], country: str) -> set[str]:

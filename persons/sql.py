@@ -27,6 +27,23 @@ WHERE (%(company_id)s::bigint IS NULL OR link.company_id = %(company_id)s)
   AND (%(until)s::timestamptz IS NULL OR link.created_at <= %(until)s)
   AND text ~* %(pattern)s
 """
+# An import makes its links under this lock: one that runs on would make links of the person later.
+LOCK_IMPORTS = """
+SELECT FROM links_linkimport WHERE state IN ('draft', 'running')
+  AND (%(company_id)s::bigint IS NULL OR company_id = %(company_id)s)
+ORDER BY id FOR NO KEY UPDATE
+"""
+UNMADE_LINKS_WITH = """
+SELECT unmade.id, company_id, company.country, alias, named.text
+FROM links_linkimport import JOIN accounts_company company ON company.id = import.company_id
+  JOIN links_linkimportrow unmade ON unmade.link_import_id = import.id
+  CROSS JOIN LATERAL (SELECT concat_ws(' ', url, alias) AS text) AS named
+WHERE import.state IN ('draft', 'running') AND short_url = '' AND error = ''
+  AND (%(company_id)s::bigint IS NULL OR company_id = %(company_id)s)
+  AND (%(mode)s = '' OR import.mode = %(mode)s)
+  AND (%(until)s::timestamptz IS NULL OR import.created_at <= %(until)s)
+  AND text ~* %(pattern)s
+"""
 
 LOCKS = (
     "SELECT FROM otp_verification WHERE id = ANY(%(verifications)s) ORDER BY id FOR NO KEY UPDATE",
@@ -69,6 +86,8 @@ UPDATE links_link SET url = 'about:blank', utm = '', expired_url = '', reuse_key
   disabled_at = COALESCE(disabled_at, now())
 WHERE id = ANY(%(links)s)
 """
+# The import refuses a row without an address.
+UNMADE_LINKS = "UPDATE links_linkimportrow SET url = '', alias = '' WHERE id = ANY(%(unmade)s)"
 CLICKS = "DELETE FROM links_click WHERE link_id = ANY(%(links)s)"
 REPORTS = "UPDATE links_report SET words = '' WHERE link_id = ANY(%(links)s) AND words <> ''"
 
@@ -226,6 +245,7 @@ WHERE position(%(phone)s IN object_repr) > 0 OR position(%(phone)s IN change_mes
 ERASE = {
     "verifications": VERIFICATIONS,
     "links": LINKS,
+    "unmade_links": UNMADE_LINKS,
     "clicks": CLICKS,
     "link_reports": REPORTS,
     "messages": MESSAGES_ERASED,

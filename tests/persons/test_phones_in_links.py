@@ -11,10 +11,11 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.models import Company
+from accounts.models import Company, Member
 from channels.models import Message
-from links.models import Link
-from persons import person
+from links import link_imports
+from links.models import Link, LinkImport
+from persons import erasure_list, person
 from persons.erasure import erase, reapply_erasures
 from persons.export import export
 from persons.models import Erasure
@@ -133,6 +134,34 @@ def test_links_of_others_and_of_the_other_mode_stay(company: Company) -> None:
 
     assert erase(person=Person(PHONE, company.pk, "live"))["links"] == 0
     assert not Link.objects.filter(pk__in=kept, url="about:blank").exists()
+
+
+@pytest.mark.parametrize("is_restored", [False, True])
+def test_import_that_runs_on_makes_no_link_of_the_person(
+    owner: Member, is_restored: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(link_imports, "CHUNK", 1)
+    file = f"{OTHERS[2]}\n{NAMING[1]}\n{OTHERS[3]},79161234567\n{OTHERS[4]}\n".encode()
+    company, user = owner.company, owner.user
+    one = link_imports.upload(company=company, user=user, mode="live", name="x", content=file)
+    link_imports.start(link_import=one, user=user, ip=None)
+    link_imports.make_next()
+    person = Person(PHONE, company.pk, "live")
+    if is_restored:
+        erasure_list.add(person)
+        LinkImport.objects.update(created_at=timezone.now() - timedelta(minutes=1))
+        reapply_erasures()
+    else:
+        erase(person=person)
+
+    while link_imports.make_next():
+        pass
+
+    one.refresh_from_db()
+    assert set(Link.objects.values_list("url", flat=True)) == {OTHERS[2], OTHERS[4]}
+    assert (one.state, one.made, one.refused) == ("done", 2, 2)
+    assert Erasure.objects.count() == 1
+    assert rows_naming(PHONE, "links_linkimportrow") == 0
 
 
 def test_links_that_name_the_person_are_exported(company: Company) -> None:
