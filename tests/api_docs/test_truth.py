@@ -175,6 +175,18 @@ def test_list_takes_the_parameters_that_are_written_down_and_no_other(
         assert "Нет такого параметра" not in str(known.body.get("errors", "")), name
 
 
+@pytest.mark.parametrize("call", LISTS, ids=lambda call: call.name)
+def test_empty_parameter_of_a_list_counts_as_absent(api: Api, test_api: Api, call: Call) -> None:
+    caller = test_api if call.path.startswith("/test/") else api
+    required = {field.name: PHONE for field in call.query or () if field.required}
+
+    bare = caller.get(call.path, required)
+    empty = caller.get(call.path, dict.fromkeys([f.name for f in call.query or ()], "") | required)
+
+    assert (bare.status, empty.status) == (200, 200)
+    assert bare.body | {"exported_at": None} == empty.body | {"exported_at": None}
+
+
 @pytest.mark.parametrize("call", [item for item in CALLS if item.query], ids=lambda call: call.name)
 def test_parameter_is_given_once(api: Api, test_api: Api, call: Call) -> None:
     """The last of two would be taken, and the first forgotten."""
