@@ -19,9 +19,9 @@ MAX_NAME = 60  # characters of a payee or a title
 # Digits as people write amounts, optionally with a currency sign or code: `100.50`, `1 000,00 ₽`,
 # `€39.99`.
 _AMOUNT = re.compile(r"(?=.*[0-9])[0-9A-Z .,'’\u00a0\u202f€$£¥₽₸₴₺₼₾֏-]{1,24}")
-# Amounts have no hyphen between digits, and three digits after a space: `8 800 555-35-35` is not
-# an amount.
-_NO_AMOUNT = re.compile(r"\d-\d|\d[ \u00a0\u202f](?!\d{3}(?!\d))\d")
+# Amounts have no hyphen before a digit, and three digits after a space: neither `-1` nor
+# `8 800 555-35-35` is an amount.
+_NO_AMOUNT = re.compile(r"-.*\d|\d[ \u00a0\u202f](?!\d{3}(?!\d))\d")
 _CURRENCY = re.compile(r"[A-Z]{3}")
 _HASH = re.compile(r"[0-9a-f]{64}")
 SHOWN_OF_HASH = 16  # characters
@@ -30,11 +30,13 @@ SHOWN_OF_HASH = 16  # characters
 def check(value: object) -> dict[str, str]:
     """Returns the binding in its stored form; raises ValidationError with every fault.
 
-    Empty and absent are equal; the hash may be in upper case.
+    Empty, blank and absent are equal; the hash may be in upper case.
     """
     if not isinstance(value, dict):
         raise ValidationError(_("An object with amount and payee, or with document"))
-    binding = {name: text for name, text in value.items() if text is not None and text != ""}
+    binding = {
+        name: text for name, text in value.items() if text is not None and str(text).strip(" ")
+    }
     if faults := list(_faults(binding)):
         raise ValidationError(faults)
     if "document" in binding:

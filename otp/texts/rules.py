@@ -65,17 +65,17 @@ _ADDRESS = re.compile(
 _NUMBER = re.compile(r"\d(?:(?:[^\w{}\n]|_)*\d){3,}")
 
 
-def check(body: str) -> None:
+def check(body: str, variables: Sequence[str] = VARIABLES) -> None:
     """Raises ValidationError with every fault of a normalised text."""
-    faults = [fault for rule in _RULES for fault in rule(body)]
+    faults = [*_variables(body, variables), *(fault for rule in _RULES for fault in rule(body))]
     if faults:
         raise ValidationError(faults)
 
 
-def _variables(body: str) -> Iterator[str]:
-    names = ", ".join(f"{{{variable}}}" for variable in VARIABLES)
+def _variables(body: str, variables: Sequence[str]) -> Iterator[str]:
+    names = ", ".join(f"{{{variable}}}" for variable in variables)
     for variable in dict.fromkeys(_BRACED.findall(body)):
-        if variable not in VARIABLES:
+        if variable not in variables:
             values = {"name": f"{{{variable}}}", "known": names}
             yield _("There is no variable %(name)s: there are %(known)s.") % values
     if set("{}") & set(_BRACED.sub("", body)):
@@ -116,10 +116,9 @@ def _invisible(body: str) -> Iterator[str]:
 def addresses(body: str) -> Iterator[str]:
     match = _ADDRESS.search(as_seen(body))
     if address := match[0] if match else next(text_urls.addresses(body), None):
-        yield _(
-            "An address is not allowed: “%(text)s”. The link goes where {link} is. Put a "
-            "space after a full stop."
-        ) % {"text": address}
+        yield _("An address is not allowed: “%(text)s”. Put a space after a full stop.") % {
+            "text": address
+        }
 
 
 def _numbers(body: str) -> Iterator[str]:
@@ -131,7 +130,6 @@ def _numbers(body: str) -> Iterator[str]:
 
 
 _RULES: Sequence[Callable[[str], Iterator[str]]] = (
-    _variables,
     _code,
     _link,
     _invisible,
