@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.audit import record
 from accounts.keys.api_keys import evict_keys
+from accounts.masked_phones import mask_phones_in
 from accounts.models import Company, User
 from catalogue.channels import BY_NAME
 from catalogue.errors import DomainError, Error
@@ -117,7 +118,9 @@ def _write(stored: Company, rules: Iterable[StoredRule], user: User | None, ip: 
 
 
 def _subject(keys: Iterable[tuple[str, str]]) -> str:
-    return ", ".join(f"{country or '*'}/{purpose or '*'}" for country, purpose in keys)
+    return ", ".join(
+        f"{country or '*'}/{mask_phones_in(purpose) or '*'}" for country, purpose in keys
+    )
 
 
 # Each check refers to the invalid rule by its number.

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from accounts.audit import changes_of, record
 from accounts.keys.api_keys import evict_keys
 from accounts.keys.principal import CompanyTexts, texts_of
+from accounts.masked_phones import mask_phones_in
 from accounts.models import Company, User
 from catalogue.channels import CHANNELS, Channel
 from catalogue.languages import message_languages
@@ -78,7 +79,7 @@ def save(*, company: Company, text: CodeText, user: User, ip: str | None = None)
     values = changes_of(stored, {name: getattr(text, name) for name in AUDITED}) if stored else None
     text.save()
     action = "text.created" if is_new else "text.changed"
-    record(action, text, company=company, user=user, ip=ip, changes=values)
+    record(action, mask_phones_in(str(text)), company=company, user=user, ip=ip, changes=values)
     evict_keys(company)
 
 
@@ -95,8 +96,8 @@ def _refuse_duplicate(company: Company, text: CodeText) -> None:
 @transaction.atomic
 def delete(*, text: CodeText, user: User, ip: str | None = None) -> None:
     """Deletes a text; messages already accepted keep it."""
-    record("text.deleted", text, company=text.company, user=user, ip=ip)
     company = text.company
+    record("text.deleted", mask_phones_in(str(text)), company=company, user=user, ip=ip)
     text.delete()
     evict_keys(company)
 

@@ -9,12 +9,15 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.masked_phones import mask_phone
-from accounts.models import Company, Member
+from accounts.models import AuditEvent, Company, Member
 from accounts.people import phone_visibility
 from catalogue.ids import public_id, request_id, uuid7
 from channels.models import Message
 from channels.phone_numbers import normalise
-from otp.models import GuardRestriction
+from channels.routing import stored_rules
+from channels.routing.stored_rules import StoredRule
+from otp.models import CodeText, GuardRestriction
+from otp.texts import own_texts
 from tests.api.clients import Api
 from tests.cabinet.pages import addresses, create_content, create_restrictions
 from tests.factories import (
@@ -74,6 +77,10 @@ def company_with_content(company: Company) -> Company:
         }
         delivery.event.save()
         delivery.attempts.update(answer=f'{{"got": "{PHONE}"}}')
+    company.policy = [StoredRule("RU", PHONE[1:], ["sms"]).stored()]
+    company.save()
+    company.code_texts.update(purpose=PHONE)
+    company.identity_hooks.update(purpose=PHONE)
     return company
 
 
@@ -102,6 +109,20 @@ def test_no_page_or_file_shows_an_unmasked_phone(
     assert reverse("message-list") in masked
     assert reverse("message-export") in masked
     assert {reverse("overview"), reverse("link-list"), reverse("link-export")} <= {*masked}
+
+
+def test_audit_of_rules_and_texts_masks_a_purpose(owner: Member) -> None:
+    purpose, company = f"of {PHONE[1:]}", owner.company
+    rule = StoredRule("RU", purpose, ["sms"])
+    stored_rules.save_rule(company=company, rule=rule, instead_of=None, user=owner.user)
+    text = CodeText(purpose=purpose, body="{code}")
+    own_texts.save(company=company, text=text, user=owner.user)
+    own_texts.delete(text=text, user=owner.user)
+
+    subjects = [event.subject for event in AuditEvent.objects.order_by("pk")]
+
+    assert len(subjects) == 3
+    assert all("of 79161•••••89" in subject for subject in subjects), subjects
 
 
 BINDINGS = [
