@@ -133,8 +133,8 @@ def choice(values: Iterable[str], name: str) -> Schema:
     return {"type": "string", "enum": list(values), "title": name}
 
 
-def integer(least: int | None = None, most: int | None = None) -> Schema:
-    bounds = {"minimum": least, "maximum": most}
+def integer(minimum: int | None = None, maximum: int | None = None) -> Schema:
+    bounds = {"minimum": minimum, "maximum": maximum}
     return {"type": "integer"} | {name: n for name, n in bounds.items() if n is not None}
 
 

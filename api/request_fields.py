@@ -75,8 +75,8 @@ class RequestFields:
     def array(self, field: Field) -> list[Any]:
         """The items, which are not validated yet; empty if there is an error."""
         value = self.payload.get(field.name)
-        least, most = field.schema["minItems"], field.schema["maxItems"]
-        if isinstance(value, list) and least <= len(value) <= most:
+        minimum, maximum = field.schema["minItems"], field.schema["maxItems"]
+        if isinstance(value, list) and minimum <= len(value) <= maximum:
             return value
         self.add_error(field, field.error or WRONG_FORMAT)
         return []
@@ -111,11 +111,11 @@ def _text_error(value: object, field: Field) -> StrOrPromise | None:
 
 def _bounds_error(value: str, field: Field) -> StrOrPromise | None:
     schema = field.schema
-    least, most = schema.get("minLength", 0), schema.get("maxLength", MAX_TEXT)
-    if len(value) > most:
-        return field.error or _at_most(most)
-    if len(value) < least:
-        return field.error or format_lazy(_("{min} to {max} characters"), min=least, max=most)
+    minimum, maximum = schema.get("minLength", 0), schema.get("maxLength", MAX_TEXT)
+    if len(value) > maximum:
+        return field.error or _at_most(maximum)
+    if len(value) < minimum:
+        return field.error or format_lazy(_("{min} to {max} characters"), min=minimum, max=maximum)
     if "enum" in schema and value not in schema["enum"]:
         return allowed_values(schema["enum"])
     if "pattern" in schema and not re.fullmatch(schema["pattern"], value):
@@ -127,9 +127,9 @@ def _integer_error(value: object, field: Field) -> StrOrPromise | None:
     number = json_integer(value)
     if number is None:
         return NOT_INTEGER
-    least, most = field.schema["minimum"], field.schema["maximum"]
-    if not least <= number <= most:
-        return format_lazy(_("Between {min} and {max}"), min=least, max=most)
+    minimum, maximum = field.schema["minimum"], field.schema["maximum"]
+    if not minimum <= number <= maximum:
+        return format_lazy(_("Between {min} and {max}"), min=minimum, max=maximum)
     return None
 
 
@@ -137,8 +137,8 @@ def _boolean_error(value: object, _field: Field) -> StrOrPromise | None:
     return None if isinstance(value, bool) else NOT_BOOLEAN
 
 
-def _at_most(most: int) -> StrOrPromise:
-    return format_lazy(_("At most {max} characters"), max=most)
+def _at_most(maximum: int) -> StrOrPromise:
+    return format_lazy(_("At most {max} characters"), max=maximum)
 
 
 def allowed_values(values: Iterable[str | None]) -> StrOrPromise:

@@ -84,7 +84,7 @@ def company_create(request: HttpRequest) -> HttpResponse:
 
 @transaction.atomic
 def _sign_up_once(person: User, form: CompanyForm, *, ip: str) -> None:
-    """Creates one company, however often the person clicks."""
+    """Creates the person's first company; a second click creates none."""
     user = User.objects.select_for_update(no_key=True).get(pk=person.pk)
     if not user.memberships.exists():
         companies.sign_up_company(
@@ -231,7 +231,7 @@ def key_revoke(request: CabinetRequest, pk: int) -> HttpResponse:
         verb=_("Revoke"),
         back=_key_list(),
         subject=_named(key),
-        last=(_("Last used"), key.last_used_at),
+        last_use=(_("Last used"), key.last_used_at),
     )
 
 

@@ -1,6 +1,5 @@
 """The channels, each declared once: forms, prices, pages, charts and API schema read them here.
-
-docs/adding-a-provider.md says what else a new one needs.
+docs/adding-a-provider.md lists what else a new channel needs.
 """
 
 from collections.abc import Iterable

@@ -52,8 +52,8 @@ class DialectLines(NamedTuple):
 
 
 def lines_for(key: ApiKey, plaintext: str) -> list[DialectLines]:
-    """The lines for every dialect; a placeholder stands for a plaintext that is not given, as none
-    is stored.
+    """The lines for every dialect. Without `plaintext`, which is not stored, they have a
+    placeholder for the key.
     """
     ordered = sorted(dialects().values(), key=lambda item: (item.name != FIRST_DIALECT, item.name))
     return [_lines(dialect, key, plaintext or KEY_PLACEHOLDER) for dialect in ordered]

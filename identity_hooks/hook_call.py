@@ -120,7 +120,7 @@ class WantedMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulatedCall:
-    """A call such as the server makes, for the button *Try it*, the tests and the demo."""
+    """A call like the server's, for the button *Try it*, the tests and the demo."""
 
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""

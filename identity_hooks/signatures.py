@@ -49,7 +49,8 @@ def basic(user: str, password: str) -> str:
 
 
 def standard_webhooks(prefix: str = "webhook") -> Check:
-    """https://www.standardwebhooks.com; Svix uses the same scheme with its own header names.
+    """Checks signatures of https://www.standardwebhooks.com; Svix has the same scheme with its own
+    header names.
 
     The specification separates several signatures by spaces, Supabase by `, `.
     """
@@ -94,8 +95,8 @@ def is_fresh(timestamp: str, at: float) -> bool:
 
 
 def zitadel(call: HookCall, secret: str) -> bool:
-    """`ZITADEL-Signature: t=<seconds>,v1=<hex>` over `t.body`, with several `v1` while a key
-    rotates; older versions do not sign, and have the secret at the end of the path.
+    """Checks `ZITADEL-Signature: t=<seconds>,v1=<hex>` over `t.body`, with several `v1` while a key
+    rotates. Older versions do not sign, and have the secret at the end of the path.
     """
     if call.path_secret:
         return equal(call.path_secret, secret)

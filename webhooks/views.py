@@ -231,7 +231,7 @@ def webhook_delete(request: CabinetRequest, public_id: str) -> HttpResponse:
         verb=_("Delete"),
         back=_to(endpoint),
         subject=format_html("<strong>{}</strong>", endpoint.url),
-        last=(_("Last accepted"), endpoint.last_success_at),
+        last_use=(_("Last accepted"), endpoint.last_success_at),
     )
 
 

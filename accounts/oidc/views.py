@@ -128,7 +128,9 @@ def _state(request: HttpRequest) -> State:
 
 
 def _require_this_issuer(request: HttpRequest) -> None:
-    """RFC 9207: another provider's response must not be sent to this one's token endpoint."""
+    """Refuses a response of another issuer, which must not reach this one's token endpoint (RFC
+    9207).
+    """
     if request.GET.get("iss", settings.OIDC_ISSUER) != settings.OIDC_ISSUER:
         raise RefusedError(Reason.INVALID, "response of another issuer")
 

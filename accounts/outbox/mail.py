@@ -174,7 +174,7 @@ def post(
 ) -> None:
     """Renders `mail/<template>.html` and appends it; at most once per `key`.
 
-    Times are in the zone of the reader who sent `request`, without one in the service's.
+    Times are in the zone of the reader who sent `request`, or in the service's if there is none.
     """
     common = {
         "site_url": settings.PUBLIC_URL,

@@ -51,7 +51,10 @@ def change_status(
     tokens: int = 0,
     ip: str | None = None,
 ) -> None:
-    """`tokens`: granted in the same transaction; the e-mail names them."""
+    """Changes the status, and e-mails the owners about an approval or a suspension.
+
+    `tokens` are granted by the caller in the same transaction; the e-mail names them.
+    """
     company.status = status
     company.save(update_fields=["status"])
     subject = f"{company}: {reason}" if reason else company

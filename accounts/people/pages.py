@@ -38,15 +38,21 @@ def confirm_page(
     verb: StrOrPromise,
     back: Back,
     subject: StrOrPromise = "",
-    last: tuple[StrOrPromise, datetime | None] | None = None,
+    last_use: tuple[StrOrPromise, datetime | None] | None = None,
     warning: StrOrPromise = "",
     cancel: StrOrPromise = "",
     is_dangerous: bool = True,
     styles: Sequence[str] = (),
 ) -> HttpResponse:
     """Asks to confirm `verb` on `subject`; without a verb the page has no button."""
-    page: dict[str, object] = {"title": title, "subject": subject, "texts": texts, "last": last}
-    page |= {"warning": warning, "verb": verb, "is_dangerous": is_dangerous, "styles": styles}
+    page: dict[str, object] = {"title": title, "subject": subject, "texts": texts}
+    page |= {
+        "last_use": last_use,
+        "warning": warning,
+        "verb": verb,
+        "is_dangerous": is_dangerous,
+        "styles": styles,
+    }
     return render(request, "cabinet/form.html", page | {"back": back, "cancel": cancel})
 
 

@@ -9,7 +9,9 @@ CHANGES = ((1000, 600), (5000, 86_400))  # (count, seconds)
 
 
 def exceeds_change_limit(user: User) -> bool:
-    """Counts one action; whether it exceeds the limit. False while Redis is unavailable."""
+    """Counts an action and returns whether it exceeds the limit; False while Redis is
+    unavailable.
+    """
     windows = [Window(f"changes:{seconds}:{user.pk}", most, seconds) for most, seconds in CHANGES]
     try:
         return acquire(windows).verdict != GRANTED

@@ -48,7 +48,9 @@ def key_of(request: HttpRequest, email: str) -> str:
 
 
 def consume(request: HttpRequest, email: str) -> RateLimitUsage | None:
-    """Counts a try against the account, from any network; None when over the limit."""
+    """Counts a sign-in attempt against the account, from any network; None if it is
+    over the limit.
+    """
     email = email.strip().lower()
     device = _device_of(request, email)
     action = "login_device" if device else "login_account"

@@ -39,7 +39,7 @@ def match_among(tag: str, among: frozenset[str]) -> str:
 
 @lru_cache(maxsize=4000)
 def closest(tag: str, among: frozenset[str]) -> str:
-    """The nearest of these tags to a canonical one; empty if none is near."""
+    """The tag among these that is nearest to a canonical one; empty if none is near."""
     plain = tags.without_extensions(tag)
     aliased = _aliases().get(tag.replace("-", "_")) or plain.replace("-", "_")
     language, *subtags = aliased.split("_")

@@ -70,8 +70,10 @@ class _Handling:
             return self.kind.sent(outcome)
 
     def _refuse(self, error: Exception) -> HttpResponse:
-        """A function of its own, so that no frame of the traceback refers to the refusal: until
-        such a cycle is collected granian keeps the connection of an unread body open.
+        """Refuses in the server's format.
+
+        A separate function, so that no frame of the traceback refers to the refusal: until such a
+        cycle is collected granian keeps the connection of an unread body open.
         """
         refusal = as_refusal(error)
         self.code = getattr(refusal, "reason", refusal.error.code)

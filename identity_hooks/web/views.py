@@ -253,7 +253,7 @@ def hook_revoke(request: CabinetRequest, pk: int) -> HttpResponse:
         verb=_("Revoke"),
         back=_hook_page(hook),
         subject=format_html("<strong>{}</strong>", hook.name),
-        last=(_("Last used"), hook.last_used_at),
+        last_use=(_("Last used"), hook.last_used_at),
     )
 
 

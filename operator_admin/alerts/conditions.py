@@ -66,9 +66,9 @@ def late(due: str, oldest: str, limit: float) -> Condition:
     return condition
 
 
-def many(figure: str, most: int) -> Condition:
+def exceeds(figure: str, limit: int) -> Condition:
     def condition() -> Iterator[Problem]:
-        if (count := getattr(figures.queue(), figure)) > most:
+        if (count := getattr(figures.queue(), figure)) > limit:
             yield "", {"count": count}
 
     return condition

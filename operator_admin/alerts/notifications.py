@@ -73,7 +73,7 @@ def text_of(alert: Alert) -> AlertText:
 
 
 def append(begun: Sequence[Alert], over: Sequence[Alert]) -> None:
-    """Stores one e-mail per operator and one Telegram message about all of it."""
+    """Stores one e-mail per operator and one Telegram message about all these alerts."""
     if not (begun or over):
         return
     for alert in begun:

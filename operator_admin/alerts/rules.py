@@ -126,14 +126,14 @@ RULES: dict[str, Rule] = {
         subject_title=_channel_title,
     ),
     "outcomes-unknown": Rule(
-        conditions.many("ambiguous", 50),
+        conditions.exceeds("ambiguous", 50),
         _("Many calls to providers ended without an answer"),
         _("Of unknown outcome: %(count)s."),
         _("A provider answers late or not at all. Receipts or the deadline decide meanwhile."),
         pending=10 * _MIN,
     ),
     "receipts-parked": Rule(
-        conditions.many("parked_receipts", 200),
+        conditions.exceeds("parked_receipts", 200),
         _("Receipts match no message"),
         _("Receipts: %(count)s."),
         _(

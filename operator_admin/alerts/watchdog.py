@@ -64,7 +64,7 @@ class Watchdog:
                 _write(_("PostgreSQL does not answer"), _outage_text())
 
     def _is_due(self, pause: int) -> bool:
-        """Whether this process is the one to write now."""
+        """Whether this process may write now: of several processes, one writes in each pause."""
         try:
             return bool(redis_client().set(_KEY, "1", nx=True, ex=pause))
         except (RedisError, OSError):

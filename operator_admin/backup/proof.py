@@ -34,18 +34,18 @@ def last_transfer() -> int:
         return int(cursor.fetchone()[0])
 
 
-def prove(before: Sums, last: int, *, erasures: Iterable[str]) -> Iterator[Finding]:
-    """Yields the findings about a copy.
+def prove(before: Sums, last_id: int, *, erasures: Iterable[str]) -> Iterator[Finding]:
+    """Yields the findings about a restored copy.
 
-    `before`: the sums of tokens in the backup; `last`: its last transfer; `erasures`: lines of a
-    newer list than the copy's own, or nothing.
+    `before`: the sums of tokens in the backup; `last_id`: the id of its last transfer; `erasures`:
+    lines of a newer list than the copy's own, or nothing.
     """
     yield _migrations()
     # Deletes rows whose retention has ended since the backup.
     yield passed("retention", f"{retention.purge()} expired rows deleted")
     yield _erasures(erasures)
     yield _ledger()
-    yield _tokens(before, last)
+    yield _tokens(before, last_id)
     yield _nothing_waits()
     yield _keys()
     yield _sessions()
@@ -82,12 +82,12 @@ def _ledger() -> Finding:
     return verdict("ledger", detail, WRONG_BOOKS_CURE, ok=not breaches)
 
 
-def _tokens(before: Sums, last: int) -> Finding:
+def _tokens(before: Sums, last_id: int) -> Finding:
     """Checks that holding back released holds, or charged them with proof, and moved
     nothing else.
     """
     with connection.cursor() as cursor:
-        cursor.execute(_SINCE, [last])
+        cursor.execute(_SINCE, [last_id])
         released, captured = (int(value) for value in cursor.fetchone())
     after = token_sums()
     expected = int(before[AVAILABLE]) + released, int(before[HELD]) - released - captured

@@ -87,18 +87,18 @@ class KeysetChangeList(UncountedChangeList):
         older = page[-1].pk if len(rows) > len(page) else end
         self._show(request, page, None if older is None else str(older))
 
-    def _read(self, rows: QuerySet[Any], after: str, many: int) -> tuple[list[Any], Any]:
+    def _read(self, rows: QuerySet[Any], after: str, count: int) -> tuple[list[Any], Any]:
         """The next rows, and the key of the last row scanned if more may follow."""
         last = _row(self.root_queryset, after) if after else None
         older = self._older(rows, last)
         if not self._is_scan():
-            return list(older[:many]), None
+            return list(older[:count]), None
         history = self._older(self.root_queryset, last).order_by(*self._newest_first())
         places = history.values_list("pk", self.field)
         for length in pagination.SCANS:
             end = places[length - 1 : length].first()
-            page = list((older if end is None else self._down_to(older, *end))[:many])
-            if end is None or len(page) == many:
+            page = list((older if end is None else self._down_to(older, *end))[:count])
+            if end is None or len(page) == count:
                 return page, None
         self.rows_scanned = length
         return page, end and end[0]
@@ -192,21 +192,21 @@ Narrow = Callable[[QuerySet[Any]], QuerySet[Any]]
 
 
 class ChoiceFilter(admin.SimpleListFilter):
-    ways: Mapping[str, tuple[StrOrPromise, Narrow]]
+    options: Mapping[str, tuple[StrOrPromise, Narrow]]
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        return [(name, title) for name, (title, _narrow) in self.ways.items()]
+        return [(name, title) for name, (title, _narrow) in self.options.items()]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        way = self.ways.get(self.value() or "")
-        return way[1](queryset) if way else queryset
+        option = self.options.get(self.value() or "")
+        return option[1](queryset) if option else queryset
 
 
 def choice_filter(
-    title: StrOrPromise, parameter: str, ways: Mapping[str, tuple[StrOrPromise, Narrow]]
+    title: StrOrPromise, parameter: str, options: Mapping[str, tuple[StrOrPromise, Narrow]]
 ) -> type[ChoiceFilter]:
-    """A filter with choices: `ways` has the title of each and the function that narrows rows."""
-    members = {"title": title, "parameter_name": parameter, "ways": ways}
+    """A filter with choices: `options` has the title of each and the function that narrows rows."""
+    members = {"title": title, "parameter_name": parameter, "options": options}
     return type("Choice", (ChoiceFilter,), members)
 
 
@@ -218,8 +218,8 @@ def field_filter(
     def having(value: str) -> Narrow:
         return lambda rows: rows.filter(**{field: value})
 
-    ways = {value: (text, having(value)) for value, text in titles.items()}
-    return choice_filter(title, parameter or field, ways)
+    options = {value: (text, having(value)) for value, text in titles.items()}
+    return choice_filter(title, parameter or field, options)
 
 
 def since_filter(field: str = "pk") -> type[ChoiceFilter]:
@@ -232,8 +232,8 @@ def since_filter(field: str = "pk") -> type[ChoiceFilter]:
 
         return narrow
 
-    ways = {name: (title, since(span)) for name, (title, span) in PERIODS.items()}
-    return choice_filter(_("when"), "since", ways)
+    options = {name: (title, since(span)) for name, (title, span) in PERIODS.items()}
+    return choice_filter(_("when"), "since", options)
 
 
 def needs_review(rows: Any) -> Any:

@@ -162,7 +162,7 @@ NOT_JSON = ("Тело запроса\u00a0— не JSON", "The request body is n
 NOT_AN_OBJECT = ("Тело запроса должно быть объектом JSON", "The request body must be a JSON object")
 NO_SCOPE = ("У ключа нет права на это действие", "This key lacks the required scope")
 FOR_CLIENTS = (
-    "Это ключ для клиента другого сервиса: он открывает только его адрес",
+    "Это ключ для клиента другого сервиса: он работает только по адресу для этого клиента",
     "This key is for another service's client and works only at that client's address",
 )
 WRONG_IP = ("Запросы с этого IP-адреса не разрешены", "Requests from this IP are not allowed")

@@ -67,12 +67,12 @@ class Command(BaseCommand):
 
     def _restore(self, options: dict[str, Any]) -> None:
         findings = self._adopt(options) if options["already_restored"] else self._load(options)
-        copied, last = token_sums(), last_transfer()
+        copied, last_id = token_sums(), last_transfer()
         findings += self._show([_held_back(hold_back())])
         if options["prove"]:
             path: Path | None = options["erasures"]
             newer = path.read_text(encoding="utf-8").splitlines() if path else []
-            findings += self._show(prove(copied, last, erasures=newer))
+            findings += self._show(prove(copied, last_id, erasures=newer))
         if not all(finding.ok for finding in findings):
             raise BackupError(CLOSED.format(_database()))
         open_database()
