@@ -1,5 +1,6 @@
 """The shared part of our bots in messengers: consent by a contact, proof of delivery, own texts."""
 
+import re
 from abc import abstractmethod
 from collections.abc import Iterator
 from enum import StrEnum
@@ -19,6 +20,8 @@ from channels.providers.inbound import BotUpdate, Said, Started, Stopped
 
 # parameter of the link that opens the chat; the bot then asks for the contact
 START_PARAMETER = "contact"
+_PHONE = re.compile(r"\+?[0-9\s().\u2010-\u2015\-]+")
+_SEPARATORS = re.compile(r"[^0-9]")
 _COMMANDS: dict[str, type[Started | Stopped]] = {"/start": Started, "/stop": Stopped}
 
 
@@ -101,8 +104,11 @@ def locale_of(tag: object) -> str:
 
 
 def phone_of(written: str) -> str:
-    """The phone with its plus; empty for anything else."""
-    digits = "".join(filter("0123456789".__contains__, written))
+    """The phone with its plus; empty for anything else. A modified client sends any text as the
+    number of its own card, and the messenger, which says whose card it is, may read letters, an
+    extension or digits of another script otherwise than we would.
+    """
+    digits = _SEPARATORS.sub("", written) if _PHONE.fullmatch(written) else ""
     return f"+{digits}" if 7 <= len(digits) <= 15 else ""
 
 

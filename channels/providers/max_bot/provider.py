@@ -32,7 +32,7 @@ from channels.providers.inbound import (
 _GONE = frozenset({"chat.denied", "chat.not.found", "dialog.not.found"})
 _ID_BOUND = 2**63  # ids are int64
 _FOLD = re.compile(r"\r?\n[ \t]")  # RFC 6350, 3.2: the line goes on
-_TEL = re.compile(r"(?:[\w-]+\.)?TEL(?:;[^:]*)?:(.*)", re.IGNORECASE)
+_TEL = re.compile(r"(?:[\w-]+\.)?TEL(?:;[^:]*)?:(?:tel:)?(.*)", re.IGNORECASE)
 _VERDICTS = dict.fromkeys(_GONE, http.UNREACHABLE) | {"verify.token": http.ACCOUNT_REFUSED}
 
 

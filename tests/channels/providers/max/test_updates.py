@@ -160,6 +160,8 @@ def test_hash_is_compared_whole(alter: Callable[[str], str]) -> None:
     [
         ("TEL;TYPE=cell:998901234567", ["+998901234567"]),
         ("TEL:+998 90 123-45-67", ["+998901234567"]),
+        ("TEL;VALUE=uri:tel:+998-90-123-45-67", ["+998901234567"]),
+        ("TEL;TYPE=cell:998901234567;ext=1", []),
         ("item1.TEL;type=CELL;type=VOICE:998901234567", ["+998901234567"]),
         ("tel;type=cell:998901234567", ["+998901234567"]),
         ("TEL;TYPE=cell:99890\r\n 1234567", ["+998901234567"]),

@@ -264,6 +264,11 @@ def test_speaks_the_persons_language(language: str | None, locale: str) -> None:
     [
         ("998901234567", ["+998901234567"]), ("+998 90 123-45-67", ["+998901234567"]), ("", []),
         ("12", []), ("9" * 16, []), ("٩٩٨٩٠١٢٣٤٥٦٧", []),
+        ("+998\u00a090\u00a0123\u201145\u201167", ["+998901234567"]),
+        ("(998) 90.123.45.67", ["+998901234567"]),
+        # which Telegram, when it finds the card's owner, may read as another number
+        ("9989012345s", []), ("99890123456７", []), ("998901234567;ext=1", []),
+        ("99890123456,7", []), ("99890+1234567", []), ("99890123456#7", []), ("w998901234", []),
     ],
 )  # fmt: skip
 def test_a_shared_number_becomes_e164(phone: str, expected: list[str]) -> None:
