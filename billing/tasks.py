@@ -53,5 +53,5 @@ def issue_documents() -> None:
 
 @shared_task(name="billing.top_up_automatically")
 def top_up_automatically() -> None:
-    auto_top_up.keep_methods()
+    auto_top_up.save_methods()
     auto_top_up.run()

@@ -22,7 +22,7 @@ from otp.check.check import Verified, check_code
 from otp.models import Verification
 from storage.statements.single_statement import after_commit
 
-WITHIN = timedelta(days=1)  # from the creation of the code; `unreported_codes` relies on it
+REPORT_WINDOW = timedelta(days=1)  # from the creation of the code; `unreported_codes` relies on it
 TOO_LATE = _("Report a code within a day after it was made")
 NOT_OWN = _("The service made this code: check it with POST /otp/verify")
 
@@ -64,7 +64,7 @@ def _by_id(principal: Principal, verification_id: UUID) -> Verified:
         _require_own(verification, "id")
         if verification.verified_at is None:
             # Older codes are history: counted, and archived at some time.
-            if timezone.now() - verification.created_at > WITHIN:
+            if timezone.now() - verification.created_at > REPORT_WINDOW:
                 raise DomainError(Error.CODE_EXPIRED, message=TOO_LATE)
             # The system that checks the code has accepted it. Neither its end here nor our count of
             # wrong codes contradicts that. The code is settled again, whatever it was settled as.

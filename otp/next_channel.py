@@ -164,7 +164,9 @@ def _send_by_untried(sender: Sender, verification: Verification) -> SentCode:
     channel = _next_channel(sender.principal, request, channels_of(verification.pk), order)
     try:
         return send_code(
-            sender=sender, request=replace(request, channel=channel.name), only_of=verification.pk
+            sender=sender,
+            request=replace(request, channel=channel.name),
+            only_verification_id=verification.pk,
         )
     except DomainError as error:
         if error.error is Error.CODE_EXPIRED:

@@ -282,7 +282,7 @@ def _links_of(document: Document) -> dict[str, Any]:
     return {
         "document": document,
         "pdf": url_of(document, "pdf"),
-        "xml": url_of(document, "xml") if upd_xml.is_possible(document) else "",
+        "xml": url_of(document, "xml") if upd_xml.can_render(document) else "",
     }
 
 

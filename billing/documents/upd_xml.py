@@ -76,7 +76,7 @@ class Name:
     middle: str = ""
 
 
-def is_possible(document: Document) -> bool:
+def can_render(document: Document) -> bool:
     """Whether the document can be made: the format needs Russian tax numbers of both parties, the
     signer's name and a known rate.
     """
@@ -292,7 +292,7 @@ def _signer(body: Element, document: Document) -> None:
         body, "Подписант", СпосПодтПолном=BY_SIGNATURE, ДатаПодДок=_date(document.issued_on)
     )
     name = parse_name(document.seller.get("head", ""))
-    assert name is not None  # noqa: S101 - see is_possible
+    assert name is not None  # noqa: S101 - see can_render
     _full_name(signer, name)
 
 

@@ -216,7 +216,7 @@ def _claim_unopened() -> list[Order]:
 
 def _pay(order: Order) -> None:
     gateway = registry.find(order.gateway)
-    if gateway is None or not _is_wanted(order):
+    if gateway is None or not _is_still_wanted(order):
         return
     try:
         if gateway.saves_methods:
@@ -227,7 +227,7 @@ def _pay(order: Order) -> None:
         log.warning("automatic_order_not_paid", order=order.public_id, error=str(error))
 
 
-def _is_wanted(order: Order) -> bool:
+def _is_still_wanted(order: Order) -> bool:
     """Whether the order is still wanted: consent may have ended while
     other calls were waited for.
     """
@@ -268,16 +268,16 @@ def last_orders(company_id: int, count: int = 5) -> list[Order]:
 SAVINGS = Job("saved_methods", _("payment methods to be saved"))
 
 
-def keep_methods() -> int:
+def save_methods() -> int:
     """Stores the methods that paid orders saved; returns the count."""
     rows = MethodSaving.objects.select_related("order__company").order_by("pk")
     failed = rows.filter(order__state__in=FAILED, order__payments=None)
     late = timezone.now() - LATE
     failed.exclude(order__state=Order.State.EXPIRED, order__expires_at__gt=late).delete()
-    return sum(SAVINGS.each(rows.filter(order__state=Order.State.PAID), _keep))
+    return sum(SAVINGS.each(rows.filter(order__state=Order.State.PAID), _save_method))
 
 
-def _keep(saving: MethodSaving) -> bool:
+def _save_method(saving: MethodSaving) -> bool:
     order = saving.order
     gateway = registry.find(order.gateway)
     if gateway is None or not gateway.saves_methods:

@@ -50,7 +50,7 @@ class BillingDetailsNeededError(DomainError):
         super().__init__(Error.INVALID_INPUT, message=text, errors={"gateway": [text]})
 
 
-def unsuitable(gateway: Gateway, quote: Quote) -> StrOrPromise:
+def unsuitable_reason(gateway: Gateway, quote: Quote) -> StrOrPromise:
     """The reason why this payment method does not take this sum, or empty."""
     if not gateway.takes(quote.currency):
         return format_lazy(OTHER_CURRENCY, currency=quote.currency)
@@ -70,7 +70,7 @@ def place(
     saves_method: bool = False,
 ) -> Order:
     """Commits an order of a member or an API key; then opens a payment for it with the provider."""
-    if text := unsuitable(gateway, quote):
+    if text := unsuitable_reason(gateway, quote):
         raise DomainError(Error.INVALID_INPUT, message=text, errors={"gateway": [text]})
     order = order_of(company, quote, gateway)
     order.return_url, order.created_by, order.api_key_id = return_url, user, api_key_id
@@ -124,7 +124,7 @@ def write(order: Order, gateway: Gateway, *, ip: str | None = None) -> None:
         order.parties = invoices.snapshot_parties(seller, profile)
         invoices.assign_number(order)
     order.save(force_insert=True)
-    user, bought = order.created_by, bought_in(order)
+    user, bought = order.created_by, audited_values(order)
     record("order.created", order, company=order.company, user=user, ip=ip, changes=bought)
 
 
@@ -180,7 +180,7 @@ def cancel(*, order: Order, user: User, ip: str | None = None) -> bool:
     """Returns False if the order had already ended. A late payment is still credited."""
     if not Order.objects.filter(pk=order.pk).end(Order.State.CANCELED):
         return False
-    bought = bought_in(order)
+    bought = audited_values(order)
     record("order.canceled", order, company=order.company, user=user, ip=ip, changes=bought)
     return True
 
@@ -197,6 +197,6 @@ def title(order: Order) -> str:
     return text % {"n": f"{order.tokens:,}".replace(",", " ")}
 
 
-def bought_in(order: Order) -> Changes:
+def audited_values(order: Order) -> Changes:
     """The values of an order in the audit log, besides its number."""
     return {"tokens": [None, order.tokens], "amount": [None, f"{order.amount} {order.currency}"]}

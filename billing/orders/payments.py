@@ -89,7 +89,7 @@ def confirm_bank_transfer(
     if not payment.is_credited:
         record("payment.recorded", payment, company=order.company, user=user, ip=ip)
         return payment
-    bought = orders.bought_in(order)
+    bought = orders.audited_values(order)
     record("order.confirmed", order, company=order.company, user=user, ip=ip, changes=bought)
     _credit(order)
     return payment

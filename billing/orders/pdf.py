@@ -27,14 +27,14 @@ DRAWING = HeavyWork("documents drawn", most=2)  # half a second each, some witho
 BOLD = FontFace(emphasis=TextEmphasis.B)
 
 
-def undrawn(text: str) -> str:
+def undrawable_characters(text: str) -> str:
     """The characters that a document's fonts cannot draw, each once."""
     letters = (char for char in normalize("NFC", text) if not char.isspace())
-    return "".join(dict.fromkeys(char for char in letters if ord(char) not in _drawn()))
+    return "".join(dict.fromkeys(char for char in letters if ord(char) not in _drawable()))
 
 
 @cache
-def _drawn() -> Collection[int]:
+def _drawable() -> Collection[int]:
     with TTFont(REGULAR, lazy=True) as font:
         return frozenset(font.getBestCmap() or ())
 

@@ -21,8 +21,8 @@ from billing.seals.sealing import BEGINNING, sealed_days
 from catalogue.ids import first_id_at
 from storage.months.calendar import next_month, parse_month
 
-ENOUGH = 200_000  # transfers in one portion, or one day
-DAYS = 31  # of all companies, in one portion
+PORTION_TRANSFERS = 200_000  # transfers in one portion, or one day
+PORTION_DAYS = 31  # of all companies, in one portion
 DAY = timedelta(days=1)
 
 DIFFERS = "seal differs from its transfers"
@@ -81,7 +81,7 @@ def _read(company_id: int, since: date, last: date) -> tuple[dict[date, list[Par
     for day, parts in days_of(company_id, since, last + DAY):
         read[day] = parts
         transfers += sum(part.transfers for part in parts)
-        if transfers >= ENOUGH:
+        if transfers >= PORTION_TRANSFERS:
             return read, day + DAY
     return read, None
 
@@ -130,7 +130,7 @@ def _follows(previous: Seal | None, seal: Seal) -> bool:
 
 def check_days(since: date = BEGINNING) -> Portion:
     """Checks the heads of all companies, a month of days at a time."""
-    days = list(SealedDay.objects.filter(day__gte=since).order_by("day")[:DAYS])
+    days = list(SealedDay.objects.filter(day__gte=since).order_by("day")[:PORTION_DAYS])
     if not days:
         return Portion([], None)
     previous = SealedDay.objects.filter(day__lt=days[0].day).order_by("day").last()

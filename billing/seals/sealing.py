@@ -47,8 +47,8 @@ def closed_until(margin: timedelta = MARGIN) -> datetime:
 JOB = Job("seals", _("seals of the books"))
 LOCK = 0x6B76_736C  # an advisory lock: a second sealer exits
 BEGINNING = date(2000, 1, 1)
-ENOUGH = 200_000  # transfers per commit, or one day
-DAYS = 31  # days of all companies per commit
+BATCH_TRANSFERS = 200_000  # transfers per commit, or one day
+BATCH_DAYS = 31  # days of all companies per commit
 DAY = timedelta(days=1)
 
 # A loose index scan: the table has many transfers of few companies.
@@ -121,7 +121,7 @@ def _seal_batch(company_id: int, since: date, until: date) -> int:
         last = _next(company_id, last, day, parts)
         seals.append(last)
         transfers += sum(part.transfers for part in parts)
-        if transfers >= ENOUGH:
+        if transfers >= BATCH_TRANSFERS:
             break
     Seal.objects.bulk_create(seals)
     return len(seals)
@@ -158,7 +158,9 @@ def _mark_batch(until: date) -> int:
     )
     if first is None or first >= until:
         return 0
-    days = list(sealed_days(first, min(until, first + DAYS * DAY), last.head if last else NOTHING))
+    days = list(
+        sealed_days(first, min(until, first + BATCH_DAYS * DAY), last.head if last else NOTHING)
+    )
     SealedDay.objects.bulk_create(days)
     return len(days)
 

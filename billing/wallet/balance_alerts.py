@@ -95,7 +95,7 @@ class Standing(NamedTuple):
     available: int
     days: int | None  # None: nothing was spent, so it lasts forever
 
-    def of(self, kind: str) -> int | None:
+    def value_of(self, kind: str) -> int | None:
         return self.available if kind == Kind.TOKENS else self.days
 
 
@@ -105,22 +105,24 @@ def sweep() -> int:
     watched = watched.exclude(company__status=Company.Status.SUSPENDED)
     standings = _standings(set(watched.values_list("company_id", flat=True)))
     ordered = watched.order_by("company_id", "kind", "-level")
-    return sum(JOB.each(ordered, lambda alert: _look(alert, standings.get(alert.company_id))))
+    return sum(
+        JOB.each(ordered, lambda alert: _check_alert(alert, standings.get(alert.company_id)))
+    )
 
 
-def _look(alert: BalanceAlert, standing: Standing | None) -> bool:
+def _check_alert(alert: BalanceAlert, standing: Standing | None) -> bool:
     """Checks an alert; returns whether it was posted."""
     if standing is None:
         return False
-    now = standing.of(alert.kind)
+    now = standing.value_of(alert.kind)
     if alert.notified_at is None and now is not None and now < alert.level:
-        return _tell(alert.pk, now)
-    if alert.notified_at is not None and _is_left(alert, now):
+        return _post_alert(alert.pk, now)
+    if alert.notified_at is not None and _has_recovered(alert, now):
         BalanceAlert.objects.filter(pk=alert.pk).update(notified_at=None)
     return False
 
 
-def _is_left(alert: BalanceAlert, now: int | None) -> bool:
+def _has_recovered(alert: BalanceAlert, now: int | None) -> bool:
     """Whether the level was left: a balance that fluctuates around it must
     not cause an e-mail each time.
     """
@@ -154,13 +156,13 @@ def _days(available: int, spent: int) -> int | None:
 
 
 @transaction.atomic
-def _tell(alert_id: int, now: int, *, since: datetime | None = None) -> bool:
+def _post_alert(alert_id: int, now: int, *, since: datetime | None = None) -> bool:
     """Posts the alert under its lock: only one of parallel sweeps sends it, and only if it was not
     sent before, or not since `since`.
     """
     rows = BalanceAlert.objects.select_for_update(of=("self",)).select_related("company")
-    untold = Q(notified_at=None) | Q(notified_at__lt=since) if since else Q(notified_at=None)
-    alert = rows.filter(untold, pk=alert_id).first()
+    unposted = Q(notified_at=None) | Q(notified_at__lt=since) if since else Q(notified_at=None)
+    alert = rows.filter(unposted, pk=alert_id).first()
     if alert is None:
         return False
     alert.notified_at = timezone.now()
@@ -225,7 +227,7 @@ def _notify_share(alert: BalanceAlert) -> bool:
     if not day.tokens or day.percent < alert.level:
         return False
     today = timezone.localdate(day.resets_at - timedelta(seconds=1))
-    return _tell(alert.pk, day.percent, since=start_of(today))
+    return _post_alert(alert.pk, day.percent, since=start_of(today))
 
 
 def _nearly_used(company_id: int) -> Iterator[BudgetUsage | KeyUsage]:

@@ -248,7 +248,7 @@ DOCUMENT = Shape(
             ),
             f"{settings.PUBLIC_URL}/documents/0192f0c1….xml",
             source=lambda document: (
-                issuing.url_of(document, "xml") if upd_xml.is_possible(document) else None
+                issuing.url_of(document, "xml") if upd_xml.can_render(document) else None
             ),
         ),
     ),

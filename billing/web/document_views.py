@@ -135,7 +135,7 @@ def _page(request: CabinetRequest, form: PeriodForm) -> HttpResponse:
 
 
 def _row(document: Document) -> tuple[Document, bool]:
-    return document, upd_xml.is_possible(document)
+    return document, upd_xml.can_render(document)
 
 
 def _period_form(
@@ -164,7 +164,7 @@ def _file(document: Document, kind: str) -> HttpResponse:
     if kind == "pdf":
         name = f"kvitok-{document.kind}-{document.number}.pdf"
         return inline_pdf(document_pdf.draw(document), name)
-    if kind != "xml" or not upd_xml.is_possible(document):
+    if kind != "xml" or not upd_xml.can_render(document):
         raise Http404
     name = f"{upd_xml.file_id(document)}.xml"  # required by the format
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}

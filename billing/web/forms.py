@@ -16,7 +16,7 @@ from billing.billing_details import KPP
 from billing.gateways import registry
 from billing.models import BalanceAlert, BillingProfile, Transfer
 from billing.orders import orders, prices
-from billing.orders.pdf import undrawn
+from billing.orders.pdf import undrawable_characters
 from billing.orders.prices import Quote
 from billing.wallet import balance_alerts
 from cabinet.forms import FilterForm, GroupedIntegerField
@@ -56,7 +56,7 @@ class TopUpForm(forms.Form):
         data = super().clean() or self.cleaned_data
         if not self.errors:
             data["quote"] = quote = self._quote(data)
-            if quote and (text := orders.unsuitable(self.gateways[data["gateway"]], quote)):
+            if quote and (text := orders.unsuitable_reason(self.gateways[data["gateway"]], quote)):
                 self.add_error("gateway", str(text))
         return data
 
@@ -209,7 +209,7 @@ class ProfileForm(RefusesStaleForm, forms.ModelForm):  # type: ignore[type-arg]
 
     def _printable(self, name: str) -> str:
         text: str = self.cleaned_data[name]
-        if letters := undrawn(text):
+        if letters := undrawable_characters(text):
             raise ValidationError(
                 _("Documents cannot show “%(letters)s”: use Latin or Cyrillic letters.")
                 % {"letters": letters[:20]}

@@ -200,10 +200,10 @@ class PhoneHistory:
     last_entered: float | None = None
     sent: tuple[float, ...] = ()  # the newest codes, oldest first
 
-    def was_sent(self, at: float) -> None:
+    def record_send(self, at: float) -> None:
         self.sent = (*self.sent, at)[-_STORED_SENDS:]
 
-    def was_entered(self, at: float) -> None:
+    def record_entry(self, at: float) -> None:
         if self.first_entered is None:
             self.first_entered = at
         self.last_entered = at

@@ -58,7 +58,9 @@ class AccountSnapshot:
 def _read(cursor: CursorWrapper) -> AccountSnapshot:
     cursor.execute(_READ_ACCOUNTS, [SHORT_PAUSE])
     accounts = fetch_all(cursor, _Account)
-    stored_credentials.use({row.name: row.credentials for row in accounts if row.credentials})
+    stored_credentials.update_registry(
+        {row.name: row.credentials for row in accounts if row.credentials}
+    )
     hosted = registry.hosted_providers().keys()
     bound = set[str]()
     if hosted:

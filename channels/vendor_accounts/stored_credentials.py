@@ -28,7 +28,7 @@ TEXTS = EncryptedTexts("kvitok vendor credentials", "credentials of vendors")
 _seen: dict[str, str] = {}
 
 
-def use(encrypted: Mapping[str, str]) -> None:
+def update_registry(encrypted: Mapping[str, str]) -> None:
     """Makes the registry use these credentials, by account name, if they
     differ from the last ones.
     """

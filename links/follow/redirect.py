@@ -26,7 +26,7 @@ from links.follow.cached_row import (
     NoTarget,
     Resolution,
 )
-from links.follow.resolution import known, resolve
+from links.follow.resolution import cached, resolve
 from links.follow.responses import TOO_MANY_REQUESTS, Visit, VisitorResponse, error_page
 from parsing.remembered import remembered
 from processes.server.rsgi_response import Response
@@ -104,7 +104,7 @@ def redirect_early(text: str, environ: Mapping[str, Any], host_id: int | None) -
     """
     if environ["REQUEST_METHOD"] != "GET" or "+" in text or "%" in text:
         return None
-    target = known(text, host_id)
+    target = cached(text, host_id)
     if not isinstance(target, LinkTarget) or target.is_once:
         return None
     buffer.add(target.link_id, environ)

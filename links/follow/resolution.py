@@ -115,10 +115,10 @@ class Resolver:
         slug = mistyped_slugs.repair(text)
         if slug is None:
             return NOT_FOUND
-        cached = self.known(slug, host_id)
+        cached = self.cached(slug, host_id)
         return self._look_up(slug, host_id) if cached is None else cached
 
-    def known(self, slug: str, host_id: int | None = None) -> Resolution | None:
+    def cached(self, slug: str, host_id: int | None = None) -> Resolution | None:
         """The resolution of `slug` in this process's cache, or None."""
         entry = self._cache.entries.get(slug if host_id is None else (host_id, slug))
         if entry is None or entry[0] <= time.monotonic():
@@ -180,7 +180,7 @@ def _slug_key(slug: str, host_id: int | None) -> SlugKey:
 _stops = StopCache()
 _resolver = Resolver()
 os.register_at_fork(after_in_child=_resolver.reset)
-resolve, known, cache_new = _resolver.resolve, _resolver.known, _resolver.cache_new
+resolve, cached, cache_new = _resolver.resolve, _resolver.cached, _resolver.cache_new
 invalidate_before_commit = _resolver.invalidate_before_commit
 invalidate_after_commit = _resolver.invalidate_after_commit
 publish_stop_change = _resolver.publish_stop_change

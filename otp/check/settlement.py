@@ -113,9 +113,9 @@ def _unsettled() -> list[UUID]:
         return [verification_id for verification_id, _has_failed in cursor.fetchall()]
 
 
-def _prove(claim: str, which: int | list[UUID]) -> int:
+def _prove(claim: str, limit_or_ids: int | list[UUID]) -> int:
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(channels_sql.in_changeable_months(claim), [which])
+        cursor.execute(channels_sql.in_changeable_months(claim), [limit_or_ids])
         claimed = cursor.fetchall()
         if not claimed:
             return 0
@@ -156,10 +156,10 @@ MAX_WAITING, KEPT_WAITING = 10_000, 600  # ids; seconds
 THREADS = 8
 # A slow vendor delays the polls of other vendors by at most these seconds and one call. A vendor
 # that does not answer is not called for a minute.
-REPORT_ROUND, LEFT_ALONE_FOR = 2.0, 60.0
+REPORT_ROUND, SKIPPED_FOR = 2.0, 60.0
 
-_left_alone_until: dict[str, float] = {}  # by account, in `time.monotonic` seconds
-on_reset(_left_alone_until.clear)
+_skipped_until: dict[str, float] = {}  # by account, in `time.monotonic` seconds
+on_reset(_skipped_until.clear)
 
 
 class EnteredCode(NamedTuple):
@@ -196,19 +196,19 @@ def report_entered() -> int:
         0,
     )
     with ThreadPoolExecutor(THREADS, thread_name_prefix="entered-codes") as pool:
-        while accounts and time.monotonic() < ends_at and (ids := _take()):
-            reports += sum(pool.map(_report, _find(ids, accounts)))
+        while accounts and time.monotonic() < ends_at and (ids := _pop_waiting()):
+            reports += sum(pool.map(_report, _read_entered(ids, accounts)))
     return reports
 
 
-def _find(ids: list[UUID], accounts: list[str]) -> list[EnteredCode]:
+def _read_entered(ids: list[UUID], accounts: list[str]) -> list[EnteredCode]:
     with connection.cursor() as cursor:
         statement = channels_sql.in_changeable_months(_SQL["entered_at_vendors"])
         cursor.execute(statement, [ids, accounts])
         return fetch_all(cursor, EnteredCode)
 
 
-def _take() -> list[UUID]:
+def _pop_waiting() -> list[UUID]:
     """Takes ids off the list for good, so that no worker reports a code twice."""
     try:
         return [UUID(hexed.decode()) for hexed in call("LPOP", WAITING, THREADS) or []]
@@ -219,7 +219,7 @@ def _take() -> list[UUID]:
 def _report(entered: EnteredCode) -> bool:
     """Runs on a pool thread. Logs no vendor text, which may repeat the code."""
     name = entered.provider
-    if time.monotonic() < _left_alone_until.get(name, 0):
+    if time.monotonic() < _skipped_until.get(name, 0):
         return False
     if entered.key_id not in codes.known_keys():
         return False
@@ -229,7 +229,7 @@ def _report(entered: EnteredCode) -> bool:
     except SendError as error:
         log.warning("entered_code_not_reported", provider=name, error=error.code)
         if error.account or isinstance(error, TransientError | AmbiguousError):
-            _left_alone_until[name] = time.monotonic() + LEFT_ALONE_FOR
+            _skipped_until[name] = time.monotonic() + SKIPPED_FOR
         return False
     except Exception as error:
         log.error("entered_code_report_crashed", provider=name, error=type(error).__name__)  # noqa: TRY400

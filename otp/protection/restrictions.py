@@ -32,7 +32,7 @@ log = structlog.get_logger(__name__)
 
 JOB = Job("guard_restrictions", _("restrictions of the protection"), is_stream=True)
 # Valid until the next judgement; a refusal sets its own end.
-LASTS = {"unverified": timedelta(minutes=15), "pending": timedelta(minutes=2)}
+LIFETIMES = {"unverified": timedelta(minutes=15), "pending": timedelta(minutes=2)}
 LIFTED_FOR = timedelta(hours=1)
 PREFIXES = dict(CUTS)
 STOPPED = "guard:stopped"  # Redis key of the sends held back since the last run, by restriction
@@ -51,12 +51,12 @@ class Judged:
 JudgeAnew = Callable[[GuardRestriction, datetime], Judged]
 
 
-def update(several: Iterable[Judged], now: datetime, judge_anew: JudgeAnew) -> None:
+def update(decisions: Iterable[Judged], now: datetime, judge_anew: JudgeAnew) -> None:
     """Opens, renews and ends restrictions in the caller's transaction, which holds `GuardProgress`.
 
-    Locks all companies at once and in order, like all code that locks several.
+    Locks all companies at once and in order, like all code that locks decisions.
     """
-    strict = {item.company_id: item for item in several}
+    strict = {item.company_id: item for item in decisions}
     over = GuardRestriction.objects.filter(ended_at=None, until__lte=now)
     due = set(over.values_list("company_id", flat=True))
     rows = Company.objects.filter(pk__in=due | strict.keys()).order_by("pk")
@@ -150,7 +150,9 @@ def _renew(restriction: GuardRestriction, verdict: Verdict, now: datetime) -> No
     """
     rule = "pending" if verdict.rule == "pending" else "unverified"
     until = (
-        now + LASTS[rule] if verdict.until is None else datetime.fromtimestamp(verdict.until, UTC)
+        now + LIFETIMES[rule]
+        if verdict.until is None
+        else datetime.fromtimestamp(verdict.until, UTC)
     )
     stored = restriction.step, restriction.rule, restriction.is_early
     is_fresh = restriction.pk and restriction.until - now > (until - now) / 2

@@ -86,7 +86,7 @@ class _Week:
             if code.delivered is not None and code.verified is None:
                 self.tokens += code.price
             return
-        history.was_sent(code.created)
+        history.record_send(code.created)
         case = self.newest[code.subject_id] = self.guard.open_case(code.created, verdict)
         self._schedule(code, case, history)
 
@@ -102,7 +102,7 @@ class _Week:
             return
 
         def entered(at: float) -> None:
-            history.was_entered(at)
+            history.record_entry(at)
             if self.newest[code.subject_id] is case:
                 self.guard.record_verification(at, case)
             else:
@@ -114,7 +114,7 @@ class _Week:
         heapq.heappush(self.due, (moment, next(self._numbers), act))
 
 
-def ask(company: Company) -> GuardReplay:
+def request_replay(company: Company) -> GuardReplay:
     """Requests a new replay unless one is in progress."""
     replay, is_new = GuardReplay.objects.get_or_create(
         company=company, defaults={"asked_at": timezone.now()}
@@ -184,7 +184,7 @@ def figures(company_id: int, until: datetime) -> WeekFigures:
     )
 
 
-def keep(company: Company, figures: WeekFigures, now: datetime) -> None:
+def save_figures(company: Company, figures: WeekFigures, now: datetime) -> None:
     """Saves these figures as the newest replay, in the caller's transaction: the page shows the
     figures of the e-mail.
     """

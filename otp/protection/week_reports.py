@@ -99,6 +99,6 @@ def _finish(claimed: GuardReport, figures: WeekFigures) -> None:
     stored = GuardReport.objects.filter(pk=claimed.pk, due_at=claimed.due_at)
     if company is None or not stored.update(**moved):
         return
-    week_replay.keep(company, figures, now)
+    week_replay.save_figures(company, figures, now)
     if is_news:
         notifications.post_week(company, figures)

@@ -48,7 +48,7 @@ from storage.statements.named_rows import fetch_one
 _SQL = sql_files.read_several("otp/send/custom_code.sql")
 
 WAIT = 3.0  # seconds; longer than the statement of the first send takes
-HELD_BACK = {Error.REQUEST_IN_PROGRESS, Error.RESEND_TOO_SOON, Error.SEND_LIMIT}
+REFUSALS_OF_REPEATS = {Error.REQUEST_IN_PROGRESS, Error.RESEND_TOO_SOON, Error.SEND_LIMIT}
 
 
 class RepeatedError(DomainError):
@@ -106,7 +106,7 @@ class CustomCodeSend:
             yield
             is_guess = False
         except DomainError:
-            is_guess = self._has_live_one()
+            is_guess = self._has_live_code()
             raise
         finally:
             give_back([] if is_guess else windows)
@@ -119,12 +119,12 @@ class CustomCodeSend:
             raise_if_failed(message.pk, message.state, message.channel, message.error)
         return message
 
-    def may_follow(self, error: Error) -> bool:
-        """Whether this refusal of a send may be the first one's doing, so that a repeat waits.
+    def may_be_repeat(self, error: Error) -> bool:
+        """Whether the first send of this code may have caused the refusal, so that a repeat waits.
 
         Without Redis only the cool-down detects the first send, after its commit.
         """
-        if error not in HELD_BACK:
+        if error not in REFUSALS_OF_REPEATS:
             return False
         return error is Error.REQUEST_IN_PROGRESS or self.find() is not None
 
@@ -148,7 +148,7 @@ class CustomCodeSend:
             return None
         return Message.objects.get(pk=row.message_id)
 
-    def keyed(self, sender: Sender) -> Sender:
+    def with_repeat_key(self, sender: Sender) -> Sender:
         """The sender with the key of a parallel repeat in the counters. Without the secret key
         nobody can guess the code by it.
 
@@ -197,7 +197,7 @@ class CustomCodeSend:
     def _mac(self) -> bytes:
         return codes.mac(key_id=codes.current_key(), code=self.code, **self._owner())
 
-    def _has_live_one(self) -> bool:
+    def _has_live_code(self) -> bool:
         return Verification.objects.filter(
             **self._owner(),
             is_custom=True,

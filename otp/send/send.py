@@ -40,7 +40,7 @@ from otp.send import code_writes
 from otp.send.code_request import KEPT, CodeSendRequest
 from otp.send.code_writes import CodeRow, CodeWrite
 from otp.send.custom_code import WAIT, CustomCodeSend
-from otp.send.tried_channels import AskedCode, UntriedChannels
+from otp.send.tried_channels import RequestedCode, UntriedChannels
 from otp.texts import rendering
 from storage.statements.json_rows import array_text
 
@@ -136,26 +136,33 @@ class PreparedCodeSend(PreparedSend[CodeRow]):
         return params
 
 
-def send_code(*, sender: Sender, request: CodeSendRequest, only_of: UUID | None = None) -> SentCode:
+def send_code(
+    *, sender: Sender, request: CodeSendRequest, only_verification_id: UUID | None = None
+) -> SentCode:
     """Sends a code, or resends the live one; raises a DomainError before anything is spent.
 
-    `only_of`: sends that verification's code by a channel that has not carried it yet, or nothing.
+    With `only_verification_id`, sends that verification's code by a channel that has not carried it
+    yet, or nothing.
     """
     custom = CustomCodeSend.of(sender.principal, request)
     if custom is None:
-        return _send(sender, request, only_of)
+        return _send(sender, request, only_verification_id)
     with custom.guess():
-        return _send_or_repeat(custom, sender, only_of)
+        return _send_or_repeat(custom, sender, only_verification_id)
 
 
-def _send_or_repeat(custom: CustomCodeSend, sender: Sender, only_of: UUID | None) -> SentCode:
+def _send_or_repeat(
+    custom: CustomCodeSend, sender: Sender, only_verification_id: UUID | None
+) -> SentCode:
     """Sends the code; a repeat waits for the first send and returns its answer."""
     wait = WaitForFirstSend(WAIT)
     while (message := custom.repeated(sender)) is None:
         try:
-            return _send(custom.keyed(sender), custom.request, only_of, custom)
+            return _send(
+                custom.with_repeat_key(sender), custom.request, only_verification_id, custom
+            )
         except DomainError as error:
-            if wait.is_over or not custom.may_follow(error.error):
+            if wait.is_over or not custom.may_be_repeat(error.error):
                 raise
         wait.pause()
     return sent_code(message)
@@ -164,7 +171,7 @@ def _send_or_repeat(custom: CustomCodeSend, sender: Sender, only_of: UUID | None
 def _send(
     sender: Sender,
     request: CodeSendRequest,
-    only_of: UUID | None,
+    only_verification_id: UUID | None,
     custom: CustomCodeSend | None = None,
 ) -> SentCode:
     principal = sender.principal
@@ -183,7 +190,7 @@ def _send(
             request=request,
             link=link,
             custom=custom,
-            untried=_untried(principal, request, plan, only_of, custom),
+            untried=_untried(principal, request, plan, only_verification_id, custom),
         )
         code, outcome = acceptance.accept_and_wait(prepared)
     return SentCode(
@@ -229,20 +236,26 @@ def _untried(
     principal: Principal,
     request: CodeSendRequest,
     plan: ChannelPlan,
-    only_of: UUID | None,
+    only_verification_id: UUID | None,
     custom: CustomCodeSend | None,
 ) -> UntriedChannels | None:
     """The channels to try at once; None if the send names none: the cool-down then applies."""
     if request.channel is None and not request.order.channels:
         return None
-    code: AskedCode = {
+    code: RequestedCode = {
         "requested_length": request.code_length,
         "binding": orjson.dumps(request.binding).decode() if request.binding else None,
         "custom_macs": custom.macs() if custom else None,
     }
     lock_first = custom.lock if custom else None
     return UntriedChannels(
-        principal, request.phone, request.purpose, plan.channel_names, code, only_of, lock_first
+        principal,
+        request.phone,
+        request.purpose,
+        plan.channel_names,
+        code,
+        only_verification_id,
+        lock_first,
     )
 
 

@@ -32,7 +32,7 @@ class TriedError(DomainError):
 TOO_LATE = _("Too little time is left to enter this code: send a new one")
 
 
-class AskedCode(TypedDict):
+class RequestedCode(TypedDict):
     """The properties of the requested code: parameters of `live_verification`."""
 
     requested_length: int | None
@@ -42,27 +42,31 @@ class AskedCode(TypedDict):
 
 @dataclass(slots=True)
 class UntriedChannels:
-    """Implements `send_limits.UntriedChannel`. `of` names the only verification to send again:
-    nothing is then sent by a channel that has carried it, whether or not the cool-down has ended.
+    """Implements `send_limits.UntriedChannel`.
+
+    `only_verification_id` names the only verification to send again: nothing is then sent by a
+    channel that has carried it, whether or not the cool-down has ended.
     """
 
     principal: Principal
     phone: str
     purpose: str
     names: Set[str]  # channels that the send may use
-    code: AskedCode
-    of: UUID | None = None
+    code: RequestedCode
+    only_verification_id: UUID | None = None
     lock_first: Callable[[], None] | None = None  # the statement before the verification
     live: UUID | None = None  # the live verification, as read first
     locked: UUID | None = None  # the live verification, locked
 
     @property
     def is_required(self) -> bool:
-        return self.of is not None
+        return self.only_verification_id is not None
 
     @property
     def key(self) -> str:
-        return ":".join([(self.of or self.live or UUID(int=0)).hex, *sorted(self.names)])
+        return ":".join(
+            [(self.only_verification_id or self.live or UUID(int=0)).hex, *sorted(self.names)]
+        )
 
     def is_untried(self) -> bool:
         self.live = self._live(_SQL["live_verification"])
@@ -79,7 +83,7 @@ class UntriedChannels:
             with connection.cursor() as cursor:
                 lock = channels_sql.in_changeable_months(channels_sql.LOCK_BY_SUBJECTS)
                 cursor.execute(lock, [[self.locked]])
-        if self.of is not None and self.locked != self.of:
+        if self.only_verification_id is not None and self.locked != self.only_verification_id:
             raise DomainError(Error.CODE_EXPIRED)
         if self.locked is not None and self._are_untried(self.locked):
             return True

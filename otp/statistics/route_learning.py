@@ -137,22 +137,22 @@ MAX_STEP, MAX_ABSENCE = timedelta(minutes=1), timedelta(hours=6)
 def learn() -> None:
     """Learns from the codes finished until now. Returns at once while another worker learns."""
     until = database_now() - LAG
-    cached = Known(-1, Router({}))
+    cached = CachedRouter(-1, Router({}))
     while _learn_step(until, cached):
         pass
     if cached.version >= 0:
-        account_shares.apply(cached.router)
+        account_shares.write_factors(cached.router)
 
 
 @dataclass(slots=True)
-class Known:
+class CachedRouter:
     """The router at one version of its state, read once for a run of steps."""
 
     version: int
     router: Router
 
 
-def _learn_step(until: datetime, cached: Known) -> bool:
+def _learn_step(until: datetime, cached: CachedRouter) -> bool:
     """Learns from the next codes; returns whether more are left."""
     with transaction.atomic():
         # None if another worker has it; learning starts with the codes closed after `until`.
@@ -169,7 +169,9 @@ def _learn_step(until: datetime, cached: Known) -> bool:
     return end < until
 
 
-def _learn(since: datetime, end: datetime, state: RouterState, cached: Known) -> dict[str, Any]:
+def _learn(
+    since: datetime, end: datetime, state: RouterState, cached: CachedRouter
+) -> dict[str, Any]:
     """Returns the new state. If a code cannot be learned from, all codes of the step are skipped,
     because they would otherwise be learned in part.
     """
@@ -185,14 +187,14 @@ def _learn(since: datetime, end: datetime, state: RouterState, cached: Known) ->
 
 
 def _learned(
-    codes: list[TriedCode], end: datetime, state: RouterState, cached: Known
+    codes: list[TriedCode], end: datetime, state: RouterState, cached: CachedRouter
 ) -> dict[str, Any]:
     if not codes:
         return {}
     if cached.version != state.version:
         cached.router = learned_router.decode(state.state)
         cached.router.prices = dict.fromkeys(BY_NAME, 0)  # only names matter here
-    account_shares.adopt(cached.router, account_shares.groups())
+    account_shares.follow_accounts(cached.router, account_shares.groups())
     memories = phone_memories.load_many(code.phone for code, _tries in codes)
     for code, tries in codes:
         _teach(cached.router, memories[code.phone], code, tries)

@@ -218,7 +218,7 @@ def protection_lift(request: CabinetRequest, pk: int) -> HttpResponse:
 @require_POST
 @member_required(nobody, can_change_settings)
 def protection_replay(request: CabinetRequest) -> HttpResponse:
-    week_replay.ask(request.company)
+    week_replay.request_replay(request.company)
     return redirect("protection")
 
 

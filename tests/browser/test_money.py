@@ -186,7 +186,7 @@ def test_owner_turns_automatic_top_ups_on_and_off(page: Page, live_server: LiveS
     page.get_by_role("button", name="Оплатить и сохранить карту").click()
     expect(page).to_have_url(re.compile("/balance/top-ups/"))
     payments.apply_event("sandbox", payment_event(Order.objects.latest("pk")))
-    auto_top_up.keep_methods()
+    auto_top_up.save_methods()
 
     ledger.withdraw(company=company, amount=ledger.balance(company.pk)[0], reason="test")
     assert auto_top_up.run() == 1

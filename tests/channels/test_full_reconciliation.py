@@ -29,8 +29,8 @@ def company(monkeypatch: pytest.MonkeyPatch) -> Company:
     by_force("UPDATE billing_transfer SET kind = 'grant' WHERE id = %s", [book_top_up.pk])
     sealing.seal()
     monkeypatch.setattr(full_reconciliation, "MESSAGES", 2)
-    monkeypatch.setattr(proof, "ENOUGH", 3)
-    monkeypatch.setattr(proof, "DAYS", 5)
+    monkeypatch.setattr(proof, "PORTION_TRANSFERS", 3)
+    monkeypatch.setattr(proof, "PORTION_DAYS", 5)
     return company
 
 

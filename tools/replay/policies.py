@@ -57,7 +57,7 @@ class SmartPolicy:
         allowed = list(self.prices)
         if verdict.step is GuardStep.REFUSE:
             return None, verdict
-        history.was_sent(send.at)
+        history.record_send(send.at)
         if verdict.step is GuardStep.CHEAP_ONLY and len(allowed) > 1:
             allowed.remove(SMS)
         area = Area(person.place.country, person.place.prefix)
@@ -121,7 +121,7 @@ class SmartPolicy:
             )
 
         def verified(at: float) -> None:
-            history.was_entered(at)
+            history.record_entry(at)
             self.guard.record_verification(at, case)
             if sole is not None:
                 self.router.record_entry(at, tries[sole], memory)

@@ -34,7 +34,7 @@ def groups() -> dict[Group, dict[str, float]]:
     }
 
 
-def adopt(router: Router, current: Mapping[Group, dict[str, float]]) -> None:
+def follow_accounts(router: Router, current: Mapping[Group, dict[str, float]]) -> None:
     """Starts over if the operator has changed something, keeping the counts of each account."""
     paused = frozenset(
         ProviderAccount.objects.filter(is_enabled=False).values_list("name", flat=True)
@@ -62,7 +62,7 @@ def record(router: Router, now: float, account: str, *, verified: bool) -> None:
             balance.record(now, account, verified=verified)
 
 
-def apply(router: Router) -> None:
+def write_factors(router: Router) -> None:
     """Writes the changed factors for the next claim, each row by itself."""
     factors = {
         name: balance.shares[name] / share

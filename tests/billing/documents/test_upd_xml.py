@@ -131,7 +131,7 @@ def test_sole_proprietor_has_a_name_of_a_person() -> None:
 def test_words_before_a_surname_leave_the_xml_to_a_person(prefix: str) -> None:
     buyer = {"name": f"{prefix} Глава КФХ Иванов Иван Иванович", "inn": "500100732259", "kpp": ""}
 
-    assert not upd_xml.is_possible(document(parties=parties(**buyer)))
+    assert not upd_xml.can_render(document(parties=parties(**buyer)))
 
 
 ODD = "Ромашка\x00\x0b\x1f\x85\u2028\u202e\ufffe<&\"'\n\t"
@@ -206,7 +206,7 @@ def test_signer_is_the_head_of_the_seller() -> None:
     ],
 )
 def test_document_that_the_format_cannot_hold_has_no_xml(changes: dict[str, Any]) -> None:
-    assert not upd_xml.is_possible(document(**changes))
+    assert not upd_xml.can_render(document(**changes))
 
 
 def test_price_of_a_token_has_the_places_of_the_format() -> None:

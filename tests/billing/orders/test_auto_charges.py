@@ -160,7 +160,7 @@ class TestYooKassa:
         Order.objects.update(state="paid", paid_at=timezone.now())
         responses.add("GET", f"{YOOKASSA}/{opened['id']}", json=yookassa_payment(order.pk.hex))
 
-        auto_top_up.keep_methods()
+        auto_top_up.save_methods()
 
         saved = SavedMethod.objects.get()
         assert (str(saved), saved.method_id) == ("MasterCard •••• 4444", opened["id"])

@@ -207,10 +207,10 @@ def test_invoice_is_issued_and_mailed_once(payer: Company) -> None:
 def test_method_is_saved_by_the_first_payment(payer: Company) -> None:
     agree(payer)
     order = place_order(payer, saves_method=True)
-    assert [auto_top_up.keep_methods(), SavedMethod.objects.count()] == [0, 0]
+    assert [auto_top_up.save_methods(), SavedMethod.objects.count()] == [0, 0]
     post_webhook(payment_event(order))
 
-    assert [auto_top_up.keep_methods(), auto_top_up.keep_methods()] == [1, 0]
+    assert [auto_top_up.save_methods(), auto_top_up.save_methods()] == [1, 0]
 
     saved = SavedMethod.objects.get()
     assert (str(saved), saved.gateway) == ("Demo •••• 4242", "sandbox")
@@ -222,16 +222,16 @@ def test_first_payment_that_comes_late_saves_its_method(payer: Company) -> None:
     order = place_order(payer, saves_method=True)
     Order.objects.update(expires_at=timezone.now() - timedelta(days=5))
     orders.expire()
-    auto_top_up.keep_methods()
+    auto_top_up.save_methods()
     post_webhook(payment_event(order))
 
-    assert auto_top_up.keep_methods() == 1
+    assert auto_top_up.save_methods() == 1
 
     expired = place_order(payer, saves_method=True)
     Order.objects.filter(pk=expired.pk).update(
         state="expired", expires_at=timezone.now() - timedelta(days=15)
     )
-    auto_top_up.keep_methods()
+    auto_top_up.save_methods()
     assert MethodSaving.objects.count() == 0
 
 
@@ -248,7 +248,7 @@ def test_first_payment_that_ends_unpaid_saves_nothing(payer: Company) -> None:
     order = place_order(payer, saves_method=True)
     orders.cancel(order=order, user=user_of(payer))
 
-    auto_top_up.keep_methods()
+    auto_top_up.save_methods()
 
     assert MethodSaving.objects.count() == SavedMethod.objects.count() == 0
 
@@ -261,7 +261,7 @@ def test_method_removed_meanwhile_is_not_saved_after_all(payer: Company, *, has_
     auto_top_up.remove_method(company=payer, user=user_of(payer))
     post_webhook(payment_event(order))
 
-    assert auto_top_up.keep_methods() == 0
+    assert auto_top_up.save_methods() == 0
     assert SavedMethod.objects.count() == 0
 
 
@@ -346,7 +346,7 @@ class TestRaces:
 
         with ThreadPoolExecutor(1) as pool:
             monkeypatch.setattr(SavedMethod.objects, "update_or_create", store_beside_removal)
-            assert auto_top_up.keep_methods() == 1
+            assert auto_top_up.save_methods() == 1
 
         assert removed[0].result()
         assert SavedMethod.objects.count() == 0

@@ -91,7 +91,7 @@ class TestPauses:
         """It saved the card, which may be a stolen one."""
         agree(payer)
         post_webhook(payment_event(place_order(payer, saves_method=True)))
-        auto_top_up.keep_methods()
+        auto_top_up.save_methods()
         paid = Payment.objects.get()
         refunds.apply_event("sandbox", RefundEvent("dp_1", paid.payment_id, paid.amount, "RUB"))
 

@@ -119,8 +119,8 @@ def test_day_by_day_gives_the_same_seals_as_all_at_once(
     sealing.seal()
     at_a_time = sealed()
     by_force("DELETE FROM billing_seal; DELETE FROM billing_sealedday", [])
-    monkeypatch.setattr(sealing, "ENOUGH", 1)
-    monkeypatch.setattr(sealing, "DAYS", 1)
+    monkeypatch.setattr(sealing, "BATCH_TRANSFERS", 1)
+    monkeypatch.setattr(sealing, "BATCH_DAYS", 1)
     for number in range(66):
         sealing.seal_before(day(number))
 
@@ -190,7 +190,7 @@ def test_parallel_sealers_write_each_seal_once(company: Company) -> None:
 _SLOWLY = """
 import django; django.setup()
 from billing.seals import sealing
-sealing.ENOUGH = sealing.DAYS = 1
+sealing.BATCH_TRANSFERS = sealing.BATCH_DAYS = 1
 print("ready", flush=True)
 sealing.seal()
 """

@@ -243,9 +243,9 @@ def history(*, entered: list[float], sent: list[float]) -> PhoneHistory:
     """Moments are so long before `NOW`."""
     phone_history = PhoneHistory()
     for ago in sent:
-        phone_history.was_sent(NOW - ago)
+        phone_history.record_send(NOW - ago)
     for ago in entered:
-        phone_history.was_entered(NOW - ago)
+        phone_history.record_entry(NOW - ago)
     return phone_history
 
 

@@ -119,7 +119,7 @@ TRIALS = (
     Trial(
         "otp.make_guard_replays",
         week_replay.JOB.name,
-        week_replay.ask,
+        week_replay.request_replay,
         lambda item: GuardReplay.objects.filter(company=item, made_at__isnull=False).exists(),
         "otp_guardreplay",
         "NEW.company_id = {company} AND NEW.made_at IS NOT NULL AND NOT NEW.is_failed",

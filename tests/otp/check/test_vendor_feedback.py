@@ -219,7 +219,7 @@ def test_vendor_that_fails_is_left_alone_and_no_code_is_logged(
     assert calls == 8 or len(wire.calls) == 12
     assert captured.entries
     assert not any(code in str(captured.entries) for code in [*entered, "482915"])
-    assert settlement._take() == []
+    assert settlement._pop_waiting() == []
     assert not Verification.objects.filter(settled_at__isnull=True).exists()
 
 
@@ -252,7 +252,7 @@ def test_another_account_is_told_while_one_is_left_alone(
         apply_event(attempt, EventKind.DELIVERED)
         Attempt.objects.filter(pk=attempt.pk).update(provider=name)
         enter(api, phone)
-    settlement._left_alone_until["telegram_gateway"] = time.monotonic() + 60
+    settlement._skipped_until["telegram_gateway"] = time.monotonic() + 60
     settlement.settle_verified()
 
     assert settlement.report_entered() == 1
@@ -278,7 +278,7 @@ def test_list_of_those_that_wait_is_bounded(monkeypatch: pytest.MonkeyPatch) -> 
 
     settlement._enqueue_entered(ids)
 
-    assert settlement._take() == ids[2:]
+    assert settlement._pop_waiting() == ids[2:]
     assert 0 < settlement.KEPT_WAITING <= 600
 
 

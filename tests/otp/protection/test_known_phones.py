@@ -79,9 +79,9 @@ def test_send_and_counting_and_replay_know_the_same_phones(company: Company) -> 
         for ago in sorted(draw.sample(range(3600, 8 * 86_400, 1800), draw.randrange(6)))[::-1]:
             after = 9.0 if draw.random() < 0.4 else None
             at = sent(company, ago=ago, phone=phone, entered_after=after).created_at.timestamp()
-            history.was_sent(at)
+            history.record_send(at)
             if after is not None:
-                history.was_entered(at + after)
+                history.record_entry(at + after)
     now = timezone.now()
     moment = now.timestamp()
 

@@ -18,7 +18,7 @@ DAY = 86_400.0
 
 
 def replayed(company: Company) -> GuardReplay:
-    week_replay.ask(company)
+    week_replay.request_replay(company)
     assert week_replay.make_next()
     assert not week_replay.make_next()
     return GuardReplay.objects.get(company=company)
@@ -119,8 +119,8 @@ def test_codes_of_others_and_of_long_ago_are_not_looked_at(company: Company) -> 
 def test_new_request_rebuilds_the_replay_once_even_if_concurrent(company: Company) -> None:
     first = replayed(company)
     sent(company, ago=DAY)
-    week_replay.ask(company)
-    week_replay.ask(company)
+    week_replay.request_replay(company)
+    week_replay.request_replay(company)
 
     assert GuardReplay.objects.get().made_at is None
     assert week_replay.make_next()

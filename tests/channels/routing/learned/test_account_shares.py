@@ -61,10 +61,10 @@ def test_operator_sets_an_account_apart(change: dict[str, object]) -> None:
 
 def test_account_that_loses_messages_keeps_few_and_claims_follow() -> None:
     router = Router({})
-    account_shares.adopt(router, account_shares.groups())
+    account_shares.follow_accounts(router, account_shares.groups())
     played(router, 2000, rates={KZ: 0.55, UZ: 0.92})
 
-    account_shares.apply(router)
+    account_shares.write_factors(router)
 
     assert shares(router)[KZ] == pytest.approx(0.05)
     assert factors() == pytest.approx({KZ: 0.1, UZ: 1.9, "twilio": 1.0})
@@ -77,13 +77,13 @@ def test_account_that_loses_messages_keeps_few_and_claims_follow() -> None:
 
 def test_operator_s_change_begins_anew_and_an_account_set_apart_gets_its_share_back() -> None:
     router = Router({})
-    account_shares.adopt(router, account_shares.groups())
+    account_shares.follow_accounts(router, account_shares.groups())
     played(router, 2000, rates={KZ: 0.55, UZ: 0.92})
-    account_shares.apply(router)
+    account_shares.write_factors(router)
     ProviderAccount.objects.filter(name=KZ).update(is_share_fixed=True)
 
-    account_shares.adopt(router, account_shares.groups())
-    account_shares.apply(router)
+    account_shares.follow_accounts(router, account_shares.groups())
+    account_shares.write_factors(router)
 
     assert router.accounts == {}
     assert set(factors().values()) == {1.0}
@@ -91,27 +91,27 @@ def test_operator_s_change_begins_anew_and_an_account_set_apart_gets_its_share_b
 
 def test_paused_account_keeps_its_learned_share() -> None:
     router = Router({})
-    account_shares.adopt(router, account_shares.groups())
+    account_shares.follow_accounts(router, account_shares.groups())
     played(router, 2000, rates={KZ: 0.55, UZ: 0.92})
     before = dict(shares(router))
 
     for is_enabled in (False, True):
         ProviderAccount.objects.filter(name=UZ).update(is_enabled=is_enabled)
-        account_shares.adopt(router, account_shares.groups())
+        account_shares.follow_accounts(router, account_shares.groups())
 
     assert shares(router) == before
 
 
 def test_state_survives_a_restart() -> None:
     router = Router({})
-    account_shares.adopt(router, account_shares.groups())
+    account_shares.follow_accounts(router, account_shares.groups())
     played(router, 500, rates={KZ: 0.55, UZ: 0.92})
 
     text = learned_router.decode(learned_router.encode(router, 15_000.0))
 
     assert text.accounts[SAME].configured_shares == router.accounts[SAME].configured_shares
     assert shares(text) == pytest.approx(shares(router))
-    account_shares.adopt(text, account_shares.groups())
+    account_shares.follow_accounts(text, account_shares.groups())
     assert shares(text) == pytest.approx(shares(router))  # nothing has changed, so nothing is lost
 
 
