@@ -93,7 +93,8 @@ def test_only_the_ledger_writes_money() -> None:
 
     past = "tools/demo/past_transfers.py"  # of made-up histories, which no product code imports
     statements = {
-        f"{name}.sql" for name in ("capture", "hold_wallets", "move_holds", "release", "settle")
+        f"{name}.sql"
+        for name in ("capture", "hold_wallet", "hold_wallets", "move_holds", "release", "settle")
     }
     ledger = {f"billing/wallet/{name}" for name in ("holds.py", "ledger.py", *statements)}
     assert writers == {*ledger, past}

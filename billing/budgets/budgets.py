@@ -29,7 +29,7 @@ COMPANY_BATCH = 500  # companies that one transaction of `update_usual` locks
 
 
 def params(budgets: Budgets, country: str, key_limit: int | None = None) -> dict[str, Any]:
-    """The parameters by which `holds.HOLD_WALLET` checks a send to this country by this key."""
+    """The parameters by which `hold_wallet.sql` checks a send to this country by this key."""
     country = country or Budget.UNKNOWN
     fixed_any = budgets.get(Budget.ANY, NO_BUDGET)[0]
     floor = settings.BUDGET_COUNTRY_HOUR if fixed_any is None else fixed_any

@@ -14,6 +14,7 @@ from django.db import connection, transaction
 from django.db.models import BigIntegerField, F, Q, Sum
 from django.db.models.functions import Coalesce
 from django.utils import timezone
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.audit import record
@@ -86,7 +87,9 @@ Kind = BalanceAlert.Kind
 MAX_ALERTS = 10  # alerts of a company
 PACE_DAYS = 7
 MAX_DAYS = 90
-TOO_MANY = _("A company can have up to 10 more alerts: remove one first.")
+TOO_MANY = format_lazy(
+    _("A company can have up to {max} more alerts: remove one first."), max=MAX_ALERTS
+)
 
 
 class Standing(NamedTuple):

@@ -1,5 +1,5 @@
--- As HOLD_WALLET of `holds.py`, for several messages: a company pays for all of its own or for none.
--- For one it costs 70 µs more.
+-- Pays as `hold_wallet.sql` does, for several messages: of each company all are paid, or none. For
+-- one message it takes 70 µs more.
 charged AS (
 UPDATE billing_wallet wallet
 SET available = wallet.available - bill.tokens, held = wallet.held + bill.tokens,

@@ -48,6 +48,7 @@ def whole(texts: Mapping[str, str]) -> list[str]:
 
 STATEMENTS = {
     "billing/wallet/capture.sql": [ledger._CAPTURE],
+    "billing/wallet/hold_wallet.sql": [sql.send(is_test=False, has_link=False, has_key=False)],
     "billing/wallet/hold_wallets.sql": [
         sql.SEND_OF_ONE_COMPANY,
         sql.SEND_OF_SEVERAL_COMPANIES,
