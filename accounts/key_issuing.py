@@ -68,10 +68,10 @@ def rotate_api_key(*, key: ApiKey, user: User, ip: str | None = None) -> tuple[A
     """
     _check_new_key(key.company, user, MAX_WHILE_ROTATING)
     key.refresh_from_db(from_queryset=ApiKey.objects.select_for_update(no_key=True))
-    last_day = timezone.now() + ApiKey.ROTATION
+    ends_at = timezone.now() + ApiKey.ROTATION
     if not key.is_active or key.is_ending:
         raise ValidationError(
-            _("This key is already being replaced. Create a new one."), code="ending"
+            _("This key has ended or ends within a day. Create a new one."), code="ending"
         )
     same = ("company", "mode", "name", "allowed_ips", "expires_at", "day_limit", "purpose")
     successor, plaintext = _issue(
@@ -79,7 +79,7 @@ def rotate_api_key(*, key: ApiKey, user: User, ip: str | None = None) -> tuple[A
         scopes=_scopes_within(key.scopes, key.company, user),
         **{name: getattr(key, name) for name in (*same, "public_key")},
     )
-    key.expires_at = last_day
+    key.expires_at = ends_at
     key.save(update_fields=["expires_at"])
     record("key.rotated", f"{key.name} {key} → {successor}", company=key.company, user=user, ip=ip)
     _mail_about_live_key("key.rotated", successor, user, ip)

@@ -230,9 +230,9 @@ MAX_LINK_LIMITS = (10, 20)
 # a day. The reserve is for each company's first sends in 24 hours, if others have emptied the pool.
 PHONE_POOL, PHONE_RESERVE = (20, 86_400), (10, 86_400)
 RESERVED_SENDS = 2
-RELEASE_LIMIT = (3, 600)  # refused sends that give their slot back, per phone: (count, seconds)
+RELEASE_LIMIT = (3, 600)  # refused sends that give their slot back, per company and phone
 WRONG_CODE_LIMITS = [(10, 3600), (20, 86_400)]  # wrong codes per company and phone
-REFUSED_VERIFY_LIMIT = (10, 600)  # verify calls without a live code
+REFUSED_VERIFY_LIMIT = (10, 600)  # verify calls without a live code, per company and phone
 API_RATE = (at_least(1, "API_RATE", 1000), 10)  # requests per key: (count, seconds)
 # Per company and day, for all its test keys; `keys` counts values of Idempotency-Key and kilobytes
 # of their answers, and `changes` audited calls.

@@ -35,7 +35,7 @@ class Row:
     id: str
     since: datetime
     subject: str
-    detail: str
+    details: list[str]
 
 
 Texts = tuple[StrOrPromise, StrOrPromise]  # the subject and details
@@ -48,7 +48,7 @@ class Kind:
     permission: str  # empty: everyone who may open the admin
     url: Callable[[Row], str]
     tone: str = "due"  # or bad
-    texts: Callable[[Row], Texts] = lambda row: (row.subject, row.detail)
+    texts: Callable[[Row], Texts] = lambda row: (row.subject, "".join(row.details))
 
 
 def _page_of(model: str) -> Callable[[Row], str]:
@@ -61,22 +61,22 @@ def _account_page(row: Row) -> str:
 
 
 def _approval(row: Row) -> Texts:
-    name, _dash, status = row.detail.rpartition(" — ")
-    word = VendorApproval.Status(status).label
-    return error_texts.provider_title(row.subject), f"{name} — {word}"
+    name, status = row.details
+    label = VendorApproval.Status(status).label
+    return error_texts.provider_title(row.subject), f"{name} — {label}"
 
 
 def _payment(row: Row) -> Texts:
     """«Демо · 1 899,99 ₽ вместо 1 900,00 ₽ · Stripe», and the problem."""
-    problem, gateway, *sums = row.detail.split(" ")
+    problem, gateway, *sums = row.details
     title = gateways.title(gateway)
     return f"{row.subject} · {_amount_text(*sums)} · {title}", Payment.Problem(problem).label
 
 
 def _transfer(row: Row) -> Texts:
-    problem, *sums = row.detail.split(" ")
-    word = BankTransfer.Problem(problem).label if problem else ""
-    return f"{row.subject} · {_amount_text(*sums)}", word
+    problem, *sums = row.details
+    label = BankTransfer.Problem(problem).label if problem else ""
+    return f"{row.subject} · {_amount_text(*sums)}", label
 
 
 def _amount_text(amount: str, currency: str, *due: str) -> str:
@@ -94,7 +94,8 @@ def _refund(row: Row) -> Texts:
         "unknown": gettext("its payment is not known"),
         "spent": gettext("its tokens were spent"),
     }
-    return row.subject, texts.get(row.detail) or str(Refund.Problem(row.detail).label)
+    [problem] = row.details
+    return row.subject, texts.get(problem) or str(Refund.Problem(problem).label)
 
 
 KINDS: dict[str, Kind] = {
@@ -112,7 +113,8 @@ KINDS: dict[str, Kind] = {
     ),
     "vendor": Kind(
         _("A vendor says"), _("See the account"), "channels.view_provideraccount",
-        _account_page, texts=lambda row: (error_texts.provider_title(row.subject), row.detail),
+        _account_page,
+        texts=lambda row: (error_texts.provider_title(row.subject), ": ".join(row.details)),
     ),
     "payment": Kind(
         _("Payment to review"), _("Settle"), "billing.view_payment",
@@ -129,7 +131,7 @@ KINDS: dict[str, Kind] = {
     "report": Kind(
         _("Link reported"), _("Review the report"), "links.view_report",
         _page_of("links_report"), "bad",
-        lambda row: (row.subject, Report.Reason(row.detail).label),
+        lambda row: (row.subject, Report.Reason(row.details[0]).label),
     ),
     "company": Kind(
         _("Company to approve"), _("Review and approve"), "accounts.change_company",
@@ -181,7 +183,7 @@ def page(kinds: Collection[str], number: int) -> list[Item]:
     if not kinds:
         return []
     statement = f"""
-    SELECT kind, id, since, subject, detail FROM ({_union(kinds)}) waiting
+    SELECT kind, id, since, subject, details FROM ({_union(kinds)}) waiting
     ORDER BY since, kind, id LIMIT %s OFFSET %s
     """  # noqa: S608 - of constants
     with connection.cursor() as cursor:
@@ -192,7 +194,7 @@ def page(kinds: Collection[str], number: int) -> list[Item]:
 
 
 def _union(kinds: Collection[str]) -> str:
-    columns = "id, since, subject, detail"
+    columns = "id, since, subject, details"
     return " UNION ALL ".join(
         f"SELECT '{name}' AS kind, * FROM ({_SQL[name]}) AS {name}({columns})"  # noqa: S608
         for name in kinds

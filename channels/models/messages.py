@@ -76,7 +76,7 @@ class Message(models.Model):
     kind = models.CharField(_("kind"), max_length=4, choices=Kind.choices)
     content = models.CharField(_("content"), max_length=16)  # providers.base.Content
     channel = models.CharField(_("channel"), max_length=8, choices=channels.choices)
-    # JSON of states.FallbackStep: the fallback channels left, in order
+    # JSON of lifecycle.snapshots.FallbackStep: the fallback channels left, in order
     chain = models.JSONField(_("channels left to try"), default=list)
     phone = models.CharField(_("phone"), max_length=16)
     # the verification of a code, or the short link
@@ -246,7 +246,7 @@ class FallbackEvent(models.Model):
     message = models.ForeignKey(
         Message, models.CASCADE, related_name="fallback_events", db_constraint=False
     )
-    reason = models.CharField(max_length=12)  # value of `states.FallbackReason`
+    reason = models.CharField(max_length=12)  # value of `snapshots.FallbackReason`
     channel = models.CharField(_("channel"), max_length=8, choices=channels.choices)
     at = models.DateTimeField(_("time"), db_default=Now())
 

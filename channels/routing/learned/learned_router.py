@@ -19,6 +19,7 @@ from channels.routing.smart.reach import HALF_LIFE, Reach, Standing, Stratum
 from channels.routing.smart.router import (
     EVERYWHERE,
     MIN_GAP,
+    PROBE_TOKENS_A_DAY,
     TIMES_HALF_LIFE,
     Exploration,
     Router,
@@ -120,7 +121,7 @@ def _rounded(value: float) -> float:
 
 
 REFRESH_INTERVAL = 10.0  # seconds
-TOKENS_A_DAY = 20  # spent on exploration by each process
+TOKENS_A_DAY = PROBE_TOKENS_A_DAY // 5  # of each process, as a service has about five
 
 _VERSION = "SELECT version FROM channels_routerstate WHERE id = %s"
 _STATE = "SELECT version, state FROM channels_routerstate WHERE id = %s"

@@ -42,7 +42,7 @@ def reason_for(
     return ReasonCode.BARRED if is_barred else ReasonCode.LIKELY
 
 
-PROBE_TOKENS_A_DAY = 100
+PROBE_TOKENS_A_DAY = 100  # of the whole service
 PROBE_PATIENCE = 6  # seconds; SMS follows soon
 MIN_GAP, MAX_GAP = 120.0, 1800.0  # seconds between two probes of a channel
 
