@@ -5,6 +5,7 @@ the reading, and a repeated line changes nothing.
 https://developer.tbank.ru/docs/api/get-api-v-1-statement
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime, timedelta
@@ -27,6 +28,7 @@ from billing.gateways.http import ProviderApi
 from billing.models import StatementMark
 from parsing.characters import one_line
 
+_AMOUNT = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 log = structlog.get_logger(__name__)
 JOB = Job("bank_lines", _("lines of the bank's statement"))
 EVERY = timedelta(minutes=5)
@@ -146,7 +148,10 @@ def line_of(operation: Mapping[str, Any], account: str) -> StatementLine:
     booked_on = _day(operation["operationDate"])
     code = operation.get("accountCurrencyDigitalCode")
     code = str(code or operation.get("operationCurrencyDigitalCode") or account[5:8])
-    amount = Decimal(str(operation.get("accountAmount", operation.get("operationAmount"))))
+    written = str(operation.get("accountAmount", operation.get("operationAmount")))
+    if not _AMOUNT.fullmatch(written):  # Decimal would read 1_900 and digits of any script
+        raise ValueError(written)
+    amount = Decimal(written)
     if is_incoming and amount < 0:
         raise ValueError("money that was taken back")
     return StatementLine(

@@ -1,5 +1,6 @@
 """Reading T-Bank's statement: pages, what is skipped, when it is due, and that nothing is lost."""
 
+import re
 import time
 from collections.abc import Iterator
 from datetime import timedelta
@@ -72,6 +73,12 @@ def test_day_is_the_banks_wherever_the_service_is(
         time.tzset()
 
     assert str(line.booked_on) == "2026-11-25"
+
+
+@pytest.mark.parametrize("amount", ["1_900", " 1900", "19e2", "١٩٠٠", "NaN", "", None, True])
+def test_amount_that_no_bank_writes_is_not_guessed(amount: object) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(str(amount))}$"):
+        reading.line_of(operation("op-1", "5", "а") | {"accountAmount": amount}, ACCOUNT)
 
 
 def test_pages_are_followed_to_the_end(invoice: Order) -> None:
