@@ -15,6 +15,7 @@ from django.conf import settings
 
 from accounts.oidc import discovery
 from accounts.oidc.refusals import Reason, RefusedError
+from accounts.sign_in.addresses import MAX_LENGTH
 from parsing.characters import is_line, one_line
 from parsing.integers import MAX, json_integer
 
@@ -25,8 +26,10 @@ Claims = dict[str, Any]
 
 def email(claims: Claims) -> str:
     claim = claims.get("email")
+    if not isinstance(claim, str) or len(claim) > MAX_LENGTH:
+        return ""
     # A final dot stands for the DNS root, and is not part of an address.
-    return (valid_email_or_none(claim.removesuffix(".")) or "") if isinstance(claim, str) else ""
+    return valid_email_or_none(claim.removesuffix(".")) or ""
 
 
 def is_email_verified(claims: Claims) -> bool:

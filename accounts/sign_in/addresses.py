@@ -9,7 +9,7 @@ from operator import or_
 
 from allauth.account.models import EmailAddress
 from django.core.exceptions import ValidationError
-from django.core.validators import EmailValidator
+from django.core.validators import EmailValidator, MaxLengthValidator
 from django.db import transaction
 from django.db.models import Q
 from django.db.models.functions import Lower
@@ -17,6 +17,9 @@ from django.db.models.lookups import Exact
 
 from accounts.models import User
 from parsing.hosts import HostError, address_spellings, ascii_host, unicode_host
+
+MAX_LENGTH = 254  # RFC 5321; allauth cuts a longer one, forms of Django take 320
+_require_length = MaxLengthValidator(MAX_LENGTH)
 
 
 def is_same(first: str, other: str) -> bool:
@@ -56,6 +59,7 @@ def replace_primary(user: User, old: str) -> None:
 
 def as_stored(address: str) -> str:
     """The address as its account spells it; a new one in Unicode. Raises ValidationError."""
+    _require_length(address)
     if address.isascii() and "xn--" not in address.lower():
         return address
     name, _at, domain = address.rpartition("@")

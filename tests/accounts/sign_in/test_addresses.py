@@ -15,6 +15,7 @@ from django.test import Client, RequestFactory
 from django.urls import reverse
 
 from accounts.models import Invitation, Mail, Member, User
+from accounts.oidc import tokens
 from accounts.people import members
 from accounts.sign_in import addresses
 from accounts.sign_in.adapter import APP
@@ -96,6 +97,19 @@ def test_invitation_is_of_the_mailbox(
 def test_invalid_domain_is_refused(address: str) -> None:
     with pytest.raises(ValidationError):
         addresses.as_stored(address)
+
+
+def test_address_too_long_to_store_is_refused(client: Client) -> None:
+    """allauth would cut it, and give the account an address of nobody or of somebody else."""
+    typed = f"{'a' * 60}@{'b.' * 96}com"
+    form = {"company": "Demo", "country": "RU", "password1": PASSWORD}
+
+    refused = client.post(reverse("account_signup"), form | {"email": typed})
+    assert list(refused.context["form"].errors) == ["email"]
+    assert tokens.email({"email": typed}) == ""
+    client.post(reverse("account_signup"), form | {"email": typed[2:]})
+
+    assert User.objects.get().email == typed[2:]
 
 
 @pytest.mark.parametrize(
