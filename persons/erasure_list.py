@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 from django.conf import settings
-from django.db import connection
+from django.db import connection, transaction
 
 from channels.phone_numbers import e164_or_none, spellings
 from persons.models import Erasure
@@ -60,6 +60,7 @@ def dump() -> Iterator[str]:
         yield orjson.dumps(values, option=orjson.OPT_UTC_Z).decode()
 
 
+@transaction.atomic
 def load(lines: Iterable[str]) -> int:
     """Adds a dumped list; returns the number of its lines."""
     count = 0

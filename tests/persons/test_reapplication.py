@@ -137,3 +137,23 @@ def test_list_survives_outside_the_database(company: Company, tmp_path: Path) ->
     assert PHONE[1:] not in listed.getvalue()
     assert output.getvalue().splitlines() == ["1 entries read.", "1 persons erased again."]
     assert phones() == {"+7916*"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"\xff", b"phones", b"[]", b"{}", b'{"phone_hash": "zz"}', b"null",
+        b'{"company_id": "x", "mode": "", "key_id": "1", "phone_hash": "00", "erased_at": null}',
+        b'{"company_id": null, "mode": null, "key_id": "1", "phone_hash": "00", "erased_at": null}',
+    ],
+)  # fmt: skip
+def test_file_that_is_no_list_is_refused_in_a_sentence(
+    transactional_db: None, tmp_path: Path, text: bytes
+) -> None:
+    (tmp_path / "list").write_bytes(text)
+
+    for name in ("list", "missing", "."):
+        with pytest.raises(CommandError, match="is not what --list prints"):
+            call_command("reapply_erasures", str(tmp_path / name))
+
+    assert not Erasure.objects.exists()

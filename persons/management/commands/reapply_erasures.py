@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import DataError, IntegrityError
 
 from persons import erasure_list
 from persons.erasure import reapply_erasures
@@ -24,7 +25,10 @@ class Command(BaseCommand):
             self.stdout.writelines(f"{line}\n" for line in erasure_list.dump())
             return
         if file:
-            count = erasure_list.load(file.read_text(encoding="utf-8").splitlines())
+            try:
+                count = erasure_list.load(file.read_text(encoding="utf-8").splitlines())
+            except (OSError, ValueError, KeyError, TypeError, DataError, IntegrityError) as error:
+                raise CommandError(f"{file} is not what --list prints: {error!r}") from None
             self.stdout.write(f"{count} entries read.")
         result = reapply_erasures()
         self.stdout.write(f"{result.erased} persons erased again.")
