@@ -5,6 +5,7 @@ import os
 import threading
 import time
 from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from celery import Celery, bootsteps
@@ -95,6 +96,9 @@ def keep_our_logging(**_options: Any) -> None:
     """Keeps Celery from installing log handlers: Django has configured logging."""
 
 
+LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
+
+
 class Scheduler(PersistentScheduler):
     """Beat's scheduler. Its file only stores when each task last ran, so no
     error of the file may stop the schedule.
@@ -114,6 +118,10 @@ class Scheduler(PersistentScheduler):
                 self._store.close()
             self._store = self._destroy_open_corrupted_schedule(error)
             super().setup_schedule()
+        # Counted from beat's start, an hourly task would never run where a new pod comes sooner.
+        for entry in self.schedule.values():
+            if not entry.total_run_count:
+                entry.last_run_at = LONG_AGO
 
     def sync(self) -> None:
         try:

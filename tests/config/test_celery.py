@@ -119,6 +119,19 @@ def test_beat_sleeps_until_a_task_is_due(tmp_path: Path) -> None:
     assert ticks <= RUNS * 4
 
 
+def test_task_without_a_stored_run_is_due_at_once(tmp_path: Path) -> None:
+    """A pod without a volume may live for less than an interval, again and again."""
+    service = beat(tmp_path)
+    service.app.conf.beat_schedule["one"]["schedule"] = 3600.0
+
+    for runs in (1, 1):  # the second starts from the file
+        with closing(service.scheduler) as scheduler:
+            scheduler.tick()
+            assert scheduler.schedule["one"].total_run_count == runs
+        service = beat(tmp_path)
+        service.app.conf.beat_schedule["one"]["schedule"] = 3600.0
+
+
 def test_beat_goes_on_when_the_clock_is_put_back(
     tmp_path: Path, time_machine: TimeMachineFixture
 ) -> None:
