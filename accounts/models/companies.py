@@ -9,7 +9,6 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models.users import User
 from accounts.names import cannot_become_a_link
 from catalogue import channels
 from catalogue.languages import message_languages
@@ -32,9 +31,6 @@ class GuardMode(models.TextChoices):
 
 
 class CompanyQuerySet(models.QuerySet["Company"]):
-    def for_user(self, user: User) -> "CompanyQuerySet":
-        return self.filter(members__user=user)
-
     def closing(self) -> "CompanyQuerySet":
         """Companies scheduled for deletion; the soonest first."""
         return self.filter(

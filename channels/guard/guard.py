@@ -18,6 +18,7 @@ class GuardStep(IntEnum):
 
 
 MAX_DELIVERY_SECONDS = 60.0  # seconds within which a delivery must come to be evidence
+MATURITY = 30.0  # seconds after its delivery at which a code that was not entered counts as missed
 # Logarithms; either suffices. MIN_CERTAINTY: the share is below half the norm, shown by few codes.
 # MIN_ODDS: a higher share, of an attack among people or one that enters codes, needs more codes.
 MIN_CERTAINTY, MIN_ODDS = math.log(100.0), math.log(200.0)
@@ -72,8 +73,6 @@ class Case:
 
 @dataclass(slots=True)
 class Guard:
-    # seconds after its delivery at which a code that was not entered counts as missed
-    maturity: float = 30.0
     evidence: dict[Scope, ScopeEvidence] = field(default_factory=dict)
     company: ScopeEvidence = field(default_factory=lambda: ScopeEvidence(0.0))
     watched: set[Scope] = field(default_factory=set)  # scopes under attack elsewhere

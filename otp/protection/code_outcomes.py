@@ -23,7 +23,7 @@ from django.conf import settings
 from django.db import connection
 
 from catalogue.ids import first_id_at
-from channels.guard.guard import MAX_DELIVERY_SECONDS
+from channels.guard.guard import MATURITY, MAX_DELIVERY_SECONDS
 from channels.guard.scope_evidence import COUNTED_OF_PHONE, KNOWN_CODES, PHONE_WINDOW
 from otp.protection import known_phones
 from otp.protection.known_phones import Send
@@ -31,7 +31,6 @@ from otp.unreported_codes import OF_ANY_CODE, REPORTED_WITHIN, is_outcome_known
 from storage.statements.named_rows import fetch_all
 
 LAG = timedelta(seconds=5)
-MATURITY = 30.0  # seconds after its delivery at which a code that was not entered counts as missed
 # The longest time from the request to the last channel until its code is mature; an id is older
 # than its row.
 MATURE_WITHIN = timedelta(seconds=MAX_DELIVERY_SECONDS + MATURITY + 10)

@@ -107,7 +107,7 @@ def _user() -> tuple[User, str]:
 
 
 def _company(user: User, name: str) -> Company:
-    company = Company.objects.for_user(user).filter(name=name).first()
+    company = Company.objects.filter(members__user=user, name=name).first()
     if company is None:
         company = companies.sign_up_company(user=user, name=name)
         # Demo keys send to any country without a budget, also codes that nobody enters.

@@ -101,7 +101,7 @@ def made_up(many: int, *, messages: int) -> Senders:
 
 @transaction.atomic
 def _company(user: User, name: str, *, listens: bool) -> Company:
-    company = Company.objects.for_user(user).filter(name=name).first()
+    company = Company.objects.filter(members__user=user, name=name).first()
     if company is not None:
         return company
     company = companies.sign_up_company(user=user, name=name)

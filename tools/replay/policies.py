@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
 
-from channels.guard.guard import Guard, GuardStep, Verdict
+from channels.guard.guard import MATURITY, Guard, GuardStep, Verdict
 from channels.guard.scope_evidence import PhoneHistory
 from channels.routing.smart.account_balance import AccountBalance
 from channels.routing.smart.decay import SECONDS, log_normal_cdf
@@ -85,7 +85,7 @@ class SmartPolicy:
         for step in plan:
             balance = self._balance(area.country, step.channel)
             if balance is not None:
-                picked[step.channel] = balance.pick(send.luck[step.channel].account)
+                picked[step.channel] = _pick(balance.shares, send.luck[step.channel].account)
         return picked
 
     def _balance(self, country: str, channel: str) -> AccountBalance | None:
@@ -116,7 +116,7 @@ class SmartPolicy:
                 lambda at: self.guard.record_delivery(at, case, tokens, at - send.at),
             )
             self._at(
-                send.at + proof + self.guard.maturity,
+                send.at + proof + MATURITY,
                 lambda at: self.guard.record_timeout(at, case, is_counted=history.is_counted(at)),
             )
 
@@ -174,6 +174,16 @@ class SmartPolicy:
                     send.at + silent, lambda at: self.router.record_unproved(at, tried, memory)
                 )
         return tried
+
+
+def _pick(shares: dict[str, float], point: float) -> str:
+    """Picks an account; `point` is uniform in 0..1."""
+    total = sum(shares.values())
+    for name in sorted(shares):
+        point -= shares[name] / total
+        if point < 0:
+            return name
+    return max(shares)
 
 
 def _recorder(balance: AccountBalance, account: str, right: bool) -> Callable[[float], None]:

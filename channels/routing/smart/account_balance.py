@@ -30,15 +30,6 @@ class AccountBalance:
     def __post_init__(self) -> None:
         self.shares = self.shares or dict(self.configured_shares)
 
-    def pick(self, point: float) -> str:
-        """Picks an account; `point` is uniform in 0..1."""
-        total = sum(self.shares.values())
-        for name in sorted(self.shares):
-            point -= self.shares[name] / total
-            if point < 0:
-                return name
-        return max(self.shares)
-
     def record(self, now: float, account: str, *, verified: bool) -> None:
         counts = self.counts.setdefault(account, Counts(HALF_LIFE, now))
         counts.add(now, trials=1.0, hits=float(verified))
