@@ -21,7 +21,7 @@ SECRET = re.compile(r"secret|password|token|credential|digest|private", re.IGNOR
 HIDDEN = "•••"
 MAX_TEXT_LENGTH = 500  # characters of a text
 PHONE = re.compile(r"\+\d{8,15}")
-ADDRESS = re.compile("://|=")  # a URL, or a query string
+URL_LIKE = re.compile("://|=")  # a URL, or a query string
 Changes = dict[str, list[Any]]
 
 
@@ -71,7 +71,7 @@ def _plain(value: object) -> Any:
     if isinstance(value, list | tuple | set | frozenset):
         return [_plain(item) for item in value]
     text = str(value)
-    if ADDRESS.search(text):
+    if URL_LIKE.search(text):
         return mask_phones_in(text)[:MAX_TEXT_LENGTH]
     return PHONE.sub(lambda match: mask_phone(match[0]), text)[:MAX_TEXT_LENGTH]
 

@@ -237,18 +237,18 @@ class Call:
 
     def __post_init__(self) -> None:
         fields = tuple(self.body)
-        object.__setattr__(self, "is_audited", self.is_audited or self.method in CHANGES)
+        object.__setattr__(self, "is_audited", self.is_audited or self.method in CHANGING_METHODS)
         object.__setattr__(self, "field_names", frozenset(entry.name for entry in fields))
         object.__setattr__(self, "has_nested_fields", any(entry.fields for entry in fields))
 
     @property
     def has_body(self) -> bool:
-        return self.method in WITH_BODY
+        return self.method in METHODS_WITH_BODY
 
     @property
     def errors(self) -> list[Error]:
         """All errors that the call may return, in the order of `Error`."""
-        possible = {*ALWAYS, *self.refusals}
+        possible = {*COMMON_ERRORS, *self.refusals}
         if self.has_body:
             possible |= {Error.INVALID_INPUT, Error.UNSUPPORTED_MEDIA_TYPE}
         if self.method == "POST":
@@ -287,12 +287,12 @@ def _names(fields: Fields, above: str = "") -> Iterator[str]:
         yield from _names(entry.fields, f"{above}{entry.name}[].")
 
 
-ALWAYS = (
+COMMON_ERRORS = (
     Error.INVALID_API_KEY,
     Error.FORBIDDEN,
     Error.RATE_LIMITED,
     Error.INTERNAL_ERROR,
     Error.UNAVAILABLE,
 )
-WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
-CHANGES = frozenset({"PATCH", "DELETE"})
+METHODS_WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
+CHANGING_METHODS = frozenset({"PATCH", "DELETE"})

@@ -15,7 +15,7 @@ from catalogue.texts import StrOrPromise
 
 MAX_WARNINGS = 50  # a body may have thousands of names, and each is compared with those declared
 MAX_NAME = 64  # characters of a name that are shown
-CODE = "unknown_field"
+WARNING_CODE = "unknown_field"
 NOT_STRICT = {"", "0", "false"}  # values of the header
 
 
@@ -36,7 +36,7 @@ WARNINGS = Field(
     fields=Shape(
         "Warning",
         (
-            Field("code", text(), _("`unknown_field`. New codes may be added."), CODE),
+            Field("code", text(), _("`unknown_field`. New codes may be added."), WARNING_CODE),
             Field("field", text(), _("The name as it was sent."), "chanel"),
             Field(
                 "did_you_mean",
@@ -70,7 +70,7 @@ def _unknown_names(payload: Mapping[str, Any], fields: Fields, above: str = "") 
 
 
 def _warning(name: str, call: Call) -> FieldWarning:
-    warning = FieldWarning(code=CODE, field=name[:MAX_NAME])
+    warning = FieldWarning(code=WARNING_CODE, field=name[:MAX_NAME])
     suggestion = closest_name(name, call.body_names())
     return warning | {"did_you_mean": suggestion} if suggestion else warning
 

@@ -22,7 +22,7 @@ from api import response_headers
 from api.authentication import authorize
 from api.base_view import ApiView
 from api.body_admission import EntryPoint, network
-from api.calls import CHANGES
+from api.calls import CHANGING_METHODS
 from api.request_body import read_body
 from catalogue.errors import DomainError, Error
 from catalogue.ids import uuid_or_none
@@ -58,7 +58,7 @@ class CompatView(ApiView):
     def check_access(self, request: HttpRequest) -> None:
         if not self.is_open:
             self.principal = self.authenticate(request)
-            self.count_request(request, is_audited=request.method in CHANGES)
+            self.count_request(request, is_audited=request.method in CHANGING_METHODS)
 
     def authenticate(self, request: HttpRequest) -> Principal:
         return principal_of(self.dialect, request.META)

@@ -33,7 +33,7 @@ BY_MESSAGE = ("channels_fallbackevent",)
 # The purge has deleted all receipts and events of that age, so their tables are not copied.
 TABLES = (*MONTHLY, *BY_MESSAGE)
 
-_PREFIX = r"CASE WHEN phone ~ '^\+?[0-9]{0,5}\*$' THEN phone ELSE '' END AS phone"
+_PHONE_PREFIX = r"CASE WHEN phone ~ '^\+?[0-9]{0,5}\*$' THEN phone ELSE '' END AS phone"
 _COLUMNS = """
 SELECT string_agg(CASE attname WHEN 'phone' THEN %s ELSE quote_ident(attname) END, ', '
   ORDER BY attnum)
@@ -99,7 +99,7 @@ def _condition(month: date) -> str:
 def _rows(table: str, month: date) -> str:
     left_out = [name for name in ERASED.get(table, "").split() if name != "phone"]
     with connection.cursor() as cursor:
-        cursor.execute(_COLUMNS, [_PREFIX, table, left_out])
+        cursor.execute(_COLUMNS, [_PHONE_PREFIX, table, left_out])
         (columns,) = cursor.fetchone()
     if table in MONTHLY:
         return f"SELECT {columns} FROM {partition(table, month)}"  # noqa: S608 - our names

@@ -30,7 +30,7 @@ from operator_admin import figures as operator_figures
 from operator_admin.models import CompanyNote
 from parsing.form_fields import IntegerField
 
-SHOWN = 5
+MAX_SHOWN = 5
 TEST_DAYS = 30
 MIN_VALUES = {"default_link_lifetime": MINUTE, "api_rate": 1}
 # Providers of mailboxes: an address there says nothing about the employer.
@@ -65,9 +65,9 @@ def facts_of(company: Company) -> dict[str, Any]:
             _test_sends(company),
             _reports(company),
         ],
-        "members": members[:SHOWN],
-        "transfers": transfers.order_by("-created_at", "-id")[:SHOWN],
-        "notes": notes.order_by("-created_at", "-pk")[: 4 * SHOWN],
+        "members": members[:MAX_SHOWN],
+        "transfers": transfers.order_by("-created_at", "-id")[:MAX_SHOWN],
+        "notes": notes.order_by("-created_at", "-pk")[: 4 * MAX_SHOWN],
     }
 
 

@@ -29,7 +29,7 @@ class Alert(models.Model):
     subject = models.CharField(max_length=120, blank=True)  # an account, a host, a check
     details = models.JSONField(default=dict)  # values for the rule's texts
     began_at = models.DateTimeField()
-    missing_since = models.DateTimeField(null=True)  # when it was first not seen
+    missing_since = models.DateTimeField(null=True)  # since when the problem is no longer detected
     ended_at = models.DateTimeField(null=True)
     notices = models.PositiveIntegerField(default=0)  # sent: the first one and reminders
     notified_at = models.DateTimeField(null=True)

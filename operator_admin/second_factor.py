@@ -36,10 +36,10 @@ def redirect_to_factor(request: HttpRequest, user: User, next_url: str) -> HttpR
 # Name prefixes of pages that change access or show one person's data. Pages that add or delete, or
 # that show a person's data or set passwords, require re-authentication when opened, so that no
 # input is lost; changes require it when submitted.
-PEOPLE = ("accounts_user_", "accounts_member_", "account_emailaddress_", "mfa_authenticator_",
+PEOPLE_PAGES = ("accounts_user_", "accounts_member_", "account_emailaddress_", "mfa_authenticator_",
           "socialaccount_socialaccount_",
           "auth_group_", "accounts_company_change", "persons")  # fmt: skip
-PASSWORD = "auth_user_password_change"  # noqa: S105 - the name of a page
+PASSWORD_PAGE = "auth_user_password_change"  # noqa: S105 - the name of a page
 
 
 def require_reauthentication(request: HttpRequest) -> None:
@@ -47,5 +47,5 @@ def require_reauthentication(request: HttpRequest) -> None:
     match = request.resolver_match
     name = (match.url_name or "") if match else ""
     is_changing = request.method == "POST" or name.endswith(("_add", "_delete", "persons"))
-    if name == PASSWORD or (name.startswith(PEOPLE) and is_changing):
+    if name == PASSWORD_PAGE or (name.startswith(PEOPLE_PAGES) and is_changing):
         reauthentication.require(request)

@@ -36,7 +36,7 @@ from persons.export import export
 from persons.person import Person, find_rows_and_links, lift_timeout, parse_phone
 
 PLACEHOLDER = re.compile(r"%\(\w+\)s")  # for a detail of an alert
-SHOWN, MAX_OVER = timedelta(days=7), 100  # alerts that are over
+ENDED_WITHIN, MAX_ENDED = timedelta(days=7), 100  # alerts shown as over
 
 
 class TrialMessageForm(forms.Form):
@@ -120,11 +120,11 @@ def describe(name: str, rule: Rule) -> dict[str, str | int]:
 @page("alerts/", "alerts", "operator_admin.alert")
 def alerts(request: HttpRequest) -> HttpResponse:
     firing = Alert.objects.firing().order_by("-began_at")
-    over = Alert.objects.filter(ended_at__gte=timezone.now() - SHOWN, rule__in=RULES)
+    over = Alert.objects.filter(ended_at__gte=timezone.now() - ENDED_WITHIN, rule__in=RULES)
     refused = TelegramNotice.objects.exclude(error="").order_by("-pk").first()
     context = {
         "firing": [notifications.text_of(alert) for alert in firing if alert.rule in RULES],
-        "over": [notifications.text_of(alert) for alert in over.order_by("-ended_at")[:MAX_OVER]],
+        "over": [notifications.text_of(alert) for alert in over.order_by("-ended_at")[:MAX_ENDED]],
         "telegram_error": refused.error if refused else "",
         "addresses": [address for address, _language in operator_mail.recipients()],
         "chat": settings.OPERATOR_TELEGRAM_CHAT_ID if notifications.chat() else "",

@@ -169,7 +169,7 @@ def _network(text: str) -> IPv4Network | IPv6Network:
     return ip_network(text, strict=False)
 
 
-_COPIED = (
+_COPIED_COLUMNS = (
     *("key_id", "mode", "day_limit", "purpose", "company_id", "country", "language", "brand"),
     *("default_channel", "code_length", "default_link_lifetime", "api_rate"),
 )
@@ -184,7 +184,7 @@ def principal_of(row: Mapping[str, Any]) -> Principal:
         expired_url=row["link_expired_url"],
     )
     return Principal(
-        **{name: row[name] for name in _COPIED},
+        **{name: row[name] for name in _COPIED_COLUMNS},
         scopes=scopes_of_role(row["maker_role"]).intersection(row["scopes"]),
         allowed_ips=tuple(row["allowed_ips"]),
         company_status=row["status"],

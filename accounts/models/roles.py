@@ -13,8 +13,8 @@ class Role(models.TextChoices):
 
 
 TECHNICAL_ROLES = (Role.OWNER, Role.DEVELOPER)
-SEE_MONEY = frozenset({Role.OWNER, Role.ACCOUNTANT, Role.VIEWER})
-MANAGE_MONEY = frozenset({Role.OWNER, Role.ACCOUNTANT})
+MONEY_READERS = frozenset({Role.OWNER, Role.ACCOUNTANT, Role.VIEWER})
+MONEY_MANAGERS = frozenset({Role.OWNER, Role.ACCOUNTANT})
 
 
 class RoleRights(models.Model):
@@ -47,11 +47,11 @@ class RoleRights(models.Model):
 
     @property
     def can_see_money(self) -> bool:
-        return self.role in SEE_MONEY
+        return self.role in MONEY_READERS
 
     @property
     def can_manage_money(self) -> bool:
-        return self.role in MANAGE_MONEY
+        return self.role in MONEY_MANAGERS
 
 
 class Scope(models.TextChoices):
@@ -73,7 +73,7 @@ def every_scope() -> list[str]:
 
 # A key has these scopes for as long as its maker has the same right as a member. Its other scopes
 # belong to the company, and outlast its maker's membership.
-SCOPES_BY_ROLE = {Scope.BALANCE: SEE_MONEY, Scope.TOP_UP: MANAGE_MONEY}
+SCOPES_BY_ROLE = {Scope.BALANCE: MONEY_READERS, Scope.TOP_UP: MONEY_MANAGERS}
 
 
 def scopes_of_role(role: str | None) -> frozenset[str]:

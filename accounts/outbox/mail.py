@@ -106,7 +106,7 @@ def read_unsubscribe_token(token: str) -> tuple[User, NoticeKind] | None:
 
 BLOCKS = {"p", "ul", "td"}
 BLOCK_END = "\f"  # never part of a text: SPACES replaces it
-BEFORE = {"br": "\n", "li": "\n– ", "tfoot": "—\n"}
+TEXT_BEFORE_TAG = {"br": "\n", "li": "\n– ", "tfoot": "—\n"}
 # All white space except non-breaking spaces.
 SPACES = re.compile(r"[^\S\xa0\u202f]+")
 BREAKS = re.compile(rf" *[\n{BLOCK_END}][ \n{BLOCK_END}]*")
@@ -142,7 +142,7 @@ class _MailParser(HTMLParser):
             self._address = (values.get("href") or "").removeprefix("mailto:")
             self._label_from = len(self.parts)
         else:
-            self.parts.append(BEFORE.get(tag, ""))
+            self.parts.append(TEXT_BEFORE_TAG.get(tag, ""))
 
     def handle_data(self, data: str) -> None:
         if not self._skipped:

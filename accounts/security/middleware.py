@@ -26,7 +26,7 @@ REAUTHENTICATION_VIEWS = {
     "mfa_reauthenticate",
     "mfa_reauthenticate_webauthn",
 }
-PASSKEY_LOGIN = "mfa_login_webauthn"
+PASSKEY_LOGIN_VIEW = "mfa_login_webauthn"
 RECOVERY_CODE_VIEWS = {"mfa_view_recovery_codes", "mfa_download_recovery_codes"}
 GUARDED_VIEWS = {
     "account_change_password",
@@ -42,7 +42,7 @@ GUARDED_VIEWS = {
 }
 GUARDED_START = "sso-connect"  # changes nothing itself: it leads to the identity provider
 GUARDED_POSTS = {"account_email"}  # the list of addresses may be read without reauthentication
-RESET = "account_reset_password_from_key"
+RESET_VIEW = "account_reset_password_from_key"
 
 
 class AccountSecurityMiddleware:
@@ -65,7 +65,7 @@ class AccountSecurityMiddleware:
         sessions.write_browser_cookie(request, response)
         user, name = request.user, _view_name(request)
         if not isinstance(user, User):
-            if name == PASSKEY_LOGIN and _reached_form(request, response):
+            if name == PASSKEY_LOGIN_VIEW and _reached_form(request, response):
                 audit.record_authentication_event(
                     "login.failed", user=None, request=request, subject="passkey"
                 )
@@ -84,7 +84,7 @@ class AccountSecurityMiddleware:
     ) -> HttpResponse | None:
         user = getattr(request, "user", None)  # API requests have none: config.middleware.Shortcut
         name = _view_name(request)
-        if name == PASSKEY_LOGIN and request.method != "POST":
+        if name == PASSKEY_LOGIN_VIEW and request.method != "POST":
             # Each challenge creates a session, kept for hours.
             limited: HttpResponse | None = ratelimit.consume_or_429(
                 request, action="passkey", limit_get=True
@@ -128,7 +128,7 @@ def _changes_account(request: HttpRequest) -> bool:
     if request.method != "POST" or not request.path_info.startswith(ACCOUNT_PREFIX):
         return False
     try:
-        return resolve(request.path_info).url_name in GUARDED_VIEWS | GUARDED_POSTS | {RESET}
+        return resolve(request.path_info).url_name in GUARDED_VIEWS | GUARDED_POSTS | {RESET_VIEW}
     except Resolver404:
         return False
 

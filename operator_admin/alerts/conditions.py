@@ -140,7 +140,7 @@ def work_given_up() -> Iterator[Problem]:
 
 
 def disk_full() -> Iterator[Problem]:
-    """Full disks of this machine; a disk with two paths counts once."""
+    """Disks of this machine that are nearly full; a disk with two paths counts once."""
     devices: set[int] = set()
     for path in (settings.VAR_DIR, Path(tempfile.gettempdir()), Path("/")):
         if not path.exists() or (device := path.stat().st_dev) in devices:

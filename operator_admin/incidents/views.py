@@ -21,8 +21,8 @@ from operator_admin.site import page, page_response, paged
 from parsing.characters import one_line
 from parsing.integers import parse_page
 
-PAUSE = "channels.change_provideraccount"
-CHANGE = "operator_admin.change_incident"
+PAUSE_PERMISSION = "channels.change_provideraccount"
+CHANGE_PERMISSION = "operator_admin.change_incident"
 PER_PAGE = 20
 REASON_LENGTH = 150
 
@@ -64,7 +64,7 @@ def channel(request: HttpRequest, name: str) -> HttpResponse:
     return _page(request, "channel", state.channel.title, context)
 
 
-@page("incidents/channels/<str:name>/pause/", "channel-pause", permission=PAUSE)
+@page("incidents/channels/<str:name>/pause/", "channel-pause", permission=PAUSE_PERMISSION)
 @require_POST
 def pause(request: HttpRequest, name: str) -> HttpResponse:
     channel = _channel(name)
@@ -79,7 +79,7 @@ def pause(request: HttpRequest, name: str) -> HttpResponse:
     return redirect("admin:channel", name)
 
 
-@page("incidents/channels/<str:name>/resume/", "channel-resume", permission=PAUSE)
+@page("incidents/channels/<str:name>/resume/", "channel-resume", permission=PAUSE_PERMISSION)
 @require_POST
 def resume(request: HttpRequest, name: str) -> HttpResponse:
     channel = _channel(name)
@@ -91,7 +91,7 @@ def resume(request: HttpRequest, name: str) -> HttpResponse:
     return redirect("admin:channel", name)
 
 
-@page("incidents/new/", "incident-new", permission=CHANGE)
+@page("incidents/new/", "incident-new", permission=CHANGE_PERMISSION)
 def new(request: HttpRequest) -> HttpResponse:
     """A new incident with the standard text for the URL's channel and impact."""
     impact, channel = request.GET.get("impact", ""), request.GET.get("channel", "")
@@ -112,7 +112,7 @@ def incident(request: HttpRequest, pk: int) -> HttpResponse:
     incident = get_object_or_404(Incident, pk=pk)
     form = UpdateForm(request.POST or None, initial={"state": incident.state})
     if request.method == "POST":
-        if not request.user.has_perm(CHANGE):
+        if not request.user.has_perm(CHANGE_PERMISSION):
             raise PermissionDenied
         if form.is_valid():
             state, text = form.cleaned_data["state"], form.text()
@@ -128,7 +128,7 @@ def incident(request: HttpRequest, pk: int) -> HttpResponse:
     return _page(request, "incident", incident.title, context)
 
 
-@page("incidents/<int:pk>/resolve/", "incident-resolve", permission=CHANGE)
+@page("incidents/<int:pk>/resolve/", "incident-resolve", permission=CHANGE_PERMISSION)
 @require_POST
 def resolve(request: HttpRequest, pk: int) -> HttpResponse:
     """Resolves the incident with the standard text."""
@@ -159,8 +159,8 @@ def _page(
 ) -> HttpResponse:
     shared = {
         "language": str(getattr(request, "LANGUAGE_CODE", settings.LANGUAGE_CODE)),
-        "can_change": request.user.has_perm(CHANGE),
-        "can_pause": request.user.has_perm(PAUSE),
+        "can_change": request.user.has_perm(CHANGE_PERMISSION),
+        "can_pause": request.user.has_perm(PAUSE_PERMISSION),
     }
     return page_response(request, template, title, shared | context)
 

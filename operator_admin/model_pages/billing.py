@@ -237,7 +237,7 @@ class DocumentAdmin(ReadOnlyAdmin):
         return HttpResponse(document_pdf.draw(document), content_type="application/pdf")
 
 
-PAST = gettext_lazy(
+STARTS_IN_PAST = gettext_lazy(
     "A price cannot begin in the past: messages keep the price at which they were held."
 )
 GRACE = timedelta(minutes=10)  # in which a form may stay open
@@ -250,7 +250,7 @@ class SmsPriceForm(forms.ModelForm):  # type: ignore[type-arg]
         starts_at = self.cleaned_data["starts_at"]
         now = timezone.now()
         if starts_at < now - GRACE:
-            raise ValidationError(PAST, code="past")
+            raise ValidationError(STARTS_IN_PAST, code="past")
         return max(starts_at, now)
 
 

@@ -128,7 +128,7 @@ class Level(StrEnum):
 
 
 ORDER = list(Level)
-_OF_IMPACT = {
+_LEVEL_OF_IMPACT = {
     Incident.Impact.MAINTENANCE: Level.MAINTENANCE,
     Incident.Impact.DEGRADED: Level.DEGRADED,
     Incident.Impact.OUTAGE: Level.OUTAGE,
@@ -140,7 +140,7 @@ def worst(levels: Iterable[Level]) -> Level:
 
 
 def of_incident(impact: str) -> Level:
-    return _OF_IMPACT[Incident.Impact(impact)]
+    return _LEVEL_OF_IMPACT[Incident.Impact(impact)]
 
 
 def of_channel(

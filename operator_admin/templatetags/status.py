@@ -26,7 +26,7 @@ OVERALL: dict[str, StrOrPromise] = {
     Level.DEGRADED: gettext_lazy("Some components are degraded"),
     Level.OUTAGE: gettext_lazy("Some components are down"),
 }
-_OF_DAY: dict[str, StrOrPromise] = {
+_DAY_WORDS: dict[str, StrOrPromise] = {
     Level.OPERATIONAL: gettext_lazy("as usual"),
     Level.MAINTENANCE: gettext_lazy("maintenance"),
     Level.DEGRADED: gettext_lazy("difficulties"),
@@ -47,7 +47,7 @@ register.filter("overall_word", lambda level: OVERALL[level])
 
 @register.filter
 def day_word(day: Day) -> StrOrPromise:
-    return _OF_DAY[day.level] if day.level else _("no figures")
+    return _DAY_WORDS[day.level] if day.level else _("no figures")
 
 
 @register.filter

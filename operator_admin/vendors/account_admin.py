@@ -17,7 +17,7 @@ from operator_admin.model_pages.bases import ModelAdmin, actor
 from operator_admin.site import page, page_response
 from parsing.characters import one_line
 
-CHANGE = "channels.change_provideraccount"
+CHANGE_PERMISSION = "channels.change_provideraccount"
 REASON_LENGTH = 150  # stored in the audit log after the account's name
 
 
@@ -47,12 +47,12 @@ def providers(request: HttpRequest) -> HttpResponse:
     context = {
         "accounts": figures.accounts(),
         "can_try": request.user.has_perm("billing.add_transfer"),
-        "can_change": request.user.has_perm(CHANGE),
+        "can_change": request.user.has_perm(CHANGE_PERMISSION),
     }
     return page_response(request, "providers", gettext_lazy("Providers"), context)
 
 
-@page("providers/<str:name>/close/", "breaker-close", permission=CHANGE)
+@page("providers/<str:name>/close/", "breaker-close", permission=CHANGE_PERMISSION)
 @require_POST
 def close_breaker(request: HttpRequest, name: str) -> HttpResponse:
     account = get_object_or_404(ProviderAccount, name=name)
@@ -62,7 +62,7 @@ def close_breaker(request: HttpRequest, name: str) -> HttpResponse:
     return redirect("admin:providers")
 
 
-@page("providers/<str:name>/switch/", "account-switch", permission=CHANGE)
+@page("providers/<str:name>/switch/", "account-switch", permission=CHANGE_PERMISSION)
 @require_POST
 def switch(request: HttpRequest, name: str) -> HttpResponse:
     account = get_object_or_404(ProviderAccount, name=name)

@@ -34,7 +34,7 @@ from operator_admin.doctor import processes, vendors
 from operator_admin.model_pages.bases import actor
 from operator_admin.site import page, page_response
 from operator_admin.vendors import trial_message
-from operator_admin.vendors.account_admin import CHANGE
+from operator_admin.vendors.account_admin import CHANGE_PERMISSION
 from parsing.form_fields import LineField
 
 MAX_LENGTH = 500  # characters
@@ -124,7 +124,7 @@ def save(request: HttpRequest, name: str, form: CredentialsForm) -> HttpResponse
 
 
 def check_rights(request: HttpRequest) -> None:
-    if not request.user.has_perm(CHANGE):
+    if not request.user.has_perm(CHANGE_PERMISSION):
         raise PermissionDenied
     if settings.OPERATOR_MFA:
         reauthentication.require(request)
@@ -185,7 +185,7 @@ def add(request: HttpRequest, name: str) -> HttpResponse:
     return page_response(request, "vendor_add", error_texts.provider_title(name), context)
 
 
-@page("providers/<str:name>/test/", "vendor-test", permission=CHANGE)
+@page("providers/<str:name>/test/", "vendor-test", permission=CHANGE_PERMISSION)
 @require_POST
 def test_connection(request: HttpRequest, name: str) -> HttpResponse:
     """Queries the vendor; sends and changes nothing."""
@@ -219,7 +219,7 @@ def _page(
         "is_configured": name in registry.live_providers(),
         "results": results,
         "missing": sum(result.ok is False for result in results or []),
-        "can_change": request.user.has_perm(CHANGE),
+        "can_change": request.user.has_perm(CHANGE_PERMISSION),
         "form": form,
         "is_in_environment": registry.is_in_environment(name),
         "has_stored": stored_credentials.has_stored(name),
@@ -234,7 +234,7 @@ def _page(
     return page_response(request, "vendor", error_texts.provider_title(name), context)
 
 
-@page("providers/<str:name>/approvals/", "vendor-approvals", permission=CHANGE)
+@page("providers/<str:name>/approvals/", "vendor-approvals", permission=CHANGE_PERMISSION)
 @require_POST
 def refresh_approvals(request: HttpRequest, name: str) -> HttpResponse:
     """Reads the vendor's list of approvals and stores it."""
