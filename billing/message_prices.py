@@ -61,5 +61,5 @@ def by_country() -> dict[str, int]:
 
 
 def _tokens(steps: tuple[_Step, ...]) -> int | None:
-    begun = bisect_right(steps, time.time(), key=lambda step: step.starts_at)
-    return steps[begun - 1].tokens if begun else None
+    started = bisect_right(steps, time.time(), key=lambda step: step.starts_at)
+    return steps[started - 1].tokens if started else None

@@ -122,7 +122,8 @@ def _erase_rows(
             cursor.execute(statement, params | spelled(phone))
             counts[name] += cursor.rowcount
     if rows.messages or person.is_everywhere:
-        # Which channels reach this phone. The lock waits for a learner at work.
+        # Smart routing's memory of this phone. The lock waits for a running learning step, which
+        # would write it again.
         list(RouterState.objects.select_for_update())
         counts["routing_memory"] = sum(map(phone_memories.forget, spellings(person.phone)))
     _discard_files(rows.companies)

@@ -93,10 +93,12 @@ def _compare(
     after the transfers, because one may leave meanwhile.
     """
     archived = ArchivedMonth.objects.aggregate(month=Max("month"))["month"]
-    gone = f"{archived:%Y-%m}" if archived else ""
+    archived_until = f"{archived:%Y-%m}" if archived else ""
     stored = {seal.day: _parts(seal) for seal in sealed}
     for day in sorted(stored.keys() | read.keys()):
-        if _present(stored.get(day, []), gone) != _present(read.get(day, []), gone):
+        if _present(stored.get(day, []), archived_until) != _present(
+            read.get(day, []), archived_until
+        ):
             check = DIFFERS if day in stored else UNSEALED
             yield Fault(check, f"company {company_id} on {day}")
 
@@ -105,9 +107,9 @@ def _parts(seal: Seal) -> list[Part]:
     return [Part(**part) for part in seal.parts]
 
 
-def _present(parts: Sequence[Part], gone: str) -> list[Part]:
+def _present(parts: Sequence[Part], archived_until: str) -> list[Part]:
     """The parts whose rows are in the database: months leave it oldest first."""
-    return [part for part in parts if not part.month or part.month > gone]
+    return [part for part in parts if not part.month or part.month > archived_until]
 
 
 def _chain(previous: Seal | None, sealed: Sequence[Seal]) -> Iterator[Fault]:

@@ -240,11 +240,11 @@ class Guard:
 
     def record_miss(self, now: float, scopes: tuple[Scope, ...], tokens: float) -> None:
         """Records a code that was delivered promptly, charged `tokens`, and not entered in time."""
-        usual_rate, several = self._usual_rate(now), self._of(now, scopes)
-        is_apart = any(item.is_apart for item in several)
+        usual_rate, evidences = self._usual_rate(now), self._of(now, scopes)
+        is_apart = any(item.is_apart for item in evidences)
         if not is_apart:
             self.company.norm.add(now, trials=1.0)
-        for scope, evidence in zip(scopes, several, strict=True):
+        for scope, evidence in zip(scopes, evidences, strict=True):
             if not (is_apart and scope.kind not in NARROW_SCOPES and evidence.has_people):
                 evidence.record_miss(now, tokens, usual_rate)
 

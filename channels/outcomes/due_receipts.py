@@ -93,10 +93,10 @@ def apply_stored() -> bool:
     return BATCH_SIZE in (delivered, applied)
 
 
-def _apply_batch(limit: int, only: int | None = None) -> int:
+def _apply_batch(limit: int, receipt_id: int | None = None) -> int:
     started = time.time_ns()
     with transaction.atomic(), connection.cursor() as cursor:
-        params = {"limit": limit, "patience": MATCH_TIMEOUT, "only": only}
+        params = {"limit": limit, "patience": MATCH_TIMEOUT, "only": receipt_id}
         cursor.execute(sql.in_changeable_months(DUE_RECEIPTS), params)
         due = fetch_all(cursor, DueReceipt)
         matched = [(row, _event(row, *row.matched)) for row in due if row.matched]
@@ -122,7 +122,7 @@ def _apply_one_by_one() -> None:
         ids = [receipt_id for (receipt_id,) in cursor.fetchall()]
     for receipt_id in ids:
         try:
-            _apply_batch(1, only=receipt_id)
+            _apply_batch(1, receipt_id=receipt_id)
         except DatabaseError as error:
             if not is_refusal(error):
                 raise

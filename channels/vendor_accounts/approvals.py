@@ -81,8 +81,8 @@ def _store(name: str, approvals: list[Approval]) -> None:
         cursor.executemany(_UPSERT, [_row(name, item) for item in ordered])
     listed = {(item.kind.value, item.name[:120], item.language[:10]) for item in approvals}
     stored = VendorApproval.objects.filter(provider=name)
-    gone = [row.pk for row in stored if (row.kind, row.name, row.language) not in listed]
-    VendorApproval.objects.filter(pk__in=gone).delete()
+    removed = [row.pk for row in stored if (row.kind, row.name, row.language) not in listed]
+    VendorApproval.objects.filter(pk__in=removed).delete()
 
 
 def _row(name: str, item: Approval) -> tuple[str | bool, ...]:

@@ -112,8 +112,8 @@ def save(*, name: str, values: Mapping[str, str], user: User, ip: str) -> list[s
 
 def _last_position() -> int:
     last = ProviderAccount.objects.aggregate(last=Max("position"))["last"] or 0
-    beside = registry.POSITION_STEP * len(registry.live_providers())
-    return max(last + registry.POSITION_STEP, beside)
+    after_live = registry.POSITION_STEP * len(registry.live_providers())
+    return max(last + registry.POSITION_STEP, after_live)
 
 
 def awaits_receipts(name: str) -> bool:

@@ -192,7 +192,7 @@ def _is_deceptive(word: str, ending: str) -> bool:
     letters = [char for char in word if char.isalpha()]
     scripts = {unicodedata.name(char, "UNKNOWN").split()[0] for char in letters}
     if len(scripts) > 1:
-        return not any(scripts <= several for several in _WORD_SCRIPTS)
+        return not any(scripts <= allowed for allowed in _WORD_SCRIPTS)
     return ending.isascii() and bool(letters) and _LOOKALIKES.issuperset(letters)
 
 

@@ -128,8 +128,8 @@ class LinkStats(LinkView):
             first, last = timezone.localdate(start), timezone.localdate(end)
             points = statistics.by_day(link, first, last)
             start, end = statistics.midnight(first), statistics.midnight(last + timedelta(days=1))
-        seen = _breakdowns(link, start, end)
-        return self.answer(body_of(link, declared.COUNTED) | _series(interval, points) | seen)
+        breakdowns = _breakdowns(link, start, end)
+        return self.answer(body_of(link, declared.COUNTED) | _series(interval, points) | breakdowns)
 
 
 def made_between(links: LinkQuerySet, start: datetime | None, end: datetime | None) -> LinkQuerySet:

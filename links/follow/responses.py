@@ -167,20 +167,20 @@ def _static(name: str, is_short_host: bool) -> str:
 
 
 @cache
-def _content_security_policy(is_short_host: bool, more: str) -> tuple[str, str]:
+def _content_security_policy(is_short_host: bool, more_directives: str) -> tuple[str, str]:
     source = _own_source(is_short_host)
-    return "Content-Security-Policy", f"default-src 'none'; style-src {source}{more}"
+    return "Content-Security-Policy", f"default-src 'none'; style-src {source}{more_directives}"
 
 
 def _own_source(is_short_host: bool) -> str:
     return settings.PUBLIC_URL if is_short_host else "'self'"
 
 
-def count_or_wait(visit: Visit, what: str, limit: tuple[int, int]) -> int:
+def count_or_wait(visit: Visit, action: str, limit: tuple[int, int]) -> int:
     """Counts a visitor's action. Returns 0, or the seconds to wait for a visitor beyond `limit`: a
     count, and the seconds in which it may be reached. No limit without an address, or while Redis
     is down.
     """
     visitor = client_network(client_ip(visit.environ))
-    key = f"{what}:{atomic_limits.hashed(visitor)}"
+    key = f"{action}:{atomic_limits.hashed(visitor)}"
     return atomic_limits.count_or_wait(Window(key, *limit)) if visitor else 0

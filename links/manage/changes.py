@@ -173,15 +173,17 @@ def count_links_to(host: str) -> int:
 def disable_links_to(host: str, *, user: User | None, ip: str | None = None) -> int:
     """Disables page by page, each in its own commit; returns the number of disabled links."""
     ids = [list(links.values_list("pk", flat=True)) for links in _pages(links_to(host))]
-    return sum(_disable(some, host, user=user, ip=ip) for some in ids if some)
+    return sum(_disable(page, host, user=user, ip=ip) for page in ids if page)
 
 
 def _pages(links: QuerySet[Link]) -> Iterator[QuerySet[Link]]:
     """Pages over the whole table, because no index covers targets; a statement reads one page."""
     last: UUID | None = None
     while True:
-        rest = Link.objects.filter(pk__gt=last) if last else Link.objects.all()
-        end = rest.order_by("pk").values_list("pk", flat=True)[PAGE_SIZE - 1 : PAGE_SIZE].first()
+        remaining = Link.objects.filter(pk__gt=last) if last else Link.objects.all()
+        end = (
+            remaining.order_by("pk").values_list("pk", flat=True)[PAGE_SIZE - 1 : PAGE_SIZE].first()
+        )
         part = links.filter(pk__gt=last) if last else links
         yield part.filter(pk__lte=end) if end else part
         if end is None:

@@ -213,13 +213,13 @@ def _without_repeated(
         since = until - timedelta(seconds=PHONE_WINDOW)
         params: list[Any] = [phones, since, until, COUNTED_OF_PHONE]
         cursor.execute(_SENT_RECENTLY, params)
-        many = {
+        over_limit = {
             (company_id, phone)
             for company_id, phone, count in cursor.fetchall()
             if count > COUNTED_OF_PHONE + KNOWN_CODES or (company_id, phone) not in known_pairs
         }
     for item in outcomes:
-        if item.code.send[:2] not in many or item.kind in KEPT_FOR_MANY_CODES:
+        if item.code.send[:2] not in over_limit or item.kind in KEPT_FOR_MANY_CODES:
             yield item
         elif item.kind is OutcomeKind.ENTERED_LATE:  # corrects a miss that was not counted
             yield item._replace(kind=OutcomeKind.ENTERED)

@@ -244,13 +244,17 @@ def _learn(guard: Guard, outcome: CodeOutcome, scopes: tuple[Scope, ...]) -> Non
         guard.add_pending(at, scopes)
 
 
-def _judge(guard: Guard, now: float, several: Iterable[tuple[Scope, ...]]) -> dict[Scope, Verdict]:
+def _judge(
+    guard: Guard, now: float, scope_chains: Iterable[tuple[Scope, ...]]
+) -> dict[Scope, Verdict]:
     """The steps for which the scopes give reason, except where a wider scope is as strict already.
     The worst of the narrow scopes come first, and their evidence is subtracted from the wider ones.
     """
     judged: dict[Scope, Verdict] = {}
     strict: dict[Scope, Verdict] = {}
-    chains = sorted(several, key=lambda scopes: _tokens_of_smallest(guard, scopes), reverse=True)
+    chains = sorted(
+        scope_chains, key=lambda scopes: _tokens_of_smallest(guard, scopes), reverse=True
+    )
     for scopes in chains:
         if not all(scope in judged for scope in scopes):  # wide scopes are shared by many sends
             for verdict in guard.verdicts(now, scopes):

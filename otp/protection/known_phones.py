@@ -89,10 +89,10 @@ def histories(
     """
     histories: dict[str, PhoneHistory] = {}
     params = _remembered_at(moment) | {"company_id": company_id, "moment": moment}
-    several = sorted(phones)
+    ordered = sorted(phones)
     with connection.cursor() as cursor:
-        for start in range(0, len(several), BATCH):
-            cursor.execute(_HISTORIES, params | {"phones": several[start : start + BATCH]})
+        for start in range(0, len(ordered), BATCH):
+            cursor.execute(_HISTORIES, params | {"phones": ordered[start : start + BATCH]})
             for phone, first, latest, sent in cursor.fetchall():
                 histories[phone] = PhoneHistory(first, latest, tuple(sorted(sent)))
     return histories

@@ -101,13 +101,15 @@ def _tried_codes(since: datetime, until: datetime) -> list[TriedCode]:
     with connection.cursor() as cursor:
         cursor.execute(_ATTEMPTS, params)
         rows = fetch_all(cursor, _Row)
-    codes = [list(several) for _id, several in groupby(rows, key=lambda row: row.id)]
+    codes = [
+        list(attempts_of_code) for _id, attempts_of_code in groupby(rows, key=lambda row: row.id)
+    ]
     return [(attempts[0], _tries(attempts)) for attempts in codes]
 
 
 def _tries(attempts: list[_Row]) -> list[ChannelTry]:
     by_channel = groupby(attempts, key=lambda row: row.channel)
-    return [_try(list(several)) for _channel, several in by_channel]
+    return [_try(list(rows)) for _channel, rows in by_channel]
 
 
 def _try(rows: list[_Row]) -> ChannelTry:

@@ -147,7 +147,7 @@ class TelegramBot(Bot):
         if code == 429:  # the limit is the whole bot's
             wait = http.number(http.mapping(answer.data.get("parameters")).get("retry_after"))
             return answer.error(http.ACCOUNT_THROTTLED, code, detail, retry_after=wait)
-        if code == 403 or (code == 400 and any(gone in detail.lower() for gone in _CHAT_GONE)):
+        if code == 403 or (code == 400 and any(phrase in detail.lower() for phrase in _CHAT_GONE)):
             return answer.error(http.UNREACHABLE, code, detail)
         if code in {401, 404}:
             return answer.error(http.ACCOUNT_REFUSED, code, detail)

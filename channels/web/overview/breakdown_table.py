@@ -123,7 +123,7 @@ def steps_of(total: Steps, before: Steps) -> list[FunnelStep]:
             title,
             note,
             query,
-            *(Reached(getattr(of, name), of.share(name)) for of in (total, before)),
+            *(Reached(getattr(counts, name), counts.share(name)) for counts in (total, before)),
         )
         for title, name, note, query in steps
     ]

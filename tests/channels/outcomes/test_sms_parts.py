@@ -152,7 +152,7 @@ def test_two_last_parts_at_once_deliver_the_message(api: Api, _round: int) -> No
         inbound_receipts.store(attempt.provider, [inbound.InboundEvents(b"", receipts=[receipt])])
     ids = list(Receipt.objects.values_list("id", flat=True))
 
-    at_once([lambda item=id_: due_receipts._apply_batch(1, only=item) for id_ in ids])  # type: ignore[misc]
+    at_once([lambda item=id_: due_receipts._apply_batch(1, receipt_id=item) for id_ in ids])  # type: ignore[misc]
 
     assert states(attempt) == ("delivered", "delivered")
 
