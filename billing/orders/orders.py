@@ -81,7 +81,7 @@ def place(
         write(order, gateway, ip=ip)
         if saves_method and gateway.saves_methods:
             MethodSaving.objects.create(order=order)
-    return open_payment(order)
+    return open_payment(order, idempotency_key)
 
 
 def order_of(company: Company, quote: Quote, gateway: Gateway) -> Order:
@@ -128,9 +128,9 @@ def write(order: Order, gateway: Gateway, *, ip: str | None = None) -> None:
     record("order.created", order, company=order.company, user=user, ip=ip, changes=bought)
 
 
-def open_payment(order: Order) -> Order:
-    """Opens the payment once, however often called; outside transactions,
-    because it may call a provider.
+def open_payment(order: Order, idempotency_key: IdempotencyKey | None = None) -> Order:
+    """Opens the payment once, however often called; outside transactions, because it may call a
+    provider. If that refuses the order, its `idempotency_key` may have another effect.
     """
     gateway = registry.find(order.gateway)
     if order.state != Order.State.CREATED or gateway is None:
@@ -141,13 +141,20 @@ def open_payment(order: Order) -> Order:
     except GatewayError as error:
         log.warning("payment_not_opened", order=order.public_id, error=str(error))
         if isinstance(error, RefusedByProviderError) and error.status in REFUSAL_STATUSES:
-            Order.objects.filter(pk=order.pk).end(Order.State.CANCELED)
+            _end_refused(order, idempotency_key)
             raise DomainError(
                 Error.INVALID_INPUT, message=REFUSED, errors={"gateway": [REFUSED]}
             ) from None
         raise DomainError(Error.UNAVAILABLE, retry_after=5) from None
     order.mark_opened(payment_id=session.payment_id, payment_url=session.payment_url)
     return order
+
+
+@transaction.atomic
+def _end_refused(order: Order, idempotency_key: IdempotencyKey | None) -> None:
+    Order.objects.filter(pk=order.pk).end(Order.State.CANCELED)
+    if idempotency_key is not None:
+        idempotency.forget(idempotency_key, order.id)
 
 
 def payment_request(order: Order) -> PaymentRequest:

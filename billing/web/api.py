@@ -1,6 +1,7 @@
 """The views of GET /balance, /seals and /documents, POST /top-up, GET /top-up/{id}."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -15,7 +16,7 @@ from accounts.keys.principal import Principal
 from accounts.models import Company
 from api.base_view import ApiResponse, ApiView
 from api.calls import Shape, body_of
-from api.idempotency import IdempotentView
+from api.idempotency import IdempotencyKey, IdempotentView
 from api.pagination import list_body
 from api.request_fields import QueryFields, RequestFields, allowed_values
 from billing.gateways import registry
@@ -128,12 +129,12 @@ class TopUps(TopUpView):
             )
             return self.answer_of(order)
 
-        return self.once(idempotency_key, effect, self.rebuilt)
+        return self.once(idempotency_key, effect, partial(self.rebuilt, idempotency_key))
 
-    def rebuilt(self, order_id: UUID) -> dict[str, Any] | None:
+    def rebuilt(self, key: IdempotencyKey | None, order_id: UUID) -> dict[str, Any] | None:
         """Rebuilds the answer of a call that died: the order exists, reopening is idempotent."""
         order = Order.objects.select_related("package").filter(pk=order_id).first()
-        return self.answer_of(orders.open_payment(order)) if order else None
+        return self.answer_of(orders.open_payment(order, key)) if order else None
 
 
 class TopUp(TopUpView):

@@ -14,6 +14,7 @@ from billing.models import Order, Payment, Refund, Transfer
 from billing.orders import orders, payment_notices, refunds
 from billing.wallet import ledger
 from catalogue.errors import DomainError, Error
+from tests.api.clients import Api
 from tests.api.races import at_once
 from tests.billing.gateways.vendors import (
     SETTINGS,
@@ -22,7 +23,7 @@ from tests.billing.gateways.vendors import (
     Vendor,
     YooKassaVendor,
 )
-from tests.factories import CompanyFactory
+from tests.factories import CompanyFactory, TariffFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -295,6 +296,24 @@ def test_order_that_the_provider_refuses_for_good_has_ended(
         vendor.place(payer)
 
     assert (refused.value.error, Order.objects.get().state) == (error, state)
+
+
+def test_key_of_a_top_up_that_the_provider_refuses_may_be_used_again(
+    vendor: Vendor, api: Api
+) -> None:
+    TariffFactory.create()
+    (answer,) = [item for item in responses.registered() if item.method == "POST"]
+    responses.upsert("POST", answer.url, json={"error": {"code": "too_large"}}, status=400)
+    wish = {"tokens": 1_000, "gateway": vendor.name}
+
+    refused = [api.post("/top-up", wish, Idempotency_Key="order-17") for _try in range(2)]
+    vendor.opens("pay-9")
+    taken = api.post("/top-up", wish | {"tokens": 100}, Idempotency_Key="order-17")
+
+    assert [(each.status, each.code) for each in refused] == [(422, "invalid_input")] * 2
+    assert (taken.status, taken.body["status"], taken.body["tokens"]) == (200, "pending", 100)
+    states = Order.objects.order_by("created_at").values_list("state", flat=True)
+    assert list(states) == ["canceled", "canceled", "pending"]
 
 
 def test_provider_that_is_down_when_an_order_ends_is_asked_again(
