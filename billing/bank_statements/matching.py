@@ -26,19 +26,23 @@ from parsing.characters import is_line, is_text, one_line
 
 MAX_AMOUNT_DIGITS = 14  # like the column
 YEARS = range(2000, 2100)  # 1C's empty day is in the year 1
-ROUBLES = {"643", "810"}
-CURRENCIES = dict.fromkeys(ROUBLES, "RUB") | {
-    "840": "USD",
-    "978": "EUR",
-    "156": "CNY",
-    "398": "KZT",
-    "933": "BYN",
-}
+# ISO 4217, of currencies in which banks keep accounts. Accounts say 810 for roubles.
+_CODES = (
+    "RUB643 RUB810 USD840 EUR978 CNY156 KZT398 BYN933 AED784 AMD051 AUD036 AZN944 BRL986 CAD124 "
+    "CHF756 CZK203 DKK208 EGP818 GBP826 GEL981 HKD344 HUF348 IDR360 ILS376 INR356 IRR364 JPY392 "
+    "KGS417 KRW410 MDL498 MNT496 NOK578 NZD554 PLN985 QAR634 RON946 RSD941 SAR682 SEK752 SGD702 "
+    "THB764 TJS972 TMT934 TRY949 UAH980 UZS860 VND704 ZAR710"
+)
+CURRENCIES = {word[3:]: word[:3] for word in _CODES.split()}
 
 
 def currency_of(code: str) -> str:
-    """The currency by its digits, the sixth to eighth of an account in Russia."""
-    return CURRENCIES.get(code, code[:3])
+    """The currency by its digits, the sixth to eighth of an account in Russia. Raises ValueError
+    for others: no refund and no document could name it.
+    """
+    if code not in CURRENCIES:
+        raise ValueError(code)
+    return CURRENCIES[code]
 
 
 @dataclass(frozen=True, slots=True)

@@ -242,7 +242,17 @@ def test_number_and_day_that_no_payment_can_have_are_unreadable(said: str, writt
     assert (len(lines), unread) == (1, 2)
 
 
-@pytest.mark.parametrize(("code", "currency"), [("810", "RUB"), ("840", "USD"), ("156", "CNY")])
+@pytest.mark.parametrize(
+    ("code", "currency"),
+    [
+        ("810", "RUB"),
+        ("840", "USD"),
+        ("156", "CNY"),
+        ("826", "GBP"),
+        ("784", "AED"),
+        ("051", "AMD"),
+    ],
+)
 def test_currency_is_named_as_in_prices(code: str, currency: str) -> None:
     account = f"{ACCOUNT[:5]}{code}{ACCOUNT[8:]}"
     raw = FILE.replace(ACCOUNT, account).encode()
@@ -250,6 +260,14 @@ def test_currency_is_named_as_in_prices(code: str, currency: str) -> None:
     lines, _unreadable = exchange_1c.parse(raw, account=account)
 
     assert {line.currency for line in lines} == {currency}
+
+
+def test_transfers_in_an_unknown_currency_are_left_to_a_person() -> None:
+    account = f"{ACCOUNT[:5]}000{ACCOUNT[8:]}"
+
+    lines, unread = exchange_1c.parse(FILE.replace(ACCOUNT, account).encode(), account=account)
+
+    assert (lines, unread) == ([], 3)
 
 
 @pytest.mark.parametrize("amount", ["1.900", "1,900", "1,900.00", "1900.001", "1.9e3", "1_900"])
