@@ -103,7 +103,7 @@ def plan_channels(
     check_country(principal, request.phone)
     policy = policy_for(principal, request.phone, request.purpose)
     policy = company_policy.in_order(policy, order)
-    if not policy.order:
+    if order.channels and not policy.order:
         raise _barred(BY_NAME[order.channels[0]], request)
     if is_landline(request.phone):
         policy = for_landline(

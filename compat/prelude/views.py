@@ -134,7 +134,8 @@ class Verifications(PreludeView):
         if not (requested or preferred or is_challenged or most is not None):
             return ()
         policy = policy_for(self.principal, phone, self.principal.purpose)
-        company_chain = policy.fallback.chain if policy.fallback else [policy.order[0].name]
+        first = [channel.name for channel in policy.order[:1]]
+        company_chain = policy.fallback.chain if policy.fallback else first
         names = [
             name
             for name in dict.fromkeys(requested or (preferred, *company_chain))

@@ -127,6 +127,21 @@ def test_send_without_an_allowed_channel_names_the_policy(api: Api) -> None:
     assert "«Политика»" in answer.body["message"]
 
 
+@pytest.mark.parametrize("path", ["/otp/send", "/links/send"])
+def test_rules_that_leave_no_channel_together_are_named_too(api: Api, path: str) -> None:
+    use(rule(channels=["sms"]), rule(country="RU", barred=["sms"]))
+
+    refusals = (
+        api.post(path, {"phone": PHONE, "url": URL}),
+        api.get("/policy/preview", {"phone": PHONE}),
+    )
+
+    assert {(answer.status, answer.code) for answer in refusals} == {(422, "channel_unavailable")}
+    assert all("«Политика»" in answer.body["message"] for answer in refusals)
+    assert channels_of(api, path, channel="whatsapp") == ["whatsapp"]
+    assert channels_of(api, path, phone=KAZAKH) == ["sms"]
+
+
 def test_test_keys_follow_the_policy(test_api: Api) -> None:
     use(rule(country="RU", channels=["telegram", "sms"]))
 

@@ -10,6 +10,7 @@ from accounts.models import Company
 from channels.models import Message
 from compat.prelude.views import FEW, REPORTING
 from otp.models import Autofill, Verification
+from tests.channels.routing.test_company_policy import rule, use
 from tests.compat.clients import DialectClient
 from tests.compat.prelude.calls import ODD, PHONE, PURPOSE, check, refusal, send, target
 from tests.otp.sent_codes import age_rows, code_of
@@ -62,6 +63,20 @@ def test_channels_are_tried_in_the_requested_order(
     assert [name for name in tried if name != "max"] == channels
     assert answer["channels"] == channels[:1]
     assert answer["status"] == ("challenged" if "force_challenge" in options else "success")
+
+
+@pytest.mark.parametrize("options", [{}, {"preferred_channel": "viber"}, {"channels": ["sms"]}])
+def test_policy_without_a_channel_is_refused(
+    client: DialectClient, options: dict[str, Any]
+) -> None:
+    use(rule(channels=["sms"]), rule(country="RU", barred=["sms"]))
+    api_keys.clear_cache()
+
+    refused = send(client, options=options)
+    named = send(client, options={"preferred_channel": "whatsapp"}).body
+
+    assert refusal(refused) == (400, "channel_not_enabled_in_region")
+    assert (named["status"], named["channels"]) == ("success", ["whatsapp"])
 
 
 def test_options_shape_the_code(client: DialectClient) -> None:
