@@ -16,7 +16,8 @@ from typing import TextIO
 
 from config.local.demo_environment import is_set
 from config.local.processes import LockedError, StartError, die_with_parent, lock
-from config.local.server_files import account_for, temporary_directory
+from config.local.server_account import account_for
+from config.local.server_files import temporary_directory
 from config.local.store_servers import Postgres, Redis, Server, stop_leftover
 
 

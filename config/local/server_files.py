@@ -9,9 +9,7 @@ import functools
 import importlib.metadata
 import importlib.util
 import os
-import pwd
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
@@ -20,9 +18,9 @@ from pathlib import Path
 
 from config.local.checkout import SHARED_DIRECTORIES, digest, is_owned_by_root
 from config.local.processes import Account, StartError
+from config.local.server_account import can_run
 
 _MAX_SOCKET_PATH = 103  # bytes, the limit of macOS; Linux allows four more
-_USERS = ("nobody", "daemon", "postgres")
 _UNUSED = shutil.ignore_patterns("include", "pkgconfig", "*.a", "ecpg", "libecpg*", "libpgtypes*")
 
 
@@ -34,25 +32,13 @@ class Programs:
     redis: Path
 
 
-def account_for(*directories: Path) -> Account | None:
-    """The account to run servers as; None is the current user, unless that is root. Existing data
-    keeps its owner, even if `make run` is now started with sudo.
-    """
-    if os.geteuid() != 0:
-        return None
-    owners = [path.stat().st_uid for path in directories if path.is_dir()]
-    for entry in (*_users_by_id(uid for uid in owners if uid), *_users_by_name(_USERS)):
-        return Account(entry.pw_name, entry.pw_uid, entry.pw_gid)
-    raise StartError("PostgreSQL does not run as root and there is no user `nobody`")
-
-
 @functools.cache
 def reachable_programs(account: Account | None) -> Programs:
     """The programs of the wheels, or a copy where the account cannot reach those."""
     installed = _installed_programs()
     if account is None or _can_run_servers(account, installed):
         return installed
-    if not _can_run(account, "/bin/sh", "-c", ":"):
+    if not can_run(account, "/bin/sh", "-c", ":"):
         raise StartError(
             f"root may not run programs as {account.name} here: "
             "start as an ordinary user, or set DATABASE_URL and REDIS_URL"
@@ -72,7 +58,7 @@ def reachable_directory(directory: Path, account: Account | None) -> Path:
         directory.unlink()
     is_new = not directory.exists()
     _assign(directory, account)
-    if _can_run(account, "/bin/sh", "-c", 'cd -- "$0"', str(directory)):
+    if can_run(account, "/bin/sh", "-c", 'cd -- "$0"', str(directory)):
         return directory.resolve()
     if not is_new:
         raise StartError(f"{directory} can no longer be reached by {account.name}: move it away")
@@ -87,7 +73,7 @@ def temporary_directory(account: Account | None) -> Path:
         if account is None:
             return directory
         directory.chmod(0o711)
-        if _can_run(account, "/bin/sh", "-c", 'cd -- "$0"', str(directory)):
+        if can_run(account, "/bin/sh", "-c", 'cd -- "$0"', str(directory)):
             return directory
         directory.rmdir()
     raise StartError(f"no directory for temporary data that {account and account.name} can reach")
@@ -186,7 +172,7 @@ def _shared_directory(account: Account) -> Path:
             if not is_owned_by_root(path):
                 continue
             path.chmod(0o755)
-            if _can_run(account, "/bin/sh", "-c", 'cd -- "$0"', str(path)):
+            if can_run(account, "/bin/sh", "-c", 'cd -- "$0"', str(path)):
                 return path
     paths = " or ".join(map(str, SHARED_DIRECTORIES))
     raise StartError(f"no directory that {account.name} can reach could be created: {paths}")
@@ -206,34 +192,4 @@ def _assign(directory: Path, account: Account) -> None:
 def _can_run_servers(account: Account, programs: Programs) -> bool:
     # Running them also covers ACLs, mount options and missing libraries; modes do not.
     commands = [programs.postgres / "postgres", programs.redis]
-    return all(_can_run(account, str(command), "--version") for command in commands)
-
-
-def _can_run(account: Account, *command: str) -> bool:
-    try:
-        subprocess.run(  # noqa: S603 - our own commands only
-            command,
-            user=account.uid,
-            group=account.gid,
-            extra_groups=[],
-            cwd="/",
-            env={"PATH": os.defpath},
-            check=True,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-        )
-    except (OSError, subprocess.CalledProcessError):
-        return False
-    return True
-
-
-def _users_by_id(uids: Iterator[int]) -> Iterator[pwd.struct_passwd]:
-    for uid in uids:
-        with suppress(KeyError):
-            yield pwd.getpwuid(uid)
-
-
-def _users_by_name(names: tuple[str, ...]) -> Iterator[pwd.struct_passwd]:
-    for name in names:
-        with suppress(KeyError):
-            yield pwd.getpwnam(name)
+    return all(can_run(account, str(command), "--version") for command in commands)

@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 from urllib.parse import quote
 
 from config.local.processes import StartError, last_lines, spawn, stop_unrelated
+from config.local.server_account import account_for
 from config.local.server_files import (
-    account_for,
     reachable_directory,
     reachable_programs,
     socket_directory,

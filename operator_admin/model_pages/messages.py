@@ -1,13 +1,9 @@
-"""Admin of messages, receipts, contacts, codes, companies' texts and restrictions."""
+"""Admin of messages, receipts, contacts, codes, companies' texts and the guard's restrictions."""
 
-from functools import partial
 from typing import Any
 
-from django import forms
 from django.conf import settings
 from django.contrib import admin
-from django.core.exceptions import ValidationError
-from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.text import format_lazy
@@ -17,9 +13,7 @@ from billing.models import Transfer
 from catalogue.texts import StrOrPromise
 from channels.history.redaction import redact
 from channels.history.timeline import RECEIPT_TITLES, timeline
-from channels.models import Attempt, BlockedPhone, Contact, Message, Receipt
-from channels.outcomes import transitions
-from channels.phone_numbers import e164_or_none
+from channels.models import Attempt, Contact, Message, Receipt
 from channels.recipients import phone_search
 from channels.vendor_accounts import error_texts
 from operator_admin.model_pages.bases import ModelAdmin, ReadOnlyAdmin, ReadOnlyInline
@@ -145,44 +139,6 @@ class ContactAdmin(ModelAdmin):
 
     may_add = False  # only a contact shared in the chat proves its phone
     may_change = False
-
-
-class BlockedPhoneForm(forms.ModelForm):  # type: ignore[type-arg]
-    """Accepts a phone in any spelling; it is stored in E.164, in which sends look it up."""
-
-    phone = forms.CharField(label=_("Phone"), max_length=64, help_text=_("in any format"))
-
-    class Meta:
-        model = BlockedPhone
-        fields = ("phone", "reason")
-
-    def clean_phone(self) -> str:
-        number = e164_or_none(self.cleaned_data["phone"], settings.OPERATOR_COUNTRY)
-        if number is None:
-            raise ValidationError(
-                _("Enter the number with a plus and its country code, for example +79161234567.")
-            )
-        return number
-
-
-@admin.register(BlockedPhone)
-class BlockedPhoneAdmin(ModelAdmin):
-    form = BlockedPhoneForm
-    list_display = ("phone", "said_stop", "reason", "created_at")
-    list_filter = ("said_stop",)
-    search_fields = ("phone",)
-    search_help_text = _("Phone in any format or its prefix")
-    ordering = ("-created_at",)
-
-    def save_model(
-        self, request: HttpRequest, obj: BlockedPhone, form: forms.Form, change: bool
-    ) -> None:
-        super().save_model(request, obj, form, change)
-        transaction.on_commit(partial(transitions.end_blocked, [obj.phone]))
-
-    def find(self, rows: QuerySet[BlockedPhone], text: str) -> QuerySet[BlockedPhone]:
-        phone = phone_matches(text)
-        return rows.none() if phone is None else rows.filter(phone)
 
 
 @admin.register(Verification)

@@ -12,7 +12,8 @@ import pytest
 from accounts.models import Company
 from billing.wallet import ledger
 from catalogue.ids import parse_id
-from config.local.server_files import account_for, temporary_directory
+from config.local.server_account import account_for
+from config.local.server_files import temporary_directory
 from tests.factories import ApiKeyFactory
 from tests.operator_admin.backup.conftest import take
 from tests.operator_admin.backup.copies import Copy, load

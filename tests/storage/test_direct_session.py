@@ -14,7 +14,7 @@ from django.db import connection
 
 from config.environment.variables import ROOT
 from config.local.processes import Account
-from config.local.server_files import account_for
+from config.local.server_account import account_for
 from storage import sessions
 from tests.factories import ApiKeyFactory
 from tests.ports import free_port

@@ -13,7 +13,8 @@ from django.conf import settings
 from django.db import connection
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from config.local.server_files import account_for, temporary_directory
+from config.local.server_account import account_for
+from config.local.server_files import temporary_directory
 from config.local.store_servers import Postgres
 from storage import sessions
 
