@@ -28,7 +28,7 @@ from api.rate_limit import Usage, consume_test_quota, key_rate_limiter
 from api.request_body import json_object
 from catalogue import ids
 from catalogue.errors import DomainError, Error
-from catalogue.languages import accept_language
+from catalogue.languages import page_languages
 from processes import logs
 from processes.monitoring import metrics, tracing
 from storage.heavy_work import TooBusyError
@@ -85,7 +85,7 @@ class ApiView(View):
         tracing.begin_request()
         logs.request_id.set(self.request_id)
         header = request.META.get("HTTP_ACCEPT_LANGUAGE", "")
-        language = accept_language.preferred(header, self.default_language)
+        language = page_languages.preferred(header, self.default_language)
         with translation.override(language):
             try:
                 handler = self.check_method(request)

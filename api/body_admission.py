@@ -12,7 +12,7 @@ from api.authentication import identify
 from api.base_view import DATABASE_UNAVAILABLE
 from catalogue import ids
 from catalogue.errors import DomainError, Error
-from catalogue.languages import accept_language
+from catalogue.languages import page_languages
 from processes.server.client_ip import client_ip, client_network
 from processes.server.gateway import Allowance, Refusal
 from processes.server.https import add_security_headers, is_refused
@@ -95,7 +95,7 @@ def refuse(environ: Mapping[str, Any], error: Error) -> Refusal:
         request_id = ids.request_id()
         refusal = DomainError(error, retry_after=retry_after)
         with translation.override(
-            accept_language.preferred(environ.get("HTTP_ACCEPT_LANGUAGE", ""))
+            page_languages.preferred(environ.get("HTTP_ACCEPT_LANGUAGE", ""))
         ):
             status, own_headers, body = entry_point.refuse(environ, refusal, request_id)
         headers += [*own_headers, ("X-Request-Id", request_id)]

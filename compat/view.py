@@ -26,7 +26,7 @@ from api.calls import CHANGING_METHODS
 from api.request_body import read_body
 from catalogue.errors import DomainError, Error
 from catalogue.ids import uuid_or_none
-from catalogue.languages import accept_language, page_languages
+from catalogue.languages import page_languages
 from channels import phone_numbers
 from channels.accept.acceptance import Sender
 from channels.routing.company_policy import locale_for
@@ -223,7 +223,7 @@ def _refuse(environ: Mapping[str, Any], error: DomainError, request_id: str) -> 
         answer = Answer(error.error.status, error.body(request_id=request_id))
     else:
         header = environ.get("HTTP_ACCEPT_LANGUAGE", "")
-        with translation.override(accept_language.preferred(header, DEFAULT_LANGUAGE)):
+        with translation.override(page_languages.preferred(header, DEFAULT_LANGUAGE)):
             answer = dialect.refuse(error, request_id)
     repeated = dialect.echoed(environ) if dialect else {}
     headers = [("Content-Type", answer.content_type), *answer.headers.items(), *repeated.items()]

@@ -13,6 +13,7 @@ from django.utils import translation
 
 from catalogue.languages import FOLDER, matching, read_texts, tags
 from catalogue.texts import StrOrPromise
+from parsing.remembered import remembered
 
 
 def codes() -> list[str]:
@@ -53,6 +54,24 @@ def title(tag: str) -> str:
 def worldwide() -> str:
     """The language for people who use none of the others: the last."""
     return codes()[-1]
+
+
+@remembered(1000)
+def preferred(header: str, default: str = "") -> str:
+    """The language that an Accept-Language header (RFC 9110, 12.5.4) prefers, else `default`, else
+    the service's.
+    """
+    best, best_quality = default or settings.LANGUAGE_CODE, 0.0
+    for item in header.lower().split(","):
+        tag, _, parameter = item.partition(";")
+        name = tag.strip().partition("-")[0]
+        try:
+            quality = float(parameter.strip().removeprefix("q=") or 1)
+        except ValueError:
+            quality = 0.0
+        if name in codes() and quality > best_quality:
+            best, best_quality = name, quality
+    return best
 
 
 def active() -> str:

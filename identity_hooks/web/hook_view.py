@@ -24,7 +24,7 @@ from api.body_admission import EntryPoint
 from api.rate_limit import key_rate_limiter
 from catalogue import ids
 from catalogue.errors import DomainError, Error
-from catalogue.languages import accept_language
+from catalogue.languages import page_languages
 from channels import phone_numbers
 from channels.accept.outcome import SendOutcome
 from identity_hooks import hooks, receive
@@ -53,7 +53,7 @@ class _Handling:
         self.id = ids.request_id()
         self.code = ""
         self.phone = ""
-        self.language = accept_language.preferred(request.META.get("HTTP_ACCEPT_LANGUAGE", ""))
+        self.language = page_languages.preferred(request.META.get("HTTP_ACCEPT_LANGUAGE", ""))
         self.message_id: UUID | None = None
         self.hook: Hook | None = None
 
@@ -95,11 +95,11 @@ class _Handling:
             raise DomainError(Error.RATE_LIMITED, retry_after=usage.wait)
         check_status(principal)
         receive.note_use(hook)
-        self.language = accept_language.preferred("", principal.language)
+        self.language = page_languages.preferred("", principal.language)
         message = self.kind.read(call, hooks.options_of(hook))
         number = phone_numbers.e164_or_none(message.phone, principal.country)
         self.phone = mask_phone(number) if number else ""
-        self.language = accept_language.preferred(message.locale, principal.language)
+        self.language = page_languages.preferred(message.locale, principal.language)
         outcome = receive.send(hook, principal, message, at=self.at, request_id=self.id)
         self.message_id = outcome.message_id
         return outcome
@@ -223,7 +223,7 @@ def refuse_path(request: HttpRequest, kind: str) -> HttpResponse:
     declared = kinds().get(kind)
     refused = declared.refused if declared else refused_json
     header = request.META.get("HTTP_ACCEPT_LANGUAGE", "")
-    with translation.override(accept_language.preferred(header)):
+    with translation.override(page_languages.preferred(header)):
         return _finished(refused(DomainError(Error.NOT_FOUND)), ids.request_id())
 
 

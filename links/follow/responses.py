@@ -15,7 +15,7 @@ from django.utils import translation
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from catalogue.languages import accept_language, page_languages
+from catalogue.languages import page_languages
 from catalogue.texts import StrOrPromise
 from links.addresses import short_hosts
 from links.follow.cached_row import GONE, NOT_FOUND, ONE_TIME_GONE, NoTarget
@@ -71,7 +71,7 @@ class Visit(NamedTuple):
 
     @property
     def language(self) -> str:
-        return accept_language.preferred(self.environ.get("HTTP_ACCEPT_LANGUAGE", ""))
+        return page_languages.preferred(self.environ.get("HTTP_ACCEPT_LANGUAGE", ""))
 
     @property
     def is_short_host(self) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from catalogue.languages import accept_language, tags
+from catalogue.languages import page_languages, tags
 from links.follow.redirect import RedirectMiddleware
 from parsing.remembered import LONGEST
 from processes.server import client_ip, https, wsgi_environ
@@ -65,7 +65,7 @@ def test_long_header_or_path_is_in_no_cache() -> None:
     long = "a" * 20 * LONGEST
     unanswered = RedirectMiddleware(lambda _environ, _start: [])
 
-    accept_language.preferred(long)
+    page_languages.preferred(long)
     tags.canonical(long)
     client_ip.client_network(long)
     https._https_headers(long)
