@@ -199,6 +199,11 @@ class Company(models.Model):
         return one_line(self.name)
 
     @property
+    def quoted_name(self) -> str:
+        """The name to be set in quotation marks: «ООО „Ромашка“»."""
+        return self.one_line_name.translate({ord("«"): "„", ord("»"): "“"})
+
+    @property
     def name_for_strangers(self) -> str:
-        """The name, or empty if a mail program might turn it into a link."""
-        return self.one_line_name if cannot_become_a_link(self.name) else ""
+        """`quoted_name`, or empty if a mail program might turn it into a link."""
+        return self.quoted_name if cannot_become_a_link(self.name) else ""
