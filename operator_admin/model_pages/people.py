@@ -22,6 +22,7 @@ from django.utils.translation import ngettext
 from accounts import audit, jobs, key_issuing
 from accounts.models import ApiKey, AuditEvent, JobFailure, Member, User
 from accounts.oidc import identities
+from accounts.people import members
 from accounts.security import notifications, sessions
 from accounts.sign_in import addresses, mfa
 from api.models import IdempotentRequest
@@ -161,6 +162,22 @@ class IdentityAdmin(OwnedAdmin):
         notifications.post_to_user("admin.changed", obj.user)
 
 
+class WarnsOfOwners(ModelAdmin):
+    """Warns before a company loses its only owner: nobody could invite the next one."""
+
+    membership = "pk"  # Member's field with what the page deletes
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        if "post" not in request.POST:
+            going = {f"{self.membership}__in": [row.pk for row in objs]}
+            for member in Member.objects.filter(**going).select_related("user", "company"):
+                if members.is_only_owner(member):
+                    names = {"who": member.user.email, "company": member.company.quoted_name}
+                    text = _("%(who)s is the only owner of “%(company)s”.")
+                    messages.warning(request, text % names)
+        return super().get_deleted_objects(objs, request)
+
+
 PRIVILEGE_FIELDS = ("is_staff", "is_superuser", "groups", "user_permissions")
 
 
@@ -185,7 +202,8 @@ class NewUserForm(FreeAddress, AdminUserCreationForm):  # type: ignore[type-arg]
 
 
 @admin.register(User)
-class UserAdmin(AuditedAdmin, TranslatedPermissions, ModelAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
+class UserAdmin(AuditedAdmin, TranslatedPermissions, WarnsOfOwners, DjangoUserAdmin):  # type: ignore[type-arg]
+    membership = "user"
     list_display = ("email", "name", "language", "is_staff", "is_active", "date_joined")
     list_filter = ("is_staff", "is_active", "language")
     search_fields = ("email__istartswith", "name")
@@ -249,7 +267,7 @@ def may_change_user(request: HttpRequest, person: User | None) -> bool:
 
 
 @admin.register(Member)
-class MemberAdmin(AuditedAdmin, ModelAdmin):
+class MemberAdmin(AuditedAdmin, WarnsOfOwners):
     list_display = ("user", "company", "role", "created_at")
     list_filter = ("role",)
     list_select_related = ("user", "company")

@@ -10,7 +10,7 @@ from pytest_django import Settings
 
 from accounts.models import AuditEvent, Member, User, UserSession
 from tests.accounts.security.people import add_app, emails_to, make_person, signed_in
-from tests.factories import PASSWORD, CompanyFactory, UserFactory
+from tests.factories import PASSWORD, CompanyFactory, MemberFactory, UserFactory
 from tests.operator_admin.operators import make_operator, sign_in
 
 pytestmark = pytest.mark.django_db
@@ -306,3 +306,18 @@ def test_signing_out_of_the_admin_is_audited(client: Client, operator: User) -> 
     assert (stayed, "_auth_user_id" in client.session) == (True, False)
     assert list(AuditEvent.objects.values_list("action", "user")) == [("logout", operator.pk)]
     assert not UserSession.objects.filter(user=operator).exists()
+
+
+def test_only_owner_is_deleted_after_a_warning(client: Client, operator: User) -> None:
+    owner = make_person()
+    member = owner.memberships.get()
+    member.company.name = "ООО «Ромашка»"
+    member.company.save()
+    sign_in(client, operator, "mfa")
+    pages = [("user", owner.pk), ("member", member.pk)]
+    addresses = [reverse(f"admin:accounts_{name}_delete", args=[pk]) for name, pk in pages]
+    warning = "единственный владелец компании «ООО „Ромашка“»."
+
+    assert [warning in client.get(page).content.decode() for page in addresses] == [True, True]
+    MemberFactory.create(company=member.company, role="owner")
+    assert [warning in client.get(page).content.decode() for page in addresses] == [False, False]
