@@ -53,7 +53,7 @@ class Job:
     # Every run has new work, and failed work is lost: nothing waits for a retry.
     is_stream: bool = False
     given_up_delay: timedelta = timedelta(days=1)  # between tries after giving up
-    # Companies that had a step in this round of `next_of`.
+    # Companies that had a step in this round of `do_next`.
     _served: set[int] = field(default_factory=set, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -115,7 +115,7 @@ class Job:
             if _identity(key(item))[0] in retry_times and item not in refused:
                 self.succeeded(key(item))
 
-    def next_of(
+    def do_next(
         self, rows: models.QuerySet[M], work: Callable[[M], object], give_up: Callable[[M], object]
     ) -> bool:
         """Does a step of the row that has waited longest, under its lock; False if there is no row.
@@ -248,7 +248,7 @@ def purge(limit: int) -> int:
 
 @transaction.atomic
 def delete_with_parts(rows: models.QuerySet[Any], limit: int | None = None) -> int:
-    """Deletes rows that `Job.next_of` works on, with their dependants; returns the number of rows.
+    """Deletes rows that `Job.do_next` works on, with their dependants; returns the number of rows.
 
     Locks the rows first: a part added meanwhile would make the commit fail.
     """

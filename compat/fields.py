@@ -32,7 +32,7 @@ class Parsed(Field):
     parse: Callable[[Any], Any] = bool
 
 
-def needed(name: str, schema: Schema) -> Field:
+def required(name: str, schema: Schema) -> Field:
     return Field(name, schema, "")
 
 
@@ -44,7 +44,7 @@ def parsed(name: str, schema: Schema, parse: Callable[[Any], Any]) -> Parsed:
     return Parsed(name, schema, "", required=False, parse=parse)
 
 
-def guess(name: str, schema: Schema = A_CODE) -> Field:
+def entered_code(name: str, schema: Schema = A_CODE) -> Field:
     """A code as a person entered it."""
     return Field(name, schema, "", error=custom_codes.WRONG_FORM, normalise=clipboard.code)
 

@@ -149,7 +149,7 @@ def steps_of(path: str) -> list[str]:
     return [step.replace("~1", "/").replace("~0", "~") for step in path[1:].split("/")]
 
 
-def read_by(mapping: Mapping[str, Any], call: HookCall, options: HookOptions) -> WantedMessage:
+def parse_call(mapping: Mapping[str, Any], call: HookCall, options: HookOptions) -> WantedMessage:
     """Parses a call; raises NothingToSendError if `only_if` does not match."""
     payload = call.payload
     for path, expected in mapping.get("only_if", {}).items():

@@ -79,7 +79,7 @@ def check_signature(hook: Hook, kind: Kind, call: HookCall) -> None:
         raise refuse_caller("bad_signature")
 
 
-def note_use(hook: Hook) -> None:
+def record_use(hook: Hook) -> None:
     rows = Hook.objects.filter(pk=hook.pk)
     long_ago = Q(last_used_at=None) | Q(last_used_at__lt=timezone.now() - USE_INTERVAL)
     rows.filter(long_ago).update(last_used_at=timezone.now())

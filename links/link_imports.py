@@ -344,7 +344,7 @@ def discard(link_import: LinkImport) -> bool:
 
 def make_next() -> bool:
     """Makes the next links of the import that has waited longest; False if there is none."""
-    return JOB.next_of(LinkImport.objects.running(), _make_next_chunk, _give_up)
+    return JOB.do_next(LinkImport.objects.running(), _make_next_chunk, _give_up)
 
 
 def _make_next_chunk(job: LinkImport) -> None:

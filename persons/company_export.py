@@ -46,7 +46,7 @@ def start(*, member: Member, language: str, ip: str | None) -> CompanyExport:
 def make_next() -> bool:
     """Makes the next part of the archive that has waited longest; False if there is none."""
     rows = CompanyExport.objects.unfinished().select_related("company")
-    return JOB.next_of(rows, _make_next_part, lambda row: row.finish(State.FAILED))
+    return JOB.do_next(rows, _make_next_part, lambda row: row.finish(State.FAILED))
 
 
 def _make_next_part(row: CompanyExport) -> None:

@@ -105,7 +105,7 @@ class SigningKey(NamedTuple):
 _documents: dict[str, tuple[float, dict[str, Any]]] = {}
 
 
-def forget() -> None:
+def clear_cache() -> None:
     _documents.clear()
     connections.cache_clear()
 

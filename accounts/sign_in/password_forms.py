@@ -128,7 +128,7 @@ class EnumerationSafeSignupForm(BoundedPasswordsMixin, allauth.SignupForm):
             with transaction.atomic():  # user and company commit together
                 if not self.account_already_exists:
                     return super().try_save(request)
-                self._rehearse(request)
+                self._sign_up_somebody_else(request)
                 transaction.set_rollback(True)
         except IntegrityError:
             if not User.objects.filter(email__iexact=self.cleaned_data["email"]).exists():
@@ -138,7 +138,7 @@ class EnumerationSafeSignupForm(BoundedPasswordsMixin, allauth.SignupForm):
             return None, get_adapter().respond_email_verification_sent(request, None)
         return super().try_save(request)
 
-    def _rehearse(self, request: HttpRequest) -> None:
+    def _sign_up_somebody_else(self, request: HttpRequest) -> None:
         email = self.cleaned_data["email"]
         self.account_already_exists = False
         self.cleaned_data["email"] = f"{uuid4()}@nobody.invalid"  # RFC 2606: belongs to nobody

@@ -45,7 +45,7 @@ _TO_RUSSIAN = str.maketrans("".join(_ROWS), "".join(_RUSSIAN_ROWS))
 
 class GuessablePasswordValidator:
     def validate(self, password: str, user: User | None = None) -> None:
-        require_strong(password, known_words(user) if user else ())
+        require_strong(password, words_about(user) if user else ())
 
     def get_help_text(self) -> str:
         return gettext("Avoid names we know, years, keyboard patterns and one or two common words.")
@@ -64,7 +64,7 @@ def require_strong(password: str, personal_words: Iterable[str]) -> None:
         )
 
 
-def known_words(user: User) -> set[str]:
+def words_about(user: User) -> set[str]:
     """Words publicly known about the user: mailbox, name, companies and brands."""
     texts = [user.email or "", user.name]
     if user.pk:

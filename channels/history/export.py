@@ -130,7 +130,7 @@ FilterOf = Callable[[str, Member], Mapping[str, Any]]  # reads a query string
 
 def make_next(filter_of: FilterOf) -> bool:
     """Makes the next part of the file that has waited longest; False if there is none."""
-    return JOB.next_of(
+    return JOB.do_next(
         MessageExport.objects.unfinished(),
         lambda row: _make_next_part(row, filter_of),
         lambda row: row.finish(State.FAILED),

@@ -22,13 +22,13 @@ from catalogue.errors import DomainError, Error, invalid_input
 from channels.routing.company_policy import NO_ORDER, RequestedOrder, policy_for
 from compat.camara.dialect import CORRELATOR, DIALECT
 from compat.dialect import Answer, basic_credentials, credentials
-from compat.fields import Body, Parsed, guess, needed, optional
+from compat.fields import Body, Parsed, entered_code, optional, required
 from compat.view import FORM, CompatView
 from otp.texts import rules
 from parsing import characters
 
 LABEL = "{{code}}"
-PHONE = needed("phoneNumber", text(pattern=r"\+[1-9][0-9]{4,14}"))
+PHONE = required("phoneNumber", text(pattern=r"\+[1-9][0-9]{4,14}"))
 
 
 def code_text(message: str) -> str:
@@ -43,7 +43,7 @@ def code_text(message: str) -> str:
 MESSAGE = Parsed("message", text(maxLength=160), "", is_multiline=True, parse=code_text)
 # Optional here, because our reader takes an empty required text for a missing one.
 AUTHENTICATION_ID = optional("authenticationId", text(maxLength=36))
-CODE = guess("code", text(maxLength=10)).optional()
+CODE = entered_code("code", text(maxLength=10)).optional()
 STRICT = {"vwip", "v2alpha1"}  # 2.0 refuses unknown properties
 
 

@@ -17,7 +17,7 @@ from api.request_body import json_object
 from catalogue.channels import BY_NAME
 from catalogue.errors import DomainError, Error, invalid_input
 from catalogue.ids import public_id
-from compat.fields import guess, needed, optional, values
+from compat.fields import entered_code, optional, required, values
 from compat.infobip.dialect import DIALECT, infobip_id
 from compat.view import CompatView
 from otp import verifications
@@ -27,13 +27,13 @@ from otp.verifications import FoundVerification, State
 LENGTHS = range(4, 9)
 PLACEHOLDER = "{{pin}}"
 ID = text(minLength=1, maxLength=64)
-NAME = (needed("name", text(minLength=1, maxLength=200)),)
+NAME = (required("name", text(minLength=1, maxLength=200)),)
 TRACKING = (optional("trackDelivery", boolean()),)
-PIN = (needed("applicationId", ID), needed("messageId", ID), needed("to", ID), *TRACKING)
-GUESS = (guess("pin"),)
+PIN = (required("applicationId", ID), required("messageId", ID), required("to", ID), *TRACKING)
+GUESS = (entered_code("pin"),)
 TEMPLATE = (
     Field("messageText", text(maxLength=1000), "", is_multiline=True),
-    needed("pinType", choice(("NUMERIC",), "PinType")),
+    required("pinType", choice(("NUMERIC",), "PinType")),
     optional("pinLength", integer(LENGTHS[0], LENGTHS[-1])),
 )
 CHANGE = tuple(field.optional() for field in TEMPLATE)

@@ -9,7 +9,7 @@ from accounts.keys.principal import CompanyTexts
 from api.calls import boolean, choice, integer, text
 from catalogue.errors import DomainError, invalid_input
 from channels.web.fields import LOCALE
-from compat.fields import custom_code, guess, needed, optional, part, values
+from compat.fields import custom_code, entered_code, optional, part, required, values
 from compat.prelude.dialect import refused
 from otp.protection.requesters import Requester, requester_of
 from otp.texts import bindings
@@ -21,9 +21,9 @@ COMPLETED = "verification.completed"
 FEEDBACKS = ("verification.started", COMPLETED)
 MAX_FEEDBACKS = 100
 ANY_TEXT = text(maxLength=2000)
-TARGET = (needed("type", choice((NUMBER, EMAIL), "TargetType")), needed("value", ANY_TEXT))
-CHECK = (guess("code"),)
-FEEDBACK = (needed("type", choice(FEEDBACKS, "FeedbackType")),)
+TARGET = (required("type", choice((NUMBER, EMAIL), "TargetType")), required("value", ANY_TEXT))
+CHECK = (entered_code("code"),)
+FEEDBACK = (required("type", choice(FEEDBACKS, "FeedbackType")),)
 METADATA = (optional("correlation_id", text(maxLength=64)),)
 REALM = (optional("platform", choice(("android", "web"), "Platform")), optional("value", ANY_TEXT))
 SIGNALS = (
@@ -31,7 +31,11 @@ SIGNALS = (
     optional("device_id", text(maxLength=200)),
     optional("is_trusted_user", boolean()),
 )
-PAYMENT = (needed("amount", ANY_TEXT), needed("currency", ANY_TEXT), needed("recipient", ANY_TEXT))
+PAYMENT = (
+    required("amount", ANY_TEXT),
+    required("currency", ANY_TEXT),
+    required("recipient", ANY_TEXT),
+)
 OPTIONS = (
     optional("preferred_channel", choice(CHANNEL_NAMES, "PreferredChannel")),
     optional("method", choice(("auto", "voice", "message"), "Method")),

@@ -11,7 +11,7 @@ from api.calls import text, time_or_day
 from catalogue.channels import BY_NAME
 from catalogue.errors import DomainError, Error
 from channels.web import fields as our_fields
-from compat.fields import Body, custom_code, guess, optional, parsed
+from compat.fields import Body, custom_code, entered_code, optional, parsed
 from otp.texts import bindings
 from parsing import characters
 
@@ -74,7 +74,7 @@ SEND = (
 )
 NEW_STATUS = optional("Status", text(enum=["canceled", "approved"])).as_required()
 VERIFICATION_SID = optional("VerificationSid", text(pattern="^VE[0-9a-fA-F]{32}$"))
-CHECK = (guess("Code").as_required(), TO, VERIFICATION_SID, AMOUNT, PAYEE)
+CHECK = (entered_code("Code").as_required(), TO, VERIFICATION_SID, AMOUNT, PAYEE)
 # The parameters of lists.
 SERVICE, ANY_CHANNEL = optional("VerifyServiceSid", NAME), optional("Channel", NAME)
 ATTEMPTS_TO = optional("ChannelData.To", NAME)

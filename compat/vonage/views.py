@@ -15,7 +15,7 @@ from catalogue.errors import DomainError, Error
 from catalogue.texts import StrOrPromise
 from channels.accept.acceptance import Sender
 from channels.routing.company_policy import RequestedOrder
-from compat.fields import Body, custom_code, guess, needed, optional, parsed, values
+from compat.fields import Body, custom_code, entered_code, optional, parsed, required, values
 from compat.view import CompatView
 from compat.vonage.dialect import CONFLICT, DIALECT, FORBIDDEN, NOT_FOUND, THROTTLED, ProblemError
 from otp import verifications
@@ -38,9 +38,9 @@ def length(digits: int) -> int:
     return digits
 
 
-WORKFLOW = needed("workflow", array() | {"minItems": 1, "maxItems": MAX_STEPS})
+WORKFLOW = required("workflow", array() | {"minItems": 1, "maxItems": MAX_STEPS})
 START = (
-    needed(
+    required(
         "brand", text(minLength=1, maxLength=18)
     ),  # unused: texts contain the company's own brand
     parsed("code_length", integer(4, 10), length),
@@ -105,7 +105,7 @@ def _fault(n: int, step: object) -> tuple[str, StrOrPromise] | None:
     return None
 
 
-CHECK = (guess("code"),)
+CHECK = (entered_code("code"),)
 NO_FRAUD_CHECK = FORBIDDEN._replace(
     detail="fraud_check: the protection against pumping is switched off only in the cabinet"
 )

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from catalogue.texts import StrOrPromise
 from identity_hooks.kind import CLOUD, EVERYWHERE, Kind, Setting
-from identity_hooks.mapping import check_of, read_by, secrets_of, simulate
+from identity_hooks.mapping import check_of, parse_call, secrets_of, simulate
 
 
 def _kind(
@@ -27,7 +27,7 @@ def _kind(
         check=check_of(mapping),
         is_checked_by_headers=mapping.get("auth", "token") == "token",
         secrets=secrets_of(mapping),
-        read=partial(read_by, mapping),
+        read=partial(parse_call, mapping),
         simulate=partial(simulate, mapping),
         finds_code_in_text="text" in mapping,
         settings=settings,

@@ -94,7 +94,7 @@ class _Handling:
         if usage is not None and usage.left < 0:
             raise DomainError(Error.RATE_LIMITED, retry_after=usage.wait)
         check_status(principal)
-        receive.note_use(hook)
+        receive.record_use(hook)
         self.language = page_languages.preferred("", principal.language)
         message = self.kind.read(call, hooks.options_of(hook))
         number = phone_numbers.e164_or_none(message.phone, principal.country)

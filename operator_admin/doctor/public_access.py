@@ -192,7 +192,7 @@ def identity_provider() -> list[Finding]:
 def _read_provider(issuer: str) -> Finding:
     """Reads the provider's published metadata and keys, like a sign-in does."""
     try:
-        discovery.forget()
+        discovery.clear_cache()
         document, keys = discovery.metadata(), discovery.signing_keys()
     except RefusedError as refused:
         cure = _(

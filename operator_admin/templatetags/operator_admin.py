@@ -148,7 +148,7 @@ def receipts_word(capabilities: Capabilities) -> str:
 
 
 @register.filter
-def span(seconds: float | None) -> str:
+def duration(seconds: float | None) -> str:
     if seconds is None:
         return "—"
     if seconds < 60:

@@ -251,7 +251,7 @@ def test_company_with_many_files_leaves_a_turn_to_another(job: Job, company: Com
     served: list[Company] = []
 
     for _ in range(4):
-        job.next_of(
+        job.do_next(
             MessageExport.objects.unfinished(), lambda row: served.append(row.company), broken
         )
 

@@ -13,7 +13,7 @@ AT = 1_795_176_000.0
 def read(stored: dict[str, Any], payload: dict[str, Any]) -> WantedMessage:
     headers = {"content-type": "application/json"}
     call = HookCall("POST", headers, "", orjson.dumps(payload), AT)
-    return mapping.read_by(stored, call, HookOptions())
+    return mapping.parse_call(stored, call, HookOptions())
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def provider(identity_provider: IdentityProvider, settings: Settings) -> Identit
     settings.OIDC_CLIENT_ID, settings.OIDC_CLIENT_SECRET = CLIENT_ID, SECRET
     settings.OIDC_SCOPES = ["openid", "email", "profile", "groups"]
     settings.OIDC_ASSUME_EMAIL_VERIFIED = True  # Canaille does not say
-    discovery.forget()
+    discovery.clear_cache()
     identity_provider.person("anna")
     return identity_provider
 

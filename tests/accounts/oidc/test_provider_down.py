@@ -81,7 +81,7 @@ def away(settings: Settings) -> str:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     settings.OIDC_ISSUER, settings.OIDC_NAME = f"http://127.0.0.1:{port}", "Acme ID"
-    discovery.forget()
+    discovery.clear_cache()
     return settings.OIDC_ISSUER  # type: ignore[no-any-return]
 
 
@@ -101,7 +101,7 @@ def test_nonsense_is_refused_in_time(
 ) -> None:
     monkeypatch.setattr(discovery, "TIMEOUT", (1.0, 0.3))
     settings.OIDC_ISSUER = f"{nonsense}/{way}"
-    discovery.forget()
+    discovery.clear_cache()
     begun = time.monotonic()
 
     answer = client.post(reverse("sso-start"))

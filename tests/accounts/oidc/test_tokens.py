@@ -47,7 +47,7 @@ def forger(settings: Settings) -> Iterator[Forger]:
     settings.PUBLIC_URL = HERE
     settings.OIDC_ISSUER, settings.OIDC_NAME = ISSUER, "Acme ID"
     settings.OIDC_CLIENT_ID, settings.OIDC_CLIENT_SECRET = CLIENT_ID, CLIENT_SECRET
-    discovery.forget()
+    discovery.clear_cache()
     with responses.RequestsMock(assert_all_requests_are_fired=False) as wire:
         yield Forger(wire)
 
@@ -173,7 +173,7 @@ def test_new_key_of_the_provider_is_read(
 
 
 def _rotate(forger: Forger, name: str | None, key: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    discovery.forget()
+    discovery.clear_cache()
     monkeypatch.setattr(discovery, "MIN_REFRESH", 0.0)
     forger.keys = [public(RSA_KEY, **({"kid": "rsa"} if name else {}))]
     discovery.signing_keys()
