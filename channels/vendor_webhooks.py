@@ -51,7 +51,7 @@ def apply_bot_update(provider: str, update: BotUpdate, at: datetime | None) -> N
             reply(locale, BotText.SHARE)
         case ContactShared(phone, chat_id, locale):
             number = e164_or_none(phone, settings.OPERATOR_COUNTRY) or phone
-            if contacts.share(provider, phone=number, chat_id=chat_id, at=at):
+            if contacts.store_contact(provider, phone=number, chat_id=chat_id, at=at):
                 reply(locale, BotText.READY)
         case Started(chat_id, locale):
             is_known = contacts.resume(provider, chat_id, at)

@@ -31,7 +31,7 @@ from channels.outcomes import transitions
 from channels.phone_numbers import country_of, is_landline
 from channels.routing import company_policy
 from channels.routing.company_policy import RequestedOrder
-from channels.routing.landlines import for_landline
+from channels.routing.landlines import policy_for_landline
 from channels.vendor_accounts import availability
 from otp import sealed_codes, verifications
 from otp.check import check
@@ -107,7 +107,9 @@ def _require_live(principal: Principal, verification_id: UUID, *, is_locked: boo
 
 def _messages(verification: Verification) -> list[Message]:
     """The messages of the code, newest first."""
-    return list(Message.objects.filter(verifications.sent_in_life([verification])).order_by("-id"))
+    return list(
+        Message.objects.filter(verifications.messages_with_codes([verification])).order_by("-id")
+    )
 
 
 def _take_next_step(sender: Sender, verification: Verification) -> SentCode | None:
@@ -203,9 +205,9 @@ def _next_channel(
 ) -> Channel:
     """The first untried channel of the requested order, or else of the company's order."""
     policy = company_policy.policy_for(principal, request.phone, request.purpose)
-    policy = company_policy.in_order(policy, order)
+    policy = company_policy.with_requested_order(policy, order)
     if is_landline(request.phone):
-        policy = for_landline(
+        policy = policy_for_landline(
             principal.mode, policy, channel=request.channel, content=request.content
         )
     country = country_of(request.phone)

@@ -70,7 +70,7 @@ def row_of(rows: QuerySet[Verification], verification_id: UUID) -> Verification:
     return row
 
 
-def carried_by(message: Message) -> QuerySet[Verification]:
+def select_by_message(message: Message) -> QuerySet[Verification]:
     """Selects the verification whose code the message carried, if it is still stored."""
     return Verification.objects.filter(pk=message.subject_id, company_id=message.company_id)
 
@@ -84,7 +84,7 @@ def find_by_message(principal: Principal, message_id: UUID | None) -> FoundVerif
     return find(principal, subject_id)
 
 
-def newest_with(principal: Principal, phone: str, reference: str) -> UUID | None:
+def newest_with_reference(principal: Principal, phone: str, reference: str) -> UUID | None:
     """The id of the newest verification of the phone and the key's purpose with this reference."""
     sent = listed(principal, purpose=principal.purpose, reference=reference).filter(phone=phone)
     return sent.order_by("-created_at").values_list("subject_id", flat=True).first()
@@ -110,7 +110,7 @@ def cancel(principal: Principal, verification_id: UUID) -> FoundVerification:
         ).update(cancelled_at=Now(), superseded_at=Now(), settled_at=Now())
         with connection.cursor() as cursor:
             ids = [verification_id] if is_cancelled else []
-            decisions = settlement.end_with_codes(cursor, ids) if ids else []
+            decisions = settlement.end_links_and_messages(cursor, ids) if ids else []
     transitions.announce(decisions)
     verification = find(principal, verification_id)
     if verification.state is State.VERIFIED:
@@ -186,12 +186,12 @@ def _state(row: Verification) -> State:
 def with_messages(rows: Iterable[Verification]) -> list[FoundVerification]:
     rows = list(rows)
     sent: dict[UUID, list[Message]] = defaultdict(list)
-    for message in Message.objects.filter(sent_in_life(rows)).order_by("created_at", "id"):
+    for message in Message.objects.filter(messages_with_codes(rows)).order_by("created_at", "id"):
         sent[message.subject_id].append(message)
     return [_found_verification(row, sent[row.pk]) for row in rows]
 
 
-def sent_in_life(rows: Sequence[Verification]) -> Q:
+def messages_with_codes(rows: Sequence[Verification]) -> Q:
     """The filter for messages with these codes, limited to the months of the codes."""
     if not rows:
         return Q(pk__in=[])

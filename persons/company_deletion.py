@@ -196,7 +196,7 @@ def _erase_some_links(company: Company, ids: list[Any]) -> None:
         aliases = [link.pk for link in links if link.is_alias and any(digit_groups_in(link.slug))]
         for statement in (sql.LINKS, sql.CLICKS, sql.REPORTS):
             cursor.execute(statement, {"links": ids, "aliases": aliases})
-        clicks_in_clickhouse.note(cursor, ids)
+        clicks_in_clickhouse.note_erasure(cursor, ids)
         transaction.on_commit(lambda: resolution.invalidate_after_commit(*links))
 
 

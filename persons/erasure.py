@@ -127,7 +127,7 @@ def _erase_rows(
         list(RouterState.objects.select_for_update())
         counts["routing_memory"] = sum(map(phone_memories.forget, spellings(person.phone)))
     _discard_files(rows.companies)
-    clicks_in_clickhouse.note(cursor, rows.links)
+    clicks_in_clickhouse.note_erasure(cursor, rows.links)
     return counts
 
 

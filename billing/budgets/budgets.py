@@ -175,7 +175,7 @@ def usage(company_id: int, countries: list[str]) -> list[BudgetUsage]:
         return fetch_all(cursor, BudgetUsage)
 
 
-def fixed_for_any_country(company_id: int) -> int | None:
+def fixed_for_other_countries(company_id: int) -> int | None:
     """The hourly budget set for countries without one of their own."""
     rows = Budget.objects.filter(company=company_id, country=Budget.ANY)
     return rows.values_list("fixed_tokens", flat=True).first()

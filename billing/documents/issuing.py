@@ -53,7 +53,9 @@ def issue() -> int:
     due = ClosedMonth.objects.filter(is_due=True).order_by("month", "company_id")
     months = due.select_related("company__billingprofile")
     issued = sum(
-        MONTHS.each(months, lambda row: 0 if missing(row.company) else _issue_month(row.pk, seller))
+        MONTHS.each(
+            months, lambda row: 0 if missing_details(row.company) else _issue_month(row.pk, seller)
+        )
     )
     advances = ADVANCES.each(
         _advances(seller),
@@ -62,7 +64,7 @@ def issue() -> int:
     return int(issued + sum(advances))
 
 
-def missing(company: Company) -> Mapping[str, object]:
+def missing_details(company: Company) -> Mapping[str, object]:
     """The missing billing details that prevent documents for this company, by field."""
     try:
         profile = company.billingprofile

@@ -332,7 +332,7 @@ def remove_method(*, company: Company, user: User | None, ip: str | None = None)
 
 
 @transaction.atomic
-def agree(
+def turn_on(
     *, company: Company, user: User, terms: dict[str, Any], ip: str | None = None
 ) -> AutoTopUp:
     """Turns automatic top-ups on with these terms, or resumes them with new ones."""

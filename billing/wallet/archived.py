@@ -38,16 +38,16 @@ def opening(company_id: int) -> Opening | None:
         return next(iter(fetch_all(cursor, Opening)), None)
 
 
-def kept_since() -> date | None:
+def first_kept_day() -> date | None:
     """The first day whose messages are in the database; None: all are."""
     months = ArchivedMonth.objects.order_by("-month").values_list("month", flat=True)
     newest = months.first()
     return next_month(newest) if newest else None
 
 
-def kept_since_after(message_id: UUID) -> date | None:
+def first_kept_day_after(message_id: UUID) -> date | None:
     """The first stored day, if a message with this id, real or not, would be older."""
-    since = kept_since()
+    since = first_kept_day()
     if since is None or message_id >= first_id_at(datetime.combine(since, time.min, UTC)):
         return None
     return since

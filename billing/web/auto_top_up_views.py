@@ -89,7 +89,7 @@ class AutoTopUpForm(RefusesStaleForm, TopUpForm):
         return [self["times_a_day"], self["sum_a_month"]]
 
     def terms(self) -> dict[str, Any]:
-        """The terms in the form of `auto_top_up.agree`."""
+        """The terms in the form of `auto_top_up.turn_on`."""
         data = self.cleaned_data
         package = data["quote"].package
         return {
@@ -163,7 +163,7 @@ def _needs_method(setting: AutoTopUp) -> bool:
 
 
 def _agreed(request: CabinetRequest, form: AutoTopUpForm) -> HttpResponse:
-    setting = auto_top_up.agree(company=request.company, terms=form.terms(), **request.actor)
+    setting = auto_top_up.turn_on(company=request.company, terms=form.terms(), **request.actor)
     if not _needs_method(setting):
         messages.success(request, gettext("Automatic top-ups are on."))
         return redirect("balance-automatic")

@@ -158,7 +158,7 @@ def budget_edit(request: CabinetRequest) -> HttpResponse:
     form = BudgetForm(
         request.POST or None,
         uses=uses,
-        fixed_any=budgets.fixed_for_any_country(company.pk),
+        fixed_any=budgets.fixed_for_other_countries(company.pk),
         keys=key_limits.usage(company.pk),
         typed=reauthentication.draft(request),
     )

@@ -128,7 +128,7 @@ def _page(request: CabinetRequest, form: PeriodForm) -> HttpResponse:
         ],
         "advances": [_row(row) for row in advances.order_by("-created_at", "-pk")[:SHOWN_ADVANCES]],
         "is_issued": bool(seller and seller.documents_since),
-        "is_missing": bool(issuing.missing(company)),
+        "is_missing": bool(issuing.missing_details(company)),
         "due": months.filter(is_due=True).count(),
     }
     return render(request, "billing/document_list.html", context)

@@ -104,7 +104,7 @@ def watch() -> None:
     recent = _recent(now)
     norms = _norms({pair.company_id for pair in recent}, now)
     drops = [pair for pair in recent if pair in norms and is_drop(recent[pair], norms[pair])]
-    JOB.each(drops, lambda pair: _note(pair, recent[pair], norms[pair], now))
+    JOB.each(drops, lambda pair: _record_drop(pair, recent[pair], norms[pair], now))
     _end({pair for pair in recent if _is_as_usual(recent[pair], norms.get(pair))}, now)
     DeliveryDrop.objects.filter(ended_at__lt=now - KEPT).delete()
 
@@ -149,7 +149,7 @@ def _is_as_usual(recent: Outcomes, norm: Outcomes | None) -> bool:
 
 
 @transaction.atomic
-def _note(pair: CompanyChannel, recent: Outcomes, norm: Outcomes, now: datetime) -> None:
+def _record_drop(pair: CompanyChannel, recent: Outcomes, norm: Outcomes, now: datetime) -> None:
     """Opens or updates a drop: only one of two runs at once creates it and posts the e-mail."""
     figures = {"share": recent.share, "usual": norm.share, "seen_at": now}
     row, is_new = DeliveryDrop.objects.get_or_create(

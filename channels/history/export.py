@@ -94,7 +94,7 @@ State = MessageExport.State
 
 def is_long(company: Company, filters: Mapping[str, Any]) -> bool:
     """Whether there are more rows than a request should read; answered from an index."""
-    history = messages.scanned(company, filters)
+    history = messages.searched_messages(company, filters)
     rows = messages.matching(company, filters) if history is None else history
     ordered = rows.order_by("-created_at", "-id").values("pk")
     return bool(ordered[SHORT : SHORT + 1])
@@ -152,7 +152,7 @@ def _make_part(row: MessageExport, member: Member, filters: Mapping[str, Any]) -
         messages.matching(row.company, filters).select_related("api_key"),
         Position(row.reached_at, row.reached_id) if row.reached_at else None,
         PART,
-        history=messages.scanned(row.company, filters),
+        history=messages.searched_messages(row.company, filters),
     )
     _store(row, rows, member)
     row.rows += len(rows)

@@ -50,19 +50,19 @@ def _by_breakdown_and_phone(
 
 def search(company: Company, filters: Mapping[str, Any], query: Mapping[str, str]) -> Page:
     rows = matching(company, filters)
-    return page_or_first(rows, query, history=scanned(company, filters))
+    return page_or_first(rows, query, history=searched_messages(company, filters))
 
 
-def scanned(company: Company, filters: Mapping[str, Any]) -> QuerySet[Message] | None:
+def searched_messages(company: Company, filters: Mapping[str, Any]) -> QuerySet[Message] | None:
     """The messages in which a filter without an index searches; None if the filter has an index."""
     if _is_indexed(filters, company.country):
         return None
     mode = filters.get("mode", Mode.LIVE)
     rows = Message.objects.for_company(company).filter(_in_days(filters), mode=mode)
-    return among(rows, filters.get("state", ""))
+    return possible_in_state(rows, filters.get("state", ""))
 
 
-def among(history: Messages, state: str) -> Messages:
+def possible_in_state(history: Messages, state: str) -> Messages:
     """Messages that may be in this state. Undelivered messages have an index, but a company may
     have far more of them than the planner expects, and it would read them all.
     """
@@ -70,7 +70,7 @@ def among(history: Messages, state: str) -> Messages:
 
 
 def in_state(rows: Messages, state: str) -> Messages:
-    return among(rows.filter(state=state), state)
+    return possible_in_state(rows.filter(state=state), state)
 
 
 def with_phone(rows: Messages, number: str) -> Messages:

@@ -62,7 +62,7 @@ class BotInvitation:
 
 
 @transaction.atomic
-def share(provider: str, *, phone: str, chat_id: int, at: datetime | None = None) -> bool:
+def store_contact(provider: str, *, phone: str, chat_id: int, at: datetime | None = None) -> bool:
     """Stores a contact. A chat has one phone and a phone one chat, so the newest pair wins. Returns
     False if the person has done something else since `at`.
 

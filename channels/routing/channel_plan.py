@@ -18,7 +18,7 @@ from channels.providers.base import Content
 from channels.routing import company_policy, scripted_numbers
 from channels.routing.allowed_countries import check_country
 from channels.routing.company_policy import SendPolicy, policy_for
-from channels.routing.landlines import for_landline
+from channels.routing.landlines import policy_for_landline
 from channels.routing.learned import smart_plan
 from channels.vendor_accounts import availability, registry
 
@@ -102,11 +102,11 @@ def plan_channels(
     scripted_numbers.refuse_scripted(principal, request.phone, kind)
     check_country(principal, request.phone)
     policy = policy_for(principal, request.phone, request.purpose)
-    policy = company_policy.in_order(policy, order)
+    policy = company_policy.with_requested_order(policy, order)
     if order.channels and not policy.order:
         raise _barred(BY_NAME[order.channels[0]], request)
     if is_landline(request.phone):
-        policy = for_landline(
+        policy = policy_for_landline(
             principal.mode, policy, channel=request.channel, content=request.content
         )
     channel = _first_channel(principal, request, policy)

@@ -40,7 +40,7 @@ def policy_for(principal: Principal, phone: str, purpose: str) -> SendPolicy:
         return standard
     keys = matching_keys(principal, country_of(phone), purpose)
     rules = [principal.policy[key] for key in keys]
-    return _combined(standard, merged(rules)) if rules else standard
+    return _with_rule(standard, merged(rules)) if rules else standard
 
 
 def matching_keys(principal: Principal, country: str, purpose: str) -> list[tuple[str, str]]:
@@ -69,7 +69,7 @@ def locale_for(principal: Principal, phone: str, purpose: str) -> str:
     return policy_for(principal, phone, purpose).locale or principal.language
 
 
-def _combined(standard: SendPolicy, rule: PolicyRule) -> SendPolicy:
+def _with_rule(standard: SendPolicy, rule: PolicyRule) -> SendPolicy:
     barred = rule.barred or frozenset()
     order = standard.order
     fallback = standard.fallback
@@ -106,7 +106,7 @@ class RequestedOrder(NamedTuple):
 NO_ORDER = RequestedOrder()
 
 
-def in_order(policy: SendPolicy, requested: RequestedOrder) -> SendPolicy:
+def with_requested_order(policy: SendPolicy, requested: RequestedOrder) -> SendPolicy:
     """The policy with the order and timeouts of one request. Barred channels stay barred, and the
     maximum cost holds. Its order is empty if all are barred.
     """

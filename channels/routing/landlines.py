@@ -11,7 +11,7 @@ from channels.routing.company_policy import SendPolicy
 from channels.vendor_accounts import registry
 
 
-def for_landline(
+def policy_for_landline(
     mode: str, policy: SendPolicy, *, channel: str | None, content: Content
 ) -> SendPolicy:
     """Removes the channels that reach only mobiles; refuses if no other carries the content."""

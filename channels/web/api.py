@@ -124,7 +124,7 @@ class TestMessages(ApiView):
 
 
 def _not_found(message_id: UUID) -> DomainError:
-    since = archived.kept_since_after(message_id)
+    since = archived.first_kept_day_after(message_id)
     if since is None:
         return DomainError(Error.NOT_FOUND)
     text = gettext("Messages before %(day)s are archived") % {"day": since.isoformat()}
@@ -161,7 +161,7 @@ def _list(
     if phone:
         rows = messages.with_phone(rows, phone_numbers.normalise(phone, view.principal.country))
     has_index = phone or texts or not (filters or state)
-    searched = None if has_index else messages.among(history, state or "")
+    searched = None if has_index else messages.possible_in_state(history, state or "")
     return pagination.list_body(
         rows, query, body_of_row, company_id=view.principal.company_id, history=searched
     )

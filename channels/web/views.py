@@ -47,7 +47,7 @@ def message_list(request: CabinetRequest) -> HttpResponse:
         "is_filtered": bool(form.filters().keys() - {"mode"}),
         "is_by_id": "id" in form.filters(),
         "page": page,
-        "kept_since": None if page.next_cursor else archived.kept_since(),
+        "kept_since": None if page.next_cursor else archived.first_kept_day(),
         "presets": presets,
         "is_preset": any(preset.is_chosen for preset in presets),
         "filters": saved_filters.chips(
@@ -74,7 +74,9 @@ def message_export(request: CabinetRequest) -> HttpResponseBase:
         **request.actor,
     )
     matching = history.matching(request.company, filters)
-    rows = export.rows_of(matching, history.scanned(request.company, filters), request.member)
+    rows = export.rows_of(
+        matching, history.searched_messages(request.company, filters), request.member
+    )
     name = f"kvitok-{form.mode_chosen}-{timezone.localdate():%Y-%m-%d}.csv"
     return csv_download(rows, name)
 
@@ -91,7 +93,7 @@ def message_detail(request: CabinetRequest, public_id: str) -> HttpResponse:
             and is_logged(request.company, message.request_id),
         }
         return render(request, "cabinet/message_detail.html", context)
-    if since := archived.kept_since_after(message_id):
+    if since := archived.first_kept_day_after(message_id):
         return render(request, "cabinet/message_archived.html", {"kept_since": since}, status=404)
     raise Http404
 

@@ -28,7 +28,7 @@ from otp.protection import send_check
 from otp.protection.send_check import Restricted
 from otp.send.code_request import CodeSendRequest
 from otp.send.send import SentCode
-from otp.verifications import newest_with
+from otp.verifications import newest_with_reference
 from storage.heavy_work import HeavyWork
 from webhooks.endpoints import find_callback
 
@@ -223,7 +223,7 @@ class Feedback(PreludeView):
     def _verification_id(self, phone: str, reference: str) -> UUID | None:
         """The newest verification with this correlation id; without an id, the live one."""
         if reference:
-            return newest_with(self.principal, phone, reference)
+            return newest_with_reference(self.principal, phone, reference)
         live = self.find_live(phone)
         return live.id if live else None
 

@@ -120,7 +120,7 @@ ON CONFLICT (link_id) DO UPDATE SET erased_at = now(), is_gone = false
 """
 
 
-def note(cursor: CursorWrapper, link_ids: Sequence[UUID]) -> None:
+def note_erasure(cursor: CursorWrapper, link_ids: Sequence[UUID]) -> None:
     """Notes the erased links; called in the transaction that erases them."""
     if clickhouse.is_configured() and link_ids:
         cursor.execute(_NOTE, [list(link_ids)])

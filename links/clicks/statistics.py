@@ -156,7 +156,7 @@ GROUP BY GROUPING SETS ((referrer), (device), (country)) ORDER BY clicks DESC, n
 """
 
 
-def turn_of(link: Link) -> AbstractContextManager[None]:
+def reading_turn(link: Link) -> AbstractContextManager[None]:
     """A lock for readers of a link's clicks: reads of many clicks are serialised."""
     is_long = link.clicks + link.previews + link.scanners > MANY
     return COUNTING.turn(link.company_id) if is_long else nullcontext()
@@ -186,7 +186,7 @@ def by_hour(link: Link, start: datetime, end: datetime) -> list[Point]:
 def _hours(link: Link, start: datetime, end: datetime) -> list[Point]:
     if (points := hours_in_clickhouse(link, start, end)) is not None:
         return points
-    with turn_of(link), connection.cursor() as cursor:
+    with reading_turn(link), connection.cursor() as cursor:
         cursor.execute(_HOURS, [link.pk, start, end])
         return fetch_all(cursor, Point)
 
@@ -202,7 +202,7 @@ def visitors(link: Link, start: datetime, end: datetime) -> Visitors:
 
 
 def _visitors(link: Link, start: datetime, end: datetime) -> list[VisitorCount]:
-    with turn_of(link), connection.cursor() as cursor:
+    with reading_turn(link), connection.cursor() as cursor:
         cursor.execute(_VISITORS, [link.pk, start, end])
         return fetch_all(cursor, VisitorCount)
 

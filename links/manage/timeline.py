@@ -47,7 +47,7 @@ def opened_at(message: Message) -> datetime | None:
 
 
 def _bot_visits(link: Link) -> Iterator[TimelineEntry]:
-    with statistics.turn_of(link), connection.cursor() as cursor:
+    with statistics.reading_turn(link), connection.cursor() as cursor:
         cursor.execute(_BOT_VISITS, [link.pk])
         rows = fetch_all(cursor, _BotVisits)
     for row in rows:

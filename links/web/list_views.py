@@ -43,7 +43,7 @@ from links.manage import stopping
 from links.manage.stopping import BatchSummary
 from links.models import Link, LinkImport
 from links.web.forms import STATES, LinkFilter
-from links.web.search_sources import may_name
+from links.web.search_sources import may_search_slug
 from parsing.days import local_time
 
 
@@ -97,7 +97,7 @@ def _is_readable(text: str, member: Member) -> bool:
     """Whether the member may look this text up. Asked before the look-up, because every try counts,
     not only hits.
     """
-    return parse_id("bat", text) is not None or may_name(_slug(text), member)
+    return parse_id("bat", text) is not None or may_search_slug(_slug(text), member)
 
 
 def _slug(text: str) -> str:

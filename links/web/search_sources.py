@@ -34,7 +34,7 @@ def find(member: Member, text: str) -> list[Hit]:
     if link_id := parse_id("lnk", text.lower()):
         return [_hit(link, member, is_exact=True) for link in links.filter(pk=link_id)]
     slug = text.rstrip("/").rpartition("/")[2]
-    if not may_name(slug, member):
+    if not may_search_slug(slug, member):
         return []
     keys = short_hosts.keys(slug, member.company_id)
     if exact := list(links.filter(key__in=keys, retired_at=None)[:MAX_HITS]):
@@ -44,7 +44,7 @@ def find(member: Member, text: str) -> list[Hit]:
     return _to_host(links, text, member) if may_search(text, member) else []
 
 
-def may_name(slug: str, member: Member) -> bool:
+def may_search_slug(slug: str, member: Member) -> bool:
     """Whether the text may be a slug. A slug that contains a phone is found like the phone: for
     members who see it masked, guessing slugs reveals no more than guessing numbers.
     """

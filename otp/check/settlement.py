@@ -140,12 +140,12 @@ def settle_ended_early() -> int:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(channels_sql.in_changeable_months(_SQL["settle_ended_early"]), [BATCH])
         ids = [verification_id for (verification_id,) in cursor.fetchall()]
-        decisions = end_with_codes(cursor, ids)
+        decisions = end_links_and_messages(cursor, ids)
     transitions.announce(decisions)
     return len(ids)
 
 
-def end_with_codes(cursor: CursorWrapper, ids: Sequence[UUID]) -> list[Decision]:
+def end_links_and_messages(cursor: CursorWrapper, ids: Sequence[UUID]) -> list[Decision]:
     """Ends the links of these codes and their messages that are not sent yet."""
     changes.disable_with_codes(cursor, ids)  # links are locked before messages everywhere
     return transitions.cancel(cursor, ids)

@@ -26,7 +26,7 @@ LIFETIME = timedelta(minutes=10)
 MAX_LENGTH = 4000  # characters of a solution
 
 
-def new(company_id: int, phone: str) -> dict[str, Any]:
+def create(company_id: int, phone: str) -> dict[str, Any]:
     """A challenge for ALTCHA's widget: `parameters` and `signature`."""
     challenge = create_challenge(
         algorithm=ALGORITHM,
@@ -45,7 +45,7 @@ def check(company_id: int, phone: str, solved: str) -> None:
     solved and unused.
     """
     if not (solved and _is_good(company_id, phone, solved)):
-        raise DomainError(Error.CHALLENGE_REQUIRED, challenge=new(company_id, phone))
+        raise DomainError(Error.CHALLENGE_REQUIRED, challenge=create(company_id, phone))
 
 
 def _is_good(company_id: int, phone: str, solved: str) -> bool:
@@ -53,10 +53,10 @@ def _is_good(company_id: int, phone: str, solved: str) -> bool:
         return False
     parameters = Payload.from_base64(solved).challenge.parameters
     is_for = (parameters.data or {}).get("for") == _recipient(company_id, phone)
-    return is_for and _use(parameters.nonce)
+    return is_for and _mark_used(parameters.nonce)
 
 
-def _use(nonce: str) -> bool:
+def _mark_used(nonce: str) -> bool:
     """Whether this is the first use."""
     try:
         return bool(
@@ -67,7 +67,7 @@ def _use(nonce: str) -> bool:
         return True
 
 
-def give_back(solved: str) -> None:
+def allow_reuse(solved: str) -> None:
     """Lets the challenge be used again after the send failed for another reason."""
     try:
         redis_client().delete(_key(Payload.from_base64(solved).challenge.parameters.nonce))

@@ -96,7 +96,7 @@ def enforced(
         raise
     except DomainError:
         if restricted.is_enforced and restricted.step is GuardStep.CHALLENGE:
-            challenges.give_back(requester.challenge)
+            challenges.allow_reuse(requester.challenge)
         raise
 
 

@@ -66,7 +66,7 @@ def _again(request: CabinetRequest) -> dict[str, str]:
         "mode": message.mode,
         "locale": message_languages.match(message.locale),
     }
-    verification = verifications.carried_by(message).first()
+    verification = verifications.select_by_message(message).first()
     return filled | {"channel": "sms", "purpose": verification.purpose if verification else ""}
 
 
@@ -111,7 +111,7 @@ def send_check(request: CabinetRequest, public_id: str) -> HttpResponse:
         pk=ids.parse_id("msg", public_id),
         kind=Message.Kind.CODE,
     )
-    verification = verifications.carried_by(sent).first()
+    verification = verifications.select_by_message(sent).first()
     form = CodeForm(request.POST or None)
     if request.method == "POST" and verification and form.is_valid():
         try:
@@ -140,7 +140,7 @@ def message_evidence(request: CabinetRequest, public_id: str) -> HttpResponse:
         pk=ids.parse_id("msg", public_id),
         kind=Message.Kind.CODE,
     )
-    row = get_object_or_404(verifications.carried_by(message))
+    row = get_object_or_404(verifications.select_by_message(message))
     (verification,) = verifications.with_messages([row])
     record("history.exported", "evidence", company=request.company, **request.actor)
     body = orjson.dumps(evidence_of(request.company.pk, verification), option=orjson.OPT_INDENT_2)

@@ -47,7 +47,7 @@ def agree(company: Company, gateway: str = "sandbox", **terms: Any) -> AutoTopUp
         "sum_a_month": Decimal(10_000),
         "currency": Package.objects.get().currency,
     }
-    return auto_top_up.agree(company=company, user=user_of(company), terms=fields | terms)
+    return auto_top_up.turn_on(company=company, user=user_of(company), terms=fields | terms)
 
 
 def save(company: Company, gateway: str = "sandbox") -> SavedMethod:

@@ -27,7 +27,7 @@ LINK = "https://example.com/"
 
 def choose(settings: Settings, delivered_on: str) -> None:
     set_account(settings, "telegram_bot", {"delivered_on": delivered_on})
-    contacts.share("telegram_bot", phone=PHONE, chat_id=7770000001)
+    contacts.store_contact("telegram_bot", phone=PHONE, chat_id=7770000001)
 
 
 def by_bot(api: Api, path: str, **body: object) -> Message:

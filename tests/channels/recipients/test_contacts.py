@@ -63,7 +63,7 @@ def test_unreachable_error_invites_the_person_to_the_bot(
 
 
 def test_person_who_blocked_the_bot_has_to_open_it_too(api: Api, dispatcher: Dispatcher) -> None:
-    contacts.share("telegram_bot", phone=PHONE, chat_id=7)
+    contacts.store_contact("telegram_bot", phone=PHONE, chat_id=7)
     bot = django_settings.PROVIDER_ACCOUNTS["telegram_bot"]
     with responses.RequestsMock() as wire:
         url = f"{bot['api_url']}/bot{bot['token']}/sendMessage"
@@ -120,15 +120,15 @@ def test_history_shows_the_link_and_its_code(client: Client, owner: Member) -> N
 
 @pytest.mark.django_db(transaction=True)
 def test_people_who_exchange_their_numbers_at_once_both_succeed() -> None:
-    contacts.share("telegram_bot", phone="+79160000001", chat_id=1)
-    contacts.share("telegram_bot", phone="+79160000002", chat_id=2)
+    contacts.store_contact("telegram_bot", phone="+79160000001", chat_id=1)
+    contacts.store_contact("telegram_bot", phone="+79160000002", chat_id=2)
     for _round in range(10):
         at_once(
             [
-                partial(contacts.share, "telegram_bot", phone="+79160000001", chat_id=2),
-                partial(contacts.share, "telegram_bot", phone="+79160000002", chat_id=1),
-                partial(contacts.share, "telegram_bot", phone="+79160000001", chat_id=1),
-                partial(contacts.share, "telegram_bot", phone="+79160000002", chat_id=2),
+                partial(contacts.store_contact, "telegram_bot", phone="+79160000001", chat_id=2),
+                partial(contacts.store_contact, "telegram_bot", phone="+79160000002", chat_id=1),
+                partial(contacts.store_contact, "telegram_bot", phone="+79160000001", chat_id=1),
+                partial(contacts.store_contact, "telegram_bot", phone="+79160000002", chat_id=2),
             ]
         )
 

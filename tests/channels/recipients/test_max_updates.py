@@ -141,7 +141,7 @@ def code_by_max(api: Api) -> claims.ClaimedMessage:
 
 
 def test_contact_of_one_bot_is_not_another_bots(api: Api) -> None:
-    contacts.share("telegram_bot", phone=PHONE, chat_id=7)
+    contacts.store_contact("telegram_bot", phone=PHONE, chat_id=7)
 
     event = hand_over(code_by_max(api))
 
@@ -149,7 +149,7 @@ def test_contact_of_one_bot_is_not_another_bots(api: Api) -> None:
 
 
 def test_each_bot_ends_its_own_chat_alone() -> None:
-    contacts.share("telegram_bot", phone=SHARED, chat_id=USER)
+    contacts.store_contact("telegram_bot", phone=SHARED, chat_id=USER)
     post_webhook("started", "contact_own", "dialog_removed")
 
     assert standing() == [
@@ -172,8 +172,8 @@ def test_each_bot_ends_its_own_chat_alone() -> None:
 def test_chat_that_max_refused_has_ended(
     api: Api, name: str, status: int, may_be_written_to: bool
 ) -> None:
-    contacts.share("max_bot", phone=PHONE, chat_id=USER)
-    contacts.share("telegram_bot", phone=PHONE, chat_id=USER)
+    contacts.store_contact("max_bot", phone=PHONE, chat_id=USER)
+    contacts.store_contact("telegram_bot", phone=PHONE, chat_id=USER)
     Contact.objects.update(shared_at="2026-01-01T00:00:00Z")
     loop = Dispatcher()
     with responses.RequestsMock() as wire:

@@ -188,7 +188,7 @@ def test_bot_answers_updates_with_the_text_and_button_due(
 
 def shared() -> None:
     """A day ago."""
-    contacts.share("telegram_bot", phone=PHONE, chat_id=CHAT)
+    contacts.store_contact("telegram_bot", phone=PHONE, chat_id=CHAT)
     Contact.objects.update(shared_at=F("shared_at") - timedelta(days=1))
 
 

@@ -69,7 +69,7 @@ def test_month_becomes_a_file_and_the_books_stay_right(
     assert is_attached("channels_message", month) is None
     assert ledger.balance(history.company.pk) == balance
     assert breaches() == []
-    assert archived.kept_since() == next_month(month)
+    assert archived.first_kept_day() == next_month(month)
     assert archive(directory, "--verify").startswith("Every archive is intact")
     schema = f"archive_{month:%Y_%m}"
     assert archive(directory, "--restore", path) == f"{path}: restored into the schema {schema}\n"

@@ -25,7 +25,7 @@ VALUES ('0192f000-0000-7000-8000-000000000001', {millis}, 1, 'person', '', '', '
 
 def note(link: Link, *, ago: timedelta) -> None:
     with connection.cursor() as cursor:
-        clickhouse_sink.note(cursor, [link.id])
+        clickhouse_sink.note_erasure(cursor, [link.id])
     ErasedClicks.objects.filter(link_id=link.id).update(erased_at=timezone.now() - ago)
 
 
