@@ -25,6 +25,10 @@ CHANGES: dict[date, tuple[StrOrPromise, ...]] = {
             "A link of an identity server that was not delivered is refused, and sent again after "
             "the cool-down, as is a custom code that expired on its way."
         ),
+        _(
+            "`POST /otp/send` refuses `{link}` in `text`, and a negative amount or a blank payee "
+            "in `bind`. An empty `limit` of a list counts as absent, as other empty parameters do."
+        ),
     ),
     date(2026, 11, 29): (
         _(
