@@ -151,7 +151,7 @@ def check_database(manifest: Manifest, choices: Choices) -> None:
     if not is_empty() and not choices.replace:
         raise BackupError(
             f"The database {connection.settings_dict['NAME']} is not empty: create a new one, or "
-            "lose what it holds by --replace."
+            "discard its content with --replace."
         )
     require_no_sessions()
 

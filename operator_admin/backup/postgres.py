@@ -42,7 +42,7 @@ def session_without_timeouts() -> Iterator[None]:
     """
     if sessions.is_pooled():
         raise BackupError(
-            "DATABASE_URL leads to a pooler: name PostgreSQL itself in it for this command."
+            "DATABASE_URL leads to a pooler: this command needs PostgreSQL's own address."
         )
     settings = connection.settings_dict
     connection.close()
@@ -110,9 +110,9 @@ def find_program(name: str, *, server: int, folder: Path | None = None) -> Path:
     if not fitting:
         versions = ", ".join(str(major) for major in sorted(by_major)) or "none"
         raise BackupError(
-            f"The server is PostgreSQL {server}, and {name} of that version or newer is not here "
-            f"(found: {versions}). Install postgresql-client-{server}, or name the folder that "
-            "has it by --programs."
+            f"The server is PostgreSQL {server}, and {name} of that version or newer was not "
+            f"found (versions found: {versions}). Install postgresql-client-{server}, or name its "
+            "folder with --programs."
         )
     return by_major[fitting[0]]
 

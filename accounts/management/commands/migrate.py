@@ -61,7 +61,7 @@ class Command(migrate.Command):
             )
         if sessions.is_pooled():
             raise CommandError(
-                "DATABASE_URL leads to a pooler: name PostgreSQL itself in it for this command."
+                "DATABASE_URL leads to a pooler: this command needs PostgreSQL's own address."
             )
         if not may_set_deadlock_timeout(connection):
             self._say(_CANNOT_YIELD.format(role=connection.settings_dict["USER"]))

@@ -43,7 +43,7 @@ class Command(BaseCommand):
         parser.add_argument("--directory", type=Path, help="target; default: ARCHIVE_DIR")
         parser.add_argument("--before", help="YYYY-MM: older months, whatever the setting says")
         parser.add_argument("--dry-run", action="store_true", help="only say what would be done")
-        parser.add_argument("--verify", action="store_true", help="only read the archives again")
+        parser.add_argument("--verify", action="store_true", help="only check the archives")
         parser.add_argument("--restore", type=Path, metavar="FILE", help="into a schema of its own")
         parser.add_argument("--programs", type=Path, help="the folder that has pg_dump")
 

@@ -16,7 +16,7 @@ MARKS = {True: "✓", False: "✗"}
 
 
 class Command(BaseCommand):
-    help = "Examine the whole service; each cross says what to do. Exit code 1 when there is one."
+    help = "Check the whole service; each failed check says what to do. Exit code 1 if one fails."
     requires_system_checks: list[str] = []  # the doctor runs them itself
 
     def add_arguments(self, parser: CommandParser) -> None:

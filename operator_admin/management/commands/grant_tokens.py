@@ -20,7 +20,7 @@ class Command(BaseCommand):
         company = _company(options["company"])
         tokens, reason = options["tokens"], options["reason"].strip()
         if not tokens or not reason:
-            raise CommandError("Name a number of tokens other than 0 and a reason.")
+            raise CommandError("Give a number of tokens other than 0 and a reason.")
         try:
             if tokens > 0:
                 ledger.grant(company=company, amount=tokens, reason=reason)

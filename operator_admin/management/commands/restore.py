@@ -39,13 +39,13 @@ class Command(BaseCommand):
             action="store_true",
             help="the database came back by other means (base backup and WAL): treat it the same",
         )
-        parser.add_argument("--replace", action="store_true", help="lose what the database holds")
+        parser.add_argument("--replace", action="store_true", help="discard the database's content")
         parser.add_argument("--confirm", metavar="DATABASE", help="its name, instead of a question")
         parser.add_argument(
             "--erasures",
             type=Path,
             metavar="FILE",
-            help="a list by `reapply_erasures --list` that is newer than the backup's own",
+            help="a list written by `reapply_erasures --list` that is newer than the backup's own",
         )
         parser.add_argument("--allow-missing-keys", action="store_true")
         parser.add_argument("--jobs", type=int, default=2, help="tables restored at once")
@@ -56,7 +56,7 @@ class Command(BaseCommand):
             raise CommandError("Name the backup's directory, or --already-restored.")
         if options["erasures"]:
             if not options["prove"]:
-                raise CommandError("--erasures belongs to --prove.")
+                raise CommandError("--erasures needs --prove.")
             if not options["erasures"].is_file():
                 raise CommandError(f"{options['erasures']} is missing.")
         try:
