@@ -41,24 +41,21 @@ def is_set(environ: Mapping[str, str], name: str) -> bool:
 
 
 def new_secrets() -> dict[str, str]:
-    return {name: make() for name, make in _makers().items()}
-
-
-def _makers() -> dict[str, Callable[[], str]]:
-    """The makers of secrets, by the names of their variables."""
-    return _SECRETS | {
+    """A new value of each secret, by the name of its variable."""
+    makers: dict[str, Callable[[], str]] = _SECRETS | {
         variable(prefix, option): option.simulated
         for prefix, options in _DECLARED
         for option in options
         if callable(option.simulated)
     }
+    return {name: make() for name, make in makers.items()}
 
 
 def stored_secrets(path: Path) -> dict[str, str]:
     """The secrets in a file, generated at the first run; later runs add new ones."""
-    stored = _read(path)
-    if missing := (makers := _makers()).keys() - stored:
-        stored |= {name: makers[name]() for name in missing}
+    stored, fresh = _read(path), new_secrets()
+    if fresh.keys() - stored:
+        stored = fresh | stored
         _write(path, stored)
     return stored
 

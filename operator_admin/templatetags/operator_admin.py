@@ -9,8 +9,8 @@ from django.urls import reverse
 from django.utils.formats import number_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from cabinet.forms import grouped
 from catalogue.texts import StrOrPromise
@@ -110,7 +110,6 @@ def operator_notices(context: RequestContext) -> dict[str, Any]:
     incidents = notices.for_company(member.company, request.session) if member and request else []
     return {
         "notices": incidents,
-        "language": get_language(),
         "next": request.get_full_path() if incidents and request else "",
         "csrf_token": context.get("csrf_token"),
     }

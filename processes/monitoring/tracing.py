@@ -220,11 +220,3 @@ def _provider() -> tuple[Any, _Ids]:
     )
     provider.add_span_processor(BatchSpanProcessor(exporter))
     return provider, ids
-
-
-def shut_down() -> None:
-    """Sends the remaining spans; the next span creates a new provider."""
-    if _provider.cache_info().currsize:
-        provider, _ids = _provider()
-        provider.shutdown()
-        _provider.cache_clear()
