@@ -14,7 +14,7 @@ WITH_VALUES = re.compile(r"{% blocktranslate[^%]*%}(.*?){% endblocktranslate %}"
 NAMED_ELSEWHERE = {"cabinet/form.html", "components/post_button.html"}  # by views, by templates
 POST_BUTTON = re.compile(r'{% post_button _\("([^"]+)"\)')
 VERB = re.compile(r"\bverb=(.*?)(?:, \w+=|,?$)", re.MULTILINE)
-WORDS = re.compile(r'\b_t?\("([^"]+)"\)')
+WORDS = re.compile(r'\b(?:_|gettext)\("([^"]+)"\)')
 # The words of these come from data: of the language, the provider, the group, the outcome.
 NAMED_BY_DATA = {
     "cabinet/chart.html": ".chart-day",  # its name is the day, its channels and their numbers
