@@ -110,9 +110,9 @@ def find_program(name: str, *, server: int, folder: Path | None = None) -> Path:
     if not fitting:
         versions = ", ".join(str(major) for major in sorted(by_major)) or "none"
         raise BackupError(
-            f"The server is PostgreSQL {server}, and {name} of that version or newer was not "
-            f"found (versions found: {versions}). Install postgresql-client-{server}, or name its "
-            "folder with --programs."
+            f"The server is PostgreSQL {server}, and {name} of that version or newer is missing "
+            f"(found: {versions}). Install postgresql-client-{server}, or name its folder with "
+            "--programs."
         )
     return by_major[fitting[0]]
 
