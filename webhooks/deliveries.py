@@ -96,7 +96,7 @@ def _requeue(company_id: int, ids: Sequence[UUID]) -> int:
 
 @transaction.atomic
 def send_example(*, endpoint: Endpoint, kind: str) -> Delivery:
-    """Sends a made-up event to this endpoint only, signed like any other."""
+    """Sends an example event to this endpoint only, signed like any other."""
     _count_by_hand(endpoint.company_id)
     event = Event.objects.create(
         company=endpoint.company,

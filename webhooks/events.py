@@ -72,8 +72,8 @@ def kinds_for(scopes: Collection[str]) -> list[str]:
 
 
 def kinds_withdrawn(kinds: Collection[str]) -> list[str]:
-    """The restricted kinds that an endpoint with these kinds does not subscribe to (any longer):
-    its URL may have been changed since by somebody who must not receive them.
+    """The restricted kinds to which an endpoint with these kinds no longer subscribes: somebody who
+    must not receive them may have changed its URL since.
     """
     return [kind.value for kind in EventKind if _declarations[kind].scope and kind not in kinds]
 

@@ -1,4 +1,4 @@
-"""The numbers that pages speak of, as they are set, and values in words."""
+"""The values of settings that pages mention, and values in words."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -46,7 +46,7 @@ def signed() -> Signed:
 
 
 def whole(kind: EventKind) -> dict[str, Any]:
-    """An event as it is posted."""
+    """The whole body of an event's webhook."""
     return {
         "id": EVENT_ID,
         "type": kind.value,

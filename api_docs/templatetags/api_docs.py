@@ -117,6 +117,6 @@ def _code(lexer: str, anchor: str, code: str) -> str:
 
 @register.simple_tag(takes_context=True)
 def shown_sample(context: Context, stem: str) -> SafeString:
-    """The sample as HTML, for a page that is no article."""
+    """The sample as HTML, for pages that are not articles."""
     text = render_to_string("insertions/sample.md", sample(context, stem), using="articles")
     return visitor_html(text, page_languages.active())

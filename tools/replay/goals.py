@@ -67,7 +67,7 @@ def _allowed(attack: Attack) -> float:
 
 
 def _reached(world: World) -> float:
-    """The share of people whom a messenger reaches that works all the time."""
+    """The share of people reached by a messenger that works throughout the run."""
     working = set(world.channels) - {SMS} - {change.channel for change in world.changes}
     return sum(part for channels, part in world.reach if channels & working)
 

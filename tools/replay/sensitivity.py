@@ -1,6 +1,6 @@
-"""Worlds with one uncertain number at half or at twice, all others as they are.
+"""Worlds in which one uncertain number is halved or doubled, and all others are unchanged.
 
-A goal that holds in the world itself and not in one of these rests on that number.
+A goal that is met in the world itself but not in one of these depends on that number.
 """
 
 import copy
@@ -66,7 +66,7 @@ def _spread(value: Given, factor: float) -> Given:
 
 
 def _out_of_reach(reach: list[Given], factor: float) -> list[Given]:
-    """The share whom no messenger reaches."""
+    """Scales the share of people whom no messenger reaches."""
     unreachable = sum(row["share"] for row in reach if not row["channels"])
     if not 0 < unreachable < 1:
         return reach

@@ -21,7 +21,7 @@ NATIONAL_DIGITS = 7  # that follow an operator's prefix
 
 
 class WorldError(StartError):
-    """The path of the value and what is wrong with it."""
+    """An error whose text has the path of the faulty value, and the fault."""
 
 
 @dataclass(frozen=True, slots=True)

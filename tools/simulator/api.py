@@ -93,7 +93,7 @@ class Api:
         return json_answer(message.shown())
 
     async def reply(self, request: web.Request) -> web.Response:
-        """The person writes back, STOP if nothing else is asked for."""
+        """Sends a person's reply to the service: `text`, or STOP by default."""
         message, text = self._asked_of(request), (await json_body(request)).get("text", "STOP")
         if message is None:
             return _errors({"id": "no such message"}, 404)

@@ -14,7 +14,7 @@ BLOCKING = {"block", "unblock", "share", "start"}  # what changes whether the bo
 
 @dataclass(frozen=True, slots=True)
 class ContactChange:
-    """An action of a person, and what it changes."""
+    """An action of a person, and its effect on the contact."""
 
     action: str
     changes_block: bool
@@ -39,7 +39,7 @@ class Bot(HttpVendor):
 
     @abstractmethod
     def updates(self, phone: Phone, change: ContactChange) -> list[MakePost]:
-        """The calls by which the messenger tells the bot."""
+        """The messenger's webhook calls to the bot about a change."""
 
 
 def change_contact(carrier: Carrier, digits: str, action: str) -> Phone:

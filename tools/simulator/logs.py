@@ -291,7 +291,7 @@ class WireLog:
 
 
 def _legible(body: bytes, kind: str) -> str:
-    """A form as its fields, one a line; anything else as it is."""
+    """A form with one field per line; other bodies unchanged."""
     text = body.decode(errors="replace")
     if not kind.startswith(FORM):
         return text

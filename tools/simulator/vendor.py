@@ -99,7 +99,7 @@ class Vendor(ABC):
         return None
 
     def reply(self, message: Message, text: str) -> Post | Tell | None:
-        """The call that brings what the person wrote back, or None where nobody can."""
+        """The call that reports a person's reply; None for vendors without replies."""
         return None
 
 

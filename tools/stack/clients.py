@@ -124,7 +124,7 @@ class Arrival:
 
 
 class LogFollower:
-    """Calls `arrive` with each message once, in order, on a thread of its own."""
+    """Calls `arrive` with each message once, in order, on a separate thread."""
 
     def __init__(self, log: Path, arrive: Callable[[Arrival], None]) -> None:
         self._log = log

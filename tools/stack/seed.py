@@ -83,7 +83,7 @@ def links(store: psycopg.Connection, account: Account, many: int, *, url: str) -
 
 
 class Phones:
-    """Numbers nobody was written to yet, in ascending order."""
+    """Unused phone numbers, in ascending order."""
 
     def __init__(self) -> None:
         self._numbers = count(160_000_000)

@@ -41,7 +41,7 @@ OWN = {
 
 
 class CannotMeasureError(StartError):
-    """Why there is no figure, in one line."""
+    """An error whose one-line text says why there is no figure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def own_stores(servers: Servers) -> tuple[Postgres, Redis]:
 
 
 def free_ports(many: int) -> list[int]:
-    """Ports nobody listens on, all different."""
+    """Different ports on which nothing listens."""
     return list(islice(filter(_is_free, SystemRandom().sample(_PORTS, len(_PORTS))), many))
 
 
@@ -175,7 +175,7 @@ class Stack:
         set_up_django(self.environ)
 
     def arrange(self, setup: Setup) -> None:
-        """Have exactly this running; what is as it should be stays."""
+        """Runs exactly these programs: stops others, starts missing ones, leaves matching ones."""
         url = self._database(setup.database)
         plans = self._plans(setup, url)
         self._stop([name for name, (plan, _) in self._running.items() if plans.get(name) != plan])

@@ -1,7 +1,7 @@
-"""The course of a live run's sends in virtual time, and how far both sides are apart.
+"""The course of a live run's sends in virtual time, and the differences between both sides.
 
-Between two sends of a person there are hours in the world, and seconds here, in which the service
-would refuse the second. So each send has a number of its own, with the memory that the person's
+In the world hours pass between two sends of a person, in a live run seconds, so that the service
+would refuse the second one. So each send has a separate number, with the memory that the person's
 number had at the end of the warm-up.
 """
 

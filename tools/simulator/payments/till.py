@@ -157,10 +157,10 @@ class PaymentProvider(HttpService):
 
     @abstractmethod
     def forged(self, payment: Payment) -> Post:
-        """A notice of the payment's state by somebody who is not the provider."""
+        """A notice of the payment's state that was not sent by the provider."""
 
     def refund_notice(self, payment: Payment, refund_id: str) -> Post | None:
-        """Says that this refund was made; None where nobody is told."""
+        """The notice of this refund; None for providers that send none."""
         return None
 
     def dispute_notice(self, payment: Payment, *, is_won: bool) -> Post | None:
@@ -219,7 +219,7 @@ class Till:
     async def act(
         self, payment: Payment, action: str, *, how: str = "", amount: str = "", delay: float = 0.0
     ) -> None:
-        """Raises ImpossibleError. Commits what happened, then has the service told."""
+        """Commits an action on the payment, then notifies the service; raises ImpossibleError."""
         provider = self.providers[payment.provider]
         match action:
             case "pay":

@@ -268,7 +268,7 @@ def _septets(octets: bytes) -> str:
 
 
 class Parts:
-    """Parts of long messages until the last of them has come, in whatever order."""
+    """The parts of long messages, in any order, until all of them have arrived."""
 
     def __init__(self) -> None:
         self._known = OrderedDict[tuple[str, str, int, int], dict[int, tuple[str, str]]]()

@@ -242,7 +242,7 @@ class Smpp(Vendor):
             del self._first_of[next(iter(self._first_of))]
 
     def look_up(self, query: Query) -> tuple[int, bytes]:
-        """The id of any part is good; nobody but the sender may ask."""
+        """Answers a query by the id of any part; only the message's sender may query it."""
         message = self.carrier.log.by_provider_id(
             self.name, self._first_of.get(query.message_id, query.message_id)
         )

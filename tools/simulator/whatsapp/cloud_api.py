@@ -214,7 +214,7 @@ def _contact(phone: str) -> Json:
 
 
 def _user_id(phone: str) -> str:
-    """Business-scoped: a country, a dot, and characters that are no phone."""
+    """A business-scoped user id: a country, a dot, and digits that are not the phone."""
     return f"RU.{int(phone) * 7919 % 10**20:020}"
 
 
