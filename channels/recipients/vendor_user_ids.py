@@ -33,9 +33,9 @@ FROM {json_rows("recipients", "vendor text, user_id text, attempt_id uuid")}
 WHERE NOT EXISTS (SELECT 1 FROM channels_knownrecipient seen
                   WHERE seen.vendor = n.vendor AND seen.user_id = n.user_id
                     AND seen.seen_at >= now() - interval '1 day')
-  AND EXISTS (SELECT 1 FROM channels_attempt a JOIN channels_message m ON m.id = a.message_id
-              WHERE a.id = n.attempt_id AND m.phone NOT LIKE '%%*'
-                AND a.message_id BETWEEN :first_id AND :last_id)
+  AND (SELECT m.phone FROM channels_attempt a JOIN channels_message m ON m.id = a.message_id
+       WHERE a.id = n.attempt_id AND a.message_id BETWEEN :first_id AND :last_id
+         AND m.id BETWEEN :first_id AND :last_id) NOT LIKE '%%*'
 ON CONFLICT (vendor, user_id) DO UPDATE SET attempt_id = excluded.attempt_id, seen_at = now()
 WHERE known.seen_at < now() - interval '1 day'"""  # noqa: S608
 _PHONE = """
