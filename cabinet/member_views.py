@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_POST
 
+from accounts.form_pages import Back, confirm_page, form_page, refusals_on
 from accounts.models import Member, User, UserSession
 from accounts.people import members
 from accounts.people.cabinet_access import (
@@ -23,7 +24,6 @@ from accounts.people.cabinet_access import (
     member_required,
     nobody,
 )
-from accounts.people.pages import Back, confirm_page, form_page, refusals_on
 from accounts.security import reauthentication
 from accounts.sign_in.addresses import as_stored, is_same
 from parsing.integers import parse_integer

@@ -15,6 +15,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from accounts.form_pages import confirm_page, form_page, refusals_on
 from accounts.models import Company, Member, SavedFilter, User
 from accounts.people.cabinet_access import (
     CabinetRequest,
@@ -22,7 +23,6 @@ from accounts.people.cabinet_access import (
     can_read_technical_pages,
     member_required,
 )
-from accounts.people.pages import confirm_page, form_page, refusals_on
 from parsing.form_fields import LineField
 
 # Never a phone or an id: they identify a person.

@@ -19,6 +19,7 @@ from django.views.decorators.http import require_POST
 from django.views.i18n import set_language
 
 from accounts import key_issuing
+from accounts.form_pages import Back, confirm_page, form_page, refusals_on
 from accounts.models import ApiKey, Company, Mode, User
 from accounts.people import companies, countries
 from accounts.people.cabinet_access import (
@@ -33,7 +34,6 @@ from accounts.people.cabinet_access import (
     memberships,
     redirect_without_company,
 )
-from accounts.people.pages import Back, confirm_page, form_page, refusals_on
 from accounts.security import reauthentication
 from accounts.sign_in.addresses import is_same
 from cabinet.forms import ClientKeyForm, CompanyForm, KeyForm, invitation_of

@@ -9,7 +9,7 @@ from django.core.cache import cache
 from django.db import connection, transaction
 
 from billing.models import SealedDay
-from billing.seals.hashes import AVAILABLE, HELD, start_of
+from billing.seals.hashes import AVAILABLE, HELD, utc_start_of
 from catalogue.ids import first_id_at
 
 
@@ -230,7 +230,7 @@ def since_last_seal() -> Scope:
     sealed = SealedDay.last()
     if sealed is None:
         return ALL
-    open_from = start_of(sealed + timedelta(days=1))
+    open_from = utc_start_of(sealed + timedelta(days=1))
     return Scope.of_messages(after=first_id_at(open_from - MAX_MESSAGE_AGE))
 
 

@@ -16,6 +16,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from accounts.form_pages import Back, confirm_page, form_page, refusals_on
 from accounts.models import Member, Mode, scopes_of_role
 from accounts.people.cabinet_access import (
     CabinetRequest,
@@ -24,7 +25,6 @@ from accounts.people.cabinet_access import (
     member_required,
     nobody,
 )
-from accounts.people.pages import Back, confirm_page, form_page, refusals_on
 from accounts.people.phone_visibility import event_for
 from accounts.security import reauthentication
 from api.pagination import page_or_first

@@ -24,12 +24,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from accounts.audit import record_authentication_event
+from accounts.form_pages import confirm_page
 from accounts.models import User
 from accounts.oidc import identities, tokens
 from accounts.oidc.provider import ID, Provider, redirect_uri
 from accounts.oidc.refusals import DEFAULT_STATUS, STATUSES, TEXTS, Reason, RefusedError
 from accounts.oidc.tokens import Claims
-from accounts.people.pages import confirm_page
 from accounts.security import sessions
 from accounts.security.sessions import identity_of
 from accounts.security.views import signed_in_user

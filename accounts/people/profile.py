@@ -18,10 +18,10 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
 from accounts.audit import record
+from accounts.form_pages import form_page
 from accounts.models import User
 from accounts.outbox.mail import NoticeKind, mute, read_unsubscribe_token
 from accounts.people import time_zones
-from accounts.people.pages import form_page
 from accounts.security.change_limit import exceeds_change_limit
 from accounts.sign_in.adapter import remember_language
 from parsing.stale_forms import RefusesStaleForm

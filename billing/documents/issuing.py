@@ -35,7 +35,7 @@ from billing.models import (
 from billing.notifications import RECIPIENT_ROLES
 from billing.orders import invoices, vat_rates
 from billing.signed_links import DOCUMENTS, LIFETIME
-from billing.wallet.period_totals import day_of, start_of
+from billing.wallet.period_totals import day_of, local_start_of
 from catalogue.ids import uuid7
 from catalogue.languages import page_languages
 from storage.months.calendar import last_day
@@ -116,7 +116,7 @@ def _advances(seller: Seller) -> list[Order]:
         _of_tax_payer(),
         ~Exists(Document.objects.filter(order=OuterRef("pk"))),
         state=Order.State.PAID,
-        paid_at__gte=start_of(seller.documents_since.replace(day=1)),
+        paid_at__gte=local_start_of(seller.documents_since.replace(day=1)),
     ).select_related("company__billingprofile")
     return list(rows.order_by("paid_at")[:BATCH])
 

@@ -29,7 +29,7 @@ from billing.wallet.period_totals import (
     balances_at,
     day_of,
     external_transfers,
-    start_of,
+    local_start_of,
     sums_of,
 )
 from storage.months.calendar import last_day, month_of, next_month, previous_month
@@ -90,13 +90,13 @@ def newest_closable() -> date | None:
 
 
 def _is_sealed(month: date, sealed: date) -> bool:
-    last_moment = start_of(next_month(month)) - timedelta(microseconds=1)
+    last_moment = local_start_of(next_month(month)) - timedelta(microseconds=1)
     return sealed >= max(last_day(month), last_moment.astimezone(UTC).date())
 
 
 def _due(newest: date) -> list[int]:
     with connection.cursor() as cursor:
-        cursor.execute(_DUE, {"month": newest, "end": start_of(next_month(newest))})
+        cursor.execute(_DUE, {"month": newest, "end": local_start_of(next_month(newest))})
         return [company_id for (company_id,) in cursor.fetchall()]
 
 
@@ -130,7 +130,7 @@ def _open_months(company_id: int, since: date, newest: date) -> Iterator[date]:
 def _close(company_id: int, month: date) -> bool:
     """Closes a month; False if the books do not add up: `reconcile` says where."""
     take_lock(LOCK)
-    start, end = start_of(month), start_of(next_month(month))
+    start, end = local_start_of(month), local_start_of(next_month(month))
     previous = ClosedMonth.objects.filter(company=company_id).order_by("month").last()
     if previous and previous.month >= month:
         return True  # by another process meanwhile

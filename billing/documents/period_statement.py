@@ -19,7 +19,7 @@ from billing.documents import prepaid
 from billing.documents.prepaid import Entry
 from billing.models import ClosedMonth, Seal, Transfer
 from billing.wallet import archived
-from billing.wallet.period_totals import Totals, day_of, external_transfers, start_of, totals
+from billing.wallet.period_totals import Totals, day_of, external_transfers, local_start_of, totals
 from storage.months.calendar import last_day, next_month
 
 MAX_MONTHS = 37  # months in one statement
@@ -102,7 +102,7 @@ def first_day(company: Company) -> date | None:
 def make(company: Company, first: date, last: date) -> PeriodStatement:
     """Makes the statement; `last` is part of the period."""
     days = _bounds(first, last)
-    bounds = [start_of(day) for day in days]
+    bounds = [local_start_of(day) for day in days]
     tokens = totals(company.pk, bounds)
     money = money_by_period(company.pk, bounds)
     seals = _seals(company, first, last)
@@ -127,13 +127,13 @@ def money_by_period(company_id: int, bounds: Sequence[datetime]) -> list[list[Tu
     closed = list(ClosedMonth.objects.filter(company=company_id).order_by("month"))
     if not closed:
         return [[] for _pair in pairwise(bounds)]
-    first_closed = start_of(closed[0].month)
+    first_closed = local_start_of(closed[0].month)
     sums = prepaid.opening(company_id, max(bounds[0], first_closed))
     entries = prepaid.entries(company_id, max(bounds[0], first_closed), bounds[-1])
     periods = []
     for start, end in pairwise(bounds):
         period_entries = [entry for entry in entries if start <= entry.at < end]
-        ends = [row for row in closed if start < start_of(next_month(row.month)) <= end]
+        ends = [row for row in closed if start < local_start_of(next_month(row.month)) <= end]
         rows = list(_turnovers(sums, period_entries, ends)) if end > first_closed else []
         sums = {row.currency: row.closing for row in rows} or sums
         periods.append(rows)

@@ -6,7 +6,7 @@ from datetime import date, datetime
 from decimal import Decimal
 
 from billing.models import ClosedMonth, Payment, Refund
-from billing.wallet.period_totals import day_of, start_of
+from billing.wallet.period_totals import day_of, local_start_of
 from storage.months.calendar import next_month
 
 Sums = dict[str, Decimal]  # by currency
@@ -98,6 +98,6 @@ def opening(company_id: int, at: datetime) -> Sums:
     if first is None:
         return {}
     name = "closing" if last else "opening"
-    since = start_of(next_month(first.month) if last else first.month)
+    since = local_start_of(next_month(first.month) if last else first.month)
     sums = {currency: Decimal(money[name]) for currency, money in first.money.items()}
     return add(sums, entries(company_id, since, at)) if since < at else sums

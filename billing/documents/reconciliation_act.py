@@ -17,7 +17,7 @@ from billing.documents import prepaid
 from billing.models import BillingProfile, ClosedMonth, Document, Seller
 from billing.orders import invoices
 from billing.orders.invoices import Party
-from billing.wallet.period_totals import start_of
+from billing.wallet.period_totals import local_start_of
 from storage.months.calendar import last_day
 
 DAY = timedelta(days=1)
@@ -75,7 +75,7 @@ def first_day(company: Company) -> date | None:
 
 
 def make(company: Company, first: date, last: date) -> ReconciliationAct:
-    start, end = start_of(first), start_of(last + DAY)
+    start, end = local_start_of(first), local_start_of(last + DAY)
     opening = prepaid.opening(company.pk, start)
     rows = [*_payments(company, first, last), *_charges(company, first, last)]
     currencies = sorted({*opening, *(row.currency for row in rows)})
@@ -93,7 +93,7 @@ def make(company: Company, first: date, last: date) -> ReconciliationAct:
 
 
 def _payments(company: Company, first: date, last: date) -> Iterator[Row]:
-    for entry in prepaid.entries(company.pk, start_of(first), start_of(last + DAY)):
+    for entry in prepaid.entries(company.pk, local_start_of(first), local_start_of(last + DAY)):
         debit, credit = max(-entry.amount, NOTHING), max(entry.amount, NOTHING)
         yield Row(entry.currency, entry.day, _title(entry), debit, credit)
 

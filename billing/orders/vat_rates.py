@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from billing.models import BillingProfile, Seller, VatRegime
 from billing.models.offer import CENT
-from billing.wallet.period_totals import start_of
+from billing.wallet.period_totals import local_start_of
 
 HOME = "RU"
 
@@ -47,11 +47,13 @@ def is_paid_with_vat() -> Q:
     regimes = list(VatRegime.objects.order_by("since"))
     if not regimes:
         return Q(vat_rate__gt=0)
-    condition = Q(vat_rate__gt=0, paid_at__lt=start_of(regimes[0].since))
+    condition = Q(vat_rate__gt=0, paid_at__lt=local_start_of(regimes[0].since))
     for regime, following in zip(regimes, [*regimes[1:], None], strict=True):
         if regime.rate_on(regime.since):
-            period = Q(paid_at__gte=start_of(regime.since))
-            condition |= period & Q(paid_at__lt=start_of(following.since)) if following else period
+            period = Q(paid_at__gte=local_start_of(regime.since))
+            condition |= (
+                period & Q(paid_at__lt=local_start_of(following.since)) if following else period
+            )
     country = "parties__buyer__country"
     was_here = Q((f"{country}__isnull", True)) | Q((f"{country}__in", ["", HOME]))
     return condition & (Q(vat_rate__isnull=False) | was_here)

@@ -127,8 +127,8 @@ def _done(parts: dict[str, RunningHash]) -> list[Part]:
 
 
 def _pieces(company_id: int, since: date, until: date) -> Iterator[_Piece]:
-    params: dict[str, Any] = {"company": company_id, "until": start_of(until)}
-    params |= {"at": start_of(since), "id": 0}
+    params: dict[str, Any] = {"company": company_id, "until": utc_start_of(until)}
+    params |= {"at": utc_start_of(since), "id": 0}
     while True:
         with in_index_order() as cursor:
             cursor.execute(_CHUNK, params)
@@ -139,6 +139,6 @@ def _pieces(company_id: int, since: date, until: date) -> Iterator[_Piece]:
         params |= {"at": pieces[-1].last_at, "id": pieces[-1].last_id}
 
 
-def start_of(day: date) -> datetime:
+def utc_start_of(day: date) -> datetime:
     """The start of a day in UTC, in which the months of messages are counted, too."""
     return datetime.combine(day, time.min, UTC)

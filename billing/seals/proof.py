@@ -16,7 +16,7 @@ from django.db import connection
 from django.db.models import Max
 
 from billing.models import ArchivedMonth, Seal, SealedDay, Transfer
-from billing.seals.hashes import AVAILABLE, HELD, NOTHING, Part, days_of, head_of, start_of
+from billing.seals.hashes import AVAILABLE, HELD, NOTHING, Part, days_of, head_of, utc_start_of
 from billing.seals.sealing import BEGINNING, sealed_days
 from catalogue.ids import first_id_at
 from storage.months.calendar import next_month, parse_month
@@ -190,7 +190,7 @@ def check_archived_months() -> list[Fault]:
     newest = ArchivedMonth.objects.aggregate(month=Max("month"))["month"]
     if newest is None:
         return []
-    end = first_id_at(start_of(next_month(newest)))
+    end = first_id_at(utc_start_of(next_month(newest)))
     row = Transfer.objects.filter(message_id__lt=end).order_by("message_id").first()
     return [Fault(PRESENT, f"transfer {row.pk}")] if row else []
 

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.jobs import Job, StopRunError
 from billing.models import Seal, SealedDay
-from billing.seals.hashes import NOTHING, Part, days_of, head_of, head_of_rows, start_of
+from billing.seals.hashes import NOTHING, Part, days_of, head_of, head_of_rows, utc_start_of
 from storage import advisory_locks
 
 # Allows for clocks set back by a failover, and for the time between a
@@ -96,7 +96,7 @@ def seal_before(until: date) -> int:
 def _companies(since: date, until: date) -> list[int]:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout = 0")
-        cursor.execute(_COMPANIES, {"since": start_of(since), "until": start_of(until)})
+        cursor.execute(_COMPANIES, {"since": utc_start_of(since), "until": utc_start_of(until)})
         return [company_id for (company_id,) in cursor.fetchall()]
 
 

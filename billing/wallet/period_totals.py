@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from billing.models import Transfer
 from billing.wallet import archived
-from parsing.days import start_of as midnight
+from parsing.days import start_of
 from storage.sessions import in_index_order
 from storage.statements.named_rows import fetch_all
 
@@ -47,9 +47,9 @@ class Totals(NamedTuple):
     closing: int
 
 
-def start_of(day: date) -> datetime:
+def local_start_of(day: date) -> datetime:
     """Midnight in the service's time zone, in which documents are dated."""
-    return midnight(day, timezone.get_default_timezone())
+    return start_of(day, timezone.get_default_timezone())
 
 
 def day_of(at: datetime) -> date:

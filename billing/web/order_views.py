@@ -15,13 +15,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET
 
+from accounts.form_pages import confirm_page
 from accounts.people.cabinet_access import (
     CabinetRequest,
     can_manage_money,
     can_see_money,
     member_required,
 )
-from accounts.people.pages import confirm_page
 from api.pagination import page_or_first
 from billing.models import Document, MethodSaving, Order, Refund
 from billing.orders import invoice_pdf as pdf

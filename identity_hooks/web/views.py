@@ -17,6 +17,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
 from accounts.audit import record
+from accounts.form_pages import Back, confirm_page, form_page, refusals_on
 from accounts.masked_phones import mask_phone
 from accounts.models import Mode, User
 from accounts.people.cabinet_access import (
@@ -26,7 +27,6 @@ from accounts.people.cabinet_access import (
     member_required,
     nobody,
 )
-from accounts.people.pages import Back, confirm_page, form_page, refusals_on
 from accounts.security import reauthentication
 from api.models import ApiRequest
 from catalogue.channels import BY_NAME

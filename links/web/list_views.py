@@ -22,6 +22,7 @@ from django.utils.translation import gettext_lazy, ngettext, pgettext
 from django.views.decorators.http import require_GET, require_POST
 
 from accounts.audit import record
+from accounts.form_pages import confirm_page
 from accounts.models import Company, Member, Mode
 from accounts.people.cabinet_access import (
     CabinetRequest,
@@ -29,7 +30,6 @@ from accounts.people.cabinet_access import (
     can_manage_members,
     member_required,
 )
-from accounts.people.pages import confirm_page
 from accounts.people.phone_visibility import may_search, text_for
 from api import pagination
 from api.pagination import page_or_first

@@ -18,13 +18,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_POST
 
+from accounts.form_pages import Back, confirm_page, form_page, refusals_on
 from accounts.models import Company, Member, Mode
 from accounts.people.cabinet_access import (
     CabinetRequest,
     can_change_settings,
     member_required,
 )
-from accounts.people.pages import Back, confirm_page, form_page, refusals_on
 from accounts.people.phone_visibility import text_for
 from catalogue.errors import DomainError, Error
 from catalogue.ids import parse_id

@@ -13,6 +13,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET, require_POST
 
+from accounts.form_pages import confirm_page
 from accounts.models import Company, GuardMode
 from accounts.people import countries
 from accounts.people.cabinet_access import (
@@ -22,7 +23,6 @@ from accounts.people.cabinet_access import (
     member_required,
     nobody,
 )
-from accounts.people.pages import confirm_page
 from billing.budgets import budgets
 from billing.wallet import ledger
 from catalogue.errors import DomainError

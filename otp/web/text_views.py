@@ -13,6 +13,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from accounts.form_pages import confirm_page, refusals_on
 from accounts.keys.principal import CompanyTexts
 from accounts.people.cabinet_access import (
     CabinetRequest,
@@ -20,7 +21,6 @@ from accounts.people.cabinet_access import (
     can_read_settings,
     member_required,
 )
-from accounts.people.pages import confirm_page, refusals_on
 from cabinet.forms import PurposeField
 from catalogue.channels import Channel, join_titles
 from catalogue.languages import message_languages, page_languages

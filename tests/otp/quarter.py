@@ -14,7 +14,7 @@ from accounts.models import Company
 from billing.documents import issuing, month_closing
 from billing.models import BillingProfile, Order, Payment, Refund, Transfer, Wallet
 from billing.seals import sealing
-from billing.wallet.period_totals import start_of
+from billing.wallet.period_totals import local_start_of
 from storage.months.calendar import next_month, previous_month
 from tests.factories import CompanyFactory, SellerFactory, WalletFactory
 from tools.demo import history, past_transfers
@@ -76,11 +76,11 @@ def _give_money_back(company: Company) -> None:
     """A grant at the beginning; of each month's first top-up a part, and once by a dispute that is
     won in the month after.
     """
-    beginning = start_of(first_day())
+    beginning = local_start_of(first_day())
     booked = [(Transfer.Kind.GRANT, GIFT, "quarter", beginning)]
     for number, (first, last) in enumerate(months()):
         payment = _first_payment(company, first)
-        at = start_of(last) + timedelta(hours=23)
+        at = local_start_of(last) + timedelta(hours=23)
         won_at = at + 10 * DAY if number == 1 else None
         refund = _refund(payment, at, won_at)
         booked.append((Transfer.Kind.WITHDRAW, REFUNDED, refund.transfer_key, at))
@@ -93,7 +93,7 @@ def _give_money_back(company: Company) -> None:
 
 def _first_payment(company: Company, month: date) -> Payment:
     orders = Order.objects.filter(
-        company=company, state=Order.State.PAID, paid_at__gte=start_of(month)
+        company=company, state=Order.State.PAID, paid_at__gte=local_start_of(month)
     )
     return orders.order_by("paid_at")[0].payments.get()
 

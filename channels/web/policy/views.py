@@ -7,6 +7,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
+from accounts.form_pages import Back, confirm_page, form_page
 from accounts.keys import api_keys
 from accounts.keys.principal import Principal
 from accounts.models import Mode
@@ -17,7 +18,6 @@ from accounts.people.cabinet_access import (
     can_read_settings,
     member_required,
 )
-from accounts.people.pages import Back, confirm_page, form_page
 from catalogue.errors import DomainError
 from channels.history import savings
 from channels.routing import company_policy, plan_preview, stored_rules

@@ -10,7 +10,7 @@ from django.utils import timezone
 from accounts.models import Company
 from billing.documents import issuing, month_closing, period_statement, reconciliation_act
 from billing.models import ArchivedMonth, ArchivedSum, ClosedMonth, Transfer
-from billing.wallet.period_totals import Totals, balances_at, start_of
+from billing.wallet.period_totals import Totals, balances_at, local_start_of
 from tests.billing.documents.history import (
     NOVEMBER,
     SEPTEMBER,
@@ -146,4 +146,4 @@ def test_period_begins_after_what_is_archived() -> None:
     assert period_statement.first_day(row) == date(2026, 8, 10)
     statement = period_statement.make(row, date(2026, 8, 10), timezone.localdate())
     assert statement.tokens == Totals(30, 0, 5, 0, 0, 35)
-    assert balances_at(row.pk, [start_of(date(2026, 9, 1))]) == [30]
+    assert balances_at(row.pk, [local_start_of(date(2026, 9, 1))]) == [30]
