@@ -61,7 +61,7 @@ class MissingResponse:
     subject_id: UUID | None
 
 
-class _Found(NamedTuple):
+class _StoredRequest(NamedTuple):
     """A row of `_FIND`."""
 
     request_hash: bytes
@@ -120,7 +120,7 @@ def find_response(key: IdempotencyKey) -> StoredResponse | MissingResponse | Non
     key_values: list[str | int] = [key.company_id, key.mode, key.path, key.key]
     with connection.cursor() as cursor:
         cursor.execute(_FIND, key_values)
-        row = fetch_one(cursor, _Found)
+        row = fetch_one(cursor, _StoredRequest)
         if row is not None and row.is_expired:
             cursor.execute(_DELETE_EXPIRED, key_values)
             row = None

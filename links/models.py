@@ -129,7 +129,7 @@ class Link(models.Model):
     last_click_at = models.DateTimeField(_("last click"), null=True)
 
     is_stopped = False  # with its batch or its company; annotated by `with_stops`
-    was_there = False  # made for an earlier, equal request
+    is_existing = False  # made for an earlier, equal request
 
     objects = LinkQuerySet.as_manager()
 

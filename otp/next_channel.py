@@ -37,7 +37,7 @@ from otp import sealed_codes, verifications
 from otp.check import check
 from otp.check.check import RefusalState
 from otp.models import Verification
-from otp.send.code_request import KEPT, CodeSendRequest
+from otp.send.code_request import STORED_FIELDS, CodeSendRequest
 from otp.send.custom_code import WAIT, store_key
 from otp.send.send import SentCode, send_code, sent_code
 from otp.send.tried_channels import channels_of
@@ -185,7 +185,7 @@ def _send_by_untried(sender: Sender, verification: Verification) -> SentCode:
 def _request_like(message: Message, verification: Verification) -> CodeSendRequest:
     """A request that would have sent this message of the verification by any channel."""
     same_fields: dict[str, Any] = {
-        name: message.params[name] for name in KEPT if name in message.params
+        name: message.params[name] for name in STORED_FIELDS if name in message.params
     }
     same_fields |= {field.name: text for field, text in message.stored_texts}
     return CodeSendRequest(

@@ -1,7 +1,6 @@
--- A custom code is deleted when its message ends in any way, and when it is
--- of no use any more: entered, superseded or canceled. A test message's code stays until it expires,
--- for the test phone. A row that another transaction deletes at this moment is left to it: waiting
--- for it could be a deadlock. `otp.sealed_codes.wipe_expired` deletes whatever remains.
+-- Deletes a custom code when its message is final, or when the code is entered, superseded or
+-- canceled. A test message's code stays until it expires, for the test phone. Skips rows that another
+-- transaction is deleting: waiting could deadlock. `otp.sealed_codes.wipe_expired` deletes the rest.
 
 CREATE OR REPLACE FUNCTION wipe_code_of_message() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

@@ -107,7 +107,7 @@ class UntriedChannel(Protocol):
 
     @property
     def key(self) -> str:
-        """The code and the channel, if the channel was found untried or has to be."""
+        """The code and the channel; set when `is_untried` returned true or `is_required`."""
 
     def lock_untried(self) -> bool:
         """Whether the channel is untried; it stays so until the send's transaction ends."""
@@ -159,12 +159,12 @@ def _acquire(send: Send, key_hash: str, untried: UntriedChannel | None) -> _Acqu
         key_hash=key_hash,
         pool=_pool(send),
     )
-    if verdict.verdict in HELD and untried and untried.is_untried():
+    if verdict.verdict in REFUSED_BY_COOL_DOWN and untried and untried.is_untried():
         return _acquire_untried(send, untried, verdict)
     return _Acquired(verdict, key)
 
 
-def _acquire_untried(send: Send, untried: UntriedChannel, held: LimitVerdict) -> _Acquired:
+def _acquire_untried(send: Send, untried: UntriedChannel, refusal: LimitVerdict) -> _Acquired:
     """Leaves the cool-down to the send before. A cool-down of the channel keeps concurrent sends
     from taking each other's slots.
     """
@@ -176,18 +176,18 @@ def _acquire_untried(send: Send, untried: UntriedChannel, held: LimitVerdict) ->
         holder=f"{send.id.hex}:",
         pool=_pool(send),
     )
-    return _Acquired(verdict, key, partial(_locked, untried, held))
+    return _Acquired(verdict, key, partial(_locked, untried, refusal))
 
 
-HELD = {atomic_limits.COOLING_DOWN, atomic_limits.DUPLICATE}
+REFUSED_BY_COOL_DOWN = {atomic_limits.COOLING_DOWN, atomic_limits.DUPLICATE}
 
 
 @contextmanager
-def _locked(untried: UntriedChannel, held: LimitVerdict) -> Iterator[None]:
-    """The transaction of a send by another channel: of several at once, one finds it untried."""
+def _locked(untried: UntriedChannel, refusal: LimitVerdict) -> Iterator[None]:
+    """Holds the lock that lets one of several concurrent sends use the channel."""
     with transaction.atomic():
         if not untried.lock_untried():
-            _raise_if_refused(held)
+            _raise_if_refused(refusal)
         yield
 
 
@@ -213,7 +213,9 @@ def release(send: CountedMessage) -> None:
         _windows(send),
         cool_down=_cool_down_key(send),
         holder=f"{send.id.hex}:",
-        back=Window(f"back:{send.company_id}:{send.mode}:{hashed(send.phone)}", count, seconds),
+        released=Window(
+            f"released:{send.company_id}:{send.mode}:{hashed(send.phone)}", count, seconds
+        ),
         pool=_pool(send),
     )
 
@@ -272,7 +274,10 @@ def _cool_down(send: Send) -> int:
 def _repeat_key(send: Send, key_hash: str) -> tuple[str, int]:
     """The key that detects a parallel repeat: the cool-down's, or else one made of the hash."""
     if key_hash and not _cool_down(send):
-        return f"twin:{send.company_id}:{send.mode}:{key_hash}", atomic_limits.DUPLICATE_SECONDS
+        return (
+            f"duplicate:{send.company_id}:{send.mode}:{key_hash}",
+            atomic_limits.DUPLICATE_SECONDS,
+        )
     return _cool_down_key(send), _cool_down(send)
 
 
@@ -348,8 +353,8 @@ def _counted_in_postgres(send: Send, untried: UntriedChannel | None = None) -> I
     with transaction.atomic():
         advisory_locks.lock(number)
         verdict = _count_in_postgres(send)
-        asks = untried and (verdict.verdict in HELD or untried.is_required)
-        if untried and asks and untried.lock_untried():
+        needs_untried = untried and (verdict.verdict in REFUSED_BY_COOL_DOWN or untried.is_required)
+        if untried and needs_untried and untried.lock_untried():
             verdict = _count_in_postgres(send, cools_down=False)
         _raise_if_refused(verdict)
         yield

@@ -1,10 +1,10 @@
--- Claims due messages and writes their attempts in one commit. The queue says which may be due;
--- the message, locked, whether it is. One worker only claims it (SKIP LOCKED, due_at cleared).
+-- Claims due messages and writes their attempts in one commit. The queue lists candidates; the locked
+-- message decides. One worker only claims it (SKIP LOCKED, due_at cleared).
 -- Skips messages without a usable account or with too little useful time left. Returns everything
 -- needed to send.
 --
--- A message that none of our accounts can carry now is skipped in the queue itself: to look at it
--- and choose among accounts takes ten times as long, and there may be thousands before a code.
+-- Messages that no account of this process can carry now are skipped in the queue itself: reading
+-- them and choosing an account takes ten times as long, and thousands may precede a code.
 --
 -- Chooses among accounts that may carry the message and have not reported this recipient
 -- unreachable. Their order: those that have not failed the message; the longest matching phone
@@ -15,8 +15,8 @@
 -- has_other_account: another account is left if this one fails.
 -- has_contact_account: another account has a contact of this recipient.
 --
--- Placeholders: {counted} locks the accounts that a rate or a breaker bounds, if there are any, and
--- {picked} keeps to what they allow; {use}, {with_use} and {is_counted} refer to them.
+-- Placeholders: {counted} locks the accounts that a rate or a breaker limits; {picked} applies the
+-- limits; {use}, {with_use} and {is_counted} refer to them.
 -- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
 WITH {counted}
 route AS MATERIALIZED (
@@ -42,8 +42,8 @@ due AS (
           WHERE m.tries > 0 AND message_id = m.id AND provider = r.provider
             AND message_id BETWEEN :first_id AND :last_id), 0) AS rank,
         CASE WHEN COALESCE(cardinality(r.prefixes), 0) = 0 THEN 0 ELSE (
-          SELECT max(length(one)) FROM unnest(r.prefixes) AS one
-          WHERE starts_with(m.phone, one)) END AS prefix
+          SELECT max(length(prefix)) FROM unnest(r.prefixes) AS prefix
+          WHERE starts_with(m.phone, prefix)) END AS prefix
       OFFSET 0) fit
     WHERE r.mode = m.mode AND r.channel = m.channel AND r.content = m.content
       AND fit.prefix IS NOT NULL AND fit.rank < 2

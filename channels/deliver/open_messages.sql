@@ -1,5 +1,5 @@
--- Keeps the queue of open messages equal to the messages and their attempts, after any write of these.
--- Only the holder of a message's lock writes its row in the queue.
+-- Triggers that mirror messages and attempts in the queue of open messages. A row of the queue is
+-- written under its message's lock.
 
 CREATE OR REPLACE FUNCTION enqueue_open_message() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -26,7 +26,7 @@ BEGIN
       (message_id, priority, due_at, useful_until, deadline, fallback_at, route_key, attempt_id)
     SELECT NEW.id, NEW.priority, NEW.due_at, NEW.useful_until, NEW.deadline, NEW.fallback_at,
       concat_ws(' ', NEW.mode, NEW.channel, NEW.content), a.id
-    FROM (SELECT) AS one LEFT JOIN channels_attempt a
+    FROM (SELECT) AS one_row LEFT JOIN channels_attempt a
       ON a.message_id = NEW.id AND a.state::text IN ('submitting', 'ambiguous', 'sent');
   END IF;
   RETURN NULL;

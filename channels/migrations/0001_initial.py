@@ -509,5 +509,5 @@ class Migration(migrations.Migration):
         ),
         migrations.RunPython(partition_by_month("channels_message", "channels_attempt", "channels_receipt"), migrations.RunPython.noop),
         migrations.RunPython(setting("channels_message", "channels_attempt", "channels_receipt", "channels_openmessage"), migrations.RunPython.noop),
-        RunSqlFile("channels/deliver/open_messages.sql", "b5ce75ee23f5f926"),
+        RunSqlFile("channels/deliver/open_messages.sql", "e940bb0de8632bab"),
     ]

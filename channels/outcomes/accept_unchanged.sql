@@ -1,7 +1,6 @@
--- Marks as sent the messages and first attempts whose rows are still those that their claim wrote, in
--- its transaction `claim_xid`: one round trip, one commit, and nothing to load or to decide. The
--- message is locked before its attempt. Returns the attempts written; the caller reads the others and
--- decides about them.
+-- Marks messages and their first attempts as sent if nothing has changed the rows since their claim,
+-- whose transaction is `claim_xid`: one round trip, one commit. The message is locked before its
+-- attempt. Returns the attempts written; the caller reads and decides the others.
 -- {stale_days} marks their day's counts stale.
 -- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
 WITH unchanged AS (

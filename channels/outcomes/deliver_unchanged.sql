@@ -1,8 +1,7 @@
--- Applies the due receipts by which a sent message is delivered on its present channel, and
--- charges for it, and those that repeat a known *sent*: in one round trip and one commit, as
--- `channels.lifecycle` would decide. Leaves the rest: companies with webhooks, and messages that
--- another transaction has locked. Every row repeats the counts of receipts met and applied; without
--- deliveries there is one row, its other columns NULL.
+-- Applies due receipts that deliver a sent message on its present channel, and charges for it; also
+-- those that repeat a stored *sent*. One round trip, one commit; decides as `channels.lifecycle`.
+-- Skips companies with webhooks, and messages that another transaction has locked. Every row repeats
+-- the counts of due and applied receipts; without deliveries there is one row, its other columns NULL.
 --
 -- {capture} charges for `changed`, and {stale_days} marks their day's counts stale.
 -- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
@@ -13,7 +12,7 @@ WITH stored AS (
   WHERE due_at <= now() AND received_at >= :start AND received_at < :end
   ORDER BY due_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED),
 matched AS (
-  SELECT stored.id AS receipt_id, stored.state AS said, stored.provider, stored.provider_id,
+  SELECT stored.id AS receipt_id, stored.state AS receipt_state, stored.provider, stored.provider_id,
     stored.at, attempt.message_id, attempt.id, attempt.hold, attempt.state
   FROM stored CROSS JOIN LATERAL (
     SELECT message_id, id, hold, state FROM channels_attempt
@@ -25,14 +24,14 @@ matched AS (
     AND NOT EXISTS (SELECT 1 FROM channels_part part
                     WHERE part.provider = stored.provider
                       AND part.provider_id = stored.provider_id)),
-known AS (
+repeated AS (
   SELECT matched.receipt_id, matched.id AS attempt_id FROM matched JOIN channels_message m
     ON m.id = matched.message_id AND m.id BETWEEN :first_id AND :last_id
-  WHERE matched.said = 'sent' AND matched.state IN ('sent', 'delivered')
+  WHERE matched.receipt_state = 'sent' AND matched.state IN ('sent', 'delivered')
     AND m.state IN ('sent', 'delivered')),
 deliveries AS (
   SELECT DISTINCT ON (message_id) * FROM matched
-  WHERE said = 'delivered' AND NOT EXISTS (  -- whatever came first counts
+  WHERE receipt_state = 'delivered' AND NOT EXISTS (  -- a receipt with another outcome waits too
     SELECT 1 FROM stored WHERE stored.provider = matched.provider
       AND stored.provider_id = matched.provider_id
       AND stored.state NOT IN ('sent', 'delivered'))),
@@ -62,11 +61,11 @@ changed AS (
     (m.created_at AT TIME ZONE %(zone)s)::date AS day),
 stale AS ({stale_days}),
 applied AS (
-  UPDATE channels_receipt receipt SET due_at = NULL, applied_at = now(), attempt_id = met.attempt_id
-  FROM (SELECT receipt_id, attempt_id FROM changed UNION ALL SELECT * FROM known) AS met
-  WHERE receipt.id = met.receipt_id AND receipt.received_at >= :start AND receipt.received_at < :end
+  UPDATE channels_receipt receipt SET due_at = NULL, applied_at = now(), attempt_id = handled.attempt_id
+  FROM (SELECT receipt_id, attempt_id FROM changed UNION ALL SELECT * FROM repeated) AS handled
+  WHERE receipt.id = handled.receipt_id AND receipt.received_at >= :start AND receipt.received_at < :end
   RETURNING receipt.id),
 {capture}
 SELECT (SELECT count(*) FROM stored) AS due, (SELECT count(*) FROM applied) AS applied,
   message_id, attempt_id, mode, channel, price, provider
-FROM (VALUES (1)) AS first LEFT JOIN changed ON true
+FROM (VALUES (1)) AS one_row LEFT JOIN changed ON true

@@ -62,7 +62,7 @@ WHERE r.id = n.id AND r.received_at >= :start AND r.received_at < :end
 """
 
 # The delay grows with the receipt's age: receipts of messages sent by
-# other systems arrive in numbers.
+# other systems arrive in large numbers.
 PARK_RECEIPTS = """
 UPDATE channels_receipt
 SET due_at = now() + GREATEST(make_interval(secs => %s), (now() - received_at) / 2)
@@ -96,7 +96,7 @@ def apply_stored() -> bool:
 def _apply_batch(limit: int, receipt_id: int | None = None) -> int:
     started = time.time_ns()
     with transaction.atomic(), connection.cursor() as cursor:
-        params = {"limit": limit, "patience": MATCH_TIMEOUT, "only": receipt_id}
+        params = {"limit": limit, "match_timeout": MATCH_TIMEOUT, "only": receipt_id}
         cursor.execute(sql.in_changeable_months(DUE_RECEIPTS), params)
         due = fetch_all(cursor, DueReceipt)
         matched = [(row, _event(row, *row.matched)) for row in due if row.matched]

@@ -1,6 +1,6 @@
--- Due receipts, each with its matching attempt, and the part of it if the receipt is for a part. A
--- receipt matches only attempts of the provider that signed it. A plain one, without a phone or
--- other spellings of its id, has the id as at acceptance.
+-- Due receipts, each with its attempt, and the part if the receipt is for a part. A receipt matches
+-- only attempts of the provider that signed it. A receipt without phone and alternatives carries
+-- exactly the id returned at acceptance.
 -- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
 SELECT r.id, r.state, r.provider, r.provider_id, r.error_code, r.error_detail, r.at,
   COALESCE(
@@ -13,16 +13,16 @@ SELECT r.id, r.state, r.provider, r.provider_id, r.error_code, r.error_detail, r
        AND a.message_id BETWEEN :first_id AND :last_id
      ORDER BY a.message_id DESC LIMIT 1),
     (SELECT ARRAY[a.message_id, a.id] FROM channels_attempt a
-     WHERE a.id = COALESCE(spelled.attempt_id, part.attempt_id)
+     WHERE a.id = COALESCE(by_spelling.attempt_id, part.attempt_id)
        AND a.message_id BETWEEN :first_id AND :last_id)) AS matched,
-  r.received_at < now() - make_interval(secs => %(patience)s) AS is_timed_out,
-  COALESCE(spelled.part, part.id) AS part_id
+  r.received_at < now() - make_interval(secs => %(match_timeout)s) AS is_timed_out,
+  COALESCE(by_spelling.part, part.id) AS part_id
 FROM channels_receipt r
 LEFT JOIN channels_part part
   ON part.provider = r.provider AND part.provider_id = r.provider_id
     AND r.phone = '' AND r.alternatives = '{}'
--- Of all spellings of the id, the one sent to the receipt's phone. Else the id as given, unless the
--- receipt needs its phone, or any spelling if the vendor gives no phone.
+-- Among the spellings of the id: the one sent to the receipt's phone; else the id as given, unless
+-- `needs_phone`; else any spelling if the receipt has no phone.
 LEFT JOIN LATERAL (
   SELECT found.attempt_id, found.part FROM (
     SELECT a.id AS attempt_id, NULL::bigint AS part, a.provider_id FROM channels_attempt a
@@ -39,7 +39,7 @@ LEFT JOIN LATERAL (
     OR NOT r.needs_phone AND (found.provider_id = r.provider_id OR r.phone = ''))
   ORDER BY m.phone = r.phone DESC,
     array_position(r.provider_id || r.alternatives, found.provider_id) LIMIT 1
-) AS spelled ON true
+) AS by_spelling ON true
 WHERE r.due_at <= now() AND r.received_at >= :start AND r.received_at < :end
   AND (%(only)s::bigint IS NULL OR r.id = %(only)s)
 ORDER BY r.due_at LIMIT %(limit)s FOR UPDATE OF r SKIP LOCKED

@@ -1,4 +1,4 @@
--- Writes decided states of attempts, under their messages' locks; what a row leaves NULL stays.
+-- Writes decided states of attempts, under their messages' locks; NULL values change nothing.
 -- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
 UPDATE channels_attempt a SET
   state = n.state, provider_id = COALESCE(a.provider_id, n.provider_id),

@@ -198,7 +198,7 @@ class Shorten(IdempotentView):
         return self.once_atomic(self.idempotency_key(request, payload), effect)
 
     def body(self, link: Link, seconds_left: int | None) -> dict[str, Any]:
-        reused = {"expires_in": seconds_left, "reused": link.was_there}
+        reused = {"expires_in": seconds_left, "reused": link.is_existing}
         return self.success(body_of(link, of.ADDRESS) | reused)
 
 
@@ -279,7 +279,7 @@ class BulkLinks(LinkView):
                 next(results_of_valid) if isinstance(item, NewLink) else item for item in new_links
             ]
             data = [self._result(*both) for both in zip(results, new_links, strict=True)]
-            is_new = any(isinstance(item, Link) and not item.was_there for item in links)
+            is_new = any(isinstance(item, Link) and not item.is_existing for item in links)
             batch = public_id("bat", batch_id) if is_new else None
             message = self._message(data)
             return self.success({"message": message, "batch": batch, "data": data})
@@ -302,7 +302,7 @@ class BulkLinks(LinkView):
         self, result: Link | DomainError, new_link: NewLink | DomainError
     ) -> dict[str, Any]:
         if isinstance(result, Link) and isinstance(new_link, NewLink):
-            reused = {"expires_in": new_link.seconds_left(result), "reused": result.was_there}
+            reused = {"expires_in": new_link.seconds_left(result), "reused": result.is_existing}
             return {"success": True, **body_of(result, of.ADDRESS), **reused}
         assert isinstance(result, DomainError)  # noqa: S101 - what was refused was not made
         body = result.body(request_id=self.request_id)

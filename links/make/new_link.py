@@ -81,7 +81,7 @@ class NewLink:
 
     def seconds_left(self, link: Link) -> int | None:
         """The requested lifetime, or the remaining one of a reused link; None: forever."""
-        if not link.was_there or link.expires_at is None:
+        if not link.is_existing or link.expires_at is None:
             return self.lifetime
         return max(0, round((link.expires_at - timezone.now()).total_seconds()))
 

@@ -22,29 +22,29 @@ _EQUAL = """
 l.company_id = %(company_id)s AND l.mode = %(mode)s::text
 AND l.reuse_key = ANY(%(link_reuse_key)s::uuid[]) AND l.reuse_key IS NOT NULL"""
 
-# Live links are found; dead ones give up their keys, locked in one order; new links are made for
-# the remaining requests. The unique index decides between concurrent requests; ON CONFLICT returns
-# the earlier row to the later request, whose snapshot does not show it.
+# Finds live links, clears the keys of dead ones, locked in one order, and makes new links for the
+# remaining requests. The unique index decides between concurrent requests; ON CONFLICT returns the
+# earlier row to the later request, whose snapshot does not show it.
 _FIND_OR_CREATE = f"""
-WITH found AS (
+WITH existing AS (
   SELECT l.reuse_key, l.id, l.slug, l.key, l.expires_at
   FROM links_link l WHERE {_EQUAL} AND {_IS_LIVE}),
 dead AS (
   UPDATE links_link SET reuse_key = NULL WHERE id IN (
     SELECT l.id FROM links_link l WHERE {_EQUAL} AND NOT {_IS_LIVE} ORDER BY l.id FOR UPDATE)
   RETURNING id),
-made AS ({sql.INSERT_FROM_ARRAYS},
-    (SELECT count(*) FROM dead) AS first  -- read, so that it happens before
-  WHERE NOT EXISTS (SELECT FROM found WHERE found.reuse_key = n.reuse_key)
+new_link AS ({sql.INSERT_FROM_ARRAYS},
+    (SELECT count(*) FROM dead) AS first_step  -- read, so that it runs first
+  WHERE NOT EXISTS (SELECT FROM existing WHERE existing.reuse_key = n.reuse_key)
   ORDER BY n.reuse_key
   ON CONFLICT (company_id, mode, reuse_key) WHERE reuse_key IS NOT NULL
     DO UPDATE SET reuse_key = EXCLUDED.reuse_key
   RETURNING reuse_key, id, slug, key, expires_at)
-SELECT * FROM found UNION ALL SELECT * FROM made
+SELECT * FROM existing UNION ALL SELECT * FROM new_link
 """  # noqa: S608
 
 
-class _Found(NamedTuple):
+class _ExistingLink(NamedTuple):
     reuse_key: UUID
     id: UUID
     slug: str
@@ -73,13 +73,13 @@ def find_or_create(
     raise AssertionError("the last try returns or raises")
 
 
-def _execute(params: Mapping[str, Any]) -> dict[UUID, _Found]:
+def _execute(params: Mapping[str, Any]) -> dict[UUID, _ExistingLink]:
     with connection.cursor() as cursor:
         cursor.execute(_FIND_OR_CREATE, params)
-        return {row.reuse_key: row for row in fetch_all(cursor, _Found)}
+        return {row.reuse_key: row for row in fetch_all(cursor, _ExistingLink)}
 
 
-def _link(row: Mapping[str, Any], existing: _Found) -> Link:
+def _link(row: Mapping[str, Any], existing: _ExistingLink) -> Link:
     link = Link(**{**row, **existing._asdict()})
-    link.was_there = existing.id != row["id"]
+    link.is_existing = existing.id != row["id"]
     return link

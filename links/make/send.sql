@@ -1,7 +1,7 @@
 -- Sends a link: one statement, one commit, and nothing is written unless the wallet paid.
--- {message_columns} are those of every message; {blocking_row} is of `blocked_phones`; {payer}:
--- the row of `allowed`, once paid, with what pays for it. {link}, {message}: the inserts. {more}: what
--- belongs to some sends, a hold or an Idempotency-Key.
+-- {message_columns}: the columns of every message; {blocking_row}: a query of `blocked_phones`;
+-- {payer}: CTEs that charge the wallet and return the paid row of `allowed`; {link}, {message}: the
+-- inserts; {more}: the inserts of a hold and an Idempotency-Key.
 WITH requested AS NOT MATERIALIZED (
   SELECT {message_columns}, %(link_id)s::uuid AS subject_id, %(params)s::jsonb AS message_params,
     now() + make_interval(secs => %(hold_seconds)s) AS useful_until),

@@ -49,9 +49,9 @@ def _insert(owner: Owner, new_link: NewLink) -> Link:
     with transaction.atomic() if needs_block else nullcontext():
         if row["is_alias"] and retire_aliases(owner, [row]):
             raise DomainError(Error.ALIAS_TAKEN)
-        (inserted,) = fetch_rows(sql.SHORTEN, sql.params(row, new_link.lifetime), _Made)
+        (inserted,) = fetch_rows(sql.SHORTEN, sql.params(row, new_link.lifetime), _NewRow)
     return Link(**row, expires_at=inserted.expires_at)
 
 
-class _Made(NamedTuple):
+class _NewRow(NamedTuple):
     expires_at: datetime | None

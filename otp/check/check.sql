@@ -3,16 +3,15 @@
 -- the cap: `otp_spend_attempt`, of `otp/check/spend_attempt.sql`, waits for its turn. There is no row for a guess
 -- whose code cannot be checked.
 --
--- {is_alone}: true for a single guess. A group leaves out guesses whose code or advisory lock
--- another transaction holds; they run alone: so no guess waits for another company's, and no two
--- groups for each other.
+-- {is_alone}: true for a single guess. A group skips guesses whose code or advisory lock another
+-- transaction holds. Skipped guesses are retried one by one, so groups never wait.
 -- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
 WITH guesses AS MATERIALIZED (
   SELECT * FROM json_to_recordset(%(guesses)s::json) AS guess(
     number int, company_id bigint, mode text, phone text, purpose text, macs bytea[],
     verification_id uuid, binding jsonb)
   LIMIT json_array_length(%(guesses)s::json)),
-free AS MATERIALIZED (
+unlocked AS MATERIALIZED (
   SELECT * FROM guesses guess
   WHERE {is_alone} OR (
     EXISTS (
@@ -25,6 +24,6 @@ free AS MATERIALIZED (
     AND pg_try_advisory_xact_lock(
       hashtextextended('guess:' || company_id || ':' || mode || ':' || phone, 0))))
 SELECT number, judged_id, right_at, attempts_left
-FROM free CROSS JOIN LATERAL otp_spend_attempt(company_id, mode, phone, purpose, macs,
+FROM unlocked CROSS JOIN LATERAL otp_spend_attempt(company_id, mode, phone, purpose, macs,
   verification_id, binding, %(failed_hour)s::int, %(failed_day)s::int, :first_id, :last_id)
 WHERE judged_id IS NOT NULL

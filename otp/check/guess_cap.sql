@@ -1,9 +1,9 @@
 -- How many more wrong codes the phone may get, across its codes and purposes: up to the hourly and
--- the daily cap; past it, one an hour, and one after each right code. `latest` is the time of its last
--- guess.
+-- the daily cap. After the cap: one guess per hour; a right code allows one more. `latest`: the time
+-- of the last guess.
 -- Like `otp_spend_attempt`, it looks among ids that the caller names, so that other months' tables are not opened.
 CREATE OR REPLACE FUNCTION otp_guess_cap(
-  of_company bigint, of_mode text, of_phone text, hourly int, daily int,
+  p_company_id bigint, p_mode text, p_phone text, hourly int, daily int,
   first_id uuid, last_id uuid)
 RETURNS TABLE (guesses int, latest timestamptz)
 LANGUAGE sql STABLE ROWS 1 AS $$
@@ -18,7 +18,7 @@ FROM (
          COALESCE(max(judged_at), '-infinity') AS latest
   FROM (SELECT judged_at, verified_at, attempts - (verified_at IS NOT NULL)::int AS wrong
         FROM otp_verification
-        WHERE company_id = of_company AND mode = of_mode AND phone = of_phone
+        WHERE company_id = p_company_id AND mode = p_mode AND phone = p_phone
           AND judged_at > now() - interval '24 hours'
           AND id BETWEEN first_id AND last_id) AS recent) AS counted
 $$;

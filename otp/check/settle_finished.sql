@@ -1,6 +1,5 @@
--- Settles the right codes with nothing left to prove, cancel, end or tell: each of their messages
--- came to its end, brought no link, and the company gets no webhooks. Leaves the others, and
--- counts in `due` all that it met.
+-- Marks right codes as settled if all of their messages are final, none had a link, and no webhook
+-- subscribes. `due`: the number of rows read.
 -- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
 WITH due AS (
   SELECT v.id, (  -- not EXISTS, for which PostgreSQL may read all messages at once

@@ -59,7 +59,7 @@ class Settled(NamedTuple):
     """The row of `settle_finished.sql`."""
 
     settled: list[UUID]
-    due: int  # including what the statement left to the caller
+    due: int  # rows read, including those left to the caller
 
 
 def settle_verified() -> int:
@@ -151,12 +151,12 @@ def end_links_and_messages(cursor: CursorWrapper, ids: Sequence[UUID]) -> list[D
     return transitions.cancel(cursor, ids)
 
 
-WAITING = "entered_codes"  # a list of ids
-MAX_WAITING, KEPT_WAITING = 10_000, 600  # ids; seconds
+QUEUE = "entered_codes"  # a list of ids
+MAX_QUEUED, QUEUE_TTL = 10_000, 600  # ids; seconds
 THREADS = 8
 # A slow vendor delays the polls of other vendors by at most these seconds and one call. A vendor
 # that does not answer is not called for a minute.
-REPORT_ROUND, SKIPPED_FOR = 2.0, 60.0
+MAX_REPORT_SECONDS, SKIPPED_FOR = 2.0, 60.0
 
 _skipped_until: dict[str, float] = {}  # by account, in `time.monotonic` seconds
 on_reset(_skipped_until.clear)
@@ -178,9 +178,9 @@ def _enqueue_entered(verification_ids: Sequence[UUID]) -> None:
         return
     try:
         call_together(
-            ("RPUSH", WAITING, *(waiting.hex for waiting in verification_ids)),
-            ("LTRIM", WAITING, -MAX_WAITING, -1),
-            ("EXPIRE", WAITING, KEPT_WAITING),
+            ("RPUSH", QUEUE, *(waiting.hex for waiting in verification_ids)),
+            ("LTRIM", QUEUE, -MAX_QUEUED, -1),
+            ("EXPIRE", QUEUE, QUEUE_TTL),
         )
     except redis.RedisError as error:
         log.warning("entered_codes_lost", count=len(verification_ids), error=type(error).__name__)
@@ -192,7 +192,7 @@ def report_entered() -> int:
     """
     accounts, ends_at, reports = (
         registry.wanting_entered_codes(),
-        time.monotonic() + REPORT_ROUND,
+        time.monotonic() + MAX_REPORT_SECONDS,
         0,
     )
     with ThreadPoolExecutor(THREADS, thread_name_prefix="entered-codes") as pool:
@@ -211,7 +211,7 @@ def _read_entered(ids: list[UUID], accounts: list[str]) -> list[EnteredCode]:
 def _pop_waiting() -> list[UUID]:
     """Takes ids off the list for good, so that no worker reports a code twice."""
     try:
-        return [UUID(hexed.decode()) for hexed in call("LPOP", WAITING, THREADS) or []]
+        return [UUID(hexed.decode()) for hexed in call("LPOP", QUEUE, THREADS) or []]
     except redis.RedisError:  # the writer of the list logs that
         return []
 

@@ -13,7 +13,7 @@ WHERE id BETWEEN :first_id AND :last_id AND id = ANY(ARRAY(
   ORDER BY expires_at LIMIT %s FOR NO KEY UPDATE SKIP LOCKED))
 RETURNING id
 
--- A query of its own: workers ask often and mostly find nothing.
+-- Separate query: workers run it often and mostly find nothing.
 --: has_unsettled
 SELECT
   EXISTS (SELECT 1 FROM otp_verification WHERE verified_at IS NOT NULL AND settled_at IS NULL
@@ -63,8 +63,8 @@ WITH settled AS (
   WHERE v.id = n.id AND v.id BETWEEN :first_id AND :last_id
   RETURNING v.id, company_id, mode, phone, purpose, verified_at, n.event_id)
 
--- Right codes made here. For each of these accounts the last delivered attempt; an attempt that is only
--- accepted was not the one read: settlement chose another.
+-- Derived right codes, each with its last delivered attempt by each of these accounts. An attempt that
+-- is only accepted did not bring the code: settlement chose another.
 --: entered_at_vendors
 SELECT DISTINCT ON (v.id, a.provider)
   v.id AS verification_id, v.key_id, v.length, a.provider, a.provider_id

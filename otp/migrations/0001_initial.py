@@ -190,8 +190,8 @@ class Migration(migrations.Migration):
         ),
         migrations.RunPython(partition_by_month("otp_verification"), migrations.RunPython.noop),
         migrations.RunPython(setting("otp_verification"), migrations.RunPython.noop),
-        RunSqlFile("otp/check/guess_cap.sql", "394930cd1a504089"),
-        RunSqlFile("otp/check/spend_attempt.sql", "6a64cbe15e42ffdb"),
-        RunSqlFile("otp/sealed_codes.sql", "afdb362c7501eb69"),
+        RunSqlFile("otp/check/guess_cap.sql", "9decc2dd2554bb88"),
+        RunSqlFile("otp/check/spend_attempt.sql", "062ee074543dce88"),
+        RunSqlFile("otp/sealed_codes.sql", "a46196f0a6922536"),
         RunSqlFile("otp/texts/text_changes.sql", "ed78e4687f45e321"),
     ]

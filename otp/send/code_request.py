@@ -57,4 +57,4 @@ class CodeSendRequest:
 
 
 # What a message keeps of its request: the message by the next channel has it again.
-KEPT = ("text", "metadata", "door", "callback")
+STORED_FIELDS = ("text", "metadata", "door", "callback")

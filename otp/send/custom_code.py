@@ -67,7 +67,7 @@ class CustomCodeParams(TypedDict):
     length: int
 
 
-class _Repeated(NamedTuple):
+class _RepeatedMessage(NamedTuple):
     message_id: UUID
     verification_id: UUID
     is_entered: bool
@@ -88,7 +88,7 @@ class CustomCodeSend:
         return None if code is None else cls(principal, request, code)
 
     @contextmanager
-    def guess(self) -> Iterator[None]:
+    def counted_as_guess(self) -> Iterator[None]:
         """Wraps each answer that reveals whether the request's code is the phone's live code: a
         repeat is answered, another code is refused. Refusals are limited like wrong codes in a
         check; beyond the limit too_many_attempts is raised, even for the right code. Parallel
@@ -101,7 +101,7 @@ class CustomCodeSend:
             for limit, seconds in settings.WRONG_CODE_LIMITS
         ]
         running = f"own-code:{owner}:{self._mac().hex()[:24]}"
-        give_back, is_guess = _take(windows, running), True
+        refund_windows, is_guess = _take(windows, running), True
         try:
             yield
             is_guess = False
@@ -109,9 +109,9 @@ class CustomCodeSend:
             is_guess = self._has_live_code()
             raise
         finally:
-            give_back([] if is_guess else windows)
+            refund_windows([] if is_guess else windows)
 
-    def repeated(self, sender: Sender) -> Message | None:
+    def find_repeated(self, sender: Sender) -> Message | None:
         """The message that the request repeats; raises AfterEffectError if that has failed."""
         message = self.find()
         if message is not None:
@@ -122,7 +122,7 @@ class CustomCodeSend:
     def may_be_repeat(self, error: Error) -> bool:
         """Whether the first send of this code may have caused the refusal, so that a repeat waits.
 
-        Without Redis only the cool-down detects the first send, after its commit.
+        Without Redis only the cool-down detects the other send, after its commit.
         """
         if error not in REFUSALS_OF_REPEATS:
             return False
@@ -141,7 +141,7 @@ class CustomCodeSend:
         }
         with connection.cursor() as cursor:
             cursor.execute(sql.in_live_months(_SQL["repeated_message"]), params)
-            row = fetch_one(cursor, _Repeated)
+            row = fetch_one(cursor, _RepeatedMessage)
         if row is None:
             return None
         if channels and not row.is_entered and not channels & channels_of(row.verification_id):
@@ -152,8 +152,8 @@ class CustomCodeSend:
         """The sender with the key of a parallel repeat in the counters. Without the secret key
         nobody can guess the code by it.
 
-        The hash covers the newest message to the phone: a code that is sent again after it was
-        canceled or expired does not repeat a running send, and waits for the cool-down.
+        The hash covers the newest message to the phone: a send after the code was canceled or
+        expired repeats no running send, and waits for the cool-down.
         """
         with connection.cursor() as cursor:
             cursor.execute(sql.in_live_months(_SQL["newest_message"]), self._owner())
@@ -207,9 +207,7 @@ class CustomCodeSend:
 
 
 def _take(windows: Sequence[Window], running: str) -> Callable[[Sequence[Window]], object]:
-    """Counts once in each window; returns a function that takes back
-    the counts of given windows.
-    """
+    """Counts once in each window; returns a function that uncounts the given windows."""
     holder = f"{uuid4().hex}:"
     try:
         counted = counters.acquire(

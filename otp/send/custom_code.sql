@@ -1,8 +1,8 @@
 -- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
 
--- The first message of a custom code that still lives, entered or not. One that failed or expired
--- is no answer once the cool-down is over, unless the code was entered: it is sent again. So is any
--- if the request resends. One by a channel that the request names comes first.
+-- The first message of a live custom code, entered or not. Within the cool-down, and if the code was
+-- entered, any message counts; later a failed or expired message does not, and none does if the
+-- request `resends`. Messages by a requested channel come first, failed and expired ones last.
 --: repeated_message
 SELECT m.id AS message_id, v.id AS verification_id, v.verified_at IS NOT NULL AS is_entered
 FROM otp_verification v JOIN channels_message m ON m.subject_id = v.id

@@ -37,7 +37,7 @@ from otp.check import check
 from otp.models import Verification
 from otp.protection import send_check
 from otp.send import code_writes
-from otp.send.code_request import KEPT, CodeSendRequest
+from otp.send.code_request import STORED_FIELDS, CodeSendRequest
 from otp.send.code_writes import CodeRow, CodeWrite
 from otp.send.custom_code import WAIT, CustomCodeSend
 from otp.send.tried_channels import RequestedCode, UntriedChannels
@@ -112,7 +112,7 @@ class PreparedCodeSend(PreparedSend[CodeRow]):
         if self.link:
             params |= links_sql.params(link_row, self.link.lifetime)
         params["params"] = self._renderer_params()
-        extras: dict[str, Any] = {name: getattr(self.request, name) for name in KEPT}
+        extras: dict[str, Any] = {name: getattr(self.request, name) for name in STORED_FIELDS}
         extras |= {
             "short_url": url,
             "link": link_row["id"].hex if link_row else None,
@@ -147,7 +147,7 @@ def send_code(
     custom = CustomCodeSend.of(sender.principal, request)
     if custom is None:
         return _send(sender, request, only_verification_id)
-    with custom.guess():
+    with custom.counted_as_guess():
         return _send_or_repeat(custom, sender, only_verification_id)
 
 
@@ -156,7 +156,7 @@ def _send_or_repeat(
 ) -> SentCode:
     """Sends the code; a repeat waits for the first send and returns its answer."""
     wait = WaitForFirstSend(WAIT)
-    while (message := custom.repeated(sender)) is None:
+    while (message := custom.find_repeated(sender)) is None:
         try:
             return _send(
                 custom.with_repeat_key(sender), custom.request, only_verification_id, custom
@@ -290,7 +290,7 @@ def _verification_params(principal: Principal, request: CodeSendRequest) -> dict
     verification_id, key_id = uuid7(), codes.current_key()
     length = request.code_length or principal.code_length
     code = request.custom_code or codes.derive(verification_id, key_id=key_id, length=length)
-    is_born_expired = scripted_numbers.is_scripted(
+    expires_at_once = scripted_numbers.is_scripted(
         principal, request.phone, scripted_numbers.EXPIRED_CODE
     )
     return {
@@ -306,8 +306,8 @@ def _verification_params(principal: Principal, request: CodeSendRequest) -> dict
         "requested_length": request.code_length,
         "binding": request.binding,
         "max_attempts": settings.CODE_ATTEMPTS,
-        "lifetime": 0 if is_born_expired else request.seconds,
-        "least_use": settings.CODE_LIFETIME if is_born_expired else 0,
+        "lifetime": 0 if expires_at_once else request.seconds,
+        "least_use": settings.CODE_LIFETIME if expires_at_once else 0,
         "resend_margin": settings.RESEND_MARGIN,
         **check.cap_params(),
     }

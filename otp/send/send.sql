@@ -10,9 +10,9 @@
 -- retries.
 --
 -- Lock order: verification, wallet, inserts. Placeholders: {skip_locked}, {is_alone};
--- {message_columns} are those of every message; {blocking_row} is of `blocked_phones`; {payer} has
--- the rows of `allowed` that are paid for, with what pays for them; {message} writes the messages
--- and {more} what belongs to some sends: a hold, a link, an Idempotency-Key.
+-- {message_columns}: the columns of every message; {blocking_row}: a query of `blocked_phones`;
+-- {payer}: CTEs that charge the wallet and return the paid rows of `allowed`; {message}: the insert
+-- of the messages; {more}: the inserts of holds, links and Idempotency-Keys.
 -- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
 WITH requested AS MATERIALIZED (
   SELECT * FROM json_to_recordset(%(requested)s::json) AS n(
@@ -20,8 +20,8 @@ WITH requested AS MATERIALIZED (
     verification_id uuid, purpose text, mac bytea, key_id text, length int, requested_length int,
     lifetime int, binding jsonb, custom_macs bytea[], params jsonb)
   LIMIT json_array_length(%(requested)s::json)),
-standing AS (  -- locked before the wallet, so it shows the last check's result
-  SELECT n.number, live.* FROM requested n CROSS JOIN LATERAL (
+live AS (  -- locked before the wallet, so it shows the last check's result
+  SELECT n.number, code.* FROM requested n CROSS JOIN LATERAL (
     SELECT v.id, v.expires_at, v.expires_at - v.created_at AS life,
       v.max_attempts - v.attempts AS attempts_left, v.key_id, v.length,
       v.verified_at IS NULL AND v.attempts < v.max_attempts AND v.key_id = ANY(%(key_ids)s::text[])
@@ -35,8 +35,8 @@ standing AS (  -- locked before the wallet, so it shows the last check's result
     WHERE v.company_id = n.company_id AND v.mode = n.mode AND v.phone = n.phone
       AND v.purpose = n.purpose AND v.superseded_at IS NULL
       AND v.id BETWEEN :first_id AND :last_id
-    FOR NO KEY UPDATE {skip_locked}) AS live),
-checked AS MATERIALIZED (  -- the cap is as of the snapshot; only the check counts exactly
+    FOR NO KEY UPDATE {skip_locked}) AS code),
+checked AS MATERIALIZED (  -- a concurrent check may lower the cap; `check.sql` counts exactly
   SELECT n.*, cap.guesses, s.id IS NOT NULL AS is_current,
     COALESCE(s.id, n.verification_id) AS subject_id,
     COALESCE(s.key_id, n.key_id) AS code_key, COALESCE(s.length, n.length) AS code_length,
@@ -46,20 +46,20 @@ checked AS MATERIALIZED (  -- the cap is as of the snapshot; only the check coun
     LEAST(COALESCE(s.attempts_left, %(max_attempts)s), cap.guesses) AS attempts_left,
     EXISTS ({blocking_row} OFFSET 0) AS is_blocked,
     {is_alone} OR (
-      NOT EXISTS (  -- its code is locked by somebody else
+      NOT EXISTS (  -- another transaction has locked its code
         SELECT FROM otp_verification v
         WHERE v.company_id = n.company_id AND v.mode = n.mode AND v.phone = n.phone
           AND v.purpose = n.purpose AND v.superseded_at IS NULL
-          AND v.id BETWEEN :first_id AND :last_id AND v.id NOT IN (SELECT id FROM standing)
+          AND v.id BETWEEN :first_id AND :last_id AND v.id NOT IN (SELECT id FROM live)
         OFFSET 0)
-      AND NOT EXISTS (  -- it was sent before, and would break the whole group
+      AND NOT EXISTS (  -- sent before: its insert would fail the whole group
         SELECT FROM api_idempotentrequest k
         WHERE k.company_id = n.company_id AND k.mode = n.mode AND k.path = n.idem_path
           AND k.key = n.idem_key
         OFFSET 0)) AS is_free
   FROM requested n
   LEFT JOIN LATERAL (
-    SELECT * FROM standing WHERE standing.number = n.number AND is_current LIMIT 1) AS s ON true
+    SELECT * FROM live WHERE live.number = n.number AND is_current LIMIT 1) AS s ON true
   CROSS JOIN LATERAL otp_guess_cap(n.company_id, n.mode, n.phone, %(failed_hour)s::int,
                                    %(failed_day)s::int, :first_id, :last_id) AS cap),
 allowed AS NOT MATERIALIZED (
@@ -69,19 +69,19 @@ allowed AS NOT MATERIALIZED (
   FROM checked WHERE NOT is_blocked AND guesses > 0 AND is_free),
 {payer},
 superseded AS (
-  UPDATE otp_verification v SET superseded_at = now(),  -- an expired one has nothing left to end
+  UPDATE otp_verification v SET superseded_at = now(),  -- an expired code needs no settlement
     settled_at = CASE WHEN v.verified_at IS NULL AND v.expires_at <= now() THEN now()
                       ELSE v.settled_at END
-  FROM standing
-  WHERE v.id = standing.id AND v.id BETWEEN :first_id AND :last_id
-    AND standing.number IN (SELECT number FROM payer WHERE NOT is_current)
+  FROM live
+  WHERE v.id = live.id AND v.id BETWEEN :first_id AND :last_id
+    AND live.number IN (SELECT number FROM payer WHERE NOT is_current)
   RETURNING v.id),
-made AS (
+new_verification AS (
   INSERT INTO otp_verification (id, company_id, mode, phone, purpose, mac, key_id, length,
                                 max_attempts, expires_at, binding, is_custom)
   SELECT subject_id, company_id, mode, phone, purpose, mac, key_id, length, %(max_attempts)s,
     ends_at, binding, custom_macs IS NOT NULL
-  FROM payer, (SELECT count(*) FROM superseded) AS first  -- read, so that it runs first
+  FROM payer, (SELECT count(*) FROM superseded) AS first_step  -- read, so that it runs first
   WHERE NOT is_current),
 message AS ({message}){more}
 SELECT number, EXISTS (SELECT FROM payer WHERE payer.number = checked.number) AS is_paid,

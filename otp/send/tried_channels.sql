@@ -1,7 +1,6 @@
 -- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
 
--- The code that is live for a phone and a purpose, if it is the one that is asked for, as in
--- `send.sql`.
+-- The live code for a phone and a purpose, if it has the requested properties, as in `send.sql`.
 --: live_verification
 SELECT id FROM otp_verification
 WHERE company_id = %(company_id)s AND mode = %(mode)s::text AND phone = %(phone)s::text

@@ -130,7 +130,7 @@ class SendCode(KeyedByHashedCode, SendView):
         would reveal whether the code is that request's.
         """
         custom = CustomCodeSend.of(self.principal, request)
-        return custom.guess() if custom else nullcontext()
+        return custom.counted_as_guess() if custom else nullcontext()
 
     def send(self, sender: Sender, request: CodeSendRequest) -> dict[str, Any]:
         return self.body(send_code(sender=sender, request=request))

@@ -15,7 +15,7 @@ from channels.routing import stored_rules
 from channels.routing.stored_rules import StoredRule
 from otp.check import settlement
 from otp.models import Verification
-from otp.send.code_request import KEPT, CodeSendRequest
+from otp.send.code_request import STORED_FIELDS, CodeSendRequest
 from tests.api.clients import Answer, Api
 from tests.api.races import at_once
 from tests.channels.fallback_stages import enable_fallback, fallback_events, transfers
@@ -158,8 +158,10 @@ def test_order_of_the_send_has_no_others(api: Api) -> None:
 
 def test_next_message_keeps_what_its_first_one_kept_of_the_request(api: Api) -> None:
     types = get_type_hints(CodeSendRequest)
-    is_text = {name: types[name] in {str, str | None} for name in KEPT}
-    kept = {name: "{code}" if is_text[name] else {"url": "/", "endpoint": ""} for name in KEPT}
+    is_text = {name: types[name] in {str, str | None} for name in STORED_FIELDS}
+    kept = {
+        name: "{code}" if is_text[name] else {"url": "/", "endpoint": ""} for name in STORED_FIELDS
+    }
     verification = sent(api)
     first = Message.objects.get()
     Message.objects.update(params=first.params | kept)

@@ -38,7 +38,7 @@ def url(settings: Settings) -> str:
 
 @pytest.fixture(autouse=True)
 def _nobody_waits() -> None:
-    redis_client().delete(settlement.WAITING)
+    redis_client().delete(settlement.QUEUE)
 
 
 def by_telegram(api: Api, phone: str = PHONE) -> Attempt:
@@ -268,7 +268,7 @@ def test_nothing_is_kept_where_no_vendor_asks(api: Api, monkeypatch: pytest.Monk
 
     settlement.settle_verified()
 
-    assert redis_client().llen(settlement.WAITING) == 0
+    assert redis_client().llen(settlement.QUEUE) == 0
     assert settlement.report_entered() == 0
 
 
@@ -279,7 +279,7 @@ def test_list_of_those_that_wait_is_bounded(monkeypatch: pytest.MonkeyPatch) -> 
     settlement._enqueue_entered(ids)
 
     assert settlement._pop_waiting() == ids[2:]
-    assert 0 < settlement.KEPT_WAITING <= 600
+    assert 0 < settlement.QUEUE_TTL <= 600
 
 
 @pytest.mark.usefixtures("no_redis")
