@@ -8,9 +8,9 @@ from parsing.clipboard import PHONE_PUNCTUATION, plain_characters
 
 # Characters that the phone parser allows between digits, and that forms and file names use for a
 # space.
-_BETWEEN = rf"[\s+_{PHONE_PUNCTUATION}]{{0,8}}"
-_PHONE = re.compile(rf"\+?[0-9](?:{_BETWEEN}[0-9]){{7,}}")
-_PHONE_LIKE = re.compile(rf"[0-9](?:{_BETWEEN}[0-9]){{4,}}")  # as short as some national numbers
+_SEPARATORS = rf"[\s+_{PHONE_PUNCTUATION}]{{0,8}}"
+_PHONE = re.compile(rf"\+?[0-9](?:{_SEPARATORS}[0-9]){{7,}}")
+_PHONE_LIKE = re.compile(rf"[0-9](?:{_SEPARATORS}[0-9]){{4,}}")  # as short as some national numbers
 _GROUP = re.compile(r"[0-9]+")
 _DAY = re.compile(r"(?:19|20)\d\d([/-])(?:0[1-9]|1[0-2])\1(?:0[1-9]|[12]\d|3[01])")
 _SHOWN_PREFIX = 5  # characters of a phone that its mask shows

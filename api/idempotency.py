@@ -74,7 +74,7 @@ class _StoredRequest(NamedTuple):
 # `params` of a request without a key.
 NO_PARAMS: dict[str, Any] = dict.fromkeys(("idem_path", "idem_key", "idem_hash"))
 
-# `payer` has a row for each request with a key.
+# Expects the CTE `payer` with a row for each request with a key.
 INSERT = """
 INSERT INTO api_idempotentrequest (company_id, mode, path, key, request_hash, subject_id)
 SELECT company_id, mode, idem_path, idem_key, idem_hash, message_id FROM payer"""

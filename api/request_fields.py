@@ -167,7 +167,7 @@ class QueryFields(RequestFields):
 
 
 def check_names(query: QueryDict, allowed: Collection[str]) -> None:
-    """Raises `invalid_input` for each parameter that is unknown or given twice.
+    """Raises `invalid_input` for each unknown or repeated parameter.
 
     A misspelled `?staus=failed` would otherwise return the unfiltered list, and
     `?status=failed&status=expired` half of the requested rows.

@@ -181,7 +181,7 @@ buffer = RequestBuffer()
 
 
 def purge(limit: int) -> int:
-    """Deletes requests that are older than REQUEST_LOG_DAYS."""
+    """Deletes requests older than REQUEST_LOG_DAYS."""
     with connection.cursor() as cursor:
         cursor.execute(_DELETE, [settings.REQUEST_LOG_DAYS, limit])
         return int(cursor.rowcount)

@@ -58,15 +58,15 @@ def warnings_of(payload: Mapping[str, Any], call: Call) -> list[FieldWarning]:
     return [_warning(name, call) for name in islice(unknown, MAX_WARNINGS)]
 
 
-def _unknown_names(payload: Mapping[str, Any], fields: Fields, above: str = "") -> Iterator[str]:
+def _unknown_names(payload: Mapping[str, Any], fields: Fields, path: str = "") -> Iterator[str]:
     """Names such as `chanel`, or `links[].alais` for a field of an array's objects."""
     names = {field.name for field in fields}
-    yield from (above + name for name in payload if name not in names)
+    yield from (path + name for name in payload if name not in names)
     for field in fields:
         items = payload.get(field.name) if field.fields else None
         for item in items if isinstance(items, list) else ():
             if isinstance(item, dict):
-                yield from _unknown_names(item, field.fields, f"{above}{field.name}[].")
+                yield from _unknown_names(item, field.fields, f"{path}{field.name}[].")
 
 
 def _warning(name: str, call: Call) -> FieldWarning:
@@ -91,18 +91,18 @@ def closest_name(name: str, allowed: Iterable[str]) -> str | None:
 
     Compares last parts only: a common `links[].` would make `tags` and `alias` similar.
     """
-    above, last = _split(name[:MAX_NAME])
-    spelled = {
-        _bare(end): key for key in allowed for parent, end in [_split(key)] if parent == above
+    path, last = _split(name[:MAX_NAME])
+    by_bare_name = {
+        _bare(end): key for key in allowed for parent, end in [_split(key)] if parent == path
     }
-    matches = get_close_matches(_bare(last), spelled, n=1)
-    return spelled[matches[0]] if matches else None
+    matches = get_close_matches(_bare(last), by_bare_name, n=1)
+    return by_bare_name[matches[0]] if matches else None
 
 
 def _split(name: str) -> tuple[str, str]:
     """Splits `links[].url` into `links[].` and `url`."""
-    above, dot, last = name.rpartition(".")
-    return above + dot, last
+    path, dot, last = name.rpartition(".")
+    return path + dot, last
 
 
 def _bare(name: str) -> str:

@@ -1,4 +1,4 @@
-"""The page of a company's settings: sections that are saved one by one."""
+"""The page of a company's settings; each section is saved separately."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -252,7 +252,7 @@ def remember(breaches: Iterable[Breach], scope: str) -> None:
     cache.set(_key(scope), texts[:MAX_REMEMBERED], REMEMBERED[scope])
 
 
-def remembered() -> list[str]:
+def recent_breaches() -> list[str]:
     cached = cache.get_many([_key(scope) for scope in REMEMBERED])
     return list(dict.fromkeys(text for texts in cached.values() for text in texts))
 

@@ -132,12 +132,9 @@ class CompatView(ApiView):
     ) -> FoundVerification | None:
         """The live verification, if our cool-down, which the dialect does not have, refused a send.
 
-        None after another error, if the client chose the code, and if the live one is of another
-        payment: the person then has another code.
-
-        Takes only the error's code, and callers raise the exception again: raised here, it would be
-        among the locals of its own traceback, a cycle that keeps the callers' locals until the
-        collector runs.
+        None after another error, for a custom code, and if the live code is bound to another
+        payment: the person then has another code. Takes only the error's code: an exception among
+        the locals of its own traceback is a cycle, which keeps the callers' locals alive.
         """
         too_soon = error is Error.RESEND_TOO_SOON and request.custom_code is None
         live = self.find_live(request.phone) if too_soon else None

@@ -23,7 +23,7 @@ from storage.key_rings import EncryptedTexts, key_id_of
 TEXTS = EncryptedTexts("kvitok identity servers", "secrets of identity servers")
 MAX_ACTIVE = 20  # per company, both modes together
 MAX_NEW = 100  # per day: revoked hooks are kept, and the list reads all of them
-DOUBLE_CLICK = timedelta(minutes=1)
+REPEAT_WINDOW = timedelta(minutes=1)
 TOO_MANY = format_lazy(
     _("A company has up to {max} connections of identity servers: revoke one first"),
     max=MAX_ACTIVE,
@@ -69,7 +69,7 @@ def create(
     values: Mapping[str, Any],
     ip: str | None = None,
 ) -> tuple[Hook, str]:
-    """Creates a hook; returns it with its plaintext secret. `values` are of `Hook.settings`."""
+    """Creates a hook; returns it with its plaintext secret. `values` as in `Hook.settings`."""
     members.require_key_maker(company, user)  # a parallel request waits here
     if company.identity_hooks.active().count() >= MAX_ACTIVE:
         raise DomainError(Error.INVALID_INPUT, message=TOO_MANY)
@@ -109,7 +109,7 @@ def rotate(*, hook: Hook, user: User | None, own_secret: str = "", ip: str | Non
     hook.refresh_from_db(from_queryset=Hook.objects.select_for_update(no_key=True))
     now = timezone.now()
     until = hook.previous_until
-    is_repeated = until is not None and now < until - Hook.ROTATION + DOUBLE_CLICK
+    is_repeated = until is not None and now < until - Hook.ROTATION + REPEAT_WINDOW
     form = kind_of(hook).secret_form(hook.mapping)
     newest = next(iter(secrets_of(hook)), "")
     if is_repeated and own_secret in {"", newest} and form.is_valid(newest):

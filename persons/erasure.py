@@ -29,7 +29,14 @@ from links.models import Link
 from persons import erasure_list, sql
 from persons.erasure_list import find_erased, missing_keys
 from persons.models import CompanyExport
-from persons.person import Person, Rows, find_rows, find_rows_and_links, lift_timeout, spelled
+from persons.person import (
+    Person,
+    Rows,
+    find_rows,
+    find_rows_and_links,
+    lift_timeout,
+    phone_parameters,
+)
 
 log = structlog.get_logger(__name__)
 
@@ -60,7 +67,7 @@ def erase(
 
     `until` spares newer messages when an erasure is repeated after a restore.
     """
-    waits_for = [sql.BUSY] if person.is_everywhere else [sql.BUSY, sql.GUESSED]
+    waits_for = [sql.ERASABLE_AT, *([] if person.is_everywhere else [sql.GUESS_LIMIT_UNTIL])]
     rows, counts = _erase(person, waits_for, until, find_rows_and_links)
     _record(person, rows, user, ip)
     return counts
@@ -74,7 +81,7 @@ def erase_with_company(person: Person) -> None:
     No key is left to guess codes with, so wrong codes need not be counted any longer; the deletion
     erases all links of the company itself.
     """
-    _erase(person, [sql.BUSY], None, find_rows)
+    _erase(person, [sql.ERASABLE_AT], None, find_rows)
 
 
 def _erase(
@@ -119,7 +126,7 @@ def _erase_rows(
         phones = spellings(person.phone) if sql.uses_phone(statement) else [person.phone]
         counts[name] = 0
         for phone in phones:
-            cursor.execute(statement, params | spelled(phone))
+            cursor.execute(statement, params | phone_parameters(phone))
             counts[name] += cursor.rowcount
     if rows.messages or person.is_everywhere:
         # Smart routing's memory of this phone. The lock waits for a running learning step, which

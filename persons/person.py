@@ -44,7 +44,7 @@ class Person:
     @property
     def params(self) -> dict[str, Any]:
         return {
-            **spelled(self.phone),
+            **phone_parameters(self.phone),
             "spellings": list(spellings(self.phone)),
             "whole_phones": [
                 start + phone.removeprefix("+7" if start == "8" else "+")
@@ -60,7 +60,7 @@ class Person:
         }
 
 
-def spelled(phone: str) -> dict[str, Any]:
+def phone_parameters(phone: str) -> dict[str, Any]:
     """The parameters for one spelling of the phone: see `sql.uses_phone`."""
     return {"phone": phone, "digits": phone.removeprefix("+")}
 

@@ -53,7 +53,7 @@ LOCKS = (
 
 # When the person's data can be erased, if not now: it may have a message without an outcome, a hold
 # of a later attempt, or a code that can be entered.
-BUSY = """
+ERASABLE_AT = """
 SELECT max(until) FROM (
   SELECT deadline AS until FROM channels_message
   WHERE id = ANY(%(messages)s) AND (state IN ('queued', 'sent') OR is_owed)
@@ -63,7 +63,7 @@ SELECT max(until) FROM (
     AND superseded_at IS NULL AND attempts < max_attempts) AS open
 """
 # Wrong codes count against guessing for a day: a stolen key must not reset the count by erasing.
-GUESSED = """
+GUESS_LIMIT_UNTIL = """
 SELECT max(judged_at) + interval '24 hours' FROM otp_verification
 WHERE id = ANY(%(verifications)s) AND judged_at > now() - interval '24 hours'
   AND attempts > (verified_at IS NOT NULL)::int

@@ -9,7 +9,7 @@ from threading import BoundedSemaphore, Lock
 
 from django.db import OperationalError, connection
 
-from storage.sessions import give_back
+from storage.sessions import release_connection
 
 
 class TooBusyError(OperationalError):
@@ -39,7 +39,7 @@ class HeavyWork:
         """Raises TooBusyError, which becomes a 503, if no turn comes in time or the company
         already uses its share. `company_id` is None for work of no company.
         """
-        give_back()
+        release_connection()
         # In a transaction a waiting caller would hold its connection, so it does not wait.
         patience = 0 if connection.in_atomic_block else self.patience
         if not self.queue.acquire(blocking=False):

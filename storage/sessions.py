@@ -15,7 +15,7 @@ PAUSES = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0)  # seconds: a restart of the database is
 T = TypeVar("T")
 
 
-def give_back() -> None:
+def release_connection() -> None:
     """Returns the connection to the pool before a wait for others; a transaction keeps it."""
     if not connection.in_atomic_block:
         connection.close()
@@ -26,7 +26,7 @@ def pooled_connection() -> Iterator[None]:
     try:
         yield
     finally:
-        give_back()
+        release_connection()
 
 
 def read_patiently(read: Callable[[], T]) -> T:

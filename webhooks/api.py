@@ -126,7 +126,7 @@ class RotateWebhook(_View):
         endpoint = self.endpoint(public_id)
         key = self.idempotency_key(request, payload)
         # Without an idempotency key, a second call soon after the first counts as a repeat.
-        repeats_within = endpoints.DOUBLE_CLICK if key is None else timedelta()
+        repeats_within = endpoints.REPEAT_WINDOW if key is None else timedelta()
 
         def effect() -> dict[str, Any]:
             endpoints.rotate(endpoint=endpoint, repeats_within=repeats_within, **self.by(request))

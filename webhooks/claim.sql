@@ -4,9 +4,9 @@
 -- skipped, so more candidates are read than needed. A claim lasts for the lease; after a crash the
 -- delivery becomes due again.
 --
--- place: the delivery's position among its company's calls: those in flight come first, then by priority.
--- turn: the company's position in the list of slow companies, or 0.
--- rank: the delivery's position among those of all slow companies; unused for the others.
+-- position: the delivery's position among its company's calls: those in flight come first, then by priority.
+-- slow_rank: the company's position in the list of slow companies, or 0.
+-- position_among_slow: the delivery's position among those of all slow companies; unused for the others.
 WITH busy AS (
   SELECT * FROM unnest(%(deliveries)s::uuid[], %(endpoints)s::uuid[], %(companies)s::bigint[])
     AS b(delivery, endpoint, company)),
@@ -18,26 +18,26 @@ waiting AS (
       SELECT id, due_at FROM webhooks_delivery d
       WHERE endpoint_id = e.id AND priority = p.priority AND due_at <= statement_timestamp()
         AND id <> ALL(%(deliveries)s::uuid[]) AND {is_on_own_host}
-      ORDER BY due_at LIMIT %(share)s) next
+      ORDER BY due_at LIMIT %(endpoint_limit)s) next
     ORDER BY p.priority, next.due_at
-    LIMIT GREATEST(0, CASE WHEN e.failing_since IS NULL THEN %(share)s ELSE 1 END
+    LIMIT GREATEST(0, CASE WHEN e.failing_since IS NULL THEN %(endpoint_limit)s ELSE 1 END
       - (SELECT count(*) FROM busy WHERE endpoint = e.id))) d),
-placed AS (
+positioned AS (
   SELECT id, due_at, row_number() OVER (PARTITION BY company_id ORDER BY priority, due_at)
-    + (SELECT count(*) FROM busy WHERE company = company_id) AS place,
-    COALESCE(array_position(%(slow)s::bigint[], company_id), 0) AS turn
+    + (SELECT count(*) FROM busy WHERE company = company_id) AS position,
+    COALESCE(array_position(%(slow)s::bigint[], company_id), 0) AS slow_rank
   FROM waiting),
 ranked AS (
-  SELECT id, due_at, place, turn,
-    row_number() OVER (PARTITION BY turn > 0 ORDER BY place, turn, due_at) AS rank
-  FROM placed WHERE place <= %(company_share)s),
+  SELECT id, due_at, position, slow_rank,
+    row_number() OVER (PARTITION BY slow_rank > 0 ORDER BY position, slow_rank, due_at) AS position_among_slow
+  FROM positioned WHERE position <= %(company_limit)s),
 picked AS (
-  SELECT id, due_at, place, turn FROM ranked WHERE turn = 0 OR rank <= %(slow_share)s
-  ORDER BY place, turn, due_at LIMIT 8 * %(limit)s),
+  SELECT id, due_at, position, slow_rank FROM ranked WHERE slow_rank = 0 OR position_among_slow <= %(slow_limit)s
+  ORDER BY position, slow_rank, due_at LIMIT 8 * %(limit)s),
 taken AS (
   SELECT d.id FROM picked JOIN webhooks_delivery d USING (id)
   WHERE d.due_at <= statement_timestamp()
-  ORDER BY picked.place, picked.turn, picked.due_at LIMIT %(limit)s
+  ORDER BY picked.position, picked.slow_rank, picked.due_at LIMIT %(limit)s
   FOR UPDATE OF d SKIP LOCKED)
 UPDATE webhooks_delivery d
 SET due_at = statement_timestamp() + make_interval(secs => %(lease)s), tries = d.tries + 1,

@@ -122,10 +122,10 @@ def claim(
         "deliveries": [claimed.delivery_id for claimed in busy],
         "endpoints": [claimed.endpoint_id for claimed in busy],
         "companies": [claimed.company_id for claimed in busy],
-        "share": MAX_CALLS_PER_ENDPOINT,
-        "company_share": MAX_CALLS_PER_COMPANY,
+        "endpoint_limit": MAX_CALLS_PER_ENDPOINT,
+        "company_limit": MAX_CALLS_PER_COMPANY,
         "slow": list(slow),
-        "slow_share": settings.WEBHOOK_THREADS // 2 - slow_calls,
+        "slow_limit": settings.WEBHOOK_THREADS // 2 - slow_calls,
         "limit": limit,
         "lease": settings.WEBHOOK_LEASE,
     }

@@ -192,8 +192,8 @@ def post(url: str, body: bytes, headers: Mapping[str, str]) -> EndpointResponse:
         raise CallError(error.failure) from None
     addresses = resolve(target)
     try:
-        with _connection(target, addresses) as (line, is_late):
-            response = _exchange(target, line, body, headers)
+        with _connection(target, addresses) as (sock, is_late):
+            response = _exchange(target, sock, body, headers)
             if is_late.is_set():  # cut off within the headers, which looks as if they had ended
                 raise CallError(Failure.TIMEOUT)
             retry_after = response.headers.get("Retry-After", "")
@@ -221,8 +221,8 @@ def _connection(
         timer.daemon = True
         timer.start()
         try:
-            with closing(_with_tls(target, plain)) as line:
-                yield line, is_late
+            with closing(_with_tls(target, plain)) as sock:
+                yield sock, is_late
         except (OSError, http.client.HTTPException):
             if is_late.is_set():
                 raise TimeoutError from None
@@ -250,12 +250,12 @@ def _connect(target: Destination, addresses: list[str], ends_at: float) -> socke
         if share <= 0:
             break
         try:
-            patience = min(settings.WEBHOOK_CONNECT, share)
-            line = socket.create_connection((address, target.port), patience)
+            timeout = min(settings.WEBHOOK_CONNECT, share)
+            sock = socket.create_connection((address, target.port), timeout)
         except OSError:
             continue
-        line.settimeout(settings.WEBHOOK_TIMEOUT)
-        return line
+        sock.settimeout(settings.WEBHOOK_TIMEOUT)
+        return sock
     raise CallError(Failure.CONNECT)
 
 
@@ -267,10 +267,10 @@ def _shut_down(handle: socket.socket, is_late: threading.Event) -> None:
         return  # closed already
 
 
-def _with_tls(target: Destination, line: socket.socket) -> socket.socket:
+def _with_tls(target: Destination, sock: socket.socket) -> socket.socket:
     if target.scheme == "http":
-        return line
-    return _tls_context().wrap_socket(line, server_hostname=target.host)
+        return sock
+    return _tls_context().wrap_socket(sock, server_hostname=target.host)
 
 
 @cache
@@ -279,10 +279,10 @@ def _tls_context() -> ssl.SSLContext:
 
 
 def _exchange(
-    target: Destination, line: socket.socket, body: bytes, headers: Mapping[str, str]
+    target: Destination, sock: socket.socket, body: bytes, headers: Mapping[str, str]
 ) -> http.client.HTTPResponse:
     connection = http.client.HTTPConnection(target.host, target.port)
-    connection.sock, connection.response_class = line, FinalResponse
+    connection.sock, connection.response_class = sock, FinalResponse
     fixed = {"Host": target.authority, "Connection": "close"}
     connection.request("POST", target.path, body, fixed | dict(headers))
     return connection.getresponse()

@@ -27,7 +27,7 @@ from webhooks.models import Delivery, Endpoint, EventKind
 
 OLD_SECRET_LIFETIME = timedelta(hours=24)  # how long the old secret signs next to the new one
 MAX_OLD_SECRETS = 8  # that sign an event: each lengthens the header
-DOUBLE_CLICK = timedelta(minutes=1)
+REPEAT_WINDOW = timedelta(minutes=1)
 DESCRIPTION_LENGTH = 120
 
 WRONG_KINDS = _("A list of events, at least one: {kinds}")
@@ -45,7 +45,7 @@ TOO_MANY_SECRETS = format_lazy(
     _("The secret was replaced {max} times within a day, and every old one still signs: wait"),
     max=MAX_OLD_SECRETS,
 )
-CARRIES_MONEY = _(
+MONEY_EVENTS_FORBIDDEN = _(
     "This endpoint receives events about money: only a member who sees the balance may "
     "redirect them"
 )
@@ -168,7 +168,7 @@ def change(
     if has_new_url and changes["url"] in urls:
         raise invalid_input(url=URL_TAKEN)
     if has_new_url and {*changes.get("kinds", endpoint.kinds)} - {*kinds_for(scopes)}:
-        raise invalid_input(url=CARRIES_MONEY)
+        raise invalid_input(url=MONEY_EVENTS_FORBIDDEN)
     if values := save_changes(endpoint, changes):
         if "kinds" in values:
             _withdraw(endpoint)
@@ -230,16 +230,16 @@ def _old_secrets(endpoint: Endpoint, now: datetime) -> list[dict[str, Any]]:
 @transaction.atomic
 def enable(*, endpoint: Endpoint, user: User | None, ip: str | None = None) -> None:
     """Enables the endpoint. Events meanwhile were not stored; failed deliveries can be replayed."""
-    off = Endpoint.objects.filter(pk=endpoint.pk).exclude(disabled_at=None)
-    if off.update(disabled_at=None, disabled_reason="", failing_since=None):
+    disabled = Endpoint.objects.filter(pk=endpoint.pk).exclude(disabled_at=None)
+    if disabled.update(disabled_at=None, disabled_reason="", failing_since=None):
         record("webhook.enabled", endpoint.url, company=endpoint.company, user=user, ip=ip)
     endpoint.refresh_from_db()
 
 
 @transaction.atomic
 def disable(*, endpoint: Endpoint, user: User | None, ip: str | None = None) -> None:
-    on = Endpoint.objects.filter(pk=endpoint.pk, disabled_at=None)
-    if on.update(disabled_at=timezone.now(), disabled_reason=Endpoint.Reason.PERSON):
+    enabled = Endpoint.objects.filter(pk=endpoint.pk, disabled_at=None)
+    if enabled.update(disabled_at=timezone.now(), disabled_reason=Endpoint.Reason.PERSON):
         record("webhook.disabled", endpoint.url, company=endpoint.company, user=user, ip=ip)
     endpoint.refresh_from_db()
 

@@ -189,7 +189,7 @@ def webhook_rotate(request: CabinetRequest, public_id: str) -> HttpResponse:
     if request.method == "POST":
         try:
             secret = endpoints.rotate(
-                endpoint=endpoint, repeats_within=endpoints.DOUBLE_CLICK, **request.actor
+                endpoint=endpoint, repeats_within=endpoints.REPEAT_WINDOW, **request.actor
             )
         except DomainError as error:
             messages.error(request, " ".join(error.texts))

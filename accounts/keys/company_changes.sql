@@ -1,8 +1,8 @@
--- Records companies whose keys got other settings or rights, by any writer: an operator in psql
--- too. The function runs with the rights of the tables' owner, so that writers need none. No writer
--- waits for another: each transaction inserts rows of its own, and deletes only those older rows that
--- nobody else is deleting.
-CREATE OR REPLACE FUNCTION note_company_change() RETURNS trigger
+-- Records companies whose keys got other settings or rights, whoever wrote them, even an operator in
+-- psql. The function runs with the rights of the tables' owner, so that writers need none. Writers
+-- never wait: each transaction inserts its own rows, and deletes only older rows that no other
+-- transaction is deleting.
+CREATE OR REPLACE FUNCTION record_company_change() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   companies bigint[];
@@ -31,21 +31,21 @@ END $$;
 -- Inserts need no trigger: a new company has no keys, and no process has cached a new key. Changes of
 -- `last_used_at`, which calls write, do not count.
 CREATE OR REPLACE TRIGGER company_change AFTER UPDATE ON accounts_company FOR EACH ROW
-WHEN (OLD.* IS DISTINCT FROM NEW.*) EXECUTE FUNCTION note_company_change();
+WHEN (OLD.* IS DISTINCT FROM NEW.*) EXECUTE FUNCTION record_company_change();
 
 CREATE OR REPLACE TRIGGER key_change AFTER UPDATE ON accounts_apikey FOR EACH ROW
 WHEN (to_jsonb(OLD) - 'last_used_at' IS DISTINCT FROM to_jsonb(NEW) - 'last_used_at')
-EXECUTE FUNCTION note_company_change();
+EXECUTE FUNCTION record_company_change();
 
 CREATE OR REPLACE TRIGGER key_deletion AFTER DELETE ON accounts_apikey FOR EACH ROW
-EXECUTE FUNCTION note_company_change();
+EXECUTE FUNCTION record_company_change();
 
 CREATE OR REPLACE TRIGGER key_truncation AFTER TRUNCATE ON accounts_apikey FOR EACH STATEMENT
-EXECUTE FUNCTION note_company_change();
+EXECUTE FUNCTION record_company_change();
 
 -- A key's rights depend on its maker's role.
 CREATE OR REPLACE TRIGGER member_change AFTER INSERT OR DELETE ON accounts_member FOR EACH ROW
-EXECUTE FUNCTION note_company_change();
+EXECUTE FUNCTION record_company_change();
 
 CREATE OR REPLACE TRIGGER member_role_change AFTER UPDATE ON accounts_member FOR EACH ROW
-WHEN (OLD.role IS DISTINCT FROM NEW.role) EXECUTE FUNCTION note_company_change();
+WHEN (OLD.role IS DISTINCT FROM NEW.role) EXECUTE FUNCTION record_company_change();

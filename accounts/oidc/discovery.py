@@ -21,7 +21,7 @@ from urllib3.util import make_headers
 from accounts.oidc.refusals import Reason, RefusedError
 from outbound.connections import Connections
 from parsing.json_objects import read_object
-from storage.sessions import give_back
+from storage.sessions import release_connection
 
 INVALID_GRANT = "invalid_grant"  # RFC 6749, 5.2: the code is old, or was used before
 TIMEOUT = (2.0, 6.0)  # seconds to connect, seconds for the whole response
@@ -50,7 +50,7 @@ def _json(
 ) -> dict[str, Any]:
     """The JSON object in the response; the detail of a RefusedError quotes nothing of it."""
     require_secure(url)
-    give_back()
+    release_connection()
     try:
         response = connections().request(method, "", headers, body, url=url)
         answer = read_object(response.body)

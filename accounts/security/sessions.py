@@ -76,7 +76,7 @@ def write_browser_cookie(request: HttpRequest, response: HttpResponseBase) -> No
 
 
 def _accounts_of_browser(request: HttpRequest) -> dict[str, str]:
-    """Account → stamp; empty for a cookie that is missing, forged or too old."""
+    """Account → stamp; empty for a missing, forged or expired cookie."""
     try:
         stamps = signing.loads(
             request.COOKIES.get(BROWSER_COOKIE, ""), salt=BROWSER_SALT, max_age=BROWSER_LIFETIME

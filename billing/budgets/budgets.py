@@ -266,17 +266,17 @@ def _update_usual(company_ids: list[int]) -> int:
     return int(moved)
 
 
-# A statement of its own: after waiting for the company's row, a subquery of the same statement
-# would still read the old budgets.
+# Separate statement: after waiting for the company's row, a subquery of the same statement would
+# still read the old budgets.
 _LOCK = "SELECT 1 FROM accounts_company WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE"
 
 _PUBLISH = """
-UPDATE accounts_company c SET budgets = known.budgets
+UPDATE accounts_company c SET budgets = current.budgets
 FROM (SELECT ids.id, COALESCE((
         SELECT jsonb_object_agg(country, jsonb_build_array(fixed_tokens, usual_tokens))
         FROM billing_budget WHERE company_id = ids.id), '{}') AS budgets
-      FROM unnest(%s::bigint[]) AS ids(id)) AS known
-WHERE c.id = known.id AND c.budgets <> known.budgets
+      FROM unnest(%s::bigint[]) AS ids(id)) AS current
+WHERE c.id = current.id AND c.budgets <> current.budgets
 """
 
 

@@ -45,7 +45,7 @@ def _rank(order_id: UUID | None, lot: Lot) -> tuple[bool, bool, float]:
     return not is_own, bool(lot.currency), -lot.received_at.timestamp()
 
 
-def give_back(lots: Sequence[Lot], returned: Mapping[UUID, int]) -> dict[UUID, int]:
+def restore_withdrawn(lots: Sequence[Lot], returned: Mapping[UUID, int]) -> dict[UUID, int]:
     """Undoes what refunds of these orders withdrew; returns what is left over.
 
     If the order's own tokens were used, its refund took tokens of other lots; that usage is paid

@@ -215,7 +215,7 @@ def _use(company_id: int, start: datetime, end: datetime, spent: int) -> list[Ch
     not_returned = Counter[UUID]()
     for tokens, order_id in withdrawals:  # by time: what a failed refund returned is taken again
         if tokens < 0 and order_id:
-            not_returned.update(lots.give_back(stock, {order_id: -tokens}))
+            not_returned.update(lots.restore_withdrawn(stock, {order_id: -tokens}))
         else:
             lots.withdraw(stock, [(tokens, order_id)])
     stock += [

@@ -14,7 +14,7 @@ from urllib3.exceptions import HTTPError
 from billing.gateways.base import GatewayError
 from outbound.connections import Connections
 from parsing.json_objects import read_object
-from storage.sessions import give_back
+from storage.sessions import release_connection
 
 TIMEOUT = (3.0, 8.0)  # seconds to connect, seconds for the whole response
 # Per provider and process: a provider that hangs must leave the other threads to codes and links.
@@ -46,7 +46,7 @@ class ProviderApi:
     ) -> dict[str, Any]:
         """The JSON object of a success; raises a GatewayError, whose text has no credential."""
         sent = {"Authorization": self._authorization, "Accept": "application/json", **headers}
-        give_back()
+        release_connection()
         try:
             response = self.connections.request(method, path, sent, body)
         except HTTPError as error:

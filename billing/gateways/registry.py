@@ -37,7 +37,7 @@ def title(name: str) -> str:
     return str(GATEWAYS[name].title) if name in GATEWAYS else name
 
 
-def note(name: str) -> StrOrPromise:
+def payer_note(name: str) -> StrOrPromise:
     """The note for the payer about this way to pay."""
     return GATEWAYS[name].note
 

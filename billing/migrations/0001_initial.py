@@ -603,7 +603,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='payment',
-            index=models.Index(condition=models.Q(('settled_at', None), models.Q(('problem', ''), _negated=True)), fields=['created_at'], name='payment_to_look_at'),
+            index=models.Index(condition=models.Q(('settled_at', None), models.Q(('problem', ''), _negated=True)), fields=['created_at'], name='payment_needs_review'),
         ),
         migrations.AddConstraint(
             model_name='payment',

@@ -58,8 +58,8 @@ class OrderQuerySet(models.QuerySet["Order"]):
 
     def overdue(self, pollable: Collection[str] = ()) -> "OrderQuerySet":
         """Orders past their end; with `pollable` providers only once polled after it."""
-        unasked = Q(asked_at=None) | Q(asked_at__lt=F("expires_at"))
-        may_be_paid = Q(gateway__in=pollable) & ~Q(payment_id="") & unasked
+        not_polled = Q(asked_at=None) | Q(asked_at__lt=F("expires_at"))
+        may_be_paid = Q(gateway__in=pollable) & ~Q(payment_id="") & not_polled
         return self.open().filter(expires_at__lt=Now()).exclude(may_be_paid)
 
     def with_payments_in_review(self) -> "OrderQuerySet":
@@ -71,7 +71,7 @@ class OrderQuerySet(models.QuerySet["Order"]):
         return self.filter(invoice_number__isnull=False)
 
     def end(self, state: "Order.State") -> int:
-        """Closes the orders that are still open and unpaid."""
+        """Closes open orders."""
         return self.open().update(state=state, finished_at=timezone.now())
 
 
@@ -248,7 +248,7 @@ class Payment(models.Model):
             models.Index(
                 fields=["created_at"],
                 condition=Q(settled_at=None) & ~Q(problem=""),
-                name="payment_to_look_at",
+                name="payment_needs_review",
             )
         ]
 
@@ -261,7 +261,7 @@ class Payment(models.Model):
         self.save(update_fields=["settled_at", "settled_by", "resolution", "note"])
 
     @property
-    def tokens_for_it(self) -> int:
+    def tokens_to_credit(self) -> int:
         """The tokens that the sum buys at the order's price; 0 if unknown, or if it is credited."""
         order = self.order
         if order is None or self.is_credited or self.currency != order.currency:

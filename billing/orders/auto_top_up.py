@@ -49,7 +49,7 @@ LATE = timedelta(days=14)  # bank debits are paid days after their orders have e
 
 
 def run() -> int:
-    """Writes the orders that are due and pays open ones; returns the number written."""
+    """Writes due orders and pays open ones; returns the number written."""
     written = DUE.each(_due(), _write_if_due)
     PAID.each(_claim_unopened(), _pay)
     return sum(order is not None for order in written)

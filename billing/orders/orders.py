@@ -30,9 +30,9 @@ log = structlog.get_logger(__name__)
 COMPANY_DELETED = _("The company is deleted")
 TOO_MANY_UNPAID = _("Too many unpaid top-ups: pay or cancel the earlier ones")
 # Per day: each takes an invoice number and leaves rows that are kept forever.
-MAX_GIVEN_UP = 100
-GIVEN_UP = (Order.State.CANCELED, Order.State.EXPIRED)
-TOO_MANY_GIVEN_UP = _("Too many top-ups were given up today: try again tomorrow")
+MAX_ENDED_UNPAID = 100
+ENDED_UNPAID = (Order.State.CANCELED, Order.State.EXPIRED)
+TOO_MANY_UNPAID = _("Too many top-ups were given up today: try again tomorrow")
 UNSUITABLE_AMOUNT = _("This payment method does not take such an amount: choose another")
 REFUSED = _("The payment provider refused this top-up: choose another amount or payment method")
 # These statuses say what is wrong with the request, others that our account is at fault.
@@ -113,8 +113,8 @@ def write(order: Order, gateway: Gateway, *, ip: str | None = None) -> None:
     recent = Order.objects.for_company(order.company_id).filter(
         created_at__gt=timezone.now() - timedelta(days=1)
     )
-    if recent.filter(state__in=GIVEN_UP).count() >= MAX_GIVEN_UP:
-        raise DomainError(Error.INVALID_INPUT, message=TOO_MANY_GIVEN_UP)
+    if recent.filter(state__in=ENDED_UNPAID).count() >= MAX_ENDED_UNPAID:
+        raise DomainError(Error.INVALID_INPUT, message=TOO_MANY_UNPAID)
     seller = Seller.objects.first()
     order.language = profile.effective_language
     order.vat_rate = invoices.rate_of(seller, profile, timezone.localdate())

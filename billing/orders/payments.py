@@ -114,7 +114,7 @@ def credit_received(*, payment: Payment, user: User, ip: str | None = None) -> b
     was already paid gets a second order in addition.
     """
     order = _locked_for_review(payment)
-    tokens = payment.tokens_for_it
+    tokens = payment.tokens_to_credit
     if order is None or not tokens:
         return False
     before = [f"{order.tokens}", f"{order.amount} {order.currency}"]
@@ -274,22 +274,22 @@ def days_of_number(day: date) -> tuple[date, date]:
 
 
 def _is_from_statement(order: Order, amount: Decimal, paid_on: date, reference: str) -> bool:
-    """Whether the account's statement was faster than the operator: also with money of the buyer
-    that was credited to another top-up, or waits for review, whatever the payer named.
+    """Whether the bank statement has already recorded this payment: as credited to this order or
+    another of the same buyer, or as awaiting review.
     """
     days = days_of_number(paid_on)
-    is_credited_to = is_sent_by = Q(order__company=order.company_id)
+    same_buyer = same_sender = Q(order__company=order.company_id)
     if inn := order.parties.get("buyer", {}).get("inn"):
-        is_credited_to |= Q(order__parties__buyer__inn=inn)
-        is_sent_by |= Q(party_inn=inn)
+        same_buyer |= Q(order__parties__buyer__inn=inn)
+        same_sender |= Q(party_inn=inn)
     credited = Payment.objects.filter(
-        Q(order=order) | is_credited_to & Q(paid_on__range=days),
+        Q(order=order) | same_buyer & Q(paid_on__range=days),
         is_credited=True,
         amount=amount,
         bank_transfers__isnull=False,
     )
     waiting = BankTransfer.objects.needs_review().filter(
-        is_sent_by,
+        same_sender,
         direction=BankTransfer.Direction.INCOMING,
         amount=amount,
         booked_on__range=days,

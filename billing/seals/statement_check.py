@@ -54,7 +54,7 @@ def program() -> ModuleType:
 
 
 def check(company: Company, content: bytes, *, begins_after: datetime | None = None) -> Verdict:
-    """Compares the file with the heads that are stored now.
+    """Compares the file with the stored heads.
 
     `begins_after` is of the last archived transfer: what is sealed up to its day is not compared.
     """

@@ -15,7 +15,7 @@ register = template.Library()
 register.filter("money", amounts.money)
 register.filter("each", amounts.unit_price)
 register.filter("way", registry.title)
-register.filter("gateway_note", registry.note)
+register.filter("gateway_note", registry.payer_note)
 register.filter("message_id", partial(public_id, "msg"))
 
 

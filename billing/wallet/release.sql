@@ -1,9 +1,8 @@
--- Settles releases, and captures with them, after `settle.sql`. Released tokens also refund the
--- budgets of the day and the hour they were held in, while these last: a vendor's failures must not
--- use up a company's budget.
+-- Settles releases, and captures with them, after `settle.sql`. Releases in the day and hour of the
+-- hold also refund these budgets: a vendor's failures must not use up a company's budget.
 -- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
 period AS ({period}),
-back AS (
+refund AS (
   SELECT m.company_id, a.country, a.api_key,
     sum(m.amount) FILTER (
       WHERE (h.created_at AT TIME ZONE %(time_zone)s::text)::date = period.today) AS day,
@@ -12,27 +11,27 @@ back AS (
     JOIN billing_transfer h USING (message_id, hold)
   WHERE m.kind = 'release' AND h.kind = 'hold'
     AND h.message_id BETWEEN :first_id AND :last_id GROUP BY m.company_id, a.country, a.api_key),
-room AS (
+company_refund AS (
   SELECT company_id, COALESCE(sum(day), 0) AS day,
     (SELECT jsonb_object_agg(country, hour)
-     FROM (SELECT country, sum(hour) AS hour FROM back WHERE company_id = b.company_id
+     FROM (SELECT country, sum(hour) AS hour FROM refund WHERE company_id = b.company_id
            GROUP BY country) AS of_country) AS hours,
     (SELECT jsonb_object_agg(api_key, day)
-     FROM (SELECT api_key, COALESCE(sum(day), 0) AS day FROM back WHERE company_id = b.company_id
+     FROM (SELECT api_key, COALESCE(sum(day), 0) AS day FROM refund WHERE company_id = b.company_id
            GROUP BY api_key) AS of_key) AS keys
-  FROM back b GROUP BY company_id)
+  FROM refund b GROUP BY company_id)
 UPDATE billing_wallet wallet
 SET held = wallet.held - due.settled, available = wallet.available + due.returned,
   moved_at = locked.at,
   day_tokens = CASE WHEN wallet.day = period.today THEN GREATEST(0,
-    wallet.day_tokens - COALESCE(room.day, 0)) ELSE wallet.day_tokens END,
+    wallet.day_tokens - COALESCE(company_refund.day, 0)) ELSE wallet.day_tokens END,
   hour_tokens = CASE WHEN wallet.hour = period.hour THEN wallet.hour_tokens || COALESCE((
     SELECT jsonb_object_agg(n.key, GREATEST(
       0, COALESCE((wallet.hour_tokens->>n.key)::bigint, 0) - n.value::bigint))
-    FROM jsonb_each_text(room.hours) AS n), '{}') ELSE wallet.hour_tokens END,
+    FROM jsonb_each_text(company_refund.hours) AS n), '{}') ELSE wallet.hour_tokens END,
   key_tokens = CASE WHEN wallet.day = period.today THEN wallet.key_tokens || COALESCE((
     SELECT jsonb_object_agg(k.key, GREATEST(
       0, COALESCE((wallet.key_tokens->>k.key)::bigint, 0) - k.value::bigint))
-    FROM jsonb_each_text(room.keys) AS k), '{}') ELSE wallet.key_tokens END
+    FROM jsonb_each_text(company_refund.keys) AS k), '{}') ELSE wallet.key_tokens END
 FROM due JOIN locked USING (company_id)
-  LEFT JOIN room USING (company_id) CROSS JOIN period WHERE wallet.company_id = due.company_id
+  LEFT JOIN company_refund USING (company_id) CROSS JOIN period WHERE wallet.company_id = due.company_id

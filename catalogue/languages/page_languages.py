@@ -13,7 +13,7 @@ from django.utils import translation
 
 from catalogue.languages import FOLDER, matching, read_texts, tags
 from catalogue.texts import StrOrPromise
-from parsing.remembered import remembered
+from parsing.text_cache import text_cache
 
 
 def codes() -> list[str]:
@@ -56,7 +56,7 @@ def worldwide() -> str:
     return codes()[-1]
 
 
-@remembered(1000)
+@text_cache(1000)
 def preferred(header: str, default: str = "") -> str:
     """The language that an Accept-Language header (RFC 9110, 12.5.4) prefers, else `default`, else
     the service's.

@@ -5,7 +5,7 @@ https://www.rfc-editor.org/rfc/rfc5646#section-2.1
 
 import re
 
-from parsing.remembered import remembered
+from parsing.text_cache import text_cache
 
 MAX_LENGTH = 35  # characters that every implementation must be able to store (RFC 5646, 4.4.1)
 LOOSE_PATTERN = r"^[A-Za-z]{1,8}([-_][A-Za-z0-9]{1,8})*$"  # for schemas; `canonical` is strict
@@ -31,7 +31,7 @@ _IRREGULAR = {
 _SINGLETON = re.compile(r"-([0-9a-z])(?=-)")
 
 
-@remembered(2000)
+@text_cache(2000)
 def canonical(text: str) -> str:
     """The tag in the letter case of RFC 5646; empty if it is not well-formed.
 

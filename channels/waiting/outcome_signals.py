@@ -107,7 +107,7 @@ def _listen_forever() -> None:
     while True:
         try:
             _listen()
-        except Exception as error:  # the thread's edge: it must survive any error
+        except Exception as error:  # last handler of the thread, which must survive any error
             log.warning("outcome_listener_lost", error=type(error).__name__)
         _connected.clear()
         _wake_all()

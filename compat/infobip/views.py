@@ -27,23 +27,28 @@ from otp.verifications import FoundVerification, State
 LENGTHS = range(4, 9)
 PLACEHOLDER = "{{pin}}"
 ID = text(minLength=1, maxLength=64)
-NAME = (required("name", text(minLength=1, maxLength=200)),)
-TRACKING = (optional("trackDelivery", boolean()),)
-PIN = (required("applicationId", ID), required("messageId", ID), required("to", ID), *TRACKING)
-GUESS = (entered_code("pin"),)
-TEMPLATE = (
+NAME_FIELDS = (required("name", text(minLength=1, maxLength=200)),)
+TRACKING_FIELDS = (optional("trackDelivery", boolean()),)
+PIN_FIELDS = (
+    required("applicationId", ID),
+    required("messageId", ID),
+    required("to", ID),
+    *TRACKING_FIELDS,
+)
+GUESS_FIELDS = (entered_code("pin"),)
+TEMPLATE_FIELDS = (
     Field("messageText", text(maxLength=1000), "", is_multiline=True),
     required("pinType", choice(("NUMERIC",), "PinType")),
     optional("pinLength", integer(LENGTHS[0], LENGTHS[-1])),
 )
-CHANGE = tuple(field.optional() for field in TEMPLATE)
+TEMPLATE_UPDATE_FIELDS = tuple(field.optional() for field in TEMPLATE_FIELDS)
 
 
 def pin_length(body: Mapping[str, Any], *, is_new: bool) -> int | None:
     """Validates a message template; returns its PIN length, the only part of a template that counts
     here.
     """
-    template = values(body, TEMPLATE if is_new else CHANGE)
+    template = values(body, TEMPLATE_FIELDS if is_new else TEMPLATE_UPDATE_FIELDS)
     if template["messageText"] is not None and PLACEHOLDER not in template["messageText"]:
         raise invalid_input(messageText=f"Must contain {PLACEHOLDER}")
     length: int | None = template["pinLength"]
@@ -135,7 +140,7 @@ class Applications(InfobipView):
         return self.answer([self.application()])
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        values(json_object(request), NAME)
+        values(json_object(request), NAME_FIELDS)
         return self.answer(self.application())
 
 
@@ -144,7 +149,7 @@ class Application(InfobipView):
         return self.answer(self.application())
 
     def put(self, request: HttpRequest, **_path: str) -> HttpResponse:
-        values(json_object(request), NAME)
+        values(json_object(request), NAME_FIELDS)
         return self.answer(self.application())
 
 
@@ -200,7 +205,7 @@ class SendingView(InfobipView):
 
 class Pins(SendingView):
     def post(self, request: HttpRequest) -> HttpResponse:
-        fields = values(json_object(request), PIN)
+        fields = values(json_object(request), PIN_FIELDS)
         self.check_application(fields["applicationId"])
         length = self.length_of(fields["messageId"])
         number = self.number(fields["to"], needs_plus=False)
@@ -209,7 +214,7 @@ class Pins(SendingView):
 
 class Resend(SendingView):
     def post(self, request: HttpRequest, pin: str) -> HttpResponse:
-        fields = values(json_object(request), TRACKING)
+        fields = values(json_object(request), TRACKING_FIELDS)
         verification = self.find(pin)
         if verification.state is not State.PENDING:
             raise DomainError(Error.INVALID_INPUT, message=ENDED)
@@ -219,7 +224,7 @@ class Resend(SendingView):
 class Verify(InfobipView):
     def post(self, request: HttpRequest, pin: str) -> HttpResponse:
         """Checks a PIN; the status is 200 for a wrong PIN too."""
-        code = values(json_object(request), GUESS)["pin"]
+        code = values(json_object(request), GUESS_FIELDS)["pin"]
         verification = self.find(pin)
         answer = {"pinId": pin_id(verification.id), "msisdn": verification.phone.removeprefix("+")}
         try:

@@ -110,9 +110,11 @@ NO_FRAUD_CHECK = FORBIDDEN._replace(
     detail="fraud_check: the protection against pumping is switched off only in the cabinet"
 )
 NO_TEMPLATES = FORBIDDEN._replace(detail="Templates management is not enabled for your account")
-RUNNING = CONFLICT._replace(detail="Concurrent verifications to the same number are not allowed")
-NO_MORE = CONFLICT._replace(detail="There are no more events left to trigger.")
-OVER = {Error.CODE_EXPIRED, Error.CODE_USED, Error.CODE_NOT_FOUND, Error.NOT_FOUND}
+ALREADY_RUNNING = CONFLICT._replace(
+    detail="Concurrent verifications to the same number are not allowed"
+)
+NO_EVENT_TO_TRIGGER = CONFLICT._replace(detail="There are no more events left to trigger.")
+FINISHED_ERRORS = {Error.CODE_EXPIRED, Error.CODE_USED, Error.CODE_NOT_FOUND, Error.NOT_FOUND}
 
 
 class Requests(CompatView):
@@ -151,7 +153,7 @@ class Requests(CompatView):
     def _refuse_running(self, phone: str) -> None:
         running = self.find_live(phone)
         if running is not None:
-            raise ProblemError(RUNNING, Error.RESEND_TOO_SOON, request_id=str(running.id))
+            raise ProblemError(ALREADY_RUNNING, Error.RESEND_TOO_SOON, request_id=str(running.id))
 
 
 class RunningView(CompatView):
@@ -166,7 +168,7 @@ class RunningView(CompatView):
         return verification
 
     def error_response(self, error: DomainError) -> HttpResponse:
-        if error.error in OVER:
+        if error.error in FINISHED_ERRORS:
             request_id = self.kwargs["request_id"][:36]
             detail = f"Request '{request_id}' was not found or it has been verified already."
             error = ProblemError(NOT_FOUND._replace(detail=detail), Error.NOT_FOUND)
@@ -191,12 +193,12 @@ class NextWorkflow(RunningView):
     def post(self, _request: HttpRequest, request_id: str) -> HttpResponse:
         verification = self.find_running(request_id)
         if not (verification.messages and verification.messages[-1].chain):
-            raise ProblemError(NO_MORE, Error.CHANNEL_UNAVAILABLE)
+            raise ProblemError(NO_EVENT_TO_TRIGGER, Error.CHANNEL_UNAVAILABLE)
         try:
             sent = send_by_next_channel(Sender(self.principal, self.request_id), verification.id)
         except DomainError as error:
             if error.error is Error.CHANNEL_UNAVAILABLE:  # the custom code is no longer stored
-                raise ProblemError(NO_MORE, Error.CHANNEL_UNAVAILABLE) from None
+                raise ProblemError(NO_EVENT_TO_TRIGGER, Error.CHANNEL_UNAVAILABLE) from None
             raise
         self.message_id = sent.outcome.message_id
         return self.answer()

@@ -26,7 +26,7 @@ from redis.exceptions import RedisError
 
 from links.clicks import bot_detection, visit_details
 from links.clicks.bot_detection import VisitorKind
-from parsing.remembered import remembered
+from parsing.text_cache import text_cache
 from processes.server.client_ip import client_ip, client_network
 from storage.redis_client import blocking_redis_client
 
@@ -79,7 +79,7 @@ class Networks:
         return False
 
 
-@remembered(4096)
+@text_cache(4096)
 def _public_network(ip: str) -> str:
     """The visitor's network; empty for our own addresses: a measurement, or a
     proxy that hides everybody.

@@ -28,7 +28,7 @@ from links.clicks.stream import SINK, Batch, Click, Consumer, is_sink
 from links.models import ErasedClicks
 from storage import clickhouse
 from storage.redis_client import blocking_redis_client
-from storage.sessions import give_back
+from storage.sessions import release_connection
 from storage.store_errors import write_together
 
 log = structlog.get_logger(__name__)
@@ -67,7 +67,7 @@ def write(batches: list[Batch]) -> None:
         for position, click in enumerate(batch.clicks)
         if click.link_id in link_ids
     ]
-    give_back()
+    release_connection()
     write_together(lines, _insert, _refuse, _is_refused)
 
 
@@ -113,7 +113,7 @@ def _click_id(batch_id: str, position: int) -> int:
 SETTLED_AFTER = timedelta(minutes=10)
 CHUNK = 1000
 
-_NOTE = """
+_RECORD_ERASED = """
 INSERT INTO links_erasedclicks (link_id, erased_at, is_gone)
 SELECT unnest(%s::uuid[]), now(), false
 ON CONFLICT (link_id) DO UPDATE SET erased_at = now(), is_gone = false
@@ -123,7 +123,7 @@ ON CONFLICT (link_id) DO UPDATE SET erased_at = now(), is_gone = false
 def note_erasure(cursor: CursorWrapper, link_ids: Sequence[UUID]) -> None:
     """Notes the erased links; called in the transaction that erases them."""
     if clickhouse.is_configured() and link_ids:
-        cursor.execute(_NOTE, [list(link_ids)])
+        cursor.execute(_RECORD_ERASED, [list(link_ids)])
 
 
 def erase() -> int:

@@ -71,7 +71,7 @@ def count_as_complete() -> None:
     blocking_redis_client().set(_SINCE, time.time())
 
 
-def note_loss(until: float) -> None:
+def record_loss(until: float) -> None:
     """Clicks earlier than `until`, in Unix seconds, may be missing."""
     redis = blocking_redis_client()
     redis.set(_SINCE, max(until, float(redis.get(_SINCE) or 0)))

@@ -21,7 +21,7 @@ from links.models import ClickDay, ErasedClicks, Link
 from storage import clickhouse
 from storage.heavy_work import HeavyWork
 from storage.redis_client import BackOff
-from storage.sessions import give_back
+from storage.sessions import release_connection
 from storage.statements.named_rows import fetch_all
 
 log = structlog.get_logger(__name__)
@@ -100,7 +100,7 @@ def visitors_in_clickhouse(
 def _ask(query: str, link: Link, start: datetime) -> list[dict[str, Any]] | None:
     if not settings.CLICKHOUSE_READS or _pause.is_active or not _has_all_clicks(link, start):
         return None
-    give_back()
+    release_connection()
     try:
         return clickhouse.read(query)
     except clickhouse.ClickHouseError as error:

@@ -315,10 +315,10 @@ def _cut_behind_sink(group: Any, cut: int) -> int:
         return cut
     kept_from = min(cut, _ms_ago(settings.CLICKHOUSE_BACKLOG))
     if entry_ms(waiting) < kept_from:
-        clickhouse_tables.note_loss(kept_from / 1000)
+        clickhouse_tables.record_loss(kept_from / 1000)
     # Redis drops the oldest entries itself
     elif blocking_redis_client().xlen(STREAM) >= STREAM_LENGTH:
-        clickhouse_tables.note_loss(entry_ms(waiting) / 1000)
+        clickhouse_tables.record_loss(entry_ms(waiting) / 1000)
     return min(cut, max(entry_ms(waiting), kept_from))
 
 

@@ -28,7 +28,7 @@ from links.follow.cached_row import (
 )
 from links.follow.resolution import cached, resolve
 from links.follow.responses import TOO_MANY_REQUESTS, Visit, VisitorResponse, error_page
-from parsing.remembered import remembered
+from parsing.text_cache import text_cache
 from processes.server.rsgi_response import Response
 
 log = structlog.get_logger(__name__)
@@ -129,7 +129,7 @@ class RedirectMiddleware:
         self._own = urlsplit(settings.SHORT_URL).netloc
         self._host = short_hosts.dedicated_host()
         self._takes = lru_cache(maxsize=16_384)(_is_link_path)
-        self._is_allowed = remembered(128)(_is_allowed)
+        self._is_allowed = text_cache(128)(_is_allowed)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         address = self._short_address(environ)

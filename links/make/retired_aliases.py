@@ -19,9 +19,9 @@ def retire_aliases(owner: Owner, rows: Sequence[Mapping[str, Any]]) -> set[str]:
     """
     if not rows:
         return set()
-    spelled = {short_hosts.key(row["host_id"], row["slug"]): row["key"] for row in rows}
+    aliases_by_key = {short_hosts.key(row["host_id"], row["slug"]): row["key"] for row in rows}
     values: dict[str, Any] = {"company_id": owner.company_id, "mode": owner.mode}
     with connection.cursor() as cursor:
-        cursor.execute(_RETIRE_ALIAS, values | {"keys": list(spelled.values())})
-        cursor.execute(sql.GENERATED, {"keys": list(spelled)})
-        return {spelled[key] for (key,) in cursor.fetchall()}
+        cursor.execute(_RETIRE_ALIAS, values | {"keys": list(aliases_by_key.values())})
+        cursor.execute(sql.GENERATED, {"keys": list(aliases_by_key)})
+        return {aliases_by_key[key] for (key,) in cursor.fetchall()}

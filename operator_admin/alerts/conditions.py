@@ -38,7 +38,7 @@ LOW_DISK = 0.1  # of the disk's size
 BALANCE_WINDOW = timedelta(days=1)
 
 
-def silent(kind: str) -> Condition:
+def no_beat_of(kind: str) -> Condition:
     def condition() -> Iterator[Problem]:
         age = min((beat.age for beat in figures.heartbeats() if beat.kind == kind), default=None)
         if age is None or age > MAX_SILENCE:
@@ -55,7 +55,7 @@ def bind_down() -> Iterator[Problem]:
             yield name, {"alive": len(alive)}
 
 
-def late(due: str, oldest: str, limit: float) -> Condition:
+def queue_older_than(due: str, oldest: str, limit: float) -> Condition:
     """A condition on a queue's figures: `limit` is the oldest entry's maximum age in seconds."""
 
     def condition() -> Iterator[Problem]:
@@ -128,7 +128,7 @@ def clickhouse_late() -> Iterator[Problem]:
 
 def ledger_breach() -> Iterator[Problem]:
     """Breaches found by the last scheduled checks; checking here again would double the load."""
-    if breaches := reconciliation.remembered():
+    if breaches := reconciliation.recent_breaches():
         count_of_others = f" (+{len(breaches) - 3})" if len(breaches) > 3 else ""
         yield "", {"said": "; ".join(breaches[:3]) + count_of_others}
 

@@ -54,7 +54,7 @@ _LAST_HEARTBEAT = _("The last heartbeat was %(age)s s ago.")
 # Keyed by name: the anchor on the admin's page of alerts, and the row in docs/operations/alerts.md.
 RULES: dict[str, Rule] = {
     "worker-silent": Rule(
-        conditions.silent("delivery"),
+        conditions.no_beat_of("delivery"),
         _("No worker is alive: nothing is delivered"),
         _LAST_HEARTBEAT,
         _(
@@ -63,7 +63,7 @@ RULES: dict[str, Rule] = {
         ),
     ),
     "beat-silent": Rule(
-        conditions.silent("beat"),
+        conditions.no_beat_of("beat"),
         _("Nothing on the schedule runs: e-mails, counts and checks wait"),
         _LAST_HEARTBEAT,
         _(
@@ -73,7 +73,7 @@ RULES: dict[str, Rule] = {
         causes=("worker-silent", "redis-down"),
     ),
     "web-silent": Rule(
-        conditions.silent("web"),
+        conditions.no_beat_of("web"),
         _("No web process is alive: the API and the cabinet do not answer"),
         _LAST_HEARTBEAT,
         _("Start the web process (systemctl start kvitok-web) and read its log."),
@@ -90,7 +90,7 @@ RULES: dict[str, Rule] = {
         subject_title=error_texts.provider_title,
     ),
     "queue-stands": Rule(
-        conditions.late("due", "oldest_due", 30),
+        conditions.queue_older_than("due", "oldest_due", 30),
         _("Messages wait to be sent"),
         _("Due: %(due)s; the oldest for %(age)s s."),
         _(
@@ -184,7 +184,7 @@ RULES: dict[str, Rule] = {
         causes=("worker-silent", "beat-silent"),
     ),
     "webhooks-stand": Rule(
-        conditions.late("webhooks", "oldest_webhook", 300),
+        conditions.queue_older_than("webhooks", "oldest_webhook", 300),
         _("Webhooks wait to be sent"),
         _("Due: %(due)s; the oldest for %(age)s s."),
         _("Check the worker: it delivers them."),
@@ -192,7 +192,7 @@ RULES: dict[str, Rule] = {
         causes=("worker-silent",),
     ),
     "mail-stands": Rule(
-        conditions.late("emails", "oldest_email", 300),
+        conditions.queue_older_than("emails", "oldest_email", 300),
         _("E-mails wait to be sent"),
         _("Due: %(due)s; the oldest for %(age)s s."),
         _("Check the mail server, then the worker and the broker: doctor says which it is."),

@@ -19,7 +19,7 @@ from channels.providers.base import AccountRequirements, Check, Provider, SendEr
 from channels.providers.vendors import VENDORS, vendor_of
 from channels.vendor_accounts import approvals, error_texts, registry
 from operator_admin.doctor.finding import Finding, failed, passed
-from storage.sessions import give_back
+from storage.sessions import release_connection
 
 TITLES: dict[str, StrOrPromise] = {
     "account": gettext_lazy("the account and its token"),
@@ -149,7 +149,7 @@ def _load_expected() -> _Expected:
         return _Expected()
     finally:
         # Called on a short-lived thread of the doctor, which would leak its connection.
-        give_back()
+        release_connection()
 
 
 def _with_balance_alert(checks: list[Check], low: ProviderAlert | None) -> list[Check]:

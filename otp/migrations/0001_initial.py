@@ -193,5 +193,5 @@ class Migration(migrations.Migration):
         RunSqlFile("otp/check/guess_cap.sql", "9decc2dd2554bb88"),
         RunSqlFile("otp/check/spend_attempt.sql", "062ee074543dce88"),
         RunSqlFile("otp/sealed_codes.sql", "a46196f0a6922536"),
-        RunSqlFile("otp/texts/text_changes.sql", "ed78e4687f45e321"),
+        RunSqlFile("otp/texts/text_changes.sql", "3cbd4ea8d87a4e7e"),
     ]

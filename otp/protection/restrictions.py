@@ -35,7 +35,7 @@ JOB = Job("guard_restrictions", _("restrictions of the protection"), is_stream=T
 LIFETIMES = {"unverified": timedelta(minutes=15), "pending": timedelta(minutes=2)}
 LIFTED_FOR = timedelta(hours=1)
 PREFIXES = dict(CUTS)
-STOPPED = "guard:stopped"  # Redis key of the sends held back since the last run, by restriction
+STOPPED_KEY = "guard:stopped"  # Redis key of the sends held back since the last run, by restriction
 MAX_PUBLISHED = 500  # a key carries no longer list than this
 
 
@@ -325,12 +325,12 @@ def scopes_of_restriction(restriction: GuardRestriction) -> tuple[Scope, ...]:
     return scopes[: scopes.index(scope) + 1]
 
 
-def note_stopped(restriction_id: int) -> None:
+def count_stopped(restriction_id: int) -> None:
     """Counts a stopped send in Redis, so that a refusal writes no row.
     Not counted without Redis.
     """
     try:
-        redis_client().hincrby(STOPPED, str(restriction_id), 1)
+        redis_client().hincrby(STOPPED_KEY, str(restriction_id), 1)
     except RedisError as error:
         log.warning("guard_stop_not_counted", error=type(error).__name__)
 
@@ -339,8 +339,8 @@ def fold_stopped() -> None:
     """Adds the counts in Redis to the restrictions. A crash between the two steps loses a few."""
     try:
         with redis_client().pipeline(transaction=True) as pipe:
-            pipe.hgetall(STOPPED)
-            pipe.delete(STOPPED)
+            pipe.hgetall(STOPPED_KEY)
+            pipe.delete(STOPPED_KEY)
             counts, _deleted = pipe.execute()
     except RedisError:
         return

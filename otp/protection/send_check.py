@@ -113,16 +113,16 @@ def _enforce(
     """
     if restricted.step is GuardStep.CHEAP_ONLY:
         if is_shorter or not restricted.is_enforced:
-            restrictions.note_stopped(restricted.restriction.id)
+            restrictions.count_stopped(restricted.restriction.id)
         return
     if restricted.is_enforced and restricted.step is GuardStep.CHALLENGE:
         try:
             challenges.check(principal.company_id, phone, requester.challenge)
         except DomainError:
-            restrictions.note_stopped(restricted.restriction.id)
+            restrictions.count_stopped(restricted.restriction.id)
             raise
         return
-    restrictions.note_stopped(restricted.restriction.id)
+    restrictions.count_stopped(restricted.restriction.id)
     if restricted.is_enforced:
         raise _refusal(restricted.restriction)
 

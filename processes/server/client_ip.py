@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest
 
-from parsing.remembered import remembered
+from parsing.text_cache import text_cache
 
 # `203.0.113.7:51234`, `[2001:db8::1]:443` and `[2001:db8::1]`, as Azure's gateway and IIS write it.
 _WITH_PORT = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([0-9.]+))(?::[0-9]{1,5})?")
@@ -49,7 +49,7 @@ def address_of(request: HttpRequest | None) -> str | None:
         return None
 
 
-@remembered(1024)  # vendors call from a few addresses
+@text_cache(1024)  # vendors call from a few addresses
 def client_network(ip: str) -> str:
     """The network that limits count as one client: an IPv4 address, or the /64 of an IPv6 address.
 

@@ -21,7 +21,7 @@ from django.utils.functional import cached_property
 from django.utils.http import parse_header_parameters
 from django.utils.log import log_response
 
-from parsing.remembered import remembered
+from parsing.text_cache import text_cache
 
 PREFIXES = ("/hooks/", "/compat/")  # of a few paths; settings and keys name the rest of each
 
@@ -61,7 +61,7 @@ class DirectCalls:
     def __init__(self, application: WSGIApplication, fixed_paths: Iterable[str]) -> None:
         self._application = application
         self._fixed: Mapping[str, ResolverMatch] = {path: resolve(path) for path in fixed_paths}
-        self._known = remembered(1024)(_resolve_or_none)
+        self._known = text_cache(1024)(_resolve_or_none)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         match = self._match(environ.get("PATH_INFO", ""))

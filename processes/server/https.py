@@ -10,7 +10,7 @@ from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 from django.conf import settings
 
 from catalogue.errors import Error
-from parsing.remembered import remembered
+from parsing.text_cache import text_cache
 from processes.server.gateway import RespondEarly
 from processes.server.rsgi_response import Headers, Response
 
@@ -120,7 +120,7 @@ def add_security_headers(headers: Headers, environ: Mapping[str, Any]) -> Header
     return headers + _PLAIN_HTTP_HEADERS
 
 
-@remembered(1024)
+@text_cache(1024)
 def _https_headers(host: str) -> Headers:
     return (
         _OUR_HOST_HEADERS if host.partition(":")[0].lower() in _OUR_HOSTS else _OTHER_HOST_HEADERS

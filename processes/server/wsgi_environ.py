@@ -4,7 +4,7 @@ import sys
 from typing import Any
 from wsgiref.types import WSGIEnvironment
 
-from parsing.remembered import remembered
+from parsing.text_cache import text_cache
 
 _BASE: WSGIEnvironment = {
     "GATEWAY_INTERFACE": "CGI/1.1",
@@ -76,7 +76,7 @@ def _add_non_ascii(environ: WSGIEnvironment, headers: Any) -> None:
             environ[key] = ""
 
 
-@remembered(1024)
+@text_cache(1024)
 def _environ_key(name: str) -> str:
     if "_" in name:
         return ""

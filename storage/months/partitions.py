@@ -203,9 +203,9 @@ def analyze_doubled() -> list[str]:
     return doubled
 
 
-def look_after() -> None:
-    """Makes the months at once if this one is missing: after a stop, or in a copy, that is older
-    than the months made ahead every send would fail until the hourly task, at most an hour away.
+def create_missing_and_analyze() -> None:
+    """Makes the months at once if this one is missing. Without it, after a long stop or in an old
+    copy, every send would fail until the hourly task.
     """
     if min(months_ahead().values()) < 0:
         create_upcoming()
@@ -213,4 +213,4 @@ def look_after() -> None:
 
 
 def months_thread() -> PeriodicThread:
-    return PeriodicThread("months", look_after, INTERVAL)
+    return PeriodicThread("months", create_missing_and_analyze, INTERVAL)

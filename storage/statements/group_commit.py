@@ -17,7 +17,7 @@ from django.db import connection
 from storage.store_errors import is_refused_by_database
 
 MAX_GROUP = 16  # writes of a group, with the one that leads it
-PASS_AFTER = 0.1  # seconds; then the next group starts beside one that waits, such as for a lock
+MAX_LEADER_WAIT = 0.1  # seconds; then the next group starts beside one that waits for a lock
 
 Write = TypeVar("Write")
 Result = TypeVar("Result")
@@ -88,7 +88,7 @@ class GroupCommit(Generic[Write, Result]):
                 return
             member.turn.acquire()  # released by the thread that gives it a turn
             self._waiting.append(member)
-        while not member.turn.acquire(timeout=PASS_AFTER):
+        while not member.turn.acquire(timeout=MAX_LEADER_WAIT):
             self._start_group_past_slow_leader()
 
     def _leads_alone(self, member: _Member[Write, Result]) -> bool:
@@ -101,7 +101,7 @@ class GroupCommit(Generic[Write, Result]):
     def _start_group_past_slow_leader(self) -> None:
         """Starts one group: a statement for each waiting write would overload the server."""
         with self._lock:
-            if self._waiting and time.monotonic() >= self._started_at + PASS_AFTER:
+            if self._waiting and time.monotonic() >= self._started_at + MAX_LEADER_WAIT:
                 self._start_group()
 
     def _lead(self, leader: _Member[Write, Result]) -> None:

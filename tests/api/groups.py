@@ -22,7 +22,7 @@ def in_one_group(
     """Starts all calls while no place is free; returns their results. `meanwhile` runs when all
     wait.
     """
-    with patch.object(group_commit, "PASS_AFTER", 30):
+    with patch.object(group_commit, "MAX_LEADER_WAIT", 30):
         return _in_one_group(group, calls, meanwhile)
 
 

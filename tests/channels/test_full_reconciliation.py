@@ -198,4 +198,6 @@ def test_schedule_begins_anew_after_a_week(company: Company) -> None:
         tasks.check_whole_ledger()
 
     assert {line["check"] for line in lines} == {proof.DIFFERS}
-    assert reconciliation.remembered() == [f"{proof.DIFFERS}: company {company.pk} on {day(20)}"]
+    assert reconciliation.recent_breaches() == [
+        f"{proof.DIFFERS}: company {company.pk} on {day(20)}"
+    ]

@@ -245,7 +245,7 @@ def test_rotation_a_minute_later_is_another_one(api: Api) -> None:
     first = api.post(path, {}).body["secret"]
     row = Endpoint.objects.get()
     assert row.previous_until is not None
-    Endpoint.objects.update(previous_until=row.previous_until - endpoints.DOUBLE_CLICK)
+    Endpoint.objects.update(previous_until=row.previous_until - endpoints.REPEAT_WINDOW)
 
     assert api.post(path, {}).body["secret"] != first
 

@@ -58,7 +58,7 @@ class ReceiptQueue:
         loop = asyncio.get_running_loop()
         try:
             await loop.run_in_executor(self._thread, self._store, received)
-        except Exception as error:  # the thread's edge: no event is lost, whatever the error
+        except Exception as error:  # last handler of the thread: no error may lose an event
             logger.error("receipts_not_stored: %s", type(error).__name__)  # noqa: TRY400
             if len(batch) > 1:
                 return await self._store_one_by_one(batch)

@@ -109,7 +109,7 @@ def test_every_table_that_is_read_for_keys_is_watched() -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT DISTINCT tgrelid::regclass::text FROM pg_trigger"
-            " WHERE tgfoid = 'note_company_change'::regproc"
+            " WHERE tgfoid = 'record_company_change'::regproc"
         )
         watched = {table for (table,) in cursor.fetchall()}
 

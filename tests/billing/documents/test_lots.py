@@ -82,7 +82,7 @@ def test_dispute_that_was_won_gives_back_what_it_took() -> None:
     stock = [lot(1, 10, "10.00", order=mine)]
     lots.withdraw(stock, [(6, mine)])
 
-    rest = lots.give_back(stock, {mine: 8})
+    rest = lots.restore_withdrawn(stock, {mine: 8})
 
     assert (stock[0].withdrawn, rest) == (0, {mine: 2})
 
@@ -93,7 +93,7 @@ def test_dispute_of_used_tokens_gives_back_those_of_other_lots() -> None:
     lots.use([used], 10)
     lots.withdraw([used, other], [(10, mine)])
 
-    rest = lots.give_back([used, other], {mine: 10})
+    rest = lots.restore_withdrawn([used, other], {mine: 10})
     charges = lots.use([used, other], 10)
 
     assert rest == {}

@@ -144,7 +144,7 @@ def test_canceled_orders_of_a_day_are_limited(
     company: Company, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each takes a number: a stranger could use up 150 a second."""
-    monkeypatch.setattr(orders, "MAX_GIVEN_UP", 2)
+    monkeypatch.setattr(orders, "MAX_ENDED_UNPAID", 2)
     user = UserFactory.create()
     for _number in range(2):
         orders.cancel(order=place_order(company, "invoice"), user=user)

@@ -231,7 +231,7 @@ def test_slow_vendor_gets_its_turn_again_in_the_next_round(
         return 200, {}, '{"ok": true, "result": {}}'
 
     wire.add_callback("POST", url, callback=answer)
-    monkeypatch.setattr(settlement, "REPORT_ROUND", 0.02)
+    monkeypatch.setattr(settlement, "MAX_REPORT_SECONDS", 0.02)
     for phone in OTHER_PHONES:
         apply_event(by_telegram(api, phone), EventKind.DELIVERED)
         enter(api, phone)
@@ -273,7 +273,7 @@ def test_nothing_is_kept_where_no_vendor_asks(api: Api, monkeypatch: pytest.Monk
 
 
 def test_list_of_those_that_wait_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settlement, "MAX_WAITING", 3)
+    monkeypatch.setattr(settlement, "MAX_QUEUED", 3)
     ids = [Verification().pk for _ in range(5)]
 
     settlement._enqueue_entered(ids)

@@ -139,7 +139,7 @@ def test_restriction_ends_once_its_evidence_has_faded(
 
 def test_restriction_is_told_which_sends_it_held_back(attacked: GuardRestriction) -> None:
     for _send in range(3):
-        restrictions.note_stopped(attacked.pk)
+        restrictions.count_stopped(attacked.pk)
 
     count_at(timezone.now() + timedelta(seconds=15))
     count_at(timezone.now() + timedelta(seconds=30))
@@ -150,7 +150,7 @@ def test_restriction_is_told_which_sends_it_held_back(attacked: GuardRestriction
 
 @pytest.mark.usefixtures("no_redis")
 def test_without_redis_sends_are_held_back_and_not_counted(attacked: GuardRestriction) -> None:
-    restrictions.note_stopped(attacked.pk)
+    restrictions.count_stopped(attacked.pk)
 
     count_at(timezone.now() + timedelta(seconds=15))
 

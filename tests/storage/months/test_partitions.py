@@ -192,7 +192,7 @@ def test_months_missed_during_a_long_stop_are_made_by_the_first_worker() -> None
 
     with time_machine.travel(datetime(later.year, later.month, 15, tzinfo=UTC), tick=False):
         missing = partitions.months_ahead()
-        partitions.look_after()
+        partitions.create_missing_and_analyze()
         made = partitions.months_ahead()
 
     assert set(missing.values()) == {-4}

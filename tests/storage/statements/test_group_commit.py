@@ -115,7 +115,7 @@ def test_place_is_free_again_after_an_error() -> None:
 
 
 def test_slow_write_holds_up_nobody_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(group_commit, "PASS_AFTER", 0.01)
+    monkeypatch.setattr(group_commit, "MAX_LEADER_WAIT", 0.01)
     released = threading.Event()
 
     def run(number: int) -> int:
@@ -128,7 +128,7 @@ def test_slow_write_holds_up_nobody_for_long(monkeypatch: pytest.MonkeyPatch) ->
         wait_until(lambda: group._leader is not None)
 
         assert group.run(1) == 1
-        monkeypatch.setattr(group_commit, "PASS_AFTER", 60)
+        monkeypatch.setattr(group_commit, "MAX_LEADER_WAIT", 60)
         assert [group.run(number) for number in (2, 3)] == [2, 3], "it is waited for once"
         assert not slow.done()
         released.set()

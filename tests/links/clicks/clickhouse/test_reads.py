@@ -120,7 +120,7 @@ def test_period_before_completeness_is_postgresqls(link: Link) -> None:
 
     assert statistics.hours_in_clickhouse(link, now - timedelta(days=6), now) is None
     assert statistics.hours_in_clickhouse(link, now - timedelta(days=4), now)
-    clickhouse_tables.note_loss(time.time())
+    clickhouse_tables.record_loss(time.time())
     assert statistics.hours_in_clickhouse(link, now - timedelta(days=4), now) is None
 
 

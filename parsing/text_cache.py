@@ -11,7 +11,7 @@ ByText = Callable[Concatenate[str, P], T]
 LONGEST = 500  # characters of a cached text
 
 
-def remembered(most: int) -> Callable[[ByText[P, T]], ByText[P, T]]:
+def text_cache(most: int) -> Callable[[ByText[P, T]], ByText[P, T]]:
     """Caches short texts only: a thousand headers of 30 KB would stay in memory."""
 
     def decorate(make: ByText[P, T]) -> ByText[P, T]:

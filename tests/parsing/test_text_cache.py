@@ -9,7 +9,7 @@ import pytest
 
 from catalogue.languages import page_languages, tags
 from links.follow.redirect import RedirectMiddleware
-from parsing.remembered import LONGEST
+from parsing.text_cache import LONGEST
 from processes.server import client_ip, https, wsgi_environ
 from processes.server.direct_calls import DirectCalls
 from tests.packages import PACKAGES, ROOT
