@@ -29,7 +29,7 @@ log = structlog.get_logger(__name__)
 
 DELAYS = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 120))  # between tries
 MAX_TRIES = len(DELAYS) + 1
-MAX_RUN = 20.0  # seconds of a run of `Turns`, for which a worker that is stopping waits
+MAX_RUN = 20.0  # seconds of a run of `RoundRobin`, for which a worker that is stopping waits
 # Every job runs more often: a failure that is still there this long after its `due_at` was resolved
 # elsewhere.
 RESOLVED_AFTER = timedelta(hours=3)
@@ -91,7 +91,7 @@ class Job:
                     self.succeeded(identity)
         return results
 
-    def together(
+    def write_batch(
         self,
         subjects: Sequence[S],
         write: Callable[[Sequence[S]], object],
@@ -189,7 +189,7 @@ class Job:
         return dict(JobFailure.objects.filter(job=self.name).values_list("subject", "due_at"))
 
 
-class Turns:
+class RoundRobin:
     """Runs work of many steps in at most one thread of a worker: otherwise the long files of one
     company could occupy every thread, and e-mails, click counts and alerts would wait.
     """
@@ -216,7 +216,7 @@ class Turns:
             self._thread.release()
 
 
-FILES = Turns()  # the files that companies export or upload
+FILES = RoundRobin()  # the files that companies export or upload
 
 
 def _identity(subject: object) -> tuple[str, int | None]:
@@ -287,7 +287,7 @@ def delete_rows(rows: models.QuerySet[Any], limit: int) -> int:
         model._default_manager.filter(pk__in=ids).delete()  # noqa: SLF001 - public in Django
         deleted += len(ids)
 
-    PURGES.together(keys, delete, key=lambda pk: (label, pk))
+    PURGES.write_batch(keys, delete, key=lambda pk: (label, pk))
     return deleted
 
 

@@ -18,8 +18,8 @@ class Error(Enum):
     message: StrOrPromise
     when: StrOrPromise  # the cases in which it is returned
     remedy: StrOrPromise
-    extra: tuple[str, ...]  # additional fields of the body
-    sometimes: tuple[str, ...]  # fields that the body has only in some cases
+    extra_fields: tuple[str, ...]  # additional fields of the body
+    optional_fields: tuple[str, ...]  # fields that the body has only in some cases
 
     def __new__(  # noqa: PLR0917 - a row of the table
         cls,
@@ -27,15 +27,15 @@ class Error(Enum):
         message: StrOrPromise,
         when: StrOrPromise,
         remedy: StrOrPromise,
-        extra: tuple[str, ...] = (),
-        sometimes: tuple[str, ...] = (),
+        extra_fields: tuple[str, ...] = (),
+        optional_fields: tuple[str, ...] = (),
     ) -> Self:
         member = object.__new__(cls)
         # Enum hashes values, and a lazy text has no hash before Django's apps are ready.
         member._value_ = len(cls.__members__)
         member.status, member.message = HTTPStatus(status), message
         member.when, member.remedy = when, remedy
-        member.extra, member.sometimes = extra, sometimes
+        member.extra_fields, member.optional_fields = extra_fields, optional_fields
         return member
 
     INVALID_API_KEY = (

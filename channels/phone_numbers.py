@@ -48,7 +48,7 @@ MOBILE_PREFIXES_OF_SEVEN = {"RU": ("9",), "KZ": ("9", "70", "74", "77")}
 _DIALLED = re.compile(r"^0(?:0|11)")
 _EIGHT_OF_RUSSIA = re.compile(r"^8(?=9[0-9]{9}$)")
 
-MIN_DIGITS_WITHOUT_PLUS = 11  # of a number that is possible but not valid
+MIN_DIGITS_WITHOUT_PLUS = 11  # of a possible but invalid number
 MAX_LENGTH = 16  # a plus and the fifteen digits of E.164; some plans allow more
 
 NOT_A_PHONE = _("Specify the number with a plus and its country code, for example +79161234567")

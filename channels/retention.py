@@ -107,5 +107,5 @@ def _anonymise_phones(limit: int) -> int:
     with connection.cursor() as cursor:
         cursor.execute(_DUE_PHONES, [settings.PHONE_RETENTION, limit])
         due = [message_id for (message_id,) in cursor.fetchall()]
-    PURGES.together(due, anonymise)
+    PURGES.write_batch(due, anonymise)
     return changed

@@ -1,4 +1,4 @@
-"""A company's own texts that are stored with a message and searched for, each declared once.
+"""A company's own searchable texts, stored with a message; each is declared once.
 
 The calls, answers, webhooks, filters, files and erasures read this. A text also has a column with
 an index in `channels.models.Message`, and is an attribute of the requests whose sends take it.

@@ -14,7 +14,7 @@ from storage.redis_client import call
 log = structlog.get_logger(__name__)
 
 _LIST = "wake"  # the list workers block on
-# Entries of the list: each wakes one worker, which claims everything that is due.
+# Entries of the list: each wakes one worker, which claims everything due.
 MAX_ENTRIES, TRIMMED_TO = 16, 8
 
 

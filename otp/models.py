@@ -306,7 +306,7 @@ class GuardReplay(models.Model):
     challenged = models.PositiveIntegerField(default=0)
     cheap_only = models.PositiveIntegerField(default=0)
     entered = models.PositiveIntegerField(default=0)  # of the codes refused or challenged
-    tokens = models.PositiveBigIntegerField(default=0)  # charged for codes that were not entered
+    tokens = models.PositiveBigIntegerField(default=0)  # charged for missed codes
     since = models.DateTimeField(null=True)  # time of the oldest code in the replay
 
     class Meta:

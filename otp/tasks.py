@@ -2,11 +2,11 @@
 
 from celery import shared_task
 
-from accounts.jobs import Turns
+from accounts.jobs import RoundRobin
 from otp.protection import guard_evidence, week_replay, week_reports
 from otp.statistics import route_learning, savings_count, usual_spending
 
-REPLAYS = Turns(week_replay.make_next)
+REPLAYS = RoundRobin(week_replay.make_next)
 
 
 @shared_task(name="otp.refresh_budgets")

@@ -80,7 +80,7 @@ class CompanyChanges:
 
 NEVER, ALWAYS = float("-inf"), float("inf")
 IN_USE = 60.0  # seconds after its last use
-REFRESH_AFTER = 61.0  # seconds, for a key in use; the read updates a `last_used_at` of a minute ago
+REFRESH_AFTER = 61.0  # seconds, for a key in use: after its `last_used_at` is due for an update
 LIFETIME = 600.0  # seconds that a key is cached after it was read
 
 V = TypeVar("V")

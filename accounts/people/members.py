@@ -108,7 +108,7 @@ def join(*, invitation: Invitation, user: User, ip: str | None = None) -> Member
 
 @transaction.atomic
 def change_role(*, member: Member, role: str, user: User, ip: str | None = None) -> None:
-    if not _locked(member) or member.role == role:
+    if not _lock_and_reload(member) or member.role == role:
         return
     _require_local_role(member)
     if role != Member.Role.OWNER:
@@ -126,7 +126,7 @@ def change_role(*, member: Member, role: str, user: User, ip: str | None = None)
 @transaction.atomic
 def remove(*, member: Member, user: User, ip: str | None = None) -> None:
     """Removes a member; takes effect with their next request."""
-    if not _locked(member):
+    if not _lock_and_reload(member):
         return
     _require_local_role(member)
     _require_another_owner(member)
@@ -162,7 +162,7 @@ def grant(*, company: Company, user: User, role: Member.Role, ip: str | None = N
 @transaction.atomic
 def withdraw(*, member: Member, ip: str | None = None) -> None:
     """Withdraws a role that no group grants now, even the only owner's: the provider decides."""
-    if not _locked(member):
+    if not _lock_and_reload(member):
         return
     record(
         "member.removed", f"{member} ({PROVIDER})", company=member.company, user=member.user, ip=ip
@@ -182,7 +182,7 @@ def _follow_owner_change(kind: str, member: Member, user: User, ip: str | None) 
         pending.filter(invited_by=member.user_id).update(revoked_at=timezone.now())
     new_owner = member.user
     post_company_change(
-        kind, company=member.company, user=user, ip=ip, also=new_owner, whom=new_owner.email
+        kind, company=member.company, user=user, ip=ip, affected=new_owner, whom=new_owner.email
     )
 
 
@@ -213,7 +213,7 @@ def _lock(company: Company) -> Company:
     return Company.objects.select_for_update(no_key=True).get(pk=company.pk)
 
 
-def _locked(member: Member) -> bool:
+def _lock_and_reload(member: Member) -> bool:
     """Locks the company and reads the member's role again; False if the membership has ended."""
     _lock(member.company)
     stored = Member.objects.filter(pk=member.pk).first()

@@ -221,13 +221,13 @@ def post_company_change(
     company: Company,
     user: User,
     ip: str | None,
-    also: User | None = None,
+    affected: User | None = None,
     **params: StrOrPromise,
 ) -> None:
-    """Notifies the owners of a company, the acting user and the affected user (`also`)."""
+    """Notifies the owners of a company, the acting user and the `affected` user."""
     params |= {"company": company.name, "who": name_for(company, user)}
     for reader in {
-        person.pk: person for person in (user, also or user, *_owners(company))
+        person.pk: person for person in (user, affected or user, *_owners(company))
     }.values():
         _post(kind, reader, params, ip=ip, device="", to=primary_address(reader))
 

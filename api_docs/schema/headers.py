@@ -53,7 +53,7 @@ def of_refusals(call: Call, errors: Iterable[Error]) -> dict[str, Schema]:
     """The headers of answers with one status: callers without a key see no rate."""
     if Error.INVALID_API_KEY in errors:
         return _referred(["X-Request-Id", "WWW-Authenticate"])
-    waits = any("retry_after" in error.extra for error in errors)
+    waits = any("retry_after" in error.extra_fields for error in errors)
     is_stored = any(error.status in {409, 422, 502} for error in errors)
     return _referred(
         [*_ALWAYS, *(["Retry-After"] if waits else []), *(_replayed(call) if is_stored else [])]

@@ -210,7 +210,7 @@ _MESSAGES = {Error.URL_NOT_ALLOWED: IP_ADDRESS}  # where the answer says what is
 
 
 def refusal_example(error: Error) -> dict[str, Any]:
-    extra = error.extra
+    extra = error.extra_fields
     body: dict[str, Any] = {
         "success": False,
         "code": error.code,

@@ -243,7 +243,7 @@ SELECT count(*) FROM (SELECT company_id FROM cleared UNION SELECT company_id FRO
 
 
 def update_usual() -> int:
-    """Recalculates usual budgets from the stored days; budgets that were set stay as they are.
+    """Recalculates usual budgets from the stored days; fixed budgets stay as they are.
     Publishes them where keys are loaded; returns how many companies' budgets changed.
     """
     with connection.cursor() as cursor:

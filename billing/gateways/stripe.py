@@ -58,8 +58,8 @@ INTENT_STATES = {
 }
 INTENT = "pi_"
 DECLINED = 402
-# https://docs.stripe.com/api/errors: a method that was deleted or detached is `INVALID`, mostly
-# with 400, like a repeat that differs, which has a type of its own and decides nothing.
+# https://docs.stripe.com/api/errors: a deleted or detached method is `INVALID`, mostly with 400,
+# like a differing repeat, which has its own type and decides nothing.
 REFUSED = {400, 404}
 INVALID = "invalid_request_error"
 REFUNDED = {"refund.created", "refund.updated", "refund.failed", "charge.refund.updated"}
@@ -209,7 +209,7 @@ def _text(value: object) -> str:
 
 def _translate(kind: str, item: Mapping[str, Any]) -> PaymentEvent | RefundEvent | None:
     if kind in PAID:
-        # `completed` is also sent for payments by bank that are not confirmed yet.
+        # `completed` is also sent for unconfirmed payments by bank.
         return _event(item, State.PAID) if item["payment_status"] == "paid" else None
     # A session without an amount, of mode `setup`, is not ours.
     if kind in ENDED and item["amount_total"] is not None:

@@ -32,7 +32,7 @@ from billing.gateways.http import ProviderApi, RefusedByProviderError, parsing_a
 from parsing.json_objects import read_object
 
 STATES = {"succeeded": State.PAID, "canceled": State.CANCELED}
-# Codes of VAT that is part of a prepayment, by the seller's rate, as 22/122:
+# Codes of VAT in a prepayment, by the seller's rate, as 22/122:
 # https://yookassa.ru/developers/payment-acceptance/receipts/54fz/parameters-values
 WITHOUT_VAT = 1
 VAT_CODES = {0: 2, 5: 9, 7: 10, 10: 5, 20: 6, 22: 12}
@@ -72,7 +72,7 @@ class YooKassa(Gateway):
         if payment.saves_method:
             body["save_payment_method"] = True
         opened = self._create(body, payment)
-        with parsing_answer():  # a payment that is canceled at once has no page
+        with parsing_answer():  # a payment canceled at once has no page
             return PaymentSession(
                 str(opened["confirmation"]["confirmation_url"]), str(opened["id"])
             )

@@ -82,7 +82,7 @@ def update_open_invoices(company: Company) -> int:
     current = buyer(profile)
     seller = Seller.objects.first()
     rows = Order.objects.for_company(company).open().invoices().order_by("pk")
-    invoices = list(rows.select_for_update(no_key=True))  # waits for an invoice that is being paid
+    invoices = list(rows.select_for_update(no_key=True))  # waits for payments in progress
     for order in invoices:
         day = timezone.localtime(order.created_at).date()
         order.parties["buyer"] = current

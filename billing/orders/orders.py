@@ -29,7 +29,7 @@ log = structlog.get_logger(__name__)
 
 COMPANY_DELETED = _("The company is deleted")
 TOO_MANY_UNPAID = _("Too many unpaid top-ups: pay or cancel the earlier ones")
-# Per day: each takes an invoice number and leaves rows that are kept forever.
+# Per day: each takes an invoice number and leaves permanent rows.
 MAX_ENDED_UNPAID = 100
 ENDED_UNPAID = (Order.State.CANCELED, Order.State.EXPIRED)
 TOO_MANY_UNPAID = _("Too many top-ups were given up today: try again tomorrow")

@@ -108,7 +108,7 @@ class RunningHash:
 
 
 def days_of(company_id: int, since: date, until: date) -> Iterator[tuple[date, list[Part]]]:
-    """The parts of each day that has transfers, from `since` to the day before `until`, read in
+    """The parts of each day with transfers, from `since` to the day before `until`, read in
     bounded statements. The days must be closed, or be locked by the caller.
     """
     today, parts = since, dict[str, RunningHash]()

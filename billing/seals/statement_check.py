@@ -40,7 +40,7 @@ class Verdict:
     last_head: str = ""
     rows: int = 0  # proved
     rest: int = 0  # rows after the last head
-    skipped: int = 0  # rows of a day that is archived in part
+    skipped: int = 0  # rows of a partly archived day
 
 
 @cache

@@ -20,7 +20,7 @@ from webhooks import events
 _CLAIM = sql_files.read("channels/deliver/claim.sql")
 _HAS_SUBSCRIBERS = events.has_endpoint_sql("claimed")
 
-# Used while no account is counted: it would skip one that is, but costs half as much.
+# Used while no account is counted: it skips counted accounts, and costs half as much.
 CLAIM = sql_files.fill(
     _CLAIM,
     counted="",
@@ -94,7 +94,7 @@ class ClaimedMessage:
     is_counted: bool = False  # a rate limit or breaker probe bounds the claims
     trips: int | None = None  # trips of the breaker that this message probes; None: no probe
     has_other_account: bool = False  # an account that can carry the message and has not failed
-    has_contact_account: bool = False  # an account that has a contact of this person
+    has_contact_account: bool = False  # another account has a contact of this person
 
     @property
     def is_probe(self) -> bool:

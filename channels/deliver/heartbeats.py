@@ -14,7 +14,7 @@ from storage import key_rings
 INTERVAL = 5.0  # seconds
 Details = Mapping[str, int]
 
-# Deletes the row of a process that has been silent for an hour.
+# Deletes the rows of processes silent for an hour.
 _UPSERT = """
 WITH gone AS (DELETE FROM channels_heartbeat WHERE at < now() - interval '1 hour')
 INSERT INTO channels_heartbeat (process, kind, at, details)

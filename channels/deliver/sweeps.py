@@ -165,14 +165,14 @@ def _apply_without_provider_id(event: Event, error: Exception) -> None:
 
 def _commit(step: str, events: list[Event]) -> None:
     """A failure in one step of a message does not block its other steps."""
-    JOB.together(events, transitions.commit_events, key=lambda event: (step, event.message_id))
+    JOB.write_batch(events, transitions.commit_events, key=lambda event: (step, event.message_id))
 
 
 def fall_back() -> int:
     """Switches messages that are unproved after the channel's timeout to the next channel."""
     moved: list[Decision] = []
     messages = [row.message_id for row in _read(PATIENCE_EXPIRED, [BATCH])]
-    JOB.together(
+    JOB.write_batch(
         messages,
         lambda ids: moved.extend(transitions.fall_back(ids)),
         key=lambda message_id: ("patience", message_id),
@@ -218,7 +218,7 @@ def give_up() -> int:
     events = [Event(row.message_id, row.attempt_id, EventKind.GIVEN_UP) for row in overdue]
     _commit("deadline", events)
     messages = [row.message_id for row in _read(OVERDUE_MESSAGES, [MIN_TIME_LEFT, BATCH])]
-    JOB.together(messages, transitions.give_up, key=lambda message_id: ("deadline", message_id))
+    JOB.write_batch(messages, transitions.give_up, key=lambda message_id: ("deadline", message_id))
     return len(events) + len(messages)
 
 

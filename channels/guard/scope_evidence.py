@@ -65,7 +65,7 @@ class ScopeEvidence:
     score: float = 0.0  # log likelihood ratio of attack to people since the fall began
     hits: float = 0.0
     misses: float = 0.0
-    tokens: float = 0.0  # charged for codes that were not entered
+    tokens: float = 0.0  # charged for missed codes
     pending: int = 0  # delivered, not yet mature
     refusals: int = 0
     # Held back separately: losses here no longer count against the people around the scope.

@@ -27,7 +27,7 @@ from catalogue.ids import first_id_at
 from channels.history.figures import FINAL_STATES
 from channels.models import DayCount, DeliveryDrop, Message
 
-MIN_ENDED = 20  # current messages; with fewer, one phone that is switched off moves the share
+MIN_ENDED = 20  # current messages; with fewer, one switched-off phone moves the share
 MIN_NORM = 100  # messages in the norm
 # The probability of so few deliveries by chance. Checks run 52,560 times a year.
 MAX_CHANCE = 1e-6

@@ -18,7 +18,7 @@ from channels.models import Message
 from channels.recipients import phone_search
 from parsing.days import start_of
 
-# filters of the cabinet and the API that are named like their columns
+# filters of the cabinet and the API with the names of their columns
 EXACT_FILTERS = ("channel", "kind")
 WITHOUT_KEY = "none"  # the filter value for sends from the cabinet and for identity servers
 Messages = TypeVar("Messages", bound=QuerySet[Message])

@@ -52,7 +52,7 @@ class DayBreakdown(models.Model):
     dimension = models.CharField(max_length=7, choices=Dimension.choices)
     # A purpose is text of the client's choice; a key is its id. Empty if the message has none.
     value = models.CharField(max_length=64, blank=True)
-    is_rest = models.BooleanField(default=False)  # sum of the values that have no row
+    is_rest = models.BooleanField(default=False)  # sum of the values without a row
     requested = models.PositiveIntegerField()
     handed_over = models.PositiveIntegerField()
     delivered = models.PositiveIntegerField()
@@ -60,7 +60,7 @@ class DayBreakdown(models.Model):
     opened = models.PositiveIntegerField()  # of those, by a person
     codes = models.PositiveIntegerField()  # codes, however many messages carried each
     entered = models.PositiveIntegerField()
-    charged = models.PositiveIntegerField()  # deliveries that were paid for
+    charged = models.PositiveIntegerField()  # paid deliveries
     spent = models.PositiveBigIntegerField()
     returned = models.PositiveBigIntegerField(default=0)
 

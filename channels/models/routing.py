@@ -6,7 +6,7 @@ from accounts.models import Company
 
 
 class RouterState(models.Model):
-    """A single row with everything learned that is not about one phone.
+    """A single row with everything learned, except about single phones.
     The learning worker locks it.
     """
 

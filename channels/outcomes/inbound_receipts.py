@@ -91,7 +91,7 @@ def _with_raw(events: InboundEvents) -> Iterator[tuple[Receipt, bytes]]:
 
 
 def _store(call: _StoredCall) -> int:
-    """Stores the receipts. A receipt that is refused is left out: the vendor
+    """Stores the receipts. A refused receipt is left out: the vendor
     would repeat the call forever.
     """
     new: set[str] = set()

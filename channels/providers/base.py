@@ -253,7 +253,7 @@ class Provider(ABC):
         return []
 
     def renew(self, requirements: AccountRequirements) -> None:  # noqa: B027 - most vendors drop nothing
-        """Restores settings that the vendor drops by itself, and changes nothing that is in order.
+        """Restores settings that the vendor drops by itself, and changes no correct ones.
 
         Raises a SendError if the vendor refuses it or does not answer.
         """
@@ -280,7 +280,7 @@ class Provider(ABC):
         """Reports to the vendor that the code of its message was entered. Raises a SendError."""
 
 
-# Stores all events, or raises: then all are sent again, which is harmless.
+# Stores all events, or raises: then all are sent again, harmlessly.
 StoreEvents = Callable[[Sequence[InboundEvents]], None]
 
 

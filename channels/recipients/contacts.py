@@ -23,7 +23,7 @@ from channels.providers.bot import Bot
 from channels.vendor_accounts import registry
 from storage import advisory_locks
 
-# A contact that is shared again after the call began stays.
+# A contact shared again after the call began stays.
 _MARK_REFUSED = """
 UPDATE channels_contact c SET blocked_at = date_trunc('second', a.started_at)
 FROM channels_attempt a JOIN channels_message m ON m.id = a.message_id

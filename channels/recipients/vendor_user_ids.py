@@ -25,7 +25,7 @@ from storage.store_errors import write_together
 log = structlog.get_logger(__name__)
 
 # A fragment of the statement that stores receipts: even a repeated receipt reveals who is behind an
-# id. At most one write a day per person, and none for a phone that is anonymised.
+# id. At most one write a day per person, and none for an anonymised phone.
 REMEMBER = f"""
 INSERT INTO channels_knownrecipient AS known (vendor, user_id, attempt_id)
 SELECT vendor, user_id, attempt_id

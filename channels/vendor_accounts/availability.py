@@ -44,7 +44,7 @@ class _Account(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class AccountSnapshot:
     unavailable: frozenset[str] = frozenset()  # switched off, or with an open breaker
-    prefixes: tuple[tuple[str, tuple[str, ...]], ...] = ()  # of accounts that have some
+    prefixes: tuple[tuple[str, tuple[str, ...]], ...] = ()  # of accounts with prefixes
     is_any_limited: bool = False  # bound by a rate, or by a breaker that may be half-open
     unbound: frozenset[str] = frozenset()  # hosted accounts whose process is not bound
 

@@ -84,7 +84,7 @@ def has_stored(name: str) -> bool:
 
 @transaction.atomic
 def save(*, name: str, values: Mapping[str, str], user: User, ip: str) -> list[str]:
-    """Stores the values that are not empty. An empty secret keeps the stored one, any other empty
+    """Stores non-empty values. An empty secret keeps the stored one, any other empty
     value is removed. Returns the changed names.
     """
     row = ProviderAccount.objects.select_for_update().filter(name=name).first()

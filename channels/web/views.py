@@ -31,7 +31,7 @@ from channels.vendor_accounts import registry
 from channels.web import periods
 from channels.web.forms import HistoryFilter, PhoneFilter, query_of
 
-FAST_POLL, SLOW_POLL = 2, 15  # seconds between polls of a message that is not final
+FAST_POLL, SLOW_POLL = 2, 15  # seconds between polls of an open message
 
 
 @member_required()

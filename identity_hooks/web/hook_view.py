@@ -42,7 +42,7 @@ log = structlog.get_logger(__name__)
 MAX_BODY = 65_536  # bytes
 
 
-class _Handling:
+class _LoggedCall:
     """A call, and its entry in the request log."""
 
     def __init__(self, request: HttpRequest, kind: Kind, path_secret: str) -> None:
@@ -200,7 +200,7 @@ def receive_call(
     declared = kinds().get(kind)
     if declared is None or (path_secret and kind != "zitadel"):
         return JsonResponse({"code": Error.NOT_FOUND.code}, status=404)
-    handling = _Handling(request, declared, path_secret)
+    handling = _LoggedCall(request, declared, path_secret)
     logs.request_id.set(handling.id)
     answer = handling.answer(url_id)
     handling.log_call(answer.status_code)

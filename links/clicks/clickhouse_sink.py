@@ -34,7 +34,7 @@ from storage.store_errors import write_together
 log = structlog.get_logger(__name__)
 
 CONSUMER = Consumer(SINK, "sink", max_clicks=50_000)
-# One process writes at a time: two would write everything twice, which is wasteful but harmless.
+# One process writes at a time: two would write everything twice: wasteful but harmless.
 # The lock is kept after a failure, so that a hanging server does not occupy a thread of the worker.
 LOCK, LOCK_TIMEOUT = "clicks:clickhouse-lock", clickhouse.WRITE_TIMEOUT + 30
 

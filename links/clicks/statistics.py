@@ -132,7 +132,7 @@ def _point(row: dict[str, Any]) -> Point:
     return Point(_EPOCH + int(row["hour"]) * HOUR, *counts)
 
 
-MANY = 20_000  # clicks of a link that are read at once
+MAX_CLICKS_AT_ONCE = 20_000  # of a link
 # Ten seconds for some millions, which anybody can make by opening a link in a loop.
 COUNTING = HeavyWork("clicks counted", most=1)
 
@@ -158,7 +158,7 @@ GROUP BY GROUPING SETS ((referrer), (device), (country)) ORDER BY clicks DESC, n
 
 def reading_turn(link: Link) -> AbstractContextManager[None]:
     """A lock for readers of a link's clicks: reads of many clicks are serialised."""
-    is_long = link.clicks + link.previews + link.scanners > MANY
+    is_long = link.clicks + link.previews + link.scanners > MAX_CLICKS_AT_ONCE
     return COUNTING.turn(link.company_id) if is_long else nullcontext()
 
 

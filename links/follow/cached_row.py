@@ -21,7 +21,7 @@ from links.models import Link
 from storage.redis_client import Command, call, call_together, redis_client
 
 LIVE_TTL = 86_400.0  # seconds that Redis keeps a live link
-SHORT_TTL = 30.0  # seconds for a link that is missing, dead, or may soon change its target
+SHORT_TTL = 30.0  # seconds for a missing or dead link, or one that may soon change its target
 
 
 class NoTarget(Enum):

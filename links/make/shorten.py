@@ -44,7 +44,7 @@ def shorten(*, owner: Owner, link: NewLink) -> Link:
 
 def _insert(owner: Owner, new_link: NewLink) -> Link:
     row = new_link.row(owner)
-    # A savepoint, so that a slug that is taken does not break an open transaction.
+    # A savepoint, so that a taken slug does not break an open transaction.
     needs_block = row["is_alias"] or connection.in_atomic_block
     with transaction.atomic() if needs_block else nullcontext():
         if row["is_alias"] and retire_aliases(owner, [row]):

@@ -158,7 +158,7 @@ def mail_about_new_owners(request: HttpRequest, members: Iterable[object]) -> No
                 company=member.company,
                 user=request.user,
                 ip=None,
-                also=member.user,
+                affected=member.user,
                 whom=member.user.email,
             )
 

@@ -103,7 +103,7 @@ def prove_delivery() -> int:
     # One code that cannot be settled, because of its company's wallet for example, must not hold up
     # the rest.
     ids = _unsettled()
-    JOB.together(ids, lambda these: _prove(_SQL["claim_these"], list(these)))
+    JOB.write_batch(ids, lambda these: _prove(_SQL["claim_these"], list(these)))
     return len(ids)
 
 

@@ -221,7 +221,7 @@ def _without_repeated(
     for item in outcomes:
         if item.code.send[:2] not in over_limit or item.kind in KEPT_FOR_MANY_CODES:
             yield item
-        elif item.kind is OutcomeKind.ENTERED_LATE:  # corrects a miss that was not counted
+        elif item.kind is OutcomeKind.ENTERED_LATE:  # corrects an uncounted miss
             yield item._replace(kind=OutcomeKind.ENTERED)
 
 

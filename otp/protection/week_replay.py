@@ -42,7 +42,7 @@ class WeekFigures:
     challenged: int
     cheap_only: int
     entered: int  # of the codes refused or challenged
-    tokens: int  # charged for those codes that were not entered
+    tokens: int  # charged for the missed codes
 
     @property
     def held_back(self) -> int:

@@ -31,7 +31,7 @@ from storage.store_errors import is_refusal
 # The replay closes a send after the same time; later events teach nothing.
 CLOSED_AFTER = timedelta(seconds=120)
 UNREACHABLE_CLASSES = {"unreachable", "barred"}  # error classes that concern this person's phone
-# A code that is sent again is older than its message.
+# A resent code is older than its message.
 CODE_AGE = timedelta(seconds=settings.LONGEST_CODE_LIFETIME)
 
 _IS_OUTCOME_KNOWN = is_outcome_known("(m.created_at + make_interval(secs => %(closed_after)s))")

@@ -53,7 +53,7 @@ class _Spent(NamedTuple):
 
 
 def refresh() -> int:
-    """Counts the finished days that are not counted yet; returns how many
+    """Counts finished, uncounted days; returns how many
     companies' budgets changed.
     """
     _factor, day_count = settings.BUDGET_USUAL
@@ -91,7 +91,7 @@ def _count_day(day: date) -> None:
         )
         for (company_id, country), spent in hours.items()
     ]
-    JOB.together(
+    JOB.write_batch(
         rows,
         lambda several: SpentDay.objects.bulk_create(several, ignore_conflicts=True),
         key=lambda row: row.company_id,

@@ -15,7 +15,7 @@ from django.utils import timezone
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from accounts import jobs
-from accounts.jobs import DELAYS, FILES, JOBS, MAX_TRIES, Job, StopRunError, Turns
+from accounts.jobs import DELAYS, FILES, JOBS, MAX_TRIES, Job, RoundRobin, StopRunError
 from accounts.models import AuditEvent, Company, JobFailure, Member
 from channels.deliver import sweeps
 from channels.history import export
@@ -132,7 +132,7 @@ def test_refused_row_fails_alone(job: Job) -> None:
             raise ValueError
         written.extend(rows)
 
-    job.together(list(range(8)), write)
+    job.write_batch(list(range(8)), write)
 
     assert sorted(written) == [0, 1, 2, 3, 4, 6, 7]
     assert JobFailure.objects.get().subject == "5"
@@ -203,7 +203,7 @@ def test_long_files_occupy_one_thread_of_a_worker() -> None:
 
 
 @contextmanager
-def mock_steps(turns: Turns, *steps: Callable[[], bool]) -> Iterator[None]:
+def mock_steps(turns: RoundRobin, *steps: Callable[[], bool]) -> Iterator[None]:
     held = list(turns._steps)
     turns._steps.clear()
     turns._steps.extend(steps)
@@ -221,7 +221,7 @@ def test_each_kind_of_files_has_a_step_in_turn() -> None:
         made.append(name)
         return True
 
-    Turns(partial(step, "long", 5), partial(step, "short", 1), partial(step, "other", 2)).run()
+    RoundRobin(partial(step, "long", 5), partial(step, "short", 1), partial(step, "other", 2)).run()
 
     assert set(made[:3]) == {"long", "short", "other"}
     assert len(made) == 8
@@ -234,7 +234,7 @@ def test_failing_kind_of_files_does_not_hold_up_others() -> None:
         made.append(1)
         return len(made) < 3
 
-    turns = Turns(lambda: bool(1 // 0), step)
+    turns = RoundRobin(lambda: bool(1 // 0), step)
 
     for _ in range(9):
         with suppress(ZeroDivisionError):

@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test import override_settings
 
-from tests.api.blocking import apart
+from tests.api.blocking import on_own_connection
 from tests.stack.programs import BUSY, wait_until
 
 LOCK_TIMEOUT = 0.5
@@ -146,7 +146,9 @@ def test_two_migrations_at_once_go_one_after_the_other(threads: ThreadPoolExecut
 
 
 def start(threads: ThreadPoolExecutor, name: str) -> "Future[str]":
-    return threads.submit(apart, lambda: migrate(name, lock_timeout=LOCK_TIMEOUT, give_up_after=60))
+    return threads.submit(
+        on_own_connection, lambda: migrate(name, lock_timeout=LOCK_TIMEOUT, give_up_after=60)
+    )
 
 
 @contextmanager

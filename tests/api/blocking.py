@@ -18,14 +18,14 @@ SELECT pid FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blockin
 """
 
 
-def behind_us(pool: ThreadPoolExecutor, call: Callable[[], T]) -> "Future[T]":
+def start_blocked(pool: ThreadPoolExecutor, call: Callable[[], T]) -> "Future[T]":
     """Starts `call` on its own connection; returns once it waits for this one, or has ended."""
-    running = pool.submit(apart, call)
+    running = pool.submit(on_own_connection, call)
     wait_until(lambda: bool(waiting()) or running.done())
     return running
 
 
-def apart(call: Callable[[], T]) -> T:
+def on_own_connection(call: Callable[[], T]) -> T:
     """Runs on a pool thread, and leaves no connection behind."""
     try:
         return call()
@@ -57,7 +57,7 @@ def locked_by_another(lock: Callable[[], object], *, timeout: str = "20ms") -> I
             is_locked.set()
             is_over.wait(60)
 
-    thread = threading.Thread(target=apart, args=[hold])
+    thread = threading.Thread(target=on_own_connection, args=[hold])
     thread.start()
     assert is_locked.wait(25)
     try:

@@ -7,7 +7,7 @@ from unittest.mock import patch
 
 from storage.statements import group_commit
 from storage.statements.group_commit import GroupCommit
-from tests.api.blocking import apart
+from tests.api.blocking import on_own_connection
 from tests.stack.programs import wait_until
 
 T = TypeVar("T")
@@ -34,7 +34,7 @@ def _in_one_group(
         assert group._leader is None
         group._make_leader(nobody)
     with ThreadPoolExecutor(len(calls)) as pool:
-        running = [pool.submit(apart, call) for call in calls]
+        running = [pool.submit(on_own_connection, call) for call in calls]
         try:
             wait_until(lambda: len(group._waiting) == len(calls), 25)
             meanwhile()

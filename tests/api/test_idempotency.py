@@ -19,7 +19,7 @@ from channels.models import Message
 from channels.web.status_texts import status_text
 from links.models import Link
 from otp.models import Verification
-from tests.api.blocking import behind_us
+from tests.api.blocking import start_blocked
 from tests.api.books import books
 from tests.api.clients import Answer, Api, ClientOf
 from tests.factories import CompanyFactory, LinkFactory
@@ -308,7 +308,7 @@ def test_key_and_effect_are_one_commit(api: Api, path: str) -> None:
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
             idempotency.insert(duplicate)
-            late = behind_us(pool, lambda: api.post(path, CALLS[path], Idempotency_Key="k"))
+            late = start_blocked(pool, lambda: api.post(path, CALLS[path], Idempotency_Key="k"))
         answer = late.result()
 
     assert (answer.status, answer.code) == (409, "request_in_progress")

@@ -219,7 +219,7 @@ def test_number_plays_the_part_that_is_written_down(
     assert answer.body.get("code") == (error.code if error else None)
     if error:
         extra = set(answer.body) - {"success", "code", "message", "request_id"}
-        assert extra == set(error.extra)
+        assert extra == set(error.extra_fields)
 
 
 def test_verdicts_have_the_fields_that_are_written_down(test_api: Api) -> None:

@@ -13,8 +13,8 @@ from django.urls import reverse
 from accounts.models import Company, Member
 from otp.models import GuardRestriction
 from tests.api.races import at_once
+from tests.cabinet.missing_variables import show_missing_variables
 from tests.cabinet.pages import ANONYMOUS, addresses, create_content
-from tests.cabinet.telltale_templates import telltale_templates
 from tests.factories import CompanyFactory, MemberFactory, UserFactory
 
 INLINE = re.compile(
@@ -34,9 +34,9 @@ SPACE_INSIDE = re.compile(r"<(?:a|code|kbd)\b[^>]*>\s+\w[^<]*|\w\s+</(?:a|code|k
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _telltale_templates() -> Iterator[None]:
+def _missing_variables() -> Iterator[None]:
     """A variable that no view provides shows itself instead of being empty."""
-    with telltale_templates():
+    with show_missing_variables():
         yield
 
 

@@ -89,8 +89,8 @@ def test_error_without_a_row_is_refused_by_one_of_its_status() -> None:
 def test_dialect_writes_every_error(dialect: Dialect) -> None:
     assert set(dialect.errors) == set(Error)
     for error in Error:
-        extra: dict[str, Any] = {name: 1 for name in error.extra if name != "errors"}
-        if "errors" in error.extra:
+        extra: dict[str, Any] = {name: 1 for name in error.extra_fields if name != "errors"}
+        if "errors" in error.extra_fields:
             extra["errors"] = {"phone": ["Wrong"]}
         answer = dialect.refuse(DomainError(error, **extra), "req_1")
 

@@ -16,7 +16,7 @@ from channels import retention
 from links import link_imports
 from links.make.bulk import MAX_LINKS
 from links.models import Link, LinkImport
-from tests.api.blocking import behind_us
+from tests.api.blocking import start_blocked
 from tests.api.races import at_once
 from tests.factories import LinkFactory, MemberFactory
 
@@ -120,7 +120,7 @@ def test_file_that_is_started_meanwhile_is_not_discarded(owner: Member) -> None:
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
             start(item)
-            discarding = behind_us(pool, partial(link_imports.discard, item))
+            discarding = start_blocked(pool, partial(link_imports.discard, item))
         assert not discarding.result()
 
     assert make_all(item).made == 1

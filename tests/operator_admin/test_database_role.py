@@ -16,7 +16,7 @@ from links.clicks import counting
 from operator_admin import database_role
 from operator_admin.doctor import stores
 from storage.months import partitions as months
-from tests.api.blocking import behind_us
+from tests.api.blocking import start_blocked
 from tests.factories import CompanyFactory, UserFactory
 from tests.session_settings import session_setting
 
@@ -154,7 +154,9 @@ def test_granting_again_waits_for_no_transaction_that_counts_clicks() -> None:
     with ThreadPoolExecutor(1) as pool, transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("LOCK links_click IN ROW EXCLUSIVE MODE")
         output = StringIO()
-        granting = behind_us(pool, lambda: call_command("grant_privileges", ROLE, stdout=output))
+        granting = start_blocked(
+            pool, lambda: call_command("grant_privileges", ROLE, stdout=output)
+        )
 
         assert granting.done()
     assert "may do" in output.getvalue()

@@ -11,7 +11,7 @@ from accounts.models import AuditEvent, Company, User
 from channels.models import Message
 from tests.factories import MessageFactory, UserFactory
 from tests.operator_admin.operators import make_operator, sign_in
-from tests.persons.traces import PHONE, leave, leave_with_the_service
+from tests.persons.traces import PHONE, create_all_data, create_service_data
 
 pytestmark = pytest.mark.django_db
 SPELLING = "8 916 123-45-67"
@@ -37,8 +37,8 @@ def test_page_asks_for_a_phone(client: Client, operator: User) -> None:
 
 
 def test_export_is_a_file_of_json(client: Client, operator: User, company: Company) -> None:
-    leave(company)
-    leave_with_the_service()
+    create_all_data(company)
+    create_service_data()
 
     answer = post(client, export="yes")
 
@@ -50,7 +50,7 @@ def test_export_is_a_file_of_json(client: Client, operator: User, company: Compa
 
 
 def test_erasure_is_confirmed_first(client: Client, operator: User, company: Company) -> None:
-    leave(company)
+    create_all_data(company)
 
     page = post(client, erase="yes").content.decode()
 
@@ -60,7 +60,7 @@ def test_erasure_is_confirmed_first(client: Client, operator: User, company: Com
 
 
 def test_confirmed_erasure_is_audited(client: Client, operator: User, company: Company) -> None:
-    leave(company)
+    create_all_data(company)
 
     answer = post(client, confirmed="yes")
 
@@ -91,7 +91,7 @@ def test_second_factor_is_asked_for_again(
 ) -> None:
     settings.OPERATOR_MFA = True
     sign_in(client, make_operator(), "password", "mfa", age=3600)
-    leave(company)
+    create_all_data(company)
 
     answer = post(client, **{action: "yes"})
 

@@ -12,7 +12,7 @@ from channels.models import Message
 from channels.outcomes import transitions
 from otp.check import settlement
 from otp.models import Verification
-from tests.api.blocking import behind_us
+from tests.api.blocking import start_blocked
 from tests.api.clients import Api
 from tests.channels.message_stages import accepted
 from tests.factories import VerificationFactory
@@ -93,7 +93,7 @@ def test_send_that_comes_second_repeats_the_code_of_the_first(api: Api) -> None:
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
             first = VerificationFactory.create(company=api.company, phone=PHONE)
-            late = behind_us(pool, lambda: api.post("/otp/send", {"phone": PHONE}))
+            late = start_blocked(pool, lambda: api.post("/otp/send", {"phone": PHONE}))
         answer = late.result()
 
     assert answer.status == 200
@@ -110,7 +110,7 @@ def test_code_used_while_it_is_asked_for_again_is_replaced(api: Api) -> None:
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
             assert is_taken(api, code)
-            late = behind_us(pool, partial(send, api))
+            late = start_blocked(pool, partial(send, api))
         new = late.result()
 
     assert Verification.objects.count() == 2
@@ -129,7 +129,7 @@ def test_receipt_and_right_code_at_once_charge_one_delivery(api: Api) -> None:
             transitions.apply_in_transaction(
                 cursor, [Event(dear.message_id, dear.id, EventKind.DELIVERED)]
             )
-            late = behind_us(pool, settlement.settle_verified)
+            late = start_blocked(pool, settlement.settle_verified)
         late.result()
 
     assert ledger.balance(api.company.pk) == (1000 - 17, 1)

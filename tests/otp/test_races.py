@@ -98,7 +98,7 @@ def test_of_parallel_sends_the_cool_down_lets_one_pass(api: Api) -> None:
 def test_send_that_always_meets_others_may_be_repeated(
     test_api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As where several keep superseding the code of one number, which takes more tries."""
+    """Like sends that keep superseding each other's code of one number, with fewer tries."""
     LinkFactory.create(slug="bcdfghjkmn")
     with monkeypatch.context() as patched:
         patched.setattr("links.addresses.slugs.generate", lambda _length: "bcdfghjkmn")

@@ -8,15 +8,15 @@ from channels.models import Message
 from links.models import Link
 from tests.api.clients import Api, ClientOf
 from tests.factories import CompanyFactory, MessageFactory
-from tests.persons.traces import PHONE, leave
+from tests.persons.traces import PHONE, create_all_data
 
 pytestmark = pytest.mark.django_db
 
 
 def test_company_exports_what_is_its_own(api: Api) -> None:
-    message = leave(api.company)
-    leave(CompanyFactory.create())
-    leave(api.company, mode="test")
+    message = create_all_data(api.company)
+    create_all_data(CompanyFactory.create())
+    create_all_data(api.company, mode="test")
 
     answer = api.get("/persons/export", {"phone": "8 (916) 123-45-67"})
 
@@ -27,8 +27,8 @@ def test_company_exports_what_is_its_own(api: Api) -> None:
 
 
 def test_company_erases_what_is_its_own(api: Api) -> None:
-    leave(api.company)
-    others = leave(CompanyFactory.create())
+    create_all_data(api.company)
+    others = create_all_data(CompanyFactory.create())
 
     answer = api.post("/persons/erase", {"phone": PHONE})
 
@@ -40,7 +40,7 @@ def test_company_erases_what_is_its_own(api: Api) -> None:
 
 
 def test_test_key_does_not_reach_live_data(api: Api, test_api: Api) -> None:
-    leave(api.company)
+    create_all_data(api.company)
 
     assert test_api.post("/persons/erase", {"phone": PHONE}).body["erased"]["messages"] == 0
     assert test_api.get("/persons/export", {"phone": PHONE}).body["data"]["messages"] == []
@@ -83,7 +83,7 @@ def test_phone_is_required_and_checked(api: Api) -> None:
 
 
 def test_link_of_an_erased_person_leads_nowhere_even_enabled(api: Api) -> None:
-    message = leave(api.company)
+    message = create_all_data(api.company)
     api.post("/persons/erase", {"phone": PHONE})
     link = Link.objects.get(message_id=message.pk)
 
@@ -94,7 +94,7 @@ def test_link_of_an_erased_person_leads_nowhere_even_enabled(api: Api) -> None:
 
 
 def test_export_and_erasure_are_audited_for_the_company(api: Api) -> None:
-    leave(api.company)
+    create_all_data(api.company)
     api.get("/persons/export", {"phone": PHONE})
     api.post("/persons/erase", {"phone": PHONE})
 
@@ -107,7 +107,7 @@ def test_export_and_erasure_are_audited_for_the_company(api: Api) -> None:
 
 @pytest.mark.parametrize("channel", ["sms", "whatsapp"])
 def test_messages_of_an_erased_person_are_listed_without_text(test_api: Api, channel: str) -> None:
-    leave(test_api.company, mode="test")
+    create_all_data(test_api.company, mode="test")
     link = MessageFactory.create(
         company=test_api.company,
         mode="test",

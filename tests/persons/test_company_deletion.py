@@ -38,7 +38,7 @@ from tests.factories import (
     TransferFactory,
     WalletFactory,
 )
-from tests.persons.traces import OTHER, PHONE, leave, rows_naming
+from tests.persons.traces import OTHER, PHONE, create_all_data, rows_naming
 from webhooks import endpoints
 from webhooks.models import Endpoint, Event, EventKind
 
@@ -148,8 +148,8 @@ def test_nothing_happens_before_the_day(db: None) -> None:
 
 def test_recipients_are_erased_and_the_ledger_stays(owner: Member) -> None:
     company = owner.company
-    leave(company)
-    leave(company, OTHER, mode="test")
+    create_all_data(company)
+    create_all_data(company, OTHER, mode="test")
     CodeTextFactory.create(company=company)
     WalletFactory.create(company=company, available=21)
     TransferFactory.create(company=company, kind="grant", amount=21)
@@ -179,8 +179,8 @@ def test_recipients_are_erased_and_the_ledger_stays(owner: Member) -> None:
 
 def test_other_companies_keep_everything(owner: Member) -> None:
     other = CompanyFactory.create()
-    leave(owner.company)
-    kept = leave(other)
+    create_all_data(owner.company)
+    kept = create_all_data(other)
     LinkFactory.create(company=other, url="https://example.com/kept")
     key = ApiKeyFactory.create(company=other)
 
@@ -196,7 +196,7 @@ def test_other_companies_keep_everything(owner: Member) -> None:
 def test_messages_under_way_are_erased_later(owner: Member) -> None:
     company = owner.company
     message = MessageFactory.create(company=company, phone=PHONE, state="sent")
-    leave(company, OTHER)
+    create_all_data(company, OTHER)
 
     delete_whole(company)
 
@@ -214,8 +214,8 @@ def test_worker_killed_between_steps_is_followed_by_another(
     owner: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     company = owner.company
-    leave(company)
-    leave(company, OTHER)
+    create_all_data(company)
+    create_all_data(company, OTHER)
     LinkFactory.create(company=company)
     company_deletion.run()
     settle(company)
@@ -243,7 +243,7 @@ def test_worker_killed_between_steps_is_followed_by_another(
 def test_run_ends_in_time_and_the_next_goes_on(
     owner: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    leave(owner.company)
+    create_all_data(owner.company)
     company_deletion.run()
     settle(owner.company)
     monkeypatch.setattr(company_deletion, "RUN", 0.0)
@@ -306,7 +306,7 @@ def test_deleting_again_changes_nothing(owner: Member) -> None:
 @pytest.mark.django_db(transaction=True)
 def test_ledger_balances_after_the_deletion_of_a_company() -> None:
     company = CompanyFactory.create(closes_at=timezone.now())
-    leave(company)
+    create_all_data(company)
 
     before = list(reconciliation.breaches())
     delete_whole(company)

@@ -38,7 +38,7 @@ from tests.factories import (
     TransferFactory,
     VerificationFactory,
 )
-from tests.persons.traces import PHONE, leave
+from tests.persons.traces import PHONE, create_all_data
 from tests.reauthentication import mark_reauthenticated
 
 pytestmark = pytest.mark.django_db
@@ -196,7 +196,7 @@ def test_archive_stops_if_the_requester_is_no_longer_owner(owner: Member) -> Non
 
 
 def test_erasure_of_a_person_deletes_archives(owner: Member) -> None:
-    leave(owner.company)
+    create_all_data(owner.company)
     make(owner)
     other = make(MemberFactory.create())
 

@@ -17,7 +17,7 @@ from persons import company_deletion, company_export, erasure_list
 from persons.erasure import erase
 from persons.models import CompanyExport
 from persons.person import Person
-from tests.api.blocking import behind_us
+from tests.api.blocking import start_blocked
 from tests.factories import MemberFactory, MessageFactory
 from tests.persons.traces import PHONE
 
@@ -50,7 +50,7 @@ def while_a_part_is_made(model: Any, delete: Callable[[], object]) -> object:
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
             KINDS[model][1]()
-            deleting = behind_us(pool, delete)
+            deleting = start_blocked(pool, delete)
             assert not deleting.done()
         return deleting.result()
 
@@ -97,9 +97,9 @@ def test_file_begun_while_the_person_is_erased_is_discarded(
 
     def add_meanwhile(person: Person) -> None:
         with ThreadPoolExecutor(1) as pool:
-            behind_us(pool, partial(begin, owner)).result()
+            start_blocked(pool, partial(begin, owner)).result()
             for _name, make_next in KINDS.values():
-                behind_us(pool, make_next).result()
+                start_blocked(pool, make_next).result()
         add(person)
 
     monkeypatch.setattr(erasure_list, "add", add_meanwhile)

@@ -36,7 +36,7 @@ from tests.factories import (
     VerificationFactory,
 )
 from tests.otp.sent_codes import code_of, wrong_code
-from tests.persons.traces import OTHER, PHONE, leave, leave_with_the_service, rows_naming
+from tests.persons.traces import OTHER, PHONE, create_all_data, create_service_data, rows_naming
 from webhooks.models import Event, EventKind
 
 pytestmark = pytest.mark.django_db
@@ -53,8 +53,8 @@ def tables() -> list[str]:
 
 @pytest.mark.parametrize("table", sorted(columns.ERASED))
 def test_table_does_not_name_the_phone_afterwards(company: Company, table: str) -> None:
-    leave(company)
-    leave_with_the_service()
+    create_all_data(company)
+    create_service_data()
     # The first loses the vendor's id of the person, the second the hash of the phone.
     if table not in {"channels_knownrecipient", "channels_rememberedphone"}:
         assert rows_naming(PHONE, table) > 0
@@ -68,7 +68,7 @@ def test_table_does_not_name_the_phone_afterwards(company: Company, table: str) 
 def test_event_about_the_message_loses_the_phone_whatever_its_kind(
     company: Company, kind: str
 ) -> None:
-    message = leave(company)
+    message = create_all_data(company)
     Event.objects.all().delete()
     event = Event.objects.create(
         company=company,
@@ -89,8 +89,8 @@ def test_event_about_the_message_loses_the_phone_whatever_its_kind(
 def test_neither_hash_of_phone_nor_of_address_and_device_is_left(
     company: Company, *, is_everywhere: bool
 ) -> None:
-    message = leave(company)
-    leave_with_the_service()
+    message = create_all_data(company)
+    create_service_data()
     sender = {kind: requesters.hashed(company.pk, kind, "1") for kind in ("ip", "device")}
     Message.objects.filter(pk=message.pk).update(
         params={"brand": "x", "sender": sender, "added_later": PHONE}
@@ -106,7 +106,7 @@ def test_neither_hash_of_phone_nor_of_address_and_device_is_left(
 @pytest.mark.parametrize("url", ["", "http://127.0.0.1:1/"])
 def test_links_are_noted_for_clickhouse(company: Company, settings: Settings, url: str) -> None:
     settings.CLICKHOUSE_URL = url
-    leave(company)
+    create_all_data(company)
 
     erase(person=Person(PHONE))
 
@@ -117,9 +117,9 @@ def test_links_are_noted_for_clickhouse(company: Company, settings: Settings, ur
 
 
 def test_no_table_at_all_names_the_phone_but_the_block_list(company: Company) -> None:
-    leave(company)
-    leave(company, mode="test")
-    leave_with_the_service()
+    create_all_data(company)
+    create_all_data(company, mode="test")
+    create_service_data()
     BlockedPhone.objects.create(phone=PHONE, said_stop=True)
 
     erase(person=Person(PHONE))
@@ -130,8 +130,8 @@ def test_no_table_at_all_names_the_phone_but_the_block_list(company: Company) ->
 
 def test_nothing_names_an_old_spelling_of_the_phone(company: Company) -> None:
     old, new = "+551187654321", "+5511987654321"
-    leave(company, old)
-    leave_with_the_service(old)
+    create_all_data(company, old)
+    create_service_data(old)
 
     counts = erase(person=Person(new))
 
@@ -141,9 +141,9 @@ def test_nothing_names_an_old_spelling_of_the_phone(company: Company) -> None:
 
 
 def test_traces_of_others_stay(company: Company) -> None:
-    leave(company)
-    leave(company, OTHER)
-    leave_with_the_service(OTHER)
+    create_all_data(company)
+    create_all_data(company, OTHER)
+    create_service_data(OTHER)
     before = {table: rows_naming(OTHER, table) for table in tables()}
 
     erase(person=Person(PHONE))
@@ -153,9 +153,9 @@ def test_traces_of_others_stay(company: Company) -> None:
 
 def test_company_erases_only_what_is_its_own(company: Company) -> None:
     other = CompanyFactory.create()
-    leave(company)
-    kept = leave(other)
-    leave_with_the_service()
+    create_all_data(company)
+    kept = create_all_data(other)
+    create_service_data()
 
     erase(person=Person(PHONE, company.pk))
 
@@ -198,8 +198,8 @@ def test_reference_of_a_message_to_others_is_erased(
 
 
 def test_key_of_one_mode_erases_that_mode(company: Company) -> None:
-    leave(company)
-    leave(company, mode="test")
+    create_all_data(company)
+    create_all_data(company, mode="test")
 
     erase(person=Person(PHONE, company.pk, "test"))
 
@@ -207,7 +207,7 @@ def test_key_of_one_mode_erases_that_mode(company: Company) -> None:
 
 
 def test_messages_stay_for_the_ledger_without_the_person(company: Company) -> None:
-    message = leave(company)
+    message = create_all_data(company)
 
     counts = erase(person=Person(PHONE))
 
@@ -218,7 +218,7 @@ def test_messages_stay_for_the_ledger_without_the_person(company: Company) -> No
 
 
 def test_link_of_the_person_is_closed_and_leads_nowhere(company: Company) -> None:
-    message = leave(company)
+    message = create_all_data(company)
 
     erase(person=Person(PHONE))
 
@@ -228,7 +228,7 @@ def test_link_of_the_person_is_closed_and_leads_nowhere(company: Company) -> Non
 
 
 def test_checked_code_teaches_nothing_more(company: Company) -> None:
-    leave(company)
+    create_all_data(company)
 
     erase(person=Person(PHONE))
 
@@ -238,7 +238,7 @@ def test_checked_code_teaches_nothing_more(company: Company) -> None:
 
 def test_bodies_that_report_about_others_lose_the_phone_too(company: Company) -> None:
     attempt = AttemptFactory.create(message__phone=OTHER, message__state="delivered")
-    message = leave(company)
+    message = create_all_data(company)
     own = Receipt.objects.get(attempt__message=message)
     shared = ReceiptFactory.create(
         attempt=attempt, provider=own.provider, received_at=own.received_at, raw=bytes(own.raw)
@@ -263,7 +263,7 @@ def test_foreign_message_in_a_shared_body_loses_its_phone(company: Company) -> N
 
 
 def test_erasure_is_audited_without_the_phone(company: Company) -> None:
-    leave(company)
+    create_all_data(company)
 
     erase(person=Person(PHONE))
 
@@ -289,8 +289,8 @@ def test_stranger_to_the_company_is_not_listed(company: Company) -> None:
 
 
 def test_second_erasure_finds_nothing(company: Company) -> None:
-    leave(company)
-    leave_with_the_service()
+    create_all_data(company)
+    create_service_data()
     erase(person=Person(PHONE))
 
     assert not any(erase(person=Person(PHONE)).values())
@@ -299,7 +299,7 @@ def test_second_erasure_finds_nothing(company: Company) -> None:
 
 @pytest.mark.parametrize("state", ["queued", "sent"])
 def test_message_on_its_way_is_finished_first(company: Company, state: str) -> None:
-    leave(company)
+    create_all_data(company)
     deadline = timezone.now() + timedelta(seconds=500)
     MessageFactory.create(company=company, phone=PHONE, state=state, deadline=deadline)
 
@@ -314,7 +314,11 @@ def test_message_on_its_way_is_finished_first(company: Company, state: str) -> N
 def test_later_receipt_does_not_bring_the_id_of_the_vendor_back(company: Company) -> None:
     """WhatsApp tells when a message is read, and its ids contain the phone."""
     attempt = AttemptFactory.create(
-        message=leave(company), n=2, channel="whatsapp", provider="whatsapp_cloud", state="expired"
+        message=create_all_data(company),
+        n=2,
+        channel="whatsapp",
+        provider="whatsapp_cloud",
+        state="expired",
     )
     erase(person=Person(PHONE))
     ago = timezone.now() - timedelta(minutes=1)

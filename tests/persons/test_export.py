@@ -20,15 +20,15 @@ from tests.factories import (
     MessageFactory,
     ReceiptFactory,
 )
-from tests.persons.traces import OTHER, PHONE, leave, leave_with_the_service
+from tests.persons.traces import OTHER, PHONE, create_all_data, create_service_data
 
 pytestmark = pytest.mark.django_db
 BY_NAME = SECTIONS | SECTIONS_EVERYWHERE
 
 
 def test_every_section_has_its_rows(company: Company) -> None:
-    leave(company)
-    leave_with_the_service()
+    create_all_data(company)
+    create_service_data()
     BlockedPhone.objects.create(phone=PHONE)
     LinkFactory.create(url=f"https://wa.me/{PHONE.removeprefix('+')}")
 
@@ -51,7 +51,7 @@ def test_every_table_that_is_erased_is_exported() -> None:
 
 def test_clicks_that_a_crowd_made_are_left_out(company: Company) -> None:
     """Anybody may open a link a million times, and an export would then take all memory."""
-    leave(company)
+    create_all_data(company)
     link = Link.objects.get(company=company)
     with connection.cursor() as cursor:
         cursor.execute(
@@ -68,10 +68,10 @@ def test_clicks_that_a_crowd_made_are_left_out(company: Company) -> None:
 
 
 def test_nothing_of_others_is_exported(company: Company) -> None:
-    leave(company)
-    leave(company, OTHER)
-    leave_with_the_service()
-    leave_with_the_service(OTHER)
+    create_all_data(company)
+    create_all_data(company, OTHER)
+    create_service_data()
+    create_service_data(OTHER)
 
     text = orjson.dumps(export(person=Person(PHONE))).decode()
 
@@ -79,9 +79,9 @@ def test_nothing_of_others_is_exported(company: Company) -> None:
 
 
 def test_company_exports_its_own_rows_without_what_vendors_wrote(company: Company) -> None:
-    leave(company)
-    leave(CompanyFactory.create())
-    leave_with_the_service()
+    create_all_data(company)
+    create_all_data(CompanyFactory.create())
+    create_service_data()
 
     data = export(person=Person(PHONE, company.pk, "live"))["data"]
 
@@ -91,7 +91,7 @@ def test_company_exports_its_own_rows_without_what_vendors_wrote(company: Compan
 
 
 def test_ids_are_those_of_the_api(company: Company) -> None:
-    message = leave(company)
+    message = create_all_data(company)
 
     data = export(person=Person(PHONE))["data"]
 
@@ -101,7 +101,7 @@ def test_ids_are_those_of_the_api(company: Company) -> None:
 
 
 def test_call_of_a_vendor_about_several_people_is_left_out(company: Company) -> None:
-    message = leave(company)
+    message = create_all_data(company)
     own = Receipt.objects.get(attempt__message=message)
     assert "raw" in export(person=Person(PHONE))["data"]["receipts"][0]
     ReceiptFactory.create(
@@ -113,7 +113,7 @@ def test_call_of_a_vendor_about_several_people_is_left_out(company: Company) -> 
 
 
 def test_numbers_of_others_in_a_call_are_masked(company: Company) -> None:
-    message = leave(company)
+    message = create_all_data(company)
     Receipt.objects.filter(attempt__message=message).update(
         raw=f'{{"to": "{PHONE[1:]}", "from": "{OTHER[1:]}"}}'.encode()
     )
@@ -125,7 +125,7 @@ def test_numbers_of_others_in_a_call_are_masked(company: Company) -> None:
 
 
 def test_nothing_that_could_make_a_code_is_exported(company: Company) -> None:
-    leave(company)
+    create_all_data(company)
 
     (verification,) = export(person=Person(PHONE))["data"]["verifications"]
 
@@ -140,8 +140,8 @@ def test_export_is_audited(company: Company) -> None:
 
 
 def test_erased_person_has_nothing_left_to_export(company: Company) -> None:
-    leave(company)
-    leave_with_the_service()
+    create_all_data(company)
+    create_service_data()
 
     erase(person=Person(PHONE))
 
@@ -150,7 +150,7 @@ def test_erased_person_has_nothing_left_to_export(company: Company) -> None:
 
 @pytest.mark.parametrize("typed", [PHONE, "8 (916) 123-45-67", "79161234567"])
 def test_person_is_erased_by_any_spelling(company: Company, typed: str) -> None:
-    leave(company)
+    create_all_data(company)
     output = StringIO()
 
     call_command("erase_person", typed, "--yes", stdout=output)
@@ -160,7 +160,7 @@ def test_person_is_erased_by_any_spelling(company: Company, typed: str) -> None:
 
 
 def test_erasure_asks_first(company: Company, monkeypatch: pytest.MonkeyPatch) -> None:
-    leave(company)
+    create_all_data(company)
     monkeypatch.setattr("builtins.input", lambda _question: "no")
 
     with pytest.raises(CommandError, match="Nothing was erased"):
@@ -183,7 +183,7 @@ def test_malformed_phone_is_refused_by_the_export(command: str) -> None:
 
 
 def test_export_is_json(company: Company) -> None:
-    leave(company)
+    create_all_data(company)
     output = StringIO()
 
     call_command("export_person", PHONE, stdout=output)

@@ -15,7 +15,7 @@ from persons.erasure import Reapplied, erase, reapply_erasures
 from persons.models import Erasure
 from persons.person import Person
 from tests.factories import CompanyFactory, MessageFactory
-from tests.persons.traces import OTHER, PHONE, leave, leave_with_the_service
+from tests.persons.traces import OTHER, PHONE, create_all_data, create_service_data
 
 pytestmark = pytest.mark.django_db
 A_MINUTE = timedelta(minutes=1)
@@ -23,8 +23,8 @@ A_MINUTE = timedelta(minutes=1)
 
 def restore(company: Company, phone: str = PHONE) -> None:
     """The rows of the person as they were before the erasure; the list is kept."""
-    leave(company, phone)
-    leave_with_the_service(phone)
+    create_all_data(company, phone)
+    create_service_data(phone)
     Message.objects.update(created_at=timezone.now() - A_MINUTE)
     Contact.objects.update(shared_at=timezone.now() - A_MINUTE)
 
@@ -63,11 +63,11 @@ def test_person_is_erased_again_under_any_spelling(
 
 def test_erasure_of_a_company_is_reapplied_to_that_company(company: Company) -> None:
     other = CompanyFactory.create()
-    leave(company)
+    create_all_data(company)
     erase(person=Person(PHONE, company.pk, "live"))
     Message.objects.all().delete()
     restore(company)
-    leave(other)
+    create_all_data(other)
 
     reapply_erasures()
 

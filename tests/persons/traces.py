@@ -35,7 +35,7 @@ OTHER = "+79997654321"
 DAYS_AGO = timedelta(days=2)
 
 
-def leave(company: Company, phone: str = PHONE, mode: str = "live") -> Message:
+def create_all_data(company: Company, phone: str = PHONE, mode: str = "live") -> Message:
     """A delivered link, a code that was entered, and their traces; returns the link's message."""
     code = _code(company, phone, mode)
     message = _link(company, phone, mode)
@@ -55,8 +55,8 @@ def leave(company: Company, phone: str = PHONE, mode: str = "live") -> Message:
     return message
 
 
-def leave_with_the_service(phone: str = PHONE) -> None:
-    """Leaves the traces that belong to no company."""
+def create_service_data(phone: str = PHONE) -> None:
+    """Creates the personal data that belongs to no company."""
     digits = phone.removeprefix("+")
     memory = PhoneMemory()
     memory.record_proof("telegram", timezone.now().timestamp())

@@ -50,7 +50,7 @@ def test_kills_lose_only_the_last_moment_and_count_nothing_twice(stack: Stack) -
         stack.worker.kill()
         stack.worker.start()
         visitors.limit = MANY
-        handed_over_anew(stack)
+        wait_until_resent(stack)
         answered(visitors, MANY * 4 // 5)
         kills.append(kill_web(stack))
         answered(visitors, MANY)
@@ -81,7 +81,7 @@ def is_at_risk(at: float, kills: list[Kill]) -> bool:
     return any(begun - LAST_MOMENT - BUSY <= at <= dead + BUSY for begun, dead in kills)
 
 
-def handed_over_anew(stack: Stack) -> None:
+def wait_until_resent(stack: Stack) -> None:
     """Asserts that the clicks buffered while Redis was away are in the stream."""
     with redis.Redis.from_url(stack.redis.url) as client:
         before = client.xinfo_stream(STREAM)["last-generated-id"]

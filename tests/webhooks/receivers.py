@@ -104,26 +104,26 @@ def peer(behave: Handler) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}/hook"
 
 
-def silent(line: socket.socket) -> None:
+def sends_nothing(sock: socket.socket) -> None:
     time.sleep(30)
 
 
-def dripping(line: socket.socket) -> None:
-    """Sends a header that is never silent for long, and never ends."""
-    line.recv(65536)
-    line.sendall(b"HTTP/1.1 200 OK\r\nX-Slow: ")
+def sends_slowly(sock: socket.socket) -> None:
+    """Sends a header byte by byte, without end."""
+    sock.recv(65536)
+    sock.sendall(b"HTTP/1.1 200 OK\r\nX-Slow: ")
     while True:
-        line.sendall(b"a")
+        sock.sendall(b"a")
         time.sleep(0.1)
 
 
-def reset(line: socket.socket) -> None:
-    line.recv(65536)
+def resets(sock: socket.socket) -> None:
+    sock.recv(65536)
 
 
-def rude(line: socket.socket) -> None:
-    line.recv(65536)
-    line.sendall(b"SSH-2.0-OpenSSH\r\n")
-    line.shutdown(socket.SHUT_WR)
-    while line.recv(65536):  # closed with something unread, it would reset the connection
+def breaks_protocol(sock: socket.socket) -> None:
+    sock.recv(65536)
+    sock.sendall(b"SSH-2.0-OpenSSH\r\n")
+    sock.shutdown(socket.SHUT_WR)
+    while sock.recv(65536):  # closed with something unread, it would reset the connection
         pass

@@ -13,7 +13,15 @@ from django.test import override_settings
 from parsing.characters import stored_text
 from tests.webhooks.calls import HOST, names, outcome
 from tests.webhooks.certificates import server_context
-from tests.webhooks.receivers import Receiver, dripping, listening, peer, reset, rude, silent
+from tests.webhooks.receivers import (
+    Receiver,
+    breaks_protocol,
+    listening,
+    peer,
+    resets,
+    sends_nothing,
+    sends_slowly,
+)
 from webhooks import egress
 from webhooks.egress import Failure, UrlError
 
@@ -316,10 +324,10 @@ def test_dns_and_connect_failures_are_distinguished(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("behave", "failure"),
     [
-        (silent, Failure.TIMEOUT),
-        (dripping, Failure.TIMEOUT),
-        (reset, Failure.BROKEN),
-        (rude, Failure.PROTOCOL),
+        (sends_nothing, Failure.TIMEOUT),
+        (sends_slowly, Failure.TIMEOUT),
+        (resets, Failure.BROKEN),
+        (breaks_protocol, Failure.PROTOCOL),
     ],
 )
 @override_settings(WEBHOOK_TIMEOUT=0.5)

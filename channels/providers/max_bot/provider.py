@@ -129,7 +129,7 @@ def _missing(types: object) -> list[str]:
     return [name for name in READERS if name not in types] if isinstance(types, list) else []
 
 
-# MAX omits fields that its schema requires, so only fields that are read must be present
+# MAX omits fields that its schema requires, so only the used ones must be present
 
 
 def _started(update: http.Json, _token: str) -> BotUpdate | None:

@@ -111,7 +111,7 @@ class TelegramBot(Bot):
         }
         answer = self._send_message(payload)
         moved_to = http.mapping(answer.data.get("parameters")).get("migrate_to_chat_id")
-        if moved_to is not None:  # the group became a supergroup, which has an id of its own
+        if moved_to is not None:  # the group became a supergroup, which has another id
             logger.warning("the operators' chat has a new id: %s", moved_to)
             answer = self._send_message(payload | {"chat_id": moved_to})
         self._result(answer)

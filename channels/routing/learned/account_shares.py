@@ -13,7 +13,7 @@ from channels.routing.smart.router import Router
 from channels.vendor_accounts import registry
 
 Group = tuple[str, str]  # position, channel
-NOTICEABLE = 0.001  # the smallest change of a factor that is stored
+MIN_CHANGE = 0.001  # smaller changes of a factor are not stored
 
 
 def groups() -> dict[Group, dict[str, float]]:
@@ -73,5 +73,5 @@ def write_factors(router: Router) -> None:
         "name", "share_factor"
     ):
         factor = factors.get(name, 1.0)
-        if abs(factor - stored_factor) > NOTICEABLE:
+        if abs(factor - stored_factor) > MIN_CHANGE:
             ProviderAccount.objects.filter(name=name).update(share_factor=factor)

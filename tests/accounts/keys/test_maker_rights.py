@@ -16,7 +16,7 @@ from accounts.people import members
 from api.calls import Call
 from api_docs.calls import CALLS
 from identity_hooks import hooks
-from tests.api.blocking import behind_us
+from tests.api.blocking import start_blocked
 from tests.api.clients import Api
 from tests.factories import ApiKeyFactory, EndpointFactory, EventFactory, MemberFactory
 from webhooks import endpoints
@@ -275,7 +275,7 @@ def test_member_being_removed_gets_no_new_secret(act: Callable[[Member], object]
                 members.change_role(
                     member=Member.objects.get(pk=former.pk), role="viewer", user=owner.user
                 )
-            began = behind_us(pool, lambda: act(former))
+            began = start_blocked(pool, lambda: act(former))
         assert isinstance(began.exception(), PermissionDenied)
 
     assert _secrets_of(owner.company) == before

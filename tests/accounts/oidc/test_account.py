@@ -11,7 +11,7 @@ from accounts.models import AuditEvent, Company, User
 from tests.accounts.oidc.ways import connect, go, leave, refusal, signed_in, user_of
 from tests.accounts.security.people import add_app, confirm, emails_to, is_asked, make_person
 from tests.accounts.security.people import signed_in as by_password
-from tests.api.blocking import behind_us
+from tests.api.blocking import start_blocked
 from tests.identity_provider import IdentityProvider
 
 pytestmark = pytest.mark.django_db
@@ -74,7 +74,7 @@ def test_identity_connected_by_two_at_once_belongs_to_the_first(client: Client) 
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
             connect(boris, "anna")
-            overtaken = behind_us(pool, lambda: client.get(path))
+            overtaken = start_blocked(pool, lambda: client.get(path))
         answer = overtaken.result()
 
     assert (answer.status_code, refusal(answer)) == (409, "linked_elsewhere")

@@ -14,7 +14,7 @@ from accounts.models import Mail, Member, User, UserSession
 from accounts.people import members
 from accounts.people.members import mask_address
 from tests.accounts.security.people import signed_in
-from tests.api.blocking import behind_us
+from tests.api.blocking import start_blocked
 from tests.api.races import at_once
 from tests.factories import MemberFactory, UserFactory
 from tests.reauthentication import mark_reauthenticated
@@ -188,7 +188,7 @@ def test_owner_who_is_being_removed_changes_nothing_any_more(
                 members.change_role(
                     member=Member.objects.get(pk=former.pk), role="viewer", user=owner.user
                 )
-            began = behind_us(pool, lambda: act(former, colleague, guest))
+            began = start_blocked(pool, lambda: act(former, colleague, guest))
         assert isinstance(began.exception(), PermissionDenied) or began.result() is None
 
     roles = dict(owner.company.members.values_list("user", "role"))

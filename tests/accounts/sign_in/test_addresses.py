@@ -20,7 +20,7 @@ from accounts.people import members
 from accounts.sign_in import addresses
 from accounts.sign_in.adapter import APP
 from tests.accounts.security.people import add_address, confirm, make_person, signed_in
-from tests.api.blocking import behind_us
+from tests.api.blocking import start_blocked
 from tests.factories import PASSWORD, UserFactory
 from tests.reauthentication import mark_reauthenticated
 
@@ -156,7 +156,7 @@ def test_address_confirmed_twice_at_once_belongs_to_the_first(client: Client) ->
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
             EmailAddress.objects.filter(pk=row.pk).update(verified=True)
-            overtaken = behind_us(pool, lambda: client.post(url))
+            overtaken = start_blocked(pool, lambda: client.post(url))
         answer = overtaken.result()
 
     assert answer.status_code == 409

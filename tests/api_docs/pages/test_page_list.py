@@ -19,7 +19,7 @@ from api_docs.pages.contexts import HINT
 from api_docs.pages.page_list import PAGES
 from catalogue.errors import Error
 from tests.api_docs.reading import LANGUAGES, URLS, read
-from tests.cabinet.telltale_templates import telltale_templates
+from tests.cabinet.missing_variables import show_missing_variables
 from tests.factories import ApiKeyFactory
 
 INLINE = re.compile(r"<style|\sstyle=|<script(?![^>]*\ssrc=)|\son[a-z]+=|javascript:")
@@ -41,9 +41,9 @@ TECHNICAL = re.compile(r"openapi\.json|purpose|Idempotency-Key|queued|applicatio
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _telltale_templates() -> Iterator[None]:
+def _missing_variables() -> Iterator[None]:
     """A variable that no view provides shows itself instead of being empty."""
-    with telltale_templates():
+    with show_missing_variables():
         yield
 
 

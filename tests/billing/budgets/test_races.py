@@ -12,7 +12,7 @@ from django.utils import timezone
 from accounts.models import Company
 from billing.budgets import budgets
 from billing.models import Budget, SpentDay
-from tests.api.blocking import behind_us
+from tests.api.blocking import start_blocked
 from tests.api.races import at_once
 from tests.factories import CompanyFactory
 
@@ -41,7 +41,7 @@ def test_budget_set_meanwhile_is_not_undone(company: Company, name: str) -> None
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
             budgets.set_fixed(company=company, tokens={"KZ": 0}, user=None)
-            running = behind_us(pool, call)
+            running = start_blocked(pool, call)
         running.result()
 
     assert published(company).get("KZ") == [0, None]
@@ -55,7 +55,7 @@ def test_companies_are_locked_before_their_budgets(company: Company) -> None:
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
             Company.objects.select_for_update(no_key=True).get(pk=company.pk)
-            running = behind_us(pool, budgets.update_usual)
+            running = start_blocked(pool, budgets.update_usual)
             with connection.cursor() as cursor:
                 cursor.execute("SET LOCAL lock_timeout = '1s'")
             budgets.set_fixed(company=company, tokens={"RU": 5, "": 7}, user=None)

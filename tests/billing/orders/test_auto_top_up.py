@@ -21,7 +21,7 @@ from billing.models import (
     Tariff,
 )
 from billing.orders import auto_top_up, orders
-from tests.api.blocking import behind_us
+from tests.api.blocking import start_blocked
 from tests.api.races import at_once
 from tests.billing.orders import automatic
 from tests.billing.orders.automatic import (
@@ -341,7 +341,7 @@ class TestRaces:
         store, removed = SavedMethod.objects.update_or_create, list[Future[bool]]()
 
         def store_beside_removal(**values: Any) -> tuple[SavedMethod, bool]:
-            removed.append(behind_us(pool, remove))
+            removed.append(start_blocked(pool, remove))
             return store(**values)
 
         with ThreadPoolExecutor(1) as pool:

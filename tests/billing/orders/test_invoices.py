@@ -19,7 +19,7 @@ from accounts.models import Company
 from billing.models import Order, Seller
 from billing.orders import billing_profiles, invoice_pdf, invoices, pdf
 from billing.signed_links import INVOICES
-from tests.api.blocking import behind_us
+from tests.api.blocking import start_blocked
 from tests.billing.top_ups import place_order
 from tests.factories import CompanyFactory, MemberFactory, SellerFactory
 
@@ -176,7 +176,7 @@ def test_open_payment_freezes_the_invoice(issue: Callable[..., Order]) -> None:
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
             Order.objects.select_for_update(no_key=True).get(pk=order.pk).mark_paid()
-            changed = behind_us(pool, rename)
+            changed = start_blocked(pool, rename)
         assert changed.result() == ["legal_name"]
 
     order.refresh_from_db()

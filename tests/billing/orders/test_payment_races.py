@@ -15,7 +15,7 @@ from accounts.models import Company
 from billing.models import Order, Payment
 from billing.orders import orders, payments
 from billing.wallet import ledger
-from tests.api.blocking import behind_us
+from tests.api.blocking import start_blocked
 from tests.api.races import at_once
 from tests.billing.orders.test_payments import problems
 from tests.billing.top_ups import payment_event, place_order, post_webhook
@@ -101,7 +101,7 @@ def test_acceptance_waits_for_a_settlement(payer: Company) -> None:
         with transaction.atomic():
             payments.close_problem(payment=Payment.objects.get(), user=user)
             accept = partial(payments.credit_in_full, payment=payment, user=user)
-            accepted = behind_us(pool, accept)
+            accepted = start_blocked(pool, accept)
         assert accepted.result() is False
 
     assert ledger.balance(payer.pk) == (0, 0)

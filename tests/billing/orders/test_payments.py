@@ -48,7 +48,7 @@ def test_payment_credits_the_order(payer: Company) -> None:
 
 @pytest.mark.parametrize("way", ["sandbox", "invoice"])
 def test_money_for_a_deleted_company_waits_for_the_operator(payer: Company, way: str) -> None:
-    """Nobody could use the tokens, or would know of them."""
+    """Nobody could use or notice the tokens."""
     order = place_order(payer, way)
     Company.objects.filter(pk=payer.pk).update(deleted_at=timezone.now())
 

@@ -161,7 +161,7 @@ def closed_october(one: Company, **fields: Any) -> Document:
     return Document.objects.get(company=one, month=OCTOBER)
 
 
-def test_delivery_has_the_rate_of_its_month_and_the_advance_that_of_its_payment() -> None:
+def test_delivery_has_its_month_s_rate_and_advance_its_payment_s() -> None:
     VatRegime.objects.create(since=date(2025, 1, 1), regime=Regime.SIMPLIFIED_5)
     VatRegime.objects.create(since=date(2026, 10, 10), regime=Regime.SIMPLIFIED_7)
 

@@ -13,7 +13,7 @@ from django.db import transaction
 from accounts.models import Company
 from billing.wallet import ledger
 from billing.wallet.ledger import DeliveryProof, Settlement, TransferKind
-from tests.api.blocking import behind_us
+from tests.api.blocking import start_blocked
 from tests.billing.wallet.test_ledger import balance, captured, hold, settle
 from tests.factories import CompanyFactory
 
@@ -37,7 +37,7 @@ def test_hold_is_settled_once_while_others_are_open(company: Company) -> None:
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
             settle(released)
-            late = behind_us(pool, partial(settle, released))
+            late = start_blocked(pool, partial(settle, released))
         late.result()
 
     assert balance(company) == (15, 5)

@@ -13,7 +13,7 @@ from pytest_django import Settings
 
 from channels.deliver import claims
 from channels.models import Attempt, Contact, Message, ProviderAccount
-from tests.api.blocking import behind_us
+from tests.api.blocking import start_blocked
 from tests.api.races import at_once
 from tests.channels.accounts import (
     KZ,
@@ -143,7 +143,7 @@ def test_worker_waits_for_the_probe_of_another() -> None:
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
             (mine,) = claims.claim(1)
-            late = behind_us(pool, partial(claims.claim, 1))
+            late = start_blocked(pool, partial(claims.claim, 1))
         (theirs,) = late.result()
 
     assert (mine.provider, theirs.provider) == ("twilio", KZ)

@@ -21,7 +21,7 @@ from channels.providers.scripted import ScriptedProvider
 from channels.vendor_accounts import registry
 from channels.waiting import outcome_signals
 from links.addresses.slugs import generate
-from tests.api.blocking import apart, behind_us, end_waiting
+from tests.api.blocking import end_waiting, on_own_connection, start_blocked
 from tests.api.clients import Api
 from tests.api.races import at_once
 from tests.channels.message_stages import (
@@ -141,7 +141,7 @@ def test_give_up_skips_a_message_claimed_meanwhile(api: Api) -> None:
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
             (claimed,) = claims.claim(7)
-            late = behind_us(pool, partial(transitions.give_up, [message.id]))
+            late = start_blocked(pool, partial(transitions.give_up, [message.id]))
         assert late.result() == []
 
     assert states(Attempt.objects.get(pk=claimed.attempt_id)) == ("submitting", "queued")
@@ -189,7 +189,7 @@ def test_event_is_applied_under_the_lock(api: Api) -> None:
             transitions.apply_in_transaction(
                 cursor, [Event(attempt.message_id, attempt.id, EventKind.DELIVERED)]
             )
-            late = behind_us(pool, refused)
+            late = start_blocked(pool, refused)
         assert late.result() == []
 
     assert states(attempt) == ("delivered", "delivered")
@@ -205,7 +205,7 @@ def test_outcome_is_kept_until_it_is_written(api: Api) -> None:
 
     with ThreadPoolExecutor(1) as pool, transaction.atomic():
         Message.objects.select_for_update().get()
-        writing = behind_us(pool, partial(item.loop.run_safely, item.record))
+        writing = start_blocked(pool, partial(item.loop.run_safely, item.record))
         end_waiting()
         writing.result()
     assert states(attempt) == ("submitting", "queued")
@@ -227,7 +227,7 @@ def test_waiting_sends_hold_no_database_connection(
         try:
             for count, item in enumerate(sends, start=1):
                 # One by one: of those that come together, only the first has a connection.
-                sending.append(pool.submit(apart, item))
+                sending.append(pool.submit(on_own_connection, item))
                 wait_until(partial(_waits, count))
         finally:
             outcome_signals._wake_all()
@@ -252,7 +252,7 @@ def test_sends_to_one_phone_are_serialised_without_redis(api: Api, no_redis: Non
 
     with ThreadPoolExecutor(1) as pool:
         with send_limits.acquire(mine):
-            late = behind_us(pool, partial(_refusal, theirs))
+            late = start_blocked(pool, partial(_refusal, theirs))
             MessageFactory.create(company=api.company, phone=PHONE)
         assert late.result() is Error.RESEND_TOO_SOON
 

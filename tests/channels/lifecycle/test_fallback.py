@@ -196,7 +196,7 @@ def test_late_delivery_keeps_an_sms_that_the_vendor_has(
     assert ledger.balance(api.company.pk) == balance
 
 
-def test_message_that_failed_and_arrives_late_is_shown_by_the_channel_it_came_by(api: Api) -> None:
+def test_late_delivery_after_a_failure_names_its_own_channel(api: Api) -> None:
     first, second = handed_over(api)
     apply_event(second, EventKind.REFUSED)
 

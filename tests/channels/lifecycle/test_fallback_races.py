@@ -15,7 +15,7 @@ from channels.deliver import sweeps
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt
 from channels.outcomes import transitions
-from tests.api.blocking import behind_us, end_waiting
+from tests.api.blocking import end_waiting, start_blocked
 from tests.api.clients import Api, ClientOf
 from tests.api.races import at_once
 from tests.channels.fallback_stages import (
@@ -87,7 +87,7 @@ def test_kill_during_a_fallback_rolls_back(api: Api) -> None:
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
             Wallet.objects.select_for_update().get(company=api.company)
-            moving = behind_us(pool, sweeps.fall_back)
+            moving = start_blocked(pool, sweeps.fall_back)
             end_waiting()
         assert isinstance(moving.exception(), OperationalError)
 

@@ -49,7 +49,7 @@ def failing(vendor: Vendor) -> SendError:
 
 
 def test_takes_an_answer_after_a_byte_order_mark(vendor: Vendor, wire: Wire) -> None:
-    """As a vendor's own file may begin that its answers go through."""
+    """Some vendors prefix JSON with a BOM."""
     wire.post(vendor.send_url, body=BOM_UTF8 + vendor.accepted)
 
     assert vendor.account().send(message()).provider_id
@@ -277,7 +277,7 @@ def test_header_names_come_in_any_case(signing: Vendor, spell: Callable[[str], s
     assert all_events(signing.account().parse_webhook(replace(call, headers=spelled)))
 
 
-def test_one_flipped_byte_changes_nothing_unless_only_the_caller_is_vouched_for(
+def test_altered_body_is_refused_if_the_signature_covers_it(
     signing: Vendor,
 ) -> None:
     provider, call = signing.account(), signing.call(signing.webhook_body)

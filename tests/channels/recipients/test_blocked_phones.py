@@ -47,7 +47,7 @@ def store_due_receipt(text: str, phone: str = PHONE) -> None:
     blocked_phones.apply_reply("twilio", Reply(phone, text))
 
 
-def told(provider: str, *recipients: Recipient) -> None:
+def report_recipients(provider: str, *recipients: Recipient) -> None:
     """A receipt that says who received messages."""
     receipt = Receipt(f"vendor-{uuid4()}", None, ReceiptState.DELIVERED, "delivered")
     inbound_receipts.store(
@@ -277,7 +277,7 @@ def test_stop_by_user_id_blocks_the_phone_we_sent_to(api: Api, receipt: str) -> 
 
 def test_start_by_user_id_unblocks_the_phone(api: Api) -> None:
     message = claimed(api, channel="whatsapp")
-    told("whatsapp_cloud", Recipient(USER_ID, str(message.attempt_id)))
+    report_recipients("whatsapp_cloud", Recipient(USER_ID, str(message.attempt_id)))
 
     blocked_phones.apply_reply("whatsapp_cloud", Reply("", "STOP", USER_ID))
     blocked_phones.apply_reply("whatsapp_cloud", Reply("", "START", USER_ID))
@@ -287,7 +287,7 @@ def test_start_by_user_id_unblocks_the_phone(api: Api) -> None:
 
 def test_phone_that_whatsapp_spells_otherwise_is_blocked_in_both_spellings(api: Api) -> None:
     message = claimed(api, channel="whatsapp")
-    told("whatsapp_cloud:kz", Recipient(USER_ID, str(message.attempt_id)))
+    report_recipients("whatsapp_cloud:kz", Recipient(USER_ID, str(message.attempt_id)))
 
     blocked_phones.apply_reply("whatsapp_cloud", Reply("+5511912345678", "STOP", USER_ID))
 
@@ -306,7 +306,7 @@ def test_stop_of_an_unknown_user_id_alerts_the_operator() -> None:
 
 def test_anonymised_phone_is_not_blocked_by_its_prefix(api: Api) -> None:
     message = claimed(api, channel="whatsapp")
-    told("whatsapp_cloud", Recipient(USER_ID, str(message.attempt_id)))
+    report_recipients("whatsapp_cloud", Recipient(USER_ID, str(message.attempt_id)))
     Message.objects.update(phone="+7916*")
 
     blocked_phones.apply_reply("whatsapp_cloud", Reply("", "STOP", USER_ID))
@@ -317,18 +317,18 @@ def test_anonymised_phone_is_not_blocked_by_its_prefix(api: Api) -> None:
 def test_a_person_is_known_by_the_latest_message_of_another_day(api: Api) -> None:
     first, second = (AttemptFactory.create().pk for _ in range(2))
 
-    told("whatsapp_cloud", Recipient(USER_ID, str(first)), Recipient("US.2", "junk"))
-    told("whatsapp_cloud", Recipient(USER_ID, str(second)))
+    report_recipients("whatsapp_cloud", Recipient(USER_ID, str(first)), Recipient("US.2", "junk"))
+    report_recipients("whatsapp_cloud", Recipient(USER_ID, str(second)))
     known = KnownRecipient.objects.get()
     assert known.attempt_id == first
     KnownRecipient.objects.update(seen_at=timezone.now() - timedelta(days=2))
-    told("whatsapp_cloud", Recipient(USER_ID, str(second)))
+    report_recipients("whatsapp_cloud", Recipient(USER_ID, str(second)))
 
     assert KnownRecipient.objects.get().attempt_id == second
 
 
 def test_user_ids_are_purged_with_their_phones() -> None:
-    told("whatsapp_cloud", Recipient(USER_ID, str(AttemptFactory.create().pk)))
+    report_recipients("whatsapp_cloud", Recipient(USER_ID, str(AttemptFactory.create().pk)))
     assert KnownRecipient.objects.exists()
     KnownRecipient.objects.update(seen_at=timezone.now() - timedelta(days=91))
 

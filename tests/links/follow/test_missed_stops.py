@@ -13,7 +13,7 @@ from links.follow.change_feed import StopCache
 from links.follow.resolution import Resolver
 from links.manage import stopping
 from links.models import Link, Stop
-from tests.api.blocking import behind_us
+from tests.api.blocking import start_blocked
 from tests.factories import LinkFactory
 from tests.links.visiting import wait_until
 
@@ -90,7 +90,7 @@ def test_release_concurrent_with_an_operators_stop_is_refused(
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
             stopping.stop(company=link.company, by_operator=True)
-            released = behind_us(pool, lambda: stopping.release(company=link.company))
+            released = start_blocked(pool, lambda: stopping.release(company=link.company))
         refusal = released.exception(10)
 
     assert isinstance(refusal, DomainError)
@@ -104,7 +104,9 @@ def test_operators_stop_survives_a_concurrent_release(link: Link) -> None:
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
             stopping.release(company=link.company)
-            stopped = behind_us(pool, lambda: stopping.stop(company=link.company, by_operator=True))
+            stopped = start_blocked(
+                pool, lambda: stopping.stop(company=link.company, by_operator=True)
+            )
         is_new = stopped.result(25)
 
     assert is_new

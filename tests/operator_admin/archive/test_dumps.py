@@ -25,7 +25,7 @@ from tests.api.clients import Api
 from tests.operator_admin.archive.commands import archive, breaches
 from tests.operator_admin.backup.conftest import take
 from tests.operator_admin.backup.copies import url_of
-from tests.persons.traces import PHONE, leave
+from tests.persons.traces import PHONE, create_all_data
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("own_database")]
 ARCHIVED: tuple[type[models.Model], ...] = (Message, Attempt, Verification, FallbackEvent, Transfer)
@@ -79,7 +79,7 @@ def test_month_becomes_a_file_and_the_books_stay_right(
 def test_dump_of_an_erased_persons_month_does_not_have_the_phone(
     history: Api, month: date, directory: Path
 ) -> None:
-    leave(history.company)
+    create_all_data(history.company)
     erase(person=Person(PHONE))
     retention.purge()
 

@@ -14,7 +14,7 @@ from accounts.models import Company, Mail, User
 from billing.models import BillingProfile, Transfer
 from operator_admin import company_facts
 from operator_admin.models import CompanyNote
-from tests.api.blocking import behind_us
+from tests.api.blocking import start_blocked
 from tests.factories import (
     CompanyFactory,
     LinkFactory,
@@ -338,7 +338,7 @@ def test_form_of_an_operator_undoes_no_suspension(client: Client, operator: User
     with ThreadPoolExecutor() as pool:
         with transaction.atomic():
             Company.objects.filter(pk=company.pk).update(status=Company.Status.SUSPENDED)
-            saving = behind_us(pool, lambda: client.post(page, given))
+            saving = start_blocked(pool, lambda: client.post(page, given))
         assert saving.result().status_code == 302
 
     company.refresh_from_db()

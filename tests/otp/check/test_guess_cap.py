@@ -7,7 +7,7 @@ from django.db import transaction
 
 from billing.wallet import ledger
 from otp.models import Verification
-from tests.api.blocking import behind_us
+from tests.api.blocking import start_blocked
 from tests.api.clients import Answer, Api, ClientOf
 from tests.api.races import at_once
 from tests.factories import CompanyFactory
@@ -41,7 +41,7 @@ def fail(api: Api, times: int, **ago: float) -> None:
 
 
 def assert_refused_until(api: Api, least: int, most: int) -> None:
-    """A send is refused, and the wait it is told is the true one."""
+    """A send is refused, with the exact wait in `retry_after`."""
     refused = send(api)
     assert (refused.status, refused.code) == (429, "too_many_attempts")
     wait = refused.body["retry_after"]
@@ -95,7 +95,7 @@ def test_parallel_guesses_are_counted_one_by_one(api: Api) -> None:
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
             tenth = guess(api, "three")
-            late = behind_us(pool, partial(guess, api, "four"))
+            late = start_blocked(pool, partial(guess, api, "four"))
         eleventh = late.result()
 
     assert (tenth.code, eleventh.code) == ("code_invalid", "too_many_attempts")

@@ -53,7 +53,7 @@ def enter(api: Api, phone: str = PHONE) -> str:
     return code
 
 
-def told(wire: Wire) -> list[dict[str, Any]]:
+def recorded_reports(wire: Wire) -> list[dict[str, Any]]:
     return [orjson.loads(body_of(call.request)) for call in wire.calls]
 
 
@@ -93,12 +93,12 @@ def test_entered_code_is_told_once_after_its_settlement(
     assert settlement.report_entered() == 0
 
     settlement.settle_verified()
-    assert told(wire) == []  # not by the loop that settles
+    assert recorded_reports(wire) == []  # not by the loop that settles
     assert settlement.report_entered() == 1
     settlement.settle_verified()
     assert settlement.report_entered() == 0
 
-    assert told(wire) == [{"request_id": attempt.provider_id, "code": code}]
+    assert recorded_reports(wire) == [{"request_id": attempt.provider_id, "code": code}]
 
 
 def test_polling_thread_reports_entered_codes(wire: Wire, url: str, api: Api) -> None:
@@ -125,7 +125,7 @@ def test_telegram_is_not_told_of_a_code_that_another_channel_delivered(
     settlement.settle_verified()
 
     assert settlement.report_entered() == 0
-    assert told(wire) == []
+    assert recorded_reports(wire) == []
 
 
 def accepted_of(message_id: UUID) -> Attempt:
@@ -148,7 +148,7 @@ def test_nothing_is_told_of_other_codes(wire: Wire, api: Api) -> None:
     settlement.settle_verified()
 
     assert settlement.report_entered() == 0
-    assert told(wire) == []
+    assert recorded_reports(wire) == []
 
 
 def test_company_s_custom_code_is_no_longer_known(wire: Wire, api: Api) -> None:
@@ -160,7 +160,7 @@ def test_company_s_custom_code_is_no_longer_known(wire: Wire, api: Api) -> None:
     assert settlement.settle_verified() == 1
 
     assert settlement.report_entered() == 0
-    assert told(wire) == []
+    assert recorded_reports(wire) == []
 
 
 def test_code_of_a_test_key_is_not_reported_to_vendors(wire: Wire, test_api: Api) -> None:
@@ -179,7 +179,7 @@ def test_code_whose_key_is_gone_is_not_made_up(wire: Wire, api: Api, settings: S
     settings.OTP_KEYS = {"9": b"another key"}
 
     assert settlement.report_entered() == 0
-    assert told(wire) == []
+    assert recorded_reports(wire) == []
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,7 @@ def test_statement_uses_the_connection_of_its_thread() -> None:
 
 
 @pytest.mark.usefixtures("no_connection")
-def test_statement_after_a_connection_that_was_closed_in_a_transaction_is_a_commit() -> None:
+def test_statement_commits_after_a_connection_closed_in_a_transaction() -> None:
     connection.set_autocommit(False)
     connection.close()  # goes back to the pool as it is
 

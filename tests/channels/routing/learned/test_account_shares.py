@@ -75,7 +75,7 @@ def test_account_that_loses_messages_keeps_few_and_claims_follow() -> None:
     assert carried[KZ] + carried[UZ] == 80
 
 
-def test_operator_s_change_begins_anew_and_an_account_set_apart_gets_its_share_back() -> None:
+def test_operator_s_change_restarts_the_shares() -> None:
     router = Router({})
     account_shares.follow_accounts(router, account_shares.groups())
     played(router, 2000, rates={KZ: 0.55, UZ: 0.92})

@@ -12,7 +12,7 @@ MISSING = "[[missing: %s]]"
 
 
 @contextmanager
-def telltale_templates() -> Iterator[None]:
+def show_missing_variables() -> Iterator[None]:
     """Applies to a whole module, since each use compiles the templates again."""
     templates: list[Any] = copy.deepcopy(settings.TEMPLATES)
     for engine in templates:

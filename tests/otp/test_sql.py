@@ -1,4 +1,4 @@
-"""Codes at the turn of a month, when the live one may be in the partition of the month before."""
+"""`in_live_months` when a month begins: the live code may be in the partition before."""
 
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
@@ -27,7 +27,7 @@ def first_of_next_month() -> datetime:
 
 @pytest.fixture(autouse=True)
 def midnight(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ids are looked for as just after the turn of the month."""
+    """Ids are searched for as just after a month began."""
     day = int(first_of_next_month().timestamp()) // 86_400
     monkeypatch.setattr(recent_ids, "_day", lambda: day)
 
