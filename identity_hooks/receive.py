@@ -147,7 +147,7 @@ def _send_link(hook: Hook, sender: Sender, number: str, message: WantedMessage) 
     fields = RequestFields({"url": message.link})
     link = new_link(fields, principal, length=SLUG_LENGTH_IN_MESSAGES)
     fields.check()
-    assert link is not None  # noqa: S101 - `check` has raised if it is None
+    assert link is not None  # noqa: S101 - `check` has raised otherwise
     locale = _locale(principal, number, "", message.locale)
     request = LinkSendRequest(number, locale, None, "", link)
     key = _link_key(hook, principal, number, message.link)

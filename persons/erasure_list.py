@@ -27,7 +27,7 @@ ON CONFLICT (phone_hash, company_id, mode)
 DO UPDATE SET erased_at = GREATEST(persons_erasure.erased_at, excluded.erased_at)
 """
 
-# Every phone that is stored in a column of its own.
+# Every phone with its own column.
 _PHONES = """
 SELECT DISTINCT phone FROM channels_message WHERE phone NOT LIKE '%*'
 UNION SELECT phone FROM channels_contact

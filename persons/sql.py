@@ -94,7 +94,7 @@ REPORTS = "UPDATE links_report SET words = '' WHERE link_id = ANY(%(links)s) AND
 _EMPTIED = ", ".join(f"{name} = ''" for name in stored_fields.NAMES)
 # Parameters that say nothing about the person stay, such as the company's own templates. All others
 # are removed, including ones added later. `text` was written to this person, and so were the
-# templates of a code with a text of its own.
+# templates of a code with a custom text.
 MESSAGES_ERASED = f"""
 UPDATE channels_message SET phone = %(anonymised)s, {_EMPTIED},
   params = COALESCE((

@@ -240,15 +240,12 @@ def release(
     *,
     cool_down: str,
     holder: str,
-    released: Window | None = None,
+    limit: Window | None = None,
     pool: Pool | None = None,
 ) -> None:
-    """Releases a slot; with `released`, only within that limit on releases."""
-    keys = [cool_down, released.key if released else "", *_pool_keys(pool, holder)]
-    args: list[str | int] = [
-        holder,
-        *([released.limit, released.seconds * 1000] if released else [0, 0]),
-    ]
+    """Releases a slot; with `limit`, only within that limit on releases."""
+    keys = [cool_down, limit.key if limit else "", *_pool_keys(pool, holder)]
+    args: list[str | int] = [holder, *([limit.limit, limit.seconds * 1000] if limit else [0, 0])]
     args += [pool.shared.interval, pool.reserve.interval] if pool else [0, 0]
     try:
         _run(_RELEASE, [*keys, *(window.key for window in windows)], args)

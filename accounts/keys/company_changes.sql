@@ -1,4 +1,4 @@
--- Records companies whose keys got other settings or rights, whoever wrote them, even an operator in
+-- Records companies whose keys got other settings or rights, by any writer, even an operator in
 -- psql. The function runs with the rights of the tables' owner, so that writers need none. Writers
 -- never wait: each transaction inserts its own rows, and deletes only older rows that no other
 -- transaction is deleting.

@@ -318,5 +318,5 @@ class Migration(migrations.Migration):
         RunSqlFile("storage/months/months.sql", "4458aca18717308f"),
         migrations.RunPython(build_indexes, migrations.RunPython.noop),
         RunSqlFile("accounts/models/immutable_audit.sql", "5672a75e949ee120"),
-        RunSqlFile("accounts/keys/company_changes.sql", "c85e89a2ab9e0bec"),
+        RunSqlFile("accounts/keys/company_changes.sql", "5069f0ec767a63de"),
     ]

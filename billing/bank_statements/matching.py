@@ -197,7 +197,7 @@ def _pay(transfer: BankTransfer, order: Order) -> str:
     elif order.state == Order.State.PAID:
         return Problem.SECOND
     if recorded is not None and (not recorded.is_credited or recorded.amount == transfer.amount):
-        transfer.payment = recorded  # whatever is wrong with it: one task
+        transfer.payment = recorded  # one task for both, even with a problem
         return ""
     if differs := _differs(transfer, order):
         return differs

@@ -129,7 +129,7 @@ def write(order: Order, gateway: Gateway, *, ip: str | None = None) -> None:
 
 
 def open_payment(order: Order, idempotency_key: IdempotencyKey | None = None) -> Order:
-    """Opens the payment once, however often called; outside transactions, because it may call a
+    """Opens the payment once, even if called again; outside transactions, because it may call a
     provider. If that refuses the order, its `idempotency_key` may have another effect.
     """
     gateway = registry.find(order.gateway)

@@ -1,4 +1,4 @@
-"""Incoming payments. An order is credited once, however many webhooks and confirmations arrive.
+"""Incoming payments. An order is credited once, even if several webhooks and confirmations arrive.
 
 The order's row is the lock that serialises webhooks, confirmations and cancellations of an order.
 """

@@ -71,7 +71,7 @@ def capture_sql(holds: str) -> str:
 
 
 def settle(cursor: CursorWrapper, settlements: Sequence[Settlement]) -> None:
-    """Settles holds in the caller's transaction, each once, however often called."""
+    """Settles holds in the caller's transaction, each once, even if called again."""
     payable = [settlement for settlement in settlements if settlement.amount]
     if not payable:
         return

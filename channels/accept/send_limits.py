@@ -213,9 +213,7 @@ def release(send: CountedMessage) -> None:
         _windows(send),
         cool_down=_cool_down_key(send),
         holder=f"{send.id.hex}:",
-        released=Window(
-            f"released:{send.company_id}:{send.mode}:{hashed(send.phone)}", count, seconds
-        ),
+        limit=Window(f"freed:{send.company_id}:{send.mode}:{hashed(send.phone)}", count, seconds),
         pool=_pool(send),
     )
 

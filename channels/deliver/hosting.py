@@ -1,4 +1,4 @@
-"""Hosts a provider account in a process of its own, with graceful shutdown."""
+"""Hosts a provider account in its own process, with graceful shutdown."""
 
 import signal
 import threading
@@ -109,7 +109,7 @@ class AccountLock:
                 return
 
     def _take(self) -> None:
-        """Takes the lock on a session of its own: a pooled session would
+        """Takes the lock on its own session: a pooled session would
         pass the lock to others.
         """
         session = sessions.connect()

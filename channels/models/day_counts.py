@@ -58,7 +58,7 @@ class DayBreakdown(models.Model):
     delivered = models.PositiveIntegerField()
     linked = models.PositiveIntegerField()  # arrived with a short link
     opened = models.PositiveIntegerField()  # of those, by a person
-    codes = models.PositiveIntegerField()  # codes, however many messages carried each
+    codes = models.PositiveIntegerField()  # each code once, even if several messages carried it
     entered = models.PositiveIntegerField()
     charged = models.PositiveIntegerField()  # paid deliveries
     spent = models.PositiveBigIntegerField()

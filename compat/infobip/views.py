@@ -28,12 +28,12 @@ LENGTHS = range(4, 9)
 PLACEHOLDER = "{{pin}}"
 ID = text(minLength=1, maxLength=64)
 NAME_FIELDS = (required("name", text(minLength=1, maxLength=200)),)
-TRACKING_FIELDS = (optional("trackDelivery", boolean()),)
+DELIVERY_FIELDS = (optional("trackDelivery", boolean()),)
 PIN_FIELDS = (
     required("applicationId", ID),
     required("messageId", ID),
     required("to", ID),
-    *TRACKING_FIELDS,
+    *DELIVERY_FIELDS,
 )
 GUESS_FIELDS = (entered_code("pin"),)
 TEMPLATE_FIELDS = (
@@ -214,7 +214,7 @@ class Pins(SendingView):
 
 class Resend(SendingView):
     def post(self, request: HttpRequest, pin: str) -> HttpResponse:
-        fields = values(json_object(request), TRACKING_FIELDS)
+        fields = values(json_object(request), DELIVERY_FIELDS)
         verification = self.find(pin)
         if verification.state is not State.PENDING:
             raise DomainError(Error.INVALID_INPUT, message=ENDED)

@@ -1,4 +1,4 @@
-"""Writes clicks from the stream to ClickHouse, in a consumer group of its own, and erases a
+"""Writes clicks from the stream to ClickHouse, in its own consumer group, and erases a
 person's.
 
 An entry is acknowledged after the server has answered. If the answer was lost or the process was

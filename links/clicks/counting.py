@@ -1,4 +1,4 @@
-"""Counts clicks from the stream in PostgreSQL, each entry once however often it is delivered.
+"""Counts clicks from the stream in PostgreSQL, each entry once even if redelivered.
 
 Click rows, the counts of their links and the entry's id are one commit, and the entry is
 acknowledged after it. If the counter dies in between, the next one reads the entry again and finds

@@ -1,4 +1,4 @@
--- A person's first click of links that went out in messages, once however often it is reported;
+-- A person's first click of links that went out in messages, once even if reported again;
 -- the messages come back with what they carried. Links are locked before messages, in one order.
 -- Earlier days are counted again at the end of the hour: people open links for days, and each
 -- count of a large company's day reads all its messages.

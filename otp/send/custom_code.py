@@ -1,5 +1,5 @@
-"""The send of a custom code, and its repeats: the same phone, purpose, code and reference within
-the code's life are one message, however many sends there are and however close together.
+"""The send of a custom code, and its repeats: sends with one phone, purpose, code and reference
+within the code's life are one message, even if concurrent.
 
 Repeats come from systems without Idempotency-Key, such as identity servers whose webhook timed out.
 The verification is looked up by the MAC of its code. Not a repeat:

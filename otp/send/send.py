@@ -264,7 +264,7 @@ def _whole_seconds(seconds: float) -> int:
 
 
 def _too_long(request: CodeSendRequest) -> DomainError:
-    """The refusal; without a text of its own only an operator's long short host causes it."""
+    """The refusal; without a custom text only an operator's long short host causes it."""
     if request.text:
         return invalid_input(text=TOO_LONG_FOR_SMS)
     if request.binding:

@@ -1,4 +1,4 @@
-"""Runs a statement in a transaction of its own, unless its caller is in one.
+"""Runs a statement in its own transaction, unless its caller is in one.
 
 For the hot calls. It borrows a connection from the pool without Django's connection and cursor
 (40 µs), and parses a statement's placeholders once: psycopg parses those of more than 4,096

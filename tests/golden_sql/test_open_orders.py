@@ -25,7 +25,7 @@ ANALYZE billing_payment"""
     ("rows", "index"),
     [
         (Order.objects.overdue(), "order_open"),
-        (Payment.objects.needs_review(), "payment_to_look_at"),
+        (Payment.objects.needs_review(), "payment_needs_review"),
     ],
     ids=["overdue orders", "payments to review"],
 )

@@ -19,7 +19,7 @@ from api.pagination import LONG_PAGES, PAGE
 from billing.orders.pdf import DRAWING
 from billing.signed_links import DOCUMENTS, INVOICES
 from links.api.views import MAKING, SMALL_BULK
-from links.clicks.statistics import COUNTING, MANY
+from links.clicks.statistics import COUNTING, MAX_CLICKS_AT_ONCE
 from links.link_imports import READING
 from persons.export import PERSON_SEARCHES
 from storage.heavy_work import HeavyWork
@@ -141,8 +141,8 @@ def test_long_pages_of_one_company_leave_places_to_others(api: Api, path: str) -
 @pytest.mark.parametrize("query", ["", "?interval=hour"])
 def test_counts_of_many_clicks_wait_for_their_turn_and_of_few_do_not(api: Api, query: str) -> None:
     """Anybody can open a link a million times; twenty calls then took every connection."""
-    few = LinkFactory.create(company=api.company, clicks=MANY)
-    many = LinkFactory.create(company=api.company, clicks=MANY, previews=1)
+    few = LinkFactory.create(company=api.company, clicks=MAX_CLICKS_AT_ONCE)
+    many = LinkFactory.create(company=api.company, clicks=MAX_CLICKS_AT_ONCE, previews=1)
     with COUNTING.turn(None):
         answers = [api.get(f"/links/{link.public_id}/stats{query}") for link in (few, many)]
 
@@ -153,7 +153,10 @@ def test_counts_of_many_clicks_wait_for_their_turn_and_of_few_do_not(api: Api, q
 def test_pages_with_many_clicks_wait_for_their_turn(client: Client, owner: Member) -> None:
     message = MessageFactory.create(company=owner.company, kind="link")
     link = LinkFactory.create(
-        company=owner.company, pk=message.subject_id, message_id=message.pk, clicks=MANY + 1
+        company=owner.company,
+        pk=message.subject_id,
+        message_id=message.pk,
+        clicks=MAX_CLICKS_AT_ONCE + 1,
     )
     pages = [
         reverse("link-detail", args=[link.public_id]),

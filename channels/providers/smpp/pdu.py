@@ -67,7 +67,7 @@ def encode_response(name: str, sequence: int, status: int = 0) -> bytes:
 def decode(octets: bytes) -> Pdu:
     """Decodes a PDU; raises MalformedError.
 
-    A response is judged by its header: whatever its body, its status is the outcome of the request.
+    The status in a response's header is the outcome of the request, even with a faulty body.
     """
     _length, command, status, sequence = struct.unpack(">4L", octets[:HEADER_LENGTH])
     is_response = bool(command & RESPONSE_BIT)
