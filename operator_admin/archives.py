@@ -156,7 +156,7 @@ class Archive:
         return path
 
     def faults(self) -> Iterator[str]:
-        """Restores every archive temporarily; yields what is wrong."""
+        """Restores every archive temporarily; yields the faults."""
         for row in ArchivedMonth.objects.exclude(sha256="").order_by("month"):
             path = self._file(row.month)
             try:

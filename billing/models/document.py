@@ -19,7 +19,7 @@ from storage.months.calendar import last_day
 
 
 class Lot(models.Model):
-    """Tokens that came in together, and what they cost. They are used up oldest first.
+    """Tokens credited together, and their cost. They are used up oldest first.
 
     `used` and `withdrawn` count those of closed months. Only a withdrawal can be undone.
     """

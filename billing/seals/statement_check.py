@@ -56,7 +56,8 @@ def program() -> ModuleType:
 def check(company: Company, content: bytes, *, begins_after: datetime | None = None) -> Verdict:
     """Compares the file with the stored heads.
 
-    `begins_after` is of the last archived transfer: what is sealed up to its day is not compared.
+    `begins_after` is the time of the last archived transfer: transfers sealed up to its day are not
+    compared.
     """
     verify = program()
     seals = Seal.objects.filter(company=company).order_by("day").defer("parts")

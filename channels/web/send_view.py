@@ -43,7 +43,9 @@ class SendView(IdempotentView):
             return self.once(idempotency_key, partial(self.send, sender, parsed), self.rebuild)
 
     def guess(self, _parsed: Any) -> AbstractContextManager[None]:
-        """Wraps an answer to an Idempotency-Key; limits one that reveals what is guessed."""
+        """The context of a request with an Idempotency-Key; a subclass limits requests whose stored
+        answer would confirm a guess.
+        """
         return nullcontext()
 
     def rebuild(self, message_id: UUID) -> dict[str, Any] | None:

@@ -110,7 +110,7 @@ class Resolver:
 
     def resolve(self, text: str, host_id: int | None = None) -> Resolution:
         """The current target of this path's slug, under our own host or a company's; raises if no
-        store can tell.
+        store answers.
         """
         slug = mistyped_slugs.repair(text)
         if slug is None:

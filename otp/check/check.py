@@ -61,7 +61,9 @@ NO_SUCH_CODE = _("There is no code with this id")
 
 
 def counted_refusal(principal: Principal, phone: str, state: RefusalState | None) -> DomainError:
-    """The refusal of a check that compared no code. It is counted, so that it is no oracle."""
+    """The refusal of a check that compared no code. It is counted, so that nobody can use it to
+    find phones with codes.
+    """
     if state and state.is_exhausted and not state.is_ended:
         return _attempts_exhausted(principal, phone)
     limit, seconds = settings.REFUSED_VERIFY_LIMIT
