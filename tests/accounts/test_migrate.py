@@ -53,7 +53,7 @@ def test_migration_releases_its_lock_before_writers_wait_long(threads: ThreadPoo
     assert max(waits) < LOCK_TIMEOUT + BUSY
     assert "size" in columns()
     assert "on scratch" in output
-    assert "trying again" in output
+    assert "retrying in" in output
 
 
 def test_migration_that_never_gets_its_lock_ends_with_an_error() -> None:
@@ -126,7 +126,7 @@ def test_migration_yields_in_a_deadlock(threads: ThreadPoolExecutor) -> None:
 
     output = migrating.result(30)
     execute("DROP TABLE scratch_other")
-    assert "trying again" in output
+    assert "retrying in" in output
 
 
 def test_nothing_is_locked_while_the_states_of_a_migration_are_rendered() -> None:
