@@ -79,7 +79,7 @@ class CompanyChanges:
 
 
 NEVER, ALWAYS = float("-inf"), float("inf")
-IN_USE = 60.0  # seconds after its last use
+ACTIVE_SECONDS = 60.0  # seconds after its last use
 REFRESH_AFTER = 61.0  # seconds, for a key in use: after its `last_used_at` is due for an update
 LIFETIME = 600.0  # seconds that a key is cached after it was read
 
@@ -101,7 +101,7 @@ class Entry(Generic[V]):
     used_at: float
 
     def is_in_use(self, now: float) -> bool:
-        return now < self.used_at + IN_USE
+        return now < self.used_at + ACTIVE_SECONDS
 
 
 class KeyCache(Generic[V]):

@@ -137,17 +137,17 @@ def choose(candidates: tuple[Candidate, ...], waiting: Curve, sms_channel: str =
     plans = sorted(_sequences(messengers, sms), key=expected_tokens)
     if sms is None:
         return _most_verified(plans, waiting, bound)
-    first = forecast([(sms, None)], waiting, bound)
-    min_verified = first.verified - LOSS_ALLOWED
-    if first.verified < MIN_SMS_RATIO:  # otherwise no plan can verify so much more
+    sms_only = forecast([(sms, None)], waiting, bound)
+    min_verified = sms_only.verified - LOSS_ALLOWED
+    if sms_only.verified < MIN_SMS_RATIO:  # otherwise no plan can verify so much more
         best = max((forecast(plan, waiting, bound) for plan in plans), key=_highest_verified)
-        if first.verified < MIN_SMS_RATIO * best.verified:
+        if sms_only.verified < MIN_SMS_RATIO * best.verified:
             min_verified = best.verified - MAX_SPREAD
     forecasts: list[Forecast] = []
     for sequence in plans:
         plan = forecast(sequence, waiting, bound)
-        if plan.verified >= min_verified and _is_quick(plan, first):
-            return Choice(plan, _others([*forecasts, first], plan))
+        if plan.verified >= min_verified and _is_quick(plan, sms_only):
+            return Choice(plan, _others([*forecasts, sms_only], plan))
         forecasts.append(plan)
     return _most_verified(plans, waiting, bound)
 
@@ -188,8 +188,8 @@ def _all_sequences(messengers: Sequence[Candidate], sms: Candidate | None) -> It
                 yield [(first, patience), (then, second), *last]
 
 
-def _is_quick(choice: Forecast, first: Forecast) -> bool:
-    return choice.plan == first.plan or choice.in_time >= min(0.95, first.in_time)
+def _is_quick(choice: Forecast, sms_only: Forecast) -> bool:
+    return choice.plan == sms_only.plan or choice.in_time >= min(0.95, sms_only.in_time)
 
 
 def _highest_verified(plan: Forecast) -> tuple[float, float]:
