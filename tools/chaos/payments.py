@@ -98,9 +98,8 @@ class Payers:
 class CreditKiller:
     """Kills web and workers while a credit waits between its notice and its commit.
 
-    Our session holds a lock that the credit needs, the order is paid, and once a session waits for
-    the lock everything that could be crediting is killed. Then the lock is released. Each strike
-    counts as one of the planned kills of web and one of a worker.
+    Our session holds a lock that the credit needs; once a session waits for it, everything that
+    could be crediting is killed. Each strike counts as a kill of web and one of a worker.
     """
 
     def __init__(self, stack: Stack, injector: FaultInjector, payers: Payers) -> None:

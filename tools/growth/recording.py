@@ -55,16 +55,14 @@ def blocks_of(node: dict[str, Any]) -> int:
     """
     children = node.get("Plans", [])
     blocks = 0 if node["Node Type"] == "CTE Scan" else _inclusive(node)
-    blocks -= sum(_inclusive(child) for child in children if not _is_with(child))
+    blocks -= sum(
+        _inclusive(child) for child in children if "CTE " not in child.get("Subplan Name", "")
+    )
     return max(0, blocks) + sum(map(blocks_of, children))
 
 
 def _inclusive(node: dict[str, Any]) -> int:
     return int(node["Shared Hit Blocks"] + node["Shared Read Blocks"])
-
-
-def _is_with(node: dict[str, Any]) -> bool:
-    return str(node.get("Subplan Name", "")).startswith("CTE ")
 
 
 _HAND_IN = "SELECT pg_stat_force_next_flush()"

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import count
+from itertools import accumulate, count
 
 from channels.guard.guard import MATURITY, Guard, GuardStep, Verdict
 from channels.guard.scope_evidence import PhoneHistory
@@ -178,12 +178,9 @@ class SmartPolicy:
 
 def _pick(shares: dict[str, float], point: float) -> str:
     """Picks an account; `point` is uniform in 0..1."""
-    total = sum(shares.values())
-    for name in sorted(shares):
-        point -= shares[name] / total
-        if point < 0:
-            return name
-    return max(shares)
+    names = sorted(shares)
+    ends = list(accumulate(shares[name] for name in names))
+    return names[min(bisect_right(ends, point * ends[-1]), len(names) - 1)]
 
 
 def _recorder(balance: AccountBalance, account: str, right: bool) -> Callable[[float], None]:

@@ -1,10 +1,8 @@
 """The sends of a world with every chance drawn beforehand, and what comes of one by one plan.
 
-All policies meet the same sends with the same luck, so that they differ by what they choose. The
-rules of fallback and of charging are the product's: a step begins when the one before is refused or
-its patience ends without proof, and not at all once there is proof, a receipt or a right code. Its
-hold replaces the earlier one, so only the last step that began can be charged; a late proof of an
-earlier one is free. A right code charges the last step if no receipt came before.
+All policies meet the same sends with the same luck, so they differ by what they choose. Fallback
+and charging follow the product: a step begins if the one before is refused or its patience ends
+without proof, and only the last step that began can be charged, by its receipt or a right code.
 """
 
 import heapq

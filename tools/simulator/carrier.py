@@ -1,10 +1,8 @@
 """Handles a well-formed send: applies faults, logs the message, schedules receipts and visits.
 
-Visits are those of bots that open the links of a message: messengers for previews, scanners for
-threats. Nobody does unless a fault says so, as with the messages that the service sends: WhatsApp
-previews free text whose sender asks for it and no button of a template; the bot says `is_disabled`;
-and a phone previews an SMS of an unknown sender at a tap. A message that is forwarded is another
-thing. Only the service's own links are opened, on loopback, and none is followed to where it leads.
+Bots visit a message's links only if a fault says so: messengers preview none of the messages that
+the service sends, and phones preview an SMS of an unknown sender at a tap. Only the service's own
+links are opened, on loopback, and none is followed to its target.
 """
 
 import asyncio
@@ -94,7 +92,9 @@ class Carrier:
         if plan.arrival is not None:
             message.extra["arrives"] = message.at + plan.arrival
         self.log.add(message)
-        self.courier.run([partial(_same, visit) for visit in self._visits(message)], vendor.name)
+        self.courier.run(
+            [partial(lambda tell: tell, visit) for visit in self._visits(message)], vendor.name
+        )
 
     def delay(self, plan: FaultPlan) -> float:
         """Seconds until the first receipt."""
@@ -120,10 +120,6 @@ class Carrier:
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
             self.wire.end(exchange, type(error).__name__)
         return True  # nobody tries again
-
-
-def _same(visit: Tell) -> Tell:
-    return visit
 
 
 def _hang_up(request: web.Request, *, reset: bool) -> web.Response:

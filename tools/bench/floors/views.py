@@ -166,11 +166,7 @@ def livez(_request: HttpRequest) -> HttpResponse:
 
 def _execute(statement: str, params: dict[str, Any]) -> tuple[Any, ...] | None:
     """The first row, fetched like the service's own statements."""
-    return next(iter(fetch_rows(statement, params, _columns)), None)
-
-
-def _columns(**row: Any) -> tuple[Any, ...]:
-    return tuple(row.values())
+    return next(iter(fetch_rows(statement, params, lambda **row: tuple(row.values()))), None)
 
 
 def _answer(body: dict[str, Any], status: int = 200) -> HttpResponse:

@@ -2,8 +2,7 @@
 
 pg_stat_statements is not in the embedded server. The log is more exact: for each message of the
 protocol it has the CPU of that message and of the whole backend so far. The difference between two
-entries is what happened in between: the commit, the protocol, and the writing of the log itself,
-which is what lies between a bind and its execution, where nothing else happens.
+entries is what happened in between: the commit, the protocol, and the log's own writing.
 """
 
 import re

@@ -1,8 +1,7 @@
 """The course of a live run's sends in virtual time, and the differences between both sides.
 
-In the world hours pass between two sends of a person, in a live run seconds, so that the service
-would refuse the second one. So each send has a separate number, with the memory that the person's
-number had at the end of the warm-up.
+A live run has seconds between two sends of a person, not hours, and would refuse the second: each
+send has a separate number, with the memory of the person's number after the warm-up.
 """
 
 import math

@@ -1,8 +1,7 @@
 """Samples a Python process of the service without changing its code.
 
-Python imports this module at start, because the profiler puts this folder on PYTHONPATH.
-The kernel sends SIGPROF to the running thread after each interval of CPU; faulthandler's handler,
-which is C and needs no GIL, writes that thread's Python stack to a file.
+Python imports it at start from PYTHONPATH. The kernel sends SIGPROF to the running thread after
+each interval of CPU; faulthandler's handler, in C, writes that thread's Python stack to a file.
 """
 
 import faulthandler
