@@ -46,7 +46,7 @@ def busy_api(api: Api, test_api: Api) -> Api:
     return api
 
 
-def found(*, recent: bool = False) -> set[str]:
+def breached_checks(*, recent: bool = False) -> set[str]:
     return {breach.check for breach in reconciliation.breaches(recent=recent)}
 
 
@@ -60,10 +60,10 @@ def test_sound_ledger_has_no_breach(busy_api: Api) -> None:
 
 
 def test_sound_top_up_and_empty_books_have_no_breach(request: pytest.FixtureRequest) -> None:
-    assert found() == set()
+    assert breached_checks() == set()
     request.getfixturevalue("busy_api")
     pay()
-    assert found() == set()
+    assert breached_checks() == set()
 
 
 def lose_a_line() -> None:
@@ -226,12 +226,12 @@ WHOLE_LEDGER = {
 @pytest.mark.parametrize("name", PLANTED)
 def test_planted_breach_is_found(busy_api: Api, name: str) -> None:
     plant, expected = PLANTED[name]
-    assert found() == found(recent=True) == set()
+    assert breached_checks() == breached_checks(recent=True) == set()
 
     plant()
 
-    assert found() == expected
-    assert found(recent=True) == expected - WHOLE_LEDGER
+    assert breached_checks() == expected
+    assert breached_checks(recent=True) == expected - WHOLE_LEDGER
     with pytest.raises(CommandError):
         call_command("reconcile", stdout=StringIO())
 
@@ -247,15 +247,15 @@ def test_recent_check_covers_two_hours(
     plant()
     Message.objects.update(created_at=F("created_at") - timedelta(hours=hours))
 
-    assert (breach in found(recent=True)) is is_recent
-    assert breach in found()
+    assert (breach in breached_checks(recent=True)) is is_recent
+    assert breach in breached_checks()
 
 
 def test_full_check_has_no_statement_timeout(busy_api: Api) -> None:
     with CaptureQueriesContext(connection) as full:
-        assert found() == set()
+        assert breached_checks() == set()
     with CaptureQueriesContext(connection) as recent:
-        assert found(recent=True) == set()
+        assert breached_checks(recent=True) == set()
 
     lifted = "SET LOCAL statement_timeout = 0"
     assert (lifted in statements(full), lifted in statements(recent)) == (True, False)

@@ -83,7 +83,7 @@ def operator() -> Iterator[Session]:
         yield item
 
 
-def known(key: IssuedKey) -> Principal | None:
+def cached_principal(key: IssuedKey) -> Principal | None:
     """The process's cached answer without a query, an hour after it was read."""
     for entry in api_keys._valid_keys.entries.values():
         entry.read_at -= 3600
@@ -91,10 +91,10 @@ def known(key: IssuedKey) -> Principal | None:
 
 
 def is_heard(key: IssuedKey) -> bool:
-    before = known(key)
+    before = cached_principal(key)
     assert before is not None
     api_keys.refresh()
-    return known(key) != before and api_keys.find(key.plaintext) != before
+    return cached_principal(key) != before and api_keys.find(key.plaintext) != before
 
 
 @pytest.mark.parametrize("change", CHANGES)
@@ -135,7 +135,7 @@ def test_change_that_commits_long_after_younger_ones_is_noticed(
         for other in others:
             Company.objects.filter(pk=other.pk).update(brand="Younger")
             api_keys.refresh()
-        assert known(key) is not None
+        assert cached_principal(key) is not None
 
     assert is_heard(key)
 

@@ -46,7 +46,7 @@ def status(principal: Principal | None) -> str:
     return "" if principal is None else principal.company_status
 
 
-def known(key: IssuedKey) -> Principal | None:
+def cached_principal(key: IssuedKey) -> Principal | None:
     """The process's cached answer without a query."""
     return api_keys._valid_keys.get(key_format.digest(key.plaintext))
 
@@ -101,7 +101,7 @@ def test_unused_key_is_evicted(key: IssuedKey) -> None:
     age_cache(600.0)
     api_keys.refresh()
 
-    assert known(key) is None
+    assert cached_principal(key) is None
 
 
 def test_key_read_before_the_first_answer_counts_for_two_seconds(key: IssuedKey) -> None:
@@ -112,7 +112,7 @@ def test_key_read_before_the_first_answer_counts_for_two_seconds(key: IssuedKey)
     age_cache(2.0)
     api_keys.refresh()
 
-    assert known(key) is None
+    assert cached_principal(key) is None
 
 
 def test_key_ends_at_its_expiry_by_itself(company: Company) -> None:
@@ -124,7 +124,7 @@ def test_key_ends_at_its_expiry_by_itself(company: Company) -> None:
     age_cache(41.0)
     api_keys._valid_keys.confirm(time.monotonic())
 
-    assert known(key) is None
+    assert cached_principal(key) is None
 
 
 def test_unknown_keys_are_asked_for_every_two_seconds_and_displace_no_key(
@@ -168,7 +168,7 @@ def test_changed_keys_in_use_are_read_by_the_thread_and_others_forgotten(
     with django_assert_num_queries(0):
         result = [api_keys.find(item.plaintext) for item in keys[:30]]
     assert [item.brand if item else None for item in result] == ["Brand"] * 30
-    assert [known(item) for item in keys[30:]] == [None] * 10
+    assert [cached_principal(item) for item in keys[30:]] == [None] * 10
 
 
 @pytest.mark.django_db(transaction=True)
@@ -213,7 +213,7 @@ def test_thread_notices_a_change_within_two_seconds(
 ) -> None:
     assert api_keys.find(key.plaintext)
     time.sleep(2.5)
-    assert known(key) is not None
+    assert cached_principal(key) is not None
 
     operator.execute(REVOKE, [key.pk])
 

@@ -12,7 +12,7 @@ from billing.wallet import ledger
 from channels.lifecycle.state_machine import EventKind
 from channels.models import FallbackEvent, Message
 from tests.api.clients import Api
-from tests.billing.budgets.test_budgets import PHONE, held, set_budget, used
+from tests.billing.budgets.test_budgets import PHONE, held_tokens, set_budget, used
 from tests.billing.seals.books import by_force
 from tests.channels.message_stages import apply_event, submitted
 from tests.factories import MessageFactory
@@ -80,7 +80,7 @@ class TestGroupOfSteps:
         assert Counter(moved)[PAID] == 6
         assert OVER in moved[:4]
         assert OVER not in moved[4:]
-        assert held(company) == 96
+        assert held_tokens(company) == 96
 
 
 def fall_back(api: Api) -> Message:
@@ -97,7 +97,7 @@ class TestFallback:
 
         message = fall_back(api)
 
-        assert (message.channel, message.price, held(api.company)) == ("sms", 16, 16)
+        assert (message.channel, message.price, held_tokens(api.company)) == ("sms", 16, 16)
         assert used(api.company) == (16, {"RU": 16})
 
     @pytest.mark.parametrize("budget", [{"day": 15}, {"RU": 15}])
@@ -106,7 +106,11 @@ class TestFallback:
 
         message = fall_back(api)
 
-        assert (message.state, message.channel, held(api.company)) == ("failed", "whatsapp", 0)
+        assert (message.state, message.channel, held_tokens(api.company)) == (
+            "failed",
+            "whatsapp",
+            0,
+        )
         assert FallbackEvent.objects.get().reason == "budget"
         assert used(api.company) == (0, {"RU": 0})
 
@@ -117,7 +121,7 @@ class TestFallback:
         assert step(move(message.company_id, message.pk, hold=2, old=16, new=1)) == [PAID]
 
         assert used(api.company) == (1, {"RU": 1})
-        assert held(api.company) == 1
+        assert held_tokens(api.company) == 1
 
     def test_cheaper_step_refunds_nothing_of_another_day(self, api: Api) -> None:
         message = fall_back(api)

@@ -49,7 +49,7 @@ def used(company: Company) -> tuple[int, dict[str, int]]:
     return wallet.day_tokens, wallet.hour_tokens
 
 
-def held(company: Company) -> int:
+def held_tokens(company: Company) -> int:
     return ledger.balance(company.pk)[1]
 
 
@@ -71,7 +71,7 @@ def test_daily_budget_refuses_and_is_named(api: Api, path: str) -> None:
     assert 0 <= refused.body["retry_after"] - wait < 120
     assert refused.headers["Retry-After"] == str(refused.body["retry_after"])
     assert "бюджет компании на день: 2 токенов" in refused.body["message"]
-    assert (held(api.company), Message.objects.count()) == (2, 2)
+    assert (held_tokens(api.company), Message.objects.count()) == (2, 2)
 
 
 @pytest.mark.usefixtures("store")
@@ -314,7 +314,7 @@ class TestRaces:
 
         assert Counter(answer.status for answer in answers) == {200: 5, 429: 15}
         assert {answer.code for answer in answers if answer.status == 429} == {"send_limit"}
-        assert (held(api.company), Message.objects.count()) == (5, 5)
+        assert (held_tokens(api.company), Message.objects.count()) == (5, 5)
         assert used(api.company) == (5, {"RU": 5})
 
     def test_two_hundred_sends_at_once_take_the_twenty_that_are_left(self, api: Api) -> None:
@@ -323,7 +323,7 @@ class TestRaces:
         answers = at_once([partial(send, api, n) for n in range(200)])
 
         assert Counter(answer.status for answer in answers) == {200: 20, 429: 180}
-        assert (held(api.company), Message.objects.count()) == (20, 20)
+        assert (held_tokens(api.company), Message.objects.count()) == (20, 20)
         assert used(api.company) == (20, {"RU": 20})
 
     def test_sends_and_releases_at_once_leave_the_books_right(self, api: Api) -> None:
@@ -336,7 +336,7 @@ class TestRaces:
         ]
         at_once(calls)
 
-        assert held(api.company) == 8
+        assert held_tokens(api.company) == 8
         assert used(api.company) == (8, {"RU": 8})
 
 

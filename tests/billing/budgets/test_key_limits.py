@@ -23,7 +23,7 @@ from channels.outcomes import transitions
 from tests.api.clients import Answer, Api, ClientOf
 from tests.api.races import at_once
 from tests.billing.budgets.test_budget_steps import fall_back, move, step
-from tests.billing.budgets.test_budgets import PHONE, URL, held
+from tests.billing.budgets.test_budgets import PHONE, URL, held_tokens
 from tests.channels.message_stages import apply_event, submitted
 from tests.factories import CompanyFactory, MemberFactory, MessageFactory
 
@@ -63,7 +63,7 @@ def test_refusal_names_the_key_its_limit_its_end_and_who_lifts_it(api: Api, path
     assert 0 <= refused.body["retry_after"] - (midnight - timezone.now()).total_seconds() < 120
     for part in (key.name, str(key), "2 токенов", f"00:00 ({conf.TIME_ZONE})", "владелец"):
         assert part in refused.body["message"]
-    assert (held(api.company), Message.objects.count(), used(key)) == (2, 2, 2)
+    assert (held_tokens(api.company), Message.objects.count(), used(key)) == (2, 2, 2)
 
 
 def test_limit_below_a_price_names_no_time(api: Api) -> None:
@@ -175,7 +175,11 @@ class TestFallback:
 
         message = fall_back(api)
 
-        assert (message.state, message.channel, held(api.company)) == ("failed", "whatsapp", 0)
+        assert (message.state, message.channel, held_tokens(api.company)) == (
+            "failed",
+            "whatsapp",
+            0,
+        )
         assert FallbackEvent.objects.get().reason == "budget"
         assert used(key_of(api)) == 0
 
@@ -239,7 +243,7 @@ class TestRaces:
 
         assert Counter(answer.status for answer in answers) == {200: 20, 429: 180}
         assert {item.body["limit"]["kind"] for item in answers if item.status == 429} == {"key_day"}
-        assert (held(api.company), Message.objects.count(), used(key)) == (20, 20, 20)
+        assert (held_tokens(api.company), Message.objects.count(), used(key)) == (20, 20, 20)
 
     def test_sends_and_releases_at_once_leave_the_count_right(self, api: Api) -> None:
         key = key_of(api)
@@ -255,4 +259,4 @@ class TestRaces:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("SELECT sum(price) FROM channels_message WHERE state <> 'failed'")
             (expected,) = cursor.fetchone()
-        assert used(key) == held(api.company) == expected == 8
+        assert used(key) == held_tokens(api.company) == expected == 8

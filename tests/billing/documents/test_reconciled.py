@@ -26,13 +26,13 @@ def one() -> Company:
     return row
 
 
-def found() -> set[str]:
+def breached_checks() -> set[str]:
     ours = ("closed month", "lots", "documents")
     return {each.check for each in reconciliation.breaches() if each.check.startswith(ours)}
 
 
 def test_closed_months_agree(one: Company) -> None:
-    assert found() == set()
+    assert breached_checks() == set()
 
 
 def shift_a_month() -> None:
@@ -69,4 +69,4 @@ def test_changed_document_or_month_is_a_breach(
 ) -> None:
     harm()
 
-    assert check in found()
+    assert check in breached_checks()

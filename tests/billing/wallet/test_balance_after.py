@@ -29,7 +29,7 @@ def company(db: None) -> Company:
     return company
 
 
-def held(company: Company, price: int = 10) -> UUID:
+def hold_tokens(company: Company, price: int = 10) -> UUID:
     """The id of a message whose hold is open."""
     message_id = uuid7()
     TransferFactory.create(company=company, kind=Kind.HOLD, amount=price, message_id=message_id)
@@ -71,7 +71,7 @@ def assert_chained(company: Company) -> None:
 
 
 def test_each_transfer_stores_the_balance_after_it(company: Company) -> None:
-    first, second, third = (held(company) for _message in range(3))
+    first, second, third = (hold_tokens(company) for _message in range(3))
 
     charge(company, first)
     ledger.top_up(company=company, amount=50, key="order")
@@ -84,7 +84,7 @@ def test_each_transfer_stores_the_balance_after_it(company: Company) -> None:
 
 
 def test_charges_of_one_statement_follow_each_other(company: Company) -> None:
-    messages = [held(company) for _message in range(5)]
+    messages = [hold_tokens(company) for _message in range(5)]
     random.Random(3).shuffle(messages)  # noqa: S311
 
     charge(company, *messages)
@@ -93,7 +93,7 @@ def test_charges_of_one_statement_follow_each_other(company: Company) -> None:
 
 
 def test_settled_again_changes_no_balance(company: Company) -> None:
-    first, second, third = (held(company) for _message in range(3))
+    first, second, third = (hold_tokens(company) for _message in range(3))
     charge(company, second)
 
     charge(company, first, second, third)
@@ -107,7 +107,7 @@ def test_clock_that_was_set_back_breaks_no_order(company: Company) -> None:
     Wallet.objects.update(moved_at=later)
 
     ledger.grant(company=company, amount=1, reason="test")
-    charge(company, held(company))
+    charge(company, hold_tokens(company))
 
     rows = changes(company)
     assert [row.balance_after for row in rows] == [1000, 1001, 991]
@@ -118,7 +118,7 @@ def test_clock_that_was_set_back_breaks_no_order(company: Company) -> None:
 def test_transfers_at_once_are_in_the_order_of_their_balances(company: Company) -> None:
     works: list[Callable[[], object]] = []
     for _n in range(12):
-        message, other = held(company), held(company)
+        message, other = hold_tokens(company), hold_tokens(company)
         works += [
             lambda message=message: charge(company, message),  # type: ignore[misc]
             lambda other=other: release(company, other),  # type: ignore[misc]
@@ -132,7 +132,7 @@ def test_transfers_at_once_are_in_the_order_of_their_balances(company: Company) 
 
 
 def test_hold_and_release_show_the_balance_before_them(company: Company) -> None:
-    message = held(company)
+    message = hold_tokens(company)
     ledger.grant(company=company, amount=7, reason="test")
     release(company, message)
     rows = list(Transfer.objects.filter(company=company).order_by("-created_at", "-id"))

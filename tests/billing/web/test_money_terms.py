@@ -71,7 +71,7 @@ def paused(package: object) -> Company:
     return company
 
 
-def kept(company: Company) -> list[Any]:
+def stored_rows(company: Company) -> list[Any]:
     rows = (Company, BillingProfile, AutoTopUp)
     return [list(kind.objects.order_by("pk").values()) for kind in rows]
 
@@ -91,17 +91,17 @@ def test_terms_of_money_are_confirmed(
 ) -> None:
     member = MemberFactory.create(company=paused, role=role)
     client.force_login(member.user)
-    before = kept(paused)
+    before = stored_rows(paused)
 
     # Neither what a form was filled in with nor what its address says counts as stored.
     for url in (reverse(name), f"{reverse(name)}?country=US&currency=USD&inn="):
         response = client.post(url, data)
         assert "reauthenticate" in response.headers["Location"]
-    assert kept(paused) == before
+    assert stored_rows(paused) == before
 
     mark_reauthenticated(client, member.user)
     client.post(reverse(name), data)
-    assert kept(paused) != before
+    assert stored_rows(paused) != before
 
 
 def test_typed_billing_details_survive_the_confirmation(client: Client, paused: Company) -> None:

@@ -35,7 +35,7 @@ WHATSAPP = "{api_url}/{version}/{phone_number_id}/messages".format_map(
 NOT_ON_WHATSAPP = {"error": {"code": 131026, "message": "Message undeliverable", "type": "OAuth"}}
 
 
-def taken(wamid: str = "wamid.1") -> dict[str, object]:
+def accepted_body(wamid: str = "wamid.1") -> dict[str, object]:
     return {"messaging_product": "whatsapp", "messages": [{"id": wamid}]}
 
 
@@ -55,7 +55,7 @@ def last_attempt() -> Attempt:
 def test_accepted_message_is_sent(
     wire: responses.RequestsMock, dispatcher: Dispatcher, api: Api
 ) -> None:
-    wire.post(WHATSAPP, json=taken())
+    wire.post(WHATSAPP, json=accepted_body())
 
     answer = api.post("/otp/send", {"phone": PHONE})
 
@@ -80,7 +80,7 @@ def test_unreachable_phone_is_reported_and_not_charged(
         "whatsapp", Message.objects.get().public_id,
     )  # fmt: skip
     assert ledger.balance(api.company.pk) == (1000, 0)
-    wire.upsert(responses.POST, WHATSAPP, json=taken())
+    wire.upsert(responses.POST, WHATSAPP, json=accepted_body())
     assert api.post("/otp/send", {"phone": PHONE}).status == 200  # its place was given back first
 
 
@@ -111,7 +111,7 @@ def test_throttled_message_is_retried_later(
     attempt = last_attempt()
     assert (attempt.state, attempt.message.state) == ("failed", "queued")
     assert attempt.message.due_at is not None
-    wire.upsert(responses.POST, WHATSAPP, json=taken())
+    wire.upsert(responses.POST, WHATSAPP, json=accepted_body())
     Message.objects.update(due_at=attempt.message.created_at)
     dispatcher.wake()
     wait_until(lambda: Message.objects.get().state == "sent")

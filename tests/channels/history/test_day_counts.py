@@ -37,7 +37,7 @@ def day(ago: int) -> datetime:
     return start_of(timezone.localdate() - timedelta(days=ago)) + HOUR
 
 
-def sent(company: Company, ago: int, state: str = "delivered", **fields: Any) -> Message:
+def create_finished(company: Company, ago: int, state: str = "delivered", **fields: Any) -> Message:
     at = day(ago)
     ended = {"delivered_at": at + timedelta(seconds=fields.pop("took", 3)), "finished_at": at}
     return MessageFactory.create(
@@ -71,10 +71,10 @@ def test_counted_days_and_today_add_up(company: Company) -> None:
         (13, "expired"),
         (14, "sent"),
     ):
-        sent(company, ago, state)
-    sent(company, 1, channel="sms")
-    sent(company, 1, mode="test")
-    sent(CompanyFactory.create(), 1)
+        create_finished(company, ago, state)
+    create_finished(company, 1, channel="sms")
+    create_finished(company, 1, mode="test")
+    create_finished(CompanyFactory.create(), 1)
     before = figures_of(company)
 
     count_days()
@@ -89,7 +89,7 @@ def test_counted_days_and_today_add_up(company: Company) -> None:
 
 
 def test_late_delivery_corrects_a_counted_day(company: Company) -> None:
-    attempt = AttemptFactory.create(message=sent(company, 2, "expired"), state="expired")
+    attempt = AttemptFactory.create(message=create_finished(company, 2, "expired"), state="expired")
     count_days()
 
     apply_event(attempt, EventKind.DELIVERED, at=day(2) + HOUR)
@@ -103,7 +103,7 @@ def test_late_delivery_corrects_a_counted_day(company: Company) -> None:
 
 def test_counting_again_changes_nothing(company: Company) -> None:
     for ago in (1, 1, 2):
-        sent(company, ago)
+        create_finished(company, ago)
     count_days()
     first = counted()
 
@@ -142,7 +142,7 @@ def test_day_is_counted_after_the_longest_code_lifetime(company: Company) -> Non
 
 def test_missed_days_are_counted_later(company: Company) -> None:
     for ago in range(20):
-        sent(company, ago)
+        create_finished(company, ago)
     count_days()
     right = figures_of(company)
 
@@ -156,7 +156,7 @@ def test_days_before_the_first_counted_one_follow(company: Company) -> None:
     that age are anonymised.
     """
     for ago in (3, 70, 120, 200):
-        message = sent(company, ago)
+        message = create_finished(company, ago)
         Message.objects.filter(pk=message.pk).update(
             id=first_id_at(message.created_at), phone="+7999*" if ago > 90 else message.phone
         )
@@ -185,7 +185,7 @@ def test_days_before_the_first_counted_one_follow(company: Company) -> None:
 )
 def test_median_is_right_to_two_digits(company: Company, took: list[float], median: int) -> None:
     for n, seconds in enumerate(took):
-        sent(company, n % 3, took=seconds)
+        create_finished(company, n % 3, took=seconds)
     live = figures_of(company).medians
     count_days()
 
@@ -193,7 +193,7 @@ def test_median_is_right_to_two_digits(company: Company, took: list[float], medi
 
 
 def test_delivery_before_creation_counts_as_instant(company: Company) -> None:
-    sent(company, 0, took=-2)
+    create_finished(company, 0, took=-2)
 
     assert figures_of(company).median == 1
 
@@ -206,7 +206,7 @@ def test_codes_are_counted_once_however_often_sent(company: Company) -> None:
             verified_at=day(ago) if verified else None,
         )
         for channel in ("whatsapp", "sms"):
-            sent(company, ago, subject_id=code.id, channel=channel)
+            create_finished(company, ago, subject_id=code.id, channel=channel)
     live = codes_of(company)
     count_days()
 
@@ -239,8 +239,8 @@ def test_tokens_are_counted_on_the_day_they_moved(company: Company) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_two_counters_at_once_count_once(company: Company) -> None:
-    sent(company, 2)
-    sent(company, 3)
+    create_finished(company, 2)
+    create_finished(company, 3)
 
     at_once([count_days, count_days])
 

@@ -11,7 +11,7 @@ from channels import reconciliation
 from channels.deliver.dispatcher import Dispatcher
 from channels.models import Message
 from tests.api.clients import Api
-from tests.channels.deliver.test_dispatcher import NOT_ON_WHATSAPP, WHATSAPP, taken
+from tests.channels.deliver.test_dispatcher import NOT_ON_WHATSAPP, WHATSAPP, accepted_body
 from tests.channels.fallback_stages import URL, enable_fallback, fallback_events, transfers, tries
 from tests.channels.message_stages import PHONE
 from tests.otp.test_test_keys import number
@@ -120,7 +120,7 @@ def test_link_by_fallback_sms_reports_its_segments(
 def test_text_too_long_for_sms_has_no_sms_fallback(
     wire: responses.RequestsMock, falling_api: Api
 ) -> None:
-    wire.post(WHATSAPP, json=taken())
+    wire.post(WHATSAPP, json=accepted_body())
     fields = {"phone": PHONE, "url": URL, "text": "т" * 300}
 
     assert falling_api.post("/links/send", fields).status == 200

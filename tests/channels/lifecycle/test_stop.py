@@ -23,7 +23,7 @@ def stop() -> None:
     handle_events("twilio", [InboundEvents(b"", replies=[Reply(PHONE, "STOP")])])
 
 
-def held() -> int:
+def held_tokens() -> int:
     return Wallet.objects.get().held
 
 
@@ -35,7 +35,7 @@ def test_message_that_no_vendor_has_ends_as_unreachable(api: Api) -> None:
     message.refresh_from_db()
     assert (message.state, message.error) == ("failed", "recipient_unreachable")
     assert [claimed.message_id for claimed in claim()] == [other.id]
-    assert held() == other.price
+    assert held_tokens() == other.price
 
 
 @pytest.mark.parametrize("kind", [EventKind.REFUSED, EventKind.UNREACHABLE, EventKind.EXPIRED])
@@ -47,7 +47,7 @@ def test_failed_message_does_not_fall_back(api: Api, kind: EventKind) -> None:
 
     message = Message.objects.get()
     assert message.state in {"failed", "expired"}
-    assert (held(), Attempt.objects.count(), claim()) == (0, 1, [])
+    assert (held_tokens(), Attempt.objects.count(), claim()) == (0, 1, [])
 
 
 def test_call_that_may_be_retried_is_not(api: Api) -> None:
@@ -57,7 +57,7 @@ def test_call_that_may_be_retried_is_not(api: Api) -> None:
     apply_event(attempt, EventKind.RETRY, code="throttled")
 
     assert Message.objects.get().state == "failed"
-    assert (held(), claim()) == (0, [])
+    assert (held_tokens(), claim()) == (0, [])
 
 
 def test_patience_that_ends_tries_no_other_channel(api: Api) -> None:
@@ -69,7 +69,7 @@ def test_patience_that_ends_tries_no_other_channel(api: Api) -> None:
     apply_event(attempt, EventKind.DELIVERED)
 
     message = Message.objects.get()
-    assert (message.state, message.channel, held()) == ("delivered", "whatsapp", 0)
+    assert (message.state, message.channel, held_tokens()) == ("delivered", "whatsapp", 0)
     assert [event.reason for event in FallbackEvent.objects.all()] == ["blocked"]
 
 
@@ -88,4 +88,4 @@ def test_operator_blocks_a_phone_with_an_open_message(api: Api, admin_client: Cl
     admin_client.post(reverse("admin:channels_blockedphone_add"), {"phone": PHONE, "reason": "x"})
 
     assert Message.objects.get().state == "failed"
-    assert held() == 0
+    assert held_tokens() == 0

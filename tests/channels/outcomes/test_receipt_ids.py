@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 AUTO = ID_FORMATS["auto"]
 
 
-def taken(answered: str, phone: str = "+79161234567") -> Attempt:
+def create_accepted(answered: str, phone: str = "+79161234567") -> Attempt:
     """A message that a centre took under this id."""
     attempt: Attempt = AttemptFactory.create(
         provider="smpp", channel="sms", provider_id=AUTO.from_response(answered), state="sent",
@@ -58,8 +58,8 @@ def states() -> dict[str, str]:
 
 @pytest.mark.parametrize("phone", ["+79160000010", "89160000010"])
 def test_phone_decides_between_two_spellings_of_an_id(phone: str) -> None:
-    taken("10", "+79160000010")  # hexadecimal 10 is decimal 16
-    taken("16", "+79160000016")
+    create_accepted("10", "+79160000010")  # hexadecimal 10 is decimal 16
+    create_accepted("16", "+79160000016")
 
     store_due_receipt("16", phone)
 
@@ -68,7 +68,7 @@ def test_phone_decides_between_two_spellings_of_an_id(phone: str) -> None:
 
 @pytest.mark.parametrize("phone", ["", "+79160000010"])
 def test_receipt_finds_its_message_with_or_without_a_known_phone(phone: str) -> None:
-    taken("AF", "+79160000010")
+    create_accepted("AF", "+79160000010")
 
     store_due_receipt("175", phone)
 
@@ -79,14 +79,14 @@ def test_receipt_before_the_commit_of_its_id_is_matched_later() -> None:
     store_due_receipt("175")
     assert states() == {}
 
-    taken("AF")
+    create_accepted("AF")
     due_again()
 
     assert set(states().values()) == {"delivered"}
 
 
 def test_other_spelling_for_another_phone_does_not_match() -> None:
-    taken("1000", "+79160000010")
+    create_accepted("1000", "+79160000010")
 
     store_due_receipt("4096", "+79160000016")  # 4096 is hexadecimal 1000
 
@@ -96,7 +96,7 @@ def test_other_spelling_for_another_phone_does_not_match() -> None:
 @pytest.mark.parametrize("state", [ReceiptState.DELIVERED, ReceiptState.UNREACHABLE])
 @pytest.mark.parametrize("phone", ["+79990000000", "", "BANK"])
 def test_reply_text_changes_no_message_of_another_phone(phone: str, state: ReceiptState) -> None:
-    attempt = taken("1234567")
+    attempt = create_accepted("1234567")
 
     store_due_receipt("1234567", phone, state=state, needs_phone=True)
 
@@ -109,7 +109,7 @@ def test_reply_text_hides_no_receipt_of_the_centre(forger: str) -> None:
     store_due_receipt(
         "1234567", forger, needs_phone=True
     )  # before the message, and its id, are there
-    taken("1234567")
+    create_accepted("1234567")
 
     store_due_receipt("1234567", needs_phone=not forger)
 

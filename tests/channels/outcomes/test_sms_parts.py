@@ -27,7 +27,7 @@ WORDS = {
 }
 
 
-def taken(api: Api, total: int = 3, known: int = 3) -> Attempt:
+def accept_in_parts(api: Api, total: int = 3, known: int = 3) -> Attempt:
     """Accepted by the vendor, who returned the ids of `known` parts."""
     attempt = submitted(api, channel="sms")
     note(attempt, range(1, known + 1), total)
@@ -51,7 +51,7 @@ def report(
 
 
 def test_message_is_delivered_with_its_last_part(api: Api) -> None:
-    attempt = taken(api)
+    attempt = accept_in_parts(api)
 
     report(attempt, "p3")
     report(attempt, "p1")
@@ -65,7 +65,7 @@ def test_message_is_delivered_with_its_last_part(api: Api) -> None:
 
 
 def test_repeated_part_counts_once(api: Api) -> None:
-    attempt = taken(api, 2, 2)
+    attempt = accept_in_parts(api, 2, 2)
 
     report(attempt, "p1")
     report(attempt, "p1", ReceiptState.READ)
@@ -78,7 +78,7 @@ def test_repeated_part_counts_once(api: Api) -> None:
     ("state", "ended"), [(ReceiptState.UNREACHABLE, "failed"), (ReceiptState.EXPIRED, "expired")]
 )
 def test_failed_part_fails_the_message(api: Api, state: ReceiptState, ended: str) -> None:
-    attempt = taken(api)
+    attempt = accept_in_parts(api)
 
     report(attempt, "p1")
     report(attempt, "p2", state)
@@ -88,7 +88,7 @@ def test_failed_part_fails_the_message(api: Api, state: ReceiptState, ended: str
 
 
 def test_late_delivery_of_all_parts_is_not_charged(api: Api) -> None:
-    attempt = taken(api, 2, 2)
+    attempt = accept_in_parts(api, 2, 2)
     report(attempt, "p1", ReceiptState.EXPIRED)
 
     report(attempt, "p1")
@@ -99,7 +99,7 @@ def test_late_delivery_of_all_parts_is_not_charged(api: Api) -> None:
 
 
 def test_partly_submitted_message_stays_ambiguous(api: Api) -> None:
-    attempt = taken(api, total=3, known=2)
+    attempt = accept_in_parts(api, total=3, known=2)
 
     report(attempt, "p1", ReceiptState.SENT)
     report(attempt, "p1")
@@ -111,7 +111,7 @@ def test_partly_submitted_message_stays_ambiguous(api: Api) -> None:
 
 
 def test_late_part_id_completes_the_message(api: Api) -> None:
-    attempt = taken(api, total=2, known=1)
+    attempt = accept_in_parts(api, total=2, known=1)
     report(attempt, "p1")
 
     note(attempt, range(2, 3), 2)
@@ -135,7 +135,7 @@ def test_receipt_before_its_part_is_matched_later(api: Api) -> None:
 
 
 def test_parts_are_stored_once_and_for_own_attempts_only(api: Api) -> None:
-    attempt = taken(api)
+    attempt = accept_in_parts(api)
 
     note(attempt, range(1, 4), 3)
     strange = inbound.Part(str(attempt.id), 1, 3, "x1")
@@ -146,7 +146,7 @@ def test_parts_are_stored_once_and_for_own_attempts_only(api: Api) -> None:
 
 @pytest.mark.parametrize("_round", range(3))
 def test_two_last_parts_at_once_deliver_the_message(api: Api, _round: int) -> None:
-    attempt = taken(api, 2, 2)
+    attempt = accept_in_parts(api, 2, 2)
     for number in (1, 2):
         receipt = inbound.Receipt(f"p{number}", None, ReceiptState.DELIVERED, "DELIVRD")
         inbound_receipts.store(attempt.provider, [inbound.InboundEvents(b"", receipts=[receipt])])
@@ -158,7 +158,7 @@ def test_two_last_parts_at_once_deliver_the_message(api: Api, _round: int) -> No
 
 
 def test_parts_are_purged_with_raw_receipts(api: Api) -> None:
-    attempt = taken(api)
+    attempt = accept_in_parts(api)
     Attempt.objects.update(started_at=timezone.now() - timedelta(days=31))
 
     retention.purge()

@@ -36,7 +36,7 @@ def form_of(wire: Wire) -> dict[str, str]:
     return dict(parse_qsl(body_of(wire.calls[0].request).decode(), strict_parsing=True))
 
 
-def sent(wire: Wire, outgoing: Outgoing, **settings: Any) -> dict[str, str]:
+def sent_fields(wire: Wire, outgoing: Outgoing, **settings: Any) -> dict[str, str]:
     wire.post(URL, body=payload("smsc", "accepted_2026-09.json"))
     assert smsc(**settings).send(outgoing) == Accepted(ID)
     return form_of(wire)
@@ -55,7 +55,7 @@ def polled(wire: Wire, body: bytes) -> Receipt | None:
 
 
 def test_sends_a_form_under_an_id_of_ours(wire: Wire) -> None:
-    form = sent(wire, message(text="Ваш код: 482915 & ещё"))
+    form = sent_fields(wire, message(text="Ваш код: 482915 & ещё"))
 
     assert form == {
         "login": "demo",
@@ -72,7 +72,7 @@ def test_sends_a_form_under_an_id_of_ours(wire: Wire) -> None:
 
 
 def test_without_a_login_the_password_is_a_key(wire: Wire) -> None:
-    form = sent(wire, message(), login="", sender="")
+    form = sent_fields(wire, message(), login="", sender="")
 
     assert form["apikey"] == SMSC_PASSWORD
     assert not form.keys() & {"login", "psw", "sender"}
@@ -92,7 +92,7 @@ def test_the_id_is_that_of_the_message_whatever_the_try() -> None:
     [(-1, "00:01"), (59, "00:01"), (299, "00:04"), (5400, "01:30"), (10**6, "24:00")],
 )
 def test_validity_stays_within_smscs_range(wire: Wire, ttl: int, kept: str) -> None:
-    assert sent(wire, message(ttl=ttl))["valid"] == kept
+    assert sent_fields(wire, message(ttl=ttl))["valid"] == kept
 
 
 @pytest.mark.parametrize(

@@ -41,14 +41,14 @@ def look(wire: responses.RequestsMock, *rows: Any, status: int = 200) -> approva
     return approvals.refresh(["whatsapp_cloud"])["whatsapp_cloud"]
 
 
-def kept(name: str = "verification_code") -> VendorApproval:
+def stored_approval(name: str = "verification_code") -> VendorApproval:
     return VendorApproval.objects.get(name=name, language="ru")
 
 
 def test_template_is_kept_with_its_quality(wire: responses.RequestsMock) -> None:
     look(wire, template(quality_score={"score": "YELLOW"}))
 
-    item = kept()
+    item = stored_approval()
     assert (item.status, item.quality, item.vendor_status, item.is_used) == (
         "approved", "YELLOW", "APPROVED", True,
     )  # fmt: skip
@@ -63,7 +63,7 @@ def test_template_is_kept_with_its_quality(wire: responses.RequestsMock) -> None
 def test_metas_words_are_translated(wire: responses.RequestsMock, word: str, status: str) -> None:
     look(wire, template(status=word))
 
-    assert (kept().status, kept().vendor_status) == (status, word)
+    assert (stored_approval().status, stored_approval().vendor_status) == (status, word)
 
 
 def test_time_of_a_change_is_kept(wire: responses.RequestsMock) -> None:
@@ -72,18 +72,18 @@ def test_time_of_a_change_is_kept(wire: responses.RequestsMock) -> None:
     VendorApproval.objects.update(changed_at=earlier, seen_at=earlier)
 
     look(wire, template())
-    assert kept().changed_at == earlier
-    assert kept().seen_at > earlier
+    assert stored_approval().changed_at == earlier
+    assert stored_approval().seen_at > earlier
     look(wire, template(status="PAUSED"))
 
-    assert kept().changed_at > earlier
+    assert stored_approval().changed_at > earlier
 
 
 def test_template_that_is_gone_is_missing_if_it_is_used(wire: responses.RequestsMock) -> None:
     look(wire, template(), template("old"))
     look(wire)
 
-    assert kept().status == "missing"
+    assert stored_approval().status == "missing"
     assert not VendorApproval.objects.filter(name="old").exists()
 
 
@@ -93,7 +93,7 @@ def test_silent_vendor_changes_nothing(wire: responses.RequestsMock) -> None:
     answer = look(wire, status=500)
 
     assert answer.error
-    assert kept().status == "approved"
+    assert stored_approval().status == "approved"
 
 
 def test_further_pages_are_read(wire: responses.RequestsMock) -> None:
@@ -141,4 +141,4 @@ def test_task_asks_every_vendor(wire: responses.RequestsMock) -> None:
 
     refresh_approvals()
 
-    assert kept().status == "approved"
+    assert stored_approval().status == "approved"

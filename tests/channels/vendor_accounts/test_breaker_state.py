@@ -36,7 +36,7 @@ def account(name: str = "twilio") -> ProviderAccount:
     return ProviderAccount.objects.get(name=name)
 
 
-def left(one: ProviderAccount) -> timedelta:
+def time_left(one: ProviderAccount) -> timedelta:
     assert one.open_until is not None
     return one.open_until - timezone.now()
 
@@ -47,7 +47,7 @@ def test_trip_makes_the_row_at_its_place_in_the_order() -> None:
     item = account()
     assert (item.trips, item.reason, item.is_enabled) == (1, "20003: Authenticate", True)
     assert item.position == registry.position("twilio")
-    assert timedelta(seconds=290) < left(item) < timedelta(seconds=301)
+    assert timedelta(seconds=290) < time_left(item) < timedelta(seconds=301)
 
 
 def test_running_calls_do_not_reopen_the_breaker() -> None:
@@ -55,7 +55,7 @@ def test_running_calls_do_not_reopen_the_breaker() -> None:
     circuit_breaker.write(trip(pause=3000))
 
     assert account().trips == 1
-    assert left(account()) < timedelta(seconds=301)
+    assert time_left(account()) < timedelta(seconds=301)
 
 
 def test_failed_probe_opens_it_again() -> None:
@@ -65,7 +65,7 @@ def test_failed_probe_opens_it_again() -> None:
 
     item = account()
     assert (item.trips, item.probed_at) == (2, None)
-    assert left(item) > timedelta(seconds=590)
+    assert time_left(item) > timedelta(seconds=590)
 
 
 def test_successful_probe_closes_the_breaker() -> None:

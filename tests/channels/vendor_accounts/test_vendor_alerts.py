@@ -29,7 +29,7 @@ TOO_FAST = AccountAlert("130429", "Too many messages", AlertKind.THROTTLED)
 PAUSED = AccountAlert("template_paused", "short_link ru", AlertKind.TEMPLATE)
 
 
-def kept() -> list[tuple[str, str, str, int]]:
+def stored_alerts() -> list[tuple[str, str, str, int]]:
     rows = ProviderAlert.objects.order_by("code")
     return [(row.provider, row.code, row.kind, row.times) for row in rows]
 
@@ -38,7 +38,7 @@ def test_account_alert_is_stored_beside_receipts() -> None:
     for file in ("out_of_band_error_2026-09.json", "template_paused_2026-11.json"):
         assert call_webhook("whatsapp_cloud", payload("whatsapp_cloud", file)) == 200
 
-    assert kept() == [
+    assert stored_alerts() == [
         ("whatsapp_cloud", "130429", "throttled", 1),
         ("whatsapp_cloud", "template_paused", "template", 1),
     ]
@@ -109,7 +109,7 @@ def test_thousand_equal_alerts_are_one_statement(
     with django_assert_num_queries(3):  # the statement, between a savepoint and its release
         vendor_alerts.record_queued()
 
-    assert kept() == [("twilio", "21408", "warning", 1001)]
+    assert stored_alerts() == [("twilio", "21408", "warning", 1001)]
     assert Mail.objects.count() == 1
 
 
@@ -124,7 +124,7 @@ def test_alerts_wait_for_the_database() -> None:
     vendor_alerts.record_queued()
     vendor_alerts.record_queued()
 
-    assert {(code, times) for _provider, code, _kind, times in kept()} == {
+    assert {(code, times) for _provider, code, _kind, times in stored_alerts()} == {
         ("130429", 2),
         ("template_paused", 1),
     }
@@ -155,7 +155,7 @@ def test_reservation_of_a_send_is_recorded_by_the_dispatcher(api: Api) -> None:
     vendor_alerts.record_queued()
 
     assert event.kind == "accepted"
-    assert kept() == [("whatsapp_cloud", "held_for_quality_assessment", "template", 1)]
+    assert stored_alerts() == [("whatsapp_cloud", "held_for_quality_assessment", "template", 1)]
 
 
 def test_alerts_are_purged_after_a_month() -> None:

@@ -19,7 +19,7 @@ PHONE = "+79161234567"
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
 
-def made(api: Api, at: datetime = NOON, **fields: Any) -> Message:
+def create_message(api: Api, at: datetime = NOON, **fields: Any) -> Message:
     message: Message = MessageFactory.create(company=api.company, created_at=at, **fields)
     message.refresh_from_db()
     return message
@@ -35,7 +35,7 @@ def utc(moment: datetime | None) -> str:
 
 
 def test_message_in_the_history(api: Api) -> None:
-    message = made(
+    message = create_message(
         api,
         phone=PHONE,
         channel="sms",
@@ -102,10 +102,10 @@ def test_listed_messages_match_the_query_filters(
     api: Api, query: dict[str, str], expected: str
 ) -> None:
     several = {
-        "d": made(api, NOON - timedelta(days=1), kind="link", phone="+79161234568"),
-        "c": made(api, NOON, channel="sms", state="failed", phone="+79161234569"),
-        "b": made(api, NOON + timedelta(seconds=1), channel="sms", phone=PHONE),
-        "a": made(api, NOON + timedelta(seconds=2), phone=PHONE),
+        "d": create_message(api, NOON - timedelta(days=1), kind="link", phone="+79161234568"),
+        "c": create_message(api, NOON, channel="sms", state="failed", phone="+79161234569"),
+        "b": create_message(api, NOON + timedelta(seconds=1), channel="sms", phone=PHONE),
+        "a": create_message(api, NOON + timedelta(seconds=2), phone=PHONE),
     }
 
     assert ids(api.get("/messages", query)) == [several[name].public_id for name in expected]
@@ -149,7 +149,7 @@ def pages(api: Api, **query: str) -> list[list[str]]:
 def test_pages_list_every_message_once(
     api: Api, limit: str, sizes: list[int], apart: timedelta
 ) -> None:
-    several = [made(api, NOON + number * apart) for number in range(7)]
+    several = [create_message(api, NOON + number * apart) for number in range(7)]
 
     result = pages(api, limit=limit)
 
@@ -159,10 +159,10 @@ def test_pages_list_every_message_once(
 
 
 def test_new_rows_do_not_shift_pages(api: Api) -> None:
-    old = [made(api, NOON - timedelta(seconds=number)).public_id for number in range(4)]
+    old = [create_message(api, NOON - timedelta(seconds=number)).public_id for number in range(4)]
     first = api.get("/messages", {"limit": "2"})
     for _ in range(3):
-        made(api, NOON + timedelta(minutes=1))
+        create_message(api, NOON + timedelta(minutes=1))
 
     second = api.get("/messages", {"limit": "2", "cursor": first.body["next_cursor"]})
 
@@ -173,9 +173,9 @@ def test_new_rows_do_not_shift_pages(api: Api) -> None:
 def test_messages_are_scoped_to_company_and_mode(
     api: Api, test_api: Api, client_of: ClientOf
 ) -> None:
-    live, test = made(api), made(api, mode="test")
+    live, test = create_message(api), create_message(api, mode="test")
     stranger = client_of(CompanyFactory.create())
-    theirs = made(stranger)
+    theirs = create_message(stranger)
 
     for client, message in ((api, live), (test_api, test), (stranger, theirs)):
         assert ids(client.get("/messages")) == [message.public_id]
@@ -185,7 +185,7 @@ def test_messages_are_scoped_to_company_and_mode(
 
 
 def test_message_step_by_step(api: Api) -> None:
-    message = made(api, phone=PHONE, state="delivered", channel="telegram", tries=2)
+    message = create_message(api, phone=PHONE, state="delivered", channel="telegram", tries=2)
     refused = AttemptFactory.create(
         message=message, n=1, channel="whatsapp", state="failed", error_code="131026",
         accepted_at=None, finished_at=NOON,
@@ -237,7 +237,7 @@ def test_message_step_by_step(api: Api) -> None:
 
 
 def with_everything(api: Api) -> Message:
-    message = made(api, timezone.now(), state="delivered")
+    message = create_message(api, timezone.now(), state="delivered")
     for n in (1, 2):
         attempt = AttemptFactory.create(message=message, n=n, state="delivered")
         ReceiptFactory.create_batch(n, attempt=attempt)
@@ -283,7 +283,7 @@ def test_queries_do_not_grow_with_rows(
 def test_unknown_parameter_is_refused_rather_than_answered_with_everything(
     api: Api, name: str, ru: str, en: str
 ) -> None:
-    made(api)
+    create_message(api)
 
     russian = api.get("/messages", {name: "failed"})
     english = api.get("/messages", {name: "failed"}, Accept_Language="en")
@@ -293,7 +293,7 @@ def test_unknown_parameter_is_refused_rather_than_answered_with_everything(
 
 
 def test_message_of_a_channel_that_is_declared_no_longer_is_still_there(api: Api) -> None:
-    message = made(api, channel="pigeon", state="delivered")
+    message = create_message(api, channel="pigeon", state="delivered")
 
     assert api.get("/messages").body["data"][0]["channel"] == "pigeon"
     assert api.get(f"/messages/{message.public_id}").body["segments"] is None

@@ -149,7 +149,7 @@ def test_overview_query_count_is_constant(
         client.get(reverse("overview"))
 
 
-def found(client: Client, **query: str) -> tuple[int, str]:
+def search(client: Client, **query: str) -> tuple[int, str]:
     """(messages on the page, cursor of the next one)."""
     page = client.get(reverse("message-list"), query).context["page"]
     return len(page.rows), page.next_cursor or ""
@@ -181,7 +181,7 @@ def test_search_in_parts_misses_nothing(
     seen, cursor, pages = 0, "", 0
 
     while pages == 0 or cursor:
-        rows, cursor = found(client, kind="link", cursor=cursor)
+        rows, cursor = search(client, kind="link", cursor=cursor)
         seen, pages = seen + rows, pages + 1
 
     assert seen == 5
@@ -195,8 +195,8 @@ def test_undelivered_and_whole_numbers_are_found_at_once(
     MessageFactory.create(company=owner.company, phone="+79160000001", state="failed")
     MessageFactory.create_batch(3, company=owner.company)
 
-    assert found(client, state="failed") == (1, "")
-    assert found(client, phone="+79160000001") == (1, "")
+    assert search(client, state="failed") == (1, "")
+    assert search(client, phone="+79160000001") == (1, "")
 
 
 def test_message_is_found_by_its_id_in_either_mode(client: Client, owner: Member) -> None:

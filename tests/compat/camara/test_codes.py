@@ -46,7 +46,7 @@ def send(client: DialectClient, phone: Any = PHONE, message: Any = MESSAGE, **mo
     return client.json(f"{ROOT}/send-code", {"phoneNumber": phone, "message": message} | more)
 
 
-def sent(client: DialectClient, **fields: Any) -> str:
+def send_for_id(client: DialectClient, **fields: Any) -> str:
     answer = send(client, **fields)
     assert (answer.status, list(answer.body)) == (200, ["authenticationId"]), answer.raw
     return str(answer.body["authenticationId"])
@@ -64,7 +64,7 @@ def check(answer: Answer, status: int, code: str) -> None:
 
 
 def test_code_is_sent_and_validated_once(client: DialectClient) -> None:
-    made = sent(client)
+    made = send_for_id(client)
 
     answer = validate(client, made, code_of(PHONE, "login", "test"))
 
@@ -76,7 +76,7 @@ def test_code_is_sent_and_validated_once(client: DialectClient) -> None:
 
 
 def test_message_is_sent_by_sms_with_the_callers_text(live: DialectClient) -> None:
-    sent(live, message="Код для {brand}: {{code}}\r\nНикому его не говорите")
+    send_for_id(live, message="Код для {brand}: {{code}}\r\nНикому его не говорите")
 
     message = Message.objects.get()
     text, code = phone_screens.render(message)
@@ -124,14 +124,14 @@ def test_body_without_fields_is_an_invalid_argument(
 
 
 def test_longest_message_is_accepted(client: DialectClient) -> None:
-    sent(client, message="{{code}} " + "я" * 151)
+    send_for_id(client, message="{{code}} " + "я" * 151)
 
 
 def test_second_code_is_another_and_ends_the_first(client: DialectClient) -> None:
-    first = sent(client)
+    first = send_for_id(client)
     first_code = code_of(PHONE, "login", "test")
 
-    second = sent(client)
+    second = send_for_id(client)
 
     assert second != first
     check(validate(client, first, first_code), 400, f"{NAME}.VERIFICATION_EXPIRED")
@@ -139,7 +139,7 @@ def test_second_code_is_another_and_ends_the_first(client: DialectClient) -> Non
 
 
 def test_refused_second_code_does_not_change_the_first(live: DialectClient) -> None:
-    first = sent(live)
+    first = send_for_id(live)
 
     answer = send(live)
 
@@ -149,7 +149,7 @@ def test_refused_second_code_does_not_change_the_first(live: DialectClient) -> N
 
 
 def test_last_wrong_code_and_those_after_it_have_failed(client: DialectClient) -> None:
-    made = sent(client)
+    made = send_for_id(client)
     right, wrong = code_of(PHONE, "login", "test"), wrong_code(PHONE, "login", "test")
 
     answers = [validate(client, made, wrong) for _ in range(5)] + [validate(client, made, right)]
@@ -160,7 +160,7 @@ def test_last_wrong_code_and_those_after_it_have_failed(client: DialectClient) -
 
 
 def test_code_past_its_lifetime_is_expired(client: DialectClient) -> None:
-    made = sent(client)
+    made = send_for_id(client)
     code = code_of(PHONE, "login", "test")
     age_rows(minutes=20)
 
@@ -175,7 +175,7 @@ def test_unknown_id_is_not_found(client: DialectClient, unknown: str) -> None:
 
 
 def test_codes_of_others_are_not_found(client: DialectClient, company: Company) -> None:
-    made = sent(client)
+    made = send_for_id(client)
     code = code_of(PHONE, "login", "test")
     strangers = [
         client_of(CompanyFactory.create(status=Company.Status.APPROVED)),
@@ -203,14 +203,14 @@ def test_codes_of_others_are_not_found(client: DialectClient, company: Company) 
 def test_wrong_field_of_a_check_is_an_invalid_argument(
     client: DialectClient, wrong: dict[str, Any]
 ) -> None:
-    fields = {"authentication_id": sent(client), "code": "123456"} | wrong
+    fields = {"authentication_id": send_for_id(client), "code": "123456"} | wrong
 
     check(validate(client, **fields), 400, "INVALID_ARGUMENT")
 
 
 @pytest.mark.parametrize("code", ["", "AJY3", "1", "é", "０００００００", "' OR 1=1"])
 def test_code_of_any_format_is_an_invalid_otp(client: DialectClient, code: str) -> None:
-    check(validate(client, sent(client), code), 400, f"{NAME}.INVALID_OTP")
+    check(validate(client, send_for_id(client), code), 400, f"{NAME}.INVALID_OTP")
 
 
 def test_landline_is_not_allowed(client: DialectClient, live: DialectClient) -> None:
@@ -236,14 +236,14 @@ def test_blocked_phone_is_blocked(client: DialectClient, live: DialectClient) ->
 
 def test_too_many_codes_are_exceeded(client: DialectClient) -> None:
     for _ in range(5):
-        sent(client)
+        send_for_id(client)
 
     check(send(client), 403, f"{NAME}.MAX_OTP_CODES_EXCEEDED")
 
 
 def test_too_many_wrong_codes_hold_back_the_next_one(client: DialectClient) -> None:
     for _ in range(2):
-        made = sent(client)
+        made = send_for_id(client)
         wrong = wrong_code(PHONE, "login", "test")
         for _guess in range(5):
             validate(client, made, wrong)
@@ -282,7 +282,7 @@ CORRELATOR = "b4333c46-49c0-4f62-80d7-f0ef930f1c46"
 
 def test_correlator_is_repeated_by_every_answer(client: DialectClient) -> None:
     header: Any = {"x-correlator": CORRELATOR}
-    made = sent(client)
+    made = send_for_id(client)
     answers = [
         client.call("POST", f"{ROOT}/{name}", body, **header)
         for name in ("send-code", "validate-code", "nothing")
@@ -340,7 +340,7 @@ def test_policy_for_the_number_decides_the_channel(live: DialectClient, company:
     Company.objects.filter(pk=company.pk).update(policy=[rule])
     api_keys.clear_cache()
 
-    sent(live)
+    send_for_id(live)
 
     message = Message.objects.get()
     assert [message.channel, *(step["channel"] for step in message.chain)] == ["telegram", "sms"]
@@ -366,7 +366,7 @@ def test_two_test_sends_at_once_leave_one_code(
 def test_fifty_correct_codes_at_once_succeed_once(
     transactional_db: None, client: DialectClient
 ) -> None:
-    made = sent(client)
+    made = send_for_id(client)
     code = code_of(PHONE, "login", "test")
 
     answers = at_once([lambda: validate(client, made, code)] * 50)

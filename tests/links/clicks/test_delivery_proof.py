@@ -40,7 +40,7 @@ def _chain(api: Api, transactional_db: None) -> Iterator[None]:
     assert list(reconciliation.breaches()) == []
 
 
-def sent(api: Api, path: str = "/links/send", **fields: object) -> Message:
+def send_accepted(api: Api, path: str = "/links/send", **fields: object) -> Message:
     """In the vendor's hands."""
     assert api.post(path, {"phone": PHONE} | fields).status == 200
     claim()
@@ -50,7 +50,7 @@ def sent(api: Api, path: str = "/links/send", **fields: object) -> Message:
 
 
 def link_sent(api: Api) -> Message:
-    return sent(api, url=URL)
+    return send_accepted(api, url=URL)
 
 
 def click(
@@ -111,7 +111,7 @@ def test_operator_says_whether_a_click_proves_the_bots_delivery(
     api: Api, settings: Settings, delivered_on: str, balance: tuple[int, int]
 ) -> None:
     set_account(settings, "telegram_bot", {"delivered_on": delivered_on})
-    message = sent(api, url=URL, channel="telegram")
+    message = send_accepted(api, url=URL, channel="telegram")
     assert message.attempts.get().provider == "telegram_bot"
     click(message)
 
@@ -173,9 +173,9 @@ def test_repeated_clicks_change_nothing(api: Api) -> None:
 
 
 def test_link_beside_a_code_proves_its_own_message(api: Api) -> None:
-    dear = sent(api, "/otp/send", link=URL, channel="sms")
+    dear = send_accepted(api, "/otp/send", link=URL, channel="sms")
     forget_limits()
-    cheap = sent(api, "/otp/send", link=URL)
+    cheap = send_accepted(api, "/otp/send", link=URL)
     click(dear)
 
     delivery_proof.prove_clicks()
@@ -199,7 +199,7 @@ def test_links_without_a_message_prove_nothing(api: Api) -> None:
 
 @pytest.mark.parametrize("path", ["/links/send", "/otp/send"])
 def test_timeline_shows_the_click(api: Api, path: str) -> None:
-    message = sent(api, path, **({"link": URL} if path == "/otp/send" else {"url": URL}))
+    message = send_accepted(api, path, **({"link": URL} if path == "/otp/send" else {"url": URL}))
     click(message)
     delivery_proof.prove_clicks()
 
@@ -212,7 +212,7 @@ def test_timeline_shows_the_click(api: Api, path: str) -> None:
 
 @pytest.mark.parametrize("path", ["/links/send", "/otp/send"])
 def test_timeline_shows_bots_separately(api: Api, path: str) -> None:
-    message = sent(api, path, **({"link": URL} if path == "/otp/send" else {"url": URL}))
+    message = send_accepted(api, path, **({"link": URL} if path == "/otp/send" else {"url": URL}))
     for kind in (VisitorKind.PREVIEW, VisitorKind.PROBE, VisitorKind.SCANNER):
         click(message, kind)
     counting.count_clicks()

@@ -34,7 +34,7 @@ def twilio(settings: Settings) -> None:
     set_account(settings, "twilio", {"auth_token": "t", "account_sid": "AC1", "sender": "+1"})
 
 
-def found(name: str) -> list[conditions.Problem]:
+def problems_of(name: str) -> list[conditions.Problem]:
     rule = RULES[name]
     problems = list(rule.condition())
     for subject, details in problems:  # the details fill the texts
@@ -48,7 +48,7 @@ def found(name: str) -> list[conditions.Problem]:
     [name for name, rule in RULES.items() if rule.group is Group.MINUTE and name != "disk-full"],
 )
 def test_service_in_order_has_no_problem(name: str) -> None:
-    assert found(name) == []
+    assert problems_of(name) == []
 
 
 @pytest.mark.parametrize(
@@ -57,16 +57,16 @@ def test_service_in_order_has_no_problem(name: str) -> None:
 )
 def test_silent_process_is_a_problem(kind: str, name: str) -> None:
     beat(kind, age=61)
-    assert found(name) == [("", {"age": 61})]
+    assert problems_of(name) == [("", {"age": 61})]
 
     beat(kind).delete()
-    assert found(name) == [("", {"age": "∞"})]
+    assert problems_of(name) == [("", {"age": "∞"})]
 
 
 def test_queue_that_stands() -> None:
     MessageFactory.create(due_at=timezone.now() - LATE)
 
-    ((subject, details),) = found("queue-stands")
+    ((subject, details),) = problems_of("queue-stands")
 
     assert (subject, details["due"]) == ("", 1)
     assert details["age"] == pytest.approx(3600, abs=5)
@@ -78,7 +78,7 @@ def test_outboxes_that_stand() -> None:
     Mail.objects.create(template="t", to="a@example.com", subject="s", text="t", key="k")
     Mail.objects.update(due_at=timezone.now() - LATE)
 
-    assert [found(name)[0][1]["due"] for name in ("webhooks-stand", "mail-stands")] == [1, 1]
+    assert [problems_of(name)[0][1]["due"] for name in ("webhooks-stand", "mail-stands")] == [1, 1]
 
 
 def test_open_breaker_names_the_account_and_the_reason() -> None:
@@ -86,59 +86,59 @@ def test_open_breaker_names_the_account_and_the_reason() -> None:
     ProviderAccount.objects.create(name="twilio", open_until=soon, reason="20003: Authenticate")
     ProviderAccount.objects.create(name="gone", open_until=soon, reason="no such account")
 
-    assert found("provider-paused") == [("twilio", {"reason": "20003: Authenticate"})]
+    assert problems_of("provider-paused") == [("twilio", {"reason": "20003: Authenticate"})]
 
     ProviderAccount.objects.update(is_enabled=False)
-    assert found("provider-paused") == []
+    assert problems_of("provider-paused") == []
 
 
 def test_failing_calls_count_without_people_who_cannot_be_reached() -> None:
     for number in range(30):
         kind = "unreachable" if number < 20 else ""
         AttemptFactory.create(provider="twilio", error_class=kind)
-    assert found("provider-fails") == []
+    assert problems_of("provider-fails") == []
 
     for _ in range(10):
         AttemptFactory.create(provider="twilio", error_class="refused")
-    assert found("provider-fails") == [("twilio", {"calls": 40, "failures": 10})]
+    assert problems_of("provider-fails") == [("twilio", {"calls": 40, "failures": 10})]
 
 
 def test_delivery_that_falls() -> None:
     for number in range(60):
         MessageFactory.create(channel="sms", state="delivered" if number % 2 else "failed")
 
-    assert found("delivery-falls") == [("sms", {"delivered": 30, "final": 60})]
+    assert problems_of("delivery-falls") == [("sms", {"delivered": 30, "final": 60})]
 
 
 def test_low_balance_of_the_last_day() -> None:
     ProviderAlert.objects.create(
         provider="twilio", code="balance_low", detail="0.17 USD left", kind="warning"
     )
-    assert found("balance-low") == [("twilio", {"said": "0.17 USD left"})]
+    assert problems_of("balance-low") == [("twilio", {"said": "0.17 USD left"})]
 
     ProviderAlert.objects.update(at=timezone.now() - timedelta(days=2))
-    assert found("balance-low") == []
+    assert problems_of("balance-low") == []
 
 
 def test_deaf_web_process() -> None:
     beat("web", listening=0)
 
-    assert found("listener-down") == [("", {"count": 1})]
+    assert problems_of("listener-down") == [("", {"count": 1})]
 
 
 @pytest.mark.usefixtures("no_redis")
 def test_redis_that_is_away() -> None:
-    assert found("redis-down") == [("", {})]
-    assert found("clicks-stand") == []
+    assert problems_of("redis-down") == [("", {})]
+    assert problems_of("clicks-stand") == []
 
 
 def test_clicks_that_wait_for_clickhouse(settings: Settings) -> None:
     redis_client().xgroup_create(STREAM, "clickhouse", id="0", mkstream=True)
     redis_client().xadd(STREAM, {"id": "a"}, id=f"{int(time.time() - 400) * 1000}-0")
-    unset = found("clickhouse-late")
+    unset = problems_of("clickhouse-late")
     settings.CLICKHOUSE_URL = "http://127.0.0.1:1/"
 
-    late = found("clickhouse-late")
+    late = problems_of("clickhouse-late")
 
     redis_client().delete(STREAM)
     assert unset == []
@@ -149,12 +149,12 @@ def test_breach_that_the_schedule_found() -> None:
     wallet = WalletFactory.create(available=7)  # without a transfer
     tasks.check_ledger(recent=False)
 
-    ((_subject, details),) = found("ledger-breach")
+    ((_subject, details),) = problems_of("ledger-breach")
     assert details["said"] == f"wallet differs from its transfers: company {wallet.company_id}"
 
     wallet.delete()
     tasks.check_ledger(recent=False)
-    assert found("ledger-breach") == []
+    assert problems_of("ledger-breach") == []
 
 
 def test_full_disk_is_reported_with_its_free_share(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,7 +163,7 @@ def test_full_disk_is_reported_with_its_free_share(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr("shutil.disk_usage", usage)
 
-    problems = found("disk-full")
+    problems = problems_of("disk-full")
     assert problems
     assert {details["free"] for _subject, details in problems} == {7}
     with translation.override("en"):

@@ -24,7 +24,7 @@ def payer(operator: User) -> Company:
     return company
 
 
-def found(client: Client, typed: str | int) -> list[Company]:
+def search(client: Client, typed: str | int) -> list[Company]:
     companies: list[Company] = client.get(ADDRESS, {"q": typed}).context["companies"]
     return companies
 
@@ -42,10 +42,10 @@ def test_company_is_found_by_name_number_and_member(client: Client, payer: Compa
     MemberFactory.create(company=payer, user__email="anna@romashka.test")
     CompanyFactory.create(name="Василёк")
 
-    answers = [found(client, typed) for typed in ("маШ", payer.pk, "anna@roma")]
+    answers = [search(client, typed) for typed in ("маШ", payer.pk, "anna@roma")]
 
     assert answers == [[payer]] * 3
-    assert found(client, "нет такой") == []
+    assert search(client, "нет такой") == []
 
 
 def test_found_companies_are_shown_with_their_balances(client: Client, payer: Company) -> None:
@@ -173,7 +173,7 @@ def test_tokens_are_moved_only_after_a_recent_sign_in(
 
 @pytest.mark.parametrize("typed", ["\0", "маш\0", "\0маш"])
 def test_nul_in_a_search_finds_as_without_it(client: Client, payer: Company, typed: str) -> None:
-    assert found(client, typed) == ([payer] if typed != "\0" else [])
+    assert search(client, typed) == ([payer] if typed != "\0" else [])
 
 
 @pytest.mark.parametrize("once", ["\0", "", "x" * 300])

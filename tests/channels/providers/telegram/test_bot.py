@@ -33,7 +33,7 @@ URL = VENDORS["telegram_bot"].send_url
 CHAT = 7770000001
 
 
-def sent(wire: responses.RequestsMock, outgoing: Outgoing) -> dict[str, Any]:
+def sent_body(wire: responses.RequestsMock, outgoing: Outgoing) -> dict[str, Any]:
     wire.post(URL, body=VENDORS["telegram_bot"].accepted)
     assert bot().send(outgoing) == Accepted(f"110201543:{CHAT}:42")
     body: dict[str, Any] = orjson.loads(body_of(wire.calls[0].request))
@@ -48,7 +48,7 @@ def refused(wire: responses.RequestsMock, body: bytes, status: int = 400) -> Sen
 
 
 def test_a_code_is_protected_and_has_no_button(wire: responses.RequestsMock) -> None:
-    assert sent(wire, message()) == {
+    assert sent_body(wire, message()) == {
         "chat_id": CHAT,
         "text": "Ваш код: 482915",
         "link_preview_options": {"is_disabled": True},
@@ -58,7 +58,7 @@ def test_a_code_is_protected_and_has_no_button(wire: responses.RequestsMock) -> 
 
 @pytest.mark.parametrize(("locale", "label"), [("ru", "Открыть"), ("en", "Open")])
 def test_a_link_has_a_button(wire: responses.RequestsMock, locale: str, label: str) -> None:
-    body = sent(wire, link(locale=locale))
+    body = sent_body(wire, link(locale=locale))
 
     button = {"text": label, "url": "https://l.example.com/bcdfghjk"}
     assert body == {
@@ -71,7 +71,7 @@ def test_a_link_has_a_button(wire: responses.RequestsMock, locale: str, label: s
 
 
 def test_a_code_with_a_link_is_protected_and_has_a_button(wire: responses.RequestsMock) -> None:
-    body = sent(wire, code_with_link())
+    body = sent_body(wire, code_with_link())
 
     assert body["protect_content"] is True
     assert body["reply_markup"]["inline_keyboard"][0][0]["url"].endswith("/bcdfghjkmn")

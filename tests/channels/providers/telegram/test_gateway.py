@@ -31,7 +31,7 @@ URL = VENDORS["telegram_gateway"].send_url
 REPORT = payload("telegram_gateway", "report_delivered_2026-09.json")
 
 
-def sent(wire: responses.RequestsMock, outgoing: Outgoing) -> dict[str, Any]:
+def sent_body(wire: responses.RequestsMock, outgoing: Outgoing) -> dict[str, Any]:
     wire.post(URL, body=VENDORS["telegram_gateway"].accepted)
     assert gateway().send(outgoing) == Accepted("187259537046478")
     body: dict[str, Any] = orjson.loads(body_of(wire.calls[0].request))
@@ -46,7 +46,7 @@ def refused(wire: responses.RequestsMock, body: bytes, status: int = 200) -> Sen
 
 
 def test_sends_the_code_with_everything_a_refund_needs(wire: responses.RequestsMock) -> None:
-    assert sent(wire, message()) == {
+    assert sent_body(wire, message()) == {
         "phone_number": "+998901234567",
         "code": "482915",
         "ttl": 300,
@@ -60,7 +60,7 @@ def test_sends_the_code_with_everything_a_refund_needs(wire: responses.RequestsM
 def test_ttl_stays_within_telegrams_range(
     wire: responses.RequestsMock, ttl: int, kept: int
 ) -> None:
-    assert sent(wire, message(ttl=ttl))["ttl"] == kept
+    assert sent_body(wire, message(ttl=ttl))["ttl"] == kept
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ ACCEPTED = VENDORS["whatsapp_cloud"].accepted
 WAMID = "wamid.HBgLMTY1MDU1NTEyMzQVAgARGBI5QTNDQTVCM0Q0Q0Q2RTY3RTcA"
 
 
-def sent(wire: responses.RequestsMock, outgoing: Outgoing, **settings: Any) -> dict[str, Any]:
+def sent_body(wire: responses.RequestsMock, outgoing: Outgoing, **settings: Any) -> dict[str, Any]:
     wire.post(URL, body=ACCEPTED)
     whatsapp(**settings).send(outgoing)
     body: dict[str, Any] = orjson.loads(body_of(wire.calls[0].request))
@@ -73,7 +73,7 @@ def error_body(code: object) -> bytes:
 
 
 def test_code_fills_the_body_and_the_button(wire: responses.RequestsMock) -> None:
-    assert sent(wire, message()) == {
+    assert sent_body(wire, message()) == {
         "messaging_product": "whatsapp",
         "recipient_type": "individual",
         "to": "998901234567",
@@ -90,14 +90,14 @@ def test_link_puts_the_text_in_the_body_and_the_slug_on_the_button(
 ) -> None:
     outgoing = link(text="Ваш\n\tдокумент:     здесь\u2028 https://l.example.com/bcdfghjk\n")
 
-    body = sent(wire, outgoing)
+    body = sent_body(wire, outgoing)
 
     text = "Ваш документ: здесь https://l.example.com/bcdfghjk"
     assert body["template"] == template("short_link", "ru", [text], "bcdfghjk")
 
 
 def test_code_with_link_names_the_brand(wire: responses.RequestsMock) -> None:
-    body = sent(wire, code_with_link(locale="en", brand="Demo\nShop"))
+    body = sent_body(wire, code_with_link(locale="en", brand="Demo\nShop"))
 
     expected = template("code_with_link", "en_US", ["482915", "Demo Shop"], "bcdfghjkmn")
     assert body["template"] == expected
@@ -124,7 +124,7 @@ def test_missing_template_carries_nothing(setting: str, lost: Content) -> None:
 def test_template_has_the_language_that_the_operator_made_it_in(
     wire: responses.RequestsMock, locale: str, code: str
 ) -> None:
-    body = sent(wire, message(locale=locale), languages={"ru": "ru", "en": "en_GB"})
+    body = sent_body(wire, message(locale=locale), languages={"ru": "ru", "en": "en_GB"})
 
     assert body["template"]["language"] == {"code": code}
 
@@ -146,7 +146,7 @@ def test_template_is_looked_for_as_texts_are(
     templates = {"ru": "ru", "pt": "pt_BR", "pt-PT": "pt_PT", "zh-Hant": "zh_TW"}
     locale = whatsapp(languages=templates).locale_for(tag, language)
 
-    body = sent(wire, message(locale=locale), languages=templates)
+    body = sent_body(wire, message(locale=locale), languages=templates)
 
     assert body["template"]["language"] == {"code": code}
 
