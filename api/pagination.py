@@ -21,7 +21,7 @@ from storage.heavy_work import HeavyWork
 from storage.sessions import read_patiently
 
 PAGE, MAX_PAGE = 50, 200
-LONG_PAGES = HeavyWork("long pages", most=1, waiting=24)  # a page of over PAGE rows takes 0.03 s
+LONG_PAGES = HeavyWork("long pages", limit=1, max_waiting=24)  # over PAGE rows: 0.03 s each
 NEWEST_FIRST = ("-created_at", "-id")
 # Rows scanned for a page of a filter without an index; the next number if the page is not full.
 SCANS = (200, 2_000, 50_000)

@@ -25,12 +25,12 @@ from storage.schema_changes.runs import unapplied_migrations
 from storage.sessions import pooled_connection
 
 FRESH_SECONDS = 3.0  # for which a report is reused
-PATIENCE = 2.0  # seconds; load balancers give up soon after
-NO_ANSWER = f"no answer within {PATIENCE:g} s"
+TIMEOUT = 2.0  # seconds; load balancers give up soon after
+NO_ANSWER = f"no answer within {TIMEOUT:g} s"
 OK = "ok"
 Report = dict[str, str]  # part → "ok", or the problem
 
-_LIMITS = f"SET LOCAL statement_timeout = {int(PATIENCE * 1000)}; SET LOCAL work_mem = '64kB'"
+_LIMITS = f"SET LOCAL statement_timeout = {int(TIMEOUT * 1000)}; SET LOCAL work_mem = '64kB'"
 # Spills 100 kB into a temporary file. A heartbeat alone would not notice a full disk: rows that fit
 # into existing pages can still be updated.
 _NEEDS_ROOM = "SELECT count(*) FROM generate_series(1, 10000)"
@@ -50,13 +50,13 @@ class DatabaseCheck:
         self._begun_at = self._stale_at = float("-inf")
 
     def report(self) -> Report:
-        """The last report if it is fresh, else a new one; waits for `PATIENCE` at most."""
+        """The last report if it is fresh, else a new one; waits for `TIMEOUT` at most."""
         with self._starting:
             if time.monotonic() >= self._stale_at:
                 self._begin()
             report, future, begun_at = self._report, self._done, self._begun_at
         with suppress(TimeoutError):
-            future.result(max(0.0, begun_at + PATIENCE - time.monotonic()))
+            future.result(max(0.0, begun_at + TIMEOUT - time.monotonic()))
         parts = {"database": NO_ANSWER} | report
         return parts if parts["database"] != OK else {"writes": NO_ANSWER} | parts
 
@@ -100,7 +100,7 @@ def _write_heartbeat() -> str:
     except (DatabaseError, PoolTimeout) as error:
         return _failure(error.__cause__ or error)
     # A commit that waits for a standby may succeed only after the time-out.
-    return OK if time.monotonic() < begun_at + PATIENCE else NO_ANSWER
+    return OK if time.monotonic() < begun_at + TIMEOUT else NO_ANSWER
 
 
 def _failure(error: BaseException) -> str:

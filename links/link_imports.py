@@ -235,7 +235,7 @@ CHUNK = 250  # links made per commit
 MAX_UNFINISHED, MAX_FINISHED = 5, 50  # imports of one company
 MAX_FINISHED_UNAPPROVED = 5  # each takes some megabytes, and anybody may sign up
 KEPT = timedelta(days=7)
-READING = HeavyWork("files of links read", most=1, waiting=12, share=2)  # seconds per run
+READING = HeavyWork("files of links read", limit=1, max_waiting=12, company_limit=2)  # seconds
 State = LinkImport.State
 # Data frames turn whole numbers into decimals once a cell of their column is empty.
 _FRACTION = re.compile(r"[.,]0{1,2}\Z")

@@ -29,7 +29,7 @@ class Section:
 
 CLICKS_OF_LINK = 1000
 # Statements of exports and erasures have no timeout, and take seconds each for a large company.
-PERSON_SEARCHES = HeavyWork("persons looked for", most=1)
+PERSON_SEARCHES = HeavyWork("persons looked for", limit=1)
 
 SECTIONS = {
     "messages": Section(

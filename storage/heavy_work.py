@@ -21,32 +21,32 @@ class HeavyWork:
         self,
         name: str,
         *,
-        most: int,
-        waiting: int = 8,
-        share: int | None = None,
-        patience: float = 4.0,
+        limit: int,
+        max_waiting: int = 8,
+        company_limit: int | None = None,
+        timeout: float = 4.0,
     ) -> None:
-        """At most `most` run at once; `waiting` more threads wait up to `patience` seconds. One
-        company may run or wait `share` times, by default half of `waiting`.
+        """At most `limit` run at once; `max_waiting` more threads wait up to `timeout` seconds. One
+        company may run or wait `company_limit` times, by default half of `max_waiting`.
         """
-        self.name, self.patience = name, patience
-        self.turns, self.queue = BoundedSemaphore(most), BoundedSemaphore(most + waiting)
-        self._share = waiting // 2 if share is None else share
+        self.name, self.timeout = name, timeout
+        self.turns, self.queue = BoundedSemaphore(limit), BoundedSemaphore(limit + max_waiting)
+        self._company_limit = max_waiting // 2 if company_limit is None else company_limit
         self._of_company, self._lock = Counter[int](), Lock()
 
     @contextmanager
     def turn(self, company_id: int | None) -> Iterator[None]:
         """Raises TooBusyError, which becomes a 503, if no turn comes in time or the company
-        already uses its share. `company_id` is None for work of no company.
+        has reached its limit. `company_id` is None for work of no company.
         """
         release_connection()
         # In a transaction a waiting caller would hold its connection, so it does not wait.
-        patience = 0 if connection.in_atomic_block else self.patience
+        timeout = 0 if connection.in_atomic_block else self.timeout
         if not self.queue.acquire(blocking=False):
             raise TooBusyError(f"{self.name}: too many are waiting")
         try:
             with self._company_slot(company_id):
-                if not self.turns.acquire(timeout=patience):
+                if not self.turns.acquire(timeout=timeout):
                     raise TooBusyError(f"{self.name}: no turn in time")
                 try:
                     yield
@@ -61,7 +61,7 @@ class HeavyWork:
             yield
             return
         with self._lock:
-            if self._of_company[company_id] >= self._share:
+            if self._of_company[company_id] >= self._company_limit:
                 raise TooBusyError(f"{self.name}: too many of one company are waiting")
             self._of_company[company_id] += 1
         try:

@@ -131,7 +131,7 @@ def _common_words() -> frozenset[str]:
 
 
 # A hash takes a quarter of a second of CPU time, and anybody may try to sign in.
-HASHES = HeavyWork("hashes of passwords", most=2)  # including those inside a sign-up's transaction
+HASHES = HeavyWork("hashes of passwords", limit=2)  # including those inside a sign-up's transaction
 
 
 class PBKDF2PasswordHasher(hashers.PBKDF2PasswordHasher):

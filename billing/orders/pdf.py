@@ -23,7 +23,7 @@ FONT_FAMILY = "DejaVu"
 MARGIN = 15  # mm
 LINE = 5  # mm
 TEXT, SMALL, HEADING = 9.5, 8, 14  # points
-DRAWING = HeavyWork("documents drawn", most=2)  # half a second each, some without a sign-in
+DRAWING = HeavyWork("documents drawn", limit=2)  # half a second each, some without a sign-in
 BOLD = FontFace(emphasis=TextEmphasis.B)
 
 

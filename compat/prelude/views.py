@@ -198,7 +198,7 @@ class Lookup(PreludeView):
 
 
 FEW = 5  # feedbacks; so few cost no more than other calls
-REPORTING = HeavyWork("feedback of Prelude's clients", most=1)  # a hundred: 0.4 s
+REPORTING = HeavyWork("feedback of Prelude's clients", limit=1)  # a hundred: 0.4 s
 
 
 class Feedback(PreludeView):

@@ -83,9 +83,9 @@ class Child:
 class Supervisor:
     """Starts children, restarts those that exit, stops all on SIGINT or SIGTERM."""
 
-    def __init__(self, say: Callable[[str], None], *, patience: float = 10) -> None:
+    def __init__(self, say: Callable[[str], None], *, stop_timeout: float = 10) -> None:
         self.say = say
-        self.patience = patience  # seconds between the stop signal and SIGKILL
+        self.stop_timeout = stop_timeout  # seconds between the stop signal and SIGKILL
         self.groups: list[list[Child]] = []
         self._stop_requests = 0
         self._stop_requested_at = -math.inf
@@ -178,7 +178,7 @@ class Supervisor:
             for child in group:
                 if child.process is not None:
                     signal_group(child.process, child.stop_signal)
-            deadline = time.monotonic() + self.patience
+            deadline = time.monotonic() + self.stop_timeout
             while any(process.poll() is None for process in running):
                 if self._stop_requests > 1 or time.monotonic() > deadline:
                     break

@@ -76,7 +76,7 @@ def _serve(environ: Mapping[str, str]) -> None:
     preflight.refuse_production(environ)
     var = Path(environ.get("VAR_DIR") or CHECKOUT / "var").resolve()
     preflight.make_writable(var)
-    with lock(var / "lock"), suppress(StoppedError), Supervisor(say, patience=15) as supervisor:
+    with lock(var / "lock"), suppress(StoppedError), Supervisor(say, stop_timeout=15) as supervisor:
         context = _prepare(var, environ)
         started = time.monotonic()
         _start_stores(supervisor, context)

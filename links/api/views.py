@@ -250,7 +250,7 @@ class SendLink(SendView):
 
 BULK_BODY = 2500 * 1024  # bytes: a thousand of the longest URLs
 SMALL_BULK = 20  # links; so few cost no more than other calls
-MAKING = HeavyWork("links made in bulk", most=1, waiting=24, patience=8.0)  # a thousand: 0.4 s
+MAKING = HeavyWork("links made in bulk", limit=1, max_waiting=24, timeout=8.0)  # a thousand: 0.4 s
 NOT_AN_OBJECT = _("Must be an object with a url")
 
 

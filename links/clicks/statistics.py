@@ -134,7 +134,7 @@ def _point(row: dict[str, Any]) -> Point:
 
 MAX_CLICKS_AT_ONCE = 20_000  # of a link
 # Ten seconds for some millions, which anybody can make by opening a link in a loop.
-COUNTING = HeavyWork("clicks counted", most=1)
+COUNTING = HeavyWork("clicks counted", limit=1)
 
 BREAKDOWN_SIZE = 10  # rows of a breakdown
 MAX_DAYS, MAX_HOURS = 366, 24 * 31  # points of the longest series

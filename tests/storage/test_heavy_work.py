@@ -99,7 +99,7 @@ def test_company_that_has_its_share_is_refused_and_no_other_is(
 
 @contextmanager
 def _share_taken(work: HeavyWork, company_id: int) -> Iterator[None]:
-    work._of_company[company_id] = work._share
+    work._of_company[company_id] = work._company_limit
     yield
     del work._of_company[company_id]
 
@@ -180,7 +180,7 @@ def test_exports_and_erasures_of_persons_wait_for_their_turn(api: Api) -> None:
 
 
 def test_one_company_has_half_of_the_places() -> None:
-    work = HeavyWork("test", most=4, waiting=4)
+    work = HeavyWork("test", limit=4, max_waiting=4)
 
     with work.turn(1), work.turn(1):
         with pytest.raises(OperationalError, match="of one company"), work.turn(1):

@@ -92,9 +92,8 @@ class Carrier:
         if plan.arrival is not None:
             message.extra["arrives"] = message.at + plan.arrival
         self.log.add(message)
-        self.courier.run(
-            [partial(lambda tell: tell, visit) for visit in self._visits(message)], vendor.name
-        )
+        visits = [partial(lambda tell: tell, visit) for visit in self._visits(message)]
+        self.courier.run(visits, vendor.name)
 
     def delay(self, plan: FaultPlan) -> float:
         """Seconds until the first receipt."""

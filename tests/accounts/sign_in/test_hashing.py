@@ -23,7 +23,7 @@ def real_hashes(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     assert production.PASSWORD_HASHERS[-1] == OURS
     settings.PASSWORD_HASHERS = [OURS]
     monkeypatch.setattr(passwords.PBKDF2PasswordHasher, "iterations", 1)
-    monkeypatch.setattr(passwords.HASHES, "patience", 0.05)
+    monkeypatch.setattr(passwords.HASHES, "timeout", 0.05)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -22,7 +22,7 @@ def printed() -> list[str]:
 
 @pytest.fixture
 def supervisor(printed: list[str]) -> Iterator[Supervisor]:
-    with Supervisor(printed.append, patience=5) as made:
+    with Supervisor(printed.append, stop_timeout=5) as made:
         yield made
 
 
@@ -109,7 +109,7 @@ def test_child_that_ignores_sigterm_is_killed(
     supervisor: Supervisor, program: Callable[..., Child], tmp_path: Path
 ) -> None:
     deaf = "import signal, time; signal.signal(15, signal.SIG_IGN); open('up', 'w'); time.sleep(60)"
-    supervisor.patience = 0.3
+    supervisor.stop_timeout = 0.3
     child = program("web", deaf)
     supervisor.add(child)
     supervisor.wait((tmp_path / "up").exists)
