@@ -150,11 +150,13 @@ def _send_link(hook: Hook, sender: Sender, number: str, message: WantedMessage) 
     assert link is not None  # noqa: S101 - `check` has raised otherwise
     locale = _locale(principal, number, "", message.locale)
     request = LinkSendRequest(number, locale, None, "", link)
+    order = RequestedOrder(tuple(hook.channels))
     key = _link_key(hook, principal, number, message.link)
     wait = WaitForFirstSend(WAIT)
     while not (sent := _find(key, principal)):
         try:
-            return send_link(sender=_with_key(sender, key), request=request).outcome
+            keyed = _with_key(sender, key)
+            return send_link(sender=keyed, request=request, order=order).outcome
         except (DomainError, IntegrityError) as error:
             if sent := _find(key, principal):  # the same call was faster
                 return sent

@@ -21,6 +21,7 @@ from channels.providers import gsm
 from channels.providers.base import Content
 from channels.recipients import blocked_phones
 from channels.routing.channel_plan import plan_channels
+from channels.routing.company_policy import NO_ORDER, RequestedOrder
 from links import sql
 from links.follow import resolution
 from links.make.message_text import with_link
@@ -83,9 +84,11 @@ class PreparedLinkSend(PreparedSend[str]):
         return url
 
 
-def send_link(*, sender: Sender, request: LinkSendRequest) -> SentLink:
+def send_link(
+    *, sender: Sender, request: LinkSendRequest, order: RequestedOrder = NO_ORDER
+) -> SentLink:
     """Shortens and sends in one commit; refuses before anything is charged."""
-    plan = plan_channels(sender.principal, request, kind="link")
+    plan = plan_channels(sender.principal, request, kind="link", order=order)
     link = request.link.for_channels(plan.channel_names)
     if plan.has_segments:
         segments = gsm.count_segments(_text(sender.principal, request, link.sample_url)).segments

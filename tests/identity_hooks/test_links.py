@@ -68,6 +68,13 @@ def test_link_that_failed_is_refused_and_sent_again_after_the_cool_down(
     assert Message.objects.count() == 2
 
 
+def test_link_goes_by_the_channels_of_the_hook(company: Company) -> None:
+    invite(make_hook(company, "logto", channels=["sms", "max"]))
+
+    message = Message.objects.get()
+    assert [message.channel, *(step["channel"] for step in message.chain)] == ["sms", "max"]
+
+
 @pytest.mark.parametrize("link", ["http://10.0.0.1/", "not a link", "javascript:alert(1)"])
 def test_link_that_may_not_be_shortened_is_refused(hook: Hook, link: str) -> None:
     assert invite(hook, link).status_code == 422
