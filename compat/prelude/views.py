@@ -95,12 +95,15 @@ class Verifications(PreludeView):
 
     def _sent(self, code_request: CodeSendRequest, preferred: str | None) -> SentCode:
         """Sends the code; during the cool-down by the preferred channel only, which is exempt if
-        untried and not left out by the other options.
+        untried and not left out by the other options. Our own code is then refused, a custom one
+        answered with its earlier message.
         """
+        is_preferred = preferred in code_request.order.channels
         try:
-            return self.send(code_request)
+            sent = self.send(code_request)
+            if not (sent.is_repeat and is_preferred):
+                return sent
         except DomainError as error:
-            is_preferred = preferred in code_request.order.channels
             if error.error is not Error.RESEND_TOO_SOON or not is_preferred:
                 raise
         return self.send(replace(code_request, channel=preferred, order=NO_ORDER))

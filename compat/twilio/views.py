@@ -29,6 +29,7 @@ from compat.fields import Body
 from compat.twilio import dialect, fields
 from compat.twilio.dialect import DIALECT, parse_sid, service_sid, sid
 from compat.view import CompatView
+from otp.check.check import RefusalState, counted_refusal
 from otp.feedback import report_entered
 from otp.protection.requesters import NOT_AN_ADDRESS, UNKNOWN, requester_of
 from otp.send.code_request import CodeSendRequest
@@ -283,7 +284,8 @@ class VerificationCheck(TwilioView):
                 raise
             verification = self.find_live(phone)
             if verification is None:  # it was the last attempt
-                raise DomainError(Error.TOO_MANY_ATTEMPTS) from None
+                spent = RefusalState(is_exhausted=True)
+                raise counted_refusal(self.principal, phone, spent) from None
         else:
             verification = self.find(checked.id)
         return self.answer(self.core(verification) | {"sna_attempts_error_codes": []}, 201)

@@ -96,8 +96,15 @@ DEFAULT_PARAMETERS = {Error.CHANNEL_UNAVAILABLE: "workflow", Error.INVALID_INPUT
 class ProblemError(DomainError):
     """A problem that only Vonage has; `members` are added to its body."""
 
-    def __init__(self, row: Row, error: Error = Error.INVALID_INPUT, **members: Any) -> None:
-        super().__init__(error)
+    def __init__(
+        self,
+        row: Row,
+        error: Error = Error.INVALID_INPUT,
+        *,
+        retry_after: int | None = None,
+        **members: Any,
+    ) -> None:
+        super().__init__(error, retry_after=retry_after)
         self.row, self.members = row, members
 
 

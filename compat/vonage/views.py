@@ -134,7 +134,8 @@ class Requests(CompatView):
             if error.error is Error.RESEND_TOO_SOON:
                 self._refuse_running(phone)  # another request came first
             if error.error is Error.TOO_MANY_ATTEMPTS:
-                raise ProblemError(THROTTLED, Error.TOO_MANY_ATTEMPTS) from None
+                wait = error.retry_after
+                raise ProblemError(THROTTLED, Error.TOO_MANY_ATTEMPTS, retry_after=wait) from None
             raise
         return self.answer({"request_id": str(sent.verification_id)}, 202)
 

@@ -1,8 +1,9 @@
 -- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
 
 -- The first message of a live custom code, entered or not. Within the cool-down, and if the code was
--- entered, any message counts; later a failed or expired message does not, and none does if the
--- request `resends`. Messages by a requested channel come first, failed and expired ones last.
+-- entered, any message counts; later a failed or expired message does not. If the request `resends`,
+-- none counts later, nor once the code was entered or used up; its reference does not matter. Messages
+-- by a requested channel come first, failed and expired ones last.
 --: repeated_message
 SELECT m.id AS message_id, v.id AS verification_id, v.verified_at IS NOT NULL AS is_entered
 FROM otp_verification v JOIN channels_message m ON m.subject_id = v.id
@@ -10,7 +11,8 @@ WHERE v.company_id = %(company_id)s AND v.mode = %(mode)s::text AND v.phone = %(
   AND v.purpose = %(purpose)s::text AND v.superseded_at IS NULL AND v.is_custom
   AND v.mac = ANY(%(macs)s::bytea[]) AND v.expires_at > now()
   AND v.id BETWEEN :first_id AND :last_id AND m.id BETWEEN :first_id AND :last_id
-  AND m.reference = %(reference)s::text
+  AND CASE WHEN %(resends)s THEN v.verified_at IS NULL AND v.attempts < v.max_attempts
+      ELSE m.reference = %(reference)s::text END
   AND (m.state NOT IN ('failed', 'expired') AND NOT %(resends)s OR v.verified_at IS NOT NULL
        OR m.created_at > now() - make_interval(secs => %(cool_down)s))
 ORDER BY m.state IN ('failed', 'expired'), m.channel <> ALL(%(channels)s::text[]), m.id LIMIT 1

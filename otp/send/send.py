@@ -5,7 +5,7 @@ A send is written alone, or in one statement with others that come together. The
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any
 from uuid import UUID
@@ -56,13 +56,15 @@ class SentCode:
     attempts_left: int
     short_url: str | None
     verification_id: UUID
+    is_repeat: bool = False  # nothing was sent: the message is an earlier one
 
     @property
     def is_resend(self) -> bool:
         """Whether the code was there before. Ids begin with milliseconds: a resent code's id is
         older than its message's.
         """
-        return self.verification_id.int >> RANDOM_BITS < self.outcome.message_id.int >> RANDOM_BITS
+        code, message = self.verification_id.int, self.outcome.message_id.int
+        return self.is_repeat or code >> RANDOM_BITS < message >> RANDOM_BITS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,7 +167,7 @@ def _send_or_repeat(
             if wait.is_over or not custom.may_be_repeat(error.error):
                 raise
         wait.pause()
-    return sent_code(message)
+    return replace(sent_code(message), is_repeat=True)
 
 
 def _send(
