@@ -7,7 +7,8 @@ import pytest
 from pytest_django import Settings
 
 from accounts.models import Company
-from billing.models import Order, Package
+from billing.bank_statements.matching import currency_of
+from billing.models import Order, Package, Seller
 from billing.wallet import ledger
 from channels import reconciliation
 from channels.history import figures
@@ -41,6 +42,10 @@ def test_demo_has_a_million_tokens_and_clean_books(demo: Path) -> None:
     assert Package.objects.on_sale().count() == 3
     assert company.messages.count() == 900
     assert figures.figures(company, "live").now.messages > 300
+
+
+def test_demo_reads_statements_of_its_seller(demo: Path) -> None:
+    assert currency_of(Seller.objects.get().account[5:8]) == "RUB"
 
 
 def test_demo_opens_the_doors_of_other_services_clients(demo: Path) -> None:
