@@ -108,8 +108,9 @@ WHERE id = ANY(%(messages)s)
 
 
 def _whole_phones(name: str) -> str:
-    """Messages to other people in which this stored text is the whole phone, and their events. A
-    phone within a longer text, or in the metadata, is the company's own text: no index finds it.
+    """Messages to other people in which this stored text is the whole phone, their events, and the
+    answers to these, which may quote them. A phone within a longer text, or in the metadata, is the
+    company's own text: no index finds it.
     """
     return f"""
 WITH named AS (
@@ -127,7 +128,11 @@ events AS (
   UPDATE webhooks_event e SET data = e.data || jsonb_build_object('{name}', NULL) FROM changed m
   WHERE e.company_id = m.company_id AND e.mode = m.mode AND e.data ->> '{name}' IS NOT NULL
     AND e.key IN ('msg_' || replace(m.id::text, '-', ''),
-      'otp_' || replace(m.subject_id::text, '-', '')))
+      'otp_' || replace(m.subject_id::text, '-', ''))
+  RETURNING e.id),
+answers AS (
+  UPDATE webhooks_deliveryattempt SET answer = '' WHERE answer <> '' AND delivery_id IN (
+    SELECT id FROM webhooks_delivery WHERE event_id IN (SELECT id FROM events)))
 SELECT FROM changed
 """  # noqa: S608 - our column
 

@@ -30,6 +30,7 @@ from tests.channels.outcomes.test_inbound_receipts import receipt
 from tests.factories import (
     AttemptFactory,
     CompanyFactory,
+    DeliveryFactory,
     EventFactory,
     MessageFactory,
     ReceiptFactory,
@@ -37,7 +38,7 @@ from tests.factories import (
 )
 from tests.otp.sent_codes import code_of, wrong_code
 from tests.persons.traces import OTHER, PHONE, create_all_data, create_service_data, rows_naming
-from webhooks.models import Event, EventKind
+from webhooks.models import DeliveryAttempt, Event, EventKind
 
 pytestmark = pytest.mark.django_db
 
@@ -179,17 +180,18 @@ def test_reference_of_a_message_to_others_is_erased(
             (CompanyFactory.create(), reference),
         ]
     )
-    event = EventFactory.create(
-        company=company,
-        kind="message.sent",
-        key=named.public_id,
-        data={"phone": OTHER, "reference": reference},
-    )
+    data = {"phone": OTHER, "reference": reference}
+    event = EventFactory.create(company=company, key=named.public_id, data=data)
+    answer = DeliveryAttempt.objects.create(
+        delivery=DeliveryFactory.create(event=event), answer=f"got {reference}",
+        started_at=timezone.now(), duration_ms=1,
+    )  # fmt: skip
 
     erase(person=Person(PHONE, None if is_everywhere else company.pk))
 
-    for row in (named, longer, foreign, event):
+    for row in (named, longer, foreign, event, answer):
         row.refresh_from_db()
+    assert answer.answer == ""
     assert (named.reference, named.phone) == ("", OTHER)
     assert event.data == {"phone": OTHER, "reference": None}
     assert longer.reference == f"{reference}0"
