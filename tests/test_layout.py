@@ -2,10 +2,12 @@
 apart by contracts that do fail when they are broken.
 """
 
+import ast
 import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -254,3 +256,30 @@ def test_every_contract_has_been_broken() -> None:
 
 def _contracts() -> str:
     return (ROOT / "pyproject.toml").read_text(encoding="utf-8").partition("[tool.importlinter]")[2]
+
+
+def test_no_name_of_a_module_or_class_is_defined_twice() -> None:
+    """The second definition replaces the first one without a word."""
+    bodies = [
+        (path.relative_to(ROOT), node.body)
+        for path in _sources(*PACKAGES, "tools")
+        if path.suffix == ".py"
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Module | ast.ClassDef)
+    ]
+
+    twice = {
+        f"{path}: {name}"
+        for path, body in bodies
+        for name, count in Counter(_assigned(body)).items()
+        if count > 1 and name != "_"
+    }
+    assert twice == set()
+
+
+def _assigned(body: list[ast.stmt]) -> Iterator[str]:
+    for node in body:
+        if isinstance(node, ast.Assign):
+            yield from (target.id for target in node.targets if isinstance(target, ast.Name))
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value:
+            yield node.target.id

@@ -264,8 +264,6 @@ def _has_too_many(template: str, to: str) -> bool:
     return atomic_limits.count_or_wait(Window(f"mail:{template}:{box}", MAX_PER_HOUR, 3600)) > 0
 
 
-log = structlog.get_logger(__name__)
-
 BATCH = 20  # e-mails in one run
 LEASE = 120  # seconds until an unrecorded e-mail is sent again
 DELAYS = (10, 60, 300, 1800, 7200, 18_000, 36_000)  # seconds between tries

@@ -32,7 +32,7 @@ TOO_MANY_UNPAID = _("Too many unpaid top-ups: pay or cancel the earlier ones")
 # Per day: each takes an invoice number and leaves permanent rows.
 MAX_ENDED_UNPAID = 100
 ENDED_UNPAID = (Order.State.CANCELED, Order.State.EXPIRED)
-TOO_MANY_UNPAID = _("Too many top-ups were given up today: try again tomorrow")
+TOO_MANY_ENDED = _("Too many top-ups were given up today: try again tomorrow")
 UNSUITABLE_AMOUNT = _("This payment method does not take such an amount: choose another")
 REFUSED = _("The payment provider refused this top-up: choose another amount or payment method")
 # These statuses say what is wrong with the request, others that our account is at fault.
@@ -114,7 +114,7 @@ def write(order: Order, gateway: Gateway, *, ip: str | None = None) -> None:
         created_at__gt=timezone.now() - timedelta(days=1)
     )
     if recent.filter(state__in=ENDED_UNPAID).count() >= MAX_ENDED_UNPAID:
-        raise DomainError(Error.INVALID_INPUT, message=TOO_MANY_UNPAID)
+        raise DomainError(Error.INVALID_INPUT, message=TOO_MANY_ENDED)
     seller = Seller.objects.first()
     order.language = profile.effective_language
     order.vat_rate = invoices.rate_of(seller, profile, timezone.localdate())

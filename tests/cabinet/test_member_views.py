@@ -153,7 +153,7 @@ def test_invitations_are_limited_per_day(
 
     response = client.post(reverse("member-invite"), {"email": EMAIL, "role": "viewer"})
 
-    assert f"За сутки отправлено {most} приглаш" in response.content.decode()
+    assert f"За сутки отправлено приглашений: {most}" in response.content.decode()
     assert not Mail.objects.exists()
 
 

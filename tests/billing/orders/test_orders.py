@@ -134,9 +134,10 @@ def test_open_orders_of_a_company_are_limited(company: Company) -> None:
     place_order(company)
     place_order(company)
 
-    with pytest.raises(DomainError, match="invalid_input"):
+    with pytest.raises(DomainError) as refused:
         place_order(company)
 
+    assert refused.value.message == orders.TOO_MANY_UNPAID
     assert place_order(CompanyFactory.create()).state == "pending"
 
 
@@ -149,9 +150,10 @@ def test_canceled_orders_of_a_day_are_limited(
     for _number in range(2):
         orders.cancel(order=place_order(company, "invoice"), user=user)
 
-    with pytest.raises(DomainError, match="invalid_input"):
+    with pytest.raises(DomainError) as refused:
         place_order(company, "invoice")
 
+    assert refused.value.message == orders.TOO_MANY_ENDED
     assert place_order(CompanyFactory.create()).state == "pending"
     Order.objects.update(created_at=timezone.now() - timedelta(days=1, seconds=1))
     assert place_order(company, "invoice").invoice_number == 3
