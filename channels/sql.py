@@ -1,4 +1,4 @@
-"""SQL statements of the send path, in Python because `stored_fields` names some of their columns.
+"""SQL statements of the send path; columns of three of them are declared in `stored_fields`.
 The comment on each states its guarantees.
 
 Lock order: verification → link → message → attempt → inserts → wallet (docs/architecture.md). An

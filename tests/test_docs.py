@@ -14,6 +14,7 @@ PAGES = sorted(path for path in (ROOT / "docs").rglob("*.md") if "examples" not 
 _OURS = "|".join([*PACKAGES, "tools"])
 _NAME = re.compile(rf"`((?:{_OURS})(?:\.(?!csv\b)\w+)+)`")
 _FILE = re.compile(rf"`((?:{_OURS}|tests|deploy|docs)/[\w/.-]+)`")
+_NAME_IN_FILE = re.compile(r"`([A-Z_]{3,})` (?:of|in) `([\w/-]+\.py)`")
 _NAMED = re.compile(r"(?<![\w/])docs/(?!examples/)[\w/-]+\.md\b")
 _LINK = re.compile(r"\]\((?!https?:)([^)\s#]*)(?:#([^)\s]+))?\)")
 _CODE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
@@ -52,6 +53,19 @@ def test_page_names_only_code_that_exists(page: Path) -> None:
 
     missing = [name for name in _NAME.findall(text) if not exists(name)]
     missing += [name for name in _FILE.findall(text) if not (ROOT / name).exists()]
+
+    assert missing == []
+
+
+@pytest.mark.parametrize("page", LINKED, ids=lambda page: page.stem)
+def test_page_names_only_constants_of_their_files(page: Path) -> None:
+    named = _NAME_IN_FILE.findall(re.sub(r"\s+", " ", page.read_text(encoding="utf-8")))
+
+    missing = [
+        name
+        for name, path in named
+        if not re.search(rf"\b{name}\b", (ROOT / path).read_text(encoding="utf-8"))
+    ]
 
     assert missing == []
 

@@ -82,7 +82,8 @@ class AccountSecurityMiddleware:
     def process_view(
         self, request: HttpRequest, view: object, args: object, kwargs: object
     ) -> HttpResponse | None:
-        user = getattr(request, "user", None)  # API requests have none: config.middleware.Shortcut
+        # API requests have none: `config.middleware.SkipPageMiddleware`.
+        user = getattr(request, "user", None)
         name = _view_name(request)
         if name == PASSKEY_LOGIN_VIEW and request.method != "POST":
             # Each challenge creates a session, kept for hours.

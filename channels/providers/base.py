@@ -1,7 +1,7 @@
 """The provider interface and the value types of a send: messages, acceptances, errors.
 
 Providers know nothing of the database, settings or money. They translate one vendor's terms into
-those below; `channels.deliver.dispatcher` decides what follows.
+those below; `channels.lifecycle.state_machine` decides what follows.
 """
 
 from abc import ABC, abstractmethod
