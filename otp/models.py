@@ -174,7 +174,7 @@ class ScopeKind(models.TextChoices):
 
     COMPANY = "company", _("company")
     COUNTRY = "country", _("country")
-    RANGE = "range", _("operator's range")
+    RANGE = "range", _("carrier's range")
     TEN_THOUSAND = "prefix-4", _("ten thousand numbers")
     THOUSAND = "prefix-3", _("thousand numbers")
     HUNDRED = "prefix-2", _("hundred numbers")

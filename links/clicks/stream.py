@@ -197,7 +197,7 @@ class Consumer:
 
     @property
     def _dead_letter_consumer(self) -> str:
-        return f"{self.name}-aside"
+        return f"{self.name}-dead-letter"
 
     def _dead_letter(self, entry: Entry) -> None:
         blocking_redis_client().xclaim(

@@ -65,7 +65,7 @@ class Migration(migrations.Migration):
             name='GuardEvidence',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(choices=[('company', 'company'), ('country', 'country'), ('range', "operator's range"), ('prefix-4', 'ten thousand numbers'), ('prefix-3', 'thousand numbers'), ('prefix-2', 'hundred numbers'), ('ip', 'IP address'), ('device', 'device')], max_length=8)),
+                ('kind', models.CharField(choices=[('company', 'company'), ('country', 'country'), ('range', "carrier's range"), ('prefix-4', 'ten thousand numbers'), ('prefix-3', 'thousand numbers'), ('prefix-2', 'hundred numbers'), ('ip', 'IP address'), ('device', 'device')], max_length=8)),
                 ('value', models.CharField(max_length=32)),
                 ('country', models.CharField(blank=True, max_length=4)),
                 ('seen_at', models.DateTimeField()),
@@ -124,7 +124,7 @@ class Migration(migrations.Migration):
             name='GuardRestriction',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(choices=[('company', 'company'), ('country', 'country'), ('range', "operator's range"), ('prefix-4', 'ten thousand numbers'), ('prefix-3', 'thousand numbers'), ('prefix-2', 'hundred numbers'), ('ip', 'IP address'), ('device', 'device')], max_length=8, verbose_name='scope')),
+                ('kind', models.CharField(choices=[('company', 'company'), ('country', 'country'), ('range', "carrier's range"), ('prefix-4', 'ten thousand numbers'), ('prefix-3', 'thousand numbers'), ('prefix-2', 'hundred numbers'), ('ip', 'IP address'), ('device', 'device')], max_length=8, verbose_name='scope')),
                 ('value', models.CharField(max_length=32, verbose_name='value')),
                 ('country', models.CharField(blank=True, max_length=4, verbose_name='country')),
                 ('step', models.PositiveIntegerField(choices=[(0, 'let through'), (1, 'no SMS'), (2, 'proof of work'), (3, 'refused')], verbose_name='step')),

@@ -36,7 +36,7 @@ LIFETIMES = {"unverified": timedelta(minutes=15), "pending": timedelta(minutes=2
 LIFTED_FOR = timedelta(hours=1)
 PREFIXES = dict(CUTS)
 STOPPED_KEY = "guard:stopped"  # Redis key of the sends held back since the last run, by restriction
-MAX_PUBLISHED = 500  # a key carries no longer list than this
+MAX_PUBLISHED = 500  # restrictions copied into the company's row, at most
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,7 +61,7 @@ NOT_OF_RECIPIENTS = {
     "channels_daycount": "channel state",
     "channels_deliverydrop": "channel share usual",
     "channels_routeday": "arm codes entered tokens tokens_squared seconds",
-    "channels_routerstate": "version state",  # by operator's range
+    "channels_routerstate": "version state",  # by carrier's range
     "channels_heartbeat": "process kind details",
     "channels_provideraccount": "credentials name prefixes reason pause_reason share_factor",
     "channels_vendorapproval": "provider kind name language status vendor_status quality reason",

@@ -9,9 +9,9 @@ from channels.reconciliation import Breach
 
 class Command(BaseCommand):
     help = (
-        "Prove the books: wallets, holds, resolutions, proofs. Non-zero when something is off."
-        " Reads what has changed since the last sealed day; with --full everything, in portions,"
-        " from where the last unfinished run came to."
+        "Prove the books: wallets, holds, resolutions, proofs. Exits non-zero if a check fails."
+        " Reads the changes since the last sealed day; with --full everything, in portions:"
+        " it continues the last unfinished run."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

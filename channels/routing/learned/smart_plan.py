@@ -23,7 +23,7 @@ from channels.routing.smart.router import ReasonCode, RoutingChoice
 
 log = structlog.get_logger(__name__)
 
-HELD_OUT = 20  # one send in so many
+HELD_OUT = 20  # 1 in N sends
 RANGE_DIGITS = 7  # digits of a number after its carrier's range
 SMART, HOLD_OUT = "smart", "hold_out"
 

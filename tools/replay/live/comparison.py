@@ -85,7 +85,7 @@ def later(sends: Sequence[Send], by: float) -> Iterator[Send]:
 
 
 def renumbered(sends: Sequence[Send], first: int) -> list[Send]:
-    """The phones renumbered in the same operators' ranges, so that only the last digits change."""
+    """The phones renumbered in the same carriers' ranges, so that only the last digits change."""
     return [
         replace(send, person=replace(send.person, phone=_phone(send.person.phone, first + n)))
         for n, send in enumerate(sends)

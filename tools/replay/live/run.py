@@ -25,7 +25,7 @@ from tools.stack.stack import SEEDED, Setup, Stack, temporary_stack, until, url_
 
 POLICIES = ("sms", "baseline", "ours")
 A_SECOND = 12.0  # sends of one policy; two cores carry two policies at once
-FIRST_NUMBER = 2_000_000  # of the first policy's phones, in each operator's range
+FIRST_NUMBER = 2_000_000  # of the first policy's phones, in each carrier's range
 APART = 1_000_000  # numbers between the phones of two policies
 USUAL = {"", "recipient_unreachable"}  # of sends: every channel may say so of a wrong number
 # SMSC has words for a subscriber's bar. A bot would be a second Telegram.
