@@ -104,7 +104,7 @@ LONG = (
     "tests/odd_values/test_admin.py::test_operators_pages",
     "tests/odd_values/test_api.py::test_calls_take_every",
     "tests/odd_values/test_cabinet.py::test_pages_take_every",
-    "tests/odd_values/test_public.py::test_hooks_take_odd_values[every]",
+    "tests/odd_values/test_public.py::test_hooks_handle_odd_values[every]",
     "tests/odd_values/test_public.py::test_visitors_pages_take_every",
     "tests/operator_admin/archive/",
     "tests/operator_admin/backup/",

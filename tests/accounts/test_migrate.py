@@ -90,7 +90,7 @@ def test_an_invalid_index_of_a_failed_try_is_rebuilt() -> None:
     execute("INSERT INTO scratch (note) VALUES ('twice')")  # and it is no unique one
 
 
-def test_an_index_of_a_partitioned_table_is_built_on_every_partition(
+def test_partitioned_index_is_built_on_every_partition(
     threads: ThreadPoolExecutor,
 ) -> None:
     migrate("0002")
@@ -129,13 +129,13 @@ def test_migration_yields_in_a_deadlock(threads: ThreadPoolExecutor) -> None:
     assert "retrying in" in output
 
 
-def test_nothing_is_locked_while_the_states_of_a_migration_are_rendered() -> None:
+def test_rendering_migration_states_takes_no_locks() -> None:
     migrate("0005")  # its second operation looks for the lock of its first
 
     assert {"first", "second"} <= set(columns())
 
 
-def test_two_migrations_at_once_go_one_after_the_other(threads: ThreadPoolExecutor) -> None:
+def test_parallel_migrations_run_in_turn(threads: ThreadPoolExecutor) -> None:
     with long_transaction():
         both = [start(threads, "0003"), start(threads, "0003")]
         time.sleep(4 * LOCK_TIMEOUT)

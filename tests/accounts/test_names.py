@@ -130,9 +130,7 @@ def test_ordinary_company_name_is_accepted(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [*LEADING, "evil.ninja", "Dr.Web"])
-def test_invitation_contains_no_name_that_mail_programs_turn_into_a_link(
-    client: Client, name: str
-) -> None:
+def test_invitation_omits_names_that_become_links(client: Client, name: str) -> None:
     email = invited_by(client, name)
 
     assert email.subject == "Kvitok: приглашение в компанию"

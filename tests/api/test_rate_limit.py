@@ -78,9 +78,7 @@ def test_exactly_the_limit_passes(db: None, clock: object, limit: int) -> None:
     assert passed(KeyRateLimiter(), principal(limit), limit + 20) == limit
 
 
-def test_one_redis_call_leases_a_hundredth_of_the_limit(
-    db: None, clock: object, asked: list[str]
-) -> None:
+def test_lease_takes_a_hundredth_of_the_limit(db: None, clock: object, asked: list[str]) -> None:
     who, process = principal(1000), KeyRateLimiter()
 
     assert passed(process, who, 1500) == 1000
@@ -155,7 +153,7 @@ def test_lease_is_not_lost_when_a_second_begins_during_another(
     assert 1 + passed(process, who, 1200) == 1000
 
 
-def test_answer_about_the_previous_window_does_not_end_the_current_one(
+def test_answer_for_previous_window_keeps_current_one(
     db: None, clock: time_machine.Traveller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     who, process = principal(3), KeyRateLimiter()

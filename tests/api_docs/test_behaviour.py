@@ -76,7 +76,7 @@ def test_day_of_a_filter_means_its_beginning(test_api: Api, language: str) -> No
 @pytest.mark.parametrize(
     "call", [call for call in CALLS if call.has_nested_fields], ids=lambda call: call.name
 )
-def test_unknown_field_of_a_listed_object_is_refused_where_the_pages_say(
+def test_unknown_field_in_list_is_refused_by_path(
     api: Api, test_api: Api, call: Call, language: str
 ) -> None:
     caller = api if call.scope in LIVE else test_api

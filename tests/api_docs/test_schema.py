@@ -28,13 +28,13 @@ def schema(language: str) -> dict[str, Any]:
     return made
 
 
-def test_every_view_answers_the_methods_of_its_calls_and_no_other() -> None:
+def test_views_answer_only_declared_methods() -> None:
     for view in config.api_urls.VIEWS:
         answered = {name.upper() for name in view.http_method_names if hasattr(view, name)}
         assert answered - {"HEAD"} == {call.method for call in view.calls}, view
 
 
-def test_every_call_is_described_and_no_other() -> None:
+def test_schema_describes_exactly_the_calls() -> None:
     answered = {(call.method, call.path) for view in config.api_urls.VIEWS for call in view.calls}
     assert answered == ROUTES
 
@@ -85,7 +85,7 @@ def test_identifiers_are_ascii_words() -> None:
     ] == []
 
 
-def test_every_operation_has_a_name_of_its_own_and_a_tag_that_is_described() -> None:
+def test_every_operation_has_unique_name_and_described_tag() -> None:
     both = operations("paths") + operations("webhooks")
     ids = [operation["operationId"].lower() for operation in both]
     tags = {tag for operation in both for tag in operation["tags"]}
@@ -172,7 +172,7 @@ def test_names_for_generators_are_there() -> None:
     assert names <= set(components())
 
 
-def test_no_object_has_a_field_of_its_own_name() -> None:
+def test_no_schema_object_has_a_field_of_same_name() -> None:
     """Generators make a variable of each; typed ones then mix the two up."""
     mixed = {
         name

@@ -160,9 +160,7 @@ LISTS = [call for call in CALLS if call.query is not None and "{" not in call.pa
 
 
 @pytest.mark.parametrize("call", LISTS, ids=lambda call: call.name)
-def test_list_takes_the_parameters_that_are_written_down_and_no_other(
-    api: Api, test_api: Api, call: Call
-) -> None:
+def test_list_accepts_only_documented_parameters(api: Api, test_api: Api, call: Call) -> None:
     caller = test_api if call.path.startswith("/test/") else api
     names = [field.name for field in call.query or ()]
 

@@ -99,9 +99,7 @@ def test_each_country_asks_for_its_own(
     assert BillingProfile.objects.get().kpp == ""
 
 
-def test_billing_details_may_be_saved_in_part_when_nothing_is_bought(
-    client: Client, member: Member
-) -> None:
+def test_partial_billing_details_are_saved_without_order(client: Client, member: Member) -> None:
     client.post(reverse("balance-profile"), {"country": "RU", "email": "docs@example.com"})
 
     assert BillingProfile.objects.get().email == "docs@example.com"

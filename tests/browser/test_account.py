@@ -158,7 +158,7 @@ def test_new_recovery_codes_replace_the_old_ones(
     assert Authenticator.objects.filter(user=user, type="recovery_codes").count() == 1
 
 
-def test_person_without_a_company_makes_one(page: Page, live_server: LiveServer) -> None:
+def test_person_without_company_creates_one(page: Page, live_server: LiveServer) -> None:
     member = MemberFactory.create()
     member.delete()
     page.goto(f"{live_server.url}/account/login/")
@@ -246,7 +246,7 @@ def test_no_key_is_a_shortcut_once_they_are_switched_off(
     expect(page.get_by_role("heading", name="Профиль")).to_be_visible()
 
 
-def test_letters_are_switched_off_by_the_link_in_one(page: Page, live_server: LiveServer) -> None:
+def test_letters_are_switched_off_by_their_link(page: Page, live_server: LiveServer) -> None:
     user = MemberFactory.create().user
     path = unsubscribe_link(user, NoticeKind.BALANCE).split("/", 3)[3]
     page.goto(f"{live_server.url}/{path}")

@@ -64,7 +64,7 @@ def test_account_is_switched_off_with_a_reason(page: Page, live_server: LiveServ
     expect(section.get_by_role("button", name="Выключить")).to_be_visible()
 
 
-def test_company_is_approved_from_what_waits_in_three_clicks(
+def test_company_is_approved_from_attention_list_in_few_clicks(
     page: Page, live_server: LiveServer
 ) -> None:
     company = CompanyFactory.create(name="Ромашка", status="pending")

@@ -176,7 +176,7 @@ def test_settings_on_a_phone(browser: Browser, live_server: LiveServer) -> None:
         assert page.evaluate("document.documentElement.scrollWidth") <= 320
 
 
-def test_tabs_on_a_phone_are_one_line_that_opens(browser: Browser, live_server: LiveServer) -> None:
+def test_phone_tabs_open_from_one_line(browser: Browser, live_server: LiveServer) -> None:
     with visitor(browser) as page:
         page.set_viewport_size({"width": 360, "height": 740})
         sign_in(page, live_server)

@@ -92,7 +92,7 @@ def test_identity_is_connected_and_disconnected(page: Page, here: str) -> None:
     expect(page.get_by_text("не подключён")).to_be_visible()
 
 
-def test_refusals_say_what_to_do(page: Page, here: str, provider: IdentityProvider) -> None:
+def test_refusals_name_the_remedy(page: Page, here: str, provider: IdentityProvider) -> None:
     page.goto(f"{here}/account/login/")
     page.get_by_role("button", name="Войти через Acme ID").click()
     enter_there(page, "anna")

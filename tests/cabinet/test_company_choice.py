@@ -79,7 +79,7 @@ def test_choosing_the_same_company_again_invalidates_nothing(tab: Client, first:
 
 
 @pytest.mark.parametrize("looks_round", [False, True])
-def test_form_of_a_company_that_was_left_changes_no_other(
+def test_form_of_left_company_changes_no_other_company(
     tab: Client, first: Member, second: Member, *, looks_round: bool
 ) -> None:
     opened = token(tab)

@@ -112,9 +112,7 @@ INVALID = {
 
 
 @pytest.mark.parametrize("route", FILTERED)
-def test_export_with_an_invalid_filter_shows_the_page_with_its_error(
-    client: Client, route: str
-) -> None:
+def test_export_with_invalid_filter_shows_error(client: Client, route: str) -> None:
     client.force_login(MemberFactory.create(role=Member.Role.OWNER).user)
 
     response = client.get(reverse(route), INVALID, follow=True)

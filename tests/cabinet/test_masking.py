@@ -132,7 +132,7 @@ BINDINGS = [
 
 
 @pytest.mark.parametrize("bind", BINDINGS)
-def test_phone_in_what_a_code_is_bound_to_is_masked(
+def test_phone_in_binding_is_masked(
     client: Client, company: Company, test_api: Api, bind: dict[str, str]
 ) -> None:
     sent = test_api.post("/otp/send", {"phone": OTHER_PHONE, "channel": "sms", "bind": bind})
@@ -326,7 +326,7 @@ def test_phone_within_a_text_is_masked_however_it_is_spelt(text: str) -> None:
 
 
 @pytest.mark.parametrize("between", [*" ()[].·/~-", *"\u200b\u0301\u2011\u00a0", "%2F", ") - ["])
-def test_what_is_read_as_a_phone_is_masked_in_a_target(between: str) -> None:
+def test_phone_in_link_target_is_masked(between: str) -> None:
     typed = between.join(["7", "916", "123", "00", "89"])
     assert normalise(unquote(typed), "RU") == PHONE
 

@@ -189,9 +189,7 @@ def test_one_of_two_owners_can_leave(client: Client, owner: Member) -> None:
 
 
 @pytest.mark.parametrize("role", ["developer", "accountant", "viewer"])
-def test_everybody_may_leave_and_remove_nobody_else(
-    client: Client, owner: Member, role: str
-) -> None:
+def test_members_may_leave_but_not_remove_others(client: Client, owner: Member, role: str) -> None:
     member = MemberFactory.create(company=owner.company, role=role)
     client.force_login(member.user)
 

@@ -78,7 +78,7 @@ def test_refused_form_keeps_the_version_it_was_opened_at(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_parallel_saves_of_one_section_one_wins() -> None:
+def test_parallel_saves_of_one_section_keep_one() -> None:
     company: Company = CompanyFactory.create()
     users = [MemberFactory.create(company=company).user for _ in range(8)]
     opened = settings_version(company, ["code_length"])

@@ -148,7 +148,7 @@ def test_a_company_s_language_then_the_worldwide_one(tag: str) -> None:
 
 
 @pytest.mark.parametrize("tag", ["be", "kk", "uk", "uz", "ky", "az", "tr"])
-def test_nobody_is_given_russian_for_their_own(tag: str) -> None:
+def test_other_languages_are_not_matched_to_russian(tag: str) -> None:
     assert message_languages.match(tag, "ru") != "ru"
 
 
@@ -164,7 +164,7 @@ def test_the_languages_of_an_account_have_the_same_fallback() -> None:
 @pytest.mark.parametrize(
     ("tag", "language"), [("kk", "ru"), ("pt-PT", "en"), ("de", "en"), ("ru", "ru"), ("uk", "en")]
 )
-def test_language_of_the_pages_for_one_of_messages(tag: str, language: str) -> None:
+def test_page_language_is_nearest_to_message_language(tag: str, language: str) -> None:
     assert page_languages.nearest(tag) == language
 
 

@@ -95,7 +95,7 @@ def test_every_text_has_the_same_variables_once(code: str) -> None:
 
 # The shortest alphabet, and the one of a brand that GSM lacks.
 @pytest.mark.parametrize(("code", "brand"), [*product(MESSAGES, ["B" * 30, "Ж" * 30])])
-def test_a_code_is_one_sms_with_the_longest_brand(code: str, brand: str) -> None:
+def test_code_with_longest_brand_fits_one_sms(code: str, brand: str) -> None:
     text = message_languages.texts(code)["code"].format(code="12345678", brand=brand)
 
     assert gsm.count_segments(text).segments == 1
@@ -138,7 +138,7 @@ def test_a_text_begins_in_its_own_direction(code: str) -> None:
 
 
 @pytest.mark.parametrize("code", RIGHT_TO_LEFT)
-def test_a_command_has_a_line_of_its_own(code: str) -> None:
+def test_bot_command_is_on_a_separate_line(code: str) -> None:
     """After Arabic its slash would be shown on the other side: `stop/`."""
     for text in message_languages.texts(code)["bot"].values():
         assert all(line.startswith("/") for line in text.split("\n") if "/" in line)

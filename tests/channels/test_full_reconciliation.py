@@ -187,7 +187,7 @@ def test_two_full_checks_share_the_work(company: Company) -> None:
     assert ReconciliationRun.objects.filter(finished_at=None).exists() is False
 
 
-def test_schedule_begins_anew_after_a_week(company: Company) -> None:
+def test_schedule_restarts_after_a_week(company: Company) -> None:
     assert full_reconciliation.is_due()
     tasks.check_whole_ledger()
     assert not full_reconciliation.is_due()

@@ -155,7 +155,7 @@ STOPS: list[tuple[str, str, Path]] = [
 
 @pytest.mark.parametrize("sender", ["9" * 500, "+" + "7" * 500, "+7", "\0", "STOP", "x" * 10_000])
 @pytest.mark.parametrize(("vendor", "file", "path"), STOPS, ids=["twilio", "whatsapp"])
-def test_stop_of_a_sender_that_is_no_phone_is_answered_and_blocks_nobody(
+def test_stop_of_non_phone_sender_blocks_nobody(
     vendor: str, file: str, path: Path, sender: str
 ) -> None:
     raw = vendors.payload(vendor, file)

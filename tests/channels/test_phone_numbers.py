@@ -224,7 +224,7 @@ def test_landlines_are_those_that_are_certainly_no_mobiles() -> None:
     assert landlines.isdisjoint({"US", "CA", "MX", "AR"})
 
 
-def test_every_example_is_understood_as_itself_in_the_ways_people_write() -> None:
+def test_every_example_number_is_parsed_in_any_spelling() -> None:
     for number in EXAMPLES:
         written = phonenumbers.format_number(number, PhoneNumberFormat.E164)
         understood = e164_or_none(written, "RU")

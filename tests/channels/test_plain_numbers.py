@@ -61,5 +61,5 @@ def test_plain_numbers_are_as_the_library_says() -> None:
         "",
     ],
 )
-def test_all_else_is_left_to_the_library(phone: str) -> None:
+def test_unlisted_number_is_left_to_library(phone: str) -> None:
     assert plain_numbers.region_of(phone) is None

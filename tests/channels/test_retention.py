@@ -85,7 +85,7 @@ def test_each_purge_step_repeats_until_done(db: None, monkeypatch: pytest.Monkey
     assert not IdempotentRequest.objects.exists()
 
 
-def test_failed_purge_step_stops_no_other(transactional_db: None, settings: Settings) -> None:
+def test_failed_purge_step_keeps_others_running(transactional_db: None, settings: Settings) -> None:
     settings.RAW_RETENTION = "thirty"
     MessageFactory.create(state="failed", created_at=past(days=100))
     VerificationFactory.create(created_at=past(days=100))

@@ -154,7 +154,7 @@ def receipt(ref: str) -> inbound.Receipt:
     return inbound.Receipt("wamid.1", ref, ReceiptState.DELIVERED, "delivered")
 
 
-def test_reply_may_name_a_person_whom_the_receipt_of_the_same_call_brings(api: Api) -> None:
+def test_reply_finds_person_from_receipt_of_same_call(api: Api) -> None:
     message = claimed(api, channel="whatsapp")
     ref = str(message.attempt_id)
 
@@ -189,7 +189,7 @@ def test_alert_without_a_receipt_counts_each_time() -> None:
     assert ProviderAlert.objects.get().times == 3
 
 
-def test_body_of_a_large_batch_is_stored_with_its_first_receipt_alone() -> None:
+def test_large_batch_body_is_stored_once() -> None:
     raw = b"x" * 2**19
     receipts = [receipt(str(uuid4())) for _ in range(3)]
 

@@ -80,7 +80,7 @@ def test_page_without_keys_links_to_the_form_for_one(client: Client, owner: Memb
     assert reverse("key-create-client") in page.content.decode()
 
 
-def test_successor_keeps_the_purpose(client: Client, owner: Member) -> None:
+def test_rotated_key_keeps_the_purpose(client: Client, owner: Member) -> None:
     key = client_key(owner.company)
 
     client.post(reverse("key-rotate", args=[key.pk]))

@@ -74,7 +74,7 @@ def check(answer: Answer, dialect: Dialect, error: Error) -> None:
     assert answer.headers["X-Request-Id"].startswith("req_")
 
 
-def test_error_without_a_row_is_refused_by_one_of_its_status() -> None:
+def test_error_without_row_uses_one_of_its_status() -> None:
     broad = (Error.NOT_FOUND, Error.INVALID_INPUT, Error.FORBIDDEN, Error.UNAVAILABLE)
     needed = {error for error in Error if error.status not in {403, 422}} | set(broad)
     rows = complete({error: error for error in needed})
@@ -140,7 +140,7 @@ def test_call_requires_a_key_of_its_kind(call: Call, db: None) -> None:
 @pytest.mark.parametrize(
     "header", ["Basic", "Basic !", "Basic " + "A" * 9999, "Basic gICA", "Bearer", "x", "App \u00e9"]
 )
-def test_call_refuses_an_odd_header(call: Call, header: str, db: None) -> None:
+def test_call_refuses_malformed_header(call: Call, header: str, db: None) -> None:
     answer = DialectClient(call.dialect, None, Authorization=header).call(call.method, call.path)
 
     check(answer, call.dialect, Error.INVALID_API_KEY)

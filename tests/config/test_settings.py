@@ -194,7 +194,7 @@ def test_gateways_that_cannot_be_are_refused(changes: dict[str, str], words: str
     assert words in done.stderr
 
 
-def test_variable_left_empty_is_one_not_set() -> None:
+def test_empty_variable_counts_as_unset() -> None:
     example = (ROOT / ".env.example").read_text("utf-8")
     names = re.findall(r"^#?([A-Z][A-Z0-9_]*)=", example, re.MULTILINE)
     empty = {name: "" for name in names if name not in GOOD} | {"WEBHOOK_KEYS": GOOD["OTP_KEYS"]}

@@ -62,7 +62,7 @@ def test_everything_of_ours_waits_for_the_migrations() -> None:
     assert waiting == ours == {"web", "worker", "beat", "smpp", "metrics", "archive"}
 
 
-def test_only_migrations_and_the_archive_run_as_the_owner_of_the_tables() -> None:
+def test_only_migrations_and_archive_run_as_table_owner() -> None:
     urls = {
         name: service["environment"]["DATABASE_URL"]
         for name, service in SERVICES.items()
@@ -99,7 +99,7 @@ def test_redis_asks_for_a_password_that_our_processes_have() -> None:
     assert all(variables_of(service)["REDIS_PASSWORD"] == "secret" for service in ours)
 
 
-def test_who_leads_is_decided_by_nobody_without_a_password() -> None:
+def test_leader_election_requires_password() -> None:
     patroni = yaml.safe_load((DEPLOY / "postgres/patroni.yml").read_text("utf-8"))
 
     assert patroni["restapi"]["authentication"]["username"]

@@ -54,7 +54,7 @@ def test_systemd_and_sh_read_the_same_values() -> None:
     assert [value for value in result.values() if "#" in value] == []
 
 
-def test_example_leaves_alone_what_the_units_set() -> None:
+def test_example_omits_variables_set_by_units() -> None:
     """For systemd a file of variables overrides `Environment=`."""
     units = "".join(path.read_text("utf-8") for path in (ROOT / "deploy/systemd").glob("*.service"))
     lines = re.findall(r"^Environment=(.*)$", units, re.MULTILINE)

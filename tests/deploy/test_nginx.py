@@ -98,7 +98,7 @@ def test_http2_is_offered_and_the_client_is_told(running: Proxy) -> None:
     assert f'"HTTP_HOST":"{HOST}"'.encode() in answer
 
 
-def test_web_process_that_is_away_costs_nobody_a_request(running: Proxy) -> None:
+def test_absent_web_process_fails_no_request(running: Proxy) -> None:
     add_upstream(running, free_port())
 
     assert [status(post(running)) for _ in range(4)] == [200] * 4

@@ -70,7 +70,7 @@ def test_first_start_makes_redis_keep_what_it_has(tmp_path: Path) -> None:
     assert settings.read_text() == "# appendonly no\nappendonly yes\nappendfsync everysec\n"
 
 
-def test_upgrade_does_not_wait_for_nginx_that_refuses_its_configuration(tmp_path: Path) -> None:
+def test_upgrade_skips_nginx_with_invalid_configuration(tmp_path: Path) -> None:
     command = lines(UPGRADE, "nginx -t", "done").replace("/run/nginx.pid", str(tmp_path / "pid"))
     (tmp_path / "pid").write_text(str(os.getpid()))
     (tmp_path / "bin").mkdir()

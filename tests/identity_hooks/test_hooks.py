@@ -73,7 +73,7 @@ def test_company_reads_of_calls_without_anything_secret(company: Company) -> Non
     ("status", "secret"),
     [("approved", "kvh_another_secret_of_40_characters_0000"), ("pending", ""), ("suspended", "")],
 )
-def test_flood_of_calls_that_cost_nothing_is_one_row_a_second(
+def test_flood_of_free_calls_writes_one_row_a_second(
     company: Company, status: str, secret: str
 ) -> None:
     Company.objects.update(status=status)
@@ -87,7 +87,7 @@ def test_flood_of_calls_that_cost_nothing_is_one_row_a_second(
 
 
 @pytest.mark.usefixtures("logged")
-def test_call_of_an_unknown_hook_is_logged_for_nobody(company: Company) -> None:
+def test_unknown_hook_call_is_logged_without_company(company: Company) -> None:
     hook = make_hook(company, "logto")
 
     send(hook, simulated(hook), f"/hooks/identity/logto/{'x' * 24}")

@@ -163,7 +163,7 @@ def test_authentik_number_keeps_its_typed_spelling() -> None:
     assert (wanted.phone, wanted.code) == ("8 916 123-45-67", "561166")
 
 
-def test_ory_code_is_what_our_jsonnet_makes() -> None:
+def test_ory_code_is_read_from_our_jsonnet() -> None:
     wanted = read(
         "ory",
         {

@@ -94,5 +94,5 @@ def test_calls_take_the_worst_values(sweep: Sweep, company: Company) -> None:
 
 
 @pytest.mark.timeout(1800)
-def test_calls_take_every_odd_value(sweep: Sweep, company: Company) -> None:
+def test_calls_handle_odd_values(sweep: Sweep, company: Company) -> None:
     assert try_all(sweep, company, JSON, TEXTS) == {}

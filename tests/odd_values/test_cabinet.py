@@ -52,7 +52,7 @@ def test_pages_take_the_worst_values(sweep: Sweep, full_company: Company, part: 
 
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("part", range(PARTS))
-def test_pages_take_every_odd_value(sweep: Sweep, full_company: Company, part: int) -> None:
+def test_pages_handle_odd_values(sweep: Sweep, full_company: Company, part: int) -> None:
     sweep.read(paths(full_company)[part::PARTS], posted(full_company)[part::PARTS])
     sweep.all_queries(TEXTS)
     sweep.all_forms(TEXTS, ALONE)

@@ -100,7 +100,7 @@ def hooks() -> list[str]:
 
 
 @pytest.mark.parametrize("texts", [WORST, TEXTS], ids=["worst", "every"])
-def test_hooks_take_odd_values(sweep: Sweep, texts: list[str]) -> None:
+def test_hooks_handle_odd_values(sweep: Sweep, texts: list[str]) -> None:
     for path in hooks():
         for text in texts:
             for query in (quote(text), f"hub.mode=subscribe&hub.challenge={quote(text)}&md5&ref=1"):
@@ -138,5 +138,5 @@ def test_visitors_pages_take_the_worst_values(sweep: Sweep, company: Company) ->
 
 
 @pytest.mark.timeout(1800)
-def test_visitors_pages_take_every_odd_value(sweep: Sweep, company: Company) -> None:
+def test_visitor_pages_handle_odd_values(sweep: Sweep, company: Company) -> None:
     assert try_all(sweep, company, TEXTS, TEXTS) == {}

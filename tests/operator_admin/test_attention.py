@@ -82,7 +82,7 @@ def test_settled_cases_are_not_counted(client: Client, operator: User) -> None:
     assert counts == {"refund", "month", "incident", "transfer"}
 
 
-def test_template_that_no_account_uses_waits_for_nobody(client: Client, operator: User) -> None:
+def test_unused_template_needs_no_review(client: Client, operator: User) -> None:
     VendorApproval.objects.create(
         provider="whatsapp_cloud", kind="template", name="old", status="rejected", is_used=False
     )
@@ -91,7 +91,7 @@ def test_template_that_no_account_uses_waits_for_nobody(client: Client, operator
     assert "Всё разобрано" in client.get(reverse("admin:attention")).content.decode()
 
 
-def test_operator_sees_what_they_may_act_on(client: Client) -> None:
+def test_operator_sees_only_permitted_items(client: Client) -> None:
     user = make_operator()
     User.objects.filter(pk=user.pk).update(is_superuser=False)
     user.user_permissions.add(Permission.objects.get(codename="view_payment"))
@@ -108,7 +108,7 @@ def test_operator_sees_what_they_may_act_on(client: Client) -> None:
 
 
 @pytest.mark.parametrize("page", ["-1", "x", "²", "99999999999999999999"])
-def test_odd_page_numbers_do_no_harm(client: Client, operator: User, page: str) -> None:
+def test_odd_page_numbers_are_handled(client: Client, operator: User, page: str) -> None:
     assert client.get(reverse("admin:attention"), {"page": page}).status_code == 200
 
 

@@ -79,7 +79,7 @@ def test_odd_days_are_refused(client: Client, member: Member, days: str) -> None
     assert member.company.closes_at == before
 
 
-def test_company_that_stays_has_no_such_page(client: Client, operator: User) -> None:
+def test_active_company_has_no_deletion_page(client: Client, operator: User) -> None:
     company = CompanyFactory.create()
 
     assert client.get(url(company)).status_code == 302
@@ -88,7 +88,7 @@ def test_company_that_stays_has_no_such_page(client: Client, operator: User) -> 
     assert company.closes_at is None
 
 
-def test_nobody_else_may(client: Client, member: Member) -> None:
+def test_outsider_cannot_cancel_deletion(client: Client, member: Member) -> None:
     client.force_login(UserFactory.create())
 
     assert client.post(url(member.company)).status_code in {302, 403}
@@ -96,7 +96,7 @@ def test_nobody_else_may(client: Client, member: Member) -> None:
     assert member.company.closes_at is not None
 
 
-def test_nobody_becomes_a_member_of_a_deleted_one(client: Client, operator: User) -> None:
+def test_deleted_company_gets_no_members(client: Client, operator: User) -> None:
     company = CompanyFactory.create(deleted_at=timezone.now())
     added = {"user": UserFactory.create().pk, "company": company.pk, "role": "owner"}
 

@@ -60,7 +60,7 @@ def test_application_cannot_rewrite(application: None, table: str, statement: st
 
 
 @pytest.mark.parametrize("table", [item.name for item in months.TABLES])
-def test_application_makes_months_that_it_reaches_through_their_table(
+def test_application_creates_partitions_without_direct_access(
     application: None, table: str
 ) -> None:
     with connection.cursor() as cursor:
@@ -84,7 +84,7 @@ def test_application_role_only_analyzes_months(application: None) -> None:
             cursor.execute("SELECT analyze_month_partition('trap'::regclass)")
 
 
-def test_application_makes_no_month_of_a_table_of_its_own(application: None) -> None:
+def test_application_cannot_partition_its_own_table(application: None) -> None:
     """With the owner's rights it could run what the table's expressions call."""
     with connection.cursor() as cursor:
         cursor.execute("CREATE TABLE trap (id uuid) PARTITION BY RANGE (id)")
@@ -150,7 +150,7 @@ def _granted() -> Iterator[None]:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("_granted")
-def test_granting_again_waits_for_no_transaction_that_counts_clicks() -> None:
+def test_regranting_does_not_wait_for_click_counting() -> None:
     with ThreadPoolExecutor(1) as pool, transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("LOCK links_click IN ROW EXCLUSIVE MODE")
         output = StringIO()

@@ -145,7 +145,7 @@ def test_breach_of_the_books_fails_the_check() -> None:
 
 
 @pytest.mark.django_db
-def test_days_that_nobody_seals_fail_the_check(company: Company) -> None:
+def test_unsealed_days_fail_the_check(company: Company) -> None:
     assert money.seals().detail == "no transfer is sealed yet"
     assert money.seals().ok
     Company.objects.update(created_at=timezone.now() - timedelta(days=9))
@@ -158,7 +158,7 @@ def test_days_that_nobody_seals_fail_the_check(company: Company) -> None:
 
 
 @pytest.mark.django_db
-def test_queue_that_stands_fails_the_check() -> None:
+def test_stalled_queue_fails_the_check() -> None:
     MessageFactory.create()
     assert backlogs.queue().ok
     MessageFactory.create(due_at=timezone.now() - timedelta(minutes=5))
@@ -166,7 +166,7 @@ def test_queue_that_stands_fails_the_check() -> None:
     assert backlogs.queue().detail.startswith("due: 1, the oldest for 300 s")
 
 
-def test_clicks_that_nobody_counts_fail_the_check() -> None:
+def test_uncounted_clicks_fail_the_check() -> None:
     redis_client().delete(STREAM)
     assert backlogs.clicks().ok
     redis_client().xadd(STREAM, {"id": "a"}, id=f"{int(time.time() - 90) * 1000}-0")
@@ -316,7 +316,7 @@ def test_misspelt_header_that_is_believed_fails_the_check(settings: Settings) ->
     assert "python -m config.web_server" in judge_proxies.cure
 
 
-def test_crashing_check_hides_no_other() -> None:
+def test_crashing_check_keeps_others_visible() -> None:
     def breaks() -> Finding:
         raise RuntimeError("no")
 

@@ -97,7 +97,7 @@ def test_unknown_balance_is_taken_from_the_last_alert(settings: Settings) -> Non
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("examine", [vendors.providers, lambda: [*account_broken()]])
-def test_dropped_subscription_is_renewed_by_the_doctor_and_the_alerts(
+def test_dropped_subscription_is_renewed_by_doctor_and_alerts(
     settings: Settings, examine: Callable[[], list[object]]
 ) -> None:
     url = settings.PROVIDER_ACCOUNTS["max_bot"]["api_url"]
@@ -138,7 +138,7 @@ def _providers() -> list[Finding]:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_vendors_are_checked_without_the_database_and_leak_no_connection(
+def test_vendor_check_uses_no_database_connection(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     kept: list[bool] = []

@@ -47,7 +47,7 @@ def judged(settings: Settings, *rings: Ring) -> Finding:
     return finding()
 
 
-def test_one_key_everywhere_is_no_rotation(settings: Settings) -> None:
+def test_same_key_everywhere_is_not_a_rotation(settings: Settings) -> None:
     assert judged(settings, K1, K1).detail == "k1 signs"
 
 
@@ -89,7 +89,7 @@ def test_same_id_with_another_secret_fails(settings: Settings) -> None:
         ((K2 | K1, K2), "step 1 or 3 under way: not the same keys in web-1"),
     ],
 )
-def test_processes_that_differ_are_to_be_restarted_before_the_next_step(
+def test_differing_processes_need_restart_before_next_step(
     settings: Settings, rings: tuple[Ring, ...], detail: str
 ) -> None:
     result = judged(settings, *rings)
@@ -160,7 +160,7 @@ def test_process_of_the_previous_release_is_not_judged(settings: Settings) -> No
     assert finding().ok
 
 
-def test_second_factors_are_not_encrypted_with_a_key_that_a_process_lacks(
+def test_second_factors_avoid_key_missing_in_a_process(
     settings: Settings,
 ) -> None:
     beat(settings, "web-1", K1, "MFA_KEYS")
@@ -170,7 +170,7 @@ def test_second_factors_are_not_encrypted_with_a_key_that_a_process_lacks(
         call_command("rotate_mfa_keys", stdout=StringIO())
 
 
-def test_second_factors_are_encrypted_once_every_process_has_the_key(settings: Settings) -> None:
+def test_second_factors_wait_for_key_in_every_process(settings: Settings) -> None:
     beat(settings, "web-1", K1 | K2, "MFA_KEYS")
     settings.MFA_KEYS = K2 | K1
     output = StringIO()

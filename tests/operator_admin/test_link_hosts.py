@@ -78,7 +78,7 @@ def test_host_without_links_is_deleted_and_no_longer_a_default(client: Client) -
     assert short_hosts.find(HOST) is None
 
 
-def test_blocked_site_is_refused_at_once_and_allowed_when_it_is_gone(client: Client) -> None:
+def test_blocked_site_is_refused_until_unblocked(client: Client) -> None:
     target_urls.check_target(f"https://{SITE}/")
 
     client.post(reverse(f"{SITES}_add"), {"host": "Fraud.Example", "reason": "phishing"})

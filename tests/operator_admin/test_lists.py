@@ -233,9 +233,7 @@ def pages(client: Client, address: str, query: str) -> list[list[Any]]:
     raise AssertionError("the pages do not end")
 
 
-def test_rare_filter_looks_through_a_part_of_the_table_for_a_page(
-    client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rare_filter_scans_part_of_table(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pagination, "SCANS", (10, 20))
     rare = MessageFactory.create(channel="telegram")
     MessageFactory.create_batch(50, channel="sms")
@@ -296,7 +294,7 @@ def test_codes_are_found_by_the_phone_of_their_message(client: Client) -> None:
     assert list(response.context["cl"].result_list) == [code]
 
 
-def test_what_waits_comes_first_and_every_row_once(client: Client) -> None:
+def test_waiting_rows_come_first_without_repeats(client: Client) -> None:
     made = OrderFactory.create_batch(70, state="expired")
     waiting = [
         OrderFactory.create(state="pending", invoice_year=2026, invoice_number=number)
@@ -332,7 +330,7 @@ def test_transfers_are_found_by_their_company_or_key(client: Client, how: str) -
     assert list(response.context["cl"].result_list) == [wanted]
 
 
-def test_beginning_of_a_phone_is_looked_for_in_a_part_of_the_table(
+def test_phone_prefix_search_scans_part_of_table(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pagination, "SCANS", (1, 2))

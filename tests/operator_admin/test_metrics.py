@@ -60,7 +60,7 @@ def page(port: int) -> dict[str, float]:
     return {name: float(value) for name, _, value in lines}
 
 
-def test_counters_of_all_processes_are_summed_and_served_on_their_own_port(tmp_path: Path) -> None:
+def test_counters_are_summed_and_served_on_metrics_port(tmp_path: Path) -> None:
     port = free_port()
     env = environment(tmp_path, str(port))
     for _ in range(2):
@@ -123,7 +123,7 @@ def gauges() -> dict[str, float]:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_gauges_are_what_the_database_says() -> None:
+def test_gauges_match_the_database() -> None:
     WalletFactory.create(held=17)
     MessageFactory.create(due_at=timezone.now() - timedelta(seconds=60))
     ambiguous = AttemptFactory.create(state="ambiguous", message__due_at=None)

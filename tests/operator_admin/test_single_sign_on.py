@@ -89,7 +89,7 @@ def test_fresh_proof_by_the_provider_opens_pages_about_people(
     assert client.get(page).status_code == 200
 
 
-def test_local_operator_needs_the_provider_where_a_setting_says_so(
+def test_local_operator_needs_provider_if_configured(
     client: Client, provider: IdentityProvider, settings: Settings
 ) -> None:
     user = make_operator()

@@ -55,7 +55,7 @@ def test_there_are_many_addresses() -> None:
     )
 
 
-def test_without_a_second_factor_every_address_leads_to_setting_one_up(client: Client) -> None:
+def test_session_without_factor_is_led_to_setup_everywhere(client: Client) -> None:
     sign_in(client, make_operator(has_factor=False), "password")
 
     opened = [
@@ -67,7 +67,7 @@ def test_without_a_second_factor_every_address_leads_to_setting_one_up(client: C
     assert opened == []
 
 
-def test_with_a_password_alone_every_address_asks_for_the_second_factor(client: Client) -> None:
+def test_password_session_is_asked_for_second_factor_everywhere(client: Client) -> None:
     sign_in(client, make_operator(), "password")
     wanted = reverse("mfa_reauthenticate")
 
@@ -105,7 +105,7 @@ def test_session_of_a_second_factor_that_is_gone_opens_nothing(client: Client) -
     assert client.get(reverse("admin:index")).status_code == 302
 
 
-def test_code_of_the_second_factor_opens_the_page_that_was_asked_for(client: Client) -> None:
+def test_second_factor_code_opens_requested_page(client: Client) -> None:
     sign_in(client, make_operator(), "password")
     asked = client.get(reverse("admin:queue"), follow=True)
     door, _status = asked.redirect_chain[-1]
@@ -164,7 +164,7 @@ def test_second_factor_of_operators_cannot_be_off_in_production() -> None:
 
 
 @pytest.mark.parametrize("name", ["index", "queue", "providers"])
-def test_pages_ask_the_same_of_one_message_and_of_many(
+def test_page_query_count_is_constant(
     client: Client, name: str, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     sign_in(client, make_operator(), "password", "mfa")
@@ -214,7 +214,7 @@ def test_administrators_factor_is_reset_by_administrators_alone(client: Client) 
     assert administrator.authenticator_set.exists()
 
 
-def test_helper_makes_nobody_an_administrator(client: Client) -> None:
+def test_helper_cannot_make_administrators(client: Client) -> None:
     helper = helper_with("accounts.view_user", "accounts.change_user")
     person, administrator = UserFactory.create(), make_operator()
     sign_in(client, helper, "password", "mfa")

@@ -51,7 +51,7 @@ def test_code_entered_in_time_sends_no_sms(api: Api) -> None:
     assert ledger.balance(api.company.pk) == (999, 0)
 
 
-def test_right_code_cancels_an_unsent_sms_and_charges_nothing_for_it(api: Api) -> None:
+def test_right_code_cancels_unsent_sms_free_of_charge(api: Api) -> None:
     first = fallen_back(api)
     verify(api)
 

@@ -54,7 +54,7 @@ def test_superseded_code_opens_nothing(api: Api) -> None:
     assert is_taken(api, new)
 
 
-def test_id_takes_no_code_but_its_own(api: Api) -> None:
+def test_id_accepts_only_its_own_code(api: Api) -> None:
     first = api.post("/otp/send", {"phone": PHONE}).body["verification"]
     age_rows(seconds=250)
     new = send(api)

@@ -46,7 +46,7 @@ def test_link_ends_with_the_code_at_the_latest(api: Api) -> None:
     assert api.get(f"/links/{link.public_id}").body["until"] == "code"
 
 
-def test_shorter_life_of_its_own_stays_shorter(api: Api) -> None:
+def test_shorter_link_lifetime_is_kept(api: Api) -> None:
     send(api, link_expires_in=60)
 
     link, code = Link.objects.get(), Verification.objects.get()
@@ -92,7 +92,7 @@ def test_code_that_is_locked_out_ends_its_link(api: Api) -> None:
     assert Verification.objects.get().settled_at is not None
 
 
-def test_newer_code_ends_the_link_of_the_one_before(api: Api) -> None:
+def test_newer_code_ends_link_of_previous_code(api: Api) -> None:
     send(api)
     age_rows(seconds=250)  # too little is left to send it again
     send(api)
@@ -105,7 +105,7 @@ def test_newer_code_ends_the_link_of_the_one_before(api: Api) -> None:
     assert old.settled_at is not None
 
 
-def test_code_that_ran_out_is_settled_by_the_one_after_it(api: Api) -> None:
+def test_expired_code_is_settled_by_next_code(api: Api) -> None:
     send(api)
     age_rows(seconds=301)
     send(api)

@@ -97,7 +97,7 @@ def test_step_keeps_the_hold_of_a_sent_message(api: Api) -> None:
     assert Message.objects.count() == 4
 
 
-def test_step_to_a_cheaper_channel_before_the_first_is_handed_over_moves_the_hold(
+def test_step_to_cheaper_channel_moves_the_hold(
     api: Api,
 ) -> None:
     enable_fallback(api.company, "sms", "whatsapp")
@@ -123,7 +123,7 @@ def test_steps_follow_each_other_to_the_end(api: Api) -> None:
     assert Message.objects.count() == 4  # each vendor may have the one before
 
 
-def test_code_without_a_chain_is_sent_by_the_next_channel_of_the_order(api: Api) -> None:
+def test_code_without_chain_uses_next_channel_in_order(api: Api) -> None:
     verification = sent(api)
 
     answers = [step(api, verification) for _ in range(4)]
@@ -156,7 +156,7 @@ def test_order_of_the_send_has_no_others(api: Api) -> None:
     assert answers == ["telegram", *["channel_unavailable"] * 2]
 
 
-def test_next_message_keeps_what_its_first_one_kept_of_the_request(api: Api) -> None:
+def test_next_message_keeps_request_fields(api: Api) -> None:
     types = get_type_hints(CodeSendRequest)
     is_text = {name: types[name] in {str, str | None} for name in STORED_FIELDS}
     kept = {
@@ -186,7 +186,7 @@ def test_step_that_is_not_paid_changes_nothing(api: Api, balance: int) -> None:
     assert (message.channel, len(message.chain), message.hold) == ("whatsapp", 1, 1)
 
 
-def test_two_at_once_take_one_step(api: Api) -> None:
+def test_parallel_requests_take_one_step(api: Api) -> None:
     enable_fallback(api.company, "whatsapp", "telegram", "sms", "max")
     verification = sent(api)
 
@@ -201,7 +201,7 @@ def test_two_at_once_take_one_step(api: Api) -> None:
 
 
 @pytest.mark.parametrize("chain", [(), ("whatsapp", "telegram", "sms", "max")])
-def test_call_that_began_before_a_step_takes_no_other(
+def test_call_begun_before_step_takes_no_second_step(
     api: Api, monkeypatch: pytest.MonkeyPatch, chain: tuple[str, ...]
 ) -> None:
     """As those do that waited for a thread meanwhile."""

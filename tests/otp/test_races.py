@@ -27,7 +27,7 @@ def codes_of(answers: list[Answer]) -> Counter[str]:
     return Counter("ok" if answer.status == 200 else answer.code for answer in answers)
 
 
-def test_of_fifty_right_codes_one_is_taken(api: Api) -> None:
+def test_parallel_right_codes_succeed_once(api: Api) -> None:
     api.post("/otp/send", {"phone": PHONE})
 
     result = codes_of(check(api, PHONE, [code_of(PHONE)] * 50))
@@ -49,7 +49,7 @@ def test_of_fifty_wrong_codes_five_are_checked(api: Api) -> None:
 
 
 @pytest.mark.parametrize("path", ["/otp/send", "/links/send"])
-def test_tokens_for_one_pay_for_one(client_of: ClientOf, path: str) -> None:
+def test_tokens_for_one_send_pay_for_one(client_of: ClientOf, path: str) -> None:
     company = CompanyFactory.create()
     ledger.grant(company=company, amount=1, reason="test")
     api = client_of(company)
@@ -80,7 +80,7 @@ def test_balance_for_ten_pays_for_ten(client_of: ClientOf) -> None:
     assert ledger.balance(company.pk) == (0, 10)
 
 
-def test_of_parallel_sends_the_cool_down_lets_one_pass(api: Api) -> None:
+def test_parallel_sends_pass_the_cool_down_once(api: Api) -> None:
     purposes = ["one", "two"] * 5
 
     answers = at_once(
@@ -149,7 +149,7 @@ def test_resend_while_the_code_is_being_entered(api: Api) -> None:
     assert Verification.objects.filter(verified_at__isnull=False).count() == 1
 
 
-def test_of_fifty_right_codes_by_id_and_by_phone_one_is_taken(api: Api) -> None:
+def test_parallel_right_codes_by_id_and_phone_succeed_once(api: Api) -> None:
     public_id = api.post("/otp/send", {"phone": PHONE}).body["verification"]
     code = code_of(PHONE)
     ways = [{"phone": PHONE}, {"id": public_id}]

@@ -156,7 +156,7 @@ def test_wrong_options_are_refused_before_anything(
     assert ledger.balance(api.company.pk) == (1000, 0)
 
 
-def test_binding_as_long_as_a_body_costs_no_more_than_one_of_the_length_allowed(
+def test_oversized_binding_costs_no_more_than_longest_allowed(
     test_api: Api,
 ) -> None:
     """With a test key, which anybody gets, 12,000 octets took 12 s and the lock of Python."""
@@ -307,7 +307,7 @@ def test_mismatches_are_limited_as_other_refusals(api: Api) -> None:
     assert verify(api, public_id, code_of(PHONE), bind=PAYMENT).status == 200
 
 
-def test_code_without_a_binding_is_not_right_with_one(api: Api) -> None:
+def test_unbound_code_fails_with_binding(api: Api) -> None:
     public_id = sent(api)
 
     assert verify(api, public_id, code_of(PHONE), bind=PAYMENT).code == "binding_mismatch"

@@ -121,7 +121,7 @@ def test_next_send_supersedes_both(api: Api) -> None:
 
 
 @pytest.mark.parametrize("which", [0, 1])
-def test_id_judges_one_of_two_live_codes(api: Api, which: int) -> None:
+def test_id_checks_named_code_of_two_live_ones(api: Api, which: int) -> None:
     both = two_live(api)
     named, other = both[which], both[1 - which]
 

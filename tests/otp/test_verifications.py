@@ -87,7 +87,7 @@ def test_wrong_code_by_id_spends_an_attempt(api: Api) -> None:
     assert api.get(f"/otp/{public_id}").body["attempts_left"] == 4
 
 
-def test_id_judges_no_other_code_of_its_phone(api: Api) -> None:
+def test_id_checks_only_its_own_code(api: Api) -> None:
     first = sent(api)
     old = code_of(PHONE)
     age_rows(seconds=250)
@@ -140,7 +140,7 @@ def test_phone_or_id_must_be_given(api: Api, fields: dict[str, Any], faulty: lis
     assert (answer.code, list(answer.body["errors"])) == ("invalid_input", faulty)
 
 
-def test_phone_and_purpose_beside_an_id_must_be_its_own(api: Api) -> None:
+def test_phone_and_purpose_must_match_id(api: Api) -> None:
     public_id = sent(api, purpose="login")
     code = code_of(PHONE, "login")
 
@@ -225,7 +225,7 @@ def test_cancelled_code_opens_nothing_and_its_tokens_return(api: Api) -> None:
     assert list(reconciliation.breaches()) == []
 
 
-def test_cancelled_message_that_a_vendor_has_is_charged_by_its_receipt_alone(api: Api) -> None:
+def test_cancelled_accepted_message_is_charged_only_by_receipt(api: Api) -> None:
     enable_fallback(api.company, "whatsapp", "sms")
     attempt = accepted(api)
     cancel(api, Verification.objects.get().public_id)
@@ -262,7 +262,7 @@ def test_superseded_code_is_sent_by_no_further_channel(api: Api) -> None:
     assert (attempt.message.state, len(claim())) == ("expired", 1)
 
 
-def test_verified_one_cannot_be_cancelled(api: Api) -> None:
+def test_verified_code_cannot_be_cancelled(api: Api) -> None:
     public_id = sent(api)
     verify(api, public_id, code_of(PHONE))
 

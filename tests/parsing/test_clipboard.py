@@ -12,7 +12,7 @@ IN_KIND = {
 }
 
 
-def test_every_space_dash_and_invisible_mark_is_no_part_of_a_code() -> None:
+def test_separators_and_invisible_marks_in_code_are_ignored() -> None:
     for kind in ("Zs", "Pd", "Cf", "Me"):
         for char in IN_KIND[kind]:
             around = "" if kind == "Pd" else char
@@ -47,7 +47,7 @@ def test_words_are_without_case_marks_and_punctuation(text: str, words: str) -> 
     assert clipboard.words(text) == words
 
 
-def test_what_is_too_long_to_be_typed_is_not_read() -> None:
+def test_overlong_input_is_returned_unread() -> None:
     longest = "\ufdfa" * clipboard.MAX_LENGTH
 
     assert clipboard.plain(longest) != longest

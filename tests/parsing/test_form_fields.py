@@ -61,7 +61,7 @@ def test_words_are_bounded_by_their_text() -> None:
     assert {type(field) for field in split} >= {ListField, AddressesField, CountryCodesField}
 
 
-def test_every_field_of_several_words_is_one_of_them() -> None:
+def test_every_list_field_bounds_its_items() -> None:
     """Whose `to_python` makes a list: Django counts its items as characters. The forms that the
     admin makes once they are shown bound each item as well.
     """

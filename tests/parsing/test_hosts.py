@@ -60,7 +60,7 @@ def test_malformed_host_is_refused(text: str) -> None:
         ascii_host(text)
 
 
-def test_name_that_stands_for_nothing_is_shown_unchanged() -> None:
+def test_undecodable_host_is_shown_unchanged() -> None:
     assert unicode_host("xn--a.com") == "xn--a.com"
 
 

@@ -13,7 +13,7 @@ from tests.persons.traces import PHONE, create_all_data
 pytestmark = pytest.mark.django_db
 
 
-def test_company_exports_what_is_its_own(api: Api) -> None:
+def test_company_exports_its_own_data(api: Api) -> None:
     message = create_all_data(api.company)
     create_all_data(CompanyFactory.create())
     create_all_data(api.company, mode="test")
@@ -26,7 +26,7 @@ def test_company_exports_what_is_its_own(api: Api) -> None:
     assert "bot_contacts" not in answer.body["data"]
 
 
-def test_company_erases_what_is_its_own(api: Api) -> None:
+def test_company_erases_its_own_data(api: Api) -> None:
     create_all_data(api.company)
     others = create_all_data(CompanyFactory.create())
 

@@ -125,7 +125,7 @@ def test_outcome_of_a_code_is_listed_with_its_message(owner: Member) -> None:
     assert row["code_verified_at"].startswith(f"{now:%Y-%m-%dT%H}")
 
 
-def test_no_secret_and_nobody_elses_row(owner: Member) -> None:
+def test_export_omits_secrets_and_foreign_rows(owner: Member) -> None:
     key = ApiKeyFactory.create(company=owner.company)
     EndpointFactory.create(company=owner.company)
     other = CompanyFactory.create(name="Чужая")
@@ -248,7 +248,7 @@ def test_unfinished_archive_cannot_be_downloaded(client: Client, owner: Member) 
     assert client.get(reverse("company-export-status", args=[item.pk])).status_code == 200
 
 
-def test_page_costs_as_many_queries_for_many_archives(client: Client, owner: Member) -> None:
+def test_export_page_query_count_is_constant(client: Client, owner: Member) -> None:
     client.force_login(owner.user)
     client.get(reverse("company-export"))
     counts = []

@@ -66,9 +66,7 @@ def test_table_does_not_name_the_phone_afterwards(company: Company, table: str) 
 
 
 @pytest.mark.parametrize("kind", EventKind.values)
-def test_event_about_the_message_loses_the_phone_whatever_its_kind(
-    company: Company, kind: str
-) -> None:
+def test_event_of_any_kind_loses_the_phone(company: Company, kind: str) -> None:
     message = create_all_data(company)
     Event.objects.all().delete()
     event = Event.objects.create(
@@ -152,7 +150,7 @@ def test_traces_of_others_stay(company: Company) -> None:
     assert {table: rows_naming(OTHER, table) for table in tables()} == before
 
 
-def test_company_erases_only_what_is_its_own(company: Company) -> None:
+def test_company_erases_only_its_own_data(company: Company) -> None:
     other = CompanyFactory.create()
     create_all_data(company)
     kept = create_all_data(other)

@@ -65,7 +65,7 @@ def _carriers(phone: str) -> list[str]:
     return list(tried.values_list("provider", flat=True))
 
 
-def test_hanging_account_slows_no_other_and_its_breaker_opens(
+def test_hanging_account_opens_breaker_and_slows_no_other(
     stack: Stack, kz: Carrier, sender: Sender, threads: ThreadPoolExecutor
 ) -> None:
     hung, beside = stack.phones(SHARE), stack.phones(4)

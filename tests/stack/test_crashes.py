@@ -11,9 +11,7 @@ from tests.stack.stack import TOKENS, Outcome, Stack, expire
 OK, CONFLICT = 200, 409
 
 
-def test_worker_killed_between_intent_and_call_sends_nothing_and_charges_nothing(
-    stack: Stack, sender: Sender
-) -> None:
+def test_worker_killed_before_call_sends_and_charges_nothing(stack: Stack, sender: Sender) -> None:
     phone = stack.phone()
     attempt = Attempt.objects.filter(message__phone=phone)
     stack.start_worker_that_dies_at("call")
@@ -33,9 +31,7 @@ def test_worker_killed_between_intent_and_call_sends_nothing_and_charges_nothing
     assert attempt.count() == 1
 
 
-def test_worker_killed_between_call_and_outcome_is_made_good_by_the_receipt(
-    stack: Stack, sender: Sender
-) -> None:
+def test_worker_killed_after_call_is_corrected_by_receipt(stack: Stack, sender: Sender) -> None:
     phone = stack.phone()
     stack.start_worker_that_dies_at("outcome")
 
@@ -78,7 +74,7 @@ def test_worker_killed_while_vendors_hold_their_answers_resends_nothing(
     assert sender.balance() == (TOKENS - len(phones), 0)
 
 
-def test_web_killed_while_a_send_waits_answers_the_repeat_from_what_it_left(
+def test_repeat_after_web_kill_is_answered_from_stored_send(
     stack: Stack, sender: Sender, threads: ThreadPoolExecutor
 ) -> None:
     phone = stack.phone()

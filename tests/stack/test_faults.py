@@ -16,9 +16,7 @@ def refusal(answer: requests.Response) -> tuple[int, str]:
     return answer.status_code, body["code"]
 
 
-def test_unreachable_is_said_at_once_and_another_channel_may_be_tried(
-    stack: Stack, sender: Sender
-) -> None:
+def test_unreachable_is_reported_at_once(stack: Stack, sender: Sender) -> None:
     phone = stack.phone()
     for channel in ("whatsapp", "telegram"):
         stack.carrier.set_fault("unreachable", channel=channel, phone=phone)
@@ -82,9 +80,7 @@ def test_silence_after_the_request_leaves_a_message_to_its_receipt(
     assert [attempt.error_class for attempt in attempts] == ["ambiguous"] * 6
 
 
-def test_silence_of_a_vendor_without_receipts_ends_at_the_deadline_and_is_free(
-    stack: Stack, sender: Sender
-) -> None:
+def test_unreported_delivery_ends_at_deadline_free_of_charge(stack: Stack, sender: Sender) -> None:
     phone = stack.phone()
     stack.carrier.set_fault("reset", phone=phone)
 

@@ -79,7 +79,7 @@ def test_refund_takes_its_share_whenever_it_is_heard_of(shop: Stack, payer: Paye
     gains(early, 0)
 
 
-def test_provider_that_fails_when_the_payment_is_opened_opens_one(payer: Payer) -> None:
+def test_failing_provider_opens_one_payment(payer: Payer) -> None:
     payer.set_fault("server_error")
     refused = payer.place()
     payer.set_fault("slow", latency_ms=500)
@@ -130,9 +130,7 @@ def held_up(payer: Payer, place: str) -> Iterator[None]:
 
 
 @pytest.mark.long
-def test_processes_killed_between_notice_and_credit_credit_exactly_once(
-    shop: Stack, threads: ThreadPoolExecutor
-) -> None:
+def test_killed_processes_credit_exactly_once(shop: Stack, threads: ThreadPoolExecutor) -> None:
     chance = random.Random(SEED)  # noqa: S311 - chooses where to kill
     payers = []
     for number in range(ROUNDS):

@@ -82,7 +82,7 @@ def test_read_only_database_is_not_ready(stack: Stack) -> None:
     assert answer.json()["reasons"] == ["writes: refused: the database is read-only"]
 
 
-def test_hanging_database_is_not_ready_within_seconds_and_takes_no_threads(
+def test_hanging_database_is_unready_and_frees_threads(
     stack: Stack, threads: ThreadPoolExecutor
 ) -> None:
     with everything_paused(stack.postgres.pid):

@@ -36,7 +36,7 @@ def test_delivery_and_right_code_are_told_and_signed(
     }
 
 
-def test_worker_killed_between_call_and_record_calls_again_under_the_same_id(
+def test_worker_killed_before_record_repeats_call_with_same_id(
     stack: Stack, sender: Sender, receiver: Receiver
 ) -> None:
     phone = stack.phone()

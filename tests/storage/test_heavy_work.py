@@ -73,7 +73,7 @@ CALLS = pytest.mark.parametrize(
 
 
 @CALLS
-def test_what_comes_on_top_is_told_that_the_service_is_busy(
+def test_heavy_work_beyond_turns_is_refused_as_busy(
     client: Client, owner: Member, work: HeavyWork, call: Call
 ) -> None:
     with ExitStack() as turns:
@@ -86,7 +86,7 @@ def test_what_comes_on_top_is_told_that_the_service_is_busy(
 
 
 @CALLS
-def test_company_that_has_its_share_is_refused_and_no_other_is(
+def test_only_company_at_its_share_is_refused(
     client: Client, owner: Member, work: HeavyWork, call: Call
 ) -> None:
     with _share_taken(work, owner.company.pk):
@@ -139,7 +139,7 @@ def test_long_pages_of_one_company_leave_places_to_others(api: Api, path: str) -
 
 
 @pytest.mark.parametrize("query", ["", "?interval=hour"])
-def test_counts_of_many_clicks_wait_for_their_turn_and_of_few_do_not(api: Api, query: str) -> None:
+def test_only_counts_of_many_clicks_wait_for_a_turn(api: Api, query: str) -> None:
     """Anybody can open a link a million times; twenty calls then took every connection."""
     few = LinkFactory.create(company=api.company, clicks=MAX_CLICKS_AT_ONCE)
     many = LinkFactory.create(company=api.company, clicks=MAX_CLICKS_AT_ONCE, previews=1)

@@ -98,7 +98,7 @@ def test_threads_share_the_first_read() -> None:
     assert table.reads == 1
 
 
-def test_requests_do_not_read_what_a_thread_keeps_fresh() -> None:
+def test_requests_use_keys_kept_fresh_by_thread() -> None:
     readers = set[str]()
 
     def read(_cursor: CursorWrapper) -> int:

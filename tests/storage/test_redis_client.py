@@ -26,7 +26,7 @@ def test_replies_come_in_the_order_of_the_commands() -> None:
     ]
 
 
-def test_replies_after_an_error_are_no_other_commands() -> None:
+def test_error_drops_connection_with_pending_replies() -> None:
     with pytest.raises(redis.ResponseError):
         call_together(["GET", "kept"], ["LLEN", "kept"])
 
@@ -58,7 +58,7 @@ def test_hanging_server_is_waited_for_once() -> None:
     assert len(connections) == 1
 
 
-def test_wait_that_ends_without_news_leaves_the_connection_in_use() -> None:
+def test_wait_without_news_keeps_connection() -> None:
     before = blocking_call("CLIENT", "ID")
 
     assert blocking_call("BLPOP", "nothing", "0.01") is None

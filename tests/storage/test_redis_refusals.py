@@ -179,7 +179,7 @@ def test_lag_is_unknown_while_redis_refuses(refuse_reads: Refuse) -> None:
     assert stream.lag_seconds() is None
 
 
-def test_one_refusal_drops_every_connection_of_the_process() -> None:
+def test_one_refusal_drops_all_connections() -> None:
     """Each of them would otherwise fail once: the calls of 64 threads, and the pools'."""
     barrier = threading.Barrier(8)
 

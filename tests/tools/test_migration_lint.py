@@ -31,9 +31,7 @@ def faults(*statements: str, atomic: bool = True, **exceptions: str) -> list[str
         ('ALTER TABLE "t" ALTER COLUMN "a" TYPE bigint;', "changing-column-type"),
     ],
 )
-def test_migration_that_blocks_others_or_breaks_the_last_release_is_refused(
-    statement: str, rule: str
-) -> None:
+def test_blocking_or_incompatible_migration_is_refused(statement: str, rule: str) -> None:
     assert faults(statement) == [rule]
 
 
@@ -46,7 +44,7 @@ def test_migration_that_blocks_others_or_breaks_the_last_release_is_refused(
         ['CREATE INDEX IF NOT EXISTS "i" ON ONLY "channels_message" ("note");'],
     ],
 )
-def test_migration_that_blocks_nobody_is_accepted(statements: list[str]) -> None:
+def test_non_blocking_migration_is_accepted(statements: list[str]) -> None:
     assert faults(*statements) == []
 
 

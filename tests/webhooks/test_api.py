@@ -239,7 +239,7 @@ def test_rotation_happens_once_unless_it_is_asked_for_twice(
     assert Endpoint.objects.get().generation == 1 + rotations
 
 
-def test_rotation_a_minute_later_is_another_one(api: Api) -> None:
+def test_later_rotation_makes_another_key(api: Api) -> None:
     made = create(api).body
     path = f"/webhooks/{made['id']}/rotate"
     first = api.post(path, {}).body["secret"]

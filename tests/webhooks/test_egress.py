@@ -294,7 +294,7 @@ def test_long_response_is_truncated() -> None:
 @pytest.mark.parametrize(
     ("charset", "encoding"), [("windows-1251", "cp1251"), ("KOI8-R", "koi8-r"), ("UTF-8", "utf-8")]
 )
-def test_response_is_read_in_its_own_charset(charset: str, encoding: str) -> None:
+def test_response_charset_is_respected(charset: str, encoding: str) -> None:
     with listening() as receiver:
         receiver.headers = {"Content-Type": f"text/plain; charset={charset}"}
         receiver.answer = "Ошибка".encode(encoding)

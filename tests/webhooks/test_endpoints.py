@@ -88,9 +88,7 @@ def test_endpoint_that_accepts_again_is_not_warned_of(
     assert recipients() == set()
 
 
-def test_endpoint_that_recovers_and_fails_again_is_warned_of_after_a_day(
-    company: Company, failing: Endpoint
-) -> None:
+def test_endpoint_failing_again_is_warned_after_a_day(company: Company, failing: Endpoint) -> None:
     MemberFactory.create(company=company)
     age(failing, hours=2)
     endpoints.warn_of_failing()
@@ -132,7 +130,7 @@ def test_member_who_switched_webhook_emails_off_gets_none(
     assert recipients() == {other.email}
 
 
-def test_rotated_secret_signs_together_with_the_old_one_for_a_day(
+def test_rotated_secret_signs_beside_old_one_for_a_day(
     delivery: Delivery, endpoint: Endpoint, receiver: Receiver
 ) -> None:
     old = endpoints.secret_of(endpoint)
@@ -228,7 +226,7 @@ def test_address_of_an_endpoint_that_has_just_got_money_stays(api: Api) -> None:
     assert endpoint.url != URL
 
 
-def test_events_about_money_stay_behind_when_an_endpoint_gives_them_up(endpoint: Endpoint) -> None:
+def test_money_events_are_not_replayed_after_unsubscribing(endpoint: Endpoint) -> None:
     """A developer, who sees no money, would read them at an address of their own."""
     Endpoint.objects.update(kinds=["balance.low", "message.sent"])
     endpoint.refresh_from_db()
@@ -247,7 +245,7 @@ def test_events_about_money_stay_behind_when_an_endpoint_gives_them_up(endpoint:
     assert (replayed, money.state, other.state) == (1, "failed", "pending")
 
 
-def test_deleted_endpoints_do_not_slow_the_search_for_undeliverable_deliveries(
+def test_deleted_endpoints_keep_delivery_search_fast(
     endpoint: Endpoint,
 ) -> None:
     """Anybody may create and delete endpoints all day; the search runs every five seconds."""

@@ -102,7 +102,7 @@ def test_data_reads_as_in_the_api(company: Company) -> None:
 
 
 @pytest.mark.parametrize("endpoints", [0, 1, 5])
-def test_emitting_is_one_statement(
+def test_emitting_uses_one_statement(
     company: Company, endpoints: int, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     EndpointFactory.create_batch(endpoints, company=company)

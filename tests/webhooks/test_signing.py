@@ -44,7 +44,7 @@ def test_removed_key_signs_nothing() -> None:
         signing.secret(ID, "k0", 1)
 
 
-def test_either_secret_verifies_while_one_replaces_the_other() -> None:
+def test_both_secrets_verify_during_rotation() -> None:
     old, new = signing.secret(ID, "k1", 1), signing.secret(ID, "k2", 2)
     headers = signing.headers([new, old], "evt_1", BODY, datetime.now(UTC))
 

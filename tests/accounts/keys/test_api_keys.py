@@ -184,9 +184,7 @@ def test_suspended_company_loses_its_test_keys_too(company: Company, client_of: 
 
 
 @given(mode=strategies.sampled_from(["live", "test"]), position=strategies.integers(8, 45))
-def test_generated_keys_are_well_formed_and_one_changed_character_is_not(
-    mode: str, position: int
-) -> None:
+def test_generated_keys_are_valid_and_altered_ones_are_not(mode: str, position: int) -> None:
     key = key_format.generate(mode)
 
     assert len(key) == 46

@@ -148,9 +148,7 @@ def test_rolled_back_change_is_not_published(key: IssuedKey, operator: Session) 
     assert not is_heard(key)
 
 
-def test_change_in_a_savepoint_after_one_rolled_back_is_noticed(
-    key: IssuedKey, operator: Session
-) -> None:
+def test_change_after_rolled_back_savepoint_is_noticed(key: IssuedKey, operator: Session) -> None:
     with operator.transaction():
         with operator.transaction(force_rollback=True):
             operator.execute(SUSPEND, [key.company_id])

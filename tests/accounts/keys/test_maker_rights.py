@@ -61,7 +61,7 @@ def test_form_offers_and_accepts_what_the_role_may_do(client: Client, role: Memb
 
 
 @pytest.mark.parametrize("role", MAKERS)
-def test_key_of_a_role_that_sees_no_money_is_refused_by_calls_about_money(
+def test_key_without_billing_role_is_refused_money_calls(
     role: Member.Role,
 ) -> None:
     member = MemberFactory.create(role=role)
@@ -184,7 +184,7 @@ def test_endpoint_with_events_about_money_is_not_redirected(client: Client) -> N
 
 
 @pytest.mark.parametrize(("role", "is_shown"), [("owner", True), ("developer", False)])
-def test_delivery_about_money_shows_the_sum_only_to_roles_that_see_money(
+def test_delivery_shows_amount_only_to_billing_roles(
     client: Client, role: str, *, is_shown: bool
 ) -> None:
     member = MemberFactory.create(role=role)

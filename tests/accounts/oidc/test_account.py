@@ -187,9 +187,7 @@ def is_asked_by_provider(client: Client) -> bool:
     return answer.headers.get("Location", "").startswith(reverse("sso-reauthenticate"))
 
 
-def test_user_with_a_factor_is_asked_for_it_and_not_by_the_provider(
-    client: Client, anna: User
-) -> None:
+def test_user_with_factor_is_asked_by_us_not_provider(client: Client, anna: User) -> None:
     connect(anna, "anna")
     add_app(anna)
 

@@ -86,7 +86,7 @@ def test_role_of_a_group_does_not_count_after_a_password(
     assert "Acme" not in page
 
 
-def test_member_by_groups_alone_is_sent_to_the_provider_after_a_password(
+def test_group_member_is_sent_to_provider_after_password(
     provider: IdentityProvider, acme: Company, anna: User
 ) -> None:
     anna.memberships.all().delete()
@@ -149,7 +149,7 @@ def test_operator_rights_are_given_and_taken(
     assert [subject.subject for subject in subjects] == ["— → staff, Support", "staff, Support → —"]
 
 
-def test_superuser_needs_a_group_of_its_own(
+def test_superuser_needs_separate_group(
     provider: IdentityProvider, acme: Company, anna: User
 ) -> None:
     provider.person("anna", "operators", "admins")
@@ -247,7 +247,7 @@ def test_groups_are_read_from_the_claim(
     [(["pwd", "otp"], True), ("otp", True), (["pwd"], False), ("pwd", False), (None, False),
      ([None, ["otp"]], False), ({"otp": True}, False), ("pwd otp", False)],
 )  # fmt: skip
-def test_methods_are_read_as_a_list_or_as_one(
+def test_authentication_methods_are_read_as_list_or_string(
     settings: Settings, methods: object, is_trusted: bool
 ) -> None:
     settings.OIDC_TRUSTED_AMR = frozenset({"otp"})

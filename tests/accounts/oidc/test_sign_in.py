@@ -99,7 +99,7 @@ def sign_up(email: str) -> Client:
 
 
 @pytest.mark.parametrize("address", ["anna@example.com", "Anna@Example.COM"])
-def test_unconfirmed_sign_up_keeps_nobody_out(
+def test_unconfirmed_sign_up_does_not_lock_out(
     client: Client, provider: IdentityProvider, acme: Company, address: str
 ) -> None:
     stranger = sign_up(address)
@@ -139,7 +139,7 @@ def test_unconfirmed_address_blocks_no_sign_in(
     assert user_of(session) == other
 
 
-def test_invitation_and_unconfirmed_sign_up_together_keep_nobody_out(
+def test_invitation_and_unconfirmed_sign_up_do_not_lock_out(
     client: Client, provider: IdentityProvider, acme: Company
 ) -> None:
     InvitationFactory.create(email="anna@example.com", company=acme)

@@ -257,7 +257,7 @@ def test_user_information_without_an_address_is_refused(
     assert (answer.status_code, refusal(answer)) == (403, "invalid")
 
 
-def test_published_private_key_signs_nobody_in(client: Client, forger: Forger, user: User) -> None:
+def test_published_private_key_is_refused(client: Client, forger: Forger, user: User) -> None:
     """A reader of the key can sign as the provider."""
     private = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(RSA_KEY))
     forger.keys = [private | {"kid": "rsa", "use": "sig"}]
@@ -348,7 +348,7 @@ def test_time_of_authentication(auth_time: object, seconds: float) -> None:
 
 
 @pytest.mark.parametrize("odd", [[], {}, ["a"], {"a": 1}, 10**400, float("nan"), None, True, "a"])
-def test_odd_claim_says_nothing(settings: Settings, odd: object) -> None:
+def test_odd_claim_is_ignored(settings: Settings, odd: object) -> None:
     settings.OIDC_TRUSTED_AMR = settings.OIDC_TRUSTED_ACR = frozenset({"mfa"})
     claims = dict.fromkeys(
         ("email", "email_verified", "name", "amr", "acr", "auth_time", settings.OIDC_GROUPS_CLAIM),

@@ -110,7 +110,7 @@ def test_sessions_of_strangers_are_out_of_reach(client: Client, colleague: Membe
 
 
 @pytest.mark.parametrize("chosen", ["", "x", "-1", "9" * 30, "١"])
-def test_odd_choices_end_nothing(client: Client, colleague: Member, chosen: str) -> None:
+def test_odd_session_choices_end_no_session(client: Client, colleague: Member, chosen: str) -> None:
     theirs, _session = opened(colleague)
 
     assert client.post(url(colleague), {"session": chosen}).status_code == 302
@@ -139,7 +139,7 @@ def test_address_is_masked(address: str | None, shown: str) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_owners_at_once_send_one_email() -> None:
+def test_parallel_owners_send_one_email() -> None:
     owner = MemberFactory.create()
     member = MemberFactory.create(company=owner.company, role="viewer")
     opened(member)

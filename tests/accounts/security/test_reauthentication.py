@@ -348,7 +348,7 @@ def test_account_without_credentials_is_sent_a_password_reset(client: Client, us
     assert answer.headers["Location"] == reverse("account_reset_password")
 
 
-def test_account_with_passkey_alone_sets_a_password_by_the_passkey(user: User) -> None:
+def test_passkey_only_account_sets_password_by_passkey(user: User) -> None:
     add_second_factors(user)
     user.authenticator_set.filter(type="totp").delete()
     user.set_unusable_password()

@@ -51,7 +51,7 @@ def test_account_is_found_by_a_pasted_address(client: Client, typed: str) -> Non
     assert sign_in(client, typed)
 
 
-def test_domain_with_the_same_capitals_is_another_one() -> None:
+def test_domain_with_same_uppercase_form_is_different() -> None:
     """A person who registers it must not keep the other's people out."""
     theirs = "anna@g\u0131ft.example"
     add_address(UserFactory.create(email=theirs), theirs)

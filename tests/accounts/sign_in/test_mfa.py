@@ -129,7 +129,7 @@ def test_code_may_be_pasted_as_people_have_it(user: User, app: str, spelling: st
     assert not sign_in(user, code)
 
 
-def test_first_code_of_an_app_may_be_pasted_and_signs_nobody_in(user: User) -> None:
+def test_first_app_code_may_be_pasted_and_does_not_sign_in(user: User) -> None:
     client = Client()
     client.force_login(user)
     mark_reauthenticated(client, user, "password")
@@ -168,7 +168,7 @@ def test_used_code_confirms_nothing(user: User, app: str) -> None:
     assert factor_forms.ReauthenticateForm({"code": code_at(app, 1)}, user=user).is_valid()
 
 
-def test_recovery_codes_removed_while_one_signs_in_are_no_error(
+def test_recovery_codes_removed_during_sign_in_cause_no_error(
     user: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     TOTP.activate(user, generate_totp_secret())
@@ -250,7 +250,7 @@ def test_missing_key_is_named(settings: Settings, keys: dict[str, bytes], words:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_last_two_factors_removed_at_once_take_the_recovery_codes_along(user: User) -> None:
+def test_concurrent_removal_of_last_factors_removes_recovery_codes(user: User) -> None:
     TOTP.activate(user, generate_totp_secret())
     RecoveryCodes.activate(user)
     passkey = Authenticator.objects.create(user=user, type=Authenticator.Type.WEBAUTHN, data={})

@@ -116,7 +116,7 @@ def test_passkey_alone_signs_in_a_verified_holder(
 
 
 @pytest.mark.parametrize(("flags", "opens"), [(VERIFIED, True), (TOUCHED, False)])
-def test_challenge_of_another_accounts_second_step_does_not_serve_a_stolen_key(
+def test_challenge_of_other_account_rejects_stolen_passkey(
     flags: AuthenticatorData.FLAG, opens: bool
 ) -> None:
     """A touch is enough for a second step: the password has been typed."""

@@ -104,9 +104,7 @@ def test_address_that_a_stranger_has_only_added_signs_up(
     assert not added.can_set_verified()
 
 
-def test_address_that_somebody_has_confirmed_makes_no_second_account(
-    client: Client, settings: Settings
-) -> None:
+def test_confirmed_address_creates_no_second_account(client: Client, settings: Settings) -> None:
     settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory"
     add_address(MemberFactory.create().user, NEW["email"], is_confirmed=True)
 

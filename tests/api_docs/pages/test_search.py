@@ -83,7 +83,7 @@ def test_page_is_there_as_markdown(client: Client, page: Page, language: str) ->
     assert len(re.findall(r"^## ", text, re.M)) == html.count("<h2 id")
 
 
-def test_markdown_has_no_key_of_whoever_asked_first(client: Client, reader: Member) -> None:
+def test_markdown_page_omits_reader_key(client: Client, reader: Member) -> None:
     key = ApiKeyFactory.create(company=reader.company, mode=Mode.TEST)
 
     assert key.last4 in client.get("/docs").content.decode()

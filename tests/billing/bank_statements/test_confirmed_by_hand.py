@@ -52,9 +52,7 @@ def test_transfer_counts_once_whatever_its_payer_names(
     assert Transfer.objects.filter(kind="top_up").count() + tasks == 1
 
 
-def test_line_of_a_payment_that_was_credited_in_full_is_no_second_task(
-    invoice: Order, operator: User
-) -> None:
+def test_fully_credited_payment_line_needs_no_review(invoice: Order, operator: User) -> None:
     less = Decimal("950.00")
     payment = confirm_by_hand(invoice, operator, amount=less)
     assert payment is not None
@@ -65,7 +63,7 @@ def test_line_of_a_payment_that_was_credited_in_full_is_no_second_task(
     assert (transfer.state, transfer.payment, balance(invoice)) == ("matched", payment, 1000)
 
 
-def test_transfer_with_another_number_is_another_one(invoice: Order, operator: User) -> None:
+def test_transfer_with_another_number_is_separate(invoice: Order, operator: User) -> None:
     other = place_order(invoice.company, "invoice")
     confirm_by_hand(other, operator, "18")
 
@@ -84,7 +82,7 @@ def test_transfer_that_is_no_top_up_does_not_go_back(invoice: Order, operator: U
 
 
 @pytest.mark.parametrize("is_confirmed", [True, False])
-def test_return_of_a_second_transfer_that_named_nothing_takes_no_tokens(
+def test_return_of_unnamed_second_transfer_takes_no_tokens(
     invoice: Order, operator: User, *, is_confirmed: bool
 ) -> None:
     received(paid(invoice))

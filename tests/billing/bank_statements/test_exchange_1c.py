@@ -204,7 +204,7 @@ def test_line_break_in_a_purpose_begins_no_line(newline: str, separator: str) ->
     assert ([line.amount for line in lines], unread) == ([Decimal("10.50")], 2)
 
 
-def test_document_that_another_one_interrupts_is_not_read() -> None:
+def test_interrupted_document_is_not_read() -> None:
     cut = FILE.replace("КонецДокумента\nСекцияДокумент=Платежное поручение\nНомер=4", "Номер=4", 1)
     interrupted = FILE.replace("КонецДокумента\n", "", 1)
     unended = FILE.partition("КонецДокумента")[0]
@@ -271,7 +271,7 @@ def test_transfers_in_an_unknown_currency_are_left_to_a_person() -> None:
 
 
 @pytest.mark.parametrize("amount", ["1.900", "1,900", "1,900.00", "1900.001", "1.9e3", "1_900"])
-def test_amount_that_may_be_another_one_is_not_read(amount: str) -> None:
+def test_ambiguous_amount_is_not_read(amount: str) -> None:
     raw = FILE.replace("Сумма=1900.00", f"Сумма={amount}").encode()
 
     lines, unread = exchange_1c.parse(raw, account=ACCOUNT)

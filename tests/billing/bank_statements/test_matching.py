@@ -92,9 +92,7 @@ def test_repeated_line_of_a_statement_is_one_transfer(invoice: Order) -> None:
 
 
 @pytest.mark.parametrize("unseen", ["\u00ad", "\u200b", "\ufeff"])
-def test_transfer_is_one_whether_its_source_keeps_unseen_characters(
-    invoice: Order, unseen: str
-) -> None:
+def test_transfer_is_recognised_despite_invisible_characters(invoice: Order, unseen: str) -> None:
     line = paid(invoice)
     of_file = replace(line, source="file", purpose=f"Оп{unseen}лата {line.purpose[7:]}")
     of_bank = replace(line, purpose=one_line(of_file.purpose))
@@ -165,7 +163,7 @@ def test_two_invoices_in_one_transfer_wait(invoice: Order) -> None:
     assert received(line).problem == "several"
 
 
-def test_twins_of_one_statement_are_two_transfers(invoice: Order) -> None:
+def test_equal_lines_of_one_statement_are_two_transfers(invoice: Order) -> None:
     twins = [paid(invoice), paid(invoice, operation_id="op-2")]
 
     for _reading in range(2):
@@ -204,7 +202,7 @@ def confirm_by_hand(
 
 
 @pytest.mark.parametrize("amount", ["1900.00", "950.00"])
-def test_second_payment_that_was_credited_by_hand_is_that_payment(
+def test_hand_credited_second_payment_is_matched(
     invoice: Order, operator: User, amount: str
 ) -> None:
     received(paid(invoice))

@@ -156,7 +156,7 @@ def test_reading_that_did_not_end_is_repeated_within_a_minute(invoice: Order) ->
     assert ledger.balance(invoice.company_id) == (1000, 0)
 
 
-def test_operation_that_is_not_understood_keeps_no_other_back(invoice: Order) -> None:
+def test_unknown_operation_does_not_block_others(invoice: Order) -> None:
     broken = operation("op-0", "1", "а") | {"operationDate": "yesterday"}
     shows(broken, operation("op-1", "1900.00", f"Счет {invoice.number}"))
 

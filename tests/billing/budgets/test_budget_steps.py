@@ -92,7 +92,7 @@ def fall_back(api: Api) -> Message:
 
 @pytest.mark.usefixtures("chain")
 class TestFallback:
-    def test_dearer_step_counts_what_it_costs_more(self, api: Api) -> None:
+    def test_dearer_step_counts_the_difference(self, api: Api) -> None:
         set_budget(api.company, day=16, RU=16)
 
         message = fall_back(api)

@@ -190,7 +190,7 @@ def test_test_keys_use_no_budget(test_api: Api) -> None:
         ({"RU": 0, "*": 9}, {}, (3200, 0)),
     ],
 )
-def test_set_budget_wins_over_the_usual_one(
+def test_set_budget_overrides_usual_one(
     company: Company, own: dict[str, int], usual: dict[str, int], tokens: tuple[int, int]
 ) -> None:
     for country in {*own, *usual}:

@@ -49,7 +49,7 @@ def send(api: Api, number: int = 0, path: str = "/otp/send", **fields: Any) -> A
 
 
 @pytest.mark.parametrize("path", ["/otp/send", "/links/send"])
-def test_refusal_names_the_key_its_limit_its_end_and_who_lifts_it(api: Api, path: str) -> None:
+def test_key_limit_refusal_names_limit_end_and_contact(api: Api, path: str) -> None:
     key = key_of(api)
     limit(key, 2)
     assert [send(api, n, path).status for n in range(2)] == [200, 200]
@@ -164,7 +164,7 @@ def test_release_refunds_the_key_and_the_country_that_held_it(
 
 @pytest.mark.usefixtures("chain")
 class TestFallback:
-    def test_dearer_step_counts_what_it_costs_more(self, api: Api) -> None:
+    def test_dearer_step_counts_the_difference(self, api: Api) -> None:
         limit(key_of(api), 16)
 
         assert fall_back(api).channel == "sms"

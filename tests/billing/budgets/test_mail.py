@@ -45,7 +45,7 @@ def test_email_at_four_fifths_to_owners_once(owner: Member) -> None:
     assert "/cabinet/settings/budgets" in email.text
 
 
-def test_each_budget_has_an_email_of_its_own(owner: Member) -> None:
+def test_each_budget_sends_its_own_email(owner: Member) -> None:
     use(owner, 100, RU=50, KZ=1)
 
     assert balance_alerts.sweep_budgets() == 2
@@ -64,7 +64,7 @@ def test_next_period_has_its_own_email(owner: Member) -> None:
     assert balance_alerts.sweep_budgets() == 1
 
 
-def test_limit_of_a_key_has_an_email_of_its_own(owner: Member) -> None:
+def test_key_limit_sends_its_own_email(owner: Member) -> None:
     use(owner, 10)
     key = ApiKeyFactory.create(company=owner.company, day_limit=10)
     free = ApiKeyFactory.create(company=owner.company)

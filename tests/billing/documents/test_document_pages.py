@@ -98,7 +98,7 @@ def test_link_in_the_letter_is_checked_without_its_body(accountant: Member) -> N
 
 
 @pytest.mark.parametrize("links", [DOCUMENTS, INVOICES])
-def test_link_ends_after_thirty_days_and_is_made_anew(links: SignedLinks) -> None:
+def test_link_expires_after_thirty_days_and_is_remade(links: SignedLinks) -> None:
     pk = uuid4()
     with time_machine.travel(timezone.now() - LIFETIME - timedelta(minutes=1)):
         old = links.token(pk)

@@ -53,7 +53,7 @@ def test_act_of_a_month_and_the_invoice_for_its_advance() -> None:
     assert numbers() == [(2026, 1), (2026, 2)]
 
 
-def test_month_waits_for_billing_details_and_is_issued_once_they_are_there() -> None:
+def test_month_documents_wait_for_billing_details() -> None:
     seller(vat_rate=None)
     item = CompanyFactory.create()
     owner = MemberFactory.create(company=item, role=Member.Role.OWNER).user
@@ -120,7 +120,7 @@ def test_later_billing_details_change_no_issued_document() -> None:
     assert (document.buyer["name"], document.seller["name"]) == ("ООО «Ромашка»", "ООО «Продавец»")
 
 
-def test_letters_go_to_those_who_keep_the_books_and_the_address_for_documents() -> None:
+def test_letters_go_to_billing_members_and_document_address() -> None:
     seller(vat_rate=None)
     item = company()
     BillingProfile.objects.filter(company=item).update(email="books@example.com")

@@ -60,7 +60,7 @@ def test_parts_of_a_lot_add_up_to_its_amount(tokens: int, cents: int, cuts: list
     assert min(parts) >= 0
 
 
-def test_refund_takes_its_own_order_first() -> None:
+def test_refund_withdraws_its_order_first() -> None:
     mine = uuid4()
     stock = [lot(1, 10, "10.00"), lot(2, 10, "10.00", order=mine), lot(3, 10)]
 
@@ -69,7 +69,7 @@ def test_refund_takes_its_own_order_first() -> None:
     assert [each.withdrawn for each in stock] == [0, 10, 5]
 
 
-def test_other_withdrawals_take_granted_tokens_first_the_newest_before_older() -> None:
+def test_withdrawals_take_newest_granted_tokens_first() -> None:
     stock = [lot(1, 10), lot(2, 10, "10.00"), lot(3, 10)]
 
     lots.withdraw(stock, [(12, None)])

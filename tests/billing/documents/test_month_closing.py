@@ -174,7 +174,7 @@ def test_refund_and_the_dispute_that_was_won() -> None:
     assert october.money == {"RUB": {"opening": "100.00", "closing": "60.00"}}
 
 
-def test_refund_of_a_payment_that_is_credited_later_counts_with_it() -> None:
+def test_refund_before_credit_counts_with_it() -> None:
     """A month is closed by then: what was booked in it before would be in no balance."""
     seller()
     item = company()
@@ -194,7 +194,7 @@ def test_refund_of_a_payment_that_is_credited_later_counts_with_it() -> None:
     assert account.closing == Decimal("300.00")
 
 
-def test_books_that_do_not_add_up_close_nothing_and_block_nobody() -> None:
+def test_broken_books_block_only_their_company() -> None:
     seller()
     broken, sound = company(), company()
     for each in (broken, sound):

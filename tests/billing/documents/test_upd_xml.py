@@ -137,7 +137,7 @@ def test_words_before_a_surname_leave_the_xml_to_a_person(prefix: str) -> None:
 ODD = "Ромашка\x00\x0b\x1f\x85\u2028\u202e\ufffe<&\"'\n\t"
 
 
-def test_odd_characters_leave_the_file_readable() -> None:
+def test_odd_characters_keep_the_file_readable() -> None:
     seller = dict.fromkeys(("name", "address", "bank_name", "account", "edo_id"), ODD)
     made = document(parties=parties(name=ODD, address=ODD))
     made.parties = made.parties | {"seller": made.parties["seller"] | seller}

@@ -231,7 +231,7 @@ def test_refund_beside_its_payments_notice(vendor: Vendor) -> None:
     assert (balance(payer), Refund.objects.count()) == (500, 1)
 
 
-def test_death_between_notice_and_credit_leaves_it_to_the_next_notice(
+def test_crash_before_credit_is_made_good_by_next_notice(
     vendor: Vendor, payer: Company, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order = vendor.place(payer)
@@ -335,7 +335,7 @@ def test_provider_that_is_down_when_an_order_ends_is_asked_again(
     assert (ended, balance(payer), problems()) == (0, 1000, [""])
 
 
-def test_provider_that_is_down_for_days_keeps_no_order_open(vendor: Vendor, payer: Company) -> None:
+def test_provider_down_for_days_lets_orders_end(vendor: Vendor, payer: Company) -> None:
     order = vendor.place(payer)
     vendor.knows(order, "paid")
     (answer,) = [item for item in responses.registered() if item.method == "GET"]

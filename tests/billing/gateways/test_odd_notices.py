@@ -22,7 +22,7 @@ DEEP = b"[" * 100_000 + b"]" * 100_000
 
 
 @pytest.mark.parametrize("amount", NO_MONEY)
-def test_refund_of_no_money_hides_no_later_one(vendor: Vendor, payer: Company, amount: str) -> None:
+def test_zero_refund_keeps_later_ones_visible(vendor: Vendor, payer: Company, amount: str) -> None:
     order = vendor.place(payer)
     vendor.notify(order)
 
@@ -37,9 +37,7 @@ def test_refund_of_no_money_hides_no_later_one(vendor: Vendor, payer: Company, a
 
 
 @pytest.mark.parametrize("amount", NO_MONEY)
-def test_payment_of_no_money_hides_no_later_one(
-    vendor: Vendor, payer: Company, amount: str
-) -> None:
+def test_zero_payment_keeps_later_ones_visible(vendor: Vendor, payer: Company, amount: str) -> None:
     order = vendor.place(payer)
 
     status = vendor.notify(order, amount=amount)
@@ -50,7 +48,7 @@ def test_payment_of_no_money_hides_no_later_one(
 
 
 @pytest.mark.parametrize("is_early", [True, False])
-def test_refund_in_another_currency_waits_and_counts_for_no_other(
+def test_refund_in_other_currency_waits(
     stripe: StripeVendor, payer: Company, is_early: bool
 ) -> None:
     order = stripe.place(payer)
@@ -68,7 +66,7 @@ def test_refund_in_another_currency_waits_and_counts_for_no_other(
     assert (waiting.refund_id, waiting.problem, waiting.taken) == ("r1", "other_currency", 0)
 
 
-def test_refunds_of_more_than_was_paid_take_what_was_bought_and_wait(
+def test_excessive_refunds_take_bought_tokens_and_wait(
     stripe: StripeVendor, payer: Company
 ) -> None:
     order = stripe.place(payer)

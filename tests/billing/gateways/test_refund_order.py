@@ -38,7 +38,7 @@ def test_dispute_that_was_won_takes_nothing(
     assert Refund.objects.needs_review().count() == 0
 
 
-def test_dispute_that_is_won_after_its_tokens_were_deducted_by_hand_waits_again(
+def test_won_dispute_after_manual_deduction_waits_for_operator(
     stripe: StripeVendor, payer: Company
 ) -> None:
     order, user = stripe.place(payer), UserFactory.create()
@@ -90,7 +90,7 @@ def test_each_refund_that_waited_for_the_credit_has_its_own_share(
     assert balance(payer) == 500
 
 
-def test_share_is_of_what_was_paid(vendor: Vendor, payer: Company) -> None:
+def test_refund_share_is_of_paid_amount(vendor: Vendor, payer: Company) -> None:
     order = vendor.place(payer)
     vendor.notify(order, amount="950.00")
     payments.credit_in_full(payment=Payment.objects.get(), user=UserFactory.create())
@@ -100,7 +100,7 @@ def test_share_is_of_what_was_paid(vendor: Vendor, payer: Company) -> None:
     assert balance(payer) == 0
 
 
-def test_refund_after_one_that_failed_takes_the_rest(stripe: StripeVendor, payer: Company) -> None:
+def test_refund_after_failed_one_takes_the_rest(stripe: StripeVendor, payer: Company) -> None:
     order = stripe.place(payer, amount="10.00", tokens=1000)
     stripe.notify(order)
     for refund_id, amount, status in (

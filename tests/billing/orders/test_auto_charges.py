@@ -139,7 +139,7 @@ class TestYooKassa:
         assert "платёж отклонён" in mail.text
         assert len(responses.calls) == 2
 
-    def test_pending_charge_is_left_to_notices(self, payer: Company) -> None:
+    def test_pending_charge_is_not_repeated(self, payer: Company) -> None:
         order = self.start(payer)
         pending = yookassa_payment(order.pk.hex, status="pending", paid=False)
         responses.upsert("POST", YOOKASSA, json=pending)

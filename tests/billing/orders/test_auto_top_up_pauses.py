@@ -48,7 +48,7 @@ class TestPauses:
         assert mail.template == "auto_top_up_paused"
         assert "больше не продаётся" in mail.text
 
-    def test_price_above_what_a_month_allows(self, payer: Company) -> None:
+    def test_price_above_monthly_limit_pauses(self, payer: Company) -> None:
         agree(payer)
         save(payer)
         Package.objects.update(price=F("price") * 1000)

@@ -60,7 +60,7 @@ def test_offered_currency_has_prices(
     assert prices.currency_of(profile(country, own)) == offered
 
 
-def test_currency_of_single_tokens_counts_and_what_is_off_sale_does_not() -> None:
+def test_sold_currencies_include_tariffs_and_skip_inactive_packages() -> None:
     sell("RUB", "EUR")
     TariffFactory.create(currency="USD")
     Package.objects.filter(currency="EUR").update(is_active=False)

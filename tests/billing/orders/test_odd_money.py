@@ -75,7 +75,7 @@ def test_refund_of_a_part_payment_takes_its_share(payer: Company) -> None:
     assert balance(payer) == 250
 
 
-def test_second_payment_becomes_a_top_up_of_its_own(payer: Company) -> None:
+def test_second_payment_becomes_separate_top_up(payer: Company) -> None:
     order = place_order(payer)
     pay(order)
     second = pay(order, payment_id="sandbox-again")
@@ -248,7 +248,7 @@ def test_order_page_shows_a_transfer_of_another_payer(payer: Company, page: Any)
 
 @pytest.mark.parametrize("inn", ["500100732259", ""])
 @pytest.mark.parametrize("buyer", ["7800000002", ""])
-def test_strangers_kopeck_keeps_no_company_from_paying(
+def test_stranger_payment_does_not_block_company(
     payer: Company, page: Any, inn: str, buyer: str
 ) -> None:
     order = place_order(payer, "invoice")
@@ -269,7 +269,7 @@ def operator(client: Client) -> User:
     return user
 
 
-def test_operator_is_told_who_paid_what(client: Client, payer: Company, operator: User) -> None:
+def test_operator_sees_payers_and_amounts(client: Client, payer: Company, operator: User) -> None:
     payment = pay(place_order(payer), "1899.99")
 
     waiting = client.get(reverse("admin:attention")).content.decode().replace("\u00a0", " ")

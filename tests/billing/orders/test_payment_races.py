@@ -37,7 +37,7 @@ def test_twenty_payments_of_one_order_at_once(payer: Company) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_twenty_parallel_webhooks_of_an_unknown_order_store_one_payment(payer: Company) -> None:
+def test_parallel_webhooks_of_unknown_order_store_one_payment(payer: Company) -> None:
     order = place_order(payer)
     stray = replace(payment_event(order), order_id="", payment_id="sandbox-nobody")
 

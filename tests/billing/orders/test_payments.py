@@ -236,7 +236,7 @@ def test_amount_that_was_dealt_with_stays(payer: Company) -> None:
 
 
 @pytest.mark.parametrize("reference", ["№15", "№ 15", "000015", " 15 "])
-def test_number_is_one_however_it_is_written(payer: Company, reference: str) -> None:
+def test_payment_number_is_normalised(payer: Company, reference: str) -> None:
     first, second = place_order(payer, "invoice"), place_order(payer, "invoice")
     confirm(first)
 

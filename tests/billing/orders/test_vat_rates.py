@@ -181,7 +181,7 @@ def test_exempt_seller_issues_no_advance() -> None:
     assert not Document.objects.filter(kind="advance").exists()
 
 
-def test_act_for_the_union_is_under_reverse_charge_in_the_language_chosen() -> None:
+def test_act_for_eu_buyer_has_reverse_charge_in_chosen_language() -> None:
     document = closed_october(buyer(**GERMAN, documents_language="en"))
 
     text = words(document_pdf.draw(document))
@@ -199,7 +199,7 @@ def test_forms_of_russia_stay_russian() -> None:
     assert "Счет-фактура" in words(document_pdf.draw(document)).replace("ё", "е")
 
 
-def test_many_buyers_without_an_invoice_keep_nobody_waiting(
+def test_many_buyers_without_invoice_block_nobody(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(issuing, "BATCH", 2)
@@ -261,7 +261,7 @@ def test_regimes_choose_orders_by_the_day_of_payment() -> None:
 
 
 @pytest.mark.parametrize(("country", "count"), [("DE", 0), ("RU", 1)])
-def test_buyer_who_comes_to_russia_has_no_invoices_for_advances_from_abroad(
+def test_buyer_moved_to_russia_gets_no_invoices_for_foreign_advances(
     country: str, count: int
 ) -> None:
     """While the operator's regime may be entered after the payments of its days."""

@@ -153,7 +153,7 @@ def test_seals_are_immutable(company: Company) -> None:
             change()
 
 
-def test_charge_in_another_month_than_its_message_is_a_part_of_its_own() -> None:
+def test_charge_in_another_month_is_sealed_separately() -> None:
     company = CompanyFactory.create()
     turn = next(n for n in range(40) if day(n).day == 1)
     charged_late = message(at(turn - 1))
@@ -197,7 +197,7 @@ sealing.seal()
 
 
 @pytest.mark.django_db(transaction=True)
-def test_killed_sealer_leaves_what_the_next_one_would_write(company: Company) -> None:
+def test_sealing_after_kill_gives_same_seals(company: Company) -> None:
     busy_company()
     environ = os.environ | {"DATABASE_URL": _url(), "DJANGO_SETTINGS_MODULE": "config.settings"}
     for milliseconds in (5, 30, 60):

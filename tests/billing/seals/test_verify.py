@@ -215,9 +215,7 @@ ODD = [
 HALF = '"2026-\\ud800-01T12:00:00"'  # of a character
 
 
-def test_odd_values_break_a_proof_and_nothing_else(
-    files: Files, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_odd_values_break_only_the_proof(files: Files, capsys: pytest.CaptureFixture[str]) -> None:
     """In this process, or the many runs would take a minute."""
     files.prove()
     verify, row = statement_check.program(), list(files.rows[4])

@@ -137,7 +137,7 @@ def test_alert_with_a_valid_level_is_added(
     assert ("Уведомление добавлено." in page.content.decode()) is is_added
 
 
-def test_same_alert_twice_is_one_and_eleven_are_too_many(client: Client, owner: Member) -> None:
+def test_alerts_are_unique_and_limited(client: Client, owner: Member) -> None:
     client.force_login(owner.user)
     for level in (1, 1, *range(2, 12)):
         page = client.post(

@@ -159,7 +159,7 @@ def test_settling_again_changes_nothing(poor: Company) -> None:
     check_books()
 
 
-def test_same_hold_twice_in_one_group(poor: Company) -> None:
+def test_hold_repeated_in_one_group_is_settled_once(poor: Company) -> None:
     ledger.grant(company=poor, amount=20, reason="gift")
     item = hold(poor, 5)
 

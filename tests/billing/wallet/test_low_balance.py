@@ -90,7 +90,7 @@ def test_suspended_company_is_not_notified(owner: Member) -> None:
     assert balance_alerts.sweep_low_balances() == 0
 
 
-def test_email_and_mark_are_one(owner: Member) -> None:
+def test_email_and_mark_are_atomic(owner: Member) -> None:
     has(owner.company, 1)
 
     with transaction.atomic():

@@ -32,9 +32,7 @@ def test_subject_of_an_old_row_is_worded(action: str, kept: str, words: str) -> 
         assert subject(event).replace(SPACE, " ") == words
 
 
-def test_order_keeps_its_values_apart_and_is_read_as_one_line(
-    client: Client, owner: Member
-) -> None:
+def test_order_event_stores_values_and_shows_one_line(client: Client, owner: Member) -> None:
     order = OrderFactory.create(
         company=owner.company, tokens=1000, amount="1900.00", currency="RUB"
     )

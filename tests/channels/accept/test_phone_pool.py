@@ -93,7 +93,7 @@ class TestBothStores:
 
         assert post(client_of(company)).status == 200
 
-    def test_company_past_its_reserve_waits_for_one_refill(self) -> None:
+    def test_company_past_reserve_waits_for_refill(self) -> None:
         first, _second = empty_pool()
 
         refusal = refused(first)

@@ -56,7 +56,7 @@ def proofs() -> list[str]:
         ("never", "sent", [], 1),
     ],
 )
-def test_acceptance_proves_delivery_only_if_the_operator_enabled_it(
+def test_acceptance_proves_delivery_only_if_enabled(
     *, api: Api, settings: Settings, delivered_on: str, state: str, proved: list[str], held: int
 ) -> None:
     choose(settings, delivered_on)

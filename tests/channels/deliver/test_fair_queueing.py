@@ -69,7 +69,7 @@ def test_codes_of_a_company_stay_before_its_links(company: Company) -> None:
     assert claimed_ids(1) == [code.pk]
 
 
-def test_queue_without_a_crowd_costs_one_query(
+def test_short_queue_costs_one_query(
     company: Company, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     for _ in range(fair_queueing.FRONT):
@@ -93,7 +93,7 @@ def test_message_that_is_being_claimed_is_left_alone(company: Company) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_backlog_that_no_account_can_carry_is_passed_over_in_the_queue(company: Company) -> None:
+def test_undeliverable_backlog_is_skipped_in_queue(company: Company) -> None:
     """Its messages are not looked at, one by one, each time that somebody sends a code."""
     backlog(company)
     create_account("whatsapp_cloud", is_enabled=False)

@@ -279,7 +279,7 @@ def test_failures_that_wait_leave_room_for_others(
     assert (states(first)[1], states(second)[1]) == ("sent", "expired")
 
 
-def test_failure_of_the_fallback_keeps_no_deadline_waiting(
+def test_failed_fallback_does_not_block_deadlines(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     attempt = accepted(api)

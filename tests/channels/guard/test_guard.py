@@ -122,7 +122,7 @@ def test_solved_challenge_allows_no_burst_on_an_unseen_range() -> None:
     assert steps.index(GuardStep.REFUSE) <= 4
 
 
-def test_solved_challenges_are_no_reason_to_refuse_an_address_among_people() -> None:
+def test_solved_challenges_do_not_restrict_shared_address() -> None:
     """People are seen around it; a right code of those who solved the challenge clears it."""
     guard, now, ip = Guard(), 20_000.0, "192.0.2.1"
     for n in range(60):
@@ -136,7 +136,7 @@ def test_solved_challenges_are_no_reason_to_refuse_an_address_among_people() -> 
     assert set(burst(guard, now + 60, ip)[:8]) == {GuardStep.CHALLENGE}
 
 
-def test_code_that_is_entered_before_its_receipt_comes_is_no_miss() -> None:
+def test_code_entered_before_receipt_is_not_a_miss() -> None:
     guard, now = Guard(), 10_000.0
     for n in range(20):
         at = now + 60 * n
@@ -165,7 +165,7 @@ def test_undelivered_messages_are_no_evidence() -> None:
     assert guard.judge(10_500.0, "+79160000001", "RU").step is GuardStep.ALLOW
 
 
-def test_a_refusal_names_scope_rule_and_end_and_passes_known_phones() -> None:
+def test_restriction_names_scope_and_end_and_passes_known_phones() -> None:
     guard, now = Guard(), 10_000.0
     people(guard, 500)
     for n in range(15):  # all handed over before any of them is mature

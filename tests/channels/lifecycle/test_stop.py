@@ -60,7 +60,7 @@ def test_call_that_may_be_retried_is_not(api: Api) -> None:
     assert (held_tokens(), claim()) == (0, [])
 
 
-def test_patience_that_ends_tries_no_other_channel(api: Api) -> None:
+def test_ended_patience_tries_no_other_channel(api: Api) -> None:
     attempt = accepted(api)
 
     stop()

@@ -61,7 +61,7 @@ def rows(of: ClaimedMessage) -> list[dict[str, Any]]:
     return [result[0], result[1], {**result[2], "message_id": "", "attempt_id": ""}]
 
 
-def test_acceptance_is_one_statement(
+def test_acceptance_uses_one_statement(
     api: Api, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     event = acceptance(claimed(api))
@@ -76,7 +76,7 @@ def test_acceptance_is_one_statement(
 
 @pytest.mark.parametrize("pollable", [True, False])
 @pytest.mark.parametrize("chain", [{}, {"channel": "auto"}])
-def test_acceptance_in_one_statement_writes_what_the_state_machine_would(
+def test_acceptance_statement_matches_state_machine(
     api: Api, pollable: bool, chain: dict[str, str]
 ) -> None:
     if chain:
@@ -129,7 +129,7 @@ def test_changed_message_is_left_to_the_state_machine(
         assert (Message.objects.values().get(), Attempt.objects.values().get()) == before
 
 
-def test_group_leaves_only_what_has_changed(api: Api) -> None:
+def test_group_returns_only_changed_attempts(api: Api) -> None:
     several = [claimed(api, f"+7916123456{n}") for n in range(3)]
     receipt(several[1])
 
@@ -148,7 +148,7 @@ def test_second_attempt_is_not_taken(api: Api) -> None:
     assert (second.n, second.claim_xid) == (2, None)
 
 
-def test_acceptance_with_a_subscriber_takes_the_long_way(api: Api) -> None:
+def test_acceptance_with_subscriber_uses_state_machine(api: Api) -> None:
     EndpointFactory.create(company=api.company)
 
     assert claimed(api).claim_xid is None

@@ -57,7 +57,7 @@ def everything() -> list[Any]:
     return [list(model._default_manager.order_by("pk").values()) for model in models]
 
 
-def test_delivery_is_one_statement_beside_the_look_whether_any_is_due(
+def test_delivery_uses_two_statements(
     api: Api, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     attempt = accepted(api)
@@ -76,7 +76,7 @@ def test_delivery_is_one_statement_beside_the_look_whether_any_is_due(
 @pytest.mark.parametrize("chain", [[], ["whatsapp", "sms"]])
 @pytest.mark.parametrize("at", [None, timedelta(hours=-1), timedelta(0), timedelta(hours=1)])
 @pytest.mark.parametrize("is_polled", [True, False])
-def test_delivery_in_one_statement_writes_what_the_state_machine_would(
+def test_delivery_statement_matches_state_machine(
     api: Api, chain: list[str], at: timedelta | None, is_polled: bool
 ) -> None:
     if chain:
@@ -97,7 +97,7 @@ def test_delivery_in_one_statement_writes_what_the_state_machine_would(
 
 
 @pytest.mark.parametrize("is_delivered", [True, False])
-def test_sent_of_what_is_known_to_be_changes_nothing(api: Api, is_delivered: bool) -> None:
+def test_repeated_sent_receipt_changes_nothing(api: Api, is_delivered: bool) -> None:
     both = [accepted(api, phone) for phone in (PHONE, OTHER_PHONE)]
     for attempt in both:
         if is_delivered:
@@ -255,7 +255,7 @@ def test_receipt_of_a_special_case_is_left_to_the_state_machine(api: Api, left: 
     assert everything() == before
 
 
-def test_one_that_is_left_holds_up_no_other(api: Api) -> None:
+def test_skipped_receipt_does_not_block_others(api: Api) -> None:
     first, second, third = (accepted(api, f"+7916123456{n}") for n in range(3))
     store_due_receipt(first)
     store_due_receipt(second, "failed", error_code="131026")

@@ -168,7 +168,7 @@ def test_receipts_are_applied_in_batches(api: Api, monkeypatch: pytest.MonkeyPat
     assert states(last) == ("delivered", "delivered")
 
 
-def test_receipt_the_database_rejects_delays_no_other(api: Api) -> None:
+def test_receipt_rejected_by_database_delays_no_other(api: Api) -> None:
     known, unknown = accepted(api), submitted(api, "+79161234568")
     long_ago = timezone.now() - timedelta(hours=1)
     poison = store_due_receipt(
@@ -283,7 +283,7 @@ def test_oversized_vendor_values_fit() -> None:
     assert (len(receipt.provider_id), len(receipt.word), receipt.ref) == (200, 40, None)
 
 
-def test_odd_receipt_costs_no_other_of_its_call() -> None:
+def test_odd_receipt_does_not_block_others_of_its_call() -> None:
     odd = [
         inbound.Receipt("\ud800\0", "\ud800", ReceiptState.DELIVERED, "\ud800", AT),
         inbound.Receipt("wamid.2", None, ReceiptState.DELIVERED, "x", AT, phone="\ud800"),
@@ -294,7 +294,7 @@ def test_odd_receipt_costs_no_other_of_its_call() -> None:
     assert tell(*odd, *good, recipients=people) == 5
 
 
-def test_refused_receipt_costs_no_other_of_its_call() -> None:
+def test_refused_receipt_does_not_block_others_of_its_call() -> None:
     """As by a column that is narrower than what the vendor says."""
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE channels_receipt ADD CHECK (word <> 'unheard of')")

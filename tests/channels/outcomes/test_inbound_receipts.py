@@ -74,7 +74,7 @@ def test_person_behind_an_id_is_known_from_a_call_of_many(api: Api) -> None:
 
 
 @pytest.mark.parametrize("size", [1, inbound_receipts.MAX_SHARED_BYTES + 1])
-def test_receipts_are_written_in_one_order(size: int) -> None:
+def test_receipts_are_written_in_fixed_order(size: int) -> None:
     """So that a call and its repeat, alone or in a group, never wait for each other."""
     several = [receipt(str(uuid4())) for _ in range(10)]
 

@@ -125,7 +125,7 @@ def test_times_stay_in_order_with_a_wrong_vendor_clock(
     assert times == sorted(times)
 
 
-def test_read_keeps_both_times(api: Api) -> None:
+def test_read_keeps_delivered_and_read_times(api: Api) -> None:
     attempt = accepted(api)
     sent_before(AT)
     later = AT + timedelta(minutes=1)
@@ -158,7 +158,7 @@ def test_group_is_one_commit_for_many(
     assert [ledger.balance(api.company.pk) for api in apis] == [(34, 0), (34, 0)]
 
 
-def test_events_of_one_attempt_in_one_group(api: Api) -> None:
+def test_events_of_one_attempt_apply_in_one_group(api: Api) -> None:
     attempt = submitted(api)
 
     transitions.commit_events(

@@ -50,7 +50,7 @@ def test_vendors_share_no_variables_and_no_webhook() -> None:
         assert len(names) == len(set(names))
 
 
-def test_has_a_title_a_setup_guide_and_a_page_of_what_it_lacks(name: str) -> None:
+def test_provider_has_title_guide_and_page(name: str) -> None:
     title = error_texts.provider_title(name)
     pages = [path.read_text(encoding="utf-8") for path in (ROOT / "docs" / "vendors").glob("*.md")]
 

@@ -257,7 +257,7 @@ def test_a_token_no_header_may_carry_is_refused_unquoted(vendor: Vendor, token: 
     assert token not in str(caught.value)
 
 
-def test_reads_a_genuine_call_as_often_as_it_comes(signing: Vendor) -> None:
+def test_repeated_genuine_call_is_read_again(signing: Vendor) -> None:
     provider, call = signing.account(), signing.call(signing.webhook_body)
 
     once = provider.parse_webhook(call)

@@ -159,7 +159,7 @@ def test_denial_is_the_accounts_when_its_words_name_the_sender(
     "words", ["message is denied", "сообщение запрещено (по тексту или по имени отправителя)"]
 )
 @pytest.mark.parametrize(("sender", "account"), [("KVITOK", False), ("NOBODY", True), ("", False)])
-def test_denial_that_may_be_either_is_the_accounts_when_its_sender_is_not_approved(
+def test_denial_is_the_accounts_if_sender_is_unapproved(
     wire: Wire, words: str, sender: str, account: bool
 ) -> None:
     wire.post(SENDERS_URL, body=APPROVED)
@@ -190,7 +190,7 @@ def test_denial_stays_the_messages_when_the_senders_cannot_be_read(
     assert (error.code, error.account) == ("6", False)
 
 
-def test_a_repeat_refused_as_one_may_mean_that_the_first_arrived(wire: Wire) -> None:
+def test_refused_duplicate_makes_attempt_ambiguous(wire: Wire) -> None:
     error = refused(wire, payload("smsc", "error_duplicate_2026-09.json"), n=2)
 
     assert (type(error), error.code) == (AmbiguousError, "9")

@@ -157,7 +157,7 @@ def test_stop_of_a_sender_that_is_no_phone_alerts_the_operator(sender: str) -> N
     ] == [("stop_unmatched", sender)]
 
 
-def test_stop_by_sms_of_a_sender_that_is_no_phone_alerts_the_operator() -> None:
+def test_sms_stop_of_non_phone_sender_alerts_operator() -> None:
     form = payload("twilio", "message_stop_2026-11.form").replace(
         b"From=%2B14155552345", b"From=32665"
     )
@@ -169,7 +169,7 @@ def test_stop_by_sms_of_a_sender_that_is_no_phone_alerts_the_operator() -> None:
     assert [provider_alert.detail for provider_alert in ProviderAlert.objects.all()] == ["32665"]
 
 
-def test_stop_by_the_number_that_the_vendor_named_blocks_the_phone_we_sent_to(api: Api) -> None:
+def test_stop_by_vendor_number_blocks_our_recipient(api: Api) -> None:
     message = claimed(api, channel="whatsapp")
 
     for named in ("79161234567", "89161234567", "15550001111"):
@@ -221,7 +221,7 @@ def test_signed_replies_of_both_vendors_are_applied() -> None:
 
 
 @pytest.mark.parametrize("words", [["STOP", "START"], ["STOP", "START", "STOP"]])
-def test_last_word_of_the_person_counts_in_whatever_order_they_come(words: list[str]) -> None:
+def test_latest_stop_or_start_counts_in_any_order(words: list[str]) -> None:
     """Meta repeats for days a call that failed, beside newer ones."""
     calls = [word_at(word, 1_700_000_000 + number) for number, word in enumerate(words)]
     blocked = {}
@@ -285,7 +285,7 @@ def test_start_by_user_id_unblocks_the_phone(api: Api) -> None:
     assert not BlockedPhone.objects.exists()
 
 
-def test_phone_that_whatsapp_spells_otherwise_is_blocked_in_both_spellings(api: Api) -> None:
+def test_phone_with_two_whatsapp_spellings_is_blocked_in_both(api: Api) -> None:
     message = claimed(api, channel="whatsapp")
     report_recipients("whatsapp_cloud:kz", Recipient(USER_ID, str(message.attempt_id)))
 

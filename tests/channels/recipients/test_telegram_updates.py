@@ -100,7 +100,7 @@ CONTACT, STOP, BLOCK = "contact_own_2026-09.json", "stopped_2026-11.json", "bloc
 
 
 @pytest.mark.parametrize("done", [[CONTACT, STOP], [CONTACT, BLOCK], [CONTACT, STOP, CONTACT]])
-def test_last_of_the_persons_choices_counts_in_whatever_order_they_come(done: list[str]) -> None:
+def test_latest_choice_counts_in_any_order(done: list[str]) -> None:
     """A call that failed is repeated for a day, beside newer ones."""
     calls = [update_at(name, 1_700_000_000 + number) for number, name in enumerate(done)]
     may_write = {}
@@ -222,7 +222,7 @@ def test_contact_that_telegram_refused_is_blocked(
     assert standing() == [(PHONE, CHAT, may_be_written_to)]
 
 
-def test_contact_shared_anew_outlives_an_older_refusal(api: Api) -> None:
+def test_contact_shared_again_overrides_older_refusal(api: Api) -> None:
     shared()
     claimed = link_by_bot(api)
     refused = Event(claimed.message_id, claimed.attempt_id, EventKind.UNREACHABLE, code="403")

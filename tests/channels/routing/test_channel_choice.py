@@ -191,7 +191,7 @@ def test_own_country_is_where_the_company_is(api: Api) -> None:
     assert api.post("/otp/send", {"phone": "+77012345678"}).status == 200
 
 
-def test_consecutive_numbers_of_an_unused_country_are_refused_at_the_first(api: Api) -> None:
+def test_consecutive_numbers_of_unused_country_are_refused_at_once(api: Api) -> None:
     """The usual abuse of a stolen key."""
     numbers = [f"+25261{n:07d}" for n in range(2345600, 2345800)]
 

@@ -81,9 +81,7 @@ def test_number_that_may_be_a_mobile_is_sent_to(api: Api, phone: str) -> None:
 
 
 @pytest.mark.parametrize("script", scripted_numbers.OUTCOMES)
-def test_number_of_a_test_key_falls_back_to_no_channel_without_landlines(
-    client_of: ClientOf, script: str
-) -> None:
+def test_test_number_falls_back_only_to_landline_channels(client_of: ClientOf, script: str) -> None:
     api = client_of(CompanyFactory.create(all_countries=True), mode="test")
 
     landline = api.post("/otp/send", {"phone": LANDLINE[:-4] + script})
@@ -100,7 +98,7 @@ def test_number_of_a_test_key_falls_back_to_no_channel_without_landlines(
     assert is_unlike or codes[0] == codes[1]
 
 
-def test_a_number_has_one_script() -> None:
+def test_scripted_endings_are_unique() -> None:
     scripts = [
         *scripted_numbers.REFUSED_AT_ONCE,
         *(scripted.UNREACHABLE, scripted.LATE, scripted.NEVER, scripted.REFUSED),

@@ -39,7 +39,7 @@ def set_rules(api: Api, *rules: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("written", [MOBILE, "%2B79161234567", "8 916 123-45-67", "79161234567"])
-def test_number_is_told_in_its_one_form(api: Api, written: str) -> None:
+def test_lookup_returns_normalised_number(api: Api, written: str) -> None:
     answer = api.get(f"/lookup/{written}")
 
     assert answer.status == 200

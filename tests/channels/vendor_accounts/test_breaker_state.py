@@ -206,7 +206,7 @@ def test_account_at_fault_without_another_is_delivery_failed(
     assert account().reason == reason
 
 
-def test_refused_destination_is_sent_by_another_account_and_opens_no_breaker(
+def test_refused_destination_uses_another_account_without_breaker(
     wire: responses.RequestsMock, dispatcher: Dispatcher, api: Api, settings: Settings
 ) -> None:
     operator = UserFactory.create(is_staff=True, language="en")
@@ -301,7 +301,7 @@ def test_probe_that_is_taken_closes_the_breaker(
     wait_until(lambda: account().open_until is None)
 
 
-def test_vendor_whose_answers_stay_away_is_left_alone(
+def test_unresponsive_vendor_is_paused(
     wire: responses.RequestsMock, api: Api, settings: Settings
 ) -> None:
     item = Dispatcher()

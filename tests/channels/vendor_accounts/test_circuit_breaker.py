@@ -110,7 +110,7 @@ def test_calls_outside_the_window_do_not_count(breakers: Breakers) -> None:
 @pytest.mark.parametrize(
     ("between", "last"), [([], Call("twilio:kz")), ([(PROBE, TAKEN)], ONE)], ids=["other", "closed"]
 )
-def test_failures_of_another_account_or_before_it_was_closed_do_not_count(
+def test_failures_before_closing_or_elsewhere_do_not_count(
     breakers: Breakers, between: list[tuple[Call, Event]], last: Call
 ) -> None:
     for call, happened in [(ONE, LOST)] * 19 + between:

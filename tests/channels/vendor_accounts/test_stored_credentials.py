@@ -72,7 +72,7 @@ def test_nothing_secret_is_stored_or_recorded_in_clear(user: User) -> None:
     assert "smsc: callback_secret, login, password, sender" in event.subject
 
 
-def test_empty_secret_keeps_the_stored_one_and_other_fields_may_be_cleared(user: User) -> None:
+def test_empty_secret_is_kept_and_other_fields_are_cleared(user: User) -> None:
     save(user)
 
     changed = save(user, password="", sender="")

@@ -40,7 +40,7 @@ def test_pages_follow_one_another_without_gaps(client: Client, owner: Member) ->
 
 
 @pytest.mark.parametrize("cursor", ["junk", "MjAyNg"])
-def test_cursor_of_others_starts_anew(client: Client, owner: Member, cursor: str) -> None:
+def test_foreign_cursor_shows_first_page(client: Client, owner: Member, cursor: str) -> None:
     message = MessageFactory.create(company=owner.company)
 
     assert shown(client, cursor=cursor) == [message.phone]
@@ -124,7 +124,7 @@ def test_messages_of_others_are_not_shown(client: Client, owner: Member) -> None
     assert shown(client) == []
 
 
-def test_charge_is_what_was_captured(client: Client, owner: Member) -> None:
+def test_charge_column_shows_captured_amount(client: Client, owner: Member) -> None:
     paid, free = MessageFactory.create_batch(2, company=owner.company, price=16, state="delivered")
     TransferFactory.create(
         company=owner.company, kind="capture", proof="receipt", message_id=paid.id, amount=16

@@ -184,7 +184,7 @@ def test_comparison_needs_enough_that_went_otherwise(db: None) -> None:
     assert (result.charged, result.spent, result.by_sms, result.saved) == (110, 260, 1760, 1500)
 
 
-def test_funnel_stands_beside_the_period_before(client: Client, sender: Company) -> None:
+def test_funnel_shows_previous_period(client: Client, sender: Company) -> None:
     today = client.get(reverse("overview"), {"period": "7"})
     assert (today.context["has_before"], "Мелким" in today.content.decode()) == (False, False)
 

@@ -346,16 +346,14 @@ def test_policy_for_the_number_decides_the_channel(live: DialectClient, company:
     assert [message.channel, *(step["channel"] for step in message.chain)] == ["telegram", "sms"]
 
 
-def test_two_sends_at_once_are_one_message(transactional_db: None, live: DialectClient) -> None:
+def test_parallel_sends_make_one_message(transactional_db: None, live: DialectClient) -> None:
     answers = at_once([lambda: send(live)] * 2)
 
     assert sorted(answer.status for answer in answers) == [200, 403]
     assert Message.objects.count() == 1
 
 
-def test_two_test_sends_at_once_leave_one_code(
-    transactional_db: None, client: DialectClient
-) -> None:
+def test_parallel_test_sends_leave_one_code(transactional_db: None, client: DialectClient) -> None:
     answers = at_once([lambda: send(client)] * 4)
 
     assert {answer.status for answer in answers} == {200}

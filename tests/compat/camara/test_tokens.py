@@ -125,7 +125,7 @@ def test_malformed_form_is_an_invalid_request(db: None, body: bytes) -> None:
         check(client.call("POST", "/oauth2/token", body, content_type), 400, "invalid_request")
 
 
-def test_refusal_of_json_says_what_to_send(db: None) -> None:
+def test_json_refusal_names_accepted_format(db: None) -> None:
     answer = DialectClient(DIALECT, None).json("/oauth2/token", {"grant_type": "x"})
 
     assert FORM in answer.body["error_description"]

@@ -216,7 +216,7 @@ def test_template_that_cannot_be_sent_is_refused(
     )  # fmt: skip
 
 
-def test_ids_are_the_same_for_each_key_of_a_purpose_and_no_other(company: Company) -> None:
+def test_ids_are_shared_by_keys_of_one_purpose(company: Company) -> None:
     first, second = client_of(company), client_of(company)
     others = [
         DialectClient(DIALECT, client_key(company, "payment", mode=Mode.LIVE).plaintext),

@@ -91,7 +91,7 @@ def test_summary_refuses_what_is_not_counted(twilio: Twilio, query: str) -> None
     assert error_of(twilio.get(f"/v2/Attempts/Summary?{query}"))[0] == 400
 
 
-def test_custom_code_asked_for_again_after_the_cool_down_is_a_second_attempt(
+def test_custom_code_repeated_after_cool_down_is_second_attempt(
     company: Company,
 ) -> None:
     twilio = Twilio(company, mode=Mode.LIVE)

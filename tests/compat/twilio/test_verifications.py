@@ -107,7 +107,7 @@ def test_message_page_names_the_dialect(twilio: Twilio, client: Client, owner: M
     assert "Twilio Verify" in page.content.decode()
 
 
-def test_second_create_during_the_cool_down_returns_the_running_one(company: Company) -> None:
+def test_create_during_cool_down_returns_running_verification(company: Company) -> None:
     twilio = Twilio(company, mode=Mode.LIVE)
     first = twilio.create()
 
@@ -138,7 +138,7 @@ def test_new_create_right_after_an_approval_is_too_early(company: Company) -> No
     assert error_of(twilio.create()) == (429, 60212)
 
 
-def test_sixth_guess_is_one_too_many(twilio: Twilio) -> None:
+def test_sixth_guess_is_refused(twilio: Twilio) -> None:
     twilio.create()
     guesses = [twilio.check(twilio.wrong()) for _ in range(4)]
 
@@ -322,7 +322,7 @@ def test_another_service_learns_the_keys_own(twilio: Twilio) -> None:
     assert sid in twilio.create().body["message"]
 
 
-def test_refusals_name_the_reason_that_the_error_code_leaves_open(company: Company) -> None:
+def test_refusal_messages_name_the_reason(company: Company) -> None:
     test, live = Twilio(company), Twilio(company, mode=Mode.LIVE)
     made_here = test.create().body["sid"]
     test.check(test.right())

@@ -49,7 +49,7 @@ def test_token_that_the_client_signed_opens_the_calls(company: Company) -> None:
         assert refused.body["detail"] == "You did not provide correct credentials."
 
 
-def test_two_starts_at_once_are_one_message(transactional_db: None, live: DialectClient) -> None:
+def test_parallel_starts_make_one_message(transactional_db: None, live: DialectClient) -> None:
     answers = at_once([lambda: start(live)] * 2)
 
     assert answers[0].status + answers[1].status in {202 + 409, 202 + 429}

@@ -275,7 +275,7 @@ def test_next_workflow_takes_the_next_step(live: DialectClient) -> None:
 
 @pytest.mark.parametrize("custom", [{}, {"code": "482917"}], ids=["ours", "custom"])
 @pytest.mark.parametrize("seconds", [0, 61, 250], ids=["at once", "after the pause", "late"])
-def test_next_workflow_after_a_delivery_creates_no_other_code(
+def test_next_workflow_after_delivery_creates_no_code(
     live: DialectClient, custom: dict[str, str], seconds: int
 ) -> None:
     """Sends nothing without the custom code, which is not stored, or the time to enter it."""
@@ -295,7 +295,7 @@ def test_next_workflow_after_a_delivery_creates_no_other_code(
     assert check_code(live, request_id, code).status == 200
 
 
-def test_workflow_of_one_step_has_no_next(client: DialectClient) -> None:
+def test_single_step_workflow_has_no_next(client: DialectClient) -> None:
     request_id = started(client)
 
     answer = client.call("POST", f"/v2/verify/{request_id}/next_workflow")

@@ -273,7 +273,7 @@ def test_image_builds_with_settings_that_start() -> None:
         ("smtps://mail.example:2465", 2465, "SSL"),
     ],
 )
-def test_encryption_is_what_the_url_says(url: str, port: int, encryption: str) -> None:
+def test_encryption_follows_the_url(url: str, port: int, encryption: str) -> None:
     result = parse(url)
 
     assert (result["EMAIL_HOST"], result["EMAIL_PORT"]) == ("mail.example", port)
@@ -304,7 +304,7 @@ def test_user_and_password_are_decoded() -> None:
         "smtp://me:hunter2@mail.example:587/?tls=1#x",
     ],
 )
-def test_what_would_send_in_the_clear_is_refused_unquoted(url: str) -> None:
+def test_unencrypted_email_url_is_refused_unquoted(url: str) -> None:
     with pytest.raises(ImproperlyConfigured) as caught:
         parse(url)
 

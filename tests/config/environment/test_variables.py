@@ -84,7 +84,7 @@ def test_malformed_host_variable_is_refused(monkeypatch: pytest.MonkeyPatch, tex
         ("no-reply@почта.рф", "no-reply@xn--80a1acny.xn--p1ai"),
     ],
 )
-def test_sender_is_one_address_however_it_is_written(
+def test_sender_address_is_normalised(
     monkeypatch: pytest.MonkeyPatch, written: str, mailbox: str
 ) -> None:
     monkeypatch.setenv("DEFAULT_FROM_EMAIL", written)

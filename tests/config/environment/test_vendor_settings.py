@@ -17,7 +17,7 @@ SMPP = (
 )
 
 
-def test_named_account_has_what_is_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_named_account_has_its_own_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TWILIO_AUTH_TOKEN", "another secret")
     for name, value in (KZ | {"TWILIO_ACCOUNTS": " kz, uz,"}).items():
         monkeypatch.setenv(name, value)
@@ -81,7 +81,7 @@ def test_accounts_that_could_not_work_are_refused(changes: dict[str, str], words
     assert words in refused.stderr
 
 
-def test_further_smpp_accounts_are_hosted_each_by_a_process_of_its_own(
+def test_each_smpp_account_has_its_own_process(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("SMPP_KZ_URL", SMPP)

@@ -31,7 +31,7 @@ def ensure(checkout: Path, name: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
 
 
-def test_the_environment_is_made_once_and_again_when_the_lock_changed(checkout: Path) -> None:
+def test_environment_is_remade_when_lock_changes(checkout: Path) -> None:
     first = ensure(checkout, "dev")
     assert (first.returncode, first.stderr.count("Making .venv")) == (0, 1)
 
@@ -67,7 +67,7 @@ def test_a_catalogue_is_compiled_when_its_source_changed(checkout: Path) -> None
 
 
 @pytest.mark.parametrize("shared", [False, True])
-def test_a_port_that_is_taken_is_refused_even_if_it_could_be_shared(*, shared: bool) -> None:
+def test_used_port_is_refused_even_if_shareable(*, shared: bool) -> None:
     with socket.socket() as taken:
         taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, shared)
         taken.bind(("127.0.0.1", 0))
@@ -130,7 +130,7 @@ def test_files_of_an_earlier_run_are_taken_from_others(tmp_path: Path, name: str
     assert path.parent == tmp_path or mode(path.parent) == 0o700
 
 
-def test_what_is_not_ours_stays_as_it_was(tmp_path: Path) -> None:
+def test_foreign_files_keep_their_mode(tmp_path: Path) -> None:
     foreign = open_to_others(tmp_path / "notes.txt")
     target = open_to_others(tmp_path / "elsewhere" / "target")
     (tmp_path / "mail").mkdir()

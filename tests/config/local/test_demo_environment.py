@@ -51,7 +51,7 @@ def test_every_provider_speaks_with_the_simulator(tmp_path: Path) -> None:
     assert result["PUBLIC_URL"] == "http://127.0.0.1:8000"
 
 
-def test_a_provider_with_the_users_credentials_is_left_to_the_user(tmp_path: Path) -> None:
+def test_provider_with_user_credentials_is_unchanged(tmp_path: Path) -> None:
     result = made(tmp_path, TWILIO_AUTH_TOKEN="real", WHATSAPP_TOKEN="")
 
     assert result["TWILIO_AUTH_TOKEN"] == "real"
@@ -59,7 +59,7 @@ def test_a_provider_with_the_users_credentials_is_left_to_the_user(tmp_path: Pat
     assert result["WHATSAPP_TOKEN"].startswith("EAA")
 
 
-def test_the_users_own_settings_hold_except_those_that_make_it_development(tmp_path: Path) -> None:
+def test_user_settings_hold_except_development_ones(tmp_path: Path) -> None:
     result = made(tmp_path, PUBLIC_URL="https://demo.example", ENVIRONMENT="test", DEBUG="*")
 
     assert result["PUBLIC_URL"] == "https://demo.example"

@@ -130,7 +130,7 @@ def test_wrapper_gives_the_addresses_and_returns_the_exit_code() -> None:
     assert done.returncode == 7
 
 
-def test_killing_the_wrapper_leaves_no_process_and_the_next_start_no_files() -> None:
+def test_killed_wrapper_leaves_no_process_and_no_files() -> None:
     environ = os.environ | {"DATABASE_URL": "", "REDIS_URL": "", "PYTHONPATH": str(CHECKOUT)}
     program = "import os, time; print(os.environ['DATABASE_URL'], os.getpid()); time.sleep(60)"
     command = [*WRAPPER, sys.executable, "-u", "-c", program]

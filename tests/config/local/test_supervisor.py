@@ -120,7 +120,7 @@ def test_child_that_ignores_sigterm_is_killed(
     assert child.process.returncode == -signal.SIGKILL
 
 
-def test_children_die_with_a_killed_supervisor_and_their_own_at_the_next_start(
+def test_orphans_of_killed_supervisor_end_at_next_start(
     tmp_path: Path,
 ) -> None:
     code = """

@@ -77,7 +77,7 @@ def test_alias_of_a_company_waiting_for_approval_is_refused() -> None:
     assert caught.value.error is Error.FORBIDDEN
 
 
-def test_link_of_a_company_waiting_for_approval_leads_nowhere_once_expired() -> None:
+def test_unapproved_company_may_set_no_expired_url() -> None:
     waiting = principal("pending")
     set_up = replace(waiting, link_rules=LinkRules(expired_url=f"{URL}late"))
 

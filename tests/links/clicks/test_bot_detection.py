@@ -143,7 +143,7 @@ def test_endless_user_agent_is_a_scanner(agent: str) -> None:
 
 
 @pytest.mark.usefixtures("https")
-def test_opera_mini_is_a_person_behind_its_own_servers() -> None:
+def test_opera_mini_counts_as_person() -> None:
     assert kind_of(OPERA_MINI) == VisitorKind.SCANNER
     assert kind_of(OPERA_MINI, HTTP_X_OPERAMINI_PHONE_UA="Nokia") == VisitorKind.PERSON
 
@@ -186,7 +186,7 @@ def test_engine_older_than_the_header_of_navigations_does_without() -> None:
     assert {kind_of(agent, **without) for agent in OLD_PHONES.values()} == {VisitorKind.PERSON}
 
 
-def test_nobody_sends_the_header_of_navigations_without_tls() -> None:
+def test_request_without_tls_needs_no_navigation_header() -> None:
     plain = {"HTTP_SEC_FETCH_MODE": None, "HTTP_SEC_FETCH_DEST": None}
     assert {kind_of(agent, **plain) for agent in PEOPLE.values()} == {VisitorKind.PERSON}
 
@@ -306,7 +306,7 @@ def test_timing_rule_ignores_links_without_a_message(company: Company) -> None:
     [(HANDED_OVER, -MOMENT / 2), (HANDED_OVER, MOMENT), (None, MOMENT)],
     ids=["before", "after", "attempt without an answer"],
 )
-def test_reader_of_the_first_message_is_a_person_while_the_next_goes_out(
+def test_first_message_visitor_is_person_during_next_send(
     company: Company, accepted_at: datetime | None, moment: timedelta
 ) -> None:
     link = sent_link(company, accepted_at=accepted_at)
@@ -318,7 +318,7 @@ def test_reader_of_the_first_message_is_a_person_while_the_next_goes_out(
 
 
 @pytest.mark.parametrize(("state", "why"), [("failed", "rejected"), ("expired", "")])
-def test_undelivered_first_message_excuses_no_early_visitor_of_the_next(
+def test_undelivered_first_message_keeps_early_visitor_suspect(
     company: Company, state: str, why: str
 ) -> None:
     link = sent_link(company, accepted_at=HANDED_OVER)
@@ -329,7 +329,7 @@ def test_undelivered_first_message_excuses_no_early_visitor_of_the_next(
     assert outcome_of(link) == (0, 1, False, 0)
 
 
-def test_scanner_of_the_first_channel_stays_a_scanner_when_the_next_follows_at_once(
+def test_scanner_stays_scanner_after_quick_fallback(
     company: Company,
 ) -> None:
     link = sent_link(company, accepted_at=HANDED_OVER)

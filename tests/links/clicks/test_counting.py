@@ -140,7 +140,7 @@ def test_entry_counted_but_not_acknowledged_counts_once() -> None:
         {"batch": "[]"},
     ],
 )
-def test_malformed_entry_blocks_no_other(fields: dict[Any, Any]) -> None:
+def test_malformed_entry_does_not_block_others(fields: dict[Any, Any]) -> None:
     link = LinkFactory.create()
     blocking_redis_client().xadd(STREAM, fields)
     click(link, VisitorKind.PERSON)
@@ -162,7 +162,7 @@ def test_malformed_entry_blocks_no_other(fields: dict[Any, Any]) -> None:
         ["OF_LINK", "person", 1, {"a": 1}, "linux", "ZZZ"],
     ],
 )
-def test_broken_click_costs_no_other_of_its_entry(broken: list[Any] | None) -> None:
+def test_broken_click_keeps_others_of_its_entry(broken: list[Any] | None) -> None:
     link, other = LinkFactory.create(), LinkFactory.create()
     now = int(time.time() * 1000)
     rows = [

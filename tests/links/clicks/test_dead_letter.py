@@ -99,7 +99,7 @@ def test_rejected_chunk_is_retried_by_halves(link: Link) -> None:
     assert (read, counted(link), pending()) == (9, 9, 0)
 
 
-def test_rejected_entry_blocks_no_other(link: Link) -> None:
+def test_rejected_entry_does_not_block_others(link: Link) -> None:
     poison = LinkFactory.create()
     add(link)
     entry = add(poison, 3)

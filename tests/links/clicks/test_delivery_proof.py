@@ -68,7 +68,7 @@ def state(message: Message) -> tuple[str, str]:
     return message.state, message.channel
 
 
-def test_click_that_is_refused_costs_no_other(api: Api) -> None:
+def test_refused_click_keeps_others(api: Api) -> None:
     message = link_sent(api)
     refused, good = LinkFactory.create(message_id=uuid4()), Link.objects.get(message_id=message.pk)
     with connection.cursor() as cursor:
@@ -132,7 +132,7 @@ def test_bot_clicks_prove_no_delivery(api: Api, kind: VisitorKind) -> None:
     assert ledger.balance(api.company.pk) == (999, 1)
 
 
-def test_visitor_during_the_hand_over_proves_nothing_and_a_later_one_does(api: Api) -> None:
+def test_visitor_during_submission_proves_nothing(api: Api) -> None:
     message = link_sent(api)
     click(message, after=0)
     delivery_proof.prove_clicks()
@@ -172,7 +172,7 @@ def test_repeated_clicks_change_nothing(api: Api) -> None:
     assert transfers(message) == [("hold", 1, ""), ("capture", 1, "click")]
 
 
-def test_link_beside_a_code_proves_its_own_message(api: Api) -> None:
+def test_link_with_code_proves_only_its_own_message(api: Api) -> None:
     dear = send_accepted(api, "/otp/send", link=URL, channel="sms")
     forget_limits()
     cheap = send_accepted(api, "/otp/send", link=URL)

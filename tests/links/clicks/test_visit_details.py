@@ -165,7 +165,7 @@ def test_stream_entry_holds_no_personal_data(ask: Ask, settings: Settings) -> No
     assert not [word for word in (ADDRESS, "iPhone", "user=me", "secret") if word in batch]
 
 
-def test_full_cache_begins_anew() -> None:
+def test_full_cache_is_cleared() -> None:
     cache = {str(number): number for number in range(MAX_ENTRIES)}
 
     assert cached(cache, "header", len) == 6

@@ -63,7 +63,7 @@ def test_clicks_of_a_batch_are_one_event_for_each_link(link: Link) -> None:
     assert Event.objects.get(data__id=other.public_id).data["clicks"] == 1
 
 
-def test_event_that_is_refused_costs_no_other(link: Link) -> None:
+def test_refused_event_keeps_others(link: Link) -> None:
     other = LinkFactory.create(company=link.company)
     rows = [
         EventRow(uuid7(), item.id, uuid7(), f"click:{at}:{item.pk}", 1, at)
@@ -149,7 +149,7 @@ def test_redelivered_batch_sends_one_event(link: Link) -> None:
     assert Event.objects.count() == 1
 
 
-def test_what_a_reader_died_with_is_read_again(link: Link) -> None:
+def test_entries_of_dead_reader_are_read_again(link: Link) -> None:
     click((link, VisitorKind.PERSON))
     webhooks.CONSUMER.read(">")  # and no acknowledgement
     click((link, VisitorKind.PERSON))

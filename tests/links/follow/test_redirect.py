@@ -173,7 +173,7 @@ def test_short_host_answers_every_path(settings: Settings, host: str) -> None:
     ]  # fmt: skip
 
 
-def test_other_hosts_go_to_django_when_short_links_have_their_own(settings: Settings) -> None:
+def test_other_hosts_reach_django_beside_short_link_host(settings: Settings) -> None:
     settings.SHORT_URL = "https://kvt.example"
     link = LinkFactory.create()
 

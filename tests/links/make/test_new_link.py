@@ -81,7 +81,7 @@ def test_links_that_differ_in_a_field_are_not_reused_for_each_other(name: str) -
     assert other.reuse_key() != link.reuse_key()
 
 
-def test_every_field_of_a_new_link_is_in_its_reuse_key_or_has_a_reason() -> None:
+def test_every_link_field_is_in_reuse_key_or_exempt() -> None:
     assert {field.name for field in fields(NewLink)} == IN_REUSE_KEY.keys() | NOT_IN_REUSE_KEY
 
 

@@ -182,7 +182,7 @@ def test_used_one_time_link_cannot_be_enabled(api: Api, company: Company) -> Non
     assert "одноразовая" in answer.body["message"]
 
 
-def test_aliases_given_before_their_names_were_reserved_are_listed(
+def test_aliases_older_than_reserved_words_are_listed(
     api: Api, operator: Client, company: Company
 ) -> None:
     for slug in ("s1gn-in", "Kvitok-Sale", "summer"):

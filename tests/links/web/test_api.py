@@ -63,7 +63,7 @@ def test_alias_is_kept_as_typed_and_taken_in_any_case(api: Api) -> None:
         assert shorten(api, alias=alias).code == "alias_taken"
 
 
-def test_alias_that_spells_a_generated_slug_of_any_company_is_taken(api: Api) -> None:
+def test_alias_equal_to_generated_slug_is_taken(api: Api) -> None:
     slug = LinkFactory.create(slug="k3D9CKMX", key="k3D9CKMX").slug
     many = [{"url": "https://example.com/", "alias": alias} for alias in (slug, "k3D9CKMx-2")]
 
@@ -125,7 +125,7 @@ def test_alias_of_an_expired_link_is_reusable(
 
 @pytest.mark.parametrize("path", ["/links/shorten", "/links/send", "/links/bulk"])
 @pytest.mark.parametrize(("days", "is_free"), [(1, False), (91, True)])
-def test_test_key_waits_for_the_alias_of_an_expired_live_link(
+def test_test_key_waits_for_alias_of_expired_live_link(
     test_api: Api, *, path: str, days: int, is_free: bool
 ) -> None:
     died = timezone.now() - timedelta(days=days)
@@ -148,7 +148,7 @@ def test_shorten_costs_nothing(client_of: ClientOf) -> None:
 
 
 @pytest.mark.django_db(transaction=True)  # no block around it, which would bring a savepoint
-def test_shorten_is_one_statement(
+def test_shorten_uses_one_statement(
     api: Api, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     shorten(api)  # the key, the hosts and the blocked sites are known
@@ -220,7 +220,7 @@ def test_message_of_more_than_three_sms_is_refused(api: Api) -> None:
         (":LINK", ":LINK {url}"), ("50% \\g<0> :link", "50% \\g<0> {url}"),
     ],
 )  # fmt: skip
-def test_where_the_link_stands_in_the_text(api: Api, text: str | None, shown: str) -> None:
+def test_link_is_placed_in_the_text(api: Api, text: str | None, shown: str) -> None:
     answer = send(api, text=text)
 
     assert Message.objects.get().params["text"] == shown.format(url=answer.body["short_url"])
@@ -260,7 +260,7 @@ def test_link_in_a_message_lives_as_long_as_it_may(api: Api) -> None:
     assert abs(message.deadline - timezone.now() - timedelta(days=1)) < timedelta(minutes=1)
 
 
-def test_send_of_a_link_is_one_statement(
+def test_link_send_uses_one_statement(
     api: Api, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     shorten(api)  # the key, the hosts and the blocked sites are known

@@ -60,7 +60,7 @@ def test_batch_is_stopped_and_let_go_on(api: Api) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_delayed_repeat_of_a_release_opens_no_batch_that_was_stopped_since(api: Api) -> None:
+def test_delayed_release_repeat_keeps_batch_stopped(api: Api) -> None:
     answer = bulk(api).body
     batch, slug = answer["batch"], answer["data"][0]["slug"]
     first = api.post(f"/batches/{batch}/release", **{"Idempotency-Key": "release-1"})
@@ -104,7 +104,9 @@ def states(api: Api, state: str) -> set[str]:
 
 
 @pytest.mark.parametrize("is_whole_company", [False, True])
-def test_lists_know_what_is_stopped(api: Api, client: Client, *, is_whole_company: bool) -> None:
+def test_lists_show_stopped_links_as_disabled(
+    api: Api, client: Client, *, is_whole_company: bool
+) -> None:
     batch = bulk(api).body
     alone = LinkFactory.create(company=api.company).public_id
     ids = {row["id"] for row in batch["data"]} | ({alone} if is_whole_company else set())

@@ -156,7 +156,7 @@ def host(owner: Member) -> ShortHost:
     return ShortHost.objects.create(host=HOST, company=owner.company)
 
 
-def test_every_setting_is_stored_in_its_one_form(
+def test_link_settings_are_stored_normalised(
     client: Client, owner: Member, host: ShortHost
 ) -> None:
     fields = {
@@ -220,7 +220,7 @@ def test_new_link_has_the_options_that_were_chosen(
     assert (plain.host, plain.is_once, plain.expired_url, plain.utm) == (None, False, "", "")
 
 
-def test_change_begins_with_what_the_link_has_and_keeps_it(client: Client, owner: Member) -> None:
+def test_link_form_shows_and_keeps_current_values(client: Client, owner: Member) -> None:
     link = LinkFactory.create(company=owner.company, utm=UTM, expired_url=LATE)
     path = reverse("link-edit", args=[link.public_id])
     form = client.get(path).context["form"]

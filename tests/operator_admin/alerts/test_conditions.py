@@ -63,7 +63,7 @@ def test_silent_process_is_a_problem(kind: str, name: str) -> None:
     assert problems_of(name) == [("", {"age": "∞"})]
 
 
-def test_queue_that_stands() -> None:
+def test_stalled_queue_is_a_problem() -> None:
     MessageFactory.create(due_at=timezone.now() - LATE)
 
     ((subject, details),) = problems_of("queue-stands")
@@ -92,7 +92,7 @@ def test_open_breaker_names_the_account_and_the_reason() -> None:
     assert problems_of("provider-paused") == []
 
 
-def test_failing_calls_count_without_people_who_cannot_be_reached() -> None:
+def test_failing_calls_exclude_unreachable_people() -> None:
     for number in range(30):
         kind = "unreachable" if number < 20 else ""
         AttemptFactory.create(provider="twilio", error_class=kind)

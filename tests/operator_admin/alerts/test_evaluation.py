@@ -54,14 +54,14 @@ WORKER = "Kvitok: No worker is alive: nothing is delivered"
 OVER = "Kvitok: over: No worker is alive: nothing is delivered"
 
 
-def test_service_in_order_alerts_nobody() -> None:
+def test_healthy_service_has_no_alerts() -> None:
     minutes_pass(3, silent=False)
 
     assert subjects() == []
     assert not Alert.objects.exists()
 
 
-def test_problem_is_reported_once_at_its_start_and_once_at_its_end(operator: str) -> None:
+def test_problem_start_and_end_are_reported_once(operator: str) -> None:
     minutes_pass(10, silent=True)
     assert subjects() == [WORKER]
     email = Mail.objects.get()
@@ -75,7 +75,7 @@ def test_problem_is_reported_once_at_its_start_and_once_at_its_end(operator: str
     assert Alert.objects.get().ended_at is not None
 
 
-def test_pending_problem_that_ends_is_told_to_nobody() -> None:
+def test_pending_problem_that_ends_is_not_reported() -> None:
     minutes_pass(1, silent=True)
     minutes_pass(5, silent=False)
 
@@ -116,7 +116,7 @@ def test_alerts_caused_by_a_dead_worker_wait_for_its_alert() -> None:
     assert Alert.objects.filter(rule="mail-stands", notices=0).exists()
 
 
-def test_muted_alert_is_told_to_nobody_and_ends_if_it_was_open(settings: Settings) -> None:
+def test_muted_alert_is_silent_and_ends(settings: Settings) -> None:
     minutes_pass(3, silent=True)
     settings.OPERATOR_MUTED_ALERTS = {"worker-silent"}
 
@@ -162,7 +162,7 @@ def test_run_that_was_overtaken_writes_nothing(monkeypatch: pytest.MonkeyPatch) 
     assert not Alert.objects.exists()
 
 
-def test_rule_that_crashes_keeps_its_alert_and_silences_no_other(
+def test_crashing_rule_keeps_its_alert_and_other_rules_running(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     minutes_pass(3, silent=True)

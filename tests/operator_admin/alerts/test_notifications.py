@@ -30,7 +30,7 @@ def make_due() -> None:
     TelegramNotice.objects.update(due_at=timezone.now() - timedelta(seconds=1))
 
 
-def test_notice_says_what_is_wrong_and_what_to_do(telegram: responses.RequestsMock) -> None:
+def test_notice_names_problem_and_remedy(telegram: responses.RequestsMock) -> None:
     accept(telegram)
 
     notifications.append([alert()], [alert("web-silent", ended_at=timezone.now())])
@@ -56,7 +56,7 @@ def test_language_is_the_settings(telegram: responses.RequestsMock, settings: Se
     assert Mail.objects.get().to == "ops@example.com"
 
 
-def test_what_waited_for_telegram_goes_as_one_message(telegram: responses.RequestsMock) -> None:
+def test_waiting_alerts_go_to_telegram_as_one_message(telegram: responses.RequestsMock) -> None:
     telegram.post(URL, body=ConnectionError("down"))
     for rule in ("queue-stands", "web-silent"):
         notifications.append([alert(rule, details={"due": 1, "age": 2})], [])
@@ -116,7 +116,7 @@ def test_throttling_is_heeded(telegram: responses.RequestsMock) -> None:
     assert wait > timedelta(minutes=14)
 
 
-def test_storm_is_cut_to_what_telegram_takes(telegram: responses.RequestsMock) -> None:
+def test_alert_storm_fits_telegram_limit(telegram: responses.RequestsMock) -> None:
     accept(telegram)
 
     notifications.append(

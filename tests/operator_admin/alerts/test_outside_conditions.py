@@ -72,7 +72,7 @@ def test_certificate_that_ends_within_two_weeks(
         assert public_access.certificates()[0].ok is (not expected)
 
 
-def test_certificate_that_nobody_trusts(tmp_path: Path, settings: Settings) -> None:
+def test_untrusted_certificate_is_a_problem(tmp_path: Path, settings: Settings) -> None:
     with tls_server(certificate(tmp_path, 30)) as port:
         ((host, details),) = problems(settings, port)
 

@@ -29,7 +29,7 @@ def operator(client: Client) -> Client:
     return client
 
 
-def test_page_shows_what_is_open_and_what_is_over(operator: Client) -> None:
+def test_alerts_page_shows_open_and_ended_alerts(operator: Client) -> None:
     alert("queue-stands")
     alert("ledger-breach")
     alert("outcomes-unknown", notices=0)  # pending
@@ -68,7 +68,7 @@ def test_command_writes_to_everyone(telegram: responses.RequestsMock, settings: 
     assert out.getvalue().count("✓") == 3
 
 
-def test_command_names_whoever_did_not_take_it(
+def test_command_names_recipients_that_failed(
     telegram: responses.RequestsMock, settings: Settings
 ) -> None:
     settings.OPERATOR_EMAILS = ["a@example.com"]

@@ -26,7 +26,7 @@ def age_runs() -> None:
     AlertRun.objects.update(at=timezone.now() - timedelta(minutes=4))
 
 
-def test_schedule_that_runs_is_left_alone() -> None:
+def test_running_schedule_is_unchanged() -> None:
     evaluation.run(Group.MINUTE)
     before = AlertRun.objects.get().at
 
@@ -60,7 +60,7 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     return monkeypatch
 
 
-def test_outage_of_postgres_is_told_once_by_all_processes_and_its_end_once(
+def test_postgres_outage_and_its_end_are_reported_once(
     telegram: responses.RequestsMock, broken: pytest.MonkeyPatch
 ) -> None:
     accept(telegram)

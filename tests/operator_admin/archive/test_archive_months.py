@@ -109,7 +109,7 @@ def test_setting_counts_whole_months() -> None:
     assert newest_to_archive(4, now) == date(2026, 6, 1)
 
 
-def test_application_can_neither_archive_nor_reach_a_detached_month(
+def test_application_cannot_archive_or_read_detached_month(
     history: Api, month: date, directory: Path
 ) -> None:
     (directory / f"{month:%Y-%m}.partial").mkdir()

@@ -125,9 +125,7 @@ def test_run_that_was_interrupted_is_finished_by_the_next(
     assert archive(directory) == ""
 
 
-def test_run_that_was_killed_before_it_renamed_the_file_is_finished(
-    history: Api, month: date, directory: Path
-) -> None:
+def test_run_killed_before_renaming_is_finished(history: Api, month: date, directory: Path) -> None:
     archive(directory)
     path = directory / f"{month:%Y-%m}.dump"
     path.rename(path.with_suffix(".partial"))
@@ -249,7 +247,7 @@ def of(kind: str) -> "models.QuerySet[ArchivedSum]":
     ],
     ids=["hold and release", "numbers", "time"],
 )
-def test_what_seals_leave_open_is_found_by_the_file(
+def test_archive_verification_finds_unsealed_changes(
     history: Api, directory: Path, change: Callable[[], object]
 ) -> None:
     archive(directory)

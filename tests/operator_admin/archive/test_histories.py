@@ -138,7 +138,7 @@ def books(month: date) -> Books:
     return books
 
 
-def test_balances_of_what_stays_are_the_same(books: Books, month: date) -> None:
+def test_archiving_keeps_other_balances(books: Books, month: date) -> None:
     before = books.balances
 
     take_out(month)
@@ -151,9 +151,7 @@ def test_balances_of_what_stays_are_the_same(books: Books, month: date) -> None:
     assert [breach for breach in breaches() if "balance" in breach or "wallet" in breach] == []
 
 
-def test_operations_of_a_day_that_is_archived_in_part_are_not_called_proved(
-    books: Books, month: date
-) -> None:
+def test_partly_archived_day_is_not_called_proved(books: Books, month: date) -> None:
     """Four rows stay of the day of the last archived charge; two of a later day are sealed."""
     later = books.next + timedelta(days=40)
     books.grant(later)
@@ -171,9 +169,7 @@ def test_operations_of_a_day_that_is_archived_in_part_are_not_called_proved(
     assert (verdict.skipped, verdict.rows, verdict.rest) == (2, 2, 0)
 
 
-def test_documents_begin_with_the_first_whole_month_that_is_not_archived(
-    books: Books, month: date
-) -> None:
+def test_documents_begin_with_first_unarchived_month(books: Books, month: date) -> None:
     """The last charge of the archived month was made within the next one."""
     following = next_month(next_month(month))
     take_out(month)

@@ -38,9 +38,7 @@ class _Kill:
         return execute(statement, *others)
 
 
-def test_run_that_is_killed_at_any_statement_is_finished_by_the_next(
-    history: Api, month: date, directory: Path
-) -> None:
+def test_killed_run_is_finished_by_the_next(history: Api, month: date, directory: Path) -> None:
     balance = ledger.balance(history.company.pk)
     template = connection.settings_dict["NAME"]
     number, left = 1, 0

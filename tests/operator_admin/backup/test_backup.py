@@ -148,7 +148,7 @@ def test_copy_with_other_books_stays_closed(api: Api, directory: Path, copy: Cop
     assert copy.query("SHOW default_transaction_read_only") == ["on"]
 
 
-def test_proof_runs_what_retention_missed(api: Api, directory: Path, copy: Copy) -> None:
+def test_proof_runs_missed_retention(api: Api, directory: Path, copy: Copy) -> None:
     attempt = accepted(api)
     transitions.commit_events([Event(attempt.message_id, attempt.id, EventKind.DELIVERED)])
     long_ago = timezone.now() - timedelta(days=91)
@@ -217,7 +217,7 @@ sys.exit(status)
 """
 
 
-def test_month_that_is_archived_meanwhile_is_in_the_dump_and_in_its_sums(
+def test_month_archived_during_backup_is_in_dump_and_sums(
     api: Api, directory: Path, tmp_path: Path
 ) -> None:
     ledger.grant(company=api.company, amount=100, reason="test")

@@ -61,7 +61,7 @@ def test_list_takes_as_many_queries_for_three(client: Client, invoice: Order) ->
     assert len(capture_queries_context) == len(three)
 
 
-def test_one_action_credits_the_invoice_that_is_named(client: Client, invoice: Order) -> None:
+def test_action_credits_the_named_invoice(client: Client, invoice: Order) -> None:
     transfer = received(paid(invoice, amount=Decimal(1900), party_inn="7700000005"))
 
     act(client, "credit", transfer)
@@ -73,7 +73,9 @@ def test_one_action_credits_the_invoice_that_is_named(client: Client, invoice: O
 
 
 @pytest.mark.parametrize(("action", "state"), [("give_back", "returned"), ("dismiss", "dismissed")])
-def test_one_action_settles(client: Client, invoice: Order, action: str, state: str) -> None:
+def test_single_action_settles_transfer(
+    client: Client, invoice: Order, action: str, state: str
+) -> None:
     transfer = received(paid(invoice, party_inn=""))
 
     act(client, action, transfer)

@@ -243,7 +243,7 @@ def test_visitor_is_sent_to_sign_in(client: Client, payer: Company) -> None:
     assert ledger.balance(payer.pk) == (0, 0)
 
 
-def test_seller_is_one(client: Client, operator: User) -> None:
+def test_only_one_seller_is_allowed(client: Client, operator: User) -> None:
     seller = SellerFactory.build()
     fields = {name: getattr(seller, name) for name in ("name", "inn", "kpp", "address", "bic")}
     fields |= {"bank_name": "Банк", "account": seller.account, "corr_account": seller.corr_account}

@@ -153,9 +153,7 @@ def test_approval_is_audited_and_mailed_to_the_owner(client: Client, operator: U
     assert "договор подписан" in mail.html
 
 
-def test_letter_about_an_approval_names_the_tokens_that_came_with_it(
-    client: Client, operator: User
-) -> None:
+def test_approval_letter_names_granted_tokens(client: Client, operator: User) -> None:
     member = MemberFactory.create(company__status="pending", user__language="ru")
     page = client.get(status_url("approved", member.company))
     once = page.context["form"]["once"].value()
@@ -259,7 +257,7 @@ def test_approval_gives_tokens_once_however_often_it_is_sent(
 
 
 @pytest.mark.parametrize("tokens", ["-5", "0", "x", "99999999999"])
-def test_wrong_number_of_tokens_approves_nobody(
+def test_invalid_number_of_tokens_approves_nobody(
     client: Client, operator: User, tokens: str
 ) -> None:
     company = CompanyFactory.create(status=Company.Status.PENDING)
@@ -285,7 +283,7 @@ def test_operator_without_the_right_to_give_gives_nothing(client: Client) -> Non
     assert not Transfer.objects.exists()
 
 
-def test_page_says_what_to_check(client: Client, operator: User) -> None:
+def test_approval_page_lists_facts_to_check(client: Client, operator: User) -> None:
     company = CompanyFactory.create(status=Company.Status.PENDING)
     MemberFactory.create(company=company, user__email="boss@gmail.com")
     BillingProfile.objects.create(company=company, legal_name="ООО «Ромашка»", inn="7800000002")
@@ -362,7 +360,7 @@ def test_form_of_an_operator_undoes_no_suspension(client: Client, operator: User
         ("api_rate", "0", None),
     ],
 )
-def test_rules_of_a_company_are_read_as_in_its_own_settings(
+def test_operator_reads_company_rules_as_company_does(
     client: Client, operator: User, field: str, typed: str, stored: list[str] | None
 ) -> None:
     """One capital or small letter would refuse every send or every link of the company."""

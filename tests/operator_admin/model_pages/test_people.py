@@ -50,7 +50,7 @@ def test_people_are_changed_only_after_a_fresh_proof(client: Client, operator: U
     assert opened.headers["Location"].startswith(reverse("mfa_reauthenticate"))
 
 
-def test_people_are_looked_at_without_one(client: Client, operator: User) -> None:
+def test_people_pages_need_no_factor(client: Client, operator: User) -> None:
     path = reverse("admin:accounts_user_change", args=[UserFactory.create().pk])
 
     assert client.get(path).status_code == 200

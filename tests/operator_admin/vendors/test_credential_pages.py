@@ -96,7 +96,7 @@ def test_account_of_the_environment_is_not_entered_here(client: Client) -> None:
     assert not stored_credentials.has_stored("twilio")
 
 
-def test_further_account_has_a_name_and_an_address_of_its_own(client: Client) -> None:
+def test_further_account_has_its_own_name_and_address(client: Client) -> None:
     page = post(client, "twilio", "vendor-add", account="kz", **TWILIO)
 
     assert "/hooks/twilio/kz" in page
@@ -112,7 +112,7 @@ def test_only_vendors_have_further_accounts(client: Client, name: str) -> None:
     assert client.get(reverse("admin:vendor-add", args=[name])).status_code == 404
 
 
-def test_connection_of_what_was_entered_is_tested(client: Client, settings: Settings) -> None:
+def test_entered_credentials_are_tested(client: Client, settings: Settings) -> None:
     post(client, "smsc", **SMSC)
     url = f"{settings.PROVIDER_ACCOUNTS['smsc']['api_url']}/sys/balance.php"
     with responses.RequestsMock(assert_all_requests_are_fired=False) as wire:

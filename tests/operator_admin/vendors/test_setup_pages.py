@@ -66,9 +66,7 @@ def test_every_variable_of_a_guide_is_read_by_the_service(name: str) -> None:
 
 
 @pytest.mark.usefixtures("english_operator")
-def test_page_names_the_variables_and_the_address_of_its_very_account(
-    client: Client, settings: Settings
-) -> None:
+def test_account_page_names_its_variables_and_address(client: Client, settings: Settings) -> None:
     name_accounts(settings, "kz")
 
     page = shown(client, KZ)
@@ -91,7 +89,7 @@ def test_page_tells_which_variables_are_set_and_no_secret(
 
 
 @pytest.mark.usefixtures("english_operator")
-def test_vendor_that_is_not_configured_has_its_guide_and_nothing_to_test(client: Client) -> None:
+def test_unconfigured_vendor_has_guide_without_test(client: Client) -> None:
     page = shown(client, "smsc")
 
     assert "not configured yet" in page

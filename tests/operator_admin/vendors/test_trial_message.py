@@ -89,7 +89,7 @@ def test_second_trial_waits_for_the_cool_down_and_grants_no_more(
 
 
 @pytest.mark.parametrize("is_deleted", [False, True])
-def test_company_of_the_same_name_that_others_made_is_not_the_services_own(
+def test_company_with_service_name_is_not_the_service_company(
     client: Client,
     operator: User,
     dispatcher: Dispatcher,
@@ -139,7 +139,7 @@ def test_vendors_refusal_leads_to_the_message(
     assert "21211" in page
 
 
-def test_what_each_provider_is_tried_with() -> None:
+def test_trial_content_of_each_provider() -> None:
     tried = {name: trial_for(name) for name in registry.live_providers()}
 
     assert {name: item and item.content.value for name, item in tried.items()} == {

@@ -195,14 +195,14 @@ def test_refused_verifies_without_redis_are_answered(api: Api, no_redis: None) -
     assert codes == {"code_not_found"}
 
 
-def test_verify_is_one_statement(
+def test_verify_uses_one_statement(
     api: Api, code: str, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     with django_assert_num_queries(1):
         assert check(api, code).status == 200
 
 
-def test_refused_verify_is_one_statement_or_two(
+def test_refused_verify_uses_at_most_two_statements(
     api: Api, wrong: str, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     with django_assert_num_queries(1):

@@ -142,7 +142,7 @@ def test_failed_attempts_are_capped_by_day(api: Api, ago: dict[str, float], left
     assert (sent.status, sent.body["attempts_left"]) == (200, left)
 
 
-def test_past_the_daily_cap_a_phone_has_one_guess_an_hour(api: Api) -> None:
+def test_phone_past_daily_cap_has_one_guess_an_hour(api: Api) -> None:
     fail(api, 10, hours=2)
     fail(api, 10, minutes=61)
 
@@ -268,7 +268,7 @@ def test_exhausted_code_tells_when_a_new_one_may_be_asked_for(
     assert seconds_in(english.body["message"]) == english.body["retry_after"]
 
 
-def test_exhausted_code_after_the_cool_down_wants_a_new_one_now(api: Api) -> None:
+def test_exhausted_code_after_cool_down_asks_for_new_one(api: Api) -> None:
     send(api)
     exhausted(api)
     age_rows(seconds=61)

@@ -134,7 +134,7 @@ def test_same_phone_of_two_companies(api: Api, client_of: ClientOf, phones: list
         " WHERE phone = %(phone)s",
     ],
 )
-def test_guess_that_has_to_wait_holds_up_no_other(api: Api, phones: list[str], lock: str) -> None:
+def test_waiting_guess_does_not_block_others(api: Api, phones: list[str], lock: str) -> None:
     with ThreadPoolExecutor(1) as pool, transaction.atomic():
         guesses = [(item, code_of(item)) for item in phones]
         with connection.cursor() as cursor:

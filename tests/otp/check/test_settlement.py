@@ -99,7 +99,7 @@ def test_cheapest_of_several_is_charged(api: Api, order: list[str]) -> None:
     assert dear.state == "sent"
 
 
-def test_accepted_message_is_proved_before_one_whose_outcome_is_unknown(api: Api) -> None:
+def test_accepted_message_is_proved_before_ambiguous_one(api: Api) -> None:
     unknown = submitted(api)
     apply_event(unknown, EventKind.AMBIGUOUS)
     accepted_one = resend(api, "sms")
@@ -110,7 +110,7 @@ def test_accepted_message_is_proved_before_one_whose_outcome_is_unknown(api: Api
     assert charged(api) == [(accepted_one.id, 16, "code_entered")]
 
 
-def test_message_being_handed_over_is_proved_before_one_whose_outcome_is_unknown(
+def test_submitting_message_is_proved_before_ambiguous_one(
     api: Api,
 ) -> None:
     """Its receipt may come any moment and is charged, too: the code then pays for the same."""
@@ -215,9 +215,7 @@ def test_failures_that_wait_leave_room_for_others(
     assert JobFailure.objects.exists()
 
 
-def test_code_with_something_left_to_settle_goes_the_long_way(
-    api: Api, client_of: ClientOf
-) -> None:
+def test_code_with_follow_up_work_is_settled_separately(api: Api, client_of: ClientOf) -> None:
     subscribed = client_of(CompanyFactory.create())
     ledger.grant(company=subscribed.company, amount=100, reason="test")
     EndpointFactory.create(company=subscribed.company)

@@ -112,9 +112,7 @@ def test_polling_thread_reports_entered_codes(wire: Wire, url: str, api: Api) ->
     assert len(wire.calls) == 1
 
 
-def test_telegram_is_not_told_of_a_code_that_another_channel_delivered(
-    wire: Wire, api: Api
-) -> None:
+def test_telegram_gets_no_report_of_code_delivered_elsewhere(wire: Wire, api: Api) -> None:
     by_telegram(api)
     age_rows(seconds=61)
     message = message_of(api.post("/otp/send", {"phone": PHONE, "channel": "sms"}))
@@ -193,7 +191,7 @@ def test_code_whose_key_is_gone_is_not_made_up(wire: Wire, api: Api, settings: S
         ({"body": ValueError("482915")}, 12),
     ],
 )
-def test_vendor_that_fails_is_left_alone_and_no_code_is_logged(
+def test_failing_vendor_is_paused_without_logging_codes(
     wire: Wire,
     url: str,
     api: Api,

@@ -58,7 +58,7 @@ def tried() -> int:
     return len(route_learning._tried_codes(now - timedelta(minutes=9), now))
 
 
-def test_reported_code_is_entered_and_the_others_are_missed_from_then_on(company: Company) -> None:
+def test_first_report_makes_other_codes_missed(company: Company) -> None:
     before = own(company, ago=280)
     late = own(company, ago=200, entered_after=90)
     early = own(company, ago=100, entered_after=20)

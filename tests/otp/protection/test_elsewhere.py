@@ -52,9 +52,7 @@ def test_few_codes_are_enough_where_another_company_is_attacked(
     assert (strictest(company), strictest(other)) == (GuardStep.REFUSE, GuardStep.CHALLENGE)
 
 
-def test_nothing_is_held_back_for_what_happened_to_others_alone(
-    company: Company, other: Company
-) -> None:
+def test_losses_of_others_alone_restrict_nothing(company: Company, other: Company) -> None:
     begin()
     attack(company)
     sent(other, ago=100, phone="+252617654999")
@@ -85,7 +83,7 @@ def test_company_in_monitoring_mode_does_not_warn_others(company: Company, other
     assert strictest(other) == 0
 
 
-def test_nothing_is_refused_for_what_happened_to_others(company: Company, other: Company) -> None:
+def test_losses_of_others_only_challenge(company: Company, other: Company) -> None:
     attack_and_few(company, other)
     for n in range(3):
         sent(other, ago=60 - n, phone=f"+2526133{n:05}")
@@ -113,7 +111,7 @@ def test_two_companies_are_not_each_other_s_reason(company: Company, other: Comp
     assert [strictest(item) for item in (company, other)] == [0, 0]
 
 
-def test_losses_of_its_own_make_it_a_reason_for_others(company: Company, other: Company) -> None:
+def test_own_losses_turn_challenge_into_refusal(company: Company, other: Company) -> None:
     attack_and_few(company, other)
     guard_evidence.count()
     early = GuardRestriction.objects.get(company=other, kind="country")

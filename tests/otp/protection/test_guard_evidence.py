@@ -76,7 +76,7 @@ def test_people_who_take_their_time_are_people(company: Company) -> None:
     assert evidence(company, "country", "RU") == (40, 0)
 
 
-def test_developer_s_own_phone_holds_back_nobody(company: Company) -> None:
+def test_developer_test_phone_restricts_nobody(company: Company) -> None:
     begin()
     for n in range(20):
         sent(company, ago=280 - 5 * n, phone="+79161234567")
@@ -86,7 +86,7 @@ def test_developer_s_own_phone_holds_back_nobody(company: Company) -> None:
     assert not GuardRestriction.objects.filter(rule="unverified").exists()
 
 
-def test_code_asked_for_three_times_and_entered_once_is_one_right_code(company: Company) -> None:
+def test_code_requested_thrice_and_entered_is_one_hit(company: Company) -> None:
     begin()
     first = sent(company, ago=280, phone="+79161234567", entered_after=100.0)
     for ago in (250, 215):
@@ -98,7 +98,7 @@ def test_code_asked_for_three_times_and_entered_once_is_one_right_code(company: 
     assert evidence(company, "country", "RU") == (1, 0)
 
 
-def test_attack_on_one_block_leaves_the_people_around_it_alone(company: Company) -> None:
+def test_attack_on_number_block_keeps_neighbours_allowed(company: Company) -> None:
     begin()
     draw = random.Random(7)  # noqa: S311 - a simulation
     for n in range(40):
@@ -153,7 +153,7 @@ def test_patience_of_minutes_hides_no_attack(company: Company) -> None:
     assert evidence(company, "country", "SO") == (1, 19)
 
 
-def test_late_code_that_was_asked_for_again_is_one_right_code(company: Company) -> None:
+def test_late_repeated_code_is_one_hit(company: Company) -> None:
     """The later message of the two was delivered first, and long ago."""
     begin()
     first = late_by_the_last_channel(company, 0, 170.0)
@@ -251,7 +251,7 @@ def test_test_codes_links_and_companies_that_are_off_are_not_counted(company: Co
     assert not GuardEvidence.objects.filter(kind="country").exists()
 
 
-def test_attack_from_one_address_restricts_that_address_alone(company: Company) -> None:
+def test_attack_from_one_address_restricts_only_that_address(company: Company) -> None:
     begin()
     draw = random.Random(5)  # noqa: S311 - a simulation
     for n in range(200):
@@ -301,7 +301,7 @@ def test_worker_that_dies_counts_nothing(company: Company, monkeypatch: pytest.M
     assert evidence(company, "country", "SO") == (0, 20)
 
 
-def test_worker_that_was_away_leaves_what_is_long_over(company: Company) -> None:
+def test_absent_worker_skips_old_losses(company: Company) -> None:
     begin(86_400)
     for n in range(16):
         sent(company, ago=7200, phone=f"+252617654{n:03}")

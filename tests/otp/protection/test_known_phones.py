@@ -53,7 +53,7 @@ def test_phone_known_to_another_company_is_a_stranger(company: Company) -> None:
     assert evidence(company, "country", "RU") == (0, 1)
 
 
-def test_attack_between_known_people_is_found_by_its_custom_codes(company: Company) -> None:
+def test_attack_between_known_phones_is_found_by_custom_codes(company: Company) -> None:
     """Sixty right codes of known phones in two minutes, twenty of numbers that nobody holds."""
     begin()
     for n in range(60):

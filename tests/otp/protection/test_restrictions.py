@@ -200,7 +200,7 @@ def chain(phone: str) -> tuple[Scope, ...]:
     return scopes_of(phone, "KZ")
 
 
-def test_country_is_not_refused_for_a_block_that_is_found_in_the_same_look() -> None:
+def test_country_is_allowed_if_block_explains_misses() -> None:
     """Whichever of its sends is looked at first."""
     now = time.time()
     for is_honest_first in (True, False):

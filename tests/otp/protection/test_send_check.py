@@ -267,13 +267,13 @@ def test_watching_company_sends_and_counts_the_restriction(api: Api) -> None:
     assert (restriction.stopped, restriction.is_enforced) == (1, False)
 
 
-def test_restriction_that_is_over_holds_nobody(api: Api) -> None:
+def test_ended_restriction_holds_nobody(api: Api) -> None:
     hold(api, STEP.REFUSE, until=-1)
 
     assert send(api).status == 200
 
 
-def test_range_that_is_let_through_passes_narrower_restrictions_too(api: Api) -> None:
+def test_allowed_range_passes_narrower_restrictions(api: Api) -> None:
     hold(api, STEP.REFUSE, kind="prefix-2", value=PHONE[:-2])
     hold(api, STEP.ALLOW)
 

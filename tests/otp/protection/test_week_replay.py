@@ -89,7 +89,7 @@ def test_people_known_before_the_week_would_have_passed(company: Company) -> Non
     assert replay.entered == 1
 
 
-def test_code_asked_for_again_counts_where_it_would_have_been_sent_once(company: Company) -> None:
+def test_repeated_code_counts_once(company: Company) -> None:
     """The attack begins between the two messages; the second one would have been refused."""
     week, phone = week_replay._Week({}), "+252611234567"
     first = sent(company, ago=DAY, phone=phone)

@@ -126,7 +126,7 @@ def test_company_without_sends_gets_no_report(watching: Company) -> None:
     assert due_in() > NEARLY_A_WEEK
 
 
-def test_companies_from_before_the_guard_hear_after_their_first_week(company: Company) -> None:
+def test_companies_older_than_guard_get_first_week_report(company: Company) -> None:
     Company.objects.update(guard_mode=GuardMode.WATCH)
     CompanyFactory.create(guard_mode=GuardMode.ENFORCE)
     CompanyFactory.create(guard_mode=GuardMode.OFF)
@@ -217,7 +217,7 @@ def test_worker_that_is_slow_tells_nothing_twice(watching: Company) -> None:
     assert due_in() > NEARLY_A_WEEK
 
 
-def test_fault_of_one_company_keeps_no_other_waiting(
+def test_fault_of_one_company_does_not_block_others(
     watching: Company, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = CompanyFactory.create(guard_mode=GuardMode.WATCH)

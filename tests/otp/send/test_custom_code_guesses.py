@@ -32,7 +32,7 @@ def test_sends_guess_a_live_custom_code_no_oftener_than_checks(
     assert right.code == "too_many_attempts"
 
 
-def test_idempotency_key_of_a_send_guesses_its_custom_code_no_oftener(api: Api) -> None:
+def test_idempotency_key_allows_no_extra_custom_code_guesses(api: Api) -> None:
     def keyed(code: str) -> Answer:
         return api.post("/otp/send", {"phone": PHONE, "code": code}, Idempotency_Key="login-1")
 

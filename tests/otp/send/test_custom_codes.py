@@ -177,7 +177,7 @@ def _gateway_alone(settings: Settings) -> None:
 
 
 @pytest.mark.usefixtures("_gateway_alone")
-def test_gateway_is_left_out_of_the_plan(api: Api) -> None:
+def test_letters_code_skips_telegram_gateway(api: Api) -> None:
     enable_fallback(api.company, "telegram", "sms")
 
     answers = [send(api, code, phone=f"+7916000000{n}") for n, code in enumerate((CODE, LETTERS))]

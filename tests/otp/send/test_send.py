@@ -238,7 +238,7 @@ def test_test_key_holds_nothing(test_api: Api) -> None:
 
 @pytest.mark.parametrize("fields", [{}, {"link": "https://example.com/"}])
 @pytest.mark.parametrize("headers", [{}, {"Idempotency-Key": "k"}])
-def test_send_is_one_statement(
+def test_send_uses_one_statement(
     api: Api,
     django_assert_num_queries: DjangoAssertNumQueries,
     fields: dict[str, str],
@@ -251,7 +251,7 @@ def test_send_is_one_statement(
         assert api.post("/otp/send", {"phone": PHONE} | fields, **headers).status == 200
 
 
-def test_unpaid_send_is_one_statement_and_a_look_at_the_balance(
+def test_unpaid_send_uses_two_statements(
     api: Api, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     ledger.withdraw(company=api.company, amount=1000, reason="test")

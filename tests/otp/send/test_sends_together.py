@@ -273,9 +273,7 @@ def bring_to(state: str, phones: list[str], api: Api) -> None:
 
 @pytest.mark.parametrize("state", STATES)
 @pytest.mark.parametrize("channel", ["whatsapp", None])
-def test_grouped_send_ends_as_a_single_one_in_each_state(
-    api: Api, state: str, channel: str | None
-) -> None:
+def test_grouped_send_ends_like_a_single_one(api: Api, state: str, channel: str | None) -> None:
     phones = [phone(n) for n in range(3)]
     bring_to(state, phones, api)
     more = {"channel": channel} if channel else {}
@@ -319,7 +317,7 @@ def test_waiting_grouped_send_holds_no_connection(api: Api) -> None:
     assert used[0] < 2, "a thread of the process's own may use one"
 
 
-def test_locked_wallet_keeps_no_other_company_waiting(api: Api, client_of: ClientOf) -> None:
+def test_locked_wallet_does_not_block_other_companies(api: Api, client_of: ClientOf) -> None:
     stuck = client_of(company_with(10))
     with ThreadPoolExecutor(1) as pool, transaction.atomic():
         Wallet.objects.select_for_update().get(company=stuck.company)
@@ -332,7 +330,7 @@ def test_locked_wallet_keeps_no_other_company_waiting(api: Api, client_of: Clien
     assert [answer.status for answer in answers.result(20)] == [200] * 3
 
 
-def test_locked_code_keeps_no_other_waiting(api: Api) -> None:
+def test_locked_code_does_not_block_others(api: Api) -> None:
     send(api, phone(1))()
     forget_limits()
     with ThreadPoolExecutor(1) as pool, transaction.atomic():

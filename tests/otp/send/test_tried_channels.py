@@ -109,14 +109,14 @@ def test_attempts_are_shared_and_not_refilled(api: Api) -> None:
 
 @pytest.mark.usefixtures("store")
 @override_settings(CODE_LIMITS=[(2, 600), (10, 3600), (20, 86_400)])
-def test_limits_of_the_phone_count_such_sends(api: Api) -> None:
+def test_phone_limits_count_sends_by_other_channels(api: Api) -> None:
     asked = ("whatsapp", "sms", "telegram")
 
     assert [ask(api, channel=name) for name in asked] == ["ok", "ok", "send_limit"]
 
 
 @pytest.mark.usefixtures("store")
-def test_of_several_at_once_one_is_sent(api: Api) -> None:
+def test_parallel_sends_by_another_channel_send_one(api: Api) -> None:
     ask(api)
 
     answers = at_once([partial(ask, api, channel="sms")] * 6)
@@ -185,7 +185,7 @@ def test_channel_of_a_chain_that_was_reached_is_tried(api: Api) -> None:
     assert ask(api, channel="sms") == "resend_too_soon"
 
 
-def test_fallback_and_the_same_channel_asked_for_at_once_are_one_message(api: Api) -> None:
+def test_concurrent_fallback_and_request_make_one_message(api: Api) -> None:
     enable_fallback(api.company, "whatsapp", "sms")
     for n in range(8):
         phone = f"+7916111{n:04d}"

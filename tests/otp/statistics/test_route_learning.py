@@ -65,7 +65,7 @@ def test_refusal_and_the_channel_that_followed(company: Company) -> None:
     assert (trials("telegram"), trials("sms")) == ((0, 1), (1, 1))
 
 
-def test_silence_until_patience_ended_counts_and_a_late_proof_corrects_it(company: Company) -> None:
+def test_silence_counts_until_a_late_proof(company: Company) -> None:
     begin()
     tried(
         company,
@@ -106,7 +106,7 @@ def test_faults_of_accounts_teach_nothing(company: Company) -> None:
     assert not learned().reach.cells
 
 
-def test_code_that_two_channels_may_have_brought_proves_neither_by_itself(company: Company) -> None:
+def test_code_sent_by_two_channels_proves_neither(company: Company) -> None:
     begin()
     tried(company, {"channel": "telegram"}, {"channel": "sms", "after": 9.0}, entered_after=30.0)
 
@@ -197,7 +197,7 @@ def test_memories_go_after_half_a_year(company: Company) -> None:
     assert savings_count.purge(100) == 1
 
 
-def test_minute_that_cannot_be_learned_from_is_left_out(company: Company) -> None:
+def test_failing_minute_of_learning_is_skipped(company: Company) -> None:
     begin(ago=600.0)
     broken = tried(company, {"channel": "sms", "delivered": 3.0}, ago=500.0)
     tried(company, {"channel": "telegram", "delivered": 3.0}, ago=200.0, phone="+79161234568")

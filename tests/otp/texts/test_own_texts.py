@@ -126,7 +126,7 @@ def saving(company: Company, user: User, body: str) -> Callable[[], str]:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_equal_texts_one_is_saved() -> None:
+def test_parallel_equal_texts_save_one() -> None:
     company, user = CompanyFactory.create(), UserFactory.create()
 
     result = at_once([saving(company, user, f"{{code}} {'я' * n}") for n in range(8)])

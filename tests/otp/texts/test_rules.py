@@ -154,7 +154,7 @@ def test_characters_outside_the_alphabet_are_named_once() -> None:
     [("example.com", "example.com"), (" Login.Example.COM ", "login.example.com"),
      ("пример.рф", "xn--e1afmkfd.xn--p1ai")],
 )  # fmt: skip
-def test_host_has_one_spelling(typed: str, host: str) -> None:
+def test_host_is_normalised(typed: str, host: str) -> None:
     assert rules.check_host(typed) == host
 
 

@@ -49,7 +49,7 @@ def test_message_that_failed_is_sent_by_sms(client: Client, owner: Member, kind:
     assert (filled["mode"].value(), filled["locale"].value()) == (failed.mode, failed.locale)
 
 
-def test_only_what_sms_could_still_reach_is_sent_by_it(client: Client, owner: Member) -> None:
+def test_only_live_failed_messages_are_resent_by_sms(client: Client, owner: Member) -> None:
     ours, other = {"company": owner.company, "state": "failed"}, CompanyFactory.create()
     by_sms = MessageFactory.create(channel="sms", **ours)
     old = MessageFactory.create(channel="whatsapp", phone="+7701*", **ours)
@@ -142,7 +142,7 @@ def test_form_that_comes_twice_sends_once(client: Client, owner: Member) -> None
     assert ledger.balance(owner.company.pk) == (999, 1)
 
 
-def test_corrected_form_is_sent_anew(client: Client, owner: Member) -> None:
+def test_corrected_form_is_sent_again(client: Client, owner: Member) -> None:
     once = form()
     client.post(reverse("send"), once)
     client.post(reverse("send"), once | {"phone": "+79161234568"})

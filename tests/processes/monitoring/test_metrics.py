@@ -199,7 +199,7 @@ def test_forked_child_counts_beside_its_parent(tmp_path: Path) -> None:
     assert counts(tmp_path)[COUNTED] == 1 + 2 * 500
 
 
-def test_another_service_on_the_machine_keeps_its_figures(tmp_path: Path) -> None:
+def test_other_service_on_machine_keeps_its_metrics(tmp_path: Path) -> None:
     with counting(tmp_path, SECRET_KEY="b" * 60):
         alive = files(tmp_path)
         with counting(tmp_path):

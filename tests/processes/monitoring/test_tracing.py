@@ -174,7 +174,7 @@ def test_call_that_makes_no_message_makes_no_trace(api: Api, collector: Collecto
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("queued_at_once")
-def test_receiver_that_is_away_costs_no_message(api: Api, settings: Settings) -> None:
+def test_absent_receiver_loses_no_message(api: Api, settings: Settings) -> None:
     settings.TRACING = replace(settings.TRACING, endpoint="http://127.0.0.1:1")
 
     assert api.post("/otp/send", {"phone": PHONE, "channel": "sms"}).status == 200

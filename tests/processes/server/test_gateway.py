@@ -242,7 +242,7 @@ def test_names_with_underscores_are_dropped(ask: Ask, name: str, *, is_first: bo
     assert seen["HTTP_X_FORWARDED_FOR"] == "198.51.100.9"
 
 
-def test_lines_of_one_name_are_joined_in_their_order(ask: Ask) -> None:
+def test_header_lines_of_one_name_are_joined_in_order(ask: Ask) -> None:
     lines = ["X-Forwarded-For: 10.0.0.1", "Cookie: a=1", "x-forwarded-for: 198.51.100.9"]
     lines += ["Cookie: b=2"]
 
@@ -303,7 +303,7 @@ def test_request_with_a_body_reaches_the_application(ask: Ask, framing: str) -> 
 
 
 @pytest.mark.parametrize("start", ["GET /", "POST /early", "HEAD /early"])
-def test_what_is_not_answered_early_reaches_the_application(ask: Ask, start: str) -> None:
+def test_other_requests_reach_the_application(ask: Ask, start: str) -> None:
     answer = ask(f"{start} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").read()
 
     assert answer.startswith(b"HTTP/1.1 200")

@@ -141,7 +141,7 @@ def test_development_is_not_bound_to_https() -> None:
         (2, "https, http, http", False),
     ],
 )
-def test_scheme_is_what_our_outermost_proxy_said(
+def test_scheme_is_read_from_outermost_proxy(
     settings: Settings, proxies: int, header: str, *, expected: bool
 ) -> None:
     settings.TRUSTED_PROXY_COUNT = proxies

@@ -11,7 +11,7 @@ from config.middleware import MAX_MESSAGE_LENGTH, MAX_MESSAGES
 pytestmark = pytest.mark.django_db
 
 
-def test_messages_that_nobody_reads_stay_few_and_short(client: Client, owner: Member) -> None:
+def test_unread_messages_stay_few_and_short(client: Client, owner: Member) -> None:
     form = {"kind": "x" * 100_000, "level": "1"}
     for _ in range(MAX_MESSAGES + 10):
         client.post(reverse("balance-alert-add"), form)

@@ -115,7 +115,7 @@ def test_transfers_of_a_new_month_are_immutable_and_unique(api_transfer: UUID) -
         _insert_hold(api_transfer)
 
 
-def test_grant_is_stored_apart_from_the_months_and_its_key_is_unique() -> None:
+def test_grant_is_unpartitioned_with_unique_key() -> None:
     insert = (
         "INSERT INTO billing_transfer (company_id, kind, amount, key, proof, reason, balance_after)"
         " VALUES (1, 'grant', 1, 'once', '', '', 1)"

@@ -40,7 +40,7 @@ class Doubling:
         return [partial(self.group.run, number) for number in range(count)]
 
 
-def test_one_call_runs_alone() -> None:
+def test_single_call_is_not_grouped() -> None:
     doubling = Doubling()
 
     assert doubling.group.run(4) == 8
@@ -63,7 +63,7 @@ def test_groups_have_a_largest_size() -> None:
     assert [len(numbers) for numbers in doubling.together] == [MAX_GROUP, MAX_GROUP, 2]
 
 
-def test_one_that_is_left_out_runs_alone() -> None:
+def test_excluded_call_runs_alone() -> None:
     doubling = Doubling(left_out=1)
 
     assert in_one_group(doubling.group, doubling.calls(3)) == [0, 2, 4]
@@ -114,7 +114,7 @@ def test_place_is_free_again_after_an_error() -> None:
     assert group._leader is None
 
 
-def test_slow_write_holds_up_nobody_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_write_delays_nobody_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(group_commit, "MAX_LEADER_WAIT", 0.01)
     released = threading.Event()
 
@@ -136,7 +136,7 @@ def test_slow_write_holds_up_nobody_for_long(monkeypatch: pytest.MonkeyPatch) ->
     assert (group._leader, list(group._waiting)) == (None, [])
 
 
-def test_thread_that_fails_before_it_waits_leaves_nobody_behind() -> None:
+def test_thread_failing_before_wait_blocks_nobody() -> None:
     doubling = Doubling()
     nobody = group_commit._Member[int, int](0)
 
@@ -165,7 +165,7 @@ def test_in_a_transaction_it_runs_alone() -> None:
         assert pool.submit(doubling.group.run, 4).result(20) == 8
 
 
-def test_many_threads_get_what_is_theirs() -> None:
+def test_each_thread_gets_its_own_result() -> None:
     doubling = Doubling(left_out=77)
     with ThreadPoolExecutor(32) as pool:
         result = list(pool.map(doubling.group.run, range(5_000)))

@@ -15,7 +15,7 @@ from tools.bench.profile import python_stacks
 
 @pytest.mark.long
 @pytest.mark.timeout(300)
-def test_tables_add_up_to_what_the_kernel_counted(tmp_path: Path) -> None:
+def test_profile_tables_match_kernel_counts(tmp_path: Path) -> None:
     file = tmp_path / "profile.json"
     options = ["--messages", "60", "--rounds", "1", "--json", str(file)]
     completed = subprocess.run(

@@ -79,7 +79,7 @@ def test_interrupted_run_is_continued(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.django_db
-def test_larger_history_keeps_the_smaller_one(capsys: pytest.CaptureFixture[str]) -> None:
+def test_larger_history_extends_smaller_one(capsys: pytest.CaptureFixture[str]) -> None:
     fill(60)
     first = {*Message.objects.values_list("pk", flat=True)}
 

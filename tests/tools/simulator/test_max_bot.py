@@ -98,7 +98,7 @@ def test_message_within_the_limits_of_max_is_taken(
 
 
 @pytest.mark.parametrize("headers", [{}, BEARER, {"Authorization": "other"}])
-def test_token_stands_alone_in_its_header(simulator: Simulator, headers: dict[str, str]) -> None:
+def test_token_is_the_whole_header(simulator: Simulator, headers: dict[str, str]) -> None:
     status, body = call(simulator, f"/me?access_token={TOKEN}", headers=headers)
 
     assert (status, body["code"]) == (401, "verify.token")
@@ -146,7 +146,7 @@ def updates(receiver: Receiver, phone: str, many: int) -> list[Hook]:
         (["block", "unblock"], [BotBlocked, BotBlocked, Started]),
     ],
 )
-def test_we_read_what_people_do(
+def test_actions_of_people_become_updates(
     simulator: Simulator,
     receiver: Receiver,
     phone: str,

@@ -258,7 +258,7 @@ def test_refused_subscription_is_an_error(wire: Wire) -> None:
         max_bot().renew(WANTED)
 
 
-def test_setup_steps_have_a_command_that_subscribes_to_what_is_read() -> None:
+def test_setup_command_subscribes_to_events_that_are_read() -> None:
     command = vendor.STEPS[-1].copies[-1].text.format(hook_url=HOOK)
     variables = {"MAX_BOT_TOKEN": "t", "MAX_BOT_SECRET": "s-e_cret", "MAX_BOT_CA_FILE": "ca.pem"}
 

@@ -176,7 +176,7 @@ def test_hash_is_compared_whole(alter: Callable[[str], str]) -> None:
         ("", []),
     ],
 )
-def test_number_is_the_only_one_of_the_card(lines: str, expected: list[str]) -> None:
+def test_contact_card_must_hold_one_number(lines: str, expected: list[str]) -> None:
     update = stored("contact_own")
     card = card_of(update)
     card["vcf_info"] = VCARD.format(lines)
@@ -206,7 +206,7 @@ MAY_BE_ABSENT = [
 
 
 @pytest.mark.parametrize(("name", "path"), MAY_BE_ABSENT)
-def test_reads_what_lacks_a_field_that_nothing_needs(name: str, path: str) -> None:
+def test_optional_field_may_be_missing(name: str, path: str) -> None:
     whole, update = read(stored(name)), stored(name)
     *parents, last = path.split(".")
     container: Any = update

@@ -59,7 +59,7 @@ def test_somebody_else_reads_our_submit() -> None:
     assert read.sequence_number == sequence
 
 
-def test_answer_with_parameters_that_the_standard_does_not_expect_there() -> None:
+def test_response_with_unexpected_parameters_is_decoded() -> None:
     body = b"m1\0" + struct.pack(">HH", 0x001D, 3) + b"why"
 
     text = pdu.decode(octets(SUBMIT_RESP, body))

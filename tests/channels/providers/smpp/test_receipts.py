@@ -128,9 +128,7 @@ def test_state_may_be_a_longer_number(octets: bytes) -> None:
         ("id:m1 stat:DELIVRD", 77, "DELIVRD"),
     ],
 )
-def test_optional_parameters_override_the_text_where_they_are_known(
-    line: str, state: int, word: str
-) -> None:
+def test_optional_parameters_override_the_text(line: str, state: int, word: str) -> None:
     tlvs = {ID: b"m1", STATE: bytes([state])}  # an id without its NUL
 
     assert parsed(deliver(line, tlvs=tlvs)) == ("m1", word, None)
@@ -190,7 +188,7 @@ def test_words_beyond_the_standard_are_known(word: str, state: ReceiptState) -> 
         ({"ACKED": "ignored"}, "id:7 stat:ACKED", {}, None),
     ],
 )
-def test_account_has_states_of_its_own(
+def test_account_specific_states_are_read(
     own: dict[str, str], line: str, tlvs: dict[int, bytes], state: str | None
 ) -> None:
     result = receipt(deliver(line, tlvs=tlvs), ReceiptFormat(ID_FORMATS["same"], parse_states(own)))
@@ -210,7 +208,7 @@ def test_account_has_states_of_its_own(
         ("id:7 stat:UNKNOWN", {}, []),
     ],
 )
-def test_receipt_that_is_not_understood_is_reported(
+def test_unknown_receipt_is_reported(
     line: str, tlvs: dict[int, bytes], reported: list[str]
 ) -> None:
     events = read(deliver(line, tlvs=tlvs), SAME)
@@ -275,7 +273,7 @@ def test_receipt_without_its_esm_class_is_known_by_its_form(word: str) -> None:
     assert parsed(deliver(FULL.format(word), esm_class=0)) == ("7", "DELIVRD", None)
 
 
-def test_receipt_without_its_esm_class_is_known_by_what_no_phone_can_send() -> None:
+def test_receipt_without_esm_class_is_known_by_tlvs() -> None:
     tlvs = {ID: b"m1\0", STATE: b"\x02"}
 
     assert parsed(deliver("", esm_class=0, tlvs=tlvs)) == ("m1", "DELIVRD", None)

@@ -229,7 +229,7 @@ def test_every_documented_code_has_its_class(
 
 
 @pytest.mark.parametrize(("subcode", "account"), [(33, True), (2494010, False)])
-def test_phone_number_of_ours_that_meta_does_not_know_is_the_accounts_fault(
+def test_unknown_sender_number_is_account_fault(
     wire: responses.RequestsMock, subcode: int, account: bool
 ) -> None:
     error = refused(

@@ -89,7 +89,7 @@ def test_reads_all_statuses_of_a_batch_and_nothing_else() -> None:
 @pytest.mark.parametrize(
     "cut", [rb"\ud83d", rb"\ud83dx", rb"\ude00", rb"\ud83d\ud83d\ude00", b"\xf0\x9f"]
 )
-def test_half_a_character_in_a_name_costs_no_status(cut: bytes) -> None:
+def test_broken_character_in_name_keeps_statuses(cut: bytes) -> None:
     body = payload("whatsapp_cloud", "batch_2026-09.json")
     whole = whatsapp().parse_webhook(meta_call(body))
 
@@ -98,7 +98,7 @@ def test_half_a_character_in_a_name_costs_no_status(cut: bytes) -> None:
     assert read.receipts == whole.receipts != []
 
 
-def test_what_a_person_wrote_is_not_kept_with_the_receipts_of_others() -> None:
+def test_stored_receipts_omit_texts_of_people() -> None:
     body = payload("whatsapp_cloud", "batch_2026-09.json")
     assert b"Kerry Fisher" in body
 

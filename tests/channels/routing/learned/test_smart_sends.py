@@ -152,7 +152,7 @@ def test_test_keys_and_links_are_not_routed_smartly(smart_api: Api, test_api: Ap
     assert link.body["channel"] == "whatsapp"
 
 
-def test_memory_of_one_number_is_nobody_else_s(smart_api: Api) -> None:
+def test_route_memory_applies_to_one_number(smart_api: Api) -> None:
     remember(telegram="proved")
 
     send(smart_api, "+79161234568")
@@ -250,7 +250,7 @@ def test_guard_leaves_messengers_alone_in_both_arms(
     assert {channel for channel, _patience in planned} <= set(way(message))
 
 
-def test_costs_that_a_rule_forbids_are_in_no_plan(api: Api) -> None:
+def test_plan_excludes_channels_over_rule_cost(api: Api) -> None:
     choose(api, StoredRule(smart=True, channels=ALL, max_cost=8))
 
     send(api)

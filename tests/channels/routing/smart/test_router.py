@@ -47,7 +47,7 @@ def test_proved_channel_is_new_again_after_the_expiry() -> None:
     assert memory.standing("telegram", EXPIRY) is Standing.NEW
 
 
-def test_one_silence_does_not_outweigh_a_proof_but_two_do() -> None:
+def test_two_silences_outweigh_a_proof() -> None:
     memory = PhoneMemory()
     memory.record_proof("telegram", 0.0)
     memory.record_unproved("telegram", 10.0)
@@ -103,7 +103,7 @@ def slowest(router: Router, country: str) -> int:
     return quantile(times.curve(50_000.0), 0.95)
 
 
-def test_times_of_a_country_start_from_all_and_become_its_own() -> None:
+def test_country_times_start_from_overall_ones() -> None:
     router = Router(PRICES)
 
     def enter(country: str, count: int, seconds: float) -> None:
@@ -175,7 +175,7 @@ def shares_after(balance: AccountBalance, rates: dict[str, float], sends: int) -
     return balance.shares
 
 
-def test_a_second_bad_account_is_left_once_the_worst_has_all_but_nothing() -> None:
+def test_second_bad_account_loses_its_share_too() -> None:
     balance = AccountBalance({"a": 1 / 3, "b": 1 / 3, "c": 1 / 3})
 
     shares = shares_after(balance, {"a": 0.0, "b": 0.4, "c": 0.92}, 3000)
@@ -185,7 +185,7 @@ def test_a_second_bad_account_is_left_once_the_worst_has_all_but_nothing() -> No
     assert sum(shares.values()) == pytest.approx(1)
 
 
-def test_paused_account_is_no_measure_of_the_others_and_keeps_its_share() -> None:
+def test_paused_account_is_excluded_from_comparison() -> None:
     balance = AccountBalance({"a": 1 / 3, "b": 1 / 3, "c": 1 / 3})
     shares_after(balance, {"a": 0.88, "b": 0.93, "c": 0.88}, 700)
     balance.paused, kept = frozenset({"b"}), balance.shares["b"]

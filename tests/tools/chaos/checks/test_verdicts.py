@@ -116,7 +116,7 @@ def by_bot(message: Message, n: int, provider_id: str | None) -> Attempt:
     )
 
 
-def test_messages_of_the_bot_are_known_by_name_and_else_by_their_code() -> None:
+def test_bot_messages_are_listed_by_name_or_code() -> None:
     world = World()
     key = codes.current_key()
     message = world.another(params={"key": key, "length": LENGTH}, channel="telegram")

@@ -71,7 +71,7 @@ def ask(url: str, seconds: float = 5) -> requests.Response:
     return requests.post(url, data=BODY, timeout=seconds)
 
 
-def test_without_faults_requests_and_answers_pass_on_one_connection(server: Receiver) -> None:
+def test_proxy_without_faults_passes_everything(server: Receiver) -> None:
     with proxied(server) as (url, counts), closing(requests.Session()) as session:
         statuses = [session.post(url, data=BODY, timeout=5).status_code for _ in range(3)]
 

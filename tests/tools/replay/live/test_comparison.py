@@ -46,7 +46,7 @@ def test_two_points_and_five_per_cent_are_allowed(
     assert comparison(side(verified, tokens), side(90, 1000)).agrees is agrees
 
 
-def test_tokens_of_one_side_alone_are_no_agreement() -> None:
+def test_tokens_on_one_side_only_disagree() -> None:
     assert comparison(side(90, 1), side(90, 0)).tokens_difference == inf
     assert comparison(side(90, 0), side(90, 0)).agrees
 

@@ -69,7 +69,7 @@ def test_saved_card_is_charged_once_for_each_key(simulator: Simulator, stripe: S
     assert stripe.poll(first.payment_id) == first.event
 
 
-def test_card_that_nobody_saved_is_declined(stripe: Stripe) -> None:
+def test_unsaved_card_is_declined(stripe: Stripe) -> None:
     with pytest.raises(DeclinedError, match="No such PaymentMethod"):
         stripe.charge(PaymentMethod("pm_1", "cus_1"), request())
 
@@ -83,7 +83,9 @@ def test_repeat_is_answered_as_the_first_time(simulator: Simulator, stripe: Stri
 
 
 @pytest.mark.parametrize("currency", ["KWD", "XPF", "EUR"])
-def test_amount_is_what_we_asked_for(simulator: Simulator, stripe: Stripe, currency: str) -> None:
+def test_payment_amount_equals_requested(
+    simulator: Simulator, stripe: Stripe, currency: str
+) -> None:
     payment_id = stripe.open(request(currency)).payment_id
 
     payments = get(f"{simulator.url}/payments.json").json()

@@ -136,7 +136,7 @@ def query(centre: Simulator, message_id: str, source: str = "Kvitok") -> tuple[i
         return answer(peer)
 
 
-def test_query_tells_what_became_of_a_message(centre: Simulator, phone: str) -> None:
+def test_query_returns_message_outcome(centre: Simulator, phone: str) -> None:
     taken: list[str] = []
 
     async def work(smsc: smpp34.Smsc) -> None:
