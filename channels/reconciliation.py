@@ -8,8 +8,8 @@ from uuid import UUID
 from django.core.cache import cache
 from django.db import connection, transaction
 
-from billing.models import SealedDay
-from billing.seals.hashes import AVAILABLE, HELD, utc_start_of
+from billing.models import SealedDay, Transfer
+from billing.seals.hashes import utc_start_of
 from catalogue.ids import first_id_at
 
 
@@ -63,7 +63,8 @@ _SEALED = """
 _BOOKED = f"""
   SELECT company_id, s.available + tail.available AS available, s.held + tail.held AS held
   FROM ({_SEALED}) s CROSS JOIN LATERAL (
-    SELECT COALESCE(sum({AVAILABLE}), 0) AS available, COALESCE(sum({HELD}), 0) AS held
+    SELECT COALESCE(sum({Transfer.AVAILABLE}), 0) AS available,
+      COALESCE(sum({Transfer.HELD}), 0) AS held
     FROM billing_transfer WHERE company_id = s.company_id AND created_at >= s.since) AS tail
 """  # noqa: S608 - constants
 
@@ -77,7 +78,8 @@ def wrong_balances(spans: str) -> str:
     return f"""
         SELECT 'company ' || company_id || ' at ' || created_at FROM (
           SELECT s.company_id, t.created_at, balance_after, opening + sum(
-            {AVAILABLE} + {HELD}) OVER (PARTITION BY s.company_id, since ORDER BY created_at, t.id)
+            {Transfer.AVAILABLE} + {Transfer.HELD}) OVER (
+              PARTITION BY s.company_id, since ORDER BY created_at, t.id)
             AS balance
           FROM ({spans}) s JOIN billing_transfer t
             ON t.company_id = s.company_id AND created_at >= since AND created_at < until) t

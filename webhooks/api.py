@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import Company
 from api.base_view import ApiResponse
 from api.calls import body_of
-from api.idempotency import IdempotentView
+from api.idempotent_view import IdempotentView
 from api.pagination import Page, body_of_page
 from api.request_fields import RequestFields
 from catalogue.errors import DomainError, Error, invalid_input

@@ -59,6 +59,12 @@ class Transfer(models.Model):
         CAPTURE = "capture", _("charged")
         RELEASE = "release", _("returned")
 
+    # SQL: what a transfer of a kind adds to its company's available and held tokens.
+    AVAILABLE = """CASE WHEN kind IN ('top_up', 'grant', 'release') THEN amount
+  WHEN kind IN ('withdraw', 'hold') THEN -amount ELSE 0 END"""
+    HELD = """CASE WHEN kind = 'hold' THEN amount WHEN kind IN ('capture', 'release') THEN -amount
+  ELSE 0 END"""
+
     class Proof(models.TextChoices):
         RECEIPT = "receipt", _("delivery receipt")
         HANDED_OVER = "handed_over", _("handed over; the channel has no receipts")

@@ -10,6 +10,7 @@ from datetime import UTC, date, datetime, time
 from hashlib import sha256
 from typing import Any, NamedTuple
 
+from billing.models import Transfer
 from storage.sessions import in_index_order
 from storage.statements.named_rows import fetch_all
 
@@ -52,10 +53,6 @@ LINE = """json_build_array(id, to_char(created_at AT TIME ZONE 'UTC',
   'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), kind, amount,
   COALESCE('msg_' || replace(message_id::text, '-', ''), ''), hold, proof, COALESCE(key, ''),
   reason)::text"""
-AVAILABLE = """CASE WHEN kind IN ('top_up', 'grant', 'release') THEN amount
-  WHEN kind IN ('withdraw', 'hold') THEN -amount ELSE 0 END"""
-HELD = """CASE WHEN kind = 'hold' THEN amount WHEN kind IN ('capture', 'release') THEN -amount
-  ELSE 0 END"""
 # The first 48 bits of a UUIDv7 are its time in milliseconds.
 _MONTH = """CASE WHEN message_id IS NULL THEN '' ELSE to_char(to_timestamp(
   ('x' || left(replace(message_id::text, '-', ''), 12))::bit(48)::bigint / 1000.0)
@@ -64,7 +61,7 @@ _MONTH = """CASE WHEN message_id IS NULL THEN '' ELSE to_char(to_timestamp(
 _CHUNK = f"""
 WITH chunk AS MATERIALIZED (
   SELECT id, created_at, (created_at AT TIME ZONE 'UTC')::date AS day, {_MONTH} AS month,
-    {AVAILABLE} AS available, {HELD} AS held, {LINE} AS line
+    {Transfer.AVAILABLE} AS available, {Transfer.HELD} AS held, {LINE} AS line
   FROM billing_transfer WHERE company_id = %(company)s
     AND created_at >= %(at)s AND created_at < %(until)s AND (created_at, id) > (%(at)s, %(id)s)
   ORDER BY created_at, id LIMIT {CHUNK}),

@@ -16,7 +16,7 @@ from django.db import connection
 from django.db.models import Max
 
 from billing.models import ArchivedMonth, Seal, SealedDay, Transfer
-from billing.seals.hashes import AVAILABLE, HELD, NOTHING, Part, days_of, head_of, utc_start_of
+from billing.seals.hashes import NOTHING, Part, days_of, head_of, utc_start_of
 from billing.seals.sealing import BEGINNING, sealed_days
 from catalogue.ids import first_id_at
 from storage.months.calendar import next_month, parse_month
@@ -161,8 +161,8 @@ WITH sealed AS (
   GROUP BY gone.month),
 kept AS (
   SELECT month_id AS month, sum(transfers) AS transfers,
-    sum({AVAILABLE.replace("amount", "tokens")}) AS available,
-    sum({HELD.replace("amount", "tokens")}) AS held,
+    sum({Transfer.AVAILABLE.replace("amount", "tokens")}) AS available,
+    sum({Transfer.HELD.replace("amount", "tokens")}) AS held,
     max((last_at AT TIME ZONE 'UTC')::date) AS last_day,
     bool_and(kind IN ('hold', 'capture', 'release'))
       AND sum(transfers) = 2 * sum(transfers) FILTER (WHERE kind = 'hold') AS is_settled

@@ -16,7 +16,8 @@ from accounts.keys.principal import Principal
 from accounts.models import Company
 from api.base_view import ApiResponse, ApiView
 from api.calls import Shape, body_of
-from api.idempotency import IdempotencyKey, IdempotentView
+from api.idempotency import IdempotencyKey
+from api.idempotent_view import IdempotentView
 from api.pagination import list_body
 from api.request_fields import QueryFields, RequestFields, allowed_values
 from billing.gateways import registry

@@ -9,7 +9,7 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponse
 
 from accounts.masked_phones import mask_phone
-from api.idempotency import IdempotentView
+from api.idempotent_view import IdempotentView
 from catalogue.ids import public_id
 from channels.accept.acceptance import Sender
 from channels.accept.outcome import SendOutcome, is_answer_known, raise_if_failed

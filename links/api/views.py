@@ -15,7 +15,8 @@ from accounts.keys.principal import Principal
 from api import pagination
 from api.base_view import ApiResponse
 from api.calls import body_of
-from api.idempotency import IdempotencyKey, IdempotentView
+from api.idempotency import IdempotencyKey
+from api.idempotent_view import IdempotentView
 from api.request_fields import QueryFields, RequestFields
 from catalogue.channels import by_stored_name
 from catalogue.errors import DomainError, Error

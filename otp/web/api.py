@@ -13,7 +13,7 @@ from accounts.keys.principal import Principal
 from accounts.masked_phones import mask_phone
 from api import pagination
 from api.base_view import ApiResponse, ApiView
-from api.idempotency import IdempotentView
+from api.idempotent_view import IdempotentView
 from api.request_fields import QueryFields, RequestFields
 from catalogue.errors import DomainError, Error
 from catalogue.ids import parse_id, public_id

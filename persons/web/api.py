@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse
 
 from accounts.keys.principal import Principal
 from api.base_view import ApiResponse, ApiView
-from api.idempotency import IdempotentView
+from api.idempotent_view import IdempotentView
 from api.request_fields import REQUIRED, QueryFields, RequestFields
 from catalogue.errors import DomainError, Error, invalid_input
 from channels import phone_numbers
