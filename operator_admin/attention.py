@@ -212,5 +212,5 @@ def _item(row: Row, alerts: dict[str, Alert]) -> Item:
     if alert := alerts.get(row.id) if row.kind == "alert" else None:
         subject, detail = alert.rule, alert.subject
         if alert.rule in RULES:
-            subject, detail, _cure = RULES[alert.rule].texts_of(alert)
+            subject, detail, _remedy = RULES[alert.rule].texts_of(alert)
     return Item(kind, row.since, subject, detail, kind.url(row))

@@ -260,9 +260,9 @@ def accounts() -> list[Account]:
     for alert in ProviderAlert.objects.order_by("-at")[:ALERT_LIMIT]:
         if alert.provider in accounts_by_name:
             accounts_by_name[alert.provider].alerts.append(alert)
-    for beat in heartbeats():
-        if beat.kind in registry.hosted_providers() and beat.is_alive:
-            accounts_by_name[beat.kind].process = beat
+    for heartbeat in heartbeats():
+        if heartbeat.kind in registry.hosted_providers() and heartbeat.is_alive:
+            accounts_by_name[heartbeat.kind].process = heartbeat
     return sorted(accounts_by_name.values(), key=_sort_key)
 
 

@@ -50,7 +50,7 @@ class DatabaseCollector:
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         try:
-            queue, beats = figures.queue(), figures.heartbeats()
+            queue, heartbeats = figures.queue(), figures.heartbeats()
             states = figures.account_states()
             guard = list(_guard_gauges())
         except (DatabaseError, PoolTimeout) as error:
@@ -62,7 +62,7 @@ class DatabaseCollector:
         yield GaugeMetricFamily("kvitok_database_up", "PostgreSQL answers", 1)
         for name, (field, help_text) in QUEUE.items():
             yield GaugeMetricFamily(name, help_text, getattr(queue, field) or 0)
-        yield from _process_gauges(beats)
+        yield from _process_gauges(heartbeats)
         yield _breaker_gauge(states)
         yield from guard
         yield from _click_gauges()
@@ -97,11 +97,11 @@ def _click_gauges() -> Iterator[GaugeMetricFamily]:
         yield GaugeMetricFamily("kvitok_clickhouse_oldest_seconds", help_text, age)
 
 
-def _process_gauges(beats: list[figures.Heartbeat]) -> Iterator[GaugeMetricFamily]:
+def _process_gauges(heartbeats: list[figures.Heartbeat]) -> Iterator[GaugeMetricFamily]:
     # Rows are deleted after an hour; without a sample the alert would end during the outage.
     youngest = dict.fromkeys((*PROCESSES, *hosted_providers()), inf)
-    for beat in beats:
-        youngest[beat.kind] = min(beat.age, youngest.get(beat.kind, inf))
+    for heartbeat in heartbeats:
+        youngest[heartbeat.kind] = min(heartbeat.age, youngest.get(heartbeat.kind, inf))
     age = GaugeMetricFamily(
         "kvitok_heartbeat_age_seconds",
         "Seconds since the last heartbeat of a process of this kind; infinite without one",
@@ -110,8 +110,18 @@ def _process_gauges(beats: list[figures.Heartbeat]) -> Iterator[GaugeMetricFamil
     for kind, seconds in youngest.items():
         age.add_metric([kind], seconds)
     yield age
-    yield from _bind_gauges([beat for beat in beats if "bound" in beat.details and beat.is_alive])
-    web = [beat.details for beat in beats if beat.kind == "web" and beat.is_alive]
+    yield from _bind_gauges(
+        [
+            heartbeat
+            for heartbeat in heartbeats
+            if "bound" in heartbeat.details and heartbeat.is_alive
+        ]
+    )
+    web = [
+        heartbeat.details
+        for heartbeat in heartbeats
+        if heartbeat.kind == "web" and heartbeat.is_alive
+    ]
     waiters = sum(details.get("waiters", 0) for details in web)
     listening = [details["listening"] for details in web if "listening" in details]
     yield GaugeMetricFamily("kvitok_waiters", "Sends that wait for their outcome", waiters)
@@ -127,11 +137,11 @@ BINDS = {
 }
 
 
-def _bind_gauges(beats: list[figures.Heartbeat]) -> Iterator[GaugeMetricFamily]:
+def _bind_gauges(heartbeats: list[figures.Heartbeat]) -> Iterator[GaugeMetricFamily]:
     for name, (fact, help_text) in BINDS.items():
         gauge = GaugeMetricFamily(name, help_text, labels=["account"])
-        for beat in beats:
-            gauge.add_metric([beat.kind], beat.details.get(fact, 0))
+        for heartbeat in heartbeats:
+            gauge.add_metric([heartbeat.kind], heartbeat.details.get(fact, 0))
         yield gauge
 
 

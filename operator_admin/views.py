@@ -112,7 +112,7 @@ def describe(name: str, rule: Rule) -> dict[str, str | int]:
     return {
         "name": name,
         "title": PLACEHOLDER.sub("…", str(rule.title)),
-        "cure": PLACEHOLDER.sub(_("as the doctor says"), str(rule.cure)),
+        "remedy": PLACEHOLDER.sub(_("as the doctor says"), str(rule.remedy)),
         "minutes": int(rule.pending.total_seconds() // 60),
     }
 

@@ -97,7 +97,7 @@ class Dispatcher:
     def _round(self) -> None:
         self.dispatch()
         details = self.hosted.details() if self.hosted else {}
-        self.heartbeat.beat({"in_flight": self.in_flight.total(), **details})
+        self.heartbeat.record({"in_flight": self.in_flight.total(), **details})
 
     def dispatch(self) -> None:
         """Writes outcomes first: they free threads and answer waiting senders.

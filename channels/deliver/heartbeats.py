@@ -24,17 +24,17 @@ ON CONFLICT (process) DO UPDATE SET at = excluded.at, details = excluded.details
 
 
 class HeartbeatWriter:
-    """Writes the heartbeat of one process; `beat` may be called at any rate."""
+    """Writes the heartbeat of one process; `record` may be called at any rate."""
 
     def __init__(self, kind: str, *, shared: bool = False) -> None:
         self.kind = kind
         self._shared = shared  # one row for all processes of the kind
-        self._beaten_at = -INTERVAL
+        self._recorded_at = -INTERVAL
 
-    def beat(self, details: Details | None = None) -> None:
-        if time.monotonic() - self._beaten_at < INTERVAL:
+    def record(self, details: Details | None = None) -> None:
+        if time.monotonic() - self._recorded_at < INTERVAL:
             return
-        self._beaten_at = time.monotonic()
+        self._recorded_at = time.monotonic()
         self.write(details or {})
 
     def write(self, details: Details) -> None:

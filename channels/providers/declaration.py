@@ -62,7 +62,7 @@ class Vendor:
     alerts: Texts = field(default_factory=dict)  # for operators, by the code of an alert
     advice: Texts = field(default_factory=dict)  # for the company, by code
     checks: Texts = field(default_factory=dict)  # titles of the vendor's own checks, by topic
-    cures: Texts = field(default_factory=dict)  # advice to operators, by topic of a check
+    remedies: Texts = field(default_factory=dict)  # advice to operators, by topic of a check
     folder: str = ""
     stem: str = ""  # of its variables and its webhook's path; by default the folder
 

@@ -38,9 +38,12 @@ LOW_DISK = 0.1  # of the disk's size
 BALANCE_WINDOW = timedelta(days=1)
 
 
-def no_beat_of(kind: str) -> Condition:
+def no_heartbeat_of(kind: str) -> Condition:
     def condition() -> Iterator[Problem]:
-        age = min((beat.age for beat in figures.heartbeats() if beat.kind == kind), default=None)
+        age = min(
+            (heartbeat.age for heartbeat in figures.heartbeats() if heartbeat.kind == kind),
+            default=None,
+        )
         if age is None or age > MAX_SILENCE:
             yield "", {"age": "∞" if age is None else round(age)}
 
@@ -48,10 +51,12 @@ def no_beat_of(kind: str) -> Condition:
 
 
 def bind_down() -> Iterator[Problem]:
-    beats = figures.heartbeats()
+    heartbeats = figures.heartbeats()
     for name in registry.hosted_providers():
-        alive = [beat for beat in beats if beat.kind == name and beat.is_alive]
-        if not any(beat.details.get("bound") for beat in alive):
+        alive = [
+            heartbeat for heartbeat in heartbeats if heartbeat.kind == name and heartbeat.is_alive
+        ]
+        if not any(heartbeat.details.get("bound") for heartbeat in alive):
             yield name, {"alive": len(alive)}
 
 
@@ -104,8 +109,12 @@ def balance_low() -> Iterator[Problem]:
 
 
 def listener_down() -> Iterator[Problem]:
-    alive = [beat for beat in figures.heartbeats() if beat.kind == "web" and beat.is_alive]
-    if not_listening := sum(beat.details.get("listening") == 0 for beat in alive):
+    alive = [
+        heartbeat
+        for heartbeat in figures.heartbeats()
+        if heartbeat.kind == "web" and heartbeat.is_alive
+    ]
+    if not_listening := sum(heartbeat.details.get("listening") == 0 for heartbeat in alive):
         yield "", {"count": not_listening}
 
 
@@ -196,4 +205,4 @@ def failed_checks() -> Iterator[Problem]:
         findings = [finding for check in CHECKS for finding in doctor.run(check)]
     for finding in findings:
         if not finding.ok:
-            yield finding.name, {"said": finding.detail[:300], "cure": finding.cure[:300]}
+            yield finding.name, {"said": finding.detail[:300], "remedy": finding.remedy[:300]}

@@ -50,7 +50,7 @@ class AlertText:
     name: str
     title: str
     detail: str
-    cure: str
+    remedy: str
     began_at: datetime
     minutes: int  # how long it has lasted
     is_reminder: bool
@@ -58,13 +58,13 @@ class AlertText:
 
 
 def text_of(alert: Alert) -> AlertText:
-    title, detail, cure = RULES[alert.rule].texts_of(alert)
+    title, detail, remedy = RULES[alert.rule].texts_of(alert)
     until = alert.ended_at or timezone.now()
     return AlertText(
         name=alert.rule,
         title=title,
         detail=detail,
-        cure=cure,
+        remedy=remedy,
         began_at=alert.began_at,
         minutes=max(0, round((until - alert.began_at).total_seconds() / 60)),
         is_reminder=alert.notices > 1,

@@ -22,12 +22,12 @@ class Group(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`title`, `detail` and `cure` are filled with the alert's details and `subject_title`."""
+    """`title`, `detail` and `remedy` are filled with the alert's details and `subject_title`."""
 
     condition: conditions.Condition
     title: StrOrPromise
     detail: StrOrPromise
-    cure: StrOrPromise
+    remedy: StrOrPromise
     pending: timedelta = timedelta(minutes=1)
     group: Group = Group.MINUTE
     causes: tuple[str, ...] = ()  # no notice while an alert of these rules is open
@@ -35,9 +35,9 @@ class Rule:
     is_mailed_at_once: bool = False  # `breaker_opened` has announced it by e-mail
 
     def texts_of(self, alert: Alert) -> tuple[str, str, str]:
-        """The title, the detail and the cure."""
+        """The title, the detail and the remedy."""
         details = {**alert.details, "subject": self.subject_title(alert.subject)}
-        return str(self.title) % details, str(self.detail) % details, str(self.cure) % details
+        return str(self.title) % details, str(self.detail) % details, str(self.remedy) % details
 
 
 def _channel_title(name: str) -> StrOrPromise:
@@ -45,7 +45,7 @@ def _channel_title(name: str) -> StrOrPromise:
 
 
 _MIN = timedelta(minutes=1)
-_ACCOUNT_CURE = _(
+_ACCOUNT_REMEDY = _(
     "Providers in the admin says why and tests the account; “A provider is down” in "
     "docs/operations/failures.md says what happens meanwhile."
 )
@@ -54,7 +54,7 @@ _LAST_HEARTBEAT = _("The last heartbeat was %(age)s s ago.")
 # Keyed by name: the anchor on the admin's page of alerts, and the row in docs/operations/alerts.md.
 RULES: dict[str, Rule] = {
     "worker-silent": Rule(
-        conditions.no_beat_of("delivery"),
+        conditions.no_heartbeat_of("delivery"),
         _("No worker is alive: nothing is delivered"),
         _LAST_HEARTBEAT,
         _(
@@ -63,7 +63,7 @@ RULES: dict[str, Rule] = {
         ),
     ),
     "beat-silent": Rule(
-        conditions.no_beat_of("beat"),
+        conditions.no_heartbeat_of("beat"),
         _("Nothing on the schedule runs: e-mails, counts and checks wait"),
         _LAST_HEARTBEAT,
         _(
@@ -73,7 +73,7 @@ RULES: dict[str, Rule] = {
         causes=("worker-silent", "redis-down"),
     ),
     "web-silent": Rule(
-        conditions.no_beat_of("web"),
+        conditions.no_heartbeat_of("web"),
         _("No web process is alive: the API and the cabinet do not answer"),
         _LAST_HEARTBEAT,
         _("Start the web process (systemctl start kvitok-web) and read its log."),
@@ -104,7 +104,7 @@ RULES: dict[str, Rule] = {
         conditions.provider_paused,
         _("%(subject)s is paused: nothing is sent through it"),
         "%(reason)s",
-        _ACCOUNT_CURE,
+        _ACCOUNT_REMEDY,
         subject_title=error_texts.provider_title,
         is_mailed_at_once=True,
     ),
@@ -112,7 +112,7 @@ RULES: dict[str, Rule] = {
         conditions.provider_fails,
         _("A fifth of the calls to %(subject)s fail"),
         _("In the last 10 minutes: %(failures)s of %(calls)s."),
-        _ACCOUNT_CURE,
+        _ACCOUNT_REMEDY,
         pending=5 * _MIN,
         causes=("provider-paused",),
         subject_title=error_texts.provider_title,
@@ -248,7 +248,7 @@ RULES: dict[str, Rule] = {
         conditions.failed_checks,
         _("doctor: %(subject)s"),
         "%(said)s",
-        "%(cure)s",
+        "%(remedy)s",
         pending=timedelta(minutes=10),
         group=Group.OUTSIDE,
     ),

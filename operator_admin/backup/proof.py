@@ -25,7 +25,7 @@ SELECT COALESCE(sum(amount) FILTER (WHERE kind = 'release'), 0),
 FROM billing_transfer WHERE id > %s
 """
 _LAST = "SELECT COALESCE(max(id), 0) FROM billing_transfer"
-WRONG_BOOKS_CURE = "Do not open this copy: use an older backup, and keep this one to be examined."
+WRONG_BOOKS_REMEDY = "Do not open this copy: use an older backup, and keep this one to be examined."
 
 
 def last_transfer() -> int:
@@ -68,18 +68,18 @@ def _erasures(lines: Iterable[str]) -> Finding:
         detail += f", {result.unfinished} whose codes can still be entered"
     if result.unknown:
         detail += f", {result.unknown} under a key that WEBHOOK_KEYS lacks"
-    cure = (
+    remedy = (
         "Append the key to WEBHOOK_KEYS, or wait until the codes have expired; then "
         "`manage.py restore --already-restored --prove`."
     )
-    return verdict("erasures", detail, cure, ok=not (result.unfinished or result.unknown))
+    return verdict("erasures", detail, remedy, ok=not (result.unfinished or result.unknown))
 
 
 def _ledger() -> Finding:
     breaches = full_reconciliation.breaches()
     text = "; ".join(f"{breach.check}: {breach.subject}" for breach in breaches[:5])
     detail = text or f"{full_reconciliation.NUMBER_OF_CHECKS} checks of the books, no breach"
-    return verdict("ledger", detail, WRONG_BOOKS_CURE, ok=not breaches)
+    return verdict("ledger", detail, WRONG_BOOKS_REMEDY, ok=not breaches)
 
 
 def _tokens(before: Sums, last_id: int) -> Finding:
@@ -96,17 +96,17 @@ def _tokens(before: Sums, last_id: int) -> Finding:
         f"available {before[AVAILABLE]} + {released} returned = {tokens[0]}; "
         f"held {before[HELD]} - {released} returned - {captured} charged by proof = {tokens[1]}"
     )
-    return verdict("tokens", detail, WRONG_BOOKS_CURE, ok=tokens == expected and tokens[1] == 0)
+    return verdict("tokens", detail, WRONG_BOOKS_REMEDY, ok=tokens == expected and tokens[1] == 0)
 
 
 def _nothing_waits() -> Finding:
     count = count_unsent()
-    cure = "Run `manage.py restore --already-restored` again before any process starts."
-    return verdict("nothing waits", f"{count} to be sent", cure, ok=not count)
+    remedy = "Run `manage.py restore --already-restored` again before any process starts."
+    return verdict("nothing waits", f"{count} to be sent", remedy, ok=not count)
 
 
 def _keys() -> Finding:
-    cure = "Put the keys back into the settings: see docs/operations/backup.md."
+    remedy = "Put the keys back into the settings: see docs/operations/backup.md."
     second_factors = sum(
         not _is_readable(data)
         for data in Authenticator.objects.values_list("data", flat=True).iterator()
@@ -116,7 +116,7 @@ def _keys() -> Finding:
     )
     unsigned = endpoints.count()
     detail = f"{second_factors} second factors unreadable, {unsigned} webhooks without their key"
-    return verdict("keys", detail, cure, ok=not (second_factors or unsigned))
+    return verdict("keys", detail, remedy, ok=not (second_factors or unsigned))
 
 
 def _is_readable(data: dict[str, Any]) -> bool:
@@ -130,5 +130,5 @@ def _is_readable(data: dict[str, Any]) -> bool:
 
 def _sessions() -> Finding:
     others = sorted(set(other_sessions()))
-    cure = "Stop them and restore again: they may have read or sent what the copy held."
-    return verdict("alone", ", ".join(others) or "nobody else connected", cure, ok=not others)
+    remedy = "Stop them and restore again: they may have read or sent what the copy held."
+    return verdict("alone", ", ".join(others) or "nobody else connected", remedy, ok=not others)

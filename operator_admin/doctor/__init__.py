@@ -104,12 +104,12 @@ def run(check: Check) -> list[Finding]:
             failed(
                 _name(check),
                 _("could not be checked: {error}").format(error=type(error).__name__),
-                CRASH_CURE,
+                CRASH_REMEDY,
             )
         ]
     return result if isinstance(result, list) else [result]
 
 
-CRASH_CURE = gettext_lazy(
+CRASH_REMEDY = gettext_lazy(
     "Fix the checks above first; if this persists, see the log and report it."
 )

@@ -10,7 +10,7 @@ from operator_admin.doctor.finding import Finding, failed, passed, verdict
 from storage import clickhouse
 
 LATE_QUEUE, LATE_OUTBOX, LATE_CLICKS, LATE_CLICKHOUSE = 30.0, 300.0, 60.0, 300.0  # seconds
-CLICKS_CURE = gettext_lazy(
+CLICKS_REMEDY = gettext_lazy(
     "See `redis`, `beat` and `worker`: every second the beat makes a worker count them."
 )
 
@@ -21,11 +21,11 @@ def queue() -> Finding:
     detail = _("due: {due}, the oldest for {age:.0f} s; of unknown outcome: {ambiguous}").format(
         due=now.due, age=age, ambiguous=now.ambiguous
     )
-    cure = _(
+    remedy = _(
         "Check `worker` and the providers. If both are in order, there are more messages than "
         "provider threads: add a worker."
     )
-    return verdict("queue", detail, cure, ok=age < LATE_QUEUE)
+    return verdict("queue", detail, remedy, ok=age < LATE_QUEUE)
 
 
 def outboxes() -> Finding:
@@ -34,30 +34,30 @@ def outboxes() -> Finding:
     detail = _(
         "webhooks due: {webhooks}, e-mails due: {emails}, the oldest for {age:.0f} s"
     ).format(webhooks=now.webhooks, emails=now.emails, age=age)
-    cure = _("See `worker`, `broker` and `mail`: a worker delivers both.")
-    return verdict("outboxes", detail, cure, ok=age < LATE_OUTBOX)
+    remedy = _("See `worker`, `broker` and `mail`: a worker delivers both.")
+    return verdict("outboxes", detail, remedy, ok=age < LATE_OUTBOX)
 
 
 def clicks() -> Finding:
     age = stream.lag_seconds()
     if age is None:
         return failed(
-            "clicks", _("Redis, which holds those to be counted, does not answer"), CLICKS_CURE
+            "clicks", _("Redis, which holds those to be counted, does not answer"), CLICKS_REMEDY
         )
     return verdict(
         "clicks",
         _("the oldest uncounted for {age:.0f} s").format(age=age),
-        CLICKS_CURE,
+        CLICKS_REMEDY,
         ok=age < LATE_CLICKS,
     )
 
 
-CLICKHOUSE_CURE = gettext_lazy(
+CLICKHOUSE_REMEDY = gettext_lazy(
     "Start ClickHouse, or fix CLICKHOUSE_URL: see docs/operations/clickhouse.md. "
     "PostgreSQL counts every click meanwhile."
 )
-CLICKHOUSE_TABLE_CURE = gettext_lazy("Run: python manage.py clickhouse_tables")
-CLICKHOUSE_LATE_CURE = gettext_lazy(
+CLICKHOUSE_TABLE_REMEDY = gettext_lazy("Run: python manage.py clickhouse_tables")
+CLICKHOUSE_LATE_REMEDY = gettext_lazy(
     "See `worker` and `beat`, then the log for clickhouse_not_written."
 )
 
@@ -67,15 +67,15 @@ def click_copy() -> Finding:
         return passed("clickhouse", _("not used"))
     try:
         if not clickhouse_tables.exists():
-            return failed("clickhouse", _("it has no table of clicks"), CLICKHOUSE_TABLE_CURE)
+            return failed("clickhouse", _("it has no table of clicks"), CLICKHOUSE_TABLE_REMEDY)
         age, since = stream.sink_lag_seconds(), clickhouse_tables.complete_since()
     except clickhouse.ClickHouseError as error:
-        return failed("clickhouse", str(error), CLICKHOUSE_CURE)
+        return failed("clickhouse", str(error), CLICKHOUSE_REMEDY)
     except (RedisError, OSError) as error:
         return failed(
             "clickhouse",
             _("Redis: {error}").format(error=type(error).__name__),
-            CLICKHOUSE_LATE_CURE,
+            CLICKHOUSE_LATE_REMEDY,
         )
     complete = (
         _("complete since {since:%Y-%m-%d %H:%M} UTC").format(since=since)
@@ -88,6 +88,6 @@ def click_copy() -> Finding:
     return verdict(
         "clickhouse",
         detail,
-        CLICKHOUSE_LATE_CURE,
+        CLICKHOUSE_LATE_REMEDY,
         ok=since is not None and (age or 0) < LATE_CLICKHOUSE,
     )

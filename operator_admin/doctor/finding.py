@@ -10,16 +10,16 @@ class Finding:
     name: str
     ok: bool
     detail: str
-    cure: str = ""  # what to do if the check failed
+    remedy: str = ""  # what to do if the check failed
 
 
 def passed(name: StrOrPromise, detail: StrOrPromise) -> Finding:
     return verdict(name, detail, "", ok=True)
 
 
-def failed(name: StrOrPromise, detail: StrOrPromise, cure: StrOrPromise) -> Finding:
-    return verdict(name, detail, cure, ok=False)
+def failed(name: StrOrPromise, detail: StrOrPromise, remedy: StrOrPromise) -> Finding:
+    return verdict(name, detail, remedy, ok=False)
 
 
-def verdict(name: StrOrPromise, detail: StrOrPromise, cure: StrOrPromise, *, ok: bool) -> Finding:
-    return Finding(str(name), ok, str(detail), "" if ok else str(cure))
+def verdict(name: StrOrPromise, detail: StrOrPromise, remedy: StrOrPromise, *, ok: bool) -> Finding:
+    return Finding(str(name), ok, str(detail), "" if ok else str(remedy))

@@ -33,12 +33,12 @@ USES: dict[str, tuple[Callable[[], Counter[str]], StrOrPromise]] = {
         gettext_lazy("second factors, credentials of vendors and secrets of identity servers"),
     ),
 }
-UNVERIFIED_CURE = gettext_lazy(
+UNVERIFIED_REMEDY = gettext_lazy(
     "List the same keys in every process, each id with the same secret, first the one "
     "that signed before, and restart them. A new key goes last until every process has "
     "it: see docs/operations/keys.md."
 )
-RESTART_CURE = gettext_lazy(
+RESTART_REMEDY = gettext_lazy(
     "Give every process the same list and restart those that have another one. Take "
     "the next step of the rotation only then."
 )
@@ -51,9 +51,9 @@ def key_rings() -> list[Finding]:
 def rings_of(name: str) -> dict[str, Ring]:
     """The ring of each running process, and of this one: others get it when they restart."""
     running = {
-        beat.process: tuple(beat.keys[name])
-        for beat in figures.heartbeats()
-        if beat.is_alive and beat.keys.get(name)
+        heartbeat.process: tuple(heartbeat.keys[name])
+        for heartbeat in figures.heartbeats()
+        if heartbeat.is_alive and heartbeat.keys.get(name)
     }
     return dict(sorted(running.items())) | {THIS_PROCESS: tuple(identities()[name])}
 
@@ -75,9 +75,9 @@ def _check_ring(name: str, rings: dict[str, Ring]) -> Finding:
             if is_named
             else _("{key} signs and is unknown to {names}")
         ).format(key=_label(key), names=_listed(processes))
-        return failed(name, detail, UNVERIFIED_CURE)
+        return failed(name, detail, UNVERIFIED_REMEDY)
     if len(set(rings.values())) > 1:
-        return failed(name, _difference(rings), RESTART_CURE)
+        return failed(name, _difference(rings), RESTART_REMEDY)
     return _check_equal_rings(name, rings[THIS_PROCESS])
 
 

@@ -23,11 +23,11 @@ def ledger() -> Finding:
     detail = "; ".join(f"{breach.check}: {breach.subject}" for breach in breaches[:3])
     if len(breaches) > 3:
         detail += _("; and {count} more").format(count=len(breaches) - 3)
-    cure = _(
+    remedy = _(
         "Run: python manage.py reconcile for the whole list. Do not change rows by hand: "
         "see “The ledger is inconsistent” in docs/operations/failures.md."
     )
-    return verdict("ledger", detail or _("no recent breach"), cure, ok=not breaches)
+    return verdict("ledger", detail or _("no recent breach"), remedy, ok=not breaches)
 
 
 def seals() -> Finding:
@@ -38,17 +38,17 @@ def seals() -> Finding:
         if last
         else _("no transfer is sealed yet")
     )
-    cure = _(
+    remedy = _(
         "See `beat` and `worker`. Look in pg_stat_activity for a transaction that has been "
         "open since that day, or whose start the application's role may not see."
     )
     is_new = not (Transfer.objects.exists() and Company.objects.filter(created_at__lt=ago).exists())
     ok = last >= ago.astimezone(UTC).date() if last else is_new
-    return verdict("seals", detail, cure, ok=ok)
+    return verdict("seals", detail, remedy, ok=ok)
 
 
 STATEMENT_AGE = timedelta(minutes=30)
-STATEMENT_CURE = gettext_lazy(
+STATEMENT_REMEDY = gettext_lazy(
     "Compare TBANK_TOKEN and TBANK_ACCOUNT with the bank's cabinet: the token needs "
     "the right to read operations, and our address its list; see that beat runs. "
     "Nothing is lost meanwhile: what was not read is read later."
@@ -67,9 +67,9 @@ def bank_statement() -> list[Finding]:
     account = settings.GATEWAY_ACCOUNTS["tbank"]["account"]
     title, row = "bank statement", StatementMark.objects.filter(account=account).first()
     if row is not None and row.error:
-        return [failed(title, row.error, STATEMENT_CURE)]
+        return [failed(title, row.error, STATEMENT_REMEDY)]
     if row is None or row.read_at is None or row.read_at < timezone.now() - STATEMENT_AGE:
-        return [failed(title, _("not read for half an hour"), STATEMENT_CURE)]
+        return [failed(title, _("not read for half an hour"), STATEMENT_REMEDY)]
     return [passed(title, _("read at {read_at:%Y-%m-%d %H:%M} UTC").format(read_at=row.read_at))]
 
 
@@ -80,11 +80,11 @@ def _check(name: str) -> Finding:
     try:
         gateway.check_credentials()
     except GatewayError as error:
-        cure = _(
+        remedy = _(
             "Compare the {prefix}_… variables with the provider's cabinet, or take {name} out "
             "of PAYMENT_GATEWAYS: until then nobody can pay with it."
         ).format(prefix=name.upper(), name=name)
-        return failed(title, str(error), cure)
+        return failed(title, str(error), remedy)
     return passed(
         title, _("notices come to {url}/hooks/{name}").format(url=settings.PUBLIC_URL, name=name)
     )

@@ -23,7 +23,7 @@ def broker() -> Finding:
     """Sends a message through a temporary queue and reads it back."""
     name, token = f"doctor.{uuid.uuid4().hex}", uuid.uuid4().hex
     options = {"auto_delete": True, "durable": False, "expires": 60}
-    cure = _(
+    remedy = _(
         "Start the broker, or fix CELERY_BROKER_URL (by default it is REDIS_URL). "
         "Messages and webhooks go out without it; e-mails and clicks wait."
     )
@@ -37,33 +37,33 @@ def broker() -> Finding:
                 is_back = message.payload == token
                 queue.queue.delete()
     except (OperationalError, RedisError, OSError, Empty) as error:
-        return failed("broker", type(error).__name__, cure)
-    return verdict("broker", _("a message went out and came back"), cure, ok=is_back)
+        return failed("broker", type(error).__name__, remedy)
+    return verdict("broker", _("a message went out and came back"), remedy, ok=is_back)
 
 
 def web() -> Finding:
-    cure = _("Start the web process (systemctl start kvitok-web) and read its log.")
-    return _heartbeat("web", "web", cure)
+    remedy = _("Start the web process (systemctl start kvitok-web) and read its log.")
+    return _heartbeat("web", "web", remedy)
 
 
 def worker() -> Finding:
-    cure = _(
+    remedy = _(
         "Start a worker (systemctl start kvitok-worker). If it runs, its delivery loop is "
         "stuck: look for `dispatch_failed` in its log, and restart it; nothing is lost."
     )
-    return _heartbeat("delivery", "worker", cure)
+    return _heartbeat("delivery", "worker", remedy)
 
 
 def beat() -> Finding:
-    cure = _(
+    remedy = _(
         "Start the beat (systemctl start kvitok-beat): exactly one. If it runs, its ticks "
         "do not arrive: see `broker` and `worker`."
     )
-    return _heartbeat("beat", "beat", cure)
+    return _heartbeat("beat", "beat", remedy)
 
 
-def _heartbeat(kind: str, name: str, cure: str) -> Finding:
-    ages = [beat.age for beat in figures.heartbeats() if beat.kind == kind]
+def _heartbeat(kind: str, name: str, remedy: str) -> Finding:
+    ages = [heartbeat.age for heartbeat in figures.heartbeats() if heartbeat.kind == kind]
     alive = [age for age in ages if age <= figures.ALIVE_SECONDS]
     if alive:
         return passed(
@@ -77,29 +77,29 @@ def _heartbeat(kind: str, name: str, cure: str) -> Finding:
         if ages
         else _("no heartbeat yet")
     )
-    return failed(name, detail, cure)
+    return failed(name, detail, remedy)
 
 
 def binds() -> list[Finding]:
     """Accounts with their own processes, as reported by heartbeats."""
-    beats = figures.heartbeats()
+    heartbeats = figures.heartbeats()
     return [
-        _bind(name, [beat for beat in beats if beat.kind == name])
+        _bind(name, [heartbeat for heartbeat in heartbeats if heartbeat.kind == name])
         for name in registry.hosted_providers()
     ]
 
 
-def _bind(name: str, beats: list[figures.Heartbeat]) -> Finding:
+def _bind(name: str, heartbeats: list[figures.Heartbeat]) -> Finding:
     title = error_texts.PROVIDERS[name]
-    alive = [beat for beat in beats if beat.is_alive]
+    alive = [heartbeat for heartbeat in heartbeats if heartbeat.is_alive]
     unit = "kvitok-" + name.replace(":", "@")
     if not alive:
-        cure = _("Start its process (systemctl start {unit}); its messages wait meanwhile.").format(
-            unit=unit
-        )
-        return failed(title, _("no heartbeat from its process"), cure)
+        remedy = _(
+            "Start its process (systemctl start {unit}); its messages wait meanwhile."
+        ).format(unit=unit)
+        return failed(title, _("no heartbeat from its process"), remedy)
     details = alive[0].details
-    cure = _(
+    remedy = _(
         "Read the log of {unit}: it says why the SMS centre refuses the bind. Compare SMPP_URL "
         "with what the vendor gave you."
     ).format(unit=unit)
@@ -107,28 +107,28 @@ def _bind(name: str, beats: list[figures.Heartbeat]) -> Finding:
         unanswered=details.get("unanswered", 0), window=details.get("window", 0)
     )
     is_bound = bool(details.get("bound"))
-    return verdict(title, detail if is_bound else _("not bound"), cure, ok=is_bound)
+    return verdict(title, detail if is_bound else _("not bound"), remedy, ok=is_bound)
 
 
 def translations() -> Finding:
     sources = list(settings.LOCALE_PATHS[0].glob("*/LC_MESSAGES/django.po"))
     missing = [path.parts[-3] for path in sources if not path.with_suffix(".mo").exists()]
-    cure = _("Run: pybabel compile -d locale -D django, and restart every process.")
+    remedy = _("Run: pybabel compile -d locale -D django, and restart every process.")
     detail = (
         _("not compiled: {names}").format(names=", ".join(missing))
         if missing
         else _("{count} compiled").format(count=len(sources))
     )
-    return verdict("translations", detail, cure, ok=not missing)
+    return verdict("translations", detail, remedy, ok=not missing)
 
 
 def static_files() -> Finding:
     """Production reads the storage's manifest; elsewhere the finders serve the files."""
     static_file = "favicon.svg"
-    cure = _("Run: python manage.py collectstatic --noinput, and restart the web process.")
+    remedy = _("Run: python manage.py collectstatic --noinput, and restart the web process.")
     if settings.WHITENOISE_USE_FINDERS:
         is_found = finders.find(static_file) is not None
-        return verdict("static files", _("served from their sources"), cure, ok=is_found)
+        return verdict("static files", _("served from their sources"), remedy, ok=is_found)
     path = settings.STATIC_ROOT / ManifestFilesMixin.manifest_name
     try:
         paths = json.loads(path.read_text(encoding="utf-8"))["paths"]
@@ -136,7 +136,7 @@ def static_files() -> Finding:
         return failed(
             "static files",
             _("no manifest in {static_root}").format(static_root=settings.STATIC_ROOT),
-            cure,
+            remedy,
         )
     detail = _("{count} collected").format(count=len(paths))
-    return verdict("static files", detail, cure, ok=static_file in paths)
+    return verdict("static files", detail, remedy, ok=static_file in paths)

@@ -35,7 +35,7 @@ UNDERSCORE_IP = (
 
 
 def mail_server() -> Finding:
-    cure = _("Correct EMAIL_URL.")
+    remedy = _("Correct EMAIL_URL.")
     backend = settings.EMAIL_BACKEND.split(".")[-2]
     if backend in {"filebased", "file_email_backend"}:
         get_connection()  # creates the folder
@@ -50,25 +50,25 @@ def mail_server() -> Finding:
         finally:
             connection.close()
     except OSError as error:  # smtplib's and socket errors are subclasses
-        return failed("mail", f"{settings.EMAIL_HOST}: {type(error).__name__}", cure)
+        return failed("mail", f"{settings.EMAIL_HOST}: {type(error).__name__}", remedy)
     sender = parseaddr(settings.DEFAULT_FROM_EMAIL)[1]
     if settings.PRODUCTION and sender.endswith(_PLACEHOLDER_DOMAINS):
-        cure = _("Set DEFAULT_FROM_EMAIL to an address that your mail server sends from.")
+        remedy = _("Set DEFAULT_FROM_EMAIL to an address that your mail server sends from.")
         detail = _("e-mails come from {sender}, which servers refuse").format(sender=sender)
-        return failed("mail", detail, cure)
+        return failed("mail", detail, remedy)
     return passed("mail", backend if backend != "smtp" else str(settings.EMAIL_HOST))
 
 
 def public_url() -> Finding:
-    cure = _(
+    remedy = _(
         "Fix PUBLIC_URL, DNS, the certificate or the proxy until this answers: curl {url}/livez"
     ).format(url=settings.PUBLIC_URL)
     try:
         answer = _get(f"{settings.PUBLIC_URL}/livez")
     except requests.RequestException as error:
-        return failed("public URL", f"{settings.PUBLIC_URL}: {type(error).__name__}", cure)
+        return failed("public URL", f"{settings.PUBLIC_URL}: {type(error).__name__}", remedy)
     detail = _("{url} answers {status}").format(url=settings.PUBLIC_URL, status=answer.status_code)
-    return verdict("public URL", detail, cure, ok=answer.status_code == requests.codes.ok)
+    return verdict("public URL", detail, remedy, ok=answer.status_code == requests.codes.ok)
 
 
 def proxies() -> Finding:
@@ -82,8 +82,8 @@ def proxies() -> Finding:
         answer = _get(f"{settings.PUBLIC_URL}/livez", headers).json()
         request_seen: dict[str, Any] = answer["seen"]
     except (requests.RequestException, ValueError, KeyError, TypeError):
-        cure = _("See `public URL`; it must lead to this very service, with the same SECRET_KEY.")
-        return failed("proxies", _("the service did not say what it sees"), cure)
+        remedy = _("See `public URL`; it must lead to this very service, with the same SECRET_KEY.")
+        return failed("proxies", _("the service did not say what it sees"), remedy)
     return _judge_proxies(request_seen)
 
 
@@ -93,42 +93,42 @@ def _judge_proxies(request_seen: dict[str, Any]) -> Finding:
         trusted=trusted, added=max(added, 0)
     )
     if request_seen["client_ip"] == UNDERSCORE_IP:
-        cure = _(
+        remedy = _(
             "Start the web process with `python -m config.web_server`, which drops names with `_`."
         )
-        return failed("proxies", _("X_Forwarded_For was believed"), cure)
+        return failed("proxies", _("X_Forwarded_For was believed"), remedy)
     if request_seen["client_ip"] == FORGED_IP:
-        cure = _("Lower TRUSTED_PROXY_COUNT: as it is, anybody can claim any address.")
+        remedy = _("Lower TRUSTED_PROXY_COUNT: as it is, anybody can claim any address.")
         return failed(
-            "proxies", _("{detail}: a forged address was believed").format(detail=detail), cure
+            "proxies", _("{detail}: a forged address was believed").format(detail=detail), remedy
         )
     if added > trusted:
-        cure = _(
+        remedy = _(
             "Set TRUSTED_PROXY_COUNT={added}: as it is, everybody has the proxy's address."
         ).format(added=added)
-        return failed("proxies", detail, cure)
+        return failed("proxies", detail, remedy)
     is_secure = settings.PUBLIC_URL.startswith("https://")
     if is_secure and not request_seen["secure"]:
-        cure = _("Let the proxy set X-Forwarded-Proto, and count it in TRUSTED_PROXY_COUNT.")
-        return failed("proxies", _("HTTPS outside is plain HTTP to the service"), cure)
+        remedy = _("Let the proxy set X-Forwarded-Proto, and count it in TRUSTED_PROXY_COUNT.")
+        return failed("proxies", _("HTTPS outside is plain HTTP to the service"), remedy)
     return passed("proxies", detail)
 
 
 def short_host() -> Finding:
     """Requests an impossible slug: only our own 404 passes."""
     url = f"{settings.SHORT_URL}/{secrets.token_hex(12)}"
-    cure = _("Point SHORT_URL's host at the web process, with its Host kept: curl -I {url}").format(
-        url=url
-    )
+    remedy = _(
+        "Point SHORT_URL's host at the web process, with its Host kept: curl -I {url}"
+    ).format(url=url)
     try:
         answer = _get(url)
     except requests.RequestException as error:
-        return failed("short host", f"{settings.SHORT_URL}: {type(error).__name__}", cure)
+        return failed("short host", f"{settings.SHORT_URL}: {type(error).__name__}", remedy)
     is_ours = answer.status_code == requests.codes.not_found and (
         "noindex" in answer.headers.get("X-Robots-Tag", "")
     )
     detail = _("{url} answers {status}").format(url=settings.SHORT_URL, status=answer.status_code)
-    return verdict("short host", detail, cure, ok=is_ours)
+    return verdict("short host", detail, remedy, ok=is_ours)
 
 
 def _get(url: str, headers: dict[str, str] | None = None) -> requests.Response:
@@ -136,7 +136,9 @@ def _get(url: str, headers: dict[str, str] | None = None) -> requests.Response:
 
 
 MIN_DAYS = 14  # renewals start at 30 days; half of that leaves time to fix a failed one
-CERTIFICATE_CURE = gettext_lazy("Renew it, then reload the proxy or the web process that uses it.")
+CERTIFICATE_REMEDY = gettext_lazy(
+    "Renew it, then reload the proxy or the web process that uses it."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +154,7 @@ class Certificate:
 
 def certificates() -> list[Finding]:
     return [
-        verdict(f"certificate {item.host}", item.detail, CERTIFICATE_CURE, ok=item.is_good)
+        verdict(f"certificate {item.host}", item.detail, CERTIFICATE_REMEDY, ok=item.is_good)
         for item in inspect()
     ]
 
@@ -195,16 +197,16 @@ def _read_provider(issuer: str) -> Finding:
         discovery.clear_cache()
         document, keys = discovery.metadata(), discovery.signing_keys()
     except RefusedError as refused:
-        cure = _(
+        remedy = _(
             "OIDC_ISSUER must be the `issuer` that the provider writes, to the last slash: "
             "curl {issuer}/.well-known/openid-configuration"
         ).format(issuer=issuer.rstrip("/"))
-        return failed(PROVIDER, f"{issuer}: {refused.detail}", cure)
+        return failed(PROVIDER, f"{issuer}: {refused.detail}", remedy)
     if not keys:
         accepted = ", ".join(sum(discovery.ALGORITHMS.values(), ()))
-        cure = _("Have it sign with one of {names}.").format(names=accepted)
+        remedy = _("Have it sign with one of {names}.").format(names=accepted)
         detail = _("{issuer} has no key that is accepted").format(issuer=issuer)
-        return failed(PROVIDER, detail, cure)
+        return failed(PROVIDER, detail, remedy)
     if "S256" not in document.get("code_challenge_methods_supported", ["S256"]):
         detail = _("{issuer} refuses PKCE with S256").format(issuer=issuer)
         return failed(PROVIDER, detail, _("Allow PKCE with S256 there."))
@@ -217,10 +219,10 @@ def operators() -> Finding:
     detail = _("operators: {count}, without a second factor: {without_factor}").format(
         count=staff.count(), without_factor=without_factor
     )
-    cure = _("Ask them to open /admin/ and set it up: they can open nothing else until they do.")
+    remedy = _("Ask them to open /admin/ and set it up: they can open nothing else until they do.")
     if not settings.OPERATOR_MFA:
         detail += _("; not asked for here")
-    return verdict("operators", detail, cure, ok=not without_factor or not settings.OPERATOR_MFA)
+    return verdict("operators", detail, remedy, ok=not without_factor or not settings.OPERATOR_MFA)
 
 
 def identity_roles() -> list[Finding]:
@@ -229,8 +231,8 @@ def identity_roles() -> list[Finding]:
         return []
     missing = [*_missing_companies(), *_missing_groups()]
     if missing:
-        cure = _("Fix OIDC_ROLES, or create them in the admin: until then they grant nothing.")
-        return [failed(ROLES, _("there is no {names}").format(names=", no ".join(missing)), cure)]
+        remedy = _("Fix OIDC_ROLES, or create them in the admin: until then they grant nothing.")
+        return [failed(ROLES, _("there is no {names}").format(names=", no ".join(missing)), remedy)]
     return [passed(ROLES, _("{count} rules").format(count=len(settings.OIDC_ROLES)))]
 
 

@@ -30,27 +30,27 @@ MIN_POSTGRES, MIN_REDIS = 15, (6, 2)
 MAX_CLOCK_SKEW = 2.0  # seconds
 FULL_REDIS = 0.9  # of `maxmemory`
 GRACE = timedelta(days=3)  # until an archive is late
-DATABASE_CURE = gettext_lazy(
+DATABASE_REMEDY = gettext_lazy(
     "Start PostgreSQL, or fix DATABASE_URL: try `psql \"$DATABASE_URL\" -c 'select 1'`."
 )
-CLOSED_CURE = gettext_lazy(
+CLOSED_REMEDY = gettext_lazy(
     "Restore it with `manage.py restore … --prove`, or see docs/operations/backup.md."
 )
-ZONE_CURE = gettext_lazy("Set TIME_ZONE to the current name: Asia/Kolkata, not Asia/Calcutta.")
-TEXT_CURE = gettext_lazy(
+ZONE_REMEDY = gettext_lazy("Set TIME_ZONE to the current name: Asia/Kolkata, not Asia/Calcutta.")
+TEXT_REMEDY = gettext_lazy(
     "Restore a backup into a database created as in docs/operations/set-up.md."
 )
-COLLATION_CURE = gettext_lazy(
+COLLATION_REMEDY = gettext_lazy(
     "As the owner, run `REINDEX DATABASE name`, then `ALTER DATABASE name REFRESH COLLATION "
     "VERSION`, with the service stopped: until then unique names may be stored twice."
 )
-POOLER_CURE = gettext_lazy("Set DATABASE_DIRECT_URL: see docs/operations/failover.md.")
+POOLER_REMEDY = gettext_lazy("Set DATABASE_DIRECT_URL: see docs/operations/failover.md.")
 LIMITS = ["idle_in_transaction_session_timeout", "lock_timeout", "statement_timeout"]
-REDIS_CURE = gettext_lazy(
+REDIS_REMEDY = gettext_lazy(
     "Start Redis, or fix REDIS_URL. Meanwhile sends are answered `queued`, and workers poll for "
     "them."
 )
-CLUSTER_CURE = gettext_lazy(
+CLUSTER_REMEDY = gettext_lazy(
     "Turn cluster mode off, or name another Redis. For failover use Sentinel: see "
     "docs/operations/configuration.md."
 )
@@ -69,8 +69,8 @@ def settings_are_sound() -> Finding:
     detail = "; ".join(warnings) or _("{environment}, no warnings").format(
         environment=settings.ENVIRONMENT
     )
-    cure = _("Fix the named variables (see .env.example) and restart every process.")
-    return verdict("settings", detail, cure, ok=not warnings)
+    remedy = _("Fix the named variables (see .env.example) and restart every process.")
+    return verdict("settings", detail, remedy, ok=not warnings)
 
 
 def legal_addresses() -> Finding:
@@ -86,8 +86,8 @@ def legal_addresses() -> Finding:
         if absent
         else _("terms, privacy, support")
     )
-    cure = _("Set them (see .env.example): they appear on every page and in every e-mail.")
-    return verdict("legal addresses", detail, cure, ok=not absent or not settings.PRODUCTION)
+    remedy = _("Set them (see .env.example): they appear on every page and in every e-mail.")
+    return verdict("legal addresses", detail, remedy, ok=not absent or not settings.PRODUCTION)
 
 
 def database() -> Finding:
@@ -101,20 +101,20 @@ def database() -> Finding:
                 cursor.execute("SELECT now() AT TIME ZONE %s", [settings.TIME_ZONE])
     except DataError:
         detail = _("it has no time zone {name}").format(name=settings.TIME_ZONE)
-        return failed("database", detail, ZONE_CURE)
+        return failed("database", detail, ZONE_REMEDY)
     except (DatabaseError, PoolTimeout) as error:
-        return failed("database", type(error).__name__, DATABASE_CURE)
+        return failed("database", type(error).__name__, DATABASE_REMEDY)
     if is_closed:
         return failed(
-            "database", _("read-only: a restored copy that was not verified"), CLOSED_CURE
+            "database", _("read-only: a restored copy that was not verified"), CLOSED_REMEDY
         )
-    cure = _("Upgrade to PostgreSQL {min_postgres} or newer: pg_dump, then restore there.").format(
-        min_postgres=MIN_POSTGRES
-    )
+    remedy = _(
+        "Upgrade to PostgreSQL {min_postgres} or newer: pg_dump, then restore there."
+    ).format(min_postgres=MIN_POSTGRES)
     return verdict(
         "database",
         _("PostgreSQL {version}").format(version=version),
-        cure,
+        remedy,
         ok=version >= MIN_POSTGRES,
     )
 
@@ -128,16 +128,16 @@ def database_texts() -> Finding:
         cursor.execute("SHOW server_encoding")
         encoding = cursor.fetchone()[0]
         if encoding != "UTF8":
-            return failed("database texts", _("{}, not UTF-8").format(encoding), TEXT_CURE)
+            return failed("database texts", _("{}, not UTF-8").format(encoding), TEXT_REMEDY)
         cursor.execute("SELECT upper('ж') = 'Ж'")
         is_cased = cursor.fetchone()[0]
         cursor.execute(_COLLATION_VERSIONS)
         of_indexes, of_system = cursor.fetchone()
     if of_indexes and of_indexes != of_system:
         detail = _("indexes sorted by version {}, the system has {}").format(of_indexes, of_system)
-        return failed("database texts", detail, COLLATION_CURE)
+        return failed("database texts", detail, COLLATION_REMEDY)
     detail = "UTF-8" if is_cased else _("LC_CTYPE is ASCII only: searches distinguish ж and Ж")
-    return verdict("database texts", detail, TEXT_CURE, ok=is_cased)
+    return verdict("database texts", detail, TEXT_REMEDY, ok=is_cased)
 
 
 def migrations() -> Finding:
@@ -150,9 +150,9 @@ def partitions_ahead() -> Finding:
     """Checks partitions of coming months: without one, its messages would be refused."""
     ahead = partitions.months_ahead()
     fewest = min(ahead.values())
-    cure = _("Start the beat, which creates them hourly, and see that no transaction stays open.")
+    remedy = _("Start the beat, which creates them hourly, and see that no transaction stays open.")
     return verdict(
-        "partitions", _("{fewest} months ahead").format(fewest=fewest), cure, ok=fewest >= 1
+        "partitions", _("{fewest} months ahead").format(fewest=fewest), remedy, ok=fewest >= 1
     )
 
 
@@ -170,10 +170,10 @@ def archives() -> Finding:
         if late
         else _("up to date")
     )
-    cure = _(
+    remedy = _(
         "Run: python manage.py archive_months, as the tables' owner. It says what is in the way."
     )
-    return verdict("archives", detail, cure, ok=not late)
+    return verdict("archives", detail, remedy, ok=not late)
 
 
 def database_role() -> Finding:
@@ -182,18 +182,18 @@ def database_role() -> Finding:
     if not settings.PRODUCTION:
         return passed("database role", _("not asked for here"))
     detail = "; ".join(powers) or _("cannot rewrite the audit or the books")
-    cure = _(
+    remedy = _(
         "Run the application with a role of its own: see “Two roles” in "
         "docs/operations/security.md."
     )
-    return verdict("database role", detail, cure, ok=not powers)
+    return verdict("database role", detail, remedy, ok=not powers)
 
 
 def pooler() -> Finding:
     """A pooler preserves neither our sessions nor our time limits."""
     is_pooled = sessions.is_pooled()
     if is_pooled and not sessions.has_direct_address():
-        return failed("pooler", _("DATABASE_URL leads to a pooler"), POOLER_CURE)
+        return failed("pooler", _("DATABASE_URL leads to a pooler"), POOLER_REMEDY)
     if not sessions.has_direct_address():
         return passed("pooler", _("none"))
     with connection.cursor() as cursor:
@@ -204,8 +204,8 @@ def pooler() -> Finding:
         if unlimited
         else _("the role has time limits")
     )
-    cure = _("As a superuser: ALTER ROLE … SET each of them; see docs/operations/failover.md.")
-    return verdict("pooler", detail, cure, ok=not unlimited)
+    remedy = _("As a superuser: ALTER ROLE … SET each of them; see docs/operations/failover.md.")
+    return verdict("pooler", detail, remedy, ok=not unlimited)
 
 
 def clock() -> Finding:
@@ -214,9 +214,9 @@ def clock() -> Finding:
         cursor.execute("SELECT EXTRACT(epoch FROM clock_timestamp())::float")
         theirs = float(cursor.fetchone()[0])
     skew = theirs - (before + time.time()) / 2
-    cure = _("Run a time service (chrony, systemd-timesyncd) on this machine and the database's.")
+    remedy = _("Run a time service (chrony, systemd-timesyncd) on this machine and the database's.")
     detail = _("the database's clock differs by {skew:+z.1f} s").format(skew=skew)
-    return verdict("clock", detail, cure, ok=abs(skew) < MAX_CLOCK_SKEW)
+    return verdict("clock", detail, remedy, ok=abs(skew) < MAX_CLOCK_SKEW)
 
 
 def redis() -> Finding:
@@ -224,17 +224,17 @@ def redis() -> Finding:
         server = _info("server")
         raise_if_demoted()
     except ServerRefusalError as error:
-        return failed("redis", _("it refuses us: {error}").format(error=error), REDIS_CURE)
+        return failed("redis", _("it refuses us: {error}").format(error=error), REDIS_REMEDY)
     except redis_library.RedisError as error:
-        return failed("redis", type(error).__name__, REDIS_CURE)
+        return failed("redis", type(error).__name__, REDIS_REMEDY)
     # Even with one shard, all keys of a script must be in one slot.
     if server.get("redis_mode") == "cluster":
-        return failed("redis", _("in cluster mode"), CLUSTER_CURE)
+        return failed("redis", _("in cluster mode"), CLUSTER_REMEDY)
     version = str(server["redis_version"])
     parts = tuple(int(part) for part in version.split(".")[:2])
-    cure = _("Upgrade Redis to 6.2 or newer.")
+    remedy = _("Upgrade Redis to 6.2 or newer.")
     return verdict(
-        "redis", _("Redis {version}").format(version=version), cure, ok=parts >= MIN_REDIS
+        "redis", _("Redis {version}").format(version=version), remedy, ok=parts >= MIN_REDIS
     )
 
 
@@ -243,20 +243,20 @@ def redis_memory() -> Finding:
     try:
         memory, stats = _info("memory"), _info("stats")
     except redis_library.RedisError as error:
-        return failed("redis memory", type(error).__name__, REDIS_CURE)
+        return failed("redis memory", type(error).__name__, REDIS_REMEDY)
     policy, limit = memory["maxmemory_policy"], int(memory["maxmemory"])
     evicted = int(stats["evicted_keys"])
     used = int(memory["used_memory"])
     if policy == "noeviction" and used > FULL_REDIS * limit > 0:
         detail = _("{} of {} bytes are used").format(used, limit)
-        cure = _("Raise `maxmemory` in redis.conf (CONFIG SET does it at once).")
-        return failed("redis memory", detail, cure)
+        remedy = _("Raise `maxmemory` in redis.conf (CONFIG SET does it at once).")
+        return failed("redis memory", detail, remedy)
     is_safe = policy == "noeviction" or (limit == 0 and not evicted)
-    cure = _("Set `maxmemory-policy noeviction` in redis.conf (CONFIG SET does it at once).")
+    remedy = _("Set `maxmemory-policy noeviction` in redis.conf (CONFIG SET does it at once).")
     return verdict(
         "redis memory",
         _("{policy}, {evicted} keys evicted").format(policy=policy, evicted=evicted),
-        cure,
+        remedy,
         ok=is_safe,
     )
 
@@ -266,7 +266,7 @@ def redis_persistence() -> Finding:
     try:
         info = _info("persistence")
     except redis_library.RedisError as error:
-        return failed("redis persistence", type(error).__name__, REDIS_CURE)
+        return failed("redis persistence", type(error).__name__, REDIS_REMEDY)
     if settings.ENVIRONMENT != "production":
         return passed("redis persistence", _("not needed here"))
     is_on = bool(int(info["aof_enabled"]))

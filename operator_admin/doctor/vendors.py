@@ -32,16 +32,18 @@ TITLES: dict[str, StrOrPromise] = {
     "sender": gettext_lazy("the sender"),
 } | {topic: title for vendor in VENDORS.values() for topic, title in vendor.checks.items()}
 
-CREDENTIALS_CURE = gettext_lazy(
+CREDENTIALS_REMEDY = gettext_lazy(
     "Compare the account's variables with the vendor's console, then restart every process."
 )
-VENDOR_AWAY_CURE = gettext_lazy(
+VENDOR_AWAY_REMEDY = gettext_lazy(
     "The vendor did not answer: see its status page, and check that this machine can reach it."
 )
 _TEST_AGAIN = gettext_lazy("Test again; if it still fails, check it in the vendor's console.")
 
-CURES = {
-    (name, topic): text for name, vendor in VENDORS.items() for topic, text in vendor.cures.items()
+REMEDIES = {
+    (name, topic): text
+    for name, vendor in VENDORS.items()
+    for topic, text in vendor.remedies.items()
 }
 
 
@@ -49,17 +51,17 @@ def check_title(check: Check) -> StrOrPromise:
     return TITLES.get(check.topic, check.topic)
 
 
-def check_cure(name: str, check: Check) -> StrOrPromise:
+def check_remedy(name: str, check: Check) -> StrOrPromise:
     """The remedy for a check that failed or is unknown."""
     if check.topic in {"account", "away"}:
-        return VENDOR_AWAY_CURE if check.topic == "away" else CREDENTIALS_CURE
-    return CURES.get((vendor_of(name), check.topic), _TEST_AGAIN)
+        return VENDOR_AWAY_REMEDY if check.topic == "away" else CREDENTIALS_REMEDY
+    return REMEDIES.get((vendor_of(name), check.topic), _TEST_AGAIN)
 
 
-NO_PROVIDER_CURE = gettext_lazy(
+NO_PROVIDER_REMEDY = gettext_lazy(
     "Set the credentials of at least one provider: see “Connecting the vendors” in the docs."
 )
-APPROVAL_CURE = gettext_lazy(
+APPROVAL_REMEDY = gettext_lazy(
     "See the account's page in the admin, then the template or sender in the vendor's console."
 )
 MAX_COUNTRIES = 30
@@ -70,7 +72,9 @@ def providers() -> list[Finding]:
     """Checks live accounts, except those with their own processes: see `processes.binds`."""
     live, hosted = registry.live_providers(), registry.hosted_providers()
     if not live:
-        return [failed("providers", _("none is configured: nothing can be sent"), NO_PROVIDER_CURE)]
+        return [
+            failed("providers", _("none is configured: nothing can be sent"), NO_PROVIDER_REMEDY)
+        ]
     accounts = {name: provider for name, provider in live.items() if name not in hosted}
     return [
         finding
@@ -85,7 +89,7 @@ def vendor_approvals() -> list[Finding]:
     bad = [row for row in used if row.status in approvals.BAD]
     if bad:
         return [
-            failed("vendor approvals", f"{row}: {row.status} {row.reason}".strip(), APPROVAL_CURE)
+            failed("vendor approvals", f"{row}: {row.status} {row.reason}".strip(), APPROVAL_REMEDY)
             for row in bad
         ]
     if not used:
@@ -164,15 +168,17 @@ def _findings(name: str, checks: list[Check]) -> list[Finding]:
     title = str(error_texts.provider_title(name))
     first, *others = checks
     if not first.ok:
-        cure = VENDOR_AWAY_CURE if first.topic == "away" else CREDENTIALS_CURE
-        return [failed(title, first.detail, cure)]
+        remedy = VENDOR_AWAY_REMEDY if first.topic == "away" else CREDENTIALS_REMEDY
+        return [failed(title, first.detail, remedy)]
     unknown = [str(check_title(check)) for check in others if check.ok is None]
     detail = _("the account works")
     if unknown:
         detail += _("; the vendor does not tell: {names}").format(names=", ".join(unknown))
     missing = [
         failed(
-            f"{title}: {check_title(check)}", check.detail or _("missing"), check_cure(name, check)
+            f"{title}: {check_title(check)}",
+            check.detail or _("missing"),
+            check_remedy(name, check),
         )
         for check in others
         if check.ok is False

@@ -154,7 +154,7 @@ class Result:
     title: StrOrPromise
     ok: bool | None
     detail: str
-    cure: StrOrPromise
+    remedy: StrOrPromise
 
 
 @page("providers/<str:name>/", "vendor", "channels.provideraccount")
@@ -195,7 +195,7 @@ def test_connection(request: HttpRequest, name: str) -> HttpResponse:
         raise Http404
     if name in registry.hosted_providers():
         bind = dict(zip(registry.hosted_providers(), processes.binds(), strict=True))[name]
-        results = [Result(vendors.TITLES["bind"], bind.ok, bind.detail, bind.cure)]
+        results = [Result(vendors.TITLES["bind"], bind.ok, bind.detail, bind.remedy)]
     else:
         results = [_result(name, check) for check in vendors.check_accounts({name: provider})[name]]
     audit.record("account.tested", name, company=None, **actor(request))
@@ -286,5 +286,5 @@ def _step_views(name: str, steps: Iterable[SetupStep]) -> Iterator[dict[str, Any
 
 
 def _result(name: str, check: Check) -> Result:
-    cure = "" if check.ok else vendors.check_cure(name, check)
-    return Result(vendors.check_title(check), check.ok, check.detail, cure)
+    remedy = "" if check.ok else vendors.check_remedy(name, check)
+    return Result(vendors.check_title(check), check.ok, check.detail, remedy)

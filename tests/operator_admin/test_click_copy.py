@@ -37,7 +37,7 @@ def test_server_that_is_away_fails_the_check(settings: Settings) -> None:
     result = click_copy()
 
     assert (result.ok, result.detail) == (False, "ConnectionError")
-    assert "CLICKHOUSE_URL" in result.cure
+    assert "CLICKHOUSE_URL" in result.remedy
 
 
 @pytest.mark.django_db
@@ -51,7 +51,7 @@ def test_each_step_of_setting_it_up(server: ClickHouseServer, settings: Settings
     redis_client().xadd(STREAM, {"id": "a"}, id=f"{int(time.time() - 400) * 1000}-0")
     late = click_copy()
 
-    assert "clickhouse_tables" in without_table.cure
+    assert "clickhouse_tables" in without_table.remedy
     assert (without_clicks.ok, without_clicks.detail.partition(",")[0]) == (
         False,
         "nothing written yet",

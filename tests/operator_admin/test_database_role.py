@@ -174,7 +174,7 @@ def test_doctor_says_so_of_a_role_that_could(settings: Settings) -> None:
     finding = stores.database_role()
 
     assert (finding.ok, finding.detail) == (False, "it is a superuser")
-    assert "Two roles" in finding.cure
+    assert "Two roles" in finding.remedy
 
 
 def test_doctor_says_so_of_an_owner(settings: Settings, application: None) -> None:

@@ -53,7 +53,7 @@ def crosses(found: dict[str, dict[str, Any]]) -> set[str]:
     return {name for name, item in found.items() if not item["ok"]}
 
 
-def test_without_services_every_check_fails_with_a_cure() -> None:
+def test_without_services_every_check_fails_with_a_remedy() -> None:
     code, result, output = run(EMAIL_URL="smtp://127.0.0.1:1")
 
     assert code == 1
@@ -64,7 +64,7 @@ def test_without_services_every_check_fails_with_a_cure() -> None:
         "ledger", "seals", "queue", "outboxes", "operators", "bank statement",
         "mail", "public URL", "proxies", "short host", "providers",
     }  # fmt: skip
-    assert all(result[name]["cure"] for name in crosses(result))
+    assert all(result[name]["remedy"] for name in crosses(result))
     assert SECRET not in output
     assert GOOD["SECRET_KEY"] not in output
 
@@ -72,7 +72,7 @@ def test_without_services_every_check_fails_with_a_cure() -> None:
 def test_production_is_checked_more_strictly(tmp_path: Path) -> None:
     production = SAFE | {"PUBLIC_URL": "https://127.0.0.1:1", "STATIC_ROOT": str(tmp_path)}
     _, result, _ = run(**production)
-    assert "collectstatic" in result["static files"]["cure"]
+    assert "collectstatic" in result["static files"]["remedy"]
 
     manifest = {"paths": {"favicon.svg": "favicon.1.svg"}, "version": "1.1", "hash": ""}
     (tmp_path / "staticfiles.json").write_text(json.dumps(manifest), encoding="utf-8")
@@ -111,7 +111,7 @@ def test_process_that_is_silent_fails_the_check(kind: str, check: Any) -> None:
     row.save()
 
     assert check().detail.startswith("last heartbeat 90 s")
-    assert "systemctl start" in check().cure
+    assert "systemctl start" in check().remedy
 
 
 @pytest.mark.django_db
@@ -128,7 +128,7 @@ def test_smpp_account_is_checked_by_its_process_heartbeat(settings: Settings) ->
     (bound,) = processes.binds()
 
     assert (unbound.ok, unbound.detail) == (False, "not bound")
-    assert "SMPP_URL" in unbound.cure
+    assert "SMPP_URL" in unbound.remedy
     assert (bound.ok, bound.detail) == (True, "bound, 3 of 10 under way")
     assert "SMPP" not in [provider.name for provider in vendors.providers()]
 
@@ -141,7 +141,7 @@ def test_breach_of_the_books_fails_the_check() -> None:
     result = money.ledger()
 
     assert result.detail == f"held differs from the open holds: company {wallet.company_id}"
-    assert "reconcile" in result.cure
+    assert "reconcile" in result.remedy
 
 
 @pytest.mark.django_db
@@ -175,7 +175,7 @@ def test_uncounted_clicks_fail_the_check() -> None:
 
     redis_client().delete(STREAM)
     assert (clicks.ok, clicks.detail[:24]) == (False, "the oldest uncounted for")
-    assert "worker" in clicks.cure
+    assert "worker" in clicks.remedy
 
 
 @pytest.mark.usefixtures("no_redis")
@@ -213,7 +213,7 @@ def test_doctor_tells_whether_the_mail_server_answers(settings: Settings) -> Non
         settings.EMAIL_PORT = port
         assert public_access.mail_server().ok
 
-    assert "EMAIL_URL" in public_access.mail_server().cure
+    assert "EMAIL_URL" in public_access.mail_server().remedy
 
 
 @pytest.mark.parametrize("sender", ["Kvitok <no-reply@localhost>", "no-reply@example.com"])
@@ -228,7 +228,7 @@ def test_sender_that_is_nobodys_fails_the_check_in_production(
         found = public_access.mail_server()
 
     assert not found.ok
-    assert "DEFAULT_FROM_EMAIL" in found.cure
+    assert "DEFAULT_FROM_EMAIL" in found.remedy
 
 
 def test_default_backend_in_development_names_its_folder(
@@ -301,7 +301,7 @@ def test_proxies_are_counted(
         settings.PUBLIC_URL = url
         result = public_access.proxies()
 
-    assert result.cure.startswith(words)
+    assert result.remedy.startswith(words)
     assert result.ok == (words == "")
 
 
@@ -313,7 +313,7 @@ def test_misspelt_header_that_is_believed_fails_the_check(settings: Settings) ->
     )
 
     assert (judge_proxies.ok, judge_proxies.detail) == (False, "X_Forwarded_For was believed")
-    assert "python -m config.web_server" in judge_proxies.cure
+    assert "python -m config.web_server" in judge_proxies.remedy
 
 
 def test_crashing_check_keeps_others_visible() -> None:
@@ -332,7 +332,7 @@ def test_translations_that_are_not_compiled_fail_the_check(
     source = tmp_path / "ru" / "LC_MESSAGES" / "django.po"
     source.parent.mkdir(parents=True)
     source.touch()
-    assert "pybabel compile" in processes.translations().cure
+    assert "pybabel compile" in processes.translations().remedy
 
     source.with_suffix(".mo").touch()
     assert processes.translations().ok

@@ -15,7 +15,7 @@ def test_russian_reader_finds_no_english_sentence() -> None:
         findings = list(doctor.run_checks())
 
     texts = [
-        re.sub(r"`[^`]*`|\([^)]*\)|python manage.py.*", "", f"{finding.detail} {finding.cure}")
+        re.sub(r"`[^`]*`|\([^)]*\)|python manage.py.*", "", f"{finding.detail} {finding.remedy}")
         for finding in findings
     ]
     assert len(texts) > 25

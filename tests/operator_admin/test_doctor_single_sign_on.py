@@ -29,7 +29,7 @@ def test_issuer_with_another_slash_is_found(provider: IdentityProvider, settings
     (result,) = public_access.identity_provider()
 
     assert "issuer differs" in result.detail
-    assert "curl" in result.cure
+    assert "curl" in result.remedy
 
 
 def test_missing_companies_and_groups_are_named(acme: Company, settings: Settings) -> None:

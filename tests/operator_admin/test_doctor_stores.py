@@ -47,7 +47,7 @@ def test_database_that_cannot_hold_or_search_texts_fails_the_check(
         finding = stores.database_texts()
 
     assert detail in finding.detail
-    assert "docs/operations/set-up.md" in finding.cure
+    assert "docs/operations/set-up.md" in finding.remedy
 
 
 def test_indexes_sorted_by_another_library_fail_the_check(db: None) -> None:
@@ -59,7 +59,7 @@ def test_indexes_sorted_by_another_library_fail_the_check(db: None) -> None:
     finding = stores.database_texts()
 
     assert (finding.ok, "version 2.36" in finding.detail) == (False, True)
-    assert "REFRESH COLLATION VERSION" in finding.cure
+    assert "REFRESH COLLATION VERSION" in finding.remedy
 
 
 def test_pooler_without_time_limits_fails_the_check(
@@ -81,7 +81,7 @@ def test_old_postgres_fails_the_check(monkeypatch: pytest.MonkeyPatch) -> None:
     assert stores.database().ok
     monkeypatch.setattr(stores, "MIN_POSTGRES", 99)
 
-    assert "Upgrade to PostgreSQL 99" in stores.database().cure
+    assert "Upgrade to PostgreSQL 99" in stores.database().remedy
 
 
 @pytest.mark.django_db
@@ -135,7 +135,7 @@ def test_redis_that_evicts_fails_the_check() -> None:
     redis_client().config_set("maxmemory", 10**9)
     redis_client().config_set("maxmemory-policy", "allkeys-lru")
 
-    assert "noeviction" in stores.redis_memory().cure
+    assert "noeviction" in stores.redis_memory().remedy
 
 
 @pytest.mark.usefixtures("redis_settings")
@@ -146,7 +146,7 @@ def test_redis_that_is_nearly_full_fails_the_check() -> None:
     assert stores.redis_memory().ok
     redis_client().config_set("maxmemory", int(used * 1.08))
 
-    assert "Raise `maxmemory`" in stores.redis_memory().cure
+    assert "Raise `maxmemory`" in stores.redis_memory().remedy
 
 
 @pytest.mark.usefixtures("redis_settings")
@@ -154,7 +154,7 @@ def test_redis_that_forgets_fails_the_check_in_production(settings: Settings) ->
     redis_client().config_set("appendonly", "no")
     assert stores.redis_persistence().ok
     settings.ENVIRONMENT = "production"
-    assert "appendonly yes" in stores.redis_persistence().cure
+    assert "appendonly yes" in stores.redis_persistence().remedy
     redis_client().config_set("appendonly", "yes")
 
     assert stores.redis_persistence().ok
@@ -175,4 +175,4 @@ def test_broker_brings_a_message_back_and_leaves_no_queue() -> None:
 def test_broker_away_fails_the_check(settings: Settings) -> None:
     settings.BROKER_URL = "redis://127.0.0.1:1"
 
-    assert "CELERY_BROKER_URL" in processes.broker().cure
+    assert "CELERY_BROKER_URL" in processes.broker().remedy

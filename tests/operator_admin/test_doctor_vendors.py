@@ -36,14 +36,14 @@ def test_provider_that_refuses_its_token_fails_the_check(settings: Settings) -> 
 
     assert not result.ok
     assert result.detail == "20003: Authenticate"
-    assert result.cure == str(vendors.CREDENTIALS_CURE)
+    assert result.remedy == str(vendors.CREDENTIALS_REMEDY)
 
 
 TWILIO = "/2010-04-01/Accounts"
 
 
 @pytest.mark.django_db
-def test_missing_setup_of_an_account_fails_with_its_cure(settings: Settings) -> None:
+def test_missing_setup_of_an_account_fails_with_its_remedy(settings: Settings) -> None:
     CompanyFactory.create(country="KZ")
     CompanyFactory.create(country="RU", status="pending")
     url, sid = (
@@ -71,7 +71,7 @@ def test_missing_setup_of_an_account_fails_with_its_cure(settings: Settings) -> 
         "Twilio: the countries it may send to",
     }  # fmt: skip
     geo = result["Twilio: the countries it may send to"]
-    assert (geo.detail, "Geo permissions" in geo.cure) == ("KZ", True)
+    assert (geo.detail, "Geo permissions" in geo.remedy) == ("KZ", True)
     assert asked == [
         f"{settings.PROVIDER_ACCOUNTS['twilio']['api_url']}/v1/Messaging/GeoPermissions?CountryCode=KZ"
     ]
@@ -92,7 +92,7 @@ def test_unknown_balance_is_taken_from_the_last_alert(settings: Settings) -> Non
     assert name not in before
     assert "does not tell: the balance" in before["Telegram Gateway"].detail
     assert after[name].detail.startswith("< 5, ")
-    assert "gateway.telegram.org" in after[name].cure
+    assert "gateway.telegram.org" in after[name].remedy
 
 
 @pytest.mark.django_db
@@ -129,7 +129,7 @@ def test_connection_test_renews_nothing(settings: Settings) -> None:
 def test_provider_that_is_away_fails_the_check() -> None:
     providers = _providers()
 
-    assert {item.cure for item in providers} == {str(vendors.VENDOR_AWAY_CURE)}
+    assert {item.remedy for item in providers} == {str(vendors.VENDOR_AWAY_REMEDY)}
 
 
 def _providers() -> list[Finding]:
@@ -156,4 +156,4 @@ def test_vendor_check_uses_no_database_connection(
     providers = vendors.providers()
 
     assert kept == [False]
-    assert {item.cure for item in providers} == {str(vendors.VENDOR_AWAY_CURE)}
+    assert {item.remedy for item in providers} == {str(vendors.VENDOR_AWAY_REMEDY)}

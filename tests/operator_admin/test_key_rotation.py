@@ -27,7 +27,7 @@ K1, K2 = {"k1": b"1" * 32}, {"k2": b"2" * 32}
 Ring = dict[str, bytes]
 
 
-def beat(settings: Settings, process: str, ring: Ring, name: str = "OTP_KEYS") -> None:
+def write_heartbeat(settings: Settings, process: str, ring: Ring, name: str = "OTP_KEYS") -> None:
     """A heartbeat of another process, which has these keys."""
     setattr(settings, name, ring)
     HeartbeatWriter("web").write({})
@@ -43,7 +43,7 @@ def finding(name: str = "OTP_KEYS") -> Finding:
 def judged(settings: Settings, *rings: Ring) -> Finding:
     """Judges processes with these lists; the doctor runs with the last one."""
     for number, ring in enumerate(rings, start=1):
-        beat(settings, f"web-{number}", ring)
+        write_heartbeat(settings, f"web-{number}", ring)
     return finding()
 
 
@@ -59,7 +59,7 @@ def test_key_that_signs_before_every_process_has_it_fails(
 
     assert not result.ok
     assert "signs and is unknown to" in result.detail
-    assert "A new key goes last" in result.cure
+    assert "A new key goes last" in result.remedy
 
 
 def test_process_without_the_key_is_named(settings: Settings) -> None:
@@ -69,7 +69,7 @@ def test_process_without_the_key_is_named(settings: Settings) -> None:
 
 
 def test_settings_are_judged_before_any_process_has_them(settings: Settings) -> None:
-    beat(settings, "web-1", K1)
+    write_heartbeat(settings, "web-1", K1)
     settings.OTP_KEYS = K2 | K1
 
     assert finding().detail == "k2 signs and is unknown to web-1"
@@ -94,10 +94,10 @@ def test_differing_processes_need_restart_before_next_step(
 ) -> None:
     result = judged(settings, *rings)
 
-    assert (result.ok, result.detail, result.cure) == (
+    assert (result.ok, result.detail, result.remedy) == (
         False,
         detail,
-        str(key_rotation.RESTART_CURE),
+        str(key_rotation.RESTART_REMEDY),
     )
 
 
@@ -146,7 +146,7 @@ def test_key_of_the_list_of_erasures_is_kept(settings: Settings) -> None:
 
 
 def test_silent_process_is_not_asked_for_its_keys(settings: Settings) -> None:
-    beat(settings, "web-1", K1)
+    write_heartbeat(settings, "web-1", K1)
     Heartbeat.objects.update(at=timezone.now() - timedelta(seconds=60))
     settings.OTP_KEYS = K2
 
@@ -163,7 +163,7 @@ def test_process_of_the_previous_release_is_not_judged(settings: Settings) -> No
 def test_second_factors_avoid_key_missing_in_a_process(
     settings: Settings,
 ) -> None:
-    beat(settings, "web-1", K1, "MFA_KEYS")
+    write_heartbeat(settings, "web-1", K1, "MFA_KEYS")
     settings.MFA_KEYS = K2 | K1
 
     with pytest.raises(CommandError, match=r"do not know key k2 yet: web-1"):
@@ -171,7 +171,7 @@ def test_second_factors_avoid_key_missing_in_a_process(
 
 
 def test_second_factors_wait_for_key_in_every_process(settings: Settings) -> None:
-    beat(settings, "web-1", K1 | K2, "MFA_KEYS")
+    write_heartbeat(settings, "web-1", K1 | K2, "MFA_KEYS")
     settings.MFA_KEYS = K2 | K1
     output = StringIO()
 

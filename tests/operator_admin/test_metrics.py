@@ -213,11 +213,11 @@ def redis_away(settings: Settings) -> Iterator[None]:
 def test_bind_is_exported_while_its_process_is_alive() -> None:
     details = {"in_flight": 3, "bound": 1, "unanswered": 3, "window": 10}
     now = timezone.now()
-    beat = Heartbeat.objects.create(process="smpp a", kind="smpp", at=now, details=details)
+    heartbeat = Heartbeat.objects.create(process="smpp a", kind="smpp", at=now, details=details)
 
     result = gauges()
-    beat.at -= timedelta(seconds=90)
-    beat.save()
+    heartbeat.at -= timedelta(seconds=90)
+    heartbeat.save()
     later = gauges()
 
     names = ("kvitok_smpp_boundsmpp", "kvitok_smpp_window_usedsmpp", "kvitok_smpp_windowsmpp")

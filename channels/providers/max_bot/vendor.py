@@ -50,7 +50,7 @@ FAILURES = texts(
     (["http_429", "too.many.requests"], TOO_FAST),
 )
 ADVICE = dict.fromkeys((*_GONE, "no_contact"), OPEN_THE_BOT)
-CURES = {
+REMEDIES = {
     "secret": _(
         "Set MAX_BOT_SECRET and run the subscription command: without it no update is accepted."
     ),
@@ -111,5 +111,5 @@ VENDOR = Vendor(
     failures=FAILURES,
     advice=ADVICE,
     checks={"secret": _("the webhook's secret is set")},
-    cures=CURES,
+    remedies=REMEDIES,
 )

@@ -55,7 +55,7 @@ ADVICE = texts(
 CHECKS = {
     "callback_secret": _("the secret of reports is set"),
 }
-CURES = {
+REMEDIES = {
     "balance": _("Top up the balance with SMSC."),
     "sender": _(
         "Have the sender's name approved by SMSC (Senders), or set SMSC_SENDER to an approved one."
@@ -106,5 +106,5 @@ VENDOR = Vendor(
     alerts=ALERTS,
     advice=ADVICE,
     checks=CHECKS,
-    cures=CURES,
+    remedies=REMEDIES,
 )

@@ -43,7 +43,7 @@ CHECKS = {
     "webhook_calls": _("the webhook's last calls"),
     "secret": _("the webhook's secret is set"),
 }
-CURES = {
+REMEDIES = {
     "secret": _(
         "Set TELEGRAM_BOT_SECRET and give it to setWebhook: without it no update is accepted."
     ),
@@ -93,5 +93,5 @@ VENDOR = Vendor(
     failures=FAILURES,
     advice=ADVICE,
     checks=CHECKS,
-    cures=CURES,
+    remedies=REMEDIES,
 )

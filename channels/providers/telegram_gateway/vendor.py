@@ -27,7 +27,7 @@ FAILURES = texts(
 )
 ALERTS = {"balance_low": _("The Telegram Gateway balance is running low: add funds.")}
 
-CURES = {
+REMEDIES = {
     "balance": _(
         "See the balance at gateway.telegram.org and add funds. Telegram reports it only "
         "after a paid message; when it runs low, operators get an e-mail."
@@ -66,5 +66,5 @@ VENDOR = Vendor(
     simulated="telegram",
     failures=FAILURES,
     alerts=ALERTS,
-    cures=CURES,
+    remedies=REMEDIES,
 )

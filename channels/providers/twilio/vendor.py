@@ -65,7 +65,7 @@ CHECKS = {
     "service": _("senders of the messaging service"),
     "countries": _("the countries it may send to"),
 }
-CURES = {
+REMEDIES = {
     "trial": _("Upgrade the account: a trial one sends to verified phones only (21608)."),
     "balance": _("Top up in Twilio Console, Billing, and turn auto-recharge on."),
     "sender": _(
@@ -126,5 +126,5 @@ VENDOR = Vendor(
     alerts=ALERTS,
     advice=ADVICE,
     checks=CHECKS,
-    cures=CURES,
+    remedies=REMEDIES,
 )

@@ -162,7 +162,7 @@ CHECKS = {
     "templates": _("message templates"),
     "template": _("a message template"),
 }
-CURES = {
+REMEDIES = {
     "number_registered": _(
         "Register the number: WhatsApp Manager, Phone numbers, the number, or POST to "
         "/PHONE_NUMBER_ID/register with its PIN. It must be Connected."
@@ -295,5 +295,5 @@ VENDOR = Vendor(
     alerts=ALERTS,
     advice={"131026": OTHER_CHANNEL, "131050": OTHER_CHANNEL},
     checks=CHECKS,
-    cures=CURES,
+    remedies=REMEDIES,
 )

@@ -40,8 +40,8 @@ class Command(BaseCommand):
     def _show(self, finding: Finding) -> None:
         style = self.style.SUCCESS if finding.ok else self.style.ERROR
         self.stdout.write(f"{style(MARKS[finding.ok])} {_name(finding):<18} {finding.detail}")
-        if finding.cure:
-            self.stdout.write(f"  {'':<18} → {finding.cure}")
+        if finding.remedy:
+            self.stdout.write(f"  {'':<18} → {finding.remedy}")
 
 
 def _name(finding: Finding) -> str:

@@ -13,8 +13,8 @@ from tests.stack.programs import wait_until
 @pytest.mark.django_db
 def test_heartbeat_is_written_once_per_interval() -> None:
     heartbeat = HeartbeatWriter("web")
-    heartbeat.beat({"waiters": 3})
-    heartbeat.beat({"waiters": 4})
+    heartbeat.record({"waiters": 3})
+    heartbeat.record({"waiters": 4})
 
     row = Row.objects.get()
     assert (row.kind, row.details["waiters"]) == ("web", 3)
@@ -23,7 +23,7 @@ def test_heartbeat_is_written_once_per_interval() -> None:
 @pytest.mark.django_db
 def test_silent_process_is_deleted_after_an_hour() -> None:
     Row.objects.create(process="web elsewhere 1", kind="web", at="2026-01-01T00:00:00Z")
-    HeartbeatWriter("delivery").beat()
+    HeartbeatWriter("delivery").record()
 
     assert [row.kind for row in Row.objects.all()] == ["delivery"]
 
@@ -44,7 +44,7 @@ def test_scheduled_task_writes_the_beats_heartbeat() -> None:
 def test_heartbeat_names_the_keys_of_the_process_in_order(settings: Settings) -> None:
     settings.OTP_KEYS = {"k2": b"x" * 32, "k1": b"y" * 32}
 
-    HeartbeatWriter("web").beat({"waiters": 3})
+    HeartbeatWriter("web").record({"waiters": 3})
 
     reported = Row.objects.get().details["keys"]["OTP_KEYS"]
     assert [item.partition(":")[0] for item in reported] == ["k2", "k1"]

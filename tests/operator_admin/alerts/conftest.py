@@ -17,7 +17,7 @@ TOKEN, CHAT = "42:operators-token", "-1001234567890"
 URL = f"https://telegram.test/bot{TOKEN}/sendMessage"
 
 
-def beat(kind: str, *, age: float = 0.0, **details: int) -> Heartbeat:
+def write_heartbeat(kind: str, *, age: float = 0.0, **details: int) -> Heartbeat:
     at = timezone.now() - timedelta(seconds=age)
     return Heartbeat.objects.update_or_create(
         process=f"{kind} 1", defaults={"kind": kind, "at": at, "details": details}
@@ -27,7 +27,7 @@ def beat(kind: str, *, age: float = 0.0, **details: int) -> Heartbeat:
 @pytest.fixture
 def service(transactional_db: None) -> None:
     for kind in ("web", "delivery", "beat"):
-        beat(kind)
+        write_heartbeat(kind)
 
 
 @pytest.fixture

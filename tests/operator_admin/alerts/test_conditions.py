@@ -22,7 +22,7 @@ from operator_admin.models import Alert
 from storage.redis_client import redis_client
 from tests.channels.accounts import set_account
 from tests.factories import AttemptFactory, DeliveryFactory, MessageFactory, WalletFactory
-from tests.operator_admin.alerts.conftest import beat
+from tests.operator_admin.alerts.conftest import write_heartbeat
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("service")]
 
@@ -56,10 +56,10 @@ def test_service_in_order_has_no_problem(name: str) -> None:
     [("delivery", "worker-silent"), ("beat", "beat-silent"), ("web", "web-silent")],
 )
 def test_silent_process_is_a_problem(kind: str, name: str) -> None:
-    beat(kind, age=61)
+    write_heartbeat(kind, age=61)
     assert problems_of(name) == [("", {"age": 61})]
 
-    beat(kind).delete()
+    write_heartbeat(kind).delete()
     assert problems_of(name) == [("", {"age": "∞"})]
 
 
@@ -121,7 +121,7 @@ def test_low_balance_of_the_last_day() -> None:
 
 
 def test_deaf_web_process() -> None:
-    beat("web", listening=0)
+    write_heartbeat("web", listening=0)
 
     assert problems_of("listener-down") == [("", {"count": 1})]
 
@@ -181,7 +181,7 @@ def test_rule_is_in_the_runbook_and_in_russian(name: str) -> None:
     with translation.override("ru"):
         rule = views.describe(name, RULES[name])
     assert CYRILLIC.search(str(rule["title"])) or name == "doctor"
-    assert CYRILLIC.search(str(rule["cure"]))
+    assert CYRILLIC.search(str(rule["remedy"]))
 
 
 def test_causes_are_rules() -> None:

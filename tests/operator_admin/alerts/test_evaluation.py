@@ -15,7 +15,7 @@ from operator_admin.alerts.rules import RULES, Group
 from operator_admin.models import Alert, AlertRun
 from tests.api.races import at_once
 from tests.factories import WalletFactory
-from tests.operator_admin.alerts.conftest import beat
+from tests.operator_admin.alerts.conftest import write_heartbeat
 from tests.operator_admin.operators import make_operator
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("service")]
@@ -41,8 +41,8 @@ def minutes_pass(count: int, *, silent: bool) -> None:
     for _ in range(count):
         age(1)
         for kind in ("web", "beat"):
-            beat(kind)
-        beat("delivery", age=100 if silent else 0)
+            write_heartbeat(kind)
+        write_heartbeat("delivery", age=100 if silent else 0)
         assert evaluation.run(Group.MINUTE)
 
 
@@ -150,7 +150,7 @@ def test_two_beats_evaluate_once() -> None:
 
 
 def test_run_that_was_overtaken_writes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    beat("delivery", age=100)
+    write_heartbeat("delivery", age=100)
 
     def slow(*_args: object) -> tuple[dict[tuple[str, str], dict[str, int]], set[str]]:
         AlertRun.objects.update(at=datetime.fromisoformat("2030-01-01T00:00:00+00:00"))

@@ -12,7 +12,7 @@ from pytest_django import Settings
 from operator_admin.alerts import evaluation, watchdog
 from operator_admin.alerts.rules import Group
 from operator_admin.models import Alert, AlertRun
-from tests.operator_admin.alerts.conftest import accept, beat, texts
+from tests.operator_admin.alerts.conftest import accept, texts, write_heartbeat
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("service")]
 
@@ -37,7 +37,7 @@ def test_running_schedule_is_unchanged() -> None:
 
 def test_dead_worker_is_reported_by_the_web_process(telegram: responses.RequestsMock) -> None:
     accept(telegram)
-    beat("delivery", age=400)
+    write_heartbeat("delivery", age=400)
     web = watchdog.Watchdog()
 
     web.check()

@@ -207,7 +207,7 @@ def test_message_to_ones_own_phone_needs_the_first_account_of_its_channel(
     assert trial in shown(client, KZ)
 
 
-def test_every_topic_of_a_check_has_words_and_a_cure() -> None:
+def test_every_topic_of_a_check_has_words_and_a_remedy() -> None:
     names = {
         "whatsapp": "whatsapp_cloud",
         "bot": "telegram_bot",
@@ -222,4 +222,4 @@ def test_every_topic_of_a_check_has_words_and_a_cure() -> None:
         if topic != "account"
     }
     assert {topic for _, topic in topics} <= vendors.TITLES.keys()
-    assert topics - vendors.CURES.keys() == set()
+    assert topics - vendors.REMEDIES.keys() == set()
