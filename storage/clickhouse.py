@@ -26,6 +26,7 @@ _ERROR = re.compile(
 )
 _MAX_DETAIL = 300
 # Errors that a retry with the same rows would repeat; codes from ClickHouse's ErrorCodes.cpp.
+_MEMORY_LIMIT_EXCEEDED = 241
 _REJECTIONS = frozenset({
     6,  # CANNOT_PARSE_TEXT
     25,  # CANNOT_PARSE_ESCAPE_SEQUENCE
@@ -37,7 +38,6 @@ _REJECTIONS = frozenset({
     72,  # CANNOT_PARSE_NUMBER
     117,  # INCORRECT_DATA
     131,  # TOO_LARGE_STRING_SIZE
-    241,  # MEMORY_LIMIT_EXCEEDED: fewer rows may fit
     349,  # CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN
     376,  # CANNOT_PARSE_UUID
 })  # fmt: skip
@@ -84,6 +84,10 @@ class RejectedError(ClickHouseError):
     """The server refuses these rows."""
 
 
+class NoMemoryError(RejectedError):
+    """The server has no memory for these rows: fewer may fit. If one does not, it is overloaded."""
+
+
 def is_configured() -> bool:
     return bool(settings.CLICKHOUSE_URL)
 
@@ -102,7 +106,10 @@ def read(query: str) -> list[dict[str, Any]]:
     # Without `wait_end_of_query` an error after the first rows would be inside a 200 response.
     options = {"wait_end_of_query": "1", "max_execution_time": str(int(READ_TIMEOUT))}
     body = _post(options, f"{query} FORMAT JSONEachRow".encode(), READ_TIMEOUT)
-    return [orjson.loads(line) for line in body.splitlines() if line]
+    try:
+        return [orjson.loads(line) for line in body.splitlines() if line]
+    except ValueError:  # a page of a proxy, with status 200
+        raise UnavailableError("the answer is not JSON") from None
 
 
 def _post(options: Mapping[str, str], body: bytes, timeout: float) -> bytes:
@@ -132,4 +139,6 @@ def _error(status: int, text: str) -> ClickHouseError:
         return UnavailableError(f"status {status}")
     code = int(match[1])
     detail = f"code {code}: {match[2].strip()[:_MAX_DETAIL]}"
+    if code == _MEMORY_LIMIT_EXCEEDED:
+        return NoMemoryError(detail)
     return RejectedError(detail) if code in _REJECTIONS else UnavailableError(detail)

@@ -80,6 +80,12 @@ def _is_refused(error: Exception) -> bool:
 
 
 def _refuse(line: bytes, error: Exception) -> None:
+    """Leaves a click out, and says that ClickHouse lacks it. A server without memory for one click
+    is overloaded: all clicks wait.
+    """
+    if isinstance(error, clickhouse.NoMemoryError):
+        raise clickhouse.UnavailableError(str(error)) from error
+    clickhouse_tables.record_loss(time.time())
     log.error("click_not_copied", link=orjson.loads(line)["link_id"], exc_info=error)
 
 

@@ -5,10 +5,11 @@ RAW_RETENTION days. With CLICKHOUSE_READS, ClickHouse answers for periods that i
 PostgreSQL answers for other periods, for days, and if ClickHouse fails or is late.
 """
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import structlog
 from django.conf import settings
@@ -25,6 +26,8 @@ from storage.sessions import release_connection
 from storage.statements.named_rows import fetch_all
 
 log = structlog.get_logger(__name__)
+T = TypeVar("T")
+Row = dict[str, Any]
 
 MAX_LAG = 60.0  # seconds
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -83,27 +86,24 @@ _pause = _Pause()
 
 def hours_in_clickhouse(link: Link, start: datetime, end: datetime) -> list[Point] | None:
     """The hours with clicks; None if PostgreSQL must answer."""
-    rows = _ask(HOURS.format(period=_period(link, start, end)), link, start)
-    return None if rows is None else [_point(row) for row in rows]
+    return _ask(HOURS.format(period=_period(link, start, end)), link, start, _point)
 
 
 def visitors_in_clickhouse(
     link: Link, start: datetime, end: datetime, size: int
 ) -> list[VisitorCount] | None:
     """The first `size` of each breakdown; None if PostgreSQL must answer."""
-    rows = _ask(VISITORS.format(period=_period(link, start, end), size=size), link, start)
-    if rows is None:
-        return None
-    return [VisitorCount(row["breakdown"], row["name"], int(row["clicks"])) for row in rows]
+    query = VISITORS.format(period=_period(link, start, end), size=size)
+    return _ask(query, link, start, _visitor_count)
 
 
-def _ask(query: str, link: Link, start: datetime) -> list[dict[str, Any]] | None:
+def _ask(query: str, link: Link, start: datetime, parse: Callable[[Row], T]) -> list[T] | None:
     if not settings.CLICKHOUSE_READS or _pause.is_active or not _has_all_clicks(link, start):
         return None
     release_connection()
     try:
-        return clickhouse.read(query)
-    except clickhouse.ClickHouseError as error:
+        return [parse(row) for row in clickhouse.read(query)]
+    except (clickhouse.ClickHouseError, LookupError, ValueError, TypeError) as error:
         _pause.start()
         log.warning("clickhouse_not_read", error=f"{type(error).__name__}: {error}")
         return None
@@ -127,7 +127,11 @@ def _period(link: Link, start: datetime, end: datetime) -> str:
     return f"link_id = {clickhouse_tables.uuid(link.pk)} AND millis >= {first} AND millis < {last}"
 
 
-def _point(row: dict[str, Any]) -> Point:
+def _visitor_count(row: Row) -> VisitorCount:
+    return VisitorCount(row["breakdown"], row["name"], int(row["clicks"]))
+
+
+def _point(row: Row) -> Point:
     counts = (int(row[name]) for name in ("clicks", "previews", "scanners"))
     return Point(_EPOCH + int(row["hour"]) * HOUR, *counts)
 

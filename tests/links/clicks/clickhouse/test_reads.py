@@ -107,6 +107,21 @@ def test_server_that_is_away_is_told_once(link: Link, settings: Settings) -> Non
     assert statistics._pause.is_active
 
 
+@pytest.mark.parametrize(
+    "page", ["<html>maintenance</html>", '{"status": "ok"}', "[1]", '{"hour":']
+)
+def test_page_of_a_proxy_leaves_it_to_postgresql(settings: Settings, page: str) -> None:
+    link, now = LinkFactory.create(), timezone.now()
+    be_complete()
+    with answering() as fake:
+        settings.CLICKHOUSE_URL = f"http://127.0.0.1:{fake.port}/"
+        fake.answer = page
+
+        assert answers(link, now - timedelta(hours=1), now)[0] == Visitors([], [], [])
+
+    assert fake.requests
+
+
 def test_off_by_default(link: Link, settings: Settings) -> None:
     settings.CLICKHOUSE_READS = False
 

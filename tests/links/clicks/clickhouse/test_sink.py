@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from datetime import timedelta
 from pathlib import Path
 from uuid import uuid4
 
@@ -19,9 +20,15 @@ from links.clicks.buffer import STREAM
 from links.models import ErasedClicks
 from storage.clickhouse import RejectedError, UnavailableError
 from storage.redis_client import blocking_redis_client
+from tests.clickhouse_fake import answering
 from tests.clickhouse_server import ClickHouseServer
 from tests.factories import LinkFactory
-from tests.links.clicks.clickhouse.stream_clicks import add_entry, add_rows, forget_lock
+from tests.links.clicks.clickhouse.stream_clicks import (
+    add_entry,
+    add_rows,
+    be_complete,
+    forget_lock,
+)
 
 pytestmark = pytest.mark.django_db
 ROOT = Path(__file__).resolve().parents[4]
@@ -179,6 +186,37 @@ def test_refused_rows_are_told_apart(clickhouse: ClickHouseServer) -> None:
     for line in (b'{"link_id": "x"}', b'{"kind": {"a": 1}}'):
         with pytest.raises(RejectedError):
             client.insert("clicks", line)
+
+
+def test_clicks_wait_while_the_server_has_no_memory(settings: Settings) -> None:
+    add_entry(LinkFactory.create().id, 8)
+    with answering() as fake:
+        settings.CLICKHOUSE_URL = f"http://127.0.0.1:{fake.port}/"
+        fake.status, fake.answer = 500, "Code: 241. DB::Exception: Memory limit (total) exceeded"
+        with pytest.raises(UnavailableError, match="code 241"):
+            clickhouse_sink.write_clicks()
+        fake.status, fake.answer = 200, ""
+        fake.requests.clear()
+        forget_lock()
+
+        assert clickhouse_sink.write_clicks() == 1
+
+    assert fake.requests[0][2].count(b"link_id") == 8
+
+
+def test_refused_click_moves_completeness(settings: Settings) -> None:
+    be_complete()
+    before = clickhouse_tables.complete_since()
+    add_entry(LinkFactory.create().id)
+    with answering() as fake:
+        settings.CLICKHOUSE_URL = f"http://127.0.0.1:{fake.port}/"
+        fake.status, fake.answer = 400, "Code: 117. DB::Exception: Unknown field: country"
+        clickhouse_sink.write_clicks()
+
+    after = clickhouse_tables.complete_since()
+    assert before is not None
+    assert after is not None
+    assert after - before > timedelta(days=4)
 
 
 def test_task_does_nothing_unless_configured(settings: Settings) -> None:
