@@ -14,6 +14,7 @@ from api.request_fields import NOT_TEXT, REQUIRED, WRONG_FORMAT, allowed_values
 from catalogue.errors import DomainError, Error
 from catalogue.texts import StrOrPromise
 from channels.accept.acceptance import Sender
+from channels.models import Message
 from channels.routing.company_policy import RequestedOrder
 from compat.fields import Body, custom_code, entered_code, optional, parsed, required, values
 from compat.view import CompatView
@@ -152,8 +153,10 @@ class Requests(CompatView):
         )
 
     def _refuse_running(self, phone: str) -> None:
+        """One whose messages all failed does not run: its start was answered with the failure."""
         running = self.find_live(phone)
-        if running is not None:
+        messages = running.messages if running else []
+        if running and any(message.state not in Message.FAILED_STATES for message in messages):
             raise ProblemError(ALREADY_RUNNING, Error.RESEND_TOO_SOON, request_id=str(running.id))
 
 

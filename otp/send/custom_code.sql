@@ -2,8 +2,8 @@
 
 -- The first message of a live custom code, entered or not. Within the cool-down, and if the code was
 -- entered, any message counts; later a failed or expired message does not. If the request `resends`,
--- none counts later, nor once the code was entered or used up; its reference does not matter. Messages
--- by a requested channel come first, failed and expired ones last.
+-- none counts later, none that failed or expired, and none once the code was entered or used up; its
+-- reference does not matter. Messages by a requested channel come first, failed and expired ones last.
 --: repeated_message
 SELECT m.id AS message_id, v.id AS verification_id, v.verified_at IS NOT NULL AS is_entered
 FROM otp_verification v JOIN channels_message m ON m.subject_id = v.id
@@ -12,6 +12,7 @@ WHERE v.company_id = %(company_id)s AND v.mode = %(mode)s::text AND v.phone = %(
   AND v.mac = ANY(%(macs)s::bytea[]) AND v.expires_at > now()
   AND v.id BETWEEN :first_id AND :last_id AND m.id BETWEEN :first_id AND :last_id
   AND CASE WHEN %(resends)s THEN v.verified_at IS NULL AND v.attempts < v.max_attempts
+        AND m.state NOT IN ('failed', 'expired')
       ELSE m.reference = %(reference)s::text END
   AND (m.state NOT IN ('failed', 'expired') AND NOT %(resends)s OR v.verified_at IS NOT NULL
        OR m.created_at > now() - make_interval(secs => %(cool_down)s))

@@ -7,13 +7,17 @@ import pytest
 from django.conf import settings
 
 from accounts.models import Company, Mode
-from channels.models import Message
+from channels.lifecycle.state_machine import EventKind
+from channels.models import Attempt, Message
 from compat.dialect import dialects
 from compat.twilio.dialect import service_sid
+from otp.models import Verification
 from tests.api.clients import Answer
+from tests.channels.message_stages import apply_event, claim
 from tests.compat.clients import DialectClient, client_key
 from tests.compat.prelude import calls as prelude
 from tests.compat.vonage import calls as vonage
+from tests.otp.sent_codes import forget_limits
 
 PHONE, CODE, WRONG = "+79161234567", "A1b2C3", "A1b2C4"
 TOO_MANY_WRONG_CODES = "+79990000012"  # of a test key: refused
@@ -101,6 +105,24 @@ def test_ended_custom_code_is_sent_and_entered_again(
 
     assert _is_right(client.check(again, CODE))
     assert Message.objects.count() == 2
+
+
+@each_service
+@pytest.mark.parametrize("code", [CODE, ""])
+def test_code_that_the_carrier_refused_is_sent_again_at_once(
+    company: Company, service: Service, code: str
+) -> None:
+    client = service(company, Mode.LIVE)
+    client.send(code=code)
+    claim()
+    apply_event(Attempt.objects.get(), EventKind.REFUSED)
+    forget_limits()  # such a send does not count
+
+    again = client.send(code=code)
+
+    assert again.status < 300
+    assert Message.objects.count() == 2
+    assert Verification.objects.count() == 1
 
 
 @each_service
