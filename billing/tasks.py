@@ -4,7 +4,7 @@ from celery import shared_task
 
 from billing.bank_statements import reading
 from billing.documents import issuing, month_closing
-from billing.orders import auto_top_up, orders, payment_notices
+from billing.orders import auto_top_up, orders, polling
 from billing.seals import sealing
 from billing.wallet import balance_alerts
 
@@ -16,7 +16,7 @@ def expire_orders() -> None:
 
 @shared_task(name="billing.poll_payments")
 def poll_payments() -> None:
-    while payment_notices.poll() == payment_notices.BATCH:
+    while polling.poll() == polling.BATCH:
         pass
 
 

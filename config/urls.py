@@ -10,8 +10,7 @@ from api_docs.pages.views import fill_key, home, llms, page_as_markdown
 from api_docs.pages.views import page as docs_page
 from api_docs.pages.views import search as docs_search
 from billing.gateways.declarations import GATEWAYS
-from billing.orders import payment_notices as payment_hooks
-from billing.web import document_views, order_views, sandbox_views
+from billing.web import document_views, order_views, payment_webhooks, sandbox_views
 from channels import vendor_webhooks
 from compat.client_lines import client_lines
 from config import health as health_endpoints
@@ -27,7 +26,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     # Misspelt by programs, such as `BASE/` + `/api/v1`.
     re_path(r"^/*[aA][pP][iI](?:/|$)", NotFoundView.as_view()),
     *(
-        path(f"hooks/{gateway.hook}", payment_hooks.receive, {"gateway": gateway.name})
+        path(f"hooks/{gateway.hook}", payment_webhooks.receive, {"gateway": gateway.name})
         for gateway in GATEWAYS.values()
         if gateway.hook
     ),

@@ -114,7 +114,7 @@ class Order(models.Model):
     expires_at = models.DateTimeField(_("to be paid by"))
     paid_at = models.DateTimeField(_("paid"), null=True, blank=True)
     finished_at = models.DateTimeField(_("finished"), null=True, blank=True)
-    # The time of the last poll of the provider; see `billing.orders.payment_notices`.
+    # The time of the last poll of the provider; see `billing.orders.polling`.
     asked_at = models.DateTimeField(null=True, blank=True, editable=False)
 
     objects = OrderQuerySet.as_manager()

@@ -11,7 +11,7 @@ from django.utils import timezone
 from accounts.models import Company
 from billing.gateways import registry
 from billing.models import Order, Payment, Refund, Transfer
-from billing.orders import orders, payment_notices, refunds
+from billing.orders import orders, polling, refunds
 from billing.wallet import ledger
 from catalogue.errors import DomainError, Error
 from tests.api.clients import Api
@@ -161,10 +161,10 @@ def test_lost_notice_is_made_up_for(
 ) -> None:
     order = vendor.place(payer)
     vendor.knows(order, state)
-    early = payment_notices.poll()
+    early = polling.poll()
     Order.objects.update(created_at=timezone.now() - timedelta(minutes=2))
 
-    polled = [payment_notices.poll(), payment_notices.poll()]
+    polled = [polling.poll(), polling.poll()]
 
     assert [early, *polled] == [0, 1, 0]
     assert balance(payer) == tokens
@@ -179,7 +179,7 @@ def test_overdue_order_ends_once_the_provider_was_asked(vendor: Vendor, payer: C
     )
 
     ended = [orders.expire()]
-    payment_notices.poll()
+    polling.poll()
     ended.append(orders.expire())
 
     assert ended == [0, 1]
@@ -326,11 +326,11 @@ def test_provider_that_is_down_when_an_order_ends_is_asked_again(
     hour = timedelta(hours=1)
     Order.objects.update(created_at=timezone.now() - 24 * hour, expires_at=timezone.now() - hour)
 
-    payment_notices.poll()
+    polling.poll()
     ended = orders.expire()
     vendor.knows(order, "paid")
     Order.objects.update(expires_at=timezone.now() + timedelta(seconds=1), asked_at=None)
-    payment_notices.poll()
+    polling.poll()
 
     assert (ended, balance(payer), problems()) == (0, 1000, [""])
 
@@ -343,7 +343,7 @@ def test_provider_down_for_days_lets_orders_end(vendor: Vendor, payer: Company) 
     day = timedelta(days=1)
     Order.objects.update(created_at=timezone.now() - 5 * day, expires_at=timezone.now() - day)
 
-    payment_notices.poll()
+    polling.poll()
 
     assert orders.expire() == 1
 
@@ -358,5 +358,5 @@ def test_malformed_answer_leaves_the_order_as_it_was(
     responses.upsert("GET", known.url, json=answer)
     Order.objects.update(created_at=timezone.now() - timedelta(minutes=2))
 
-    assert payment_notices.poll() == 1
+    assert polling.poll() == 1
     assert (Order.objects.get().state, balance(payer)) == ("pending", 0)

@@ -23,7 +23,7 @@ from billing.models import (
     Seal,
     StatementMark,
 )
-from billing.orders import auto_top_up, payment_notices
+from billing.orders import auto_top_up, polling
 from billing.seals import sealing
 from billing.wallet import balance_alerts, ledger
 from tests.billing.documents import history
@@ -164,7 +164,7 @@ TRIALS = (
     ),
     Trial(
         "billing.poll_payments",
-        payment_notices.JOB.name,
+        polling.JOB.name,
         _lost_payment,
         _is_paid,
         "billing_payment",
