@@ -43,7 +43,7 @@ class AutoTopUp(models.Model):
         DECLINED = "declined", _("the payment was declined")
         UNPAID = "unpaid", _("the last top-up was canceled or not paid in time")
         NO_PRICE = "no_price", _("what it buys is no longer on sale")
-        REQUISITES = "requisites", _("an invoice needs the company's billing details")
+        BILLING_DETAILS = "billing_details", _("an invoice needs the company's billing details")
         NO_GATEWAY = "no_gateway", _("the payment method is no longer available")
         CURRENCY = "currency", _("prices are in another currency than the one you agreed to")
         PRICE = "price", _("one top-up now costs more than you allowed a month")
@@ -55,23 +55,24 @@ class AutoTopUp(models.Model):
     company = models.OneToOneField(
         Company, models.PROTECT, primary_key=True, verbose_name=_("company")
     )
-    is_on = models.BooleanField(_("on"), default=False)
+    is_enabled = models.BooleanField(_("on"), default=False)
     threshold = models.PositiveBigIntegerField(_("when fewer tokens are available than"))
     package = models.ForeignKey(
         Package, models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("package")
     )
     tokens = models.PositiveBigIntegerField(_("tokens"), null=True, blank=True)
     gateway = models.CharField(_("payment method"), max_length=20)
-    times_a_day = models.PositiveSmallIntegerField(
+    max_orders_per_day = models.PositiveSmallIntegerField(
         _("times a day, at most"), validators=[MinValueValidator(1), MaxValueValidator(MAX_PER_DAY)]
     )
-    sum_a_month = models.DecimalField(
+    max_amount_per_month = models.DecimalField(
         _("sum a month, at most"),
         max_digits=14,
         decimal_places=2,
         validators=[MinValueValidator(CENT)],
     )
-    # The currency of `sum_a_month`: nothing is bought in another, or while it is unknown (empty).
+    # The currency of `max_amount_per_month`: nothing is bought in another one, or while it is
+    # unknown (empty).
     currency = models.CharField(
         _("currency"), max_length=3, blank=True, default="", db_default="", editable=False
     )
@@ -81,7 +82,7 @@ class AutoTopUp(models.Model):
     resumed_at = models.DateTimeField(default=timezone.now, editable=False)
     paused_at = models.DateTimeField(_("paused"), null=True, blank=True)
     paused_for = models.CharField(
-        _("paused because"), max_length=10, choices=Pause.choices, blank=True
+        _("paused because"), max_length=16, choices=Pause.choices, blank=True
     )
 
     class Meta:
@@ -90,7 +91,7 @@ class AutoTopUp(models.Model):
         indexes = [
             models.Index(
                 fields=["company"],
-                condition=Q(is_on=True, paused_at=None),
+                condition=Q(is_enabled=True, paused_at=None),
                 name="auto_top_up_active",
             )
         ]

@@ -56,7 +56,7 @@ def run() -> int:
 
 
 def _due() -> list[int]:
-    active = AutoTopUp.objects.filter(is_on=True, paused_at=None)
+    active = AutoTopUp.objects.filter(is_enabled=True, paused_at=None)
     is_below = Q(company__wallet__available__lt=F("threshold")) | Q(company__wallet=None)
     below = active.filter(is_below, company__deleted_at=None, company__closes_at=None)
     below = below.exclude(company__status=Company.Status.SUSPENDED)
@@ -70,7 +70,7 @@ def _write_if_due(company_id: int) -> Order | None:
     if companies.filter(pk=company_id).first() is None:
         return None
     rows = AutoTopUp.objects.select_for_update(of=("self",), skip_locked=True, no_key=True)
-    setting = rows.filter(company=company_id, is_on=True, paused_at=None).first()
+    setting = rows.filter(company=company_id, is_enabled=True, paused_at=None).first()
     if setting is None:
         return None
     placed = Order.objects.filter(company=company_id, automatic__isnull=False)
@@ -119,7 +119,7 @@ def _write(setting: AutoTopUp) -> Order | None:
     today = timezone.localdate()
     number = 1 + AutomaticOrder.objects.filter(company=setting.company_id, day=today).count()
     spent = spent_this_month(setting.company_id, setting.currency)
-    if number > setting.times_a_day or spent + quote.amount > setting.sum_a_month:
+    if number > setting.max_orders_per_day or spent + quote.amount > setting.max_amount_per_month:
         return None
     return _order(setting, gateway, quote, method, number)
 
@@ -134,10 +134,10 @@ def _obstacle(
         return Pause.NO_PRICE
     if quote.currency != setting.currency:
         return Pause.CURRENCY
-    if quote.amount > setting.sum_a_month:
+    if quote.amount > setting.max_amount_per_month:
         return Pause.PRICE
     if gateway.has_invoice and BillingProfile.for_company(setting.company).missing:
-        return Pause.REQUISITES
+        return Pause.BILLING_DETAILS
     return None
 
 
@@ -256,7 +256,7 @@ def decline(order: Order) -> None:
     setting = rows.filter(company=order.company_id).first()
     if not Order.objects.filter(pk=order.pk).end(Order.State.CANCELED):
         return
-    if setting is not None and setting.is_on and setting.paused_at is None:
+    if setting is not None and setting.is_enabled and setting.paused_at is None:
         _pause(setting, Pause.DECLINED)
 
 
@@ -325,7 +325,7 @@ def remove_method(*, company: Company, user: User | None, ip: str | None = None)
         return False
     _end_uncharged(company, gateway=saved.gateway)
     saved.delete()
-    if setting is not None and setting.is_on and setting.gateway == saved.gateway:
+    if setting is not None and setting.is_enabled and setting.gateway == saved.gateway:
         _turn_off(setting)
     record("method.removed", saved, company=company, user=user, ip=ip)
     return True
@@ -339,7 +339,7 @@ def turn_on(
     now = timezone.now()
     fields = {
         **terms,
-        "is_on": True,
+        "is_enabled": True,
         "consented_by": user,
         "consented_at": now,
         "resumed_at": now,
@@ -354,7 +354,7 @@ def turn_on(
 @transaction.atomic
 def resume(*, company: Company, user: User, ip: str | None = None) -> bool:
     """Resumes with the same terms; False if nothing is paused, or new terms are needed."""
-    rows = AutoTopUp.objects.filter(company=company, is_on=True).exclude(paused_at=None)
+    rows = AutoTopUp.objects.filter(company=company, is_enabled=True).exclude(paused_at=None)
     rows = rows.exclude(paused_for__in=AutoTopUp.NEW_TERMS)
     if not rows.update(paused_at=None, paused_for="", resumed_at=timezone.now()):
         return False
@@ -364,7 +364,9 @@ def resume(*, company: Company, user: User, ip: str | None = None) -> bool:
 
 @transaction.atomic
 def turn_off(*, company: Company, user: User | None, ip: str | None = None) -> bool:
-    rows = AutoTopUp.objects.select_for_update(of=("self",)).filter(company=company, is_on=True)
+    rows = AutoTopUp.objects.select_for_update(of=("self",)).filter(
+        company=company, is_enabled=True
+    )
     setting = rows.first()
     if setting is None:
         return False
@@ -385,13 +387,13 @@ def _end_uncharged(company: Company, **filters: str) -> None:
 
 def _turn_off(setting: AutoTopUp) -> None:
     _end_uncharged(setting.company)
-    setting.is_on, setting.paused_at, setting.paused_for = False, None, ""
-    setting.save(update_fields=["is_on", "paused_at", "paused_for"])
+    setting.is_enabled, setting.paused_at, setting.paused_for = False, None, ""
+    setting.save(update_fields=["is_enabled", "paused_at", "paused_for"])
 
 
 def _summary(setting: AutoTopUp) -> str:
     purchase = setting.package.code if setting.package else str(setting.tokens)
     return (
-        f"< {setting.threshold} → {purchase}, {setting.gateway}, ≤ {setting.times_a_day}/24 h, "
-        f"≤ {setting.sum_a_month} {setting.currency}/30 d"
+        f"< {setting.threshold} → {purchase}, {setting.gateway}, ≤ {setting.max_orders_per_day}"
+        f"/24 h, ≤ {setting.max_amount_per_month} {setting.currency}/30 d"
     )

@@ -41,10 +41,10 @@ class AutoTopUpForm(RefusesStaleForm, TopUpForm):
         min_value=1,
         max_value=settings.MAX_TOP_UP_TOKENS,
     )
-    times_a_day = IntegerField(
+    max_orders_per_day = IntegerField(
         label=_("Maximum top-ups per day"), min_value=1, max_value=MAX_PER_DAY
     )
-    sum_a_month = GroupedDecimalField(
+    max_amount_per_month = GroupedDecimalField(
         label=_("Maximum per calendar month"), min_value=CENT, max_digits=14, decimal_places=2
     )
     consent = forms.BooleanField(
@@ -64,7 +64,7 @@ class AutoTopUpForm(RefusesStaleForm, TopUpForm):
         self.gateways = {
             name: row for name, row in self.gateways.items() if row.saves_methods or row.has_invoice
         }
-        most = self.fields["sum_a_month"]
+        most = self.fields["max_amount_per_month"]
         most.label = _("Maximum per month, %(currency)s") % {
             "currency": SYMBOLS.get(self.currency, self.currency)
         }
@@ -79,14 +79,14 @@ class AutoTopUpForm(RefusesStaleForm, TopUpForm):
 
     def clean(self) -> dict[str, Any]:
         data = super().clean()
-        quote, most = data.get("quote"), data.get("sum_a_month")
+        quote, most = data.get("quote"), data.get("max_amount_per_month")
         if quote is not None and most is not None and most < quote.amount:
-            self.add_error("sum_a_month", BELOW_ONE)
+            self.add_error("max_amount_per_month", BELOW_ONE)
         return data
 
     @property
     def limits(self) -> list[forms.BoundField]:
-        return [self["times_a_day"], self["sum_a_month"]]
+        return [self["max_orders_per_day"], self["max_amount_per_month"]]
 
     def terms(self) -> dict[str, Any]:
         """The terms in the form of `auto_top_up.turn_on`."""
@@ -97,8 +97,8 @@ class AutoTopUpForm(RefusesStaleForm, TopUpForm):
             "package": package,
             "tokens": None if package else data["quote"].tokens,
             "gateway": data["gateway"],
-            "times_a_day": data["times_a_day"],
-            "sum_a_month": Decimal(data["sum_a_month"]),
+            "max_orders_per_day": data["max_orders_per_day"],
+            "max_amount_per_month": Decimal(data["max_amount_per_month"]),
             "currency": data["quote"].currency,
         }
 
@@ -110,15 +110,17 @@ def _title(package: Package) -> str:
 
 def _initial(setting: AutoTopUp | None, currency: str) -> dict[str, Any]:
     if setting is None:
-        return {"threshold": 100, "times_a_day": 1}
+        return {"threshold": 100, "max_orders_per_day": 1}
     return {
         "threshold": setting.threshold,
         "package": setting.package.code if setting.package else "",
         "tokens": setting.tokens,
         "gateway": setting.gateway,
-        "times_a_day": setting.times_a_day,
+        "max_orders_per_day": setting.max_orders_per_day,
         # The same number in another currency is another sum.
-        "sum_a_month": setting.sum_a_month if setting.currency == currency else None,
+        "max_amount_per_month": (
+            setting.max_amount_per_month if setting.currency == currency else None
+        ),
     }
 
 
@@ -198,7 +200,7 @@ def _pay_first(request: CabinetRequest, quote: Quote | None, gateway_name: str) 
 def automatic_pay(request: CabinetRequest) -> HttpResponse:
     """Retries the first payment if it was not made."""
     setting = AutoTopUp.objects.select_related("package").filter(company=request.company).first()
-    if setting is None or not setting.is_on or not _needs_method(setting):
+    if setting is None or not setting.is_enabled or not _needs_method(setting):
         return redirect("balance-automatic")
     return _pay_first(request, auto_top_up.quote_of(setting), setting.gateway)
 

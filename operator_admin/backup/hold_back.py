@@ -65,7 +65,7 @@ def count_unsent() -> int:
         + Delivery.objects.filter(due_at__isnull=False).count()
         + Mail.objects.filter(due_at__isnull=False).count()
         + TelegramNotice.objects.count()
-        + AutoTopUp.objects.filter(is_on=True, paused_at=None).count()
+        + AutoTopUp.objects.filter(is_enabled=True, paused_at=None).count()
     )
 
 
@@ -147,5 +147,5 @@ def _pause_top_ups() -> int:
     """
     unconfirmed = Order.objects.filter(automatic__isnull=False, state=Order.State.CREATED)
     unconfirmed.end(Order.State.CANCELED)
-    active = AutoTopUp.objects.filter(is_on=True, paused_at=None)
+    active = AutoTopUp.objects.filter(is_enabled=True, paused_at=None)
     return active.update(paused_at=timezone.now(), paused_for=AutoTopUp.Pause.RESTORED)

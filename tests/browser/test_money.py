@@ -206,7 +206,7 @@ def test_owner_turns_automatic_top_ups_on_and_off(page: Page, live_server: LiveS
     expect(page.get_by_role("heading", name="Включено")).to_be_visible()
     page.get_by_role("button", name="Удалить карту").click()
     expect(page.get_by_role("heading", name="Выключено")).to_be_visible()
-    assert not AutoTopUp.objects.get().is_on
+    assert not AutoTopUp.objects.get().is_enabled
     page.set_viewport_size({"width": 320, "height": 900})
     wide = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
     assert not page.evaluate(wide)

@@ -33,7 +33,9 @@ FORMS = {
 # A form of one field says what its reader wants; the settings have a version by section.
 OTHERS = {"member-role", "balance", "settings"}
 # What else their page needs.
-BESIDE = {"balance-automatic": {"consent": "on", "sum_a_month": "1000000", "package": "start"}}
+BESIDE = {
+    "balance-automatic": {"consent": "on", "max_amount_per_month": "1000000", "package": "start"}
+}
 # Nothing is stored yet of what they make or list.
 NEW = {"link-import", "document-list", "link-create", "send", "key-create", "key-create-client"}
 NEW |= {"webhook-create", "hook-create", "text-create", "policy-rule-create"}

@@ -33,7 +33,7 @@ NOT_OF_RECIPIENTS = {
     "billing_archivedsum": "kind transfers tokens",
     # Payers' details, personal for a sole trader; docs/payments.md says how long they are kept.
     "billing_automaticorder": "method_id customer_id",
-    "billing_autotopup": "threshold tokens gateway sum_a_month paused_for",
+    "billing_autotopup": "threshold tokens gateway max_amount_per_month paused_for",
     "billing_banktransfer": "key source account document_number amount party_name party_inn"
     " party_account purpose state problem",
     "billing_balancealert": "level",

@@ -43,8 +43,8 @@ def agree(company: Company, gateway: str = "sandbox", **terms: Any) -> AutoTopUp
         "package": Package.objects.get(),
         "tokens": None,
         "gateway": gateway,
-        "times_a_day": 3,
-        "sum_a_month": Decimal(10_000),
+        "max_orders_per_day": 3,
+        "max_amount_per_month": Decimal(10_000),
         "currency": Package.objects.get().currency,
     }
     return auto_top_up.turn_on(company=company, user=user_of(company), terms=fields | terms)

@@ -170,7 +170,7 @@ class TestStripe:
     @pytest.fixture(autouse=True)
     def in_euros(self, payer: Company) -> None:
         Package.objects.update(currency="EUR", price=Decimal("19.00"))
-        agree(payer, "stripe", sum_a_month=Decimal(100))
+        agree(payer, "stripe", max_amount_per_month=Decimal(100))
         save(payer, "stripe")
 
     def intent(self, status: str = "succeeded") -> dict[str, Any]:

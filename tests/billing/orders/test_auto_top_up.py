@@ -81,8 +81,8 @@ def test_single_tokens_are_bought_at_today_s_price(payer: Company) -> None:
     assert (available(payer), Order.objects.get().amount) == (350, Decimal("600.00"))
 
 
-def test_times_a_day_are_kept(payer: Company) -> None:
-    agree(payer, times_a_day=2)
+def test_max_orders_per_day_is_kept(payer: Company) -> None:
+    agree(payer, max_orders_per_day=2)
     save(payer)
 
     for _ in range(4):
@@ -94,8 +94,8 @@ def test_times_a_day_are_kept(payer: Company) -> None:
     assert auto_top_up.run() == 1
 
 
-def test_sum_a_month_is_kept(payer: Company) -> None:
-    agree(payer, sum_a_month=Decimal("3900.00"))
+def test_max_amount_per_month_is_kept(payer: Company) -> None:
+    agree(payer, max_amount_per_month=Decimal("3900.00"))
     save(payer)
 
     for _ in range(3):
@@ -129,7 +129,7 @@ def test_top_ups_turned_off_buy_nothing(payer: Company, call: str) -> None:
     assert getattr(auto_top_up, call)(company=payer, user=user_of(payer))
 
     assert auto_top_up.run() == 0
-    assert not AutoTopUp.objects.get().is_on
+    assert not AutoTopUp.objects.get().is_enabled
 
 
 class TestCurrency:
@@ -139,7 +139,7 @@ class TestCurrency:
     def prices(self, payer: Company) -> None:
         for currency in ("RUB", "USD"):
             Tariff.objects.create(tokens_from=1, price=Decimal("2.0000"), currency=currency)
-        agree(payer, package=None, tokens=1000, sum_a_month=Decimal(10_000))
+        agree(payer, package=None, tokens=1000, max_amount_per_month=Decimal(10_000))
         save(payer)
 
     @pytest.mark.parametrize("by", ["country", "profile_country", "profile_currency"])
@@ -161,7 +161,7 @@ class TestCurrency:
         Company.objects.filter(pk=payer.pk).update(country="US")
         auto_top_up.run()
 
-        agree(payer, package=None, tokens=1000, sum_a_month=Decimal(5000), currency="USD")
+        agree(payer, package=None, tokens=1000, max_amount_per_month=Decimal(5000), currency="USD")
 
         assert auto_top_up.run() == 1
         assert Order.objects.get().currency == "USD"
@@ -183,7 +183,7 @@ class TestCurrency:
         auto_top_up.run()
         spend(payer)
         Company.objects.filter(pk=payer.pk).update(country="US")
-        agree(payer, package=None, tokens=1000, sum_a_month=Decimal(2000), currency="USD")
+        agree(payer, package=None, tokens=1000, max_amount_per_month=Decimal(2000), currency="USD")
 
         assert auto_top_up.run() == 1
         assert auto_top_up.spent_this_month(payer.pk, "USD") == Decimal(2000)
@@ -362,7 +362,7 @@ class TestRaces:
 
         assert Order.objects.count() <= 1
         assert SavedMethod.objects.count() == 0
-        assert not AutoTopUp.objects.get().is_on
+        assert not AutoTopUp.objects.get().is_enabled
 
 
 def _die(*_: Any) -> None:

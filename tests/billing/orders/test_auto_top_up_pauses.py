@@ -64,7 +64,7 @@ class TestPauses:
 
         auto_top_up.run()
 
-        assert pause_of(payer) == Pause.REQUISITES
+        assert pause_of(payer) == Pause.BILLING_DETAILS
 
     def test_removed_gateway_pauses_the_top_ups(self, payer: Company, settings: Any) -> None:
         agree(payer)

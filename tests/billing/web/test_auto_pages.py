@@ -39,8 +39,8 @@ def post(client: Client, **changes: str) -> Any:
         "package": "thousand",
         "tokens": "",
         "gateway": "sandbox",
-        "times_a_day": "2",
-        "sum_a_month": "10 000",
+        "max_orders_per_day": "2",
+        "max_amount_per_month": "10 000",
         "consent": "on",
     }
     return client.post(URL, fields | changes)
@@ -59,7 +59,7 @@ def test_consent_leads_to_the_payment_that_saves_the_card(client: Client, owner:
     assert response.url == f"/cabinet/balance/top-ups/{order.public_id}"
     assert MethodSaving.objects.get().order == order
     setting = AutoTopUp.objects.get()
-    assert (setting.is_on, setting.threshold, setting.consented_by) == (True, 100, owner.user)
+    assert (setting.is_enabled, setting.threshold, setting.consented_by) == (True, 100, owner.user)
     assert "Ждёт первой оплаты" in client.get(URL).content.decode()
     event = owner.company.audit.get(action="auto_top_up.on")
     assert "thousand" in event.subject
@@ -82,9 +82,9 @@ def test_with_a_saved_card_nothing_is_paid_at_once(client: Client, owner: Member
         ({"consent": ""}, "consent"),
         ({"threshold": "0"}, "threshold"),
         ({"threshold": ""}, "threshold"),
-        ({"times_a_day": "11"}, "times_a_day"),
-        ({"sum_a_month": "1899,99"}, "sum_a_month"),
-        ({"sum_a_month": "-1"}, "sum_a_month"),
+        ({"max_orders_per_day": "11"}, "max_orders_per_day"),
+        ({"max_amount_per_month": "1899,99"}, "max_amount_per_month"),
+        ({"max_amount_per_month": "-1"}, "max_amount_per_month"),
         ({"gateway": "stripe"}, "gateway"),
         ({"package": "nothing"}, "package"),
         ({"package": "", "tokens": ""}, "tokens"),
@@ -107,7 +107,7 @@ def test_card_is_removed_and_nothing_charged_any_more(client: Client, owner: Mem
     client.post(f"{URL}/method")
 
     assert SavedMethod.objects.count() == 0
-    assert not AutoTopUp.objects.get().is_on
+    assert not AutoTopUp.objects.get().is_enabled
 
 
 def test_first_payment_is_offered_again(client: Client, owner: Member) -> None:

@@ -27,8 +27,8 @@ TERMS = {
     "package": "",
     "tokens": "1000",
     "gateway": "sandbox",
-    "times_a_day": "1",
-    "sum_a_month": "10000",
+    "max_orders_per_day": "1",
+    "max_amount_per_month": "10000",
     "consent": "on",
 }
 BILLING_DETAILS = {"country": "RU", "legal_name": "ООО «Ромашка»", "inn": "7800000002"}

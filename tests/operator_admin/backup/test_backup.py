@@ -73,12 +73,12 @@ def test_restored_copy_sends_nothing_old(api: Api, directory: Path, copy: Copy) 
     Company.objects.update(closes_at=timezone.now() - timedelta(hours=1))
     AutoTopUp.objects.create(
         company=api.company,
-        is_on=True,
+        is_enabled=True,
         threshold=10**6,
         tokens=100,
         gateway="sandbox",
-        times_a_day=1,
-        sum_a_month=1000,
+        max_orders_per_day=1,
+        max_amount_per_month=1000,
         currency="RUB",
     )
     take(directory)
