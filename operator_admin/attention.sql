@@ -11,7 +11,8 @@ JOIN links_link l ON l.id = r.link_id WHERE r.handled_at IS NULL
 
 --: payment
 SELECT p.id::text, p.created_at, COALESCE(c.name, p.payment_id),
-  array_remove(ARRAY[p.problem, p.gateway, p.amount::text, p.currency, o.amount::text, o.currency], NULL)
+  array_remove(
+    ARRAY[p.problem, p.gateway, p.amount::text, p.currency, o.amount::text, o.currency], NULL)
 FROM billing_payment p LEFT JOIN billing_order o ON o.id = p.order_id
 LEFT JOIN accounts_company c ON c.id = o.company_id
 WHERE p.settled_at IS NULL AND NOT p.problem = ''
@@ -31,8 +32,8 @@ WHERE (r.payment_id IS NULL OR r.taken < r.tokens OR NOT r.problem = '')
   AND (r.returned_at IS NULL OR r.problem = 'won') AND r.settled_at IS NULL
 
 --: month
-SELECT m.id::text, m.created_at, c.name, ARRAY[to_char(m.month, 'MM.YYYY')] FROM billing_closedmonth m
-JOIN accounts_company c ON c.id = m.company_id WHERE m.is_due
+SELECT m.id::text, m.created_at, c.name, ARRAY[to_char(m.month, 'MM.YYYY')]
+FROM billing_closedmonth m JOIN accounts_company c ON c.id = m.company_id WHERE m.is_due
 
 --: alert
 SELECT id::text, began_at, subject, ARRAY[rule]::text[] FROM operator_admin_alert

@@ -16,6 +16,7 @@ import pytest
 from tests.packages import PACKAGES, ROOT
 
 MAX_FILE_LINES = 400
+MAX_SQL_COLUMNS = 100  # as pyproject.toml bounds Python
 _READ = re.compile(
     r"""\benv(?:\.\w+)?\(\s*"([A-Z][A-Z0-9_]*)"|(?:_secret\(|at_least\([\d_*]+,|_(?:integer|number)\(env,)\s*"([A-Z_]+)\""""
 )
@@ -80,6 +81,18 @@ def test_no_file_is_too_long() -> None:
 
     assert len(lengths) > 100
     assert {str(path): length for path, length in lengths.items() if length > MAX_FILE_LINES} == {}
+
+
+def test_no_line_of_sql_is_too_long() -> None:
+    files = [path for name in [*PACKAGES, "tools"] for path in (ROOT / name).rglob("*.sql")]
+
+    assert len(files) > 50
+    assert [
+        f"{path}:{number}"
+        for path in files
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if len(line) > MAX_SQL_COLUMNS
+    ] == []
 
 
 def test_only_the_ledger_writes_money() -> None:

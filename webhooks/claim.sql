@@ -1,12 +1,14 @@
 -- Claims due deliveries, for the companies with the fewest calls in flight first. Each endpoint and
--- each company has a limit of concurrent calls; a failing endpoint gets one call at a time. All slow
--- companies share one limit. Only claimed rows are locked. Rows that another worker has locked are
--- skipped, so more candidates are read than needed. A claim lasts for the lease; after a crash the
--- delivery becomes due again.
+-- each company has a limit of concurrent calls; a failing endpoint gets one call at a time. All
+-- slow companies share one limit. Only claimed rows are locked. Rows that another worker has locked
+-- are skipped, so more candidates are read than needed. A claim lasts for the lease; after a crash
+-- the delivery becomes due again.
 --
--- position: the delivery's position among its company's calls: those in flight come first, then by priority.
+-- position: the delivery's position among its company's calls: those in flight come first, then by
+-- priority.
 -- slow_rank: the company's position in the list of slow companies, or 0.
--- position_among_slow: the delivery's position among those of all slow companies; unused for the others.
+-- position_among_slow: the delivery's position among those of all slow companies; unused for the
+-- others.
 WITH busy AS (
   SELECT * FROM unnest(%(deliveries)s::uuid[], %(endpoints)s::uuid[], %(companies)s::bigint[])
     AS b(delivery, endpoint, company)),
@@ -29,10 +31,12 @@ positioned AS (
   FROM waiting),
 ranked AS (
   SELECT id, due_at, position, slow_rank,
-    row_number() OVER (PARTITION BY slow_rank > 0 ORDER BY position, slow_rank, due_at) AS position_among_slow
+    row_number() OVER (
+      PARTITION BY slow_rank > 0 ORDER BY position, slow_rank, due_at) AS position_among_slow
   FROM positioned WHERE position <= %(company_limit)s),
 picked AS (
-  SELECT id, due_at, position, slow_rank FROM ranked WHERE slow_rank = 0 OR position_among_slow <= %(slow_limit)s
+  SELECT id, due_at, position, slow_rank FROM ranked
+  WHERE slow_rank = 0 OR position_among_slow <= %(slow_limit)s
   ORDER BY position, slow_rank, due_at LIMIT 8 * %(limit)s),
 taken AS (
   SELECT d.id FROM picked JOIN webhooks_delivery d USING (id)
@@ -45,7 +49,7 @@ SET due_at = statement_timestamp() + make_interval(secs => %(lease)s), tries = d
 FROM taken, webhooks_endpoint e, webhooks_event v
 WHERE d.id = taken.id AND e.id = d.endpoint_id AND v.id = d.event_id
 RETURNING d.id AS delivery_id, d.claims, d.tries, v.id AS event_id, v.kind, v.at, v.data,
-  e.id AS endpoint_id, e.company_id, COALESCE(NULLIF(d.url, ''), e.url) AS url, d.url <> '' AS is_callback, e.key_id,
-  e.generation,
+  e.id AS endpoint_id, e.company_id, COALESCE(NULLIF(d.url, ''), e.url) AS url,
+  d.url <> '' AS is_callback, e.key_id, e.generation,
   CASE WHEN e.previous_until > statement_timestamp() THEN e.previous_key_id ELSE '' END
     AS previous_key_id, e.older_secrets

@@ -23,7 +23,8 @@ SELECT EXISTS (
 -- Lock order everywhere: endpoints by id, then their deliveries.
 --: lock_endpoints
 SELECT e.id, e.url FROM webhooks_endpoint e
-WHERE e.deleted_at IS NULL AND e.id IN (SELECT endpoint_id FROM webhooks_delivery WHERE id = ANY(%s::uuid[]))
+WHERE e.deleted_at IS NULL
+  AND e.id IN (SELECT endpoint_id FROM webhooks_delivery WHERE id = ANY(%s::uuid[]))
 ORDER BY e.id FOR NO KEY UPDATE
 
 -- Skips deliveries purged meanwhile.
@@ -53,9 +54,9 @@ WHERE id = ANY(%s::uuid[]) AND failing_since IS NULL
 UPDATE webhooks_endpoint SET last_success_at = statement_timestamp(), failing_since = NULL
 WHERE id = ANY(%s::uuid[])
 
--- Fails pending deliveries to disabled and deleted endpoints, and to hosts that their endpoints have
--- left; skips locked rows. Finds each endpoint with a pending delivery by one index look-up: deleted
--- endpoints are kept for a month, and anybody may create and delete any number of them.
+-- Fails pending deliveries to disabled and deleted endpoints, and to hosts that their endpoints
+-- have left; skips locked rows. Finds each endpoint with a pending delivery by one index look-up:
+-- deleted endpoints are kept for a month, and anybody may create and delete any number of them.
 --: cancel_undeliverable
 WITH RECURSIVE waiting AS (
   (SELECT endpoint_id FROM webhooks_delivery WHERE due_at IS NOT NULL

@@ -28,8 +28,8 @@ BEGIN
   RETURN NULL;
 END $$;
 
--- Inserts need no trigger: a new company has no keys, and no process has cached a new key. Changes of
--- `last_used_at`, which calls write, do not count.
+-- Inserts need no trigger: a new company has no keys, and no process has cached a new key. Changes
+-- of `last_used_at`, which calls write, do not count.
 CREATE OR REPLACE TRIGGER company_change AFTER UPDATE ON accounts_company FOR EACH ROW
 WHEN (OLD.* IS DISTINCT FROM NEW.*) EXECUTE FUNCTION record_company_change();
 

@@ -315,8 +315,8 @@ class Migration(migrations.Migration):
         # The cache's counters are not worth a disk flush: after a database crash the table is
         # empty.
         migrations.RunSQL("ALTER TABLE accounts_cacheentry SET UNLOGGED", "ALTER TABLE accounts_cacheentry SET LOGGED"),
-        RunSqlFile("storage/months/months.sql", "4458aca18717308f"),
+        RunSqlFile("storage/months/months.sql", "6b0b5e93445b4a21"),
         migrations.RunPython(build_indexes, migrations.RunPython.noop),
-        RunSqlFile("accounts/models/immutable_audit.sql", "5672a75e949ee120"),
-        RunSqlFile("accounts/keys/company_changes.sql", "5069f0ec767a63de"),
+        RunSqlFile("accounts/models/immutable_audit.sql", "75b8ac30a5eb313d"),
+        RunSqlFile("accounts/keys/company_changes.sql", "377644d8c1568537"),
     ]

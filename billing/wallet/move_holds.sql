@@ -1,6 +1,6 @@
 -- Moves holds to the next channels' prices. Locks every wallet that the caller's transaction will
--- touch, ascending. The moves of a company are tried in order of cost, against the limits in turn: the
--- key's, the country's hour, the day, the wallet. Each limit counts only moves that passed the
+-- touch, ascending. The moves of a company are tried in order of cost, against the limits in turn:
+-- the key's, the country's hour, the day, the wallet. Each limit counts only moves that passed the
 -- previous one. A hold that exists already is an error: the message's own row would be wrong. A
 -- cheaper step refunds the budgets as a release does.
 -- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.

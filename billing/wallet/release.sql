@@ -34,4 +34,5 @@ SET held = wallet.held - due.settled, available = wallet.available + due.returne
       0, COALESCE((wallet.key_tokens->>k.key)::bigint, 0) - k.value::bigint))
     FROM jsonb_each_text(company_refund.keys) AS k), '{}') ELSE wallet.key_tokens END
 FROM due JOIN locked USING (company_id)
-  LEFT JOIN company_refund USING (company_id) CROSS JOIN period WHERE wallet.company_id = due.company_id
+  LEFT JOIN company_refund USING (company_id) CROSS JOIN period
+WHERE wallet.company_id = due.company_id

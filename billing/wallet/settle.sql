@@ -1,8 +1,9 @@
 -- CTEs with which a statement settles holds.
 --
 -- A hold settled twice, or a message captured twice, conflicts on a unique index. Those rows are
--- skipped with their money: only inserted rows move the wallet. The time is taken under the wallet's
--- lock and never repeats, so that each balance follows from the one before it in the order of time.
+-- skipped with their money: only inserted rows move the wallet. The time is taken under the
+-- wallet's lock and never repeats, so that each balance follows from the one before it in the order
+-- of time.
 -- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
 requested AS (
   SELECT * FROM {settlements}),
@@ -17,7 +18,8 @@ moved AS (
       PARTITION BY company_id ORDER BY message_id, hold) END
   FROM requested JOIN locked USING (company_id)
   WHERE NOT EXISTS (
-    SELECT FROM billing_transfer t WHERE t.message_id = requested.message_id AND t.hold = requested.hold
+    SELECT FROM billing_transfer t
+    WHERE t.message_id = requested.message_id AND t.hold = requested.hold
       AND t.kind <> 'hold' AND t.message_id BETWEEN :first_id AND :last_id)
   ORDER BY message_id, hold
   ON CONFLICT DO NOTHING RETURNING company_id, kind, amount, message_id, hold),

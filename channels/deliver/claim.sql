@@ -1,7 +1,6 @@
--- Claims due messages and writes their attempts in one commit. The queue lists candidates; the locked
--- message decides. One worker only claims it (SKIP LOCKED, due_at cleared).
--- Skips messages without a usable account or with too little useful time left. Returns everything
--- needed to send.
+-- Claims due messages and writes their attempts in one commit. The queue lists candidates; the
+-- locked message decides. One worker only claims it (SKIP LOCKED, due_at cleared). Skips messages
+-- without a usable account or with too little useful time left. Returns everything needed to send.
 --
 -- Messages that no account of this process can carry now are skipped in the queue itself: reading
 -- them and choosing an account takes ten times as long, and thousands may precede a code.

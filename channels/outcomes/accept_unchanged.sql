@@ -1,6 +1,6 @@
--- Marks messages and their first attempts as sent if nothing has changed the rows since their claim,
--- whose transaction is `claim_xid`: one round trip, one commit. The message is locked before its
--- attempt. Returns the attempts written; the caller reads and decides the others.
+-- Marks messages and their first attempts as sent if nothing has changed the rows since their
+-- claim, whose transaction is `claim_xid`: one round trip, one commit. The message is locked before
+-- its attempt. Returns the attempts written; the caller reads and decides the others.
 -- {stale_days} marks their day's counts stale.
 -- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
 WITH unchanged AS (

@@ -1,5 +1,5 @@
--- The attempt that a used code or link proves delivered, among the subject's open messages, or of the
--- clicked message only. The first of these, and the cheapest of its kind:
+-- The attempt that a used code or link proves delivered, among the subject's open messages, or of
+-- the clicked message only. The first of these, and the cheapest of its kind:
 -- 1. accepted by a vendor;
 -- 2. being submitted: its receipt would be charged as well;
 -- 3. ambiguous;

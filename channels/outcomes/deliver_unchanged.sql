@@ -1,7 +1,8 @@
 -- Applies due receipts that deliver a sent message on its present channel, and charges for it; also
 -- those that repeat a stored *sent*. One round trip, one commit; decides as `channels.lifecycle`.
--- Skips companies with webhooks, and messages that another transaction has locked. Every row repeats
--- the counts of due and applied receipts; without deliveries there is one row, its other columns NULL.
+-- Skips companies with webhooks, and messages that another transaction has locked. Every row
+-- repeats the counts of due and applied receipts; without deliveries there is one row, its other
+-- columns NULL.
 --
 -- {capture} charges for `changed`, and {stale_days} marks their day's counts stale.
 -- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
@@ -12,8 +13,8 @@ WITH stored AS (
   WHERE due_at <= now() AND received_at >= :start AND received_at < :end
   ORDER BY due_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED),
 matched AS (
-  SELECT stored.id AS receipt_id, stored.state AS receipt_state, stored.provider, stored.provider_id,
-    stored.at, attempt.message_id, attempt.id, attempt.hold, attempt.state
+  SELECT stored.id AS receipt_id, stored.state AS receipt_state, stored.provider,
+    stored.provider_id, stored.at, attempt.message_id, attempt.id, attempt.hold, attempt.state
   FROM stored CROSS JOIN LATERAL (
     SELECT message_id, id, hold, state FROM channels_attempt
     WHERE provider = stored.provider AND provider_id = stored.provider_id
@@ -61,9 +62,11 @@ changed AS (
     (m.created_at AT TIME ZONE %(zone)s)::date AS day),
 stale AS ({stale_days}),
 applied AS (
-  UPDATE channels_receipt receipt SET due_at = NULL, applied_at = now(), attempt_id = handled.attempt_id
+  UPDATE channels_receipt receipt
+  SET due_at = NULL, applied_at = now(), attempt_id = handled.attempt_id
   FROM (SELECT receipt_id, attempt_id FROM changed UNION ALL SELECT * FROM repeated) AS handled
-  WHERE receipt.id = handled.receipt_id AND receipt.received_at >= :start AND receipt.received_at < :end
+  WHERE receipt.id = handled.receipt_id
+    AND receipt.received_at >= :start AND receipt.received_at < :end
   RETURNING receipt.id),
 {capture}
 SELECT (SELECT count(*) FROM stored) AS due, (SELECT count(*) FROM applied) AS applied,

@@ -1,6 +1,6 @@
--- Stores receipts in one commit; returns the digests of new ones. Unless {stores_known}, skips `sent`
--- receipts of attempts that are already marked sent. {recipients} stores who received the messages,
--- if the vendor reports it.
+-- Stores receipts in one commit; returns the digests of new ones. Unless {stores_known}, skips
+-- `sent` receipts of attempts that are already marked sent. {recipients} stores who received the
+-- messages, if the vendor reports it.
 -- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
 WITH stored AS (
   INSERT INTO channels_receipt

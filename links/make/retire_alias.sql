@@ -1,6 +1,7 @@
 -- Frees the aliases of dead links: at once for the same company and mode, after 90 days for others,
--- because old messages still point at them. Aliases that the operator disabled or stopped with their
--- batch stay taken. Rows are locked in one order, since another request may want the same aliases.
+-- because old messages still point at them. Aliases that the operator disabled or stopped with
+-- their batch stay taken. Rows are locked in one order, since another request may want the same
+-- aliases.
 UPDATE links_link SET retired_at = now() WHERE id IN (
   SELECT id FROM links_link
   WHERE key = ANY(%(keys)s::text[]) AND is_alias AND retired_at IS NULL AND NOT is_barred

@@ -1,7 +1,7 @@
 -- Spends an attempt of each guess and consumes the right codes: one round trip, one commit. Checks
 -- of one phone are serialised, so they share neither an attempt nor a success, and never exceed
--- the cap: `otp_spend_attempt`, of `otp/check/spend_attempt.sql`, waits for its turn. There is no row for a guess
--- whose code cannot be checked.
+-- the cap: `otp_spend_attempt`, of `otp/check/spend_attempt.sql`, waits for its turn. There is no
+-- row for a guess whose code cannot be checked.
 --
 -- {is_alone}: true for a single guess. A group skips guesses whose code or advisory lock another
 -- transaction holds. Skipped guesses are retried one by one, so groups never wait.

@@ -23,15 +23,17 @@ WHERE id = %(verification_id)s AND company_id = %(company_id)s AND mode = %(mode
 -- than an hour and a day, or the last one is older than an hour.
 --: seconds_until_allowed
 SELECT EXTRACT(epoch FROM LEAST(
-         GREATEST(max(judged_at) FILTER (WHERE running_total >= %(failed_hour)s) + interval '1 hour',
-                  max(judged_at) FILTER (WHERE running_total >= %(failed_day)s) + interval '24 hours',
-                  now()),
-         CASE WHEN max(judged_at) FILTER (WHERE verified_at IS NULL)
-                   > COALESCE(max(verified_at), '-infinity')
-              THEN max(judged_at) FILTER (WHERE verified_at IS NULL) + interval '1 hour'
-              ELSE now() END) - now())::float
-FROM (SELECT judged_at, verified_at,
-             sum(attempts - (verified_at IS NOT NULL)::int) OVER (ORDER BY judged_at DESC) AS running_total
-      FROM otp_verification
-      WHERE company_id = %(company_id)s AND mode = %(mode)s::text AND phone = %(phone)s::text
-        AND judged_at > now() - interval '24 hours' AND id BETWEEN :first_id AND :last_id) AS recent
+  GREATEST(
+    max(judged_at) FILTER (WHERE running_total >= %(failed_hour)s) + interval '1 hour',
+    max(judged_at) FILTER (WHERE running_total >= %(failed_day)s) + interval '24 hours',
+    now()),
+  CASE WHEN max(judged_at) FILTER (WHERE verified_at IS NULL)
+            > COALESCE(max(verified_at), '-infinity')
+       THEN max(judged_at) FILTER (WHERE verified_at IS NULL) + interval '1 hour'
+       ELSE now() END) - now())::float
+FROM (
+  SELECT judged_at, verified_at,
+    sum(attempts - (verified_at IS NOT NULL)::int) OVER (ORDER BY judged_at DESC) AS running_total
+  FROM otp_verification
+  WHERE company_id = %(company_id)s AND mode = %(mode)s::text AND phone = %(phone)s::text
+    AND judged_at > now() - interval '24 hours' AND id BETWEEN :first_id AND :last_id) AS recent

@@ -63,8 +63,8 @@ WITH settled AS (
   WHERE v.id = n.id AND v.id BETWEEN :first_id AND :last_id
   RETURNING v.id, company_id, mode, phone, purpose, verified_at, n.event_id)
 
--- Derived right codes, each with its last delivered attempt by each of these accounts. An attempt that
--- is only accepted did not bring the code: settlement chose another.
+-- Derived right codes, each with its last delivered attempt by each of these accounts. An attempt
+-- that is only accepted did not bring the code: settlement chose another.
 --: entered_at_vendors
 SELECT DISTINCT ON (v.id, a.provider)
   v.id AS verification_id, v.key_id, v.length, a.provider, a.provider_id

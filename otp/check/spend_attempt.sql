@@ -1,7 +1,8 @@
 -- Spends one attempt of the live code and consumes the code if the guess is right.
 -- Guesses at one phone are serialised. When a month begins, two sends may leave a live code in each
--- month: a guess counts for both, and either is right. A guess with an id counts for that code alone.
--- The guess must carry the code's `binding`, or none if the code has none; otherwise it finds no code.
+-- month: a guess counts for both, and either is right. A guess with an id counts for that code
+-- alone. The guess must carry the code's `binding`, or none if the code has none; otherwise it
+-- finds no code.
 CREATE OR REPLACE FUNCTION otp_spend_attempt(
   p_company_id bigint, p_mode text, p_phone text, p_purpose text, macs bytea[],
   p_verification_id uuid, p_binding jsonb, hourly int, daily int, first_id uuid, last_id uuid,
@@ -22,7 +23,8 @@ BEGIN
     AND cap.guesses > 0 AND v.id BETWEEN first_id AND last_id
     AND (p_verification_id IS NULL OR v.id = p_verification_id)
     AND v.binding IS NOT DISTINCT FROM p_binding
-  RETURNING v.id, v.verified_at, LEAST(v.max_attempts - v.attempts, cap.guesses - 1) AS guesses_left)
+  RETURNING v.id, v.verified_at,
+    LEAST(v.max_attempts - v.attempts, cap.guesses - 1) AS guesses_left)
   SELECT id, verified_at, guesses_left INTO judged_id, right_at, attempts_left
   FROM judged ORDER BY verified_at LIMIT 1;
 END $$;

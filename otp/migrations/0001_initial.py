@@ -190,8 +190,8 @@ class Migration(migrations.Migration):
         ),
         migrations.RunPython(partition_by_month("otp_verification"), migrations.RunPython.noop),
         migrations.RunPython(setting("otp_verification"), migrations.RunPython.noop),
-        RunSqlFile("otp/check/guess_cap.sql", "9decc2dd2554bb88"),
-        RunSqlFile("otp/check/spend_attempt.sql", "062ee074543dce88"),
-        RunSqlFile("otp/sealed_codes.sql", "a46196f0a6922536"),
+        RunSqlFile("otp/check/guess_cap.sql", "b6f136b0db49d2c8"),
+        RunSqlFile("otp/check/spend_attempt.sql", "6b66fafc8556e66c"),
+        RunSqlFile("otp/sealed_codes.sql", "20dff02cdf1d135c"),
         RunSqlFile("otp/texts/text_changes.sql", "3cbd4ea8d87a4e7e"),
     ]

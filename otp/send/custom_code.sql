@@ -1,9 +1,10 @@
 -- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
 
--- The first message of a live custom code, entered or not. Within the cool-down, and if the code was
--- entered, any message counts; later a failed or expired message does not. If the request `resends`,
--- none counts later, none that failed or expired, and none once the code was entered or used up; its
--- reference does not matter. Messages by a requested channel come first, failed and expired ones last.
+-- The first message of a live custom code, entered or not. Within the cool-down, and if the code
+-- was entered, any message counts; later a failed or expired message does not. If the request
+-- `resends`, none counts later, none that failed or expired, and none once the code was entered or
+-- used up; its reference does not matter. Messages by a requested channel come first, failed and
+-- expired ones last.
 --: repeated_message
 SELECT m.id AS message_id, v.id AS verification_id, v.verified_at IS NOT NULL AS is_entered
 FROM otp_verification v JOIN channels_message m ON m.subject_id = v.id

@@ -1,6 +1,6 @@
--- Sends codes. `requested` has a row per send: JSON for a group, parameters for a single send. A single
--- send waits for locks; a group skips locked rows, and what it skips or refuses runs again as a
--- single send. One statement, one commit.
+-- Sends codes. `requested` has a row per send: JSON for a group, parameters for a single send. A
+-- single send waits for locks; a group skips locked rows, and what it skips or refuses runs again
+-- as a single send. One statement, one commit.
 --
 -- A live code with time and attempts left is repeated, unless the send asks for another length or
 -- is bound to something else; otherwise a new verification supersedes it.

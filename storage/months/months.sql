@@ -1,15 +1,16 @@
 -- Functions for tables partitioned by month, called by `partitions.py`.
 
 -- The smallest UUIDv7 of a time (RFC 9562 §5.7): rows made since then have no smaller id.
-CREATE OR REPLACE FUNCTION uuid7_at(at timestamptz) RETURNS uuid LANGUAGE sql STABLE STRICT PARALLEL SAFE
+CREATE OR REPLACE FUNCTION uuid7_at(at timestamptz) RETURNS uuid
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
 RETURN (lpad(to_hex(floor(extract(epoch FROM at) * 1000)::bigint), 12, '0')
         || '70008000000000000000')::uuid;
 
 -- Runs with the rights of the tables' owner, so that the application need not own the books. A new
--- partition gets the indexes and storage parameters of the previous one, also indexes that are unique
--- within a month. It is created as a table and then attached, which blocks neither readers nor writers
--- of the parent. Other roles reach it only through the parent. Names are not looked up in schemas where
--- the application may create objects, and only the owner's tables are accepted.
+-- partition gets the indexes and storage parameters of the previous one, also indexes that are
+-- unique within a month. It is created as a table and then attached, which blocks neither readers
+-- nor writers of the parent. Other roles reach it only through the parent. Names are not looked up
+-- in schemas where the application may create objects, and only the owner's tables are accepted.
 CREATE OR REPLACE FUNCTION create_month_partition(parent regclass, month date) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

@@ -1,4 +1,4 @@
---: uncharged: messages that reached a phone without a charge, and why; only the last reason is a fault
+--: uncharged: messages that reached a phone uncharged, and why; only the last reason is a fault
 SELECT m.id::text, CASE
   WHEN EXISTS (SELECT 1 FROM channels_receipt r JOIN channels_attempt a ON a.id = r.attempt_id
                WHERE a.message_id = m.id AND r.state IN ('failed', 'unreachable', 'expired')

@@ -1,10 +1,10 @@
 -- Finds the attempt of each message that a vendor has:
--- 1. by our reference, which Twilio keeps in its callback's address; the bot and a message centre have
---    none;
+-- 1. by our reference, which Twilio keeps in its callback's address; the bot and a message centre
+--    have none;
 -- 2. by the vendor's name of the message, the bot's with the chat in it;
 -- 3. by the link, which is in one message only;
--- 4. by the code, for attempts whose answer was lost. A resent code is the same, so the first message
---    to come belongs to the first attempt.
+-- 4. by the code, for attempts whose answer was lost. A resent code is the same, so the first
+--    message to come belongs to the first attempt.
 
 --: schema
 DROP TABLE IF EXISTS pg_temp.phone_message, pg_temp.client_order, pg_temp.client_call,

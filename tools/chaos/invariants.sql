@@ -1,5 +1,5 @@
--- Invariants that hold after every run, whatever was killed: each query returns violations. I1 to I8
--- are the numbers of the design. They also read the tables of `external_records`.
+-- Invariants that hold after every run, whatever was killed: each query returns violations. I1 to
+-- I8 are the numbers of the design. They also read the tables of `external_records`.
 
 --: I1 answered: every order is answered definitely in the end
 SELECT 'order ' || o.key FROM client_order o WHERE NOT EXISTS (
@@ -40,7 +40,7 @@ LEFT JOIN api_idempotentrequest i
   ON i.company_id = o.company_id AND i.path = o.path AND i.key = o.key
 WHERE c.is_kept AND (i.status, i.body) IS DISTINCT FROM (c.status, c.body)
 
---: I3 resolved once: a message has a hold per tried channel; only the last is open while the message is
+--: I3 resolved once: a message has a hold per tried channel; only the last may be open
 SELECT 'message ' || m.id FROM channels_message m
 LEFT JOIN billing_transfer t ON t.message_id = m.id
 GROUP BY m.id
@@ -67,7 +67,7 @@ SELECT 'company ' || w.company_id FROM billing_wallet w WHERE w.held <> COALESCE
   WHERE m.company_id = w.company_id
     AND (m.state IN ('queued', 'sent') OR m.is_owed)), 0)
 
---: I5 receipt: charged by a receipt: the vendor reported that attempt delivered, and the phone got it
+--: I5 receipt: the vendor reported the charged attempt delivered, and the phone got it
 SELECT 'message ' || t.message_id FROM billing_transfer t
 WHERE t.kind = 'capture' AND t.proof = 'receipt' AND NOT EXISTS (
   SELECT 1 FROM channels_attempt a JOIN phone_message p ON p.attempt_id = a.id
@@ -105,7 +105,7 @@ JOIN channels_attempt a ON a.message_id = m.id
 JOIN channels_receipt r ON r.attempt_id = a.id AND r.applied_at IS NOT NULL
 WHERE r.state IN ('delivered', 'read') AND m.state <> 'delivered'
 
---: I6 one hand-over: a vendor accepts an attempt once, and a message reaches its phone once per channel
+--: I6 one hand-over: a vendor accepts an attempt once; a phone gets a message once per channel
 SELECT 'attempt ' || ref FROM phone_message WHERE ref IS NOT NULL
 GROUP BY ref HAVING count(*) > 1
 UNION ALL
@@ -124,7 +124,7 @@ LEFT JOIN channels_message m ON m.id = t.message_id
 WHERE t.kind = 'capture' GROUP BY t.message_id, m.price
 HAVING count(*) > 1 OR sum(t.amount) <> m.price OR m.price IS NULL
 
---: I7 per code: a code proves one delivery, if none is charged, and a verification no more than arrived
+--: I7 per code: a code proves one delivery, if none is charged; a verification those that arrived
 SELECT 'message ' || t.message_id
 FROM billing_transfer t JOIN channels_message m ON m.id = t.message_id
 WHERE t.proof = 'code_entered' AND EXISTS (
@@ -146,7 +146,7 @@ UNION ALL
 SELECT 'attempt ' || id FROM channels_attempt
 WHERE state = 'submitting' AND lease_until < now() - interval '5 s'
 
---: fallback asked for: only messages without a named channel, of companies with a chain, fell back, in order
+--: fallback asked for: only messages without a named channel fell back, along their chain
 SELECT 'message ' || m.id FROM channels_message m
 JOIN accounts_company c ON c.id = m.company_id
 WHERE m.hold > 1 AND (NOT c.falls_back OR m.hold > cardinality(c.fallback_chain))
@@ -160,7 +160,7 @@ SELECT 'message ' || m.id FROM channels_message m WHERE m.hold <> 1 + (
   SELECT count(*) FROM channels_fallbackevent n
   WHERE n.message_id = m.id AND n.reason IN ('patience', 'refused'))
 
---: fallback settled: only delivered messages are owed, and only open ones with a chain wait to fall back
+--: fallback settled: only delivered messages are owed; only open ones with a chain wait
 SELECT 'message ' || id FROM channels_message
 WHERE (is_owed AND state <> 'delivered')
   OR (fallback_at IS NOT NULL AND (state NOT IN ('queued', 'sent') OR chain = '[]'))

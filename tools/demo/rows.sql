@@ -9,7 +9,8 @@ WITH hashed AS MATERIALIZED (
   FROM generate_series(%(first)s::bigint, %(first)s::bigint + %(count)s - 1) AS n),
 drawn AS MATERIALIZED (
   SELECT g, ('x' || substr(h, 1, 15))::bit(60)::bigint AS x,
-    ('x' || substr(h, 16, 15))::bit(60)::bigint AS y, ('x' || substr(g, 1, 15))::bit(60)::bigint AS z
+    ('x' || substr(h, 16, 15))::bit(60)::bigint AS y,
+    ('x' || substr(g, 1, 15))::bit(60)::bigint AS z
   FROM (SELECT h, md5(h) AS g FROM hashed OFFSET 0) AS twice),
 placed AS MATERIALIZED (
   SELECT g, x, z, %(start)s::timestamptz + %(length)s::interval * (mod(y, 1000000000) / 1e9) AS at,
