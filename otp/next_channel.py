@@ -1,6 +1,6 @@
 """Sends a live code by the next channel now: "send it by SMS instead".
 
-A message with a fallback chain takes its next step, as if its timeout had passed. Without a chain,
+A message with a fallback chain takes its next step, as if its patience had ended. Without a chain,
 a new message carries the code by the first untried channel of the company's order. A new message is
 also sent if a vendor may have the first one: the tokens of the first stay held, and each message is
 charged for its own delivery. Overlapping calls take one step: the person pressed a button several

@@ -169,7 +169,7 @@ def _commit(step: str, events: list[Event]) -> None:
 
 
 def fall_back() -> int:
-    """Switches messages that are unproved after the channel's timeout to the next channel."""
+    """Switches messages that are unproved after the channel's patience to the next channel."""
     moved: list[Decision] = []
     messages = [row.message_id for row in _read(PATIENCE_EXPIRED, [BATCH])]
     JOB.write_batch(

@@ -26,7 +26,7 @@ def expire_patience(snapshot: Snapshot) -> Decision:
 
 
 def take_next_step(snapshot: Snapshot) -> Decision:
-    """Requests the next channel as if the timeout of the present one had passed. Does nothing if no
+    """Requests the next channel as if the patience of the present one had ended. Does nothing if no
     step or too little time is left, or if a vendor may have the message: the step would return its
     tokens, so its late delivery would charge nothing, whatever becomes of the next channel.
     """

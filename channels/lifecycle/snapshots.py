@@ -18,7 +18,7 @@ OPEN_ATTEMPT = {"submitting", "ambiguous", "sent"}
 
 @dataclass(frozen=True, slots=True)
 class FallbackStep:
-    """A fallback channel with its price at acceptance and its timeout in seconds."""
+    """A fallback channel with its price at acceptance and its patience in seconds."""
 
     channel: str
     price: int
@@ -29,7 +29,7 @@ class FallbackReason(StrEnum):
     """Why a message fell back, stopped, or canceled its fallback; shown in its timeline."""
 
     # Switched to the next channel:
-    PATIENCE = "patience"  # no proof before the timeout
+    PATIENCE = "patience"  # no proof within the channel's patience
     REFUSED = "refused"  # the previous channel failed
     REQUESTED = "requested"  # at the company's request
     # Stopped at the current channel:
@@ -125,7 +125,7 @@ class Decision(NamedTuple):
     attempts: tuple[AttemptState, ...]  # the attempts afterwards
     settlements: tuple[Settlement, ...] = ()
     fallback: FallbackRequest | None = None  # an exchange of holds for the wallet to pay
-    patience: float | None = None  # timeout in seconds of the channel it has switched to
+    patience: float | None = None  # in seconds, of the channel it has switched to
     # Reasons for the timeline, with their channel.
     fallback_events: tuple[tuple[FallbackReason, str], ...] = ()
     delivered_at: datetime | None = None

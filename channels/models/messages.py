@@ -110,7 +110,7 @@ class Message(models.Model):
     # the message is useless to the recipient after this time
     useful_until = models.DateTimeField(_("useful until"))
     deadline = models.DateTimeField(_("deadline"))  # an unproved delivery expires after this time
-    # when the timeout of the current channel ends
+    # when the patience of the current channel ends
     fallback_at = models.DateTimeField(_("falls back at"), null=True)
     # delivered, while the hold of a later attempt is still open
     is_owed = models.BooleanField(_("settlement pending"), default=False, db_default=False)

@@ -129,7 +129,7 @@ def give_up(message_ids: Sequence[UUID]) -> list[Decision]:
 
 
 def fall_back(message_ids: Sequence[UUID]) -> list[Decision]:
-    """Switches messages to their next channel if, read under the lock, their timeout has passed."""
+    """Switches messages to their next channel if, read under the lock, their patience has ended."""
     with transaction.atomic(), connection.cursor() as cursor:
         statement = within(sql.LOCK_PATIENCE_EXPIRED, months_of(message_ids))
         cursor.execute(statement, [list(message_ids)])

@@ -107,7 +107,7 @@ NO_ORDER = RequestedOrder()
 
 
 def with_requested_order(policy: SendPolicy, requested: RequestedOrder) -> SendPolicy:
-    """The policy with the order and timeouts of one request. Barred channels stay barred, and the
+    """The policy with the order and patience of one request. Barred channels stay barred, and the
     maximum cost holds. Its order is empty if all are barred.
     """
     if requested is NO_ORDER or requested == NO_ORDER:

@@ -232,7 +232,7 @@ class Router:
         memory.record_refusal(step.channel, now, barred=barred)
 
     def record_unproved(self, now: float, step: Try, memory: PhoneMemory) -> None:
-        """Records that no proof arrived before the timeout; `record_delivery` corrects it."""
+        """Records that no proof arrived within the patience; `record_delivery` corrects it."""
         self._outcome(now, step, "unproved")
         if step.is_learned_from:
             memory.record_unproved(step.channel, now)
