@@ -3,6 +3,7 @@ within the code's life are one message, even if concurrent.
 
 Repeats come from systems without Idempotency-Key, such as identity servers whose webhook timed out.
 The verification is looked up by the MAC of its code. Not a repeat:
+- a request for another payment;
 - a request for a channel that has not carried the code, unless the code was entered;
 - a request made a cool-down after a message that failed or expired, because the person, or a
   server that retries, would otherwise get the same failure until the code expires;
@@ -21,6 +22,7 @@ from functools import partial
 from typing import Any, NamedTuple, TypedDict
 from uuid import UUID, uuid4
 
+import orjson
 from django.conf import settings
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
@@ -131,10 +133,11 @@ class CustomCodeSend:
 
     def find(self) -> Message | None:
         """Returns the message that the request would repeat."""
-        channel = self.request.channel
+        channel, binding = self.request.channel, self.request.binding
         channels = {channel} if channel else set(self.request.order.channels)
         params: dict[str, Any] = self._owner() | {
             "macs": self.macs(),
+            "binding": orjson.dumps(binding).decode() if binding else None,
             "channels": list(channels),
             "reference": self.request.reference,
             "cool_down": send_limits.cool_down(self.principal.own_limits),

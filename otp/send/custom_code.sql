@@ -10,7 +10,8 @@ SELECT m.id AS message_id, v.id AS verification_id, v.verified_at IS NOT NULL AS
 FROM otp_verification v JOIN channels_message m ON m.subject_id = v.id
 WHERE v.company_id = %(company_id)s AND v.mode = %(mode)s::text AND v.phone = %(phone)s::text
   AND v.purpose = %(purpose)s::text AND v.superseded_at IS NULL AND v.is_custom
-  AND v.mac = ANY(%(macs)s::bytea[]) AND v.expires_at > now()
+  AND v.mac = ANY(%(macs)s::bytea[]) AND v.binding IS NOT DISTINCT FROM %(binding)s::jsonb
+  AND v.expires_at > now()
   AND v.id BETWEEN :first_id AND :last_id AND m.id BETWEEN :first_id AND :last_id
   AND CASE WHEN %(resends)s THEN v.verified_at IS NULL AND v.attempts < v.max_attempts
         AND m.state NOT IN ('failed', 'expired')

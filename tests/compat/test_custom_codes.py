@@ -162,3 +162,25 @@ def test_preferred_channel_carries_a_custom_code_at_once(company: Company) -> No
     assert (again["channels"], by_sms["channels"]) == (["whatsapp"], ["sms"])
     assert tried == by_sms | {"request_id": tried["request_id"]}
     assert sorted(message.channel for message in Message.objects.all()) == ["sms", "whatsapp"]
+
+
+@pytest.mark.parametrize(("mode", "status"), [(Mode.LIVE, 429), (Mode.TEST, 200)])
+def test_custom_code_of_another_payment_is_no_repeat(
+    company: Company, mode: str, status: int
+) -> None:
+    client = DialectClient(dialects()["prelude"], client_key(company, mode=mode).plaintext)
+    payments = [
+        {"amount": amount, "currency": "EUR", "recipient": "Shop"} for amount in ("10.00", "99.00")
+    ]
+
+    *_same, other = (
+        prelude.send(
+            client,
+            options={"custom_code": CODE, "template_id": "prelude:psd2", "variables": payment},
+        )
+        for payment in (payments[0], payments[0], payments[1])
+    )
+
+    assert other.status == status
+    checked = prelude.check(client, CODE, psd2=payments[1]).body["status"]
+    assert checked == ("success" if status == 200 else "transaction_mismatch")
