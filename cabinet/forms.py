@@ -280,10 +280,8 @@ class SignupForm(CompanyForm):
         request = context.request
         super().__init__(*args, guess=countries.guess(request) if request else "", **kwargs)
         if invitation := invitation_of(request):
-            del (
-                self.fields["company"],
-                self.fields["country"],
-            )  # the user joins the inviting company
+            # The user joins the inviting company.
+            del self.fields["company"], self.fields["country"]
             self.initial.setdefault("email", invitation.email)
 
     def signup(self, request: HttpRequest, user: User) -> None:

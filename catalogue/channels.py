@@ -45,9 +45,8 @@ class Channel:
     has_segments: bool = False  # the text is counted in SMS segments, and ends with autofill lines
     has_own_texts: bool = True  # companies may write texts of codes; otherwise a vendor's template
     has_template: bool = False  # the vendor approves a template, in `messages.toml` under its name
-    has_link_button: bool = (
-        False  # a template with a link button, for links under the service's own host only
-    )
+    # a template with a link button, for links under the service's own host only
+    has_link_button: bool = False
 
 
 # In the order of attempts, unless a company sets another.

@@ -186,9 +186,8 @@ AUTO_APPROVE_COMPANIES = env.bool("AUTO_APPROVE_COMPANIES", False)
 # Minimum number of companies behind a day's figures on the public status page.
 STATUS_MIN_COMPANIES = at_least(1, "STATUS_MIN_COMPANIES", 3)
 
-CURRENCY = (
-    env.str("CURRENCY", "") or "RUB"
-).upper()  # of prices per token; a package names its own
+# The currency of prices per token; a package names its own
+CURRENCY = (env.str("CURRENCY", "") or "RUB").upper()
 REQUEST_LOG_DAYS = zero_or_at_least(1, "REQUEST_LOG_DAYS", 14)
 MAX_TOP_UP_TOKENS = 100_000_000  # in one order
 MAX_OPEN_ORDERS = 50  # per company, waiting for payment
@@ -207,9 +206,8 @@ if HOLD_DEADLINE["code"] < CODE_LIFETIME:
 PATIENCE_RANGE = (10, 600)  # range a company may set
 LEASE = env.int("LEASE", 30)  # seconds a worker may hold an attempt without an outcome
 SEND_WAIT = seconds("SEND_WAIT", 8.0, at_least=0)  # seconds a send waits for its first outcome
-SEND_WAITERS = at_least(
-    0, "SEND_WAITERS", 48
-)  # per process; a slow vendor must leave threads to verify
+# Per process; a slow vendor must leave threads to verify
+SEND_WAITERS = at_least(0, "SEND_WAITERS", 48)
 PROVIDER_TIMEOUT = provider_timeout(env.str("PROVIDER_TIMEOUT", "") or "2,8")
 if sum(PROVIDER_TIMEOUT) + 5 >= LEASE:
     raise ImproperlyConfigured("LEASE must exceed the sum of PROVIDER_TIMEOUT by more than 5")
@@ -240,9 +238,8 @@ TEST_QUOTAS = {"links": 3000, "messages": 3000, "changes": 3000, "keys": 20_000}
 MESSAGE_STORAGE = "config.middleware.MessageStorage"
 MAX_API_BODY = 65_536  # bytes
 DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * 2**20  # vendors batch receipts; the API has its own limit
-BODY_TIMEOUT = seconds(
-    "BODY_TIMEOUT", 10.0, at_least=0.1
-)  # seconds from the headers to the end of the body
+# Seconds from the headers to the end of the body
+BODY_TIMEOUT = seconds("BODY_TIMEOUT", 10.0, at_least=0.1)
 MAX_BODIES = 1000  # received at once, per process
 MAX_BODIES_PER_SENDER = 100  # a key, or without one an IP address
 MAX_BODY_MEMORY = 2**26  # bytes of all received bodies, per process

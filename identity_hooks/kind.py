@@ -65,9 +65,8 @@ class Kind:
     methods: frozenset[str] = frozenset({"POST"})
     patience: int | None = None
     secrets: SecretForm = BEARER
-    is_checked_by_headers: bool = (
-        True  # the check needs no body, so it runs before the body is read
-    )
+    # the check needs no body, so it runs before the body is read
+    is_checked_by_headers: bool = True
     finds_code_in_text: bool = False
     # In the generic kind, the mapping chooses the check.
     check_by_mapping: Callable[[Mapping[str, Any]], Check] | None = None

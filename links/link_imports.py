@@ -76,9 +76,8 @@ UNQUOTED_ADDRESS = _(
 class CsvRows:
     rows: list[dict[str, str]]  # by column name, without empty cells
     ignored: list[str]  # titles of unknown columns
-    faults: dict[int, StrOrPromise] = field(
-        default_factory=dict
-    )  # row's index → reason for making no link
+    # row's index → reason for making no link
+    faults: dict[int, StrOrPromise] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

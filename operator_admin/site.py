@@ -114,9 +114,8 @@ class OperatorAdminSite(admin.AdminSite):
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         if request.method == "POST":
-            get_adapter(request).logout(
-                request
-            )  # audits, and clears the session's re-authentication
+            # Audits, and clears the session's re-authentication
+            get_adapter(request).logout(request)
         return redirect(settings.LOGOUT_REDIRECT_URL)
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:

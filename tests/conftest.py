@@ -59,9 +59,8 @@ def _patient_limiters() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def _urllib3_by_responses() -> Iterator[None]:
-    tls_context(
-        ""
-    )  # slow: a dispatcher's thread would keep an account of earlier settings meanwhile
+    # Slow: a dispatcher's thread would keep an account of earlier settings meanwhile
+    tls_context("")
     with answered_by_responses():
         yield
 

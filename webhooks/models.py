@@ -168,9 +168,8 @@ class Delivery(models.Model):
         db_default=State.PENDING,
     )
     tries = models.PositiveIntegerField(_("tries"), default=0, db_default=0)  # of this round
-    claims = models.PositiveIntegerField(
-        default=0, db_default=0
-    )  # identifies the claim that may write the outcome
+    # identifies the claim that may write the outcome
+    claims = models.PositiveIntegerField(default=0, db_default=0)
     # The lowest goes first. Clicks have 1: their number is unlimited, and they must not hold up
     # events about messages and money.
     priority = models.PositiveSmallIntegerField(default=0, db_default=0)

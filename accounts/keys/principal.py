@@ -144,9 +144,8 @@ class Principal:
     budgets: Budgets = field(default_factory=dict)  # as stored in the company's row
     day_limit: int | None = None  # tokens that this key may spend in a day
     guard: GuardSettings = GUARD_OFF
-    purpose: str = (
-        ""  # the purpose of its codes, for another service's client; empty: an ordinary key
-    )
+    # the purpose of its codes, for another service's client; empty: an ordinary key
+    purpose: str = ""
 
     @property
     def is_test(self) -> bool:

@@ -336,9 +336,8 @@ def _message(email: Mail) -> UnfoldedEmail:
         email.subject, email.text, to=[ascii_address(email.to)], connection=get_connection()
     )
     message.extra_headers["Message-ID"] = f"<{email.pk}@{_host()}>"  # receivers deduplicate by it
-    message.extra_headers["Auto-Submitted"] = (
-        "auto-generated"  # prevents out-of-office replies, RFC 3834
-    )
+    # Prevents out-of-office replies, RFC 3834
+    message.extra_headers["Auto-Submitted"] = "auto-generated"
     if email.unsubscribe_url:  # the mail program's own button, RFC 8058
         message.extra_headers["List-Unsubscribe"] = f"<{email.unsubscribe_url}>"
         message.extra_headers["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"

@@ -100,9 +100,8 @@ class Message(models.Model):
     hold = models.PositiveSmallIntegerField(_("hold number"), default=1, db_default=1)
     price = models.PositiveIntegerField(_("price"))
     segments = models.PositiveSmallIntegerField(_("segments"), default=1, db_default=1)
-    priority = models.PositiveSmallIntegerField(
-        _("priority"), default=0
-    )  # see `deliver.fair_queueing`
+    # see `deliver.fair_queueing`
+    priority = models.PositiveSmallIntegerField(_("priority"), default=0)
 
     created_at = models.DateTimeField(_("created"), db_default=Now())
     # null: a provider has the message, or it is final

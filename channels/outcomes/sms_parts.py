@@ -38,12 +38,8 @@ GROUP BY attempt_id HAVING count(delivered_at) = max(total)
 
 PartEvent = tuple[Event, int | None]  # with the id of the part that it is about, if any
 
-FAILURES = {
-    EventKind.REFUSED,
-    EventKind.UNREACHABLE,
-    EventKind.BARRED,
-    EventKind.EXPIRED,
-}  # fail the whole message, whichever part they are about
+# Fail the whole message, whichever part they are about.
+FAILURES = {EventKind.REFUSED, EventKind.UNREACHABLE, EventKind.BARRED, EventKind.EXPIRED}
 
 
 def store(provider: str, parts: Sequence[Part]) -> None:

@@ -24,9 +24,8 @@ _SECRETS: dict[str, Callable[[], str]] = {
 }
 _RUNNING_FILE = "environment.json"
 _SIMULATED = {name: vendor for name, vendor in VENDORS.items() if vendor.simulated}
-_SMS = [
-    name for name, vendor in _SIMULATED.items() if vendor.simulated == "sms"
-]  # only one is used at a time
+# Only one is used at a time.
+_SMS = [name for name, vendor in _SIMULATED.items() if vendor.simulated == "sms"]
 # Offered unless the user has configured any.
 _PAID_BY = [gateway for gateway in GATEWAYS.values() if gateway.url]
 _DECLARED = [

@@ -46,9 +46,8 @@ MAX_NETWORKS = 20_000
 log = structlog.get_logger(__name__)
 
 
-BufferedClick = tuple[
-    str, VisitorKind, int, str, str, str
-]  # link id, kind, Unix ms, referrer, device, country
+# Link id, kind, Unix ms, referrer, device, country
+BufferedClick = tuple[str, VisitorKind, int, str, str, str]
 
 
 class Networks:

@@ -39,9 +39,8 @@ class AdjustForm(forms.Form):
         max_length=200,
         help_text=gettext_lazy("Goes into the audit log and the company's statement."),
     )
-    once = forms.UUIDField(
-        widget=forms.HiddenInput, initial=uuid4
-    )  # idempotency key: a form moves tokens once
+    # idempotency key: a form moves tokens once
+    once = forms.UUIDField(widget=forms.HiddenInput, initial=uuid4)
 
     def __init__(self, *args: Any, available: int, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

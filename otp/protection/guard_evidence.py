@@ -70,14 +70,8 @@ def attacked_numbers() -> AttackedNumbers:
     return AttackedNumbers(companies, set(opted_out.values_list("pk", flat=True)))
 
 
-COUNTS = (
-    "score",
-    "hits",
-    "misses",
-    "tokens",
-    "refusals",
-    "is_apart",
-)  # named as in `ScopeEvidence`
+# Named as in `ScopeEvidence`.
+COUNTS = ("score", "hits", "misses", "tokens", "refusals", "is_apart")
 WRITTEN = ["seen_at", "norm_at", "norm_trials", "norm_hits", "refused_until", *COUNTS]
 SCOPES_PER_QUERY = 1000
 OF_COMPANY = (ScopeKind.COMPANY.value, "")

@@ -38,9 +38,8 @@ WHERE m.created_at >= %(start)s AND m.created_at < %(end)s AND m.phone NOT LIKE 
     THEN v.verified_at IS NOT NULL ELSE m.state = 'delivered' END
 GROUP BY m.company_id, date_trunc('hour', m.created_at), left(m.phone, 7)
 """
-CLOCK_SKEW = timedelta(
-    hours=1
-)  # tolerance between our clock and the database's, plus the lifetime of a code
+# Tolerance between our clock and the database's, plus the lifetime of a code
+CLOCK_SKEW = timedelta(hours=1)
 
 
 class _Spent(NamedTuple):

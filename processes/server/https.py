@@ -24,10 +24,8 @@ _OUR_HOST_HEADERS = [
     _NOSNIFF,
     ("Strict-Transport-Security", f"{_MAX_AGE}; includeSubDomains; preload"),
 ]
-_OTHER_HOST_HEADERS = [
-    _NOSNIFF,
-    ("Strict-Transport-Security", _MAX_AGE),
-]  # a company's subdomains are not ours
+# A company's subdomains are not ours.
+_OTHER_HOST_HEADERS = [_NOSNIFF, ("Strict-Transport-Security", _MAX_AGE)]
 _OUR_HOSTS = {urlsplit(url).hostname for url in (settings.PUBLIC_URL, settings.SHORT_URL)}
 
 

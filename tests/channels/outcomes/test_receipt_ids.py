@@ -106,9 +106,8 @@ def test_reply_text_changes_no_message_of_another_phone(phone: str, state: Recei
 
 @pytest.mark.parametrize("forger", ["+79990000000", "+79161234567", ""])
 def test_reply_text_hides_no_receipt_of_the_centre(forger: str) -> None:
-    store_due_receipt(
-        "1234567", forger, needs_phone=True
-    )  # before the message, and its id, are there
+    # Before the message, and its id, are there
+    store_due_receipt("1234567", forger, needs_phone=True)
     create_accepted("1234567")
 
     store_due_receipt("1234567", needs_phone=not forger)

@@ -170,9 +170,8 @@ class Deaf:
 
 def test_receipt_by_data_sm_is_stored_and_acknowledged(kept: Kept) -> None:
     addresses = b"\0" + b"\1\1998901234567\0" + b"\5\0Kvitok\0" + b"\4\0\0"
-    receipt_tlvs = (
-        b"\x00\x1e\x00\x03AF\0" + b"\x04\x27\x00\x01\x02"
-    )  # its id, and that it is delivered
+    # Its id, and that it is delivered
+    receipt_tlvs = b"\x00\x1e\x00\x03AF\0" + b"\x04\x27\x00\x01\x02"
     length = 16 + len(addresses + receipt_tlvs)
     deaf = Deaf(brings=struct.pack(">4L", length, 0x103, 0, 77) + addresses + receipt_tlvs)
     item = account(deaf.port)
