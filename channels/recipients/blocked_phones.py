@@ -13,8 +13,8 @@ from django.utils import timezone
 
 from catalogue.errors import DomainError, Error
 from catalogue.languages import message_languages
-from channels.models import BlockedPhone
-from channels.phone_numbers import e164_or_none
+from channels.models import BlockedPhone, Message
+from channels.phone_numbers import e164_or_none, spellings
 from channels.providers.inbound import AccountAlert, AlertKind, Reply
 from channels.providers.vendors import vendor_of
 from channels.recipients import vendor_user_ids
@@ -99,6 +99,19 @@ def _block(provider: str, reply: Reply, phones: set[str]) -> None:
 
 def _phones(provider: str, reply: Reply) -> set[str]:
     """The phone that the vendor names, and the one we sent to, which may differ."""
-    reported = e164_or_none(reply.phone, settings.OPERATOR_COUNTRY) if reply.phone else None
     sent_to = vendor_user_ids.phone_of(provider, reply.sender)
-    return set(filter(None, (reported, sent_to)))
+    return set(filter(None, (_reported(reply.phone), sent_to)))
+
+
+def _reported(written: str) -> str | None:
+    """The phone that the vendor names. Digits without a plus are a national number, or, as message
+    centres often write it, an international one: of two phones the one that got a message.
+    """
+    national = e164_or_none(written, settings.OPERATOR_COUNTRY)
+    if not written.isdecimal():
+        return national
+    readings = list(filter(None, (national, e164_or_none(f"+{written}", ""))))
+    for phone in readings[1:] and readings:
+        if Message.objects.filter(phone__in=spellings(phone)).exists():
+            return phone
+    return next(iter(readings), None)

@@ -36,7 +36,7 @@ from tests.channels.providers.vendors import (
     twilio_call,
     whatsapp,
 )
-from tests.factories import AttemptFactory
+from tests.factories import AttemptFactory, MessageFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -335,3 +335,16 @@ def test_user_ids_are_purged_with_their_phones() -> None:
     retention.purge()
 
     assert not KnownRecipient.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("sent_to", "blocked"),
+    [("+84912345678", "+84912345678"), ("+74912345678", "+74912345678"), ("", "+74912345678")],
+)
+def test_stop_without_a_plus_is_of_the_phone_that_got_a_message(sent_to: str, blocked: str) -> None:
+    if sent_to:
+        MessageFactory.create(phone=sent_to)
+
+    blocked_phones.apply_reply("smpp", Reply("84912345678", "STOP"))
+
+    assert list(BlockedPhone.objects.values_list("phone", flat=True)) == [blocked]
