@@ -12,6 +12,7 @@ from catalogue.channels import CHANNELS
 from catalogue.ids import public_id, uuid7
 from catalogue.languages import message_languages
 from catalogue.texts import StrOrPromise
+from channels.guard.scope_evidence import ScopeKind
 
 
 class Verification(models.Model):
@@ -167,19 +168,16 @@ class Autofill(models.Model):
         return " ".join(part for part in (self.webotp_host, self.app_hash) if part)
 
 
-class ScopeKind(models.TextChoices):
-    """The scopes for which sends are judged: those of
-    `guard.scope_evidence.ScopeKind`, and the company.
-    """
-
-    COMPANY = "company", _("company")
-    COUNTRY = "country", _("country")
-    RANGE = "range", _("carrier's range")
-    TEN_THOUSAND = "prefix-4", _("ten thousand numbers")
-    THOUSAND = "prefix-3", _("thousand numbers")
-    HUNDRED = "prefix-2", _("hundred numbers")
-    IP = "ip", _("IP address")
-    DEVICE = "device", _("device")
+SCOPE_KINDS = [
+    (ScopeKind.COMPANY.value, _("company")),
+    (ScopeKind.COUNTRY.value, _("country")),
+    (ScopeKind.RANGE.value, _("carrier's range")),
+    (ScopeKind.TEN_THOUSAND.value, _("ten thousand numbers")),
+    (ScopeKind.THOUSAND.value, _("thousand numbers")),
+    (ScopeKind.HUNDRED.value, _("hundred numbers")),
+    (ScopeKind.IP.value, _("IP address")),
+    (ScopeKind.DEVICE.value, _("device")),
+]
 
 
 class GuardEvidence(models.Model):
@@ -188,7 +186,7 @@ class GuardEvidence(models.Model):
     company = models.ForeignKey(
         Company, models.CASCADE, related_name="+", db_index=False, db_constraint=False
     )
-    kind = models.CharField(max_length=8, choices=ScopeKind.choices)
+    kind = models.CharField(max_length=8, choices=SCOPE_KINDS)
     value = models.CharField(max_length=32)  # a country, a prefix, or the hash of an address
     country = models.CharField(max_length=4, blank=True)  # country of a prefix
     seen_at = models.DateTimeField()
@@ -236,7 +234,7 @@ class GuardRestriction(models.Model):
     company = models.ForeignKey(
         Company, models.CASCADE, related_name="+", db_index=False, verbose_name=_("company")
     )
-    kind = models.CharField(_("scope"), max_length=8, choices=ScopeKind.choices)
+    kind = models.CharField(_("scope"), max_length=8, choices=SCOPE_KINDS)
     value = models.CharField(_("value"), max_length=32)
     country = models.CharField(_("country"), max_length=4, blank=True)  # country of a prefix
     step = models.PositiveIntegerField(_("step"), choices=Step.choices)

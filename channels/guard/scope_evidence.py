@@ -14,6 +14,7 @@ from channels.routing.smart.decay import DAY, HOUR, Counts, weight
 
 
 class ScopeKind(StrEnum):
+    COMPANY = "company"  # all its sends: only their norm is kept
     COUNTRY = "country"
     RANGE = "range"  # a carrier's range: all but the last seven digits
     TEN_THOUSAND = "prefix-4"

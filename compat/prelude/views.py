@@ -13,6 +13,7 @@ from api.request_body import json_object
 from catalogue.channels import BY_NAME, CHANNELS
 from catalogue.errors import DomainError, Error
 from catalogue.ids import public_id, uuid7
+from channels.guard.scope_evidence import ScopeKind
 from channels.phone_numbers import LineType, is_landline
 from channels.recipients.blocked_phones import BlockedPhoneError
 from channels.routing.company_policy import NO_ORDER, RequestedOrder, policy_for
@@ -23,7 +24,6 @@ from compat.prelude import fields
 from compat.prelude.dialect import DIALECT, refused
 from compat.view import CompatView
 from otp.feedback import report_entered
-from otp.models import ScopeKind
 from otp.protection import send_check
 from otp.protection.send_check import Restricted
 from otp.send.code_request import CodeSendRequest

@@ -22,11 +22,17 @@ from django.utils.translation import gettext_lazy as _
 from accounts.jobs import Job, delete_rows
 from accounts.models import Company
 from channels.guard.guard import NARROW_SCOPES, Guard, GuardStep, Verdict
-from channels.guard.scope_evidence import CUTS, NORM_HALF_LIFE, Scope, ScopeEvidence, scopes_of
-from channels.guard.scope_evidence import ScopeKind as GuardScopeKind
+from channels.guard.scope_evidence import (
+    CUTS,
+    NORM_HALF_LIFE,
+    Scope,
+    ScopeEvidence,
+    ScopeKind,
+    scopes_of,
+)
 from channels.phone_numbers import country_of
 from channels.routing.smart.decay import Counts
-from otp.models import GuardEvidence, GuardProgress, GuardRestriction, ScopeKind
+from otp.models import GuardEvidence, GuardProgress, GuardRestriction
 from otp.protection import code_outcomes, restrictions
 from otp.protection.code_outcomes import LAG, CodeOutcome, OutcomeKind
 from otp.protection.restrictions import Judged
@@ -63,7 +69,7 @@ def attacked_numbers() -> AttackedNumbers:
     ).values_list("kind", "value", "company_id")
     companies: dict[Scope, set[int]] = {}
     for kind, value, company_id in rows:
-        companies.setdefault(Scope(GuardScopeKind(kind), value), set()).add(company_id)
+        companies.setdefault(Scope(ScopeKind(kind), value), set()).add(company_id)
     opted_out = (
         Company.objects.filter(guard_watches_others=False) if companies else Company.objects.none()
     )
@@ -93,7 +99,7 @@ def load_guard(company_id: int, scopes: Iterable[Scope]) -> Guard:
         if row.kind == ScopeKind.COMPANY:
             guard.company = evidence
         else:
-            guard.evidence[Scope(GuardScopeKind(row.kind), row.value)] = evidence
+            guard.evidence[Scope(ScopeKind(row.kind), row.value)] = evidence
     return guard
 
 

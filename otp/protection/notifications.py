@@ -11,8 +11,8 @@ from accounts.models import TECHNICAL_ROLES, AuditEvent, Company, GuardMode, Mod
 from accounts.outbox import mail
 from accounts.people import countries
 from catalogue.languages import page_languages
-from channels.guard.scope_evidence import CUTS
-from otp.models import GuardRestriction, ScopeKind
+from channels.guard.scope_evidence import CUTS, ScopeKind
+from otp.models import GuardRestriction
 from otp.protection.week_replay import WeekFigures
 from webhooks import events
 from webhooks.models import EventKind

@@ -22,9 +22,8 @@ from accounts.jobs import Job
 from accounts.keys.api_keys import evict_keys
 from accounts.models import Company, GuardMode, User
 from channels.guard.guard import GuardStep, Verdict
-from channels.guard.scope_evidence import CUTS, Scope, scopes_of
-from channels.guard.scope_evidence import ScopeKind as GuardScopeKind
-from otp.models import GuardEvidence, GuardProgress, GuardRestriction, ScopeKind
+from channels.guard.scope_evidence import CUTS, Scope, ScopeKind, scopes_of
+from otp.models import GuardEvidence, GuardProgress, GuardRestriction
 from otp.protection import notifications, week_reports
 from storage.redis_client import redis_client
 
@@ -111,7 +110,7 @@ def _lets_through(row: GuardRestriction, scope: Scope, country: str) -> bool:
         return False
     if row.kind == ScopeKind.COUNTRY and scope.kind in PREFIXES:
         return row.value == country
-    if scope.kind in PREFIXES and GuardScopeKind(row.kind) in PREFIXES:
+    if scope.kind in PREFIXES and ScopeKind(row.kind) in PREFIXES:
         return scope.value.startswith(row.value)
     return (row.kind, row.value) == (scope.kind.value, scope.value)
 
@@ -198,7 +197,7 @@ def _audited(scope: Scope) -> str:
     """The scope for the audit log, which outlives a person's data and so has no hash of an address
     or device.
     """
-    is_hash = scope.kind in {GuardScopeKind.IP, GuardScopeKind.DEVICE}
+    is_hash = scope.kind in {ScopeKind.IP, ScopeKind.DEVICE}
     return scope.kind.value if is_hash else scope.value
 
 
@@ -207,7 +206,7 @@ def _narrower(row: GuardRestriction) -> dict[str, Any]:
     kinds = [kind.value for kind in PREFIXES]
     if row.kind == ScopeKind.COUNTRY:
         return {"kind__in": kinds, "country": row.value}
-    if GuardScopeKind(row.kind) in PREFIXES:
+    if ScopeKind(row.kind) in PREFIXES:
         return {"kind__in": kinds, "value__startswith": row.value}
     return {}
 
@@ -313,7 +312,7 @@ def publish(company: Company) -> None:
 
 
 def scope_of(restriction: GuardRestriction) -> Scope:
-    return Scope(GuardScopeKind(restriction.kind), restriction.value)
+    return Scope(ScopeKind(restriction.kind), restriction.value)
 
 
 def scopes_of_restriction(restriction: GuardRestriction) -> tuple[Scope, ...]:

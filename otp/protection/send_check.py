@@ -14,11 +14,10 @@ from accounts.models import GuardMode
 from catalogue.channels import BY_NAME
 from catalogue.errors import AfterEffectError, DomainError, Error
 from channels.guard.guard import GuardStep
-from channels.guard.scope_evidence import scopes_of
+from channels.guard.scope_evidence import ScopeKind, scopes_of
 from channels.phone_numbers import country_of
 from channels.routing import scripted_numbers
 from channels.routing.channel_plan import ChannelPlan
-from otp.models import ScopeKind
 from otp.protection import challenges, known_phones, restrictions
 from otp.protection.notifications import scope_name
 from otp.protection.requesters import Requester

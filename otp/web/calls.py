@@ -26,6 +26,7 @@ from api.calls import (
 from catalogue import custom_codes
 from catalogue.errors import Error
 from catalogue.ids import public_id
+from channels.guard.scope_evidence import ScopeKind
 from channels.stored_fields import REFERENCE
 from channels.web.fields import (
     CHANNEL,
@@ -45,7 +46,6 @@ from channels.web.message_fields import METADATA as OWN_METADATA
 from channels.web.status_texts import status_text
 from links.api.fields import LINK_FOR_CODE, SHORT_URL
 from links.api.lifetime_fields import LINK_FOR_CODE_LIFETIME, LINK_UNTIL
-from otp.models import ScopeKind
 from otp.web.send_options import BIND, OPTIONS
 from parsing import clipboard
 from webhooks.events import EXAMPLE_PHONE, EventDeclaration, iso
@@ -299,7 +299,7 @@ GUARD_EVENT = EventDeclaration(
     (
         Field(
             "scope",
-            choice([kind for kind in ScopeKind.values if kind != ScopeKind.COMPANY], "GuardScope"),
+            choice([kind.value for kind in ScopeKind if kind != ScopeKind.COMPANY], "GuardScope"),
             _(
                 "What these sends have in common: the country, the carrier's range, a block of "
                 "10,000, 1,000 or 100 numbers, the `ip` or the `device_id`."
