@@ -28,7 +28,7 @@ from otp.protection import send_check
 from otp.protection.send_check import Restricted
 from otp.send.code_request import CodeSendRequest
 from otp.send.send import SentCode
-from otp.verifications import newest_with_reference
+from otp.verifications import FoundVerification, newest_with_reference
 from storage.heavy_work import HeavyWork
 from webhooks.endpoints import find_callback
 
@@ -82,6 +82,8 @@ class Verifications(PreludeView):
             if answer is None:
                 raise
             return answer
+        if sent.is_repeat and (live := self.find_live(code_request.phone)):
+            return self._under_way(live)
         status, judged = "retry" if sent.is_resend else "success", {}
         if options["force_challenge"] or (restricted and restricted.is_without_sms):
             status = "challenged"
@@ -158,13 +160,16 @@ class Verifications(PreludeView):
         blocked send; None for other errors.
         """
         if live := self.live_despite_cool_down(code_request, error.error):
-            names = fields.named_channels(message.channel for message in live.messages[-1:])
-            return self._answer(live.id, "retry", live.reference, channels=names)
+            return self._under_way(live)
         reason, factors = _blocked(error, code_request.phone, restricted)
         if not reason:
             return None
         judged = {"reason": reason, "risk_factors": factors}
         return self._answer(uuid7(), "blocked", code_request.reference, **judged)
+
+    def _under_way(self, live: FoundVerification) -> HttpResponse:
+        names = fields.named_channels(message.channel for message in live.messages[-1:])
+        return self._answer(live.id, "retry", live.reference, channels=names)
 
     def _answer(self, verification: UUID, status: str, reference: str, **more: Any) -> HttpResponse:
         identity = _identity(verification, reference)

@@ -159,6 +159,7 @@ def test_preferred_channel_carries_a_custom_code_at_once(company: Company) -> No
     assert [answer["status"] for answer in (first, again, by_sms, tried)] == [
         "success", "retry", "retry", "retry"
     ]  # fmt: skip
+    assert again == first | {"status": "retry", "request_id": again["request_id"]}
     assert (again["channels"], by_sms["channels"]) == (["whatsapp"], ["sms"])
     assert tried == by_sms | {"request_id": tried["request_id"]}
     assert sorted(message.channel for message in Message.objects.all()) == ["sms", "whatsapp"]
