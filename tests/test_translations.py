@@ -220,7 +220,7 @@ def test_percent_sign_stands_as_each_language_writes_it() -> None:
     assert (english, russian) == ({""}, {"\u00a0"})
 
 
-def test_templates_leave_the_space_of_a_percent_sign_to_the_language() -> None:
+def test_percent_sign_space_follows_the_language() -> None:
     spaces = {
         (path.relative_to(ROOT), space)
         for path in texts_of_pages()

@@ -228,7 +228,7 @@ def test_unp_is_validated_by_its_control_digit(number: str, is_right: bool) -> N
         ("BY", "УНП200988541"),
     ],
 )
-def test_control_digit_alone_makes_no_number(country: str, number: str) -> None:
+def test_number_needs_more_than_control_digit(country: str, number: str) -> None:
     assert set(billing_details.format_errors(country=country, inn=number, kpp="")) == {"inn"}
 
 

@@ -83,7 +83,7 @@ def test_send_holds_and_returns_the_country_s_price(api: Api, path: str) -> None
 
 
 @pytest.mark.usefixtures("everywhere")
-def test_402_says_the_country_s_price(client_of: ClientOf) -> None:
+def test_insufficient_tokens_error_names_country_price(client_of: ClientOf) -> None:
     api = client_of(CompanyFactory.create(all_countries=True))
     ledger.grant(company=api.company, amount=20, reason="test")
     set_price("KZ", 22)

@@ -70,7 +70,7 @@ def test_sign_up_makes_a_company_and_a_key_that_is_shown_once(
     assert key not in page.content()
 
 
-def test_double_click_makes_one(page: Page, live_server: LiveServer) -> None:
+def test_double_click_submits_once(page: Page, live_server: LiveServer) -> None:
     sign_in(page, live_server)
     page.goto(f"{live_server.url}/cabinet/keys/new")
     page.get_by_label("Название").fill("сервер")

@@ -139,7 +139,7 @@ def test_links_are_searched_filtered_and_downloaded(page: Page, live_server: Liv
     expect(rows).to_contain_text("trial4")
 
 
-def test_clicks_are_drawn_and_told_in_a_table(page: Page, live_server: LiveServer) -> None:
+def test_clicks_are_shown_as_chart_and_table(page: Page, live_server: LiveServer) -> None:
     member = sign_in(page, live_server)
     create_links(member.company)
     link = Link.objects.get(clicks=3)

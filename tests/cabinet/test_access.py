@@ -125,7 +125,9 @@ def test_own_account_asks_to_sign_in(name: str) -> None:
 
 
 @pytest.mark.parametrize("role", [OWNER, DEVELOPER, ACCOUNTANT, VIEWER])
-def test_balance_is_for_those_who_see_money(client: Client, company: Company, role: str) -> None:
+def test_balance_is_shown_only_to_billing_roles(
+    client: Client, company: Company, role: str
+) -> None:
     create_content(company)
     client.force_login(MemberFactory.create(company=company, role=role).user)
 

@@ -84,9 +84,7 @@ def test_emails_show_legal_links_in_text_and_html() -> None:
 
 
 @pytest.mark.parametrize("value", ["javascript:alert(1)", "law.example/terms", "ftp://x"])
-def test_address_that_is_no_web_page_is_refused(
-    monkeypatch: pytest.MonkeyPatch, value: str
-) -> None:
+def test_non_web_address_is_refused(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setenv("TERMS_URL", value)
 
     with pytest.raises(ImproperlyConfigured, match="TERMS_URL"):

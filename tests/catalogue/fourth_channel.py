@@ -28,7 +28,7 @@ def page(client: Client, address: str) -> str:
     return response.content.decode()
 
 
-def test_it_has_a_price_and_needs_no_migration(db: None) -> None:
+def test_new_channel_has_price_without_migration(db: None) -> None:
     assert settings.PRICES["pager"] == 7
     call_command("makemigrations", check=True, dry_run=True)
 

@@ -132,7 +132,7 @@ def test_task_without_a_stored_run_is_due_at_once(tmp_path: Path) -> None:
         service.app.conf.beat_schedule["one"]["schedule"] = 3600.0
 
 
-def test_beat_goes_on_when_the_clock_is_put_back(
+def test_beat_continues_when_clock_goes_back(
     tmp_path: Path, time_machine: TimeMachineFixture
 ) -> None:
     time_machine.move_to(timezone.now() + timedelta(days=400))

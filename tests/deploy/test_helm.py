@@ -85,9 +85,7 @@ def test_web_restarts_by_livez_and_leaves_the_service_by_readyz(everything: dict
     ("values", "address"),
     [({}, "0.0.0.0"), ({"listenAddress": "::"}, "::")],  # noqa: S104 - within a pod
 )
-def test_all_that_is_called_listens_where_pods_have_addresses(
-    values: dict[str, Any], address: str
-) -> None:
+def test_services_listen_on_pod_addresses(values: dict[str, Any], address: str) -> None:
     manifests = by_name(ALL | values)
     (web, metrics) = pods(manifests)["Deployment demo-kvitok-web"]["containers"]
     environment = {item["name"]: item.get("value") for item in metrics["env"]}

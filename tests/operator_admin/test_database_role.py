@@ -167,7 +167,7 @@ def test_unknown_role_is_refused_with_words() -> None:
         call_command("grant_privileges", "nobody")
 
 
-def test_doctor_says_so_of_a_role_that_could(settings: Settings) -> None:
+def test_doctor_reports_superuser_role(settings: Settings) -> None:
     assert stores.database_role().ok  # development
 
     settings.PRODUCTION = True
@@ -177,7 +177,7 @@ def test_doctor_says_so_of_a_role_that_could(settings: Settings) -> None:
     assert "Two roles" in finding.remedy
 
 
-def test_doctor_says_so_of_an_owner(settings: Settings, application: None) -> None:
+def test_doctor_reports_owner_role(settings: Settings, application: None) -> None:
     settings.PRODUCTION = True
     assert stores.database_role().ok
 

@@ -252,7 +252,7 @@ def test_account_paused_alone_is_not_resumed_with_its_channel(english_operator: 
     assert not ProviderAccount.objects.get(name=name).is_enabled
 
 
-def test_channels_page_counts_whom_it_hits(client: Client, english_operator: User) -> None:
+def test_channels_page_counts_affected_companies(client: Client, english_operator: User) -> None:
     hit, other = CompanyFactory.create(name="Hit"), CompanyFactory.create(name="Other")
     soon = timezone.now() + timedelta(seconds=40)
     MessageFactory.create(company=hit, channel="sms", useful_until=soon)

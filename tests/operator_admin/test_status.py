@@ -232,5 +232,5 @@ def test_page_is_read_alone(client: Client, method: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["status", "status.json", "status.atom", "Status"])
-def test_its_address_is_no_short_link(name: str) -> None:
+def test_status_page_address_is_reserved(name: str) -> None:
     assert reserved_names.is_reserved(name) or reserved_names.is_reserved_alias(name)

@@ -37,7 +37,7 @@ def test_parallel_right_codes_succeed_once(api: Api) -> None:
     assert verification_of(PHONE).attempts == 1
 
 
-def test_of_fifty_wrong_codes_five_are_checked(api: Api) -> None:
+def test_parallel_wrong_codes_are_checked_five_times(api: Api) -> None:
     api.post("/otp/send", {"phone": PHONE})
 
     answers = check(api, PHONE, [wrong_code(PHONE)] * 50)

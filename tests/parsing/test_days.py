@@ -22,7 +22,7 @@ def test_moment_at_an_end_of_the_calendar_can_be_converted(text: str, zone: str)
 
 
 @pytest.mark.parametrize("text", ["", "soon", "2026-13-01", "2026-01-01T25:00"])
-def test_moment_that_is_none(text: str) -> None:
+def test_invalid_moment_is_none(text: str) -> None:
     assert parse_moment(text) is None
 
 

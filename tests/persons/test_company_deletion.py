@@ -99,7 +99,7 @@ def test_everything_stops_at_once(owner: Member) -> None:
     ]
 
 
-def test_call_let_in_before_the_deletion_leaves_nothing(owner: Member) -> None:
+def test_call_admitted_before_deletion_creates_nothing(owner: Member) -> None:
     """A process may accept the key for another two seconds; nobody could remove the rest."""
     company_deletion.run()
 

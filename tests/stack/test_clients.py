@@ -219,7 +219,7 @@ def linter(name: str) -> Path:
         pytest.skip(str(error))
 
 
-def test_linters_find_nothing_to_say(
+def test_linters_accept_the_schema(
     schema: Path, tmp_path: Path, threads: ThreadPoolExecutor
 ) -> None:
     """By the rules that redocly and spectral recommend, warnings included."""

@@ -57,7 +57,7 @@ def test_worker_killed_between_outcome_and_signal_has_its_outcome_read(
     assert stack.ending(phone) == Outcome(["delivered"], charged=1, copies=1)
 
 
-def test_worker_killed_while_vendors_hold_their_answers_resends_nothing(
+def test_worker_killed_awaiting_vendors_resends_nothing(
     stack: Stack, sender: Sender, threads: ThreadPoolExecutor
 ) -> None:
     phones = stack.phones(6)

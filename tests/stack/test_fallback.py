@@ -94,7 +94,7 @@ def test_timeout_falls_back_to_sms_and_charges_once(stack: Stack) -> None:
 @pytest.mark.parametrize(
     ("fault", "expected"), [("link_preview", (0, 1, 0)), ("link_scan", (0, 0, 1))]
 )
-def test_bot_click_proves_no_delivery_and_a_person_does(
+def test_only_click_of_person_proves_delivery(
     stack: Stack, fault: str, expected: tuple[int, int, int]
 ) -> None:
     sender, phone = falling_back(stack), stack.phone()

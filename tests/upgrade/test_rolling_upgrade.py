@@ -15,9 +15,7 @@ from tests.webhooks.receivers import Receiver
 
 @pytest.mark.long
 @pytest.mark.timeout(400)  # under a minute on two idle cores, many times that on busy ones
-def test_an_upgrade_under_load_fails_and_loses_nothing(
-    upgrade: Upgrade, receiver: Receiver
-) -> None:
+def test_upgrade_under_load_loses_nothing(upgrade: Upgrade, receiver: Receiver) -> None:
     old, new, traffic = upgrade.old, upgrade.new, upgrade.traffic
     tokens = traffic.get("/balance")["available"]
     endpoint = traffic.post("/webhooks", {"url": receiver.url, "events": ["message.delivered"]})

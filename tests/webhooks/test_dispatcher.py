@@ -229,7 +229,7 @@ def test_undeliverable_backlog_costs_one_query(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_claim_locks_no_more_than_it_takes(endpoint: Endpoint) -> None:
+def test_claim_locks_only_claimed_rows(endpoint: Endpoint) -> None:
     DeliveryFactory.create_batch(3, endpoint=endpoint)
 
     with transaction.atomic():

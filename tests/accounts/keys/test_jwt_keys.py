@@ -122,7 +122,7 @@ def test_malformed_jwt_is_none(key: IssuedKey, text: str) -> None:
     assert signed_tokens.find_signed(text) is None
 
 
-def test_deep_claims_are_none(key: IssuedKey) -> None:
+def test_deeply_nested_token_is_not_found(key: IssuedKey) -> None:
     deep = base64.urlsafe_b64encode(b"[" * 5000).decode().rstrip("=")
     header = token_of(key).partition(".")[0]
 

@@ -89,7 +89,7 @@ def test_second_identity_is_refused(client: Client, anna: User, provider: Identi
     assert refusal(client.get(path)) == "linked_already"
 
 
-def test_callback_in_another_browser_connects_nothing(client: Client, anna: User) -> None:
+def test_callback_in_another_browser_is_refused(client: Client, anna: User) -> None:
     """A stranger who has signed in at the provider sends the callback's URL to a victim."""
     stranger = by_password(make_person("boris@example.com"))
     confirm(stranger)

@@ -55,7 +55,7 @@ def test_domain_of_an_address_is_encoded_by_uts_46() -> None:
 
 
 @pytest.mark.django_db
-def test_address_whose_domain_is_no_host_is_given_up() -> None:
+def test_address_with_invalid_domain_is_given_up() -> None:
     email = post("person@אb.example")
 
     assert mail.deliver() == 0

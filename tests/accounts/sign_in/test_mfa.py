@@ -95,9 +95,7 @@ def app(user: User) -> str:
 
 
 @pytest.mark.parametrize("route", ["account_change_password", "session-end-others"])
-def test_first_step_of_a_stranger_opens_nothing_once_the_owner_acts(
-    user: User, app: str, route: str
-) -> None:
+def test_first_factor_of_stranger_expires_when_owner_acts(user: User, app: str, route: str) -> None:
     """Otherwise it would stay valid in the stranger's browser for a quarter of an hour."""
     stranger, owner = begin(user), Client()
     owner.force_login(user)

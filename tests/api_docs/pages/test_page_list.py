@@ -189,7 +189,7 @@ def test_reader_without_a_test_key_is_told_where_to_make_one(
     assert reverse("account_signup") not in body
 
 
-def test_accountant_sees_no_key(client: Client, reader: Member) -> None:
+def test_accountant_cannot_see_keys(client: Client, reader: Member) -> None:
     key = ApiKeyFactory.create(company=reader.company, mode=Mode.TEST)
     Member.objects.update(role=Member.Role.ACCOUNTANT)
 
@@ -244,7 +244,7 @@ def test_stranger_s_key_button_leads_to_the_door(client: Client, db: None) -> No
     assert response["Location"].startswith(reverse("account_login"))
 
 
-def test_full_set_of_keys_is_said_and_makes_none(client: Client, reader: Member) -> None:
+def test_docs_page_makes_no_key_over_the_limit(client: Client, reader: Member) -> None:
     for _ in range(key_issuing.MAX_ACTIVE_KEYS):
         ApiKeyFactory.create(company=reader.company, mode=Mode.TEST)
 

@@ -260,9 +260,7 @@ def test_transfer_that_was_confirmed_by_hand_is_that_payment(
     assert (transfer.state, transfer.payment, balance(invoice)) == ("matched", payment, 1000)
 
 
-def test_hand_that_is_slower_than_the_statement_credits_nothing(
-    invoice: Order, operator: User
-) -> None:
+def test_manual_credit_after_statement_credits_nothing(invoice: Order, operator: User) -> None:
     received(paid(invoice))
 
     assert confirm_by_hand(invoice, operator, "000017") is None
@@ -371,7 +369,7 @@ def test_refund_of_a_second_payment_takes_no_tokens(invoice: Order, operator: Us
     assert balance(invoice) == 0
 
 
-def test_money_returned_to_a_stranger_takes_no_tokens(invoice: Order) -> None:
+def test_refund_to_stranger_takes_no_tokens(invoice: Order) -> None:
     """Their payment is not in a statement that we read, and the bank quotes its words."""
     received(paid(invoice))
 

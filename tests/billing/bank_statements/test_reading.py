@@ -76,7 +76,7 @@ def test_day_is_the_banks_wherever_the_service_is(
 
 
 @pytest.mark.parametrize("amount", ["1_900", " 1900", "19e2", "١٩٠٠", "NaN", "", None, True])
-def test_amount_that_no_bank_writes_is_not_guessed(amount: object) -> None:
+def test_unusual_amount_is_not_guessed(amount: object) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(str(amount))}$"):
         reading.line_of(operation("op-1", "5", "а") | {"accountAmount": amount}, ACCOUNT)
 

@@ -68,9 +68,7 @@ def test_accepted_payment_is_credited_less_its_refunds(vendor: Vendor, payer: Co
     assert (balance(payer), Refund.objects.get().tokens) == (600, 400)
 
 
-def test_each_refund_that_waited_for_the_credit_has_its_own_share(
-    stripe: StripeVendor, payer: Company
-) -> None:
+def test_each_waiting_refund_has_its_own_share(stripe: StripeVendor, payer: Company) -> None:
     order = stripe.place(payer)
     stripe.notify(order, amount="1000.00")
     for refund_id in ("r1", "r2"):

@@ -100,7 +100,7 @@ def test_wrong_terms_are_refused(
     assert AutoTopUp.objects.count() == Order.objects.count() == 0
 
 
-def test_card_is_removed_and_nothing_charged_any_more(client: Client, owner: Member) -> None:
+def test_removed_card_switches_off_auto_top_up(client: Client, owner: Member) -> None:
     save(owner)
     post(client)
 

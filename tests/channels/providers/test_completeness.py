@@ -65,7 +65,7 @@ def test_every_vendor_is_simulated_and_titled(name: str) -> None:
     assert name in {vendor.name for vendor in sends.ALL}
 
 
-def test_is_asked_whether_it_works_and_tried_with_every_fault(name: str) -> None:
+def test_every_provider_has_check_and_fault_tests(name: str) -> None:
     assert name in QUESTIONS
     assert name in SENDS
 

@@ -77,7 +77,7 @@ def test_request_has_a_user_agent_and_no_cookies(vendor: Vendor, wire: Wire) -> 
     assert int(sent.headers["Content-Length"]) == len(body_of(sent))
 
 
-def test_carries_what_it_declares_and_refuses_the_rest(vendor: Vendor, wire: Wire) -> None:
+def test_provider_sends_declared_contents_and_refuses_others(vendor: Vendor, wire: Wire) -> None:
     wire.post(vendor.send_url, body=vendor.accepted)
     provider = vendor.account()
     outgoing = {

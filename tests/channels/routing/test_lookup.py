@@ -107,7 +107,7 @@ def test_contact_of_the_bot_is_reachable(
     assert reach(client_of(api.company, mode))["telegram"] == expected
 
 
-def test_blocked_phone_is_reached_by_nothing(api: Api) -> None:
+def test_blocked_phone_gets_nothing_by_any_channel(api: Api) -> None:
     BlockedPhone.objects.create(phone=MOBILE, said_stop=True)
 
     assert set(reach(api).values()) == {("no", "blocked")}

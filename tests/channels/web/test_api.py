@@ -290,7 +290,7 @@ def test_unknown_parameter_is_refused(api: Api, name: str, ru: str, en: str) -> 
     assert [russian.body["errors"], english.body["errors"]] == [{name: [ru]}, {name: [en]}]
 
 
-def test_message_of_a_channel_that_is_declared_no_longer_is_still_there(api: Api) -> None:
+def test_message_of_removed_channel_is_still_shown(api: Api) -> None:
     message = create_message(api, channel="pigeon", state="delivered")
 
     assert api.get("/messages").body["data"][0]["channel"] == "pigeon"

@@ -42,7 +42,7 @@ def test_every_message_of_the_filter_is_there_once(
     assert sorted(row["Номер сообщения"] for row in result) == sorted(m.public_id for m in wanted)
 
 
-def test_cells_say_what_happened(client: Client, owner: Member) -> None:
+def test_cells_show_message_details(client: Client, owner: Member) -> None:
     key = ApiKeyFactory.create(company=owner.company, name="=1+1")
     message = MessageFactory.create(
         company=owner.company,
@@ -93,7 +93,7 @@ def test_no_cell_is_a_formula(cell: str, shown: str) -> None:
 
 
 @pytest.mark.parametrize("cell", ["00123", "1234567890123456", "12e5", "12E+5", "00.5", "0,10e3"])
-def test_text_that_spreadsheets_read_as_another_number_stays_whole(cell: str) -> None:
+def test_cell_read_as_number_by_spreadsheets_is_escaped(cell: str) -> None:
     assert escape_cell(cell) == f"'{cell}"
 
 
@@ -104,7 +104,7 @@ def test_numbers_and_times_stay_what_they_are(cell: str | int) -> None:
     assert escape_cell(cell) == cell
 
 
-def test_code_is_in_no_file(client: Client, owner: Member, test_api: Api) -> None:
+def test_code_is_not_written_to_files(client: Client, owner: Member, test_api: Api) -> None:
     test_api.post("/otp/send", {"phone": "+79161234567"})
 
     text = downloaded(client, mode="test")

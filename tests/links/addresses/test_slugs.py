@@ -46,7 +46,7 @@ def test_generated_slugs_differ() -> None:
     assert len({slugs.generate(8) for _ in range(1000)}) == 1000
 
 
-def test_alphabet_has_no_vowels_and_no_lookalikes() -> None:
+def test_alphabet_excludes_vowels_and_lookalikes() -> None:
     assert len(set(slugs.ALPHABET)) == 49
     assert not set(slugs.ALPHABET) & set("aeiouAEIOU01lI")
 

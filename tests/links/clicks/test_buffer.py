@@ -70,7 +70,7 @@ def test_click_that_cannot_be_recorded_is_dropped() -> None:
     assert (buffer._dropped, len(buffer._clicks)) == (1, 1)
 
 
-def test_loop_of_a_network_fills_no_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clicks_of_one_network_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "time", lambda: 1_800_000_000.0)
     buffer = click_buffer.ClickBuffer()
     buffer._is_started = True

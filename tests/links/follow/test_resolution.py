@@ -127,7 +127,7 @@ def test_reassigned_alias_leads_to_its_new_link_at_once() -> None:
         assert result.url == new.url
 
 
-def test_crash_after_commit_leaves_no_stale_row_in_redis() -> None:
+def test_crash_after_commit_leaves_redis_fresh() -> None:
     link = LinkFactory.create()
     Resolver().resolve(link.slug)
 

@@ -74,7 +74,7 @@ NOT_IN_REUSE_KEY = {"alias", "is_host_requested", "is_once", "dies_with_code", "
 
 
 @pytest.mark.parametrize("name", IN_REUSE_KEY)
-def test_links_that_differ_in_a_field_are_not_reused_for_each_other(name: str) -> None:
+def test_links_differing_in_a_field_are_not_reused(name: str) -> None:
     link = NewLink(url="https://shop.example/1")
     other = replace(link, **{name: IN_REUSE_KEY[name]})
 

@@ -178,7 +178,7 @@ def test_person_erased_since_the_backup_is_erased_in_the_copy(
     assert copy.query("SELECT phone FROM channels_message") == ["+7916*"]
 
 
-def test_copy_made_by_other_means_sends_nothing_old(api: Api, directory: Path, copy: Copy) -> None:
+def test_foreign_database_copy_holds_old_messages(api: Api, directory: Path, copy: Copy) -> None:
     send(api)
     take(directory)
     load(directory, copy)

@@ -35,7 +35,7 @@ def act(client: Client, action: str, *transfers: BankTransfer) -> Any:
     return client.post(reverse(LIST), chosen, follow=True)
 
 
-def test_those_that_wait_come_first_and_the_day_names_them(client: Client, invoice: Order) -> None:
+def test_waiting_transfers_come_first_and_on_today(client: Client, invoice: Order) -> None:
     waits = received(paid(invoice, party_inn=""))
     received(paid(place_order(invoice.company, "invoice"), document_number="18"))
 

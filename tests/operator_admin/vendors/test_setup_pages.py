@@ -193,9 +193,7 @@ def test_anonymous_visitors_are_redirected_to_sign_in(client: Client, method: st
 
 
 @pytest.mark.usefixtures("english_operator")
-def test_message_to_ones_own_phone_needs_the_first_account_of_its_channel(
-    client: Client, settings: Settings
-) -> None:
+def test_message_to_own_phone_needs_first_account(client: Client, settings: Settings) -> None:
     name_accounts(settings, "kz")
     trial = reverse("admin:trial", args=[KZ])
     assert trial not in shown(client, KZ)

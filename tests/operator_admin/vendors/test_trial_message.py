@@ -57,7 +57,7 @@ def test_trial_is_a_message_like_others(
     assert "To=%2B79161234567" in body_of(call.request).decode()
 
 
-def test_its_tokens_are_granted_and_held_in_the_open(
+def test_service_company_tokens_are_in_the_ledger(
     client: Client, operator: User, dispatcher: Dispatcher, vendor: responses.RequestsMock
 ) -> None:
     send(client)

@@ -239,7 +239,7 @@ def test_slow_vendor_gets_its_turn_again_in_the_next_round(
     assert settlement.report_entered() == 4
 
 
-def test_another_account_is_told_while_one_is_left_alone(
+def test_other_account_is_reported_while_one_is_paused(
     wire: Wire, url: str, api: Api, settings: Settings
 ) -> None:
     wire.post(url, json={"ok": True, "result": {}})

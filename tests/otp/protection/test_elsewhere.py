@@ -64,7 +64,7 @@ def test_losses_of_others_alone_restrict_nothing(company: Company, other: Compan
     assert strictest(other) == 0
 
 
-def test_as_few_codes_are_not_enough_alone(company: Company, other: Company) -> None:
+def test_few_codes_alone_restrict_nothing(company: Company, other: Company) -> None:
     begin(ago=150)
     few(other)
 

@@ -239,7 +239,7 @@ def test_each_outcome_falls_into_one_interval(company: Company) -> None:
         assert found([draw.uniform(0, 900) for _cut in range(12)]) == whole
 
 
-def test_test_codes_links_and_companies_that_are_off_are_not_counted(company: Company) -> None:
+def test_test_sends_links_and_switched_off_companies_are_not_counted(company: Company) -> None:
     begin()
     attack(company)
     Message.objects.update(content="code_with_link")

@@ -56,7 +56,7 @@ def test_lifted_restriction_lets_through_for_an_hour_and_forgets(
     assert GuardRestriction.objects.filter(rule="lifted").count() == 1
 
 
-def test_attack_that_goes_on_after_the_hour_is_held_back_again(
+def test_attack_after_the_hour_is_restricted_again(
     company: Company, attacked: GuardRestriction, user: User
 ) -> None:
     restrictions.lift(restriction=attacked, user=user)
@@ -84,7 +84,7 @@ def test_refusal_is_not_renewed_without_new_losses(
     assert is_eased
 
 
-def test_attack_that_goes_on_is_refused_again_for_longer(
+def test_continued_attack_is_refused_for_longer(
     company: Company, attacked: GuardRestriction
 ) -> None:
     past = timezone.now() - timedelta(seconds=200)

@@ -183,7 +183,7 @@ def test_mode_that_changes_meanwhile_is_obeyed(
     assert not GuardReport.objects.exists()
 
 
-def test_worker_that_dies_before_its_letters_is_followed_by_another(
+def test_letters_of_dead_worker_are_sent_by_another(
     watching: Company, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     attack(watching)

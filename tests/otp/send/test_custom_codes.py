@@ -131,7 +131,7 @@ def test_code_is_kept_for_the_next_channel(api: Api) -> None:
 
 
 @pytest.mark.parametrize("end", ["verified", "cancelled", "superseded", "expired", "reported"])
-def test_code_is_wiped_when_it_is_of_no_use(api: Api, end: str) -> None:
+def test_code_is_wiped_once_useless(api: Api, end: str) -> None:
     sent = send(api).body
     if end == "verified":
         api.post("/otp/verify", {"phone": PHONE, "code": CODE})

@@ -56,7 +56,7 @@ def usual(company: Company) -> dict[str, int | None]:
     return dict(Budget.objects.filter(company=company).values_list("country", "usual_tokens"))
 
 
-def test_thrice_the_busiest_day_and_hour_of_the_last_four_weeks(company: Company) -> None:
+def test_usual_spending_is_thrice_the_busiest_day_and_hour(company: Company) -> None:
     spent(company, 100, days=3, hour=9)
     spent(company, 200, days=3, hour=9)
     spent(company, 50, days=3, hour=10, phone="+77012345678")

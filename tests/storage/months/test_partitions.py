@@ -187,7 +187,7 @@ def test_months_made_by_two_processes_at_once() -> None:
     assert sorted(made) == [[(False,)]] * 3 + [[(True,)]]
 
 
-def test_months_missed_during_a_long_stop_are_made_by_the_first_worker() -> None:
+def test_missed_months_are_created_by_first_worker() -> None:
     later = month(7)
 
     with time_machine.travel(datetime(later.year, later.month, 15, tzinfo=UTC), tick=False):

@@ -156,7 +156,7 @@ def test_thread_failing_before_wait_blocks_nobody() -> None:
 
 
 @pytest.mark.django_db
-def test_in_a_transaction_it_runs_alone() -> None:
+def test_call_in_transaction_runs_alone() -> None:
     doubling = Doubling()
     with transaction.atomic(), ThreadPoolExecutor(1) as pool:
         doubling.group._make_leader(group_commit._Member(0))  # it would have to wait

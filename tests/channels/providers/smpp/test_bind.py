@@ -319,7 +319,7 @@ def test_generic_nack_refuses_the_request() -> None:
     play(scene)
 
 
-def test_centre_that_reads_nothing_is_not_read_for_ever() -> None:
+def test_message_centre_that_reads_nothing_is_disconnected() -> None:
     async def scene(session: Session, centre: socket.socket) -> None:
         flood = header(ENQUIRE, 1) * 100_000
 

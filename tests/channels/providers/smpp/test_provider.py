@@ -108,7 +108,7 @@ def test_long_text_may_use_message_payload(centre: Centre, bound: Bound, kept: K
         ("ucs2", "5", (b"\x005", 8)),
     ],
 )
-def test_account_says_what_its_default_alphabet_is(
+def test_account_sets_the_default_alphabet(
     centre: Centre, bound: Bound, alphabet: str, text: str, expected: tuple[bytes, int]
 ) -> None:
     bound(alphabet=alphabet).send(message(text=text))

@@ -183,7 +183,7 @@ def test_bot_asks_for_the_contact_with_a_button(
     }
 
 
-def test_answer_to_who_blocked_the_bot_is_unreachable(wire: responses.RequestsMock) -> None:
+def test_message_to_user_who_blocked_bot_is_unreachable(wire: responses.RequestsMock) -> None:
     wire.post(URL, body=payload("telegram_bot", "error_blocked_2026-09.json"), status=403)
 
     with pytest.raises(UnreachableError):

@@ -67,7 +67,7 @@ def test_ttl_stays_within_telegrams_range(
     ("balance", "expected"),
     [(0.99, "< 1"), (1.0, "< 5"), (4.99, "< 5"), (5.0, ""), ("1", ""), (None, ""), (True, "")],
 )
-def test_balance_that_runs_low_is_told_by_steps(
+def test_low_balance_is_reported_by_steps(
     wire: responses.RequestsMock, balance: object, expected: str
 ) -> None:
     result = {"request_id": "1", "remaining_balance": balance}
@@ -191,7 +191,7 @@ def test_every_status_has_its_state(word: str, state: ReceiptState) -> None:
     assert [(r.word, r.state) for r in gateway().parse_webhook(call).receipts] == [(word, state)]
 
 
-def test_a_report_without_delivery_is_no_receipt() -> None:
+def test_report_without_delivery_is_ignored() -> None:
     call = gateway_call(payload("telegram_gateway", "report_verification_2026-09.json"))
 
     assert gateway().parse_webhook(call).receipts == []

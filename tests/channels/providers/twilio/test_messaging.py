@@ -305,9 +305,7 @@ def test_twilio_poll_without_news_has_no_receipt(
     "date",
     [None, "", "yesterday", "Fri, 14 Aug 2026 10:15:05 -0000", f"Fri, 14 Aug {9**25} 10:15:05", 5],
 )
-def test_a_date_that_cannot_be_read_is_left_out(
-    wire: responses.RequestsMock, date: str | int | None
-) -> None:
+def test_unreadable_date_is_omitted(wire: responses.RequestsMock, date: str | int | None) -> None:
     wire.get(URL.replace(".json", "/1.json"), json={"status": "delivered", "date_updated": date})
 
     receipt = twilio().poll("1")

@@ -278,7 +278,7 @@ def test_account_event_becomes_an_alert(file: str, alert: tuple[str, str, AlertK
 
 
 @pytest.mark.parametrize("file", ["account_reinstated", "quality_upgraded", "template_approved"])
-def test_good_news_is_no_alert(file: str) -> None:
+def test_recovery_raises_no_alert(file: str) -> None:
     assert read(file) == []
 
 
@@ -340,5 +340,5 @@ def test_quality_may_come_as_a_rating() -> None:
         ("a_field_of_tomorrow", {"event": "DISABLED_UPDATE"}),
     ],
 )
-def test_anything_else_is_no_alert(field: str, value: dict[str, object]) -> None:
+def test_other_changes_raise_no_alert(field: str, value: dict[str, object]) -> None:
     assert alerts_of(field, value) == []

@@ -115,7 +115,7 @@ def test_state_survives_a_restart() -> None:
     assert shares(text) == pytest.approx(shares(router))  # nothing has changed, so nothing is lost
 
 
-def test_each_code_is_recorded_once_for_the_account_that_carried_it() -> None:
+def test_code_is_recorded_once_for_its_account() -> None:
     company = CompanyFactory.create()
     begin()
     tried(company, {"channel": "sms", "provider": KZ, "delivered": 3.0}, entered_after=12.0)

@@ -30,7 +30,7 @@ def test_proven_channel_goes_first_with_the_reason_proved() -> None:
     assert decision.proved_before == 3 * DAY
 
 
-def test_barred_channel_is_in_no_plan() -> None:
+def test_barred_channel_is_not_planned() -> None:
     memory = PhoneMemory()
     memory.record_refusal("sms", 0.0, barred=True)
 
@@ -235,7 +235,7 @@ def test_a_proven_messenger_goes_first() -> None:
     assert order(candidate("telegram", 0.97), candidate("sms", 0.95)) == ["telegram", "sms"]
 
 
-def test_a_messenger_that_reaches_nobody_is_left_out() -> None:
+def test_messenger_that_fails_everybody_is_skipped() -> None:
     assert order(candidate("telegram", 0.02), candidate("sms", 0.95)) == ["sms"]
 
 

@@ -175,7 +175,7 @@ def test_a_broken_credit_is_found(order: Order, break_it: Callable[[Order], None
     assert str(order.pk) in fault
 
 
-def test_credits_for_nothing_are_found(one: Company, order: Order) -> None:
+def test_credits_without_orders_are_found(one: Company, order: Order) -> None:
     book(one, at(10, 4), "top_up", 5, key="top_up:0")
 
     faults = found([])
