@@ -21,7 +21,7 @@ from billing.seals import proof
 from billing.seals.sealing import BEGINNING
 from channels import reconciliation
 from channels.models import Message
-from channels.reconciliation import CHECKS, Breach, Scope
+from channels.reconciliation import CHECKS, Breach, Slice
 
 MESSAGES = 20_000  # messages per portion
 SEALS = 100  # company-days per portion
@@ -30,7 +30,7 @@ SLICE = timedelta(minutes=4)  # the longest scheduled run
 INTERVAL = timedelta(days=7)  # interval from the end of one scheduled run to the next
 
 # Checks of messages run for each portion; the others run once.
-OF_MESSAGES = {name for name, query in CHECKS.items() if "{scope}" in query}
+OF_MESSAGES = {name for name, query in CHECKS.items() if "{messages}" in query}
 OF_SEALS = (proof.DIFFERS, proof.BROKEN, proof.UNSEALED, proof.OTHER_DAY)
 OF_ARCHIVES = (proof.SUM_DIFFERS, proof.PRESENT)
 NUMBER_OF_CHECKS = len(CHECKS) + len(OF_SEALS) + len(OF_ARCHIVES)
@@ -111,7 +111,7 @@ def _messages(position: Position) -> _Portion:
     if after:
         rows = rows.filter(id__gt=after)
     until = next(iter(rows[MESSAGES - 1 : MESSAGES]), None)
-    breaches = list(reconciliation.run(OF_MESSAGES, Scope.of_messages(after, until)))
+    breaches = list(reconciliation.run(OF_MESSAGES, Slice.of_messages(after, until)))
     return _Portion(breaches, {"after": str(until)} if until else None)
 
 

@@ -1,7 +1,7 @@
 """Reconciles wallets, holds, settlements and proofs with one another."""
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import timedelta
 from uuid import UUID
 
@@ -14,7 +14,7 @@ from catalogue.ids import first_id_at
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class Slice:
     """Conditions on messages `m`, their transfers `t` and their attempts `a`."""
 
     messages: str = "TRUE"
@@ -22,8 +22,8 @@ class Scope:
     attempts: str = "TRUE"
 
     @classmethod
-    def of_messages(cls, after: UUID | None = None, until: UUID | None = None) -> "Scope":
-        """Builds a scope. `after` is exclusive, `until` is inclusive; conditions on both tables
+    def of_messages(cls, after: UUID | None = None, until: UUID | None = None) -> "Slice":
+        """Builds a slice. `after` is exclusive, `until` is inclusive; conditions on both tables
         choose the partitions.
         """
         bounds = [f"{{id}} > '{after}'"] if after else []
@@ -32,14 +32,11 @@ class Scope:
         ids = ("m.id", "t.message_id", "a.message_id")
         return cls(*(condition.format(id=message_id) for message_id in ids))
 
-    def others(self) -> dict[str, str]:
-        return {"transfers": self.transfers, "attempts": self.attempts}
-
 
 # Earlier runs have checked old messages. Phones are anonymised much later; the condition on them
 # lets the partial index on `created_at` find recent messages.
 RECENT_MESSAGES = "m.created_at > now() - interval '2 hours' AND m.phone NOT LIKE '%*'"
-RECENT, ALL = Scope(RECENT_MESSAGES), Scope()
+RECENT, ALL = Slice(RECENT_MESSAGES), Slice()
 # A message is final within a day after its acceptance, or found open past its deadline.
 MAX_MESSAGE_AGE = timedelta(days=3)
 
@@ -87,7 +84,7 @@ def wrong_balances(spans: str) -> str:
 
 
 # name → a query that returns the breaches. All run in one snapshot, so nothing changes in between.
-# `{scope}` limits the messages `m`; queries without it read the queue of open messages.
+# `{messages}` limits the messages `m`; queries without it read the queue of open messages.
 CHECKS = {
     "wallet differs from its transfers": f"""
         SELECT 'company ' || COALESCE(w.company_id, t.company_id)
@@ -108,14 +105,14 @@ CHECKS = {
     "final message not resolved exactly once": """
         SELECT 'message ' || m.id FROM channels_message m
         LEFT JOIN billing_transfer t ON t.message_id = m.id AND {transfers}
-        WHERE m.state IN ('delivered', 'failed', 'expired') AND m.price > 0 AND {scope}
+        WHERE m.state IN ('delivered', 'failed', 'expired') AND m.price > 0 AND {messages}
         GROUP BY m.id HAVING count(*) FILTER (WHERE t.kind = 'hold')
           <> count(*) FILTER (WHERE t.kind IN ('capture', 'release')) + m.is_owed::int
           OR count(*) FILTER (WHERE t.kind = 'hold') = 0""",
     "open message without exactly one open hold": """
         SELECT 'message ' || m.id FROM channels_message m
         LEFT JOIN billing_transfer t ON t.message_id = m.id AND {transfers}
-        WHERE m.state IN ('queued', 'sent') AND m.price > 0 AND {scope}
+        WHERE m.state IN ('queued', 'sent') AND m.price > 0 AND {messages}
         GROUP BY m.id HAVING count(*) FILTER (WHERE t.kind = 'hold')
           <> 1 + count(*) FILTER (WHERE t.kind IN ('capture', 'release'))""",
     "charged without proof": """
@@ -123,7 +120,7 @@ CHECKS = {
         LEFT JOIN channels_message m ON m.id = t.message_id
         LEFT JOIN channels_attempt a
           ON a.message_id = t.message_id AND a.state = 'delivered' AND {attempts}
-        WHERE {scope} AND {transfers} AND t.kind = 'capture'
+        WHERE {messages} AND {transfers} AND t.kind = 'capture'
           AND (t.proof = '' OR m.state IS DISTINCT FROM 'delivered' OR a.id IS NULL)""",
     "closed month differs from its charges or the month before": """
         SELECT 'company ' || company_id || ' in ' || to_char(month, 'YYYY-MM') FROM (
@@ -149,7 +146,7 @@ CHECKS = {
               WHERE d.company_id = c.company_id AND d.month = c.month AND d.kind = 'closing')""",
     "transfer of a message that does not exist": """
         SELECT 'transfer ' || t.id FROM billing_transfer t
-        LEFT JOIN channels_message m ON m.id = t.message_id AND {scope}
+        LEFT JOIN channels_message m ON m.id = t.message_id AND {messages}
         WHERE t.message_id IS NOT NULL AND m.id IS NULL AND {transfers}""",
     "paid top-up not credited exactly once": """
         SELECT 'top-up ' || o.id FROM billing_order o
@@ -184,7 +181,7 @@ CHECKS = {
         WHERE t.amount <> m.price""",
     "open message missing from the queue": """
         SELECT 'message ' || m.id FROM channels_message m
-        WHERE (m.state IN ('queued', 'sent') OR m.is_owed) AND {scope}
+        WHERE (m.state IN ('queued', 'sent') OR m.is_owed) AND {messages}
           AND NOT EXISTS (SELECT 1 FROM channels_openmessage o WHERE o.message_id = m.id)""",
     "queued otherwise than its message": """
         SELECT 'message ' || o.message_id
@@ -228,36 +225,36 @@ def breaches(*, recent: bool = False) -> Iterator[Breach]:
         yield from run(checks, RECENT if recent else since_last_seal())
 
 
-def since_last_seal() -> Scope:
+def since_last_seal() -> Slice:
     sealed = SealedDay.last()
     if sealed is None:
         return ALL
     open_from = utc_start_of(sealed + timedelta(days=1))
-    return Scope.of_messages(after=first_id_at(open_from - MAX_MESSAGE_AGE))
+    return Slice.of_messages(after=first_id_at(open_from - MAX_MESSAGE_AGE))
 
 
-def run(names: Collection[str], scope: Scope) -> Iterator[Breach]:
+def run(names: Collection[str], part: Slice) -> Iterator[Breach]:
     """Runs these checks, in their own order, in the caller's transaction."""
     with connection.cursor() as cursor:
         for check, query in CHECKS.items():
             if check in names:
-                cursor.execute(query.format(scope=scope.messages, **scope.others()))
+                cursor.execute(query.format(**asdict(part)))
                 for (subject,) in cursor.fetchall():
                     yield Breach(check, subject)
 
 
-def remember(breaches: Iterable[Breach], scope: str) -> None:
+def remember(breaches: Iterable[Breach], check_kind: str) -> None:
     """Stores the findings of a scheduled check for the operators' alerts,
     until the next two checks.
     """
     texts = [f"{breach.check}: {breach.subject}" for breach in breaches]
-    cache.set(_key(scope), texts[:MAX_REMEMBERED], REMEMBERED[scope])
+    cache.set(_key(check_kind), texts[:MAX_REMEMBERED], REMEMBERED[check_kind])
 
 
 def recent_breaches() -> list[str]:
-    cached = cache.get_many([_key(scope) for scope in REMEMBERED])
+    cached = cache.get_many([_key(check_kind) for check_kind in REMEMBERED])
     return list(dict.fromkeys(text for texts in cached.values() for text in texts))
 
 
-def _key(scope: str) -> str:
-    return f"ledger_breaches:{scope}"
+def _key(check_kind: str) -> str:
+    return f"ledger_breaches:{check_kind}"

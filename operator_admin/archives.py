@@ -55,7 +55,7 @@ _COUNTS = {
 _PROOFS = {
     f"breaches: {name}": f"SELECT count(*) FROM ({query}) AS breach"  # noqa: S608 - constants
     for name, query in CHECKS.items()
-    if "{scope}" in query
+    if "{messages}" in query
 }
 _PURGED = {"messages with a phone", "codes with a phone", "receipts", "events"}
 
@@ -80,7 +80,7 @@ def blockers(month: date) -> Iterator[str]:
 def _on_partitions(query: str, names: dict[str, str]) -> str:
     for table, name in names.items():
         query = query.replace(table, name)
-    return re.sub(r"{(scope|transfers|attempts)}", "TRUE", query)
+    return re.sub(r"{(messages|transfers|attempts)}", "TRUE", query)
 
 
 def _remedy(name: str) -> str:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:  # models are not loaded where a tool reads codes from outside
     from accounts.keys.principal import Principal
 
 
-def code_scope(principal: "Principal", phone: str, purpose: str) -> dict[str, Any]:
-    """The scope of a code: input of its MAC, and parameters of statements."""
+def code_identity(principal: "Principal", phone: str, purpose: str) -> dict[str, Any]:
+    """The identity of a code: input of its MAC, and parameters of statements."""
     return {
         "company_id": principal.company_id,
         "mode": principal.mode,

@@ -36,7 +36,7 @@ from storage.redis_client import redis_client
 DAY = 86_400.0
 
 
-class Draw(NamedTuple):
+class PoolUse(NamedTuple):
     company_id: int
     at: float  # seconds, of any clock
 
@@ -57,20 +57,20 @@ class _BucketLevel:
         self.full_at = min(max(self.full_at, at) + self.interval, at + self.capacity)
 
 
-def pool_wait(pool: Pool, sent: Sequence[Draw], draw: Draw) -> float:
-    """Seconds until the pool would grant `draw`, after the sends in `sent`, oldest first."""
+def pool_wait(pool: Pool, sent: Sequence[PoolUse], use: PoolUse) -> float:
+    """Seconds until the pool would grant `use`, after the sends in `sent`, oldest first."""
     shared, reserve = _BucketLevel(pool.shared), _BucketLevel(pool.reserve)
     for number, past in enumerate(sent):
         is_first = _is_first(pool, sent[:number], past)
         is_reserved = shared.wait(past.at) > 0 and is_first and not reserve.wait(past.at)
         (reserve if is_reserved else shared).take(past.at)
-    wait = shared.wait(draw.at)
-    return min(wait, reserve.wait(draw.at)) if _is_first(pool, sent, draw) else wait
+    wait = shared.wait(use.at)
+    return min(wait, reserve.wait(use.at)) if _is_first(pool, sent, use) else wait
 
 
-def _is_first(pool: Pool, sent: Sequence[Draw], draw: Draw) -> bool:
+def _is_first(pool: Pool, sent: Sequence[PoolUse], use: PoolUse) -> bool:
     """Whether this is one of the company's first sends of the day."""
-    sends = sum(past.company_id == draw.company_id and past.at > draw.at - DAY for past in sent)
+    sends = sum(past.company_id == use.company_id and past.at > use.at - DAY for past in sent)
     return sends < pool.reserved_sends
 
 
@@ -390,8 +390,8 @@ def _pool_verdict(cursor: CursorWrapper, send: Send) -> LimitVerdict:
     if pool is None:
         return LimitVerdict(atomic_limits.GRANTED, 0)
     cursor.execute(_SENT, [send.phone, send.kind])
-    sent = [Draw(company_id, -ago) for company_id, ago in cursor.fetchall()]
-    wait = pool_wait(pool, sent, Draw(send.company_id, 0.0))
+    sent = [PoolUse(company_id, -ago) for company_id, ago in cursor.fetchall()]
+    wait = pool_wait(pool, sent, PoolUse(send.company_id, 0.0))
     return (
         LimitVerdict(atomic_limits.POOL_EMPTY, max(1, ceil(wait)))
         if wait > 0

@@ -56,8 +56,8 @@ class Verdict:
 
 
 @dataclass(slots=True)
-class Case:
-    """A send with its outcome still to come.
+class PendingCode:
+    """A code whose outcome is still to come.
 
     Sends to known phones are no evidence: they always pass, and their many right codes would hide
     an attack on neighbouring numbers.
@@ -198,40 +198,40 @@ class Guard:
 
     # --- Evidence ---
 
-    def open_case(self, now: float, verdict: Verdict) -> Case:
+    def open_code(self, now: float, verdict: Verdict) -> PendingCode:
         self._sweep(now)
-        return Case(verdict.scopes, is_evidence=verdict.rule != KNOWN_PHONE_RULE)
+        return PendingCode(verdict.scopes, is_evidence=verdict.rule != KNOWN_PHONE_RULE)
 
-    def record_delivery(self, now: float, case: Case, tokens: float, after: float) -> None:
-        if after > MAX_DELIVERY_SECONDS or case.is_over or not case.is_evidence:
+    def record_delivery(self, now: float, code: PendingCode, tokens: float, after: float) -> None:
+        if after > MAX_DELIVERY_SECONDS or code.is_over or not code.is_evidence:
             return
-        case.tokens, case.is_pending = tokens, True
-        self.add_pending(now, case.scopes)
+        code.tokens, code.is_pending = tokens, True
+        self.add_pending(now, code.scopes)
 
-    def record_timeout(self, now: float, case: Case, *, is_counted: bool = True) -> None:
+    def record_timeout(self, now: float, code: PendingCode, *, is_counted: bool = True) -> None:
         """Records that no right code came in time; a later one corrects it. `is_counted`: see
         `PhoneHistory`.
         """
-        if not case.is_pending:
+        if not code.is_pending:
             return
-        self._no_longer_pending(now, case)
+        self._no_longer_pending(now, code)
         if is_counted:
-            case.is_missed = True
-            self.record_miss(now, case.scopes, case.tokens)
+            code.is_missed = True
+            self.record_miss(now, code.scopes, code.tokens)
 
-    def record_verification(self, now: float, case: Case) -> None:
-        if not case.is_evidence:
+    def record_verification(self, now: float, code: PendingCode) -> None:
+        if not code.is_evidence:
             return
-        self._no_longer_pending(now, case)
-        self.record_hit(now, case.scopes, corrects=case.tokens if case.is_missed else None)
-        case.is_missed, case.is_over = False, True
+        self._no_longer_pending(now, code)
+        self.record_hit(now, code.scopes, corrects=code.tokens if code.is_missed else None)
+        code.is_missed, code.is_over = False, True
 
-    def record_later_entry(self, now: float, case: Case) -> None:
+    def record_later_entry(self, now: float, code: PendingCode) -> None:
         """Records that the same code was entered from a later message, which shows a person."""
-        self._no_longer_pending(now, case)
-        if case.is_missed:
-            self.undo_miss(now, case.scopes, case.tokens)
-        case.is_missed, case.is_over = False, True
+        self._no_longer_pending(now, code)
+        if code.is_missed:
+            self.undo_miss(now, code.scopes, code.tokens)
+        code.is_missed, code.is_over = False, True
 
     def add_pending(self, now: float, scopes: tuple[Scope, ...]) -> None:
         """Records a delivered code that may still be entered."""
@@ -264,11 +264,11 @@ class Guard:
         for evidence in self._of(now, scopes):
             evidence.undo_miss(now, tokens, usual_rate)
 
-    def _no_longer_pending(self, now: float, case: Case) -> None:
-        if case.is_pending:
-            for evidence in self._of(now, case.scopes):
+    def _no_longer_pending(self, now: float, code: PendingCode) -> None:
+        if code.is_pending:
+            for evidence in self._of(now, code.scopes):
                 evidence.pending -= 1
-        case.is_pending = False
+        code.is_pending = False
 
     def _of(self, now: float, scopes: tuple[Scope, ...]) -> list[ScopeEvidence]:
         return [self.evidence.setdefault(scope, ScopeEvidence(now)) for scope in scopes]

@@ -125,7 +125,7 @@ def _duration(seconds: int) -> StrOrPromise:
 
 def _read_seconds_until_allowed(principal: Principal, phone: str) -> int:
     """Seconds until the cap lets a new code be sent and checked."""
-    params = codes.code_scope(principal, phone, "") | cap_params()
+    params = codes.code_identity(principal, phone, "") | cap_params()
     with connection.cursor() as cursor:
         cursor.execute(sql.in_live_months(_REFUSAL_SQL_BY_PHONE["seconds_until_allowed"]), params)
         (seconds,) = cursor.fetchone()
@@ -166,7 +166,7 @@ def check_code(
     if verification_id is not None and not phone:
         phone, purpose = find_phone(principal, verification_id)
     scripted_numbers.refuse_scripted_guess(principal, phone)
-    of_phone = codes.code_scope(principal, phone, purpose)
+    of_phone = codes.code_identity(principal, phone, purpose)
     macs = codes.candidate_macs(**of_phone, code=code)
     lookup = of_phone | {"verification_id": verification_id, "binding": binding}
     checked = _guesses.run(_Guess(lookup, macs))

@@ -35,7 +35,7 @@ from channels.routing.smart.decay import Counts
 from otp.models import GuardEvidence, GuardProgress, GuardRestriction
 from otp.protection import code_outcomes, restrictions
 from otp.protection.code_outcomes import LAG, CodeOutcome, OutcomeKind
-from otp.protection.restrictions import Judged
+from otp.protection.restrictions import GuardDecision
 from storage.sessions import database_now
 
 OF_NUMBERS = [ScopeKind.COUNTRY.value, *(kind.value for kind, _digits in CUTS)]
@@ -191,27 +191,29 @@ def _count_step(until: datetime) -> bool:
         since = max(progress.counted_until, until - MAX_ABSENCE)
         end = min(until, since + MAX_STEP)
         attacked = attacked_numbers()
-        judged = _count(code_outcomes.outcomes(since, end), end, attacked)
-        restrictions.update(judged, end, partial(_judge_anew, attacked=attacked))
+        decisions = _count(code_outcomes.outcomes(since, end), end, attacked)
+        restrictions.update(decisions, end, partial(_re_evaluate, attacked=attacked))
         GuardProgress.objects.filter(pk=GuardProgress.ONLY).update(counted_until=end)
     return end < until
 
 
-def _count(rows: Sequence[CodeOutcome], now: datetime, attacked: AttackedNumbers) -> list[Judged]:
+def _count(
+    rows: Sequence[CodeOutcome], now: datetime, attacked: AttackedNumbers
+) -> list[GuardDecision]:
     """Counts these outcomes; returns the decisions on companies that need restrictions."""
     by_company: dict[int, list[CodeOutcome]] = defaultdict(list)
     for outcome in rows:
         by_company[outcome.code.company_id].append(outcome)
-    judged = JOB.each(
+    decisions = JOB.each(
         sorted(by_company),
         lambda company_id: _count_company(company_id, by_company[company_id], now, attacked),
     )
-    return [item for item in judged if item.verdicts]
+    return [decision for decision in decisions if decision.verdicts]
 
 
 def _count_company(
     company_id: int, outcomes: Sequence[CodeOutcome], now: datetime, attacked: AttackedNumbers
-) -> Judged:
+) -> GuardDecision:
     scopes = [
         scopes_of(code.phone, country_of(code.phone), code.ip, code.device)
         for _kind, _at, code in outcomes
@@ -227,7 +229,7 @@ def _count_company(
     countries = {scope: each[0].value for each in scopes for scope in each[1:]}
     if touched or verdicts:
         save_evidence(company_id, guard, touched | verdicts.keys(), countries)
-    return Judged(company_id, verdicts, countries)
+    return GuardDecision(company_id, verdicts, countries)
 
 
 def _learn(guard: Guard, outcome: CodeOutcome, scopes: tuple[Scope, ...]) -> None:
@@ -275,9 +277,9 @@ def _tokens_of_smallest(guard: Guard, scopes: tuple[Scope, ...]) -> float:
     return max((guard.evidence[scope].tokens for scope in small), default=0.0)
 
 
-def _judge_anew(
+def _re_evaluate(
     restriction: GuardRestriction, now: datetime, *, attacked: AttackedNumbers
-) -> Judged:
+) -> GuardDecision:
     """Judges an expired restriction again: it lasts as long as its evidence."""
     scopes = restrictions.scopes_of_restriction(restriction)
     guard = load_guard(restriction.company_id, scopes)
@@ -285,7 +287,7 @@ def _judge_anew(
     verdicts = _judge(guard, now.timestamp(), [scopes])
     countries = dict.fromkeys(scopes[1:], restriction.country)
     save_evidence(restriction.company_id, guard, verdicts, countries)
-    return Judged(restriction.company_id, verdicts, countries)
+    return GuardDecision(restriction.company_id, verdicts, countries)
 
 
 def purge(limit: int) -> int:

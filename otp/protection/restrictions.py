@@ -39,7 +39,7 @@ MAX_PUBLISHED = 500  # restrictions copied into the company's row, at most
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class GuardDecision:
     """The guard's decisions on a company's scopes."""
 
     company_id: int
@@ -47,10 +47,10 @@ class Judged:
     countries: Mapping[Scope, str]  # country of the prefixes
 
 
-JudgeAnew = Callable[[GuardRestriction, datetime], Judged]
+ReEvaluate = Callable[[GuardRestriction, datetime], GuardDecision]
 
 
-def update(decisions: Iterable[Judged], now: datetime, judge_anew: JudgeAnew) -> None:
+def update(decisions: Iterable[GuardDecision], now: datetime, re_evaluate: ReEvaluate) -> None:
     """Opens, renews and ends restrictions in the caller's transaction, which holds `GuardProgress`.
 
     Locks all companies at once and in order, like all code that locks decisions.
@@ -61,23 +61,23 @@ def update(decisions: Iterable[Judged], now: datetime, judge_anew: JudgeAnew) ->
     rows = Company.objects.filter(pk__in=due | strict.keys()).order_by("pk")
 
     def restrict(company: Company) -> None:
-        judged = strict.get(company.pk)
-        if judged is not None and company.guard_mode != GuardMode.OFF:
-            _apply(company, judged, now)
+        decision = strict.get(company.pk)
+        if decision is not None and company.guard_mode != GuardMode.OFF:
+            _apply(company, decision, now)
         if company.pk in due:
-            _review(company, now, judge_anew)
+            _review(company, now, re_evaluate)
         publish(company)
 
     JOB.each(rows.select_for_update(no_key=True), restrict)
 
 
-def _apply(company: Company, judged: Judged, now: datetime) -> None:
+def _apply(company: Company, decision: GuardDecision, now: datetime) -> None:
     """Creates a restriction for each of these scopes, or updates the open one to its verdict."""
     rows = list(GuardRestriction.objects.select_for_update().filter(company=company, ended_at=None))
     open_now = {(row.kind, row.value): row for row in rows}
     strictest = max((row.step for row in rows if _is_attack(row)), default=0)
-    for scope, verdict in judged.verdicts.items():
-        country = judged.countries.get(scope, "")
+    for scope, verdict in decision.verdicts.items():
+        country = decision.countries.get(scope, "")
         if any(_lets_through(row, scope, country) for row in rows):
             continue
         restriction = open_now.get((scope.kind.value, scope.value)) or GuardRestriction(
@@ -115,15 +115,15 @@ def _lets_through(row: GuardRestriction, scope: Scope, country: str) -> bool:
     return (row.kind, row.value) == (scope.kind.value, scope.value)
 
 
-def _review(company: Company, now: datetime, judge_anew: JudgeAnew) -> None:
+def _review(company: Company, now: datetime, re_evaluate: ReEvaluate) -> None:
     """Ends expired restrictions, or extends them while the evidence lasts."""
     over = GuardRestriction.objects.filter(company=company, ended_at=None, until__lte=now)
     for restriction in over.order_by("pk"):
         scope = scope_of(restriction)
         if restriction.step != GuardRestriction.Step.ALLOW and company.guard_mode != GuardMode.OFF:
-            judged = judge_anew(restriction, now)
-            if scope in judged.verdicts:
-                _renew(restriction, judged.verdicts[scope], now)
+            decision = re_evaluate(restriction, now)
+            if scope in decision.verdicts:
+                _renew(restriction, decision.verdicts[scope], now)
                 continue
         GuardRestriction.objects.filter(pk=restriction.pk).update(ended_at=restriction.until)
 

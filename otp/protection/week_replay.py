@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.jobs import Job
 from accounts.models import Company
-from channels.guard.guard import Case, Guard, GuardStep
+from channels.guard.guard import Guard, GuardStep, PendingCode
 from channels.guard.scope_evidence import PhoneHistory
 from channels.phone_numbers import country_of
 from otp.models import GuardReplay
@@ -56,7 +56,7 @@ RESULT = [field.name for field in fields(WeekFigures)]
 class _Week:
     histories: dict[str, PhoneHistory]  # by phone
     # The newest message of each code that would have been sent: only it counts.
-    newest: dict[UUID, Case] = field(default_factory=dict)
+    newest: dict[UUID, PendingCode] = field(default_factory=dict)
     guard: Guard = field(default_factory=Guard)
     # time, number, event
     due: list[tuple[float, int, Callable[[float], None]]] = field(default_factory=list)
@@ -87,26 +87,30 @@ class _Week:
                 self.tokens += code.price
             return
         history.record_send(code.created)
-        case = self.newest[code.subject_id] = self.guard.open_case(code.created, verdict)
-        self._schedule(code, case, history)
+        pending_code = self.newest[code.subject_id] = self.guard.open_code(code.created, verdict)
+        self._schedule(code, pending_code, history)
 
-    def _schedule(self, code: SentCode, case: Case, history: PhoneHistory) -> None:
+    def _schedule(self, code: SentCode, pending_code: PendingCode, history: PhoneHistory) -> None:
         tokens, mature_at = float(code.price), code.mature_at
         if code.delivered is not None and mature_at is not None:
-            self._at(code.delivered, lambda at: self.guard.record_delivery(at, case, tokens, 0.0))
+            self._at(
+                code.delivered, lambda at: self.guard.record_delivery(at, pending_code, tokens, 0.0)
+            )
             self._at(
                 mature_at,
-                lambda at: self.guard.record_timeout(at, case, is_counted=history.is_counted(at)),
+                lambda at: self.guard.record_timeout(
+                    at, pending_code, is_counted=history.is_counted(at)
+                ),
             )
         if code.verified is None:
             return
 
         def entered(at: float) -> None:
             history.record_entry(at)
-            if self.newest[code.subject_id] is case:
-                self.guard.record_verification(at, case)
+            if self.newest[code.subject_id] is pending_code:
+                self.guard.record_verification(at, pending_code)
             else:
-                self.guard.record_later_entry(at, case)
+                self.guard.record_later_entry(at, pending_code)
 
         self._at(code.verified, entered)
 

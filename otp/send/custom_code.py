@@ -196,7 +196,7 @@ class CustomCodeSend:
             raise RepeatedError
 
     def _owner(self) -> dict[str, Any]:
-        return codes.code_scope(self.principal, self.request.phone, self.request.purpose)
+        return codes.code_identity(self.principal, self.request.phone, self.request.purpose)
 
     def _mac(self) -> bytes:
         return codes.mac(key_id=codes.current_key(), code=self.code, **self._owner())

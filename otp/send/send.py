@@ -299,7 +299,9 @@ def _verification_params(principal: Principal, request: CodeSendRequest) -> dict
         "verification_id": verification_id,
         "purpose": request.purpose,
         "mac": codes.mac(
-            key_id=key_id, code=code, **codes.code_scope(principal, request.phone, request.purpose)
+            key_id=key_id,
+            code=code,
+            **codes.code_identity(principal, request.phone, request.purpose),
         ),
         "key_id": key_id,
         # A live code is repeated if its key is one of these.

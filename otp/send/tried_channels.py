@@ -97,7 +97,7 @@ class UntriedChannels:
             raise DomainError(Error.CODE_EXPIRED, message=TOO_LATE)
 
     def _live(self, statement: str) -> UUID | None:
-        owner = codes.code_scope(self.principal, self.phone, self.purpose)
+        owner = codes.code_identity(self.principal, self.phone, self.purpose)
         params = {**owner, **self.code}
         with connection.cursor() as cursor:
             cursor.execute(sql.in_live_months(statement), params)

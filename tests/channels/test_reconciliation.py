@@ -1,6 +1,7 @@
 """`reconcile` accepts a consistent ledger and names every inconsistency."""
 
 from collections.abc import Callable
+from dataclasses import asdict
 from datetime import timedelta
 from functools import partial
 from io import StringIO
@@ -314,8 +315,7 @@ def test_no_check_of_messages_asks_about_each_by_itself(db: None) -> None:
     """A subquery of a condition that also has an OR is executed for each row, however many."""
     with connection.cursor() as cursor:
         for check in full_reconciliation.OF_MESSAGES:
-            scope = reconciliation.ALL
-            query = reconciliation.CHECKS[check].format(scope=scope.messages, **scope.others())
+            query = reconciliation.CHECKS[check].format(**asdict(reconciliation.ALL))
             cursor.execute(f"EXPLAIN (FORMAT JSON) {query}")
             ((plans,),) = cursor.fetchall()
             kinds = {node.get("Parent Relationship") for node in nodes(plans[0]["Plan"])}

@@ -106,23 +106,25 @@ class SmartPolicy:
         ]
         arrived = [step for step in outcome.steps if step.receipt <= outcome.verified]
         sole = self._sole(outcome, arrived)
-        case = self.guard.open_case(send.at, verdict)
+        pending_code = self.guard.open_code(send.at, verdict)
         history = self.histories[send.person.phone]
         proof = min((step.receipt for step in outcome.steps), default=math.inf)
         if proof < math.inf:
             tokens = outcome.tokens
             self._at(
                 send.at + proof,
-                lambda at: self.guard.record_delivery(at, case, tokens, at - send.at),
+                lambda at: self.guard.record_delivery(at, pending_code, tokens, at - send.at),
             )
             self._at(
                 send.at + proof + MATURITY,
-                lambda at: self.guard.record_timeout(at, case, is_counted=history.is_counted(at)),
+                lambda at: self.guard.record_timeout(
+                    at, pending_code, is_counted=history.is_counted(at)
+                ),
             )
 
         def verified(at: float) -> None:
             history.record_entry(at)
-            self.guard.record_verification(at, case)
+            self.guard.record_verification(at, pending_code)
             if sole is not None:
                 self.router.record_entry(at, tries[sole], memory)
 

@@ -15,7 +15,7 @@ from channels.routing.smart.account_balance import HALF_LIFE as ACCOUNT_HALF_LIF
 from channels.routing.smart.account_balance import AccountBalance
 from channels.routing.smart.decay import EDGES, Counts, TimeHistogram, weight
 from channels.routing.smart.health import Health, Run
-from channels.routing.smart.reach import HALF_LIFE, Reach, Standing, Stratum
+from channels.routing.smart.reach import HALF_LIFE, PhoneHistoryGroup, Reach, Standing
 from channels.routing.smart.router import (
     EVERYWHERE,
     MIN_GAP,
@@ -61,7 +61,7 @@ def decode(state: State) -> Router:
         return router
     router.reach = Reach(
         {
-            (country, range_, channel, Stratum(Standing(standing), others)): Counts(
+            (country, range_, channel, PhoneHistoryGroup(Standing(standing), others)): Counts(
                 HALF_LIFE, *counts
             )
             for country, range_, channel, standing, others, *counts in state["cells"]

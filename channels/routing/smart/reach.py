@@ -119,25 +119,25 @@ class Area:
 
 
 @dataclass(frozen=True, slots=True)
-class Stratum:
+class PhoneHistoryGroup:
     """Phones with a similar past: the standing of the channel and of the other messengers."""
 
     standing: Standing
     others: str = ""  # "+": another messenger proved, "-": others failed, else unknown
 
 
-Key = tuple[str, str, str, Stratum]
+Key = tuple[str, str, str, PhoneHistoryGroup]
 
 
-def stratum(
+def history_group(
     memory: PhoneMemory,
     channel: str,
     others: Iterable[str],
     now: float,
     *,
     after_failure: bool,
-) -> Stratum:
-    """The stratum of a phone. `others`: the other messengers;
+) -> PhoneHistoryGroup:
+    """The group of a phone. `others`: the other messengers;
     `after_failure`: one of them just failed.
     """
     standings = [memory.standing(other, now) for other in others]
@@ -147,7 +147,7 @@ def stratum(
         sign = "-"
     else:
         sign = ""
-    return Stratum(memory.standing(channel, now), sign)
+    return PhoneHistoryGroup(memory.standing(channel, now), sign)
 
 
 @dataclass(slots=True)
@@ -161,7 +161,7 @@ class Reach:
         now: float,
         area: Area,
         channel: str,
-        past: Stratum,
+        past: PhoneHistoryGroup,
         *,
         trials: float = 0.0,
         hits: float = 0.0,
@@ -175,7 +175,7 @@ class Reach:
             cell.add(now, trials=trials, hits=hits, refusals=refusals)
 
     def delivery_probability(
-        self, now: float, area: Area, channel: str, past: Stratum, *, is_sms: bool
+        self, now: float, area: Area, channel: str, past: PhoneHistoryGroup, *, is_sms: bool
     ) -> float:
         """The probability of a delivery while the channel is well."""
         rate = (SMS_GUESSES if is_sms else GUESSES)[past.standing]
@@ -189,7 +189,9 @@ class Reach:
             strength = 0.0
         return rate
 
-    def immediate_refusals(self, now: float, area: Area, channel: str, past: Stratum) -> float:
+    def immediate_refusals(
+        self, now: float, area: Area, channel: str, past: PhoneHistoryGroup
+    ) -> float:
         """The share of undelivered sends that the vendor refuses at once."""
         rate = 0.5
         for key, level in zip(_levels(area, channel, past), STRENGTHS, strict=True):
@@ -199,7 +201,7 @@ class Reach:
         return rate
 
 
-def _levels(area: Area, channel: str, past: Stratum) -> tuple[Key, Key, Key]:
+def _levels(area: Area, channel: str, past: PhoneHistoryGroup) -> tuple[Key, Key, Key]:
     return (
         ("", "", channel, past),
         (area.country, "", channel, past),

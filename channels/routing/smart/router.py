@@ -11,7 +11,14 @@ from channels.routing.smart.account_balance import AccountBalance
 from channels.routing.smart.decay import DAY, HOUR, SECONDS, TimeHistogram
 from channels.routing.smart.health import Health
 from channels.routing.smart.plans import Candidate, Forecast, Plan, PlanStep, choose, median
-from channels.routing.smart.reach import Area, PhoneMemory, Reach, Standing, Stratum, stratum
+from channels.routing.smart.reach import (
+    Area,
+    PhoneHistoryGroup,
+    PhoneMemory,
+    Reach,
+    Standing,
+    history_group,
+)
 
 SMS = "sms"
 
@@ -103,7 +110,7 @@ class Try:
 
     area: Area
     channel: str
-    past: Stratum
+    past: PhoneHistoryGroup
     expected: float  # probability of delivery while all is well
     at: float
     is_learned_from: bool  # the channel seemed well, so its reach can be judged
@@ -160,8 +167,8 @@ class Router:
 
     def _candidate(self, now: float, area: Area, memory: PhoneMemory, name: str) -> Candidate:
         level = self.health(now, area, name)
-        first = self._stratum(now, memory, name)
-        later = self._stratum(now, memory, name, after_failure=True)
+        first = self._history_group(now, memory, name)
+        later = self._history_group(now, memory, name, after_failure=True)
         rate, rate_later = (
             self.reach.delivery_probability(now, area, name, past, is_sms=name == SMS)
             for past in (first, later)
@@ -179,13 +186,13 @@ class Router:
             is_proved=memory.standing(name, now) is Standing.PROVED,
         )
 
-    def _stratum(
+    def _history_group(
         self, now: float, memory: PhoneMemory, name: str, *, after_failure: bool = False
-    ) -> Stratum:
+    ) -> PhoneHistoryGroup:
         if name == SMS:
-            return Stratum(memory.standing(name, now))
+            return PhoneHistoryGroup(memory.standing(name, now))
         others = [other for other in self.prices if other not in {name, SMS}]
-        return stratum(memory, name, others, now, after_failure=after_failure)
+        return history_group(memory, name, others, now, after_failure=after_failure)
 
     def _probe(
         self, now: float, area: Area, memory: PhoneMemory, names: Sequence[str], plan: Plan
@@ -220,7 +227,7 @@ class Router:
 
     def begin_try(self, now: float, area: Area, memory: PhoneMemory, channel: str, n: int) -> Try:
         """Begins a try: step `n` of a plan was handed over."""
-        past = self._stratum(now, memory, channel, after_failure=n > 0)
+        past = self._history_group(now, memory, channel, after_failure=n > 0)
         expected = self.reach.delivery_probability(now, area, channel, past, is_sms=channel == SMS)
         well = self.health(now, area, channel) > 0.6
         return Try(area, channel, past, expected, now, well)

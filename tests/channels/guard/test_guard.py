@@ -15,12 +15,12 @@ def play(guard: Guard, now: float, phone: str, *, country: str, verified: bool) 
     verdict = guard.judge(now, phone, country)
     if verdict.step is not GuardStep.ALLOW:
         return verdict.step
-    case = guard.open_case(now, verdict)
-    guard.record_delivery(now + 4, case, SMS, 4.0)
+    pending_code = guard.open_code(now, verdict)
+    guard.record_delivery(now + 4, pending_code, SMS, 4.0)
     if verified:
-        guard.record_verification(now + 14, case)
+        guard.record_verification(now + 14, pending_code)
     else:
-        guard.record_timeout(now + 34, case)
+        guard.record_timeout(now + 34, pending_code)
     return verdict.step
 
 
@@ -40,7 +40,7 @@ def burst(guard: Guard, start: float, ip: str = "") -> list[GuardStep]:
         verdict = guard.judge(start + n, f"+25261123{n:04}", "SO", ip)
         steps.append(verdict.step)
         if verdict.step is not GuardStep.REFUSE:
-            guard.record_delivery(start + n, guard.open_case(start + n, verdict), SMS, 1.0)
+            guard.record_delivery(start + n, guard.open_code(start + n, verdict), SMS, 1.0)
     return steps
 
 
@@ -113,9 +113,9 @@ def test_solved_challenge_allows_no_burst_on_an_unseen_range() -> None:
     guard, now = Guard(), 10_000.0
     people(guard, 500)
     for n in range(11):
-        case = guard.open_case(now, guard.judge(now, f"+25261765{n:04}", "SO"))
-        guard.record_delivery(now + 4, case, SMS, 4.0)
-        guard.record_timeout(now + 34, case)
+        pending_code = guard.open_code(now, guard.judge(now, f"+25261765{n:04}", "SO"))
+        guard.record_delivery(now + 4, pending_code, SMS, 4.0)
+        guard.record_timeout(now + 34, pending_code)
     steps = burst(guard, now + 60)
 
     assert steps[0] is GuardStep.CHALLENGE
@@ -129,9 +129,9 @@ def test_solved_challenges_do_not_restrict_shared_address() -> None:
         phone = f"+25261{n * 7919 + 5_000_000:07}"
         assert play(guard, now - 6000 + 40 * n, phone, country="SO", verified=True) == 0
     for n in range(11):
-        case = guard.open_case(now, guard.judge(now, f"+2526177{n:05}", "SO", ip))
-        guard.record_delivery(now + 4, case, SMS, 4.0)
-        guard.record_timeout(now + 34, case)
+        pending_code = guard.open_code(now, guard.judge(now, f"+2526177{n:05}", "SO", ip))
+        guard.record_delivery(now + 4, pending_code, SMS, 4.0)
+        guard.record_timeout(now + 34, pending_code)
 
     assert set(burst(guard, now + 60, ip)[:8]) == {GuardStep.CHALLENGE}
 
@@ -141,13 +141,13 @@ def test_code_entered_before_receipt_is_not_a_miss() -> None:
     for n in range(20):
         at = now + 60 * n
         first, again = (
-            guard.open_case(at, guard.judge(at, f"+7916{n:07}", "RU")) for _message in range(2)
+            guard.open_code(at, guard.judge(at, f"+7916{n:07}", "RU")) for _message in range(2)
         )
         guard.record_later_entry(at + 9, first)
         guard.record_verification(at + 9, again)
-        for case in (first, again):
-            guard.record_delivery(at + 12, case, SMS, 12.0)
-            guard.record_timeout(at + 42, case)
+        for pending_code in (first, again):
+            guard.record_delivery(at + 12, pending_code, SMS, 12.0)
+            guard.record_timeout(at + 42, pending_code)
 
     assert (guard.company.norm.hits, guard.company.norm.trials) == pytest.approx((20, 20), rel=0.01)
     assert all(item.pending == 0 for item in guard.evidence.values())
@@ -158,9 +158,9 @@ def test_undelivered_messages_are_no_evidence() -> None:
     people(guard, 500)
     for n in range(300):
         verdict = guard.judge(10_000.0 + n, f"+7916{n:07}", "RU")
-        case = guard.open_case(10_000.0 + n, verdict)
-        guard.record_delivery(10_000.0 + n + 200, case, SMS, 200.0)  # too late to be used
-        guard.record_timeout(10_000.0 + n + 230, case)
+        pending_code = guard.open_code(10_000.0 + n, verdict)
+        guard.record_delivery(10_000.0 + n + 200, pending_code, SMS, 200.0)  # too late to be used
+        guard.record_timeout(10_000.0 + n + 230, pending_code)
 
     assert guard.judge(10_500.0, "+79160000001", "RU").step is GuardStep.ALLOW
 
@@ -169,9 +169,9 @@ def test_restriction_names_scope_and_end_and_passes_known_phones() -> None:
     guard, now = Guard(), 10_000.0
     people(guard, 500)
     for n in range(15):  # all handed over before any of them is mature
-        case = guard.open_case(now, guard.judge(now, f"+252617654{n:03}", "SO"))
-        guard.record_delivery(now + 4, case, SMS, 4.0)
-        guard.record_timeout(now + 34, case)
+        pending_code = guard.open_code(now, guard.judge(now, f"+252617654{n:03}", "SO"))
+        guard.record_delivery(now + 4, pending_code, SMS, 4.0)
+        guard.record_timeout(now + 34, pending_code)
 
     verdict = guard.judge(now + 60, "+252617654999", "SO")
 
@@ -199,9 +199,9 @@ def test_refusal_among_people_ends_sooner(seen: int, longest: int) -> None:
             if verdict.rule == "unverified" and verdict.until:
                 ends.append((verdict.until - now) / 3600)
             continue
-        case = guard.open_case(now, verdict)
-        guard.record_delivery(now + 4, case, SMS, 4.0)
-        guard.record_timeout(now + 34, case)
+        pending_code = guard.open_code(now, verdict)
+        guard.record_delivery(now + 4, pending_code, SMS, 4.0)
+        guard.record_timeout(now + 34, pending_code)
 
     assert max(ends) == pytest.approx(longest)
 
@@ -212,9 +212,11 @@ def test_known_phones_are_no_evidence() -> None:
         at = now + n * 20.0
         verdict = guard.judge(at, f"+7916{n:07}", "RU", is_known=True)
         assert verdict.step is GuardStep.ALLOW
-        case = guard.open_case(at, verdict)
-        guard.record_delivery(at + 4, case, SMS, 4.0)
-        guard.record_verification(at + 14, case) if n % 2 else guard.record_timeout(at + 34, case)
+        pending_code = guard.open_code(at, verdict)
+        guard.record_delivery(at + 4, pending_code, SMS, 4.0)
+        guard.record_verification(at + 14, pending_code) if n % 2 else guard.record_timeout(
+            at + 34, pending_code
+        )
 
     assert not guard.evidence
     assert guard.company.norm.trials == 0
@@ -224,9 +226,9 @@ def test_ended_refusal_allows_no_burst() -> None:
     guard, now = Guard(), 10_000.0
     people(guard, 500)
     for n in range(15):
-        case = guard.open_case(now, guard.judge(now, f"+252617654{n:03}", "SO"))
-        guard.record_delivery(now + 4, case, SMS, 4.0)
-        guard.record_timeout(now + 34, case)
+        pending_code = guard.open_code(now, guard.judge(now, f"+252617654{n:03}", "SO"))
+        guard.record_delivery(now + 4, pending_code, SMS, 4.0)
+        guard.record_timeout(now + 34, pending_code)
     refused = guard.judge(now + 60, "+252617654999", "SO")
     assert refused.until is not None
 
