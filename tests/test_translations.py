@@ -199,7 +199,7 @@ def test_pair_of_languages_is_noticed(source: str, tmp_path: Path) -> None:
     assert list(pairs_in(module))
 
 
-def test_no_dash_begins_a_line_in_russian() -> None:
+def test_russian_line_never_begins_with_dash() -> None:
     """A space that does not break stands before each: in the catalogue and in the pages."""
     articles = [path.read_text("utf-8") for path in RUSSIAN.rglob("*.md")]
     shown = [*(text for entry in WRITTEN for text in texts(entry)), *articles]

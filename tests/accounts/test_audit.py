@@ -299,7 +299,7 @@ def test_phone_is_masked_in_addresses_and_texts(value: object) -> None:
     assert "•••••" in kept
 
 
-def test_numbers_that_are_no_phones_stay() -> None:
+def test_non_phone_numbers_are_not_masked() -> None:
     kept = changes_between({"inn": ""}, {"inn": "7707083893", "kpp": "770701001"})
 
     assert kept == {"inn": ["", "7707083893"], "kpp": [None, "770701001"]}

@@ -183,7 +183,7 @@ def test_failure_of_vanished_work_is_purged(job: Job, company: Company) -> None:
     assert JobFailure.objects.count() == 1
 
 
-def test_long_files_occupy_one_thread_of_a_worker() -> None:
+def test_long_files_use_one_thread_per_worker() -> None:
     begun, end = threading.Event(), threading.Event()
 
     def work() -> bool:

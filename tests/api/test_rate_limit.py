@@ -87,9 +87,7 @@ def test_lease_takes_a_hundredth_of_the_limit(db: None, clock: object, asked: li
 
 
 @pytest.mark.parametrize("limit", [5, 100, 1000])
-def test_processes_together_let_no_more_than_the_limit_pass(
-    db: None, clock: object, limit: int
-) -> None:
+def test_processes_share_the_limit(db: None, clock: object, limit: int) -> None:
     who, first, second = principal(limit), KeyRateLimiter(), KeyRateLimiter()
 
     total = passed(first, who, limit // 2 + 1) + passed(second, who, limit) + passed(first, who, 5)

@@ -175,7 +175,7 @@ COUNTRIES = sorted({"RU", "KZ", "BY", "US", "GE", "UZ", *billing_details.EU})
 
 
 @pytest.mark.parametrize("country", COUNTRIES)
-def test_zeros_and_digits_of_other_scripts_are_no_tax_number(country: str) -> None:
+def test_zeros_and_foreign_digits_are_not_a_tax_number(country: str) -> None:
     prefix = billing_details.VAT_PREFIXES.get(country, country)
     zeros = [
         f"{before}{'0' * n}" for n in range(1, 21) for before in ("", prefix, "U", f"{prefix}U")

@@ -53,7 +53,7 @@ def test_leaving_with_unsaved_changes_asks(page: Page, live_server: LiveServer) 
     assert asked == ["beforeunload"]
 
 
-def test_nothing_on_a_page_loses_a_filled_form_unasked(page: Page, live_server: LiveServer) -> None:
+def test_page_asks_before_losing_a_filled_form(page: Page, live_server: LiveServer) -> None:
     user = sign_in(page, live_server).user
     other = MemberFactory.create(user=user).company
     asked: list[str] = []

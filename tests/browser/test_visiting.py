@@ -77,7 +77,7 @@ def test_link_is_looked_into_and_reported(page: Page, live_server: LiveServer) -
     assert (report.link_id, report.reason, report.words) == (link.pk, "phishing", "Это не наш банк")
 
 
-def test_trap_is_seen_by_machines_alone(page: Page, live_server: LiveServer) -> None:
+def test_trap_link_is_hidden_from_people(page: Page, live_server: LiveServer) -> None:
     page.goto(f"{live_server.url}/{LinkFactory.create().slug}+")
 
     for _ in range(9):

@@ -40,7 +40,7 @@ def test_least_values_make_a_service() -> None:
     ]
 
 
-def test_all_values_add_what_is_optional(everything: dict[str, Any]) -> None:
+def test_all_values_install_optional_parts(everything: dict[str, Any]) -> None:
     assert {
         "CronJob demo-kvitok-archive",
         "Deployment demo-kvitok-smpp",

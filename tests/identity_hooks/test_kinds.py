@@ -132,7 +132,7 @@ def test_zitadel_names_the_code_in_two_ways(args: dict[str, Any], event: str, co
     assert wanted.purpose
 
 
-def test_zitadel_gives_no_lifetime_of_a_code_that_verifies_a_phone() -> None:
+def test_zitadel_phone_verification_has_no_lifetime() -> None:
     """internal/domain/notification.go `ToMap`, 2026-08: every argument goes out, the empty too."""
     payload = {
         "contextInfo": {

@@ -106,9 +106,7 @@ def test_deleted_company_gets_no_members(client: Client, operator: User) -> None
     assert not company.members.exists()
 
 
-def test_companies_learn_neither_name_nor_address_of_an_operator(
-    client: Client, operator: User, member: Member
-) -> None:
+def test_companies_cannot_see_operators(client: Client, operator: User, member: Member) -> None:
     """A person who signs up would know whose password to guess, and from where they work."""
     client.defaults["REMOTE_ADDR"] = "203.0.113.77"
     status = reverse("admin:company-status", args=["suspended"])

@@ -30,7 +30,7 @@ def test_row_that_cannot_be_is_not_ticked(client: Client, page: str, chosen: str
     assert answer.status_code in {200, 302}
 
 
-def test_text_that_no_row_can_have_is_not_looked_for(client: Client) -> None:
+def test_impossible_search_text_finds_nothing(client: Client) -> None:
     field = {"app_label": "accounts", "model_name": "member", "field_name": "user"}
 
     answer = client.get(reverse("admin:autocomplete"), field | {"term": "\x00"})

@@ -311,7 +311,7 @@ def test_waiting_rows_come_first_without_repeats(client: Client) -> None:
 
 
 @pytest.mark.parametrize("after", ["urgent-", "urgent-x", "x", "7"])
-def test_wrong_place_in_a_list_of_waiting_rows_is_its_start(client: Client, after: str) -> None:
+def test_invalid_list_position_shows_first_page(client: Client, after: str) -> None:
     order = OrderFactory.create(state="expired")
 
     shown: Any = client.get(reverse("admin:billing_order_changelist"), {"after": after})

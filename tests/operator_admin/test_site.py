@@ -282,7 +282,7 @@ def test_staff_without_permissions_opens_the_first_page_alone(
         ("view_message", "queue"),
     ],
 )
-def test_page_is_open_to_who_may_see_what_it_shows(
+def test_page_requires_permission_for_its_content(
     client: Client, settings: Settings, permission: str, name: str
 ) -> None:
     settings.OPERATOR_MFA = False

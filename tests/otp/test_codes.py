@@ -112,7 +112,7 @@ Ring = dict[str, bytes]
 
 
 @pytest.mark.parametrize(("sender", "checker"), PAIRS)
-def test_code_of_one_process_is_right_in_the_other(
+def test_code_is_valid_in_another_process(
     api: Api, settings: Settings, sender: Ring, checker: Ring
 ) -> None:
     settings.OTP_KEYS = sender
@@ -124,7 +124,7 @@ def test_code_of_one_process_is_right_in_the_other(
 
 
 @pytest.mark.parametrize(("sender", "other"), PAIRS)
-def test_code_of_one_process_is_resent_and_worded_by_the_other(
+def test_code_is_resent_by_another_process(
     api: Api, settings: Settings, sender: Ring, other: Ring
 ) -> None:
     settings.OTP_KEYS = sender

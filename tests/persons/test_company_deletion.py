@@ -134,7 +134,7 @@ def test_short_links_are_gone(client: Client) -> None:
     assert client.get(f"/{link.slug}").status_code == 410
 
 
-def test_nothing_happens_before_the_day(db: None) -> None:
+def test_deletion_waits_for_its_day(db: None) -> None:
     member = MemberFactory.create(company__closes_at=timezone.now() + timedelta(days=20))
     key = ApiKeyFactory.create(company=member.company)
 

@@ -115,7 +115,7 @@ def test_links_are_noted_for_clickhouse(company: Company, settings: Settings, ur
     assert set(noted) == (set(closed) if url else set())
 
 
-def test_no_table_at_all_names_the_phone_but_the_block_list(company: Company) -> None:
+def test_erased_phone_stays_only_in_block_list(company: Company) -> None:
     create_all_data(company)
     create_all_data(company, mode="test")
     create_service_data()
@@ -236,7 +236,7 @@ def test_checked_code_teaches_nothing_more(company: Company) -> None:
     assert (bytes(verification.mac), verification.superseded_at is None) == (b"", False)
 
 
-def test_bodies_that_report_about_others_lose_the_phone_too(company: Company) -> None:
+def test_bodies_about_other_phones_lose_the_phone(company: Company) -> None:
     attempt = AttemptFactory.create(message__phone=OTHER, message__state="delivered")
     message = create_all_data(company)
     own = Receipt.objects.get(attempt__message=message)
@@ -354,7 +354,7 @@ def test_code_that_can_be_entered_is_waited_for(company: Company) -> None:
         erase(person=Person(PHONE))
 
 
-def test_wrong_codes_of_a_day_cannot_be_erased_by_the_company(api: Api) -> None:
+def test_company_cannot_erase_wrong_codes_of_the_day(api: Api) -> None:
     api.post("/otp/send", {"phone": PHONE})
     for _ in range(4):
         api.post("/otp/verify", {"phone": PHONE, "code": wrong_code(PHONE)})

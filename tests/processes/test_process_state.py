@@ -74,7 +74,7 @@ else:
 """
 
 
-def test_forked_child_has_forgotten_what_its_parent_remembers() -> None:
+def test_forked_child_starts_with_empty_caches() -> None:
     done = subprocess.run(
         [sys.executable, "-c", FORK], capture_output=True, check=True, text=True, timeout=30
     )

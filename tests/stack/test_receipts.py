@@ -92,7 +92,7 @@ def test_a_lost_receipt_is_found_by_asking(stack: Stack, sender: Sender, channel
     assert stack.proofs(phone) == ["receipt"]
 
 
-def test_undelivered_is_a_failure_that_costs_nothing(stack: Stack, sender: Sender) -> None:
+def test_undelivered_message_fails_free_of_charge(stack: Stack, sender: Sender) -> None:
     phones = dict(zip(PRICES, stack.phones(3), strict=True))
     stack.carrier.set_fault("undelivered")
 

@@ -70,7 +70,7 @@ def test_key_is_judged_before_the_body_arrives(stack: Stack, length: str) -> Non
     assert time.monotonic() - started < BODY_TIMEOUT / 2
 
 
-def test_body_in_chunks_is_understood(stack: Stack, sender: Sender) -> None:
+def test_chunked_body_is_read(stack: Stack, sender: Sender) -> None:
     phone = stack.phone()
 
     def parts() -> Iterable[bytes]:

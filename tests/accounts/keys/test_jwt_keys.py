@@ -81,7 +81,7 @@ def unsigned(key: IssuedKey, algorithm: str) -> str:
     return ".".join([*(part.rstrip("=") for part in coded), ""])
 
 
-def test_token_by_another_algorithm_is_none(key: IssuedKey) -> None:
+def test_token_with_other_algorithm_is_rejected(key: IssuedKey) -> None:
     secret = base64.b64encode(public_pem(private_key()).encode())  # which HMAC would take for one
     hmac = jwt.encode(claims_of(key), secret, "HS256")
     curve = jwt.encode(claims_of(key), ec.generate_private_key(ec.SECP256R1()), "ES256")
@@ -100,7 +100,7 @@ def test_token_by_another_algorithm_is_none(key: IssuedKey) -> None:
     assert [signed_tokens.find_signed(token) for token in tokens] == [None] * len(tokens)
 
 
-def test_no_key_is_looked_up_for_a_token_that_cannot_be_valid(
+def test_invalid_token_costs_no_key_look_up(
     key: IssuedKey, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     now = int(time.time())

@@ -44,7 +44,7 @@ def read(api: Api, call: Call) -> int:
 
 
 @pytest.mark.parametrize("role", MAKERS)
-def test_form_offers_and_accepts_what_the_role_may_do(client: Client, role: Member.Role) -> None:
+def test_form_offers_permitted_scopes_only(client: Client, role: Member.Role) -> None:
     member = MemberFactory.create(role=role)
     client.force_login(member.user)
     form = {"name": "Site", "mode": "test"}

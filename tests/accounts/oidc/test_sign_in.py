@@ -152,7 +152,7 @@ def test_invitation_and_unconfirmed_sign_up_do_not_lock_out(
     assert user_of(client) is not None
 
 
-def test_person_without_a_group_takes_no_address_from_anybody(
+def test_person_without_group_cannot_take_an_address(
     client: Client, provider: IdentityProvider, acme: Company
 ) -> None:
     sign_up("anna@example.com")
@@ -209,7 +209,7 @@ def test_connected_user_passes_the_second_factor_of_ours(
 @pytest.mark.parametrize(
     ("trusted", "location"), [("pwd", "/cabinet/"), ("mfa", "/account/2fa/authenticate/")]
 )
-def test_second_factor_of_the_provider_counts_if_it_is_trusted(
+def test_trusted_provider_factor_counts(
     client: Client, provider: IdentityProvider, settings: Settings, trusted: str, location: str
 ) -> None:
     settings.OIDC_TRUSTED_AMR = frozenset({trusted})  # Canaille says amr=["pwd"]

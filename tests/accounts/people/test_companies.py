@@ -119,7 +119,7 @@ def test_rotate_refuses_an_expiring_key() -> None:
     assert ApiKey.objects.count() == 1
 
 
-def test_change_settings_records_what_changed() -> None:
+def test_settings_change_is_recorded() -> None:
     company = CompanyFactory.create()
 
     companies.change_settings(

@@ -169,7 +169,7 @@ def _is_joined(former: Member, _colleague: Member, guest: User) -> object:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("act", [_promotes, _removes, _invites, _is_joined])
 @pytest.mark.parametrize("end", ["removed", "demoted"])
-def test_owner_who_is_being_removed_changes_nothing_any_more(
+def test_removed_owner_cannot_change_anything(
     act: Callable[[Member, Member, User], object], end: str
 ) -> None:
     """The owner's actions that began meanwhile wait for the removal."""

@@ -37,7 +37,7 @@ def test_words_in_any_form_find_their_section(query: str, language: str, url: st
     assert url in [item.section.url for item in search(query, language)][:5]
 
 
-def test_page_of_results_escapes_what_was_asked_for(client: Client) -> None:
+def test_results_page_escapes_the_query(client: Client) -> None:
     body = client.get("/docs/search", {"q": "<script>x"}).content.decode()
 
     assert "<script>x" not in body

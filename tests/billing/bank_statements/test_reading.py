@@ -145,7 +145,7 @@ def test_death_before_the_mark_moves_repeats_the_reading(
     assert ledger.balance(invoice.company_id) == (1000, 0)
 
 
-def test_reading_that_did_not_end_is_repeated_within_a_minute(invoice: Order) -> None:
+def test_unfinished_reading_is_repeated_within_a_minute(invoice: Order) -> None:
     """Its process was killed; the bank's notice is answered, and does not come again."""
     StatementMark.objects.create(account=ACCOUNT, tried_at=timezone.now())
     shows(operation("op-1", "1900.00", f"Счет {invoice.number}"))

@@ -93,7 +93,7 @@ def test_sweeps_at_once_write_one_email(owner: Member) -> None:
     assert Mail.objects.count() == 1
 
 
-def test_share_that_the_company_chose_is_told_once_a_day(owner: Member) -> None:
+def test_chosen_share_warns_once_a_day(owner: Member) -> None:
     alert = BalanceAlert.objects.create(company=owner.company, kind="budget", level=50)
     use(owner, 49)
     assert balance_alerts.sweep_budgets() == 0

@@ -108,7 +108,7 @@ def test_event_without_what_it_needs_is_refused(
     assert vendor.post("checkout.session.completed", what) == 403
 
 
-def test_session_without_an_amount_is_somebody_elses(vendor: StripeVendor, payer: Company) -> None:
+def test_session_without_amount_is_ignored(vendor: StripeVendor, payer: Company) -> None:
     """One in mode `setup`, of the same account: a refusal would be repeated for days."""
     fields = {"mode": "setup", "amount_total": None, "currency": None, "client_reference_id": None}
     session = vendor.session(vendor.place(payer), "canceled", payment_id="cs_2") | fields

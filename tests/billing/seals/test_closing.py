@@ -65,7 +65,7 @@ def test_transaction_of_another_database_is_not_awaited(company: Company) -> Non
         assert closed_until(AT_ONCE) > start
 
 
-def test_transaction_whose_start_is_hidden_could_be_any_age(other: psycopg.Connection) -> None:
+def test_transaction_with_hidden_start_counts_as_old(other: psycopg.Connection) -> None:
     started(other)
     with connection.cursor() as cursor:
         cursor.execute("DROP ROLE IF EXISTS sees_nothing")

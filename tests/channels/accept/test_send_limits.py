@@ -287,7 +287,7 @@ def test_refused_take_counts_nowhere() -> None:
     assert redis_client().get("c") is None
 
 
-def test_wait_is_what_is_left_of_the_window() -> None:
+def test_wait_is_the_rest_of_the_window() -> None:
     window = Window("w", 1, 600)
     acquire([window])
     redis_client().pexpire("w", 1500)

@@ -338,7 +338,7 @@ def test_polls_by_phone_and_number_with_no_secret_in_the_url(wire: Wire) -> None
         ("status_waiting", ReceiptState.SENT, None),
     ],
 )
-def test_message_that_never_came_is_told_from_one_that_waits(
+def test_lost_message_differs_from_waiting_one(
     wire: Wire, file: str, state: ReceiptState, code: str | None
 ) -> None:
     receipt = polled(wire, payload("smsc", f"{file}_2026-09.json"))

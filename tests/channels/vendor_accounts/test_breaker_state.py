@@ -41,7 +41,7 @@ def time_left(one: ProviderAccount) -> timedelta:
     return one.open_until - timezone.now()
 
 
-def test_trip_makes_the_row_at_its_place_in_the_order() -> None:
+def test_tripped_channel_is_stored_at_its_place() -> None:
     circuit_breaker.write(trip())
 
     item = account()

@@ -161,7 +161,7 @@ def test_account_is_removed_only_when_it_is_off(user: User) -> None:
     assert AuditEvent.objects.filter(action="account.disconnected", subject="smsc").exists()
 
 
-def test_texts_of_one_purpose_are_none_of_another(user: User) -> None:
+def test_text_of_another_purpose_cannot_be_decrypted(user: User) -> None:
     text = stored_credentials.TEXTS.encrypt("x")
 
     with pytest.raises(ImproperlyConfigured, match="MFA_KEYS has another secret"):

@@ -97,7 +97,7 @@ def test_repeated_warning_of_another_day_is_mailed_again() -> None:
     assert Mail.objects.count() == 2
 
 
-def test_thousand_equal_alerts_are_one_statement(
+def test_equal_alerts_use_one_statement(
     django_assert_num_queries: DjangoAssertNumQueries,
 ) -> None:
     UserFactory.create(is_staff=True, language="en")

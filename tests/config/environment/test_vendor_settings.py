@@ -48,7 +48,7 @@ def test_every_declared_variable_is_listed_in_the_example() -> None:
     assert [name for name in sorted(names) if f"\n{name}=" not in example] == []
 
 
-def test_without_names_there_is_the_first_account_alone() -> None:
+def test_without_names_only_the_first_account_exists() -> None:
     assert start().returncode == 0
     assert not any(":" in name for name in vendor_settings.accounts())
 

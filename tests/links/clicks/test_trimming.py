@@ -73,7 +73,7 @@ def test_entries_wait_for_the_backlog_at_most() -> None:
     assert abs(timezone.now() - timedelta(seconds=BACKLOG) - since) < timedelta(seconds=10)
 
 
-def test_nothing_is_trimmed_before_postgresql_has_read_it() -> None:
+def test_stream_is_trimmed_only_after_postgresql_read_it() -> None:
     make_groups()
     add(2 * BACKLOG)
 

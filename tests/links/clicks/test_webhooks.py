@@ -112,7 +112,7 @@ def test_links_without_an_endpoint_and_unknown_links_send_no_event(
 
 
 @pytest.mark.parametrize(("mode", "events"), [(Mode.TEST, 0), (Mode.LIVE, 1)])
-def test_of_test_links_the_first_clicks_alone_send_events(
+def test_only_first_clicks_of_test_links_send_events(
     company: Company, mode: Mode, events: int
 ) -> None:
     EndpointFactory.create(company=company, mode=mode)

@@ -72,7 +72,7 @@ def test_stalled_queue_is_a_problem() -> None:
     assert details["age"] == pytest.approx(3600, abs=5)
 
 
-def test_outboxes_that_stand() -> None:
+def test_stalled_outboxes_are_problems() -> None:
     delivery = DeliveryFactory.create()
     type(delivery).objects.update(due_at=timezone.now() - LATE)
     Mail.objects.create(template="t", to="a@example.com", subject="s", text="t", key="k")

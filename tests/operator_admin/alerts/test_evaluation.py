@@ -126,9 +126,7 @@ def test_muted_alert_is_silent_and_ends(settings: Settings) -> None:
     assert not Alert.objects.filter(ended_at=None).exists()
 
 
-def test_one_subject_of_a_rule_is_muted_alone(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_muting_applies_to_one_subject(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.OPERATOR_MUTED_ALERTS = {"disk-full:/"}
     problems = [("/", {"free": 1}), ("/srv", {"free": 2})]
     full = replace(RULES["disk-full"], condition=lambda: iter(problems))

@@ -137,7 +137,7 @@ def test_paused_account_is_mailed_by_its_own_email_first(settings: Settings) -> 
     assert Mail.objects.count() == 1
 
 
-def test_without_a_chat_nothing_is_kept_for_it() -> None:
+def test_alert_without_chat_is_not_kept() -> None:
     notifications.append([alert()], [])
 
     assert not notifications.deliver_telegram()

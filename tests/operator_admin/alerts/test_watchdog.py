@@ -99,7 +99,7 @@ def test_missing_table_is_no_outage(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("no_redis", "broken")
-def test_outage_without_redis_is_told_once_by_each_process() -> None:
+def test_outage_without_redis_is_reported_once_per_process() -> None:
     web = watchdog.Watchdog()
 
     for _ in range(5):

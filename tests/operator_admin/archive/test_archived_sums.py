@@ -63,7 +63,7 @@ def test_changed_sum_is_found(archived: Api, month: date, change: Callable[[], o
     assert f"{proof.SUM_DIFFERS}: {subject}" in breaches()
 
 
-def test_sum_of_a_company_that_has_sealed_nothing_is_found(archived: Api, month: date) -> None:
+def test_sum_of_company_without_seals_is_found(archived: Api, month: date) -> None:
     other = CompanyFactory.create()
     invent(company_id=other.pk, kind="capture")
 

@@ -258,7 +258,7 @@ def test_archive_verification_finds_unsealed_changes(
         archive(directory, "--verify")
 
 
-def test_restored_month_is_the_owners_alone_and_in_no_backup(
+def test_restored_month_is_private_and_not_backed_up(
     history: Api, month: date, directory: Path, tmp_path: Path
 ) -> None:
     archive(directory)

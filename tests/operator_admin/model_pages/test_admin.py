@@ -224,5 +224,5 @@ def test_values_stand_under_their_paths_and_are_escaped() -> None:
     )
 
 
-def test_nothing_is_a_dash() -> None:
+def test_empty_value_is_shown_as_dash() -> None:
     assert in_lines({}) == in_lines([]) == "—"

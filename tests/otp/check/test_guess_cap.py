@@ -101,7 +101,7 @@ def test_parallel_guesses_are_counted_one_by_one(api: Api) -> None:
     assert (tenth.code, eleventh.code) == ("code_invalid", "too_many_attempts")
 
 
-def test_wrong_code_says_what_the_cap_leaves(api: Api) -> None:
+def test_wrong_code_response_counts_guesses_left(api: Api) -> None:
     fail(api, 8)
     age_rows(seconds=301)
 
@@ -186,9 +186,7 @@ def test_day_of_guessing_has_a_bound(api: Api) -> None:
     assert sum(judged) <= 42
 
 
-def test_cap_of_failures_is_across_purposes_and_of_one_company(
-    api: Api, client_of: ClientOf
-) -> None:
+def test_failure_cap_spans_purposes_within_company(api: Api, client_of: ClientOf) -> None:
     fail(api, 10, minutes=6)
     other = client_of(CompanyFactory.create())
     ledger.grant(company=other.company, amount=5, reason="test")

@@ -137,7 +137,7 @@ def test_restriction_ends_once_its_evidence_has_faded(
     assert steps(company) == {}
 
 
-def test_restriction_is_told_which_sends_it_held_back(attacked: GuardRestriction) -> None:
+def test_restriction_counts_sends_it_held_back(attacked: GuardRestriction) -> None:
     for _send in range(3):
         restrictions.count_stopped(attacked.pk)
 

@@ -147,7 +147,7 @@ def test_first_messenger_takes_the_place_of_sms(api: Api) -> None:
     assert (answer.body["channel"], answer.body["cost"]) == ("telegram", 1)
 
 
-def test_sms_alone_goes_on_where_nothing_is_cheaper(api: Api) -> None:
+def test_sms_continues_if_no_channel_is_cheaper(api: Api) -> None:
     hold(api, STEP.CHEAP_ONLY)
 
     assert send(api, channel="sms").status == 200

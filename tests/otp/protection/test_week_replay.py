@@ -60,7 +60,7 @@ def test_replay_refuses_an_attack(company: Company) -> None:
     assert not GuardEvidence.objects.exists()
 
 
-def test_attack_between_known_people_would_have_been_refused(company: Company) -> None:
+def test_replay_refuses_attack_between_known_people(company: Company) -> None:
     for n in range(120):
         phone = f"+7916123{n:04}"
         sent(company, ago=5 * DAY - 60 * n, phone=phone, entered_after=9.0)

@@ -149,7 +149,7 @@ def test_first_counts_of_many_threads_are_all_counted(tmp_path: Path) -> None:
     assert result["kvitok_ledger_breaches['recent']"] == 0
 
 
-def test_first_requests_of_a_web_process_are_answered_and_counted(tmp_path: Path) -> None:
+def test_first_requests_of_process_are_counted(tmp_path: Path) -> None:
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     changes = {"METRICS_PORT": "1", "METRICS_DIR": str(tmp_path / "metrics"), "LOG_LEVEL": "ERROR"}

@@ -88,7 +88,7 @@ def test_pages_and_links_are_led_to_https(production: None, method: str) -> None
 
 
 @pytest.mark.parametrize("host", ["", "evil.example\r\nX: y", "evil.example/path", "user@evil"])
-def test_no_redirect_to_what_is_no_host(production: None, host: str) -> None:
+def test_redirect_needs_a_valid_host(production: None, host: str) -> None:
     status, headers, _ = ask(HTTP_HOST=host)
 
     assert status == "403 Forbidden"

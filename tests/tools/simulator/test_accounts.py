@@ -91,7 +91,7 @@ TOPICS = {
 
 
 @pytest.mark.parametrize("vendor", list(TOPICS))
-def test_whole_account_lacks_nothing(simulator: Simulator, vendor: str) -> None:
+def test_complete_account_lacks_nothing(simulator: Simulator, vendor: str) -> None:
     result = checks(simulator, vendor)
 
     assert [item.topic for item in result] == TOPICS[vendor]

@@ -235,7 +235,7 @@ def test_unanswered_poll_changes_nothing(
     assert gateway().poll("1") is None
 
 
-def test_tells_which_code_was_entered(wire: responses.RequestsMock) -> None:
+def test_feedback_names_the_entered_code(wire: responses.RequestsMock) -> None:
     wire.post(
         "https://gateway.example.com/checkVerificationStatus",
         body=payload("telegram_gateway", "status_read_2026-09.json"),

@@ -98,7 +98,7 @@ def test_bounds_are_exact(clickhouse: ClickHouseServer) -> None:
     assert count(at + tick, at + timedelta(days=1)) == 0
 
 
-def test_server_that_is_away_is_told_once(link: Link, settings: Settings) -> None:
+def test_absent_server_is_reported_once(link: Link, settings: Settings) -> None:
     end = timezone.now()
     expected = answers(link, end - timedelta(days=2), end)
     settings.CLICKHOUSE_URL = "http://127.0.0.1:1/"

@@ -135,7 +135,7 @@ def seen(update: Update) -> str:
         (["share", "block", "start"], ["contact", "kicked", "member", "/start contact"]),
     ],
 )
-def test_foreign_library_reads_what_people_do(
+def test_other_library_reads_updates_of_people(
     simulator: Simulator, receiver: Receiver, phone: str, actions: list[str], expected: list[str]
 ) -> None:
     for action in actions:
