@@ -2,14 +2,24 @@ PYTHON ?= python3
 PY := .venv/bin/python
 WORKERS ?= 4
 # Settings that need no store to answer: for checks which only import the project.
-DRY := ENVIRONMENT=test SECRET_KEY=check-check-check-check-check-check-check-check-check OTP_KEYS=1:check-check-check-check-check-check DATABASE_URL=postgresql:///none REDIS_URL=redis://127.0.0.1:1
-LIVE := ENVIRONMENT=production SECRET_KEY=$$($(PY) -c 'import secrets; print(secrets.token_urlsafe(60))') OTP_KEYS=1:$$($(PY) -c 'import secrets; print(secrets.token_hex(32))') WEBHOOK_KEYS=1:$$($(PY) -c 'import secrets; print(secrets.token_hex(32))') MFA_KEYS=1:$$($(PY) -c 'import secrets; print(secrets.token_hex(32))') DATABASE_URL=postgresql:///none REDIS_URL=redis://127.0.0.1:1 PUBLIC_URL=https://kvitok.example ALLOWED_HOSTS=kvitok.example
+DRY := ENVIRONMENT=test SECRET_KEY=check-check-check-check-check-check-check-check-check \
+	OTP_KEYS=1:check-check-check-check-check-check \
+	DATABASE_URL=postgresql:///none REDIS_URL=redis://127.0.0.1:1
+LIVE := ENVIRONMENT=production \
+	SECRET_KEY=$$($(PY) -c 'import secrets; print(secrets.token_urlsafe(60))') \
+	OTP_KEYS=1:$$($(PY) -c 'import secrets; print(secrets.token_hex(32))') \
+	WEBHOOK_KEYS=1:$$($(PY) -c 'import secrets; print(secrets.token_hex(32))') \
+	MFA_KEYS=1:$$($(PY) -c 'import secrets; print(secrets.token_hex(32))') \
+	DATABASE_URL=postgresql:///none REDIS_URL=redis://127.0.0.1:1 \
+	PUBLIC_URL=https://kvitok.example ALLOWED_HOSTS=kvitok.example
 COMPILE := $(PY) -m uv pip compile --quiet --generate-hashes --universal --python-version 3.11 --no-emit-index-url --no-header $(ARGS)
 
 .DEFAULT_GOAL := help
 # Each of the many processes would compile every module again, the tests with their asserts rewritten.
 unexport PYTHONDONTWRITEBYTECODE
-.PHONY: help run test test-long collect coverage chaos drill soak replay mutants bench profile growth examples screenshots check lint types migrations fmt lock deploy-tools client-tools judges sbom clean base dev python
+.PHONY: help run test test-long collect coverage chaos drill soak replay mutants bench profile \
+	growth examples screenshots check lint types migrations fmt lock deploy-tools client-tools judges \
+	sbom clean base dev python
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -66,7 +76,11 @@ migrations: dev ## check that each model change has a migration, and that it blo
 fmt: dev ## format and fix what can be fixed
 	@$(PY) -m ruff check --quiet --fix . ; $(PY) -m ruff format .
 lock: dev ## pin requirements/*.in, ARGS=--upgrade to the newest
-	@$(COMPILE) requirements/base.in -o requirements/base.txt && $(COMPILE) requirements/otel.in -o requirements/otel.txt && $(COMPILE) requirements/deploy.in -o requirements/deploy.txt && $(COMPILE) requirements/dev.in -o requirements/dev.txt && $(COMPILE) requirements/judges.in -o requirements/judges.txt
+	@$(COMPILE) requirements/base.in -o requirements/base.txt && \
+	$(COMPILE) requirements/otel.in -o requirements/otel.txt && \
+	$(COMPILE) requirements/deploy.in -o requirements/deploy.txt && \
+	$(COMPILE) requirements/dev.in -o requirements/dev.txt && \
+	$(COMPILE) requirements/judges.in -o requirements/judges.txt
 deploy-tools: python ## install the tools of `make sbom` and of the chart's tests into var/deploy-tools
 	@$(PYTHON) -m venv var/deploy-tools && var/deploy-tools/bin/python -m pip install -qq --disable-pip-version-check --no-deps --require-hashes -r requirements/deploy.txt
 client-tools: ## install the tools for tests of generated TypeScript clients into var/clients; does nothing without Node.js
