@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.packages import PACKAGES, ROOT
+from tests.servers import LONG, SLOW
 
 MAX_FILE_LINES = 400
 MAX_SQL_COLUMNS = 100  # as pyproject.toml bounds Python
@@ -93,6 +94,16 @@ def test_no_line_of_sql_is_too_long() -> None:
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
         if len(line) > MAX_SQL_COLUMNS
     ] == []
+
+
+def test_slow_tests_exist() -> None:
+    """An entry may be a folder, a file, or the beginning of a test's name."""
+    for entry in (*LONG, *SLOW):
+        path, _, name = entry.partition("::")
+        assert (ROOT / path).exists(), entry
+        if name:
+            source = (ROOT / path).read_text(encoding="utf-8")
+            assert f"def {name.partition('[')[0]}" in source, entry
 
 
 def test_only_the_ledger_writes_money() -> None:
