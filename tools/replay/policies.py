@@ -106,25 +106,23 @@ class SmartPolicy:
         ]
         arrived = [step for step in outcome.steps if step.receipt <= outcome.verified]
         sole = self._sole(outcome, arrived)
-        pending_code = self.guard.open_code(send.at, verdict)
+        code = self.guard.open_code(send.at, verdict)
         history = self.histories[send.person.phone]
         proof = min((step.receipt for step in outcome.steps), default=math.inf)
         if proof < math.inf:
             tokens = outcome.tokens
             self._at(
                 send.at + proof,
-                lambda at: self.guard.record_delivery(at, pending_code, tokens, at - send.at),
+                lambda at: self.guard.record_delivery(at, code, tokens, at - send.at),
             )
             self._at(
                 send.at + proof + MATURITY,
-                lambda at: self.guard.record_timeout(
-                    at, pending_code, is_counted=history.is_counted(at)
-                ),
+                lambda at: self.guard.record_timeout(at, code, is_counted=history.is_counted(at)),
             )
 
         def verified(at: float) -> None:
             history.record_entry(at)
-            self.guard.record_verification(at, pending_code)
+            self.guard.record_verification(at, code)
             if sole is not None:
                 self.router.record_entry(at, tries[sole], memory)
 
