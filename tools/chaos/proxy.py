@@ -55,6 +55,7 @@ class Counts:
     requests: int = 0
     faults: Counter[str] = field(default_factory=Counter)
     statuses: Counter[int] = field(default_factory=Counter)
+    down: int = 0  # requests for which the upstream was down, or died
 
 
 class Proxy:
@@ -83,6 +84,7 @@ class Proxy:
                 if not await self._pass_on(request, reader, writer):
                     break
         except (OSError, EOFError, ValueError, asyncio.LimitOverrunError):
+            self.counts.down += 1
             _reset(writer)
         except asyncio.CancelledError:
             _reset(writer)

@@ -1,6 +1,5 @@
 """`make profile`: CPU and time of one message, by process and by cause.
 
-There are three windows of the same load. The first is undisturbed and gives a message's cost. In
-the second Python is sampled; in the third PostgreSQL logs the time of each statement. The rows of
-each window add up to the CPU that the kernel counted for its processes.
+Three windows of the same load: undisturbed, for a message's cost; with Python sampled; and with
+each statement's time logged. A window's rows add up to the CPU that the kernel counted.
 """

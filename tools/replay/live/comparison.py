@@ -1,7 +1,6 @@
 """The course of a live run's sends in virtual time, and the differences between both sides.
 
-A live run has seconds between two sends of a person, not hours, and would refuse the second: each
-send has a separate number, with the memory of the person's number after the warm-up.
+A person's sends are seconds apart here and would be refused: each has a number of its own.
 """
 
 import math
