@@ -17,7 +17,7 @@ from accounts.security.notifications import post_company_change
 
 MAX_ACTIVE_KEYS = 5
 MAX_WHILE_ROTATING = 2 * MAX_ACTIVE_KEYS  # every key may overlap with its successor for a day
-# Per day: expired keys are kept, and pages that list keys to choose from read them all
+# Per day: expired keys are kept, and pages that list keys to choose from read them all.
 MAX_NEW_KEYS = 100
 PREFIX_LENGTH = 12
 

@@ -110,8 +110,9 @@ def _reported(written: str) -> str | None:
     national = e164_or_none(written, settings.OPERATOR_COUNTRY)
     if not written.isdecimal():
         return national
-    readings = list(filter(None, (national, e164_or_none(f"+{written}", ""))))
-    for phone in readings[1:] and readings:
-        if Message.objects.filter(phone__in=spellings(phone)).exists():
-            return phone
-    return next(iter(readings), None)
+    international = e164_or_none(f"+{written}", "")
+    if national and international:
+        for phone in (national, international):
+            if Message.objects.filter(phone__in=spellings(phone)).exists():
+                return phone
+    return national or international
