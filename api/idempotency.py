@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.keys.principal import Principal
 from catalogue.errors import DomainError, Error, invalid_input
 from parsing.characters import is_line
+from storage.statements import sql_files
 from storage.statements.named_rows import fetch_one
 
 HEADER = "Idempotency-Key"
@@ -58,7 +59,7 @@ class MissingResponse:
 
 
 class _StoredRequest(NamedTuple):
-    """A row of `_FIND`."""
+    """A row of `find`."""
 
     request_hash: bytes
     status: int | None
@@ -70,27 +71,8 @@ class _StoredRequest(NamedTuple):
 # `params` of a request without a key.
 NO_PARAMS: dict[str, Any] = dict.fromkeys(("idem_path", "idem_key", "idem_hash"))
 
-# Expects the CTE `payer` with a row for each request with a key.
-INSERT = """
-INSERT INTO api_idempotentrequest (company_id, mode, path, key, request_hash, subject_id)
-SELECT company_id, mode, idem_path, idem_key, idem_hash, message_id FROM payer"""
-
-_FIND = """
-SELECT request_hash, status, body, subject_id,
-  created_at < now() - interval '24 hours' AS is_expired
-FROM api_idempotentrequest WHERE company_id = %s AND mode = %s AND path = %s AND key = %s
-"""
-
-_DELETE_EXPIRED = """
-DELETE FROM api_idempotentrequest
-WHERE company_id = %s AND mode = %s AND path = %s AND key = %s
-  AND created_at < now() - interval '24 hours'
-"""
-
-_STORE = """
-UPDATE api_idempotentrequest SET status = COALESCE(status, %s), body = COALESCE(body, %s)
-WHERE company_id = %s AND mode = %s AND path = %s AND key = %s RETURNING status, body
-"""
+_SQL = sql_files.read_several("api/idempotency.sql")
+INSERT = _SQL["insert_with_effect"]
 
 
 def parse(principal: Principal, path: str, key: str, payload: Mapping[str, Any]) -> IdempotencyKey:
@@ -115,10 +97,10 @@ def find_response(key: IdempotencyKey) -> StoredResponse | MissingResponse | Non
     """
     key_values: list[str | int] = [key.company_id, key.mode, key.path, key.key]
     with connection.cursor() as cursor:
-        cursor.execute(_FIND, key_values)
+        cursor.execute(_SQL["find"], key_values)
         row = fetch_one(cursor, _StoredRequest)
         if row is not None and row.is_expired:
-            cursor.execute(_DELETE_EXPIRED, key_values)
+            cursor.execute(_SQL["delete_expired"], key_values)
             row = None
     if row is None:
         return None
@@ -137,22 +119,13 @@ def insert(key: IdempotencyKey, subject_id: UUID | None = None) -> None:
     row: list[int | str | bytes | UUID | None]
     row = [key.company_id, key.mode, key.path, key.key, key.request_hash]
     with connection.cursor() as cursor:
-        cursor.execute(
-            "INSERT INTO api_idempotentrequest"
-            " (company_id, mode, path, key, request_hash, subject_id)"
-            " VALUES (%s, %s, %s, %s, %s, %s)",
-            [*row, subject_id],
-        )
+        cursor.execute(_SQL["insert"], [*row, subject_id])
 
 
 def forget(key: IdempotencyKey, subject_id: UUID) -> None:
     """Deletes the key's row for this subject, so that the key can have another effect."""
     with connection.cursor() as cursor:
-        cursor.execute(
-            "DELETE FROM api_idempotentrequest WHERE company_id = %s AND mode = %s AND path = %s"
-            " AND key = %s AND subject_id = %s",
-            [key.company_id, key.mode, key.path, key.key, subject_id],
-        )
+        cursor.execute(_SQL["forget"], [key.company_id, key.mode, key.path, key.key, subject_id])
 
 
 def store_response(key: IdempotencyKey, status: int, body: str) -> StoredResponse:
@@ -162,5 +135,5 @@ def store_response(key: IdempotencyKey, status: int, body: str) -> StoredRespons
     A response never contains a code.
     """
     with connection.cursor() as cursor:
-        cursor.execute(_STORE, [status, body, key.company_id, key.mode, key.path, key.key])
+        cursor.execute(_SQL["store"], [status, body, key.company_id, key.mode, key.path, key.key])
         return fetch_one(cursor, StoredResponse) or StoredResponse(status, body)

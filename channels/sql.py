@@ -10,25 +10,6 @@ from channels import stored_fields
 from storage.months.recent_ids import months_of_last, within
 from webhooks import events
 
-# Fragments of the statements that accept sends. `requested` has the columns of
-# `acceptance.NewMessage.params`, and `payer` a row for each send that is paid for.
-MESSAGE_COLUMNS = f"""
-message_id uuid, company_id bigint, api_key_id bigint, mode text, kind text, content text,
-channel text, chain jsonb, patience float, phone text, locale text, request_id text,
-{", ".join(f"{name} text" for name in stored_fields.NAMES)}, price bigint, segments int,
-priority int, hold_seconds float, country text, day_budget bigint, hour_budget bigint,
-key_limit bigint, idem_path text, idem_key text, idem_hash bytea"""
-_STORED = ", ".join(stored_fields.NAMES)
-INSERT_MESSAGE = f"""
-INSERT INTO channels_message (
-  id, company_id, api_key_id, mode, kind, content, channel, chain, phone, subject_id, params,
-  locale, request_id, {_STORED}, price, segments, priority, useful_until, deadline, fallback_at)
-SELECT message_id, company_id, api_key_id, mode, kind, content, channel, chain, phone, subject_id,
-  message_params, locale, request_id, {_STORED}, price, segments, priority, useful_until,
-  GREATEST(useful_until, now() + make_interval(secs => hold_seconds)),
-  now() + make_interval(secs => patience)
-FROM payer"""  # noqa: S608 - our columns
-
 # Rows looked up by another id than the message's are searched only in the months of these days:
 # older messages never change.
 _DAYS_OF_CHANGE = 100

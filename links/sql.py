@@ -6,8 +6,6 @@ from typing import Any
 
 from api import idempotency
 from billing.wallet import holds
-from channels import sql as channels_sql
-from channels.recipients import blocked_phones
 from links.models import INSERTED_COLUMNS
 from storage.statements import sql_files
 
@@ -45,15 +43,12 @@ _SEND = sql_files.read("links/make/send.sql")
 
 @cache
 def send(*, is_test: bool, has_key: bool) -> str:
-    parts = "" if is_test else f",\nhold AS ({holds.HOLD_TRANSFER})"
+    inserts = {} if is_test else {"hold": holds.OPEN_HOLD}
     if has_key:
-        parts += f",\nidempotency_key AS ({idempotency.INSERT})"
+        inserts["idempotency_key"] = idempotency.INSERT
     return sql_files.fill(
         _SEND,
-        message_columns=sql_files.scalar_params(channels_sql.MESSAGE_COLUMNS),
-        blocking_row=blocked_phones.BLOCKING_ROW,
-        payer=holds.FREE_PAYER if is_test else holds.HOLD_WALLET,
+        paid=holds.FREE if is_test else holds.HOLD_WALLET,
         link=INSERT,
-        message=channels_sql.INSERT_MESSAGE,
-        more=parts,
+        inserts=sql_files.more_ctes(inserts),
     )

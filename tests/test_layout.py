@@ -118,12 +118,9 @@ def test_only_the_ledger_writes_money() -> None:
     }
 
     past = "tools/demo/past_transfers.py"  # of made-up histories, which no product code imports
-    statements = {
-        f"{name}.sql"
-        for name in ("capture", "hold_wallet", "hold_wallets", "move_holds", "release", "settle")
-    }
-    ledger = {f"billing/wallet/{name}" for name in ("holds.py", "ledger.py", *statements)}
-    assert writers == {*ledger, past}
+    holds = {f"{name}.sql" for name in ("hold_wallet", "hold_wallets", "holds", "move_holds")}
+    ledger = {*holds, "ledger.py", "capture.sql", "release.sql", "settle.sql"}
+    assert writers == {*(f"billing/wallet/{name}" for name in ledger), past}
 
 
 def _sources(*folders: str) -> list[Path]:

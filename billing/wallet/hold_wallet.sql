@@ -1,7 +1,7 @@
 -- Pays for one message: the wallet, the day's and the country's hourly budget and the key's limit
 -- must have room. The condition of the UPDATE keeps parallel sends from spending a token twice; no
 -- row returned means that nothing was written.
-payer AS (
+paid AS (
 UPDATE billing_wallet wallet
 SET available = wallet.available - n.price, held = wallet.held + n.price,
   day = GREATEST(wallet.day, period.today), day_tokens = {day_used} + n.price,

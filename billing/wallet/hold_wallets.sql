@@ -23,7 +23,7 @@ FROM (
   FROM (SELECT company_id, COALESCE(api_key_id, {no_key})::text AS key,
           sum(price)::bigint AS tokens, min(key_limit) AS tokens_a_day
         FROM allowed GROUP BY company_id, api_key_id) AS of_key
-  GROUP BY company_id) AS by_key USING (company_id) {free} CROSS JOIN ({period}) AS period
+  GROUP BY company_id) AS by_key USING (company_id) {unlocked} CROSS JOIN ({period}) AS period
 WHERE wallet.company_id = bill.company_id AND wallet.available >= bill.tokens
   AND {day_used} + bill.tokens <= bill.day_budget
   AND NOT EXISTS (
@@ -33,4 +33,4 @@ WHERE wallet.company_id = bill.company_id AND wallet.available >= bill.tokens
     SELECT 1 FROM jsonb_each_text(by_key.tokens) AS k
     WHERE {key_used} + k.value::bigint > (by_key.limits->>k.key)::bigint)
 RETURNING wallet.company_id),
-payer AS (SELECT allowed.* FROM allowed JOIN charged USING (company_id))
+paid AS (SELECT allowed.* FROM allowed JOIN charged USING (company_id))

@@ -78,7 +78,7 @@ class NewMessage:
         )
 
     def params(self) -> dict[str, Any]:
-        """The `sql.MESSAGE_COLUMNS`, and the `time_zone` of `hold_wallet.sql`."""
+        """The columns that both `send.sql` request, and the `time_zone` of `hold_wallet.sql`."""
         principal, idempotency_key = self.sender.principal, self.sender.idempotency_key
         return {
             "message_id": self.id,

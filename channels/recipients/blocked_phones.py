@@ -28,9 +28,6 @@ REPEATED_FOR = 7 * 86_400  # seconds
 
 _STOP, _START = message_languages.words("stop"), message_languages.words("start")
 
-# A fragment of the statements that accept sends: yields a row if the phone of `n` is blocked.
-BLOCKING_ROW = "SELECT FROM channels_blockedphone b WHERE b.phone = n.phone"
-
 
 class BlockedPhoneError(DomainError):
     """A send to a blocked phone is refused."""

@@ -5,14 +5,15 @@ now() + make_interval(secs => %(link_lifetime)s::float)
 -- the code that it goes out with.
 --: insert
 INSERT INTO links_link (company_id, mode, message_id, expires_at, {columns})
-SELECT company_id, mode, message_id, {expires_at}, {values} FROM payer
+SELECT company_id, mode, message_id, {expires_at}, {values} FROM paid
 
 --: insert_with_code
 INSERT INTO links_link (company_id, mode, message_id, expires_at, {columns})
-SELECT company_id, mode, message_id, LEAST({expires_at}, ends_at), {values} FROM payer
+SELECT company_id, mode, message_id, LEAST({expires_at}, ends_at), {values} FROM paid
 
+-- A link without a message costs nothing.
 --: shorten
-WITH payer AS (
+WITH paid AS (
   SELECT %(company_id)s::bigint AS company_id, %(mode)s::text AS mode, NULL::uuid AS message_id)
 {insert} RETURNING expires_at
 

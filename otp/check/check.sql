@@ -6,11 +6,21 @@
 -- {is_alone}: true for a single guess. A group skips guesses whose code or advisory lock another
 -- transaction holds. Skipped guesses are retried one by one, so groups never wait.
 -- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
+
+--: one_guess
+WITH guesses AS NOT MATERIALIZED (
+  SELECT %(number)s::int AS number, %(company_id)s::bigint AS company_id, %(mode)s::text AS mode,
+    %(phone)s::text AS phone, %(purpose)s::text AS purpose, %(macs)s::bytea[] AS macs,
+    %(verification_id)s::uuid AS verification_id, %(binding)s::jsonb AS binding),
+
+--: several_guesses
 WITH guesses AS MATERIALIZED (
   SELECT * FROM json_to_recordset(%(guesses)s::json) AS guess(
     number int, company_id bigint, mode text, phone text, purpose text, macs bytea[],
     verification_id uuid, binding jsonb)
   LIMIT json_array_length(%(guesses)s::json)),
+
+--: check
 unlocked AS MATERIALIZED (
   SELECT * FROM guesses guess
   WHERE {is_alone} OR (

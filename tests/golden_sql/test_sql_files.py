@@ -1,6 +1,7 @@
 """Each `.sql` file is a statement that PostgreSQL can plan, however its placeholders are filled."""
 
 import re
+import sys
 from collections.abc import Mapping
 from itertools import product
 
@@ -8,6 +9,7 @@ import pytest
 from django.db import connection
 
 from accounts.keys import api_keys
+from api import idempotency
 from billing.wallet import ledger
 from channels.deliver import claims
 from channels.outcomes import (
@@ -34,7 +36,8 @@ from webhooks import dispatcher as webhook_dispatcher
 
 pytestmark = pytest.mark.django_db
 _BOTH = (False, True)
-FRAGMENTS = {"settle_verified", "verified_event"}  # and whatever begins with no verb
+# And whatever begins with no verb.
+FRAGMENTS = {"insert_with_effect", "settle_verified", "verified_event"}
 
 
 def whole(texts: Mapping[str, str]) -> list[str]:
@@ -49,10 +52,8 @@ def whole(texts: Mapping[str, str]) -> list[str]:
 STATEMENTS = {
     "billing/wallet/capture.sql": [ledger._CAPTURE],
     "billing/wallet/hold_wallet.sql": [sql.send(is_test=False, has_link=False, has_key=False)],
-    "billing/wallet/hold_wallets.sql": [
-        sql.SEND_OF_ONE_COMPANY,
-        sql.SEND_OF_SEVERAL_COMPANIES,
-    ],
+    "billing/wallet/hold_wallets.sql": [sql.SEND_OF_ONE_COMPANY],
+    "billing/wallet/holds.sql": [sql.SEND_OF_SEVERAL_COMPANIES],
     "billing/wallet/move_holds.sql": [ledger._MOVE_HOLDS],
     "billing/wallet/release.sql": [ledger._RELEASE],
     "billing/wallet/settle.sql": [ledger._CAPTURE, ledger._RELEASE],
@@ -74,6 +75,8 @@ STATEMENTS = {
         links_sql.send(is_test=is_test, has_key=has_key)
         for is_test, has_key in product(_BOTH, _BOTH)
     ],
+    "api/idempotency.sql": whole(idempotency._SQL),
+    "otp/codes.sql": [sql.SEALED_CODES, sql.WIPE_EXPIRED_CODES, sql.ANONYMISE_PHONES],
     "otp/check/check.sql": [sql.CHECK_CODE, sql.CHECK_CODES],
     "otp/send/send.sql": [
         *(
@@ -116,7 +119,11 @@ def test_each_file_is_listed_here() -> None:
 
 @pytest.mark.parametrize("path", STATEMENTS)
 def test_statement_can_be_planned(path: str) -> None:
+    """Prints each statement as it is executed, and its plan: `-rP` shows them."""
     with connection.cursor() as cursor:
         for statement in map(in_changeable_months, STATEMENTS[path]):
             text = _numbered(statement).text.decode()
-            cursor.cursor.connection.execute(f"EXPLAIN (GENERIC_PLAN) {text}", prepare=False)
+            lines = cursor.cursor.connection.execute(
+                f"EXPLAIN (GENERIC_PLAN) {text}", prepare=False
+            )
+            sys.stdout.write("\n".join([text, *(line for (line,) in lines), "", ""]))

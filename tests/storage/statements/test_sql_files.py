@@ -1,49 +1,43 @@
-"""Statements of `.sql` files: how placeholders and rows are filled in."""
+"""Statements of `.sql` files: their names and placeholders."""
 
 import pytest
 
 from storage.statements import sql_files
 
-ROWS = """
+TEMPLATE = """
 -- Adds numbers, each {times}.
-WITH asked AS MATERIALIZED (
-  SELECT * FROM json_to_recordset(%(asked)s::json) AS n(number int, name text,
-    hash bytea)
-  LIMIT json_array_length(%(asked)s::json))
 SELECT {times} * number FROM asked WHERE name <> '{}'
 """
 
 
 def test_file_is_read_without_its_comments() -> None:
-    statement = sql_files.read("otp/check/check.sql")
+    statement = sql_files.read("links/make/send.sql")
 
-    assert statement.startswith("WITH guesses AS")
+    assert statement.startswith("WITH requested AS")
     assert "--" not in statement
 
 
-def test_blanks_are_filled() -> None:
-    filled = sql_files.fill(ROWS, times="2")
+def test_placeholders_are_filled() -> None:
+    filled = sql_files.fill(TEMPLATE, times="2")
 
-    assert filled.endswith("SELECT 2 * number FROM asked WHERE name <> '{}'")
-    assert "{times}" not in filled
+    assert filled == "SELECT 2 * number FROM asked WHERE name <> '{}'"
 
 
-def test_blank_without_a_text_is_an_error() -> None:
+def test_placeholder_without_a_text_is_an_error() -> None:
     with pytest.raises(KeyError):
-        sql_files.fill(ROWS)
+        sql_files.fill(TEMPLATE)
 
 
-def test_one_row_is_given_as_parameters() -> None:
-    statement = sql_files.with_scalar_params(sql_files.compact(ROWS))
+def test_statements_of_a_file_have_names() -> None:
+    statements = sql_files.read_several("api/idempotency.sql")
 
-    assert statement.startswith(
-        "WITH asked AS NOT MATERIALIZED (SELECT %(number)s::int AS number,"
-        " %(name)s::text AS name, %(hash)s::bytea AS hash) SELECT"
+    assert statements["insert_with_effect"].endswith("FROM paid")
+    assert "--" not in " ".join(statements.values())
+
+
+def test_queries_follow_a_statements_ctes() -> None:
+    assert sql_files.more_ctes({}) == ""
+    assert (
+        sql_files.more_ctes({"a": "SELECT 1", "b": "TABLE a"})
+        == ", a AS (SELECT 1), b AS (TABLE a)"
     )
-
-
-def test_rows_in_another_spelling_are_an_error() -> None:
-    respelt = ROWS.replace("LIMIT json_array_length(%(asked)s::json)", "LIMIT 100")
-
-    with pytest.raises(ValueError, match="0 times"):
-        sql_files.with_scalar_params(sql_files.compact(respelt))

@@ -1,0 +1,45 @@
+"""Parts that `.sql` files repeat, so that each reads as it stands, are equal in each."""
+
+import re
+
+from channels import stored_fields
+from config.environment.variables import ROOT
+
+SEND_CODES = (ROOT / "otp/send/send.sql").read_text(encoding="utf-8")
+SEND_LINK = (ROOT / "links/make/send.sql").read_text(encoding="utf-8")
+CHECK = (ROOT / "otp/check/check.sql").read_text(encoding="utf-8")
+
+
+def parameters(statement: str) -> dict[str, str]:
+    """The types of the parameters that are selected under their own names."""
+    selected = re.findall(r"%\((\w+)\)s::([\w\[\]]+) AS (\w+)", statement)
+    return {name: kind for parameter, kind, name in selected if parameter == name}
+
+
+def columns(statement: str) -> dict[str, str]:
+    """The types of the columns of the JSON rows."""
+    (listed,) = re.findall(
+        r"json_to_recordset\(.*?\) AS \w+\((.*?)\)\s+LIMIT", statement, re.DOTALL
+    )
+    return dict(re.findall(r"(\w+) ([\w\[\]]+)", listed))
+
+
+def inserted_message(statement: str) -> str:
+    (insert,) = re.findall(
+        r"^message AS \((.*?)^  FROM paid\)", statement, re.DOTALL | re.MULTILINE
+    )
+    return str(insert)
+
+
+def test_row_of_a_group_has_the_parameters_of_one() -> None:
+    for statement in (SEND_CODES, CHECK):
+        assert parameters(statement) == columns(statement) != {}
+
+
+def test_sends_of_codes_and_links_have_the_same_message() -> None:
+    of_links = parameters(SEND_LINK)
+
+    assert of_links.items() < parameters(SEND_CODES).items()
+    assert {"message_id", "idem_hash", *stored_fields.NAMES} <= of_links.keys()
+    assert inserted_message(SEND_LINK) == inserted_message(SEND_CODES)
+    assert all(f" {name}," in inserted_message(SEND_LINK) for name in stored_fields.NAMES)
