@@ -24,7 +24,7 @@ from catalogue.ids import started_at
 from channels import wakeups
 from channels.accept import acceptance
 from channels.accept.acceptance import Sender
-from channels.accept.outcome import WaitForFirstSend
+from channels.accept.outcome import WaitForFirstSend, is_answer_known
 from channels.lifecycle.snapshots import OPEN_MESSAGE, Decision, FallbackReason
 from channels.models import FallbackEvent, Message
 from channels.outcomes import transitions
@@ -69,16 +69,17 @@ def send_by_next_channel(sender: Sender, verification_id: UUID) -> SentCode:
 
 
 def _taken_since(sender: Sender, verification: Verification) -> SentCode | None:
-    """The step that another call has taken since this call began. Returns None for a call with an
-    Idempotency-Key, which identifies its repeats itself. The clocks of two hosts differ by a few
-    milliseconds, so overlapping calls may still take two steps.
+    """The step that another call has taken since this call began, or still waits for. Returns None
+    for a call with an Idempotency-Key, which identifies its repeats itself. The clocks of two hosts
+    differ by a few milliseconds, so overlapping calls may still take two steps.
     """
     began_at = started_at(sender.request_id)
     if began_at is None or sender.idempotency_key is not None:
         return None
     newest, *earlier = _messages(verification)
     is_step = newest.channel not in {message.channel for message in earlier}
-    if earlier and is_step and newest.created_at >= began_at:
+    is_running = newest.created_at >= began_at or not is_answer_known(newest)
+    if earlier and is_step and is_running:
         return sent_code(newest)
     messages = [newest, *earlier]
     event = FallbackEvent.objects.filter(

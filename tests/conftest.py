@@ -13,6 +13,7 @@ from django.conf import settings as django_settings
 from django.db import connection
 from django.test import Client, TransactionTestCase, override_settings
 from django.utils import translation
+from pytest_django import Settings
 
 import storage.atomic_limits
 from accounts.models import Company, Member, Mode
@@ -21,6 +22,7 @@ from billing import message_prices
 from billing.models import Package, Tariff
 from billing.wallet import ledger
 from channels import reconciliation, wakeups
+from channels.accept import outcome as message_outcome
 from channels.deliver.dispatcher import Dispatcher
 from channels.waiting import outcome_signals
 from config.local import bootstrap
@@ -184,6 +186,13 @@ def queued_at_once() -> Iterator[None]:
     yield
     for _ in range(taken):
         outcome_signals._slots.release()
+
+
+@pytest.fixture
+def no_call_waits(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each send has its answer before the next one comes, though no vendor is asked here."""
+    settings.SEND_WAIT = 0
+    monkeypatch.setattr(message_outcome, "CALL_GRACE", 0)
 
 
 @pytest.fixture

@@ -1,46 +1,30 @@
 """POST /otp/{id}/next: one step of the chain, or the next channel of the order."""
 
-from collections.abc import Callable
 from functools import partial
 from typing import get_type_hints
 
 import pytest
 
 from billing.wallet import ledger
-from catalogue import ids
 from channels.deliver import sweeps
 from channels.lifecycle.state_machine import EventKind
 from channels.models import Attempt, Message
 from channels.routing import stored_rules
 from channels.routing.stored_rules import StoredRule
-from otp.check import settlement
 from otp.models import Verification
 from otp.send.code_request import STORED_FIELDS, CodeSendRequest
-from tests.api.clients import Answer, Api
+from tests.api.clients import Api
 from tests.api.races import at_once
 from tests.channels.fallback_stages import enable_fallback, fallback_events, transfers
 from tests.channels.message_stages import PHONE, accepted, apply_event, claim
 from tests.factories import VerificationFactory
+from tests.otp.next_steps import outcome, sent, step
 from tests.otp.sent_codes import age_rows, code_of, wrong_code
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
-    pytest.mark.usefixtures("balanced_books"),
+    pytest.mark.usefixtures("balanced_books", "no_call_waits"),
 ]
-
-
-def sent(api: Api, **fields: object) -> str:
-    answer = api.post("/otp/send", {"phone": PHONE} | fields)
-    assert answer.status == 200, answer.body
-    return str(answer.body["verification"])
-
-
-def step(api: Api, verification: str, **headers: str) -> Answer:
-    return api.post(f"/otp/{verification}/next", {}, **headers)
-
-
-def outcome(answer: Answer) -> str:
-    return str(answer.body["channel"]) if answer.status == 200 else answer.code
 
 
 def test_chain_takes_its_next_step_at_once(api: Api) -> None:
@@ -184,125 +168,6 @@ def test_step_that_is_not_paid_changes_nothing(api: Api, balance: int) -> None:
     message = Message.objects.get()
     assert (answer.code, answer.body["required"]) == ("insufficient_tokens", 16)
     assert (message.channel, len(message.chain), message.hold) == ("whatsapp", 1, 1)
-
-
-def test_parallel_requests_take_one_step(api: Api) -> None:
-    enable_fallback(api.company, "whatsapp", "telegram", "sms", "max")
-    verification = sent(api)
-
-    answers = at_once([partial(step, api, verification)] * 2)
-
-    message = Message.objects.get()
-    assert len({outcome(answer) for answer in answers}) == message.hold - 1
-    assert [reason for reason, _channel in fallback_events(message)] == (
-        ["requested"] * (message.hold - 1)
-    )
-    assert ledger.balance(api.company.pk) == (1000 - message.price, message.price)
-
-
-@pytest.mark.parametrize("chain", [(), ("whatsapp", "telegram", "sms", "max")])
-def test_call_begun_before_step_takes_no_second_step(
-    api: Api, monkeypatch: pytest.MonkeyPatch, chain: tuple[str, ...]
-) -> None:
-    """As those do that waited for a thread meanwhile."""
-    if chain:
-        enable_fallback(api.company, *chain)
-    verification = sent(api)
-    began = ids.request_id()
-    first = step(api, verification)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(ids, "request_id", lambda: began)
-        repeated = step(api, verification)
-    second = step(api, verification)
-
-    answers = [outcome(answer) for answer in (first, repeated, second)]
-    assert answers == ["telegram", "telegram", "sms"]
-    assert repeated.body["id"] == first.body["id"]
-
-
-def test_several_at_once_without_a_chain_are_one_message_each(api: Api) -> None:
-    verification = sent(api)
-
-    answers = at_once([partial(step, api, verification)] * 6)
-
-    assert {answer.status for answer in answers} <= {200, 422, 503}
-    channels = list(Message.objects.values_list("channel", flat=True))
-    assert len(channels) == len(set(channels))
-    assert Verification.objects.count() == 1
-
-
-def test_test_mode_sends_one_message_by_each_channel(test_api: Api) -> None:
-    """No cool-down holds these, so only the lock keeps them apart."""
-    verification = sent(test_api)
-
-    at_once([partial(step, test_api, verification)] * 6)
-
-    channels = list(Message.objects.values_list("channel", flat=True))
-    assert len(channels) == len(set(channels)) > 1
-
-
-def test_step_and_the_sweep_at_once_use_no_channel_twice(api: Api) -> None:
-    """The step is a message of its own if it comes first: a vendor may have the code."""
-    enable_fallback(api.company, "whatsapp", "telegram", "sms", "max")
-    for n in range(6):
-        phone = f"+7916111{n:04d}"
-        message = accepted(api, phone).message
-        Message.objects.filter(pk=message.pk).update(fallback_at=message.created_at)
-        verification = str(Verification.objects.get(pk=message.subject_id))
-        calls: list[Callable[[], object]] = [
-            sweeps.fall_back,
-            partial(step, api, verification),
-        ]
-
-        at_once(calls)
-        sweeps.fall_back()  # the first one leaves a message alone that the step has locked
-
-        message.refresh_from_db()
-        assert transfers(message)[:2] == [("hold", 1, ""), ("release", 1, "patience")]
-        channels = list(Message.objects.filter(phone=phone).values_list("channel", flat=True))
-        assert len(channels) == len(set(channels)) <= 2
-
-
-def test_step_and_a_resend_at_once_are_one_message_each(api: Api) -> None:
-    for n in range(6):
-        phone = f"+7916222{n:04d}"
-        verification = sent(api, phone=phone)
-        age_rows(seconds=61)
-        calls: list[Callable[[], Answer]] = [
-            partial(step, api, verification),
-            partial(api.post, "/otp/send", {"phone": phone}),
-        ]
-
-        answers = at_once(calls)
-
-        assert [answer.status for answer in answers] == [200, 200]
-        messages = Message.objects.filter(phone=phone).order_by("id")
-        assert sorted(row.channel for row in messages) == ["telegram", "whatsapp", "whatsapp"]
-        assert len({row.subject_id for row in messages}) == 1
-
-
-def test_step_and_the_right_code_at_once(api: Api) -> None:
-    enable_fallback(api.company, "whatsapp", "sms")
-    for n in range(6):
-        phone = f"+7916333{n:04d}"
-        attempt = accepted(api, phone)
-        verification = str(Verification.objects.get(pk=attempt.message.subject_id))
-        calls: list[Callable[[], Answer]] = [
-            partial(step, api, verification),
-            partial(api.post, "/otp/verify", {"phone": phone, "code": code_of(phone)}),
-        ]
-
-        stepped, verified = at_once(calls)
-        settlement.settle_verified()
-
-        assert verified.status == 200
-        assert stepped.status == 200 or stepped.code in {"code_used", "code_expired"}
-        attempt.message.refresh_from_db()
-        assert attempt.message.state == "delivered"
-        captures = [row for row in transfers(attempt.message) if row[0] == "capture"]
-        assert len(captures) <= 1
-        assert claim() == []
 
 
 def test_next_channel_keeps_the_attempts_left(api: Api) -> None:

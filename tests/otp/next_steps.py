@@ -1,0 +1,18 @@
+"""Calls of POST /otp/{id}/next."""
+
+from tests.api.clients import Answer, Api
+from tests.channels.message_stages import PHONE
+
+
+def sent(api: Api, **fields: object) -> str:
+    answer = api.post("/otp/send", {"phone": PHONE} | fields)
+    assert answer.status == 200, answer.body
+    return str(answer.body["verification"])
+
+
+def step(api: Api, verification: str, **headers: str) -> Answer:
+    return api.post(f"/otp/{verification}/next", {}, **headers)
+
+
+def outcome(answer: Answer) -> str:
+    return str(answer.body["channel"]) if answer.status == 200 else answer.code
