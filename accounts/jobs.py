@@ -3,7 +3,7 @@
 A failure is counted in `JobFailure` and retried with growing delays. After MAX_TRIES operators
 are alerted, and the row that somebody waits for shows the failure. Retries continue daily, or at
 the job's own interval, so that a fixed release completes the work; success deletes the
-`JobFailure`. This module also purges old e-mails, cache entries and sessions.
+`JobFailure`.
 """
 
 import threading
@@ -15,13 +15,10 @@ from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 import structlog
-from django.conf import settings
-from django.contrib.sessions.models import Session
 from django.db import models, transaction
 from django.utils import timezone
-from django.utils.translation import gettext_lazy as _
 
-from accounts.models import CacheEntry, Company, Export, JobFailure, Mail, UserSession
+from accounts.models import Company, JobFailure
 from catalogue.texts import StrOrPromise
 from storage.store_errors import is_outage, savepoint, write_together
 
@@ -265,62 +262,3 @@ def delete_all_but_newest(rows: models.QuerySet[Any], count: int) -> None:
     old = rows.order_by("-created_at", "-pk").values_list("pk", flat=True)[count:]
     if ids := list(old):
         delete_with_parts(rows.model._default_manager.filter(pk__in=ids))  # noqa: SLF001 - public in Django
-
-
-PURGES = Job("purges", _("deletion of expired data"))
-
-
-def delete_rows(rows: models.QuerySet[Any], limit: int) -> int:
-    """Deletes up to `limit` expired rows, in their order, with their dependants; returns the count.
-
-    A row that the database refuses to delete does not hold up the others.
-    """
-    model = rows.model
-    label = model._meta.label  # noqa: SLF001 - public in Django
-    postponed = [name.partition(":") for name in PURGES.waiting()]
-    due = rows.exclude(pk__in=[pk for job_label, _colon, pk in postponed if job_label == label])
-    keys = list(due.values_list("pk", flat=True)[:limit])
-    deleted = 0
-
-    def delete(ids: Any) -> None:
-        nonlocal deleted
-        model._default_manager.filter(pk__in=ids).delete()  # noqa: SLF001 - public in Django
-        deleted += len(ids)
-
-    PURGES.write_batch(keys, delete, key=lambda pk: (label, pk))
-    return deleted
-
-
-def purge_exports(model: type[Export], limit: int) -> int:
-    old = model._default_manager.filter(created_at__lt=timezone.now() - model.LIFETIME)  # noqa: SLF001 - public in Django
-    batch = max(1, limit // 100)  # each has many parts
-    deleted = delete_rows(old.order_by("created_at"), batch)
-    return limit if deleted == batch else deleted
-
-
-def retention_cutoff() -> datetime:
-    return timezone.now() - timedelta(days=settings.RAW_RETENTION)
-
-
-def purge_mail(limit: int) -> int:
-    oldest = Mail.objects.filter(created_at__lt=retention_cutoff()).order_by("created_at")
-    return delete_rows(oldest, limit)
-
-
-def purge_cache(limit: int) -> int:
-    """Deletes expired entries, which sign-in attempts by strangers would otherwise pile up."""
-    over = CacheEntry.objects.filter(expires_at__lt=timezone.now()).order_by("expires_at")
-    return CacheEntry.objects.filter(pk__in=over.values("pk")[:limit]).delete()[0]
-
-
-def purge_sessions(limit: int) -> int:
-    """Deletes Django's expired sessions, then rows of `UserSession` without one; returns the count.
-    Both have a limit of their own: visitors' sessions have no such row.
-    """
-    expired = Session.objects.filter(expire_date__lt=timezone.now())
-    count = Session.objects.filter(pk__in=expired.values("pk")[:limit]).delete()[0]
-    dead = UserSession.objects.dead()
-    return count + UserSession.objects.filter(pk__in=dead.values("pk")[:limit]).delete()[0]
-
-
-PURGERS: list[Callable[[int], int]] = [purge_mail, purge_cache, purge_sessions]

@@ -13,6 +13,7 @@ from api.base_view import DATABASE_UNAVAILABLE
 from catalogue import ids
 from catalogue.errors import DomainError, Error
 from catalogue.languages import page_languages
+from catalogue.texts import StrOrPromise
 from processes.server.client_ip import client_ip, client_network
 from processes.server.gateway import Allowance, Refusal
 from processes.server.https import add_security_headers, is_refused
@@ -46,11 +47,15 @@ def _envelope(_environ: Mapping[str, Any], refusal: DomainError, request_id: str
 
 
 _entry_points = {"/api/": EntryPoint(_key, _envelope)}
+doors: dict[str, StrOrPromise] = {}  # titles of the APIs, besides our own, that accept sends
 
 
-def register_entry_point(prefix: str, entry_point: EntryPoint) -> None:
-    """Called at start."""
+def register_entry_point(
+    prefix: str, entry_point: EntryPoint, titles: Mapping[str, StrOrPromise]
+) -> None:
+    """Called at start; `titles` are those of the APIs under the prefix."""
     _entry_points[prefix] = entry_point
+    doors.update(titles)
 
 
 def _entry_point(environ: Mapping[str, Any]) -> EntryPoint | None:

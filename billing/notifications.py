@@ -8,6 +8,7 @@ from django.conf import settings
 
 from accounts.models import Company, Mail, Member, Mode
 from accounts.outbox import mail
+from accounts.outbox.mail import NoticeKind
 from billing.models import AutoTopUp, BalanceAlert, Order
 from webhooks import events
 
@@ -25,20 +26,20 @@ def notify_payment(order: Order) -> None:
         "paid_at": order.paid_at,
     }
     events.emit(company_id=order.company_id, mode=Mode.LIVE, kind="top_up.paid", data=data, key=key)
-    _mail(order.company, "top_up_paid", key, data | {"order": order})
+    _mail(order.company, NoticeKind.TOP_UP, "top_up_paid", key, data | {"order": order})
 
 
 def notify_low_balance(company: Company, *, available: int, threshold: int, at: datetime) -> None:
     key = f"balance.low:{company.pk}:{at.timestamp():.6f}"
     data = {"available": available, "threshold": threshold}
     events.emit(company_id=company.pk, mode=Mode.LIVE, kind="balance.low", data=data, key=key)
-    _mail(company, "balance_low", key, data)
+    _mail(company, NoticeKind.BALANCE, "balance_low", key, data)
 
 
 def notify_balance_alert(alert: BalanceAlert, *, now: int, at: datetime) -> None:
     """Sends an alert; `now` is tokens, days or per cent, depending on its kind."""
     key = f"{_key_of(alert)}{at.timestamp():.6f}"
-    _mail(alert.company, "balance_alert", key, {"alert": alert, "now": now})
+    _mail(alert.company, NoticeKind.BALANCE, "balance_alert", key, {"alert": alert, "now": now})
 
 
 def last_notified(alert: BalanceAlert) -> datetime | None:
@@ -53,16 +54,26 @@ def _key_of(alert: BalanceAlert) -> str:
 
 def notify_automatic_invoice(order: Order, *, url: str) -> None:
     key = f"automatic_invoice:{order.id.hex}"
-    _mail(order.company, "automatic_invoice", key, {"order": order, "url": url})
+    context = {"order": order, "url": url}
+    _mail(order.company, NoticeKind.TOP_UP, "automatic_invoice", key, context)
 
 
 def notify_auto_top_up_paused(setting: AutoTopUp) -> None:
     key = f"auto_top_up.paused:{setting.pk}:{setting.paused_at}"
     url = f"{settings.PUBLIC_URL}/cabinet/balance/automatic"
-    _mail(setting.company, "auto_top_up_paused", key, {"setting": setting, "url": url})
+    context = {"setting": setting, "url": url}
+    _mail(setting.company, NoticeKind.TOP_UP, "auto_top_up_paused", key, context)
 
 
-def _mail(company: Company, template: str, key: str, context: Mapping[str, Any]) -> None:
+def _mail(
+    company: Company, kind: NoticeKind, template: str, key: str, context: Mapping[str, Any]
+) -> None:
     context = {"url": f"{settings.PUBLIC_URL}/cabinet/balance", **context}
-    roles = RECIPIENT_ROLES
-    mail.post_to_members(company=company, roles=roles, template=template, context=context, key=key)
+    mail.post_to_members(
+        company=company,
+        roles=RECIPIENT_ROLES,
+        template=template,
+        context=context,
+        kind=kind,
+        key=key,
+    )

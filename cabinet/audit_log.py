@@ -223,8 +223,7 @@ def audit_export(request: CabinetRequest) -> HttpResponseBase:
 def describe(event: AuditEvent) -> tuple[Any, str, list[FieldChange]]:
     """The action, its subject (empty if only fields changed), and the old and new values."""
     changes = event_changes(event)
-    has_only_fields = event.action in audit.FIELD_ACTIONS | {"budget.changed"}
-    subject = "" if changes and has_only_fields else audit.subject(event)
+    subject = "" if changes and audit.has_fields(event) else audit.subject(event)
     return audit.label(event.action), subject, changes
 
 

@@ -4,7 +4,7 @@ A source makes one bounded, indexed query within the member's company, and finds
 member's role may not open.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -85,12 +85,9 @@ _sources: list[Source] = []
 _pages: list[Page] = []
 
 
-def register_source(source: Source) -> None:
-    _sources.append(source)
-
-
-def register_pages(*pages: Page) -> None:
+def register(pages: Iterable[Page], *sources: Source) -> None:
     _pages.extend(pages)
+    _sources.extend(sources)
 
 
 def find(member: Member, text: str) -> list[Group]:
@@ -129,12 +126,6 @@ def _begins_a_word(name: str, text: str) -> bool:
 MIN_WORD_LENGTH = 2  # letters; a single one matches every name
 MAX_KEYS = 500  # the newest keys of a company, which are searched: ended ones are kept
 ID_TIME_TOLERANCE = timedelta(minutes=1)  # tolerance between an id's time and its request's
-
-
-def register_company() -> None:
-    register_pages(*PAGES)
-    for source in SOURCES:
-        register_source(source)
 
 
 def keys(member: Member, text: str) -> list[Hit]:

@@ -22,13 +22,6 @@ class Rendered:
     short_url: str | None = None
 
 
-doors: dict[str, "StrOrPromise"] = {}  # titles of the APIs, besides our own, that accept sends
-
-
-def door_title(name: str) -> "StrOrPromise":
-    return doors.get(name, name)
-
-
 class NotRenderableError(Exception):
     """The source of the message's text no longer exists."""
 
@@ -88,8 +81,6 @@ class TimelineEntry:
 # The key in `params` that marks the message of a custom code; a claim puts the sealed code there,
 # which the renderer needs.
 CUSTOM_CODE = "custom_code"
-# Deletes at most this many rows and returns their number; a smaller one means that none are left.
-Purger = Callable[[int], int]
 
 
 class BreakdownCounter(Protocol):
@@ -110,7 +101,6 @@ class MessageKind:
     render: Renderer
     timeline: Callable[["Message"], Iterable[TimelineEntry]]
     opened_at: Callable[["Message"], datetime | None]  # when the recipient opened the link
-    purgers: Sequence[Purger]
     # Settles messages by other proofs, such as a correct code.
     settle: Callable[[], int] = lambda: 0
     # Reports to vendors, which may hang: runs beside the polls.

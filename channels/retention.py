@@ -1,30 +1,19 @@
-"""Deletes or anonymises expired data, in small batches."""
+"""The purges of messages: old phones are anonymised, receipts and other raw data deleted."""
 
 from collections.abc import Sequence
 from datetime import timedelta
 from functools import partial
 from uuid import UUID
 
-import structlog
 from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.models import Model
 from django.utils import timezone
 
 from accounts import jobs
-from accounts.jobs import PURGES, delete_rows
-from api import request_log
-from api.models import IdempotentRequest
-from channels import extensions
-from channels.extensions import Purger
+from accounts.purges import PURGES, Purger, delete_rows, purge_exports
 from channels.models import KnownRecipient, MessageExport, Part, ProviderAlert, Receipt
-from storage.months import partitions
 from storage.store_errors import is_refusal, savepoint
-from webhooks import deliveries
-
-log = structlog.get_logger(__name__)
-
-BATCH = 1000
 
 _DUE_PHONES = f"""
 SELECT id FROM channels_message WHERE created_at < now() - make_interval(days => %s)
@@ -45,45 +34,10 @@ SELECT FROM changed"""
 ANONYMISE_PHONES = _ANONYMISE.format(due=_DUE_PHONES)
 
 
-def purge() -> int:
-    """Runs each step to its end, even after a failed one; returns the number of changed rows."""
-    steps: list[Purger] = [
-        lambda _limit: partitions.create_upcoming(),
-        lambda limit: delete_rows(
-            IdempotentRequest.objects.expired().order_by("created_at"), limit
-        ),
-        partial(_delete_older, Receipt, "received_at", settings.RAW_RETENTION),
-        partial(_delete_older, ProviderAlert, "at", settings.RAW_RETENTION),
-        partial(_delete_older, Part, "attempt__started_at", settings.RAW_RETENTION),
-        partial(_delete_older, KnownRecipient, "seen_at", settings.PHONE_RETENTION),
-        _anonymise_phones,
-        request_log.purge,
-        partial(jobs.purge_exports, MessageExport),
-        jobs.purge,
-        *jobs.PURGERS,
-        *deliveries.PURGERS,
-        *(purger for kind in extensions.kinds.values() for purger in kind.purgers),
-    ]
-    return sum(_in_batches(step) for step in steps)
-
-
-def _delete_older(model: type[Model], column: str, days: int, limit: int) -> int:
+def _delete_older(model: type[Model], column: str, setting: str, limit: int) -> int:
+    days = getattr(settings, setting)
     expired = {f"{column}__lt": timezone.now() - timedelta(days=days)}
     return delete_rows(model._default_manager.filter(**expired).order_by(column), limit)  # noqa: SLF001 - public in Django
-
-
-def _in_batches(step: Purger) -> int:
-    total, count = 0, BATCH
-    while count >= BATCH:  # a step may count rows of several tables
-        try:
-            count = step(BATCH)
-        except Exception:
-            # The next hourly run retries the rest of this step; the log entry raises the alarm.
-            log.exception("purge_failed")
-            connection.close_if_unusable_or_obsolete()
-            return total
-        total += count
-    return total
 
 
 def _anonymise_phones(limit: int) -> int:
@@ -109,3 +63,13 @@ def _anonymise_phones(limit: int) -> int:
         due = [message_id for (message_id,) in cursor.fetchall()]
     PURGES.write_batch(due, anonymise)
     return changed
+
+
+PURGERS: list[Purger] = [
+    partial(_delete_older, Receipt, "received_at", "RAW_RETENTION"),
+    partial(_delete_older, ProviderAlert, "at", "RAW_RETENTION"),
+    partial(_delete_older, Part, "attempt__started_at", "RAW_RETENTION"),
+    partial(_delete_older, KnownRecipient, "seen_at", "PHONE_RETENTION"),
+    _anonymise_phones,
+    partial(purge_exports, MessageExport),
+]

@@ -5,8 +5,9 @@ from functools import partial
 import structlog
 from celery import shared_task
 
+from accounts import purges
 from accounts.jobs import FILES
-from channels import full_reconciliation, reconciliation, retention
+from channels import full_reconciliation, reconciliation
 from channels.deliver.heartbeats import HeartbeatWriter
 from channels.history import day_counts, drop_watch, export
 from channels.providers.base import SendError, TransientError
@@ -42,7 +43,7 @@ def watch_deliveries() -> None:
 
 @shared_task(name="channels.purge")
 def purge() -> None:
-    retention.purge()
+    purges.purge()
 
 
 @shared_task(name="channels.refresh_approvals")

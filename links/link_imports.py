@@ -22,11 +22,12 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext_lazy as _
 
 from accounts.audit import record
-from accounts.jobs import Job, delete_all_but_newest, delete_rows, delete_with_parts
+from accounts.jobs import Job, delete_all_but_newest, delete_with_parts
 from accounts.keys import api_keys
 from accounts.keys.principal import Principal
 from accounts.masked_phones import mask_phones_in
 from accounts.models import Company, User
+from accounts.purges import delete_rows
 from api.authentication import check_status
 from api.request_fields import RequestFields
 from catalogue.errors import DomainError

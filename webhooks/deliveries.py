@@ -13,8 +13,8 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.audit import record
-from accounts.jobs import delete_rows, retention_cutoff
 from accounts.models import Company, User
+from accounts.purges import delete_rows, retention_cutoff
 from catalogue.errors import DomainError, Error
 from catalogue.ids import public_id, uuid7
 from storage.postgres_limits import count_in_postgres
@@ -154,6 +154,3 @@ def purge_endpoints(limit: int) -> int:
     """Deletes soft-deleted endpoints once all their deliveries are purged."""
     gone = Endpoint.objects.filter(deleted_at__lt=retention_cutoff(), deliveries=None)
     return delete_rows(gone, limit)
-
-
-PURGERS = [purge_events, purge_endpoints]

@@ -278,7 +278,12 @@ def _post(template: str, endpoint: Endpoint, **more: Any) -> None:
     page = reverse("webhook-detail", args=[endpoint.public_id])
     context = {"endpoint": endpoint, "page_url": f"{settings.PUBLIC_URL}{page}"}
     mail.post_to_members(
-        company=endpoint.company, roles=TECHNICAL_ROLES, template=template, context=context, **more
+        company=endpoint.company,
+        roles=TECHNICAL_ROLES,
+        template=template,
+        context=context,
+        kind=mail.NoticeKind.WEBHOOK,
+        **more,
     )
 
 

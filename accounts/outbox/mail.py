@@ -52,30 +52,6 @@ class NoticeKind(models.TextChoices):
     WEBHOOK = "webhook", _("A webhook endpoint fails or was switched off")
 
 
-KIND_OF_TEMPLATE = {
-    "balance_low": NoticeKind.BALANCE,
-    "balance_alert": NoticeKind.BALANCE,
-    "budget_nearly_used": NoticeKind.BALANCE,
-    "top_up_paid": NoticeKind.TOP_UP,
-    "automatic_invoice": NoticeKind.TOP_UP,
-    "auto_top_up_paused": NoticeKind.TOP_UP,
-    "documents": NoticeKind.DOCUMENTS,
-    "delivery_drop": NoticeKind.DELIVERY,
-    "guard_week": NoticeKind.PROTECTION,
-    "endpoint_failing": NoticeKind.WEBHOOK,
-    "endpoint_disabled": NoticeKind.WEBHOOK,
-}
-
-
-def kind_of(template: str) -> NoticeKind | None:
-    """The kind of an e-mail; None if nobody can switch it off."""
-    return KIND_OF_TEMPLATE.get(template)
-
-
-def wants(user: User, kind: NoticeKind | None) -> bool:
-    return kind is None or kind not in user.muted_notices
-
-
 def mute(user: User, kind: NoticeKind) -> bool:
     """Mutes a kind; False if it is muted already. Keeps concurrent changes to other kinds."""
     locked = User.objects.select_for_update(no_key=True).get(pk=user.pk)
@@ -201,15 +177,15 @@ def post_to_members(
     roles: Iterable[str],
     template: str,
     context: Mapping[str, Any],
+    kind: NoticeKind | None = None,
     key: str | None = None,
 ) -> None:
-    """Posts to every active member with one of the roles who wants e-mails of this kind, each in
-    their own language.
+    """Posts to every active member with one of the roles who has not switched the kind off, each in
+    their own language. Nobody can switch an e-mail without a kind off.
     """
-    kind = kind_of(template)
     members = Member.objects.filter(company=company, role__in=list(roles), user__is_active=True)
     for member in members.select_related("user").order_by("pk"):
-        if not wants(member.user, kind):
+        if kind in member.user.muted_notices:
             continue
         post(
             template=template,

@@ -267,7 +267,12 @@ def send(company: Company, documents: Sequence[Document], *, again: bool = False
         "url": f"{settings.PUBLIC_URL}{reverse('document-list')}",
     }
     mail.post_to_members(
-        company=company, roles=RECIPIENT_ROLES, template="documents", context=context, key=key
+        company=company,
+        roles=RECIPIENT_ROLES,
+        template="documents",
+        context=context,
+        kind=mail.NoticeKind.DOCUMENTS,
+        key=key,
     )
     profile = BillingProfile.objects.filter(company=company).first()
     if profile and profile.email and not _is_member(company, profile.email):

@@ -255,6 +255,7 @@ def _notify(company_id: int, use: BudgetUsage | KeyUsage) -> bool:
         roles=[Member.Role.OWNER],
         template="budget_nearly_used",
         context={"use": use, "url": f"{settings.PUBLIC_URL}/cabinet/settings/budgets"},
+        kind=mail.NoticeKind.BALANCE,
         key=key,
     )
     return True

@@ -186,5 +186,6 @@ def _post(row: DeliveryDrop) -> None:
             "usual": row.usual,
             "page_url": f"{settings.PUBLIC_URL}{page}",
         },
+        kind=mail.NoticeKind.DELIVERY,
         key=f"delivery-drop:{row.pk}",
     )

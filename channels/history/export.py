@@ -21,9 +21,10 @@ from accounts.jobs import Job, delete_all_but_newest
 from accounts.models import Company, Member
 from accounts.people.phone_visibility import phone_for, text_for
 from api import pagination
+from api.body_admission import doors
 from api.pagination import Position, batch_after
 from cabinet.spreadsheets import csv_lines
-from channels import extensions, stored_fields
+from channels import stored_fields
 from channels.history import messages
 from channels.models import Message, MessageExport, MessageExportPart
 from channels.vendor_accounts import error_texts
@@ -81,7 +82,7 @@ def _cells(message: Message, member: Member) -> list[str]:
         f"{message.api_key.name} ({message.api_key})" if message.api_key else "",
         message.request_id,
         *(text_for(getattr(message, name), member) for name in stored_fields.NAMES),
-        str(extensions.door_title(message.door)),
+        str(doors.get(message.door, message.door)),
         message.locale,
     ]
 

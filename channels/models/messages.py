@@ -158,7 +158,7 @@ class Message(models.Model):
 
     @property
     def door(self) -> str:
-        """The API that accepted the send, a key of `extensions.doors`; empty for our own API and
+        """The API of the send, a key of `api.body_admission.doors`; empty for our own API and
         the cabinet.
         """
         door: str = self.params.get("door", "")

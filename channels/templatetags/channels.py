@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from django import template
 
 from accounts.people import countries
+from api.body_admission import doors
 from catalogue.channels import BY_NAME, Channel
 from catalogue.texts import StrOrPromise
-from channels import extensions
 from channels.models import Message
 from channels.recipients import contacts
 from channels.routing.stored_rules import StoredRule
@@ -50,7 +50,7 @@ def bot_invitations() -> list[contacts.BotInvitation]:
 
 @register.filter
 def door_title(message: Message) -> StrOrPromise:
-    return extensions.door_title(message.door)
+    return doors.get(message.door, message.door)
 
 
 @register.filter

@@ -14,10 +14,11 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import ApiKey, Member
 from accounts.people import countries, phone_visibility
+from api.body_admission import doors
 from cabinet.forms import FilterForm, ModeFilterForm
 from catalogue import channels
 from catalogue.ids import parse_id, started_at
-from channels import extensions, stored_fields
+from channels import stored_fields
 from channels.history.messages import WITHOUT_KEY
 from channels.models import Message
 from channels.recipients import phone_search
@@ -80,7 +81,7 @@ class KeyField(KeyChoiceField):
 
 
 def _door_choices() -> list[tuple[str, Any]]:
-    titles = sorted(extensions.doors.items(), key=lambda door: str(door[1]).casefold())
+    titles = sorted(doors.items(), key=lambda door: str(door[1]).casefold())
     return _with_any(pgettext_lazy("door", "any"), titles)
 
 

@@ -17,7 +17,7 @@ from accounts.people.phone_visibility import (
     phone_for,
 )
 from api.pagination import NEWEST_FIRST, SCANS, page_of
-from cabinet.search import MAX_HITS, Hit, Page, Source, register_pages, register_source
+from cabinet.search import MAX_HITS, Hit, Page, Source
 from channels import stored_fields
 from channels.history.messages import by_id, with_phone
 from channels.models import Message, MessageQuerySet
@@ -28,11 +28,6 @@ PAGES = (
     Page("message-list", _("Messages"), _("history, sent codes, delivery, phone")),
     Page("test-phone", _("Test phone"), _("test messages, sandbox"), can_read_settings),
 )
-
-
-def register() -> None:
-    register_pages(*PAGES)
-    register_source(Source(_("Messages"), find))
 
 
 def find(member: Member, text: str) -> list[Hit]:
@@ -121,3 +116,6 @@ def _list_title(mode: Mode, *, is_one: bool) -> object:
 
 def _list_url(mode: Mode, number: str) -> str:
     return f"{reverse('message-list')}?{urlencode({'mode': mode.value, 'phone': number})}"
+
+
+SOURCE = Source(_("Messages"), find)

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import Member, Mode
 from accounts.people.cabinet_access import can_change_settings
 from accounts.people.phone_visibility import may_look_up, may_search, text_for
-from cabinet.search import MAX_HITS, Hit, Page, Source, register_pages, register_source
+from cabinet.search import MAX_HITS, Hit, Page, Source
 from catalogue.ids import parse_id
 from channels.recipients import phone_search
 from links.addresses import short_hosts
@@ -22,11 +22,6 @@ PAGES = (
     Page("link-create", _("New short link"), _("shorten, create a link"), can_change_settings),
     Page("link-import", _("Import links from a file"), _("CSV, import links"), can_change_settings),
 )
-
-
-def register() -> None:
-    register_pages(*PAGES)
-    register_source(Source(_("Short links"), find))
 
 
 def find(member: Member, text: str) -> list[Hit]:
@@ -89,3 +84,6 @@ def _host(text: str) -> str:
         return (urlsplit(text if "//" in text else f"//{text}").hostname or "").lower()
     except ValueError:
         return ""
+
+
+SOURCE = Source(_("Short links"), find)

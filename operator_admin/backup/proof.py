@@ -8,8 +8,9 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
 
+from accounts import purges
 from accounts.sign_in import mfa
-from channels import full_reconciliation, retention
+from channels import full_reconciliation
 from operator_admin.backup.hold_back import count_unsent
 from operator_admin.backup.manifest import AVAILABLE, HELD, Sums, token_sums
 from operator_admin.backup.postgres import other_sessions
@@ -42,7 +43,7 @@ def prove(before: Sums, last_id: int, *, erasures: Iterable[str]) -> Iterator[Fi
     """
     yield _migrations()
     # Deletes rows whose retention has ended since the backup.
-    yield passed("retention", f"{retention.purge()} expired rows deleted")
+    yield passed("retention", f"{purges.purge()} expired rows deleted")
     yield _erasures(erasures)
     yield _ledger()
     yield _tokens(before, last_id)

@@ -19,8 +19,9 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.jobs import Job, delete_rows
+from accounts.jobs import Job
 from accounts.models import Company
+from accounts.purges import delete_rows
 from channels.guard.guard import NARROW_SCOPES, Guard, GuardStep, Verdict
 from channels.guard.scope_evidence import (
     CUTS,

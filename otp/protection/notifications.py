@@ -6,8 +6,7 @@ from django.conf import settings
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from accounts.audit import declare_descriptions
-from accounts.models import TECHNICAL_ROLES, AuditEvent, Company, GuardMode, Mode
+from accounts.models import TECHNICAL_ROLES, Company, Mode
 from accounts.outbox import mail
 from accounts.people import countries
 from catalogue.languages import page_languages
@@ -54,6 +53,7 @@ def post_week(company: Company, figures: WeekFigures) -> None:
         roles=TECHNICAL_ROLES,
         template="guard_week",
         context={"week": figures, "page_url": _page_url()},
+        kind=mail.NoticeKind.PROTECTION,
     )
 
 
@@ -93,28 +93,3 @@ def _event_data(restriction: GuardRestriction) -> dict[str, object]:
 
 def _page_url() -> str:
     return f"{settings.PUBLIC_URL}{reverse('protection')}"
-
-
-def register_audit_words() -> None:
-    declare_descriptions(_audited_mode, "guard.mode_changed")
-    declare_descriptions(_audited_watching, "guard.watches_others")
-    declare_descriptions(_audited_scope, "guard.lifted", "guard.let_through")
-
-
-def _audited_mode(event: AuditEvent) -> str:
-    labels = dict(GuardMode.choices)
-    modes = (event.changes or {}).get("guard_mode") or event.subject.split(" → ")
-    return " → ".join(str(labels.get(mode, mode)) for mode in modes)
-
-
-def _audited_watching(event: AuditEvent) -> str:
-    _before, after = (event.changes or {}).get("guard_watches_others", (None, None))
-    return _("they count") if after else _("they do not count")
-
-
-def _audited_scope(event: AuditEvent) -> str:
-    """A country, one IP address or device, or a prefix of numbers."""
-    subject = event.subject
-    if subject in (ScopeKind.IP, ScopeKind.DEVICE):
-        return scope_name(subject, "")
-    return scope_name(ScopeKind.COUNTRY, subject) if subject.isalpha() else f"{subject}…"

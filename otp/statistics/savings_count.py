@@ -13,7 +13,8 @@ from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.jobs import Job, delete_rows
+from accounts.jobs import Job
+from accounts.purges import delete_rows
 from catalogue.ids import first_id_at
 from channels.models import Message, RouteDay, RouterState
 from channels.phone_numbers import country_of

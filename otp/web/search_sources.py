@@ -4,7 +4,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Member
 from accounts.people.cabinet_access import can_change_settings, can_read_settings
-from cabinet.search import MAX_HITS, Hit, Page, Source, register_pages, register_source
+from cabinet.search import MAX_HITS, Hit, Page, Source
 from catalogue.ids import parse_id
 from channels.models import Message
 from channels.web.search_sources import hit
@@ -16,11 +16,6 @@ PAGES = (
 )
 
 
-def register() -> None:
-    register_pages(*PAGES)
-    register_source(Source(_("Verifications"), find))
-
-
 def find(member: Member, text: str) -> list[Hit]:
     """Finds the messages that carried the code, by the id that the API returns."""
     verification_id = parse_id("otp", text.lower())
@@ -29,3 +24,6 @@ def find(member: Member, text: str) -> list[Hit]:
     rows = Message.objects.for_company(member.company).filter(subject_id=verification_id)
     codes = list(rows.order_by("-created_at")[:MAX_HITS])
     return [hit(code, member, is_exact=len(codes) == 1) for code in codes]
+
+
+SOURCE = Source(_("Verifications"), find)

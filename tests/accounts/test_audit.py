@@ -232,6 +232,7 @@ def test_audit_outlives_the_company(event: AuditEvent) -> None:
     assert AuditEvent.objects.get().company_id == event.company_id
 
 
+LABEL = re.compile(r'"([a-z_]+(?:\.[a-z_]+)?)": _\("[a-z]')
 RECORDED = re.compile(r'\brecord\(\s*"([a-z_.]+)"')
 
 
@@ -243,6 +244,19 @@ def test_every_audited_action_has_a_label() -> None:
 
     assert len(recorded) > 20
     assert recorded - set(ACTION_LABELS) == set()
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_labels_of_actions_are_declared_by_the_package_that_records_them(package: str) -> None:
+    declaration = ROOT / package / ("audit.py" if package == "accounts" else "declared.py")
+    others = [path for path in (ROOT / package).rglob("*.py") if path != declaration]
+    code = "".join(path.read_text("utf-8") for path in others)
+    declared = LABEL.findall(declaration.read_text("utf-8")) if declaration.exists() else []
+
+    foreign = [name for name in declared if f'"{name}"' not in code
+               and f'f"{name.partition(".")[0]}.{{' not in code]  # fmt: skip
+
+    assert foreign == []
 
 
 def test_labels_of_actions_read_alike() -> None:

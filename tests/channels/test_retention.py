@@ -8,6 +8,7 @@ from django.utils import timezone
 from pytest_django import Settings
 from structlog.testing import capture_logs
 
+from accounts import purges
 from accounts.models import JobFailure
 from api.models import IdempotentRequest
 from channels import retention, tasks
@@ -61,11 +62,11 @@ def test_purge_anonymises_old_phones_and_deletes_old_receipts(db: None) -> None:
     verification.refresh_from_db()
     assert verification.phone == "+7916*"
     assert IdempotentRequest.objects.get().key == "23"
-    assert retention.purge() == 0
+    assert purges.purge() == 0
 
 
 def test_each_purge_step_repeats_until_done(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retention, "BATCH", 2)
+    monkeypatch.setattr(purges, "BATCH", 2)
     company = CompanyFactory.create()
     for number in range(5):
         MessageFactory.create(company=company, state="failed", created_at=past(days=91))
@@ -76,7 +77,7 @@ def test_each_purge_step_repeats_until_done(db: None, monkeypatch: pytest.Monkey
             created_at=past(hours=25),
         )  # fmt: skip
 
-    assert retention.purge() == 20
+    assert purges.purge() == 20
 
     for model in (Message, Verification):
         old = model.objects.filter(company=company)
@@ -91,7 +92,7 @@ def test_failed_purge_step_keeps_others_running(transactional_db: None, settings
     VerificationFactory.create(created_at=past(days=100))
 
     with capture_logs() as lines:
-        assert retention.purge() == 2
+        assert purges.purge() == 2
 
     assert Message.objects.get().phone == Verification.objects.get().phone == "+7999*"
     assert {(line["log_level"], line["event"]) for line in lines} == {("error", "purge_failed")}
@@ -117,7 +118,7 @@ def test_purge_finds_old_phones_by_an_index(db: None, statement: str, index: str
 def test_phones_that_cannot_be_removed_yet_leave_room_for_others(
     db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(retention, "BATCH", 1)
+    monkeypatch.setattr(purges, "BATCH", 1)
     now = timezone.now()
     kept, other = (
         MessageFactory.create(state="failed", created_at=now - timedelta(days=days))
@@ -127,7 +128,7 @@ def test_phones_that_cannot_be_removed_yet_leave_room_for_others(
         job="purges", subject=str(kept.pk), failed_at=now, due_at=now + timedelta(hours=1)
     )
 
-    retention.purge()
+    purges.purge()
 
     kept.refresh_from_db()
     other.refresh_from_db()

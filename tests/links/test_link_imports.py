@@ -10,9 +10,9 @@ from django.db import OperationalError, transaction
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
+from accounts import purges
 from accounts.models import Company, Member
 from catalogue.errors import DomainError
-from channels import retention
 from links import link_imports
 from links.make.bulk import MAX_LINKS
 from links.models import Link, LinkImport
@@ -270,7 +270,7 @@ def test_old_files_go_and_their_links_stay(owner: Member) -> None:
     start(running)
     LinkImport.objects.update(created_at=timezone.now() - link_imports.KEPT - timedelta(hours=1))
 
-    retention.purge()  # each has many rows, so one goes at a time, until all are gone
+    purges.purge()  # each has many rows, so one goes at a time, until all are gone
 
     assert list(LinkImport.objects.all()) == [running]
     assert Link.objects.filter(batch_id=item.id).count() == 1

@@ -17,8 +17,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.audit import record
-from accounts.jobs import purge_exports
 from accounts.models import AuditEvent, Member
+from accounts.purges import purge_exports
 from cabinet.settings_forms import SECTIONS
 from channels.models import Message
 from persons import company_export

@@ -7,8 +7,8 @@ import pytest
 from django.utils import timezone
 from pytest_django import Settings
 
+from accounts import purges
 from accounts.models import Company
-from channels import retention
 from channels.models import Message, RememberedPhone
 from channels.routing.learned import phone_memories
 from otp.models import GuardEvidence, GuardRestriction
@@ -105,7 +105,7 @@ def test_nothing_is_left_after_an_erasure(sought: dict[str, bytes], settings: Se
     assert others.count() == 216
     others.update(params={})
     restrictions_end()
-    retention.purge()
+    purges.purge()
     assert found(sought, settings) == set()
 
 
@@ -118,6 +118,6 @@ def test_nothing_is_left_after_the_retention_period(
     RememberedPhone.objects.update(seen_at=timezone.now() - timedelta(seconds=1))
     restrictions_end()
 
-    retention.purge()
+    purges.purge()
 
     assert found(sought, settings) == set()

@@ -158,7 +158,11 @@ def letter(member: Member, template: str = "balance_low") -> Mail | None:
     }
     Mail.objects.all().delete()
     mail.post_to_members(
-        company=member.company, roles=OWNERS, template=template, context=contexts[template]
+        company=member.company,
+        roles=OWNERS,
+        template=template,
+        context=contexts[template],
+        kind=NoticeKind.BALANCE if template == "balance_low" else None,
     )
     return Mail.objects.filter(to=member.user.email).first()
 

@@ -4,9 +4,9 @@ import pytest
 from django.db.models import F
 from django.utils import timezone
 
+from accounts import purges
 from accounts.models import Company, Mail
 from accounts.outbox import mail
-from channels import retention
 from tests.factories import DeliveryFactory, EndpointFactory
 from webhooks.models import Delivery, DeliveryAttempt, Endpoint, Event
 
@@ -28,7 +28,7 @@ def test_month_old_rows_are_purged(delivery: Delivery) -> None:
     Event.objects.filter(pk=delivery.event_id).update(created_at=F("created_at") - MONTH)
     Mail.objects.update(created_at=F("created_at") - MONTH)
 
-    retention.purge()
+    purges.purge()
 
     assert list(Delivery.objects.all()) == [young]
     assert (Event.objects.count(), DeliveryAttempt.objects.count()) == (1, 0)
@@ -41,7 +41,7 @@ def test_recent_rows_are_not_purged(delivery: Delivery) -> None:
     Event.objects.update(created_at=F("created_at") - almost)
     Mail.objects.update(created_at=F("created_at") - almost)
 
-    retention.purge()
+    purges.purge()
 
     assert (Event.objects.count(), DeliveryAttempt.objects.count(), Mail.objects.count()) == (
         1,
@@ -55,10 +55,10 @@ def test_deleted_endpoint_is_purged_after_its_deliveries(delivery: Delivery) -> 
     old = timezone.now() - MONTH
     Endpoint.objects.filter(pk=delivery.endpoint_id).update(deleted_at=old)
 
-    retention.purge()
+    purges.purge()
     kept = Endpoint.objects.count()
     Event.objects.update(created_at=F("created_at") - MONTH)
-    retention.purge()
+    purges.purge()
 
     assert (kept, Endpoint.objects.count()) == (2, 1)
 
@@ -67,10 +67,10 @@ def test_purge_works_in_batches(company: Company) -> None:
     endpoint = EndpointFactory.create(company=company)
     DeliveryFactory.create_batch(7, endpoint=endpoint)
     Event.objects.update(created_at=F("created_at") - MONTH)
-    batch, retention.BATCH = retention.BATCH, 3
+    batch, purges.BATCH = purges.BATCH, 3
     try:
-        purged = retention.purge()
+        purged = purges.purge()
     finally:
-        retention.BATCH = batch
+        purges.BATCH = batch
 
     assert (purged, Event.objects.count()) == (7, 0)

@@ -6,11 +6,11 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.jobs import purge_sessions
+from accounts import purges
 from accounts.models import User, UserSession
 from accounts.names import device_name
+from accounts.purges import purge_sessions
 from accounts.security import sessions
-from channels import retention
 from tests.accounts.security.people import (
     FIREFOX,
     add_app,
@@ -164,14 +164,14 @@ def test_expired_sessions_of_visitors_are_purged_however_many(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """They have no row in our table; a stranger may create more an hour than one batch deletes."""
-    monkeypatch.setattr(retention, "BATCH", 10)
+    monkeypatch.setattr(purges, "BATCH", 10)
     past = timezone.now() - timedelta(seconds=1)
     Session.objects.bulk_create(
         Session(session_key=f"visitor{number}", session_data="", expire_date=past)
         for number in range(35)
     )
 
-    retention.purge()
+    purges.purge()
 
     assert not Session.objects.filter(session_key__startswith="visitor").exists()
 

@@ -15,9 +15,9 @@ from django.test import Client, RequestFactory
 from django.urls import reverse
 from pytest_django import Settings
 
+from accounts import purges
 from accounts.models import CacheEntry, Mail, User
 from accounts.sign_in import adapter
-from channels import retention
 from storage.redis_client import redis_client
 from tests.api.races import at_once
 from tests.factories import PASSWORD
@@ -288,7 +288,7 @@ def test_purge_removes_only_expired_entries(entry: str) -> None:
     cache.set("over", 1, 1)
     CacheEntry.objects.filter(key=":1:over").update(expires_at=F("expires_at") - timedelta(1))
 
-    retention.purge()
+    purges.purge()
 
     assert [row.key for row in CacheEntry.objects.all()] == [f":1:{entry}"]
 

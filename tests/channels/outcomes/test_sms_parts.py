@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from accounts import purges
 from billing.wallet import ledger
-from channels import retention
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Message, Part, Receipt
 from channels.outcomes import due_receipts, inbound_receipts, transitions
@@ -161,7 +161,7 @@ def test_parts_are_purged_with_raw_receipts(api: Api) -> None:
     attempt = accept_in_parts(api)
     Attempt.objects.update(started_at=timezone.now() - timedelta(days=31))
 
-    retention.purge()
+    purges.purge()
 
     assert Part.objects.count() == 0
     assert Message.objects.filter(pk=attempt.message_id).exists()

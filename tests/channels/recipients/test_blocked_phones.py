@@ -12,8 +12,8 @@ from django.core.cache import cache
 from django.db import OperationalError, connection
 from django.utils import timezone
 
+from accounts import purges
 from catalogue.languages import message_languages, page_languages
-from channels import retention
 from channels.models import BlockedPhone, KnownRecipient, Message, ProviderAlert
 from channels.outcomes import inbound_receipts
 from channels.phone_numbers import e164_or_none, spellings
@@ -332,7 +332,7 @@ def test_user_ids_are_purged_with_their_phones() -> None:
     assert KnownRecipient.objects.exists()
     KnownRecipient.objects.update(seen_at=timezone.now() - timedelta(days=91))
 
-    retention.purge()
+    purges.purge()
 
     assert not KnownRecipient.objects.exists()
 

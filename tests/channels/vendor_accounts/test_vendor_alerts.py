@@ -12,8 +12,8 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
+from accounts import purges
 from accounts.models import Mail
-from channels import retention
 from channels.models import ProviderAccount, ProviderAlert, Receipt
 from channels.providers.inbound import AccountAlert, AlertKind
 from channels.providers.vendors import VENDORS
@@ -163,7 +163,7 @@ def test_alerts_are_purged_after_a_month() -> None:
     vendor_alerts.record("whatsapp_cloud", PAUSED)
     ProviderAlert.objects.filter(code="130429").update(at=timezone.now() - timedelta(days=31))
 
-    retention.purge()
+    purges.purge()
 
     assert [row.code for row in ProviderAlert.objects.all()] == ["template_paused"]
 

@@ -10,8 +10,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from accounts import purges
 from accounts.models import AuditEvent, Company, Member
-from channels import retention
 from channels.history import export
 from channels.history.export import make_next
 from channels.models import Message, MessageExport, MessageExportPart
@@ -226,7 +226,7 @@ def test_files_go_after_three_days(client: Client, owner: Member) -> None:
         item.save()
     MessageExport.objects.update(created_at=timezone.now() - timedelta(days=3, minutes=1))
 
-    retention.purge()
+    purges.purge()
 
     assert not MessageExport.objects.exists()
 

@@ -4,8 +4,8 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from accounts.jobs import PURGES
 from accounts.models import Company
+from accounts.purges import PURGES
 from channels.deliver import sweeps
 from channels.history import day_counts, drop_watch, export
 from channels.models import CountedDay, DayCount, DeliveryDrop, Message, MessageExport, StaleDay

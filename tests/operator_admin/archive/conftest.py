@@ -9,8 +9,8 @@ from django.db import connection
 from django.utils import timezone
 from pytest_django import Settings
 
+from accounts import purges
 from billing.seals import sealing
-from channels import retention
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import FallbackEvent, Message
 from channels.outcomes import transitions
@@ -50,6 +50,6 @@ def history(api: Api, month: date, settings: Settings) -> Api:
         message=Message.objects.earliest("id"), reason="patience", channel="sms"
     )
     settings.PHONE_RETENTION = settings.RAW_RETENTION = -1
-    retention.purge()
+    purges.purge()
     sealing.seal_before(next_month(next_month(month)))
     return api

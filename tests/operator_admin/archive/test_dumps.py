@@ -11,9 +11,9 @@ from django.core.management import CommandError
 from django.db import connection, models
 from django.db.models import F
 
+from accounts import purges
 from billing.models import ArchivedMonth, ArchivedSum, Transfer
 from billing.wallet import archived, ledger
-from channels import retention
 from channels.models import Attempt, FallbackEvent, Message
 from operator_admin.backup import postgres
 from otp.models import Verification
@@ -81,7 +81,7 @@ def test_dump_of_an_erased_persons_month_does_not_have_the_phone(
 ) -> None:
     create_all_data(history.company)
     erase(person=Person(PHONE))
-    retention.purge()
+    purges.purge()
 
     archive(directory)
 

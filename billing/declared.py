@@ -1,4 +1,4 @@
-"""Billing's declarations at start: texts of the audit log, search, webhook events."""
+"""Declarations of billing, which lower packages read: search, webhook events, audit log."""
 
 import re
 from datetime import datetime
@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from accounts.audit import declare_descriptions
+from accounts import audit
 from accounts.models import AuditEvent, Member, Scope
 from accounts.people.cabinet_access import can_read_settings, can_see_money
 from api.calls import Field, integer
@@ -17,8 +17,9 @@ from billing.models import Document, Order, Payment
 from billing.models.order import NUMBER
 from billing.wallet.amounts import money
 from billing.web.calls import ORDER
+from cabinet import search
 from cabinet.forms import grouped
-from cabinet.search import MAX_HITS, Hit, Page, Source, register_pages, register_source
+from cabinet.search import MAX_HITS, Hit, Page, Source
 from catalogue.ids import parse_id
 from webhooks import events
 from webhooks.events import EventDeclaration, iso
@@ -143,10 +144,63 @@ TOP_UP_EVENT = EventDeclaration(
 )
 
 
-def register() -> None:
-    declare_descriptions(_order_words, "order.created", "order.canceled", "order.confirmed")
-    declare_descriptions(_payment_words, "payment.recorded", "payment.accepted", "payment.settled")
-    events.declare(BALANCE_EVENT, TOP_UP_EVENT)
-    register_pages(*PAGES)
-    register_source(Source(_("Top-ups and invoices"), _orders_found, can_see_money))
-    register_source(Source(_("Documents"), _documents_found, can_see_money))
+events.declare(BALANCE_EVENT, TOP_UP_EVENT)
+search.register(
+    PAGES,
+    Source(_("Top-ups and invoices"), _orders_found, can_see_money),
+    Source(_("Documents"), _documents_found, can_see_money),
+)
+audit.declare(
+    {
+        "order.created": _("asked for a top-up"),
+        "order.canceled": _("canceled a top-up"),
+        "order.confirmed": _("confirmed a payment"),
+    },
+    describe=_order_words,
+)
+audit.declare(
+    {
+        "payment.recorded": _("recorded a payment that does not fit"),
+        "payment.accepted": _("accepted a payment that differs"),
+        "payment.settled": _("settled a payment manually"),
+    },
+    describe=_payment_words,
+)
+audit.declare(
+    {
+        "billing.changed": _("changed the billing details"),
+        "budget.changed": _("changed the budgets"),
+    },
+    has_fields=True,
+)
+audit.declare(
+    {
+        "document.sent": _("sent a document by e-mail"),
+        "method.saved": _("saved a payment method"),
+        "method.removed": _("removed the payment method"),
+        "auto_top_up.on": _("turned automatic top-ups on"),
+        "auto_top_up.off": _("turned automatic top-ups off"),
+        "auto_top_up.resumed": _("resumed automatic top-ups"),
+        "refund.settled": _("settled a refund manually"),
+        "transfer.assigned": _("credited a top-up with a bank transfer"),
+        "transfer.refunded": _("took tokens back for a returned bank transfer"),
+        "transfer.returned": _("returned a bank transfer to its payer"),
+        "transfer.dismissed": _("marked a bank transfer as no top-up"),
+        "key.limited": _("changed the limits of API keys"),
+        "statement.exported": _("downloaded the statement"),
+        "balance_alert.added": _("added a balance alert"),
+        "balance_alert.removed": _("removed a balance alert"),
+    }
+)
+audit.FIELD_LABELS |= {
+    "day": _("24 hours"),
+    "low_balance": _("Low-balance alert below"),
+    "legal_name": _("Legal name"),
+    "inn": _("INN"),
+    "kpp": _("KPP"),
+    "address": _("Legal address"),
+    "email": _("E-mail for documents"),
+    "edo_id": _("Id in electronic document exchange"),
+    "currency": _("Currency of prices"),
+    "documents_language": _("Language of documents"),
+}
