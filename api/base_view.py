@@ -110,7 +110,7 @@ class ApiView(View):
         method = "GET" if request.method == "HEAD" else request.method
         self.call = next(call for call in self.calls if call.method == method)
         self.principal = self.authenticate(request)
-        self.count_request(request, is_audited=self.call.is_audited)
+        self.count_request(is_audited=self.call.is_audited)
         if self.call.query is not None:
             request_fields.check_names(request.GET, [field.name for field in self.call.query])
 
@@ -156,8 +156,8 @@ class ApiView(View):
         response_headers.add_to_refusal(response, refusal, self.allowed_methods)
         return response
 
-    def count_request(self, request: HttpRequest, *, is_audited: bool) -> None:
-        usage = key_rate_limiter.count(request, self.principal)
+    def count_request(self, *, is_audited: bool) -> None:
+        usage = key_rate_limiter.count(self.principal)
         self.rate = usage
         if usage is not None and usage.left < 0:
             raise DomainError(Error.RATE_LIMITED, retry_after=usage.wait)

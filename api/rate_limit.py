@@ -1,36 +1,33 @@
 """The request rate limit of API keys, and the daily quotas of test keys.
 
-django-ratelimit counts; processes lease a hundredth of the limit at a time, so most requests need
-no Redis call; limits up to a hundred are counted one by one. Never more requests than the limit
-pass, and each process leaves at most one lease unused.
+Redis counts fixed windows; processes lease a hundredth of the limit at a time, so most requests
+need no Redis call; limits up to a hundred are counted one by one. Never more requests than the
+limit pass, and each process leaves at most one lease unused.
 """
 
 import threading
 import time
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import redis
 import structlog
 from django.conf import settings
-from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
-from django_ratelimit.core import get_usage
 
 from accounts.keys.principal import Principal
 from catalogue.errors import DomainError, Error
 from processes.process_state import on_reset
 from storage.postgres_limits import count_in_postgres
-from storage.redis_client import BackOff
+from storage.redis_client import BackOff, call_together
 
 log = structlog.get_logger(__name__)
 
 LEASES_PER_LIMIT = 100
 MAX_KEYS = 10_000
-SKEW = 1  # seconds: the limiter's clock and ours are read one after the other
 
 _USED_UP = {
     "links": _("A company's test keys make at most {max} links a day"),
@@ -52,12 +49,12 @@ class _Window:
 
     limit: int
     ends_at: int  # Unix seconds
-    leased: int = 0  # requests of this process's lease that are left
-    unleased: int = 0  # requests that no process had leased at the last Redis call
+    unleased: int  # requests that no process had leased at the last Redis call
+    leased: int = 0  # requests of this process's leases that are left
 
     def take(self, now: int) -> Usage:
         self.leased -= 1
-        return Usage(self.limit, self.leased + self.unleased, max(1, self.ends_at - now))
+        return Usage(self.limit, self.leased + self.unleased, self.ends_at - now)
 
 
 class KeyRateLimiter:
@@ -71,69 +68,48 @@ class KeyRateLimiter:
         self._lock = threading.Lock()
         self._back_off = BackOff()
 
-    def count(self, request: HttpRequest, principal: Principal) -> Usage | None:
+    def count(self, principal: Principal) -> Usage | None:
         """Counts this request; None while Redis is unavailable."""
+        key_id = principal.key_id
         limit, seconds = principal.api_rate or settings.API_RATE[0], settings.API_RATE[1]
-        now = int(time.time())
-        with self._lock:
-            window = self._windows.get(principal.key_id)
-            if window and window.limit == limit and now <= window.ends_at:
+        while True:
+            with self._lock:
+                now = int(time.time())
+                # Keys begin their windows at different seconds.
+                ends_at = now + seconds - (now + key_id) % seconds
+                window = self._windows.get(key_id)
+                if window is None or window.ends_at != ends_at or window.limit != limit:
+                    window = self._begin(key_id, limit, ends_at)
                 if window.leased > 0:
                     return window.take(now)
                 if not window.unleased:
-                    return Usage(limit, -1, max(1, window.ends_at - now))
-        return self._lease(request, principal.key_id, limit, seconds)
+                    return Usage(limit, -1, ends_at - now)
+            if not self._lease(key_id, window, seconds):
+                return None
 
-    def _lease(self, request: HttpRequest, key_id: int, limit: int, seconds: int) -> Usage | None:
-        size = max(1, limit // LEASES_PER_LIMIT)
-        count = -(-limit // size)
-        usage = self._ask(request, key_id, f"{count}/{seconds}s")
-        if usage is None:
-            return None
-        number, now = usage["count"], int(time.time())
-        window = _Window(limit, now + usage["time_left"])
-        if number <= count:
-            window.leased = min(size, limit - size * (number - 1))
-            window.unleased = max(0, limit - size * number)
-        with self._lock:
-            window = self._add_lease(key_id, window)
-            if window.leased > 0:
-                return window.take(now)
-            if not window.unleased:
-                return Usage(limit, -1, max(1, window.ends_at - now))
-        # The lease is of the previous window, and other threads have used up theirs of this one.
-        return self._lease(request, key_id, limit, seconds)
-
-    def _add_lease(self, key_id: int, window: _Window) -> _Window:
-        """Adds the lease to the key's window; returns it, or a later one that other threads use."""
-        cached = self._windows.get(key_id)
-        if cached and cached.limit == window.limit and cached.ends_at >= window.ends_at - SKEW:
-            if cached.ends_at <= window.ends_at + SKEW:
-                cached.ends_at = min(cached.ends_at, window.ends_at)
-                cached.leased += window.leased
-                cached.unleased = min(cached.unleased, window.unleased)
-            return cached
+    def _begin(self, key_id: int, limit: int, ends_at: int) -> _Window:
         if len(self._windows) >= MAX_KEYS:
             self._windows.clear()
-        self._windows[key_id] = window
+        window = self._windows[key_id] = _Window(limit, ends_at, unleased=limit)
         return window
 
-    def _ask(self, request: HttpRequest, key_id: int, rate: str) -> dict[str, Any] | None:
+    def _lease(self, key_id: int, window: _Window, seconds: int) -> bool:
+        """Adds a lease to the window; False while Redis is unavailable."""
         if self._back_off.is_active:
-            return None
+            return False
+        key = f"rate:{key_id}:{window.limit}:{window.ends_at}"
         try:
-            usage: dict[str, Any] | None = get_usage(  # type: ignore[no-untyped-call]
-                request,
-                group="api",
-                key=lambda _group, _request: str(key_id),
-                rate=rate,
-                increment=True,
-            )
+            number, _ = call_together(("INCR", key), ("EXPIRE", key, seconds + 1))
         except redis.RedisError as error:
             self._back_off.start()
             log.warning("rate_limiter_unavailable", error=type(error).__name__)
-            return None
-        return usage
+            return False
+        size = max(1, window.limit // LEASES_PER_LIMIT)
+        left = window.limit - size * (number - 1)
+        with self._lock:
+            window.leased += max(0, min(size, left))
+            window.unleased = min(window.unleased, max(0, left - size))
+        return True
 
 
 key_rate_limiter = KeyRateLimiter()

@@ -58,7 +58,7 @@ class CompatView(ApiView):
     def check_access(self, request: HttpRequest) -> None:
         if not self.is_open:
             self.principal = self.authenticate(request)
-            self.count_request(request, is_audited=request.method in CHANGING_METHODS)
+            self.count_request(is_audited=request.method in CHANGING_METHODS)
 
     def authenticate(self, request: HttpRequest) -> Principal:
         return principal_of(self.dialect, request.META)

@@ -153,7 +153,7 @@ class Token(CompatView):
             return self._refuse(INVALID_REQUEST, "The client authenticates in two ways.")
         key = unquote_plus(secret) or form.get("client_secret", "")
         self.principal = authorize(api_keys.find(key), request.META, Scope.VERIFY)
-        self.count_request(request, is_audited=False)
+        self.count_request(is_audited=False)
         body = {
             "access_token": issued_tokens.issue(key),
             "token_type": "Bearer",

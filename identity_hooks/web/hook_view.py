@@ -90,7 +90,7 @@ class _LoggedCall:
         assert hook is not None  # noqa: S101 - nothing is authentic without one
         principal = api_keys.without_key(hook.company, hook.mode)
         # The rate limit of an API key applies to each hook.
-        usage = key_rate_limiter.count(self.request, replace(principal, key_id=_RATES - hook.pk))
+        usage = key_rate_limiter.count(replace(principal, key_id=_RATES - hook.pk))
         if usage is not None and usage.left < 0:
             raise DomainError(Error.RATE_LIMITED, retry_after=usage.wait)
         check_status(principal)

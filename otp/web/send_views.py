@@ -85,7 +85,7 @@ def _send(request: CabinetRequest, form: SendForm) -> UUID:
     principal = api_keys.without_key(request.company, form.cleaned_data["mode"])
     # The rate limit of an API key, shared by all members.
     counted = replace(principal, key_id=-request.company.pk)
-    usage = key_rate_limiter.count(request, counted)
+    usage = key_rate_limiter.count(counted)
     if usage is not None and usage.left < 0:
         raise DomainError(Error.RATE_LIMITED, retry_after=usage.wait)
     return cabinet_sends.send(

@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 import time_machine
-from django.http import HttpRequest
-from django_ratelimit.core import get_usage
 from pytest_django import Settings
 
 from accounts.keys import api_keys
@@ -23,6 +21,8 @@ from api.rate_limit import KeyRateLimiter
 from api_docs.calls import CALLS
 from channels.models import Message
 from links.models import Link
+from storage import redis_client
+from storage.redis_client import Command
 from tests.api.calling import perform
 from tests.api.clients import Answer, Api, ClientOf
 from tests.api.races import at_once
@@ -42,15 +42,15 @@ def clock() -> Iterator[time_machine.Traveller]:
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The rates that the store was asked for."""
+def counters(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The Redis keys that were counted up."""
     seen: list[str] = []
 
-    def ask(*args: Any, **kwargs: Any) -> Any:
-        seen.append(kwargs["rate"])
-        return get_usage(*args, **kwargs)  # type: ignore[no-untyped-call]
+    def call_together(*commands: Command) -> list[Any]:
+        seen.append(str(commands[0][1]))
+        return redis_client.call_together(*commands)
 
-    monkeypatch.setattr(rate_limit, "get_usage", ask)
+    monkeypatch.setattr(rate_limit, "call_together", call_together)
     return seen
 
 
@@ -62,15 +62,15 @@ def principal(limit: int) -> Principal:
 
 
 def passed(process: KeyRateLimiter, who: Principal, times: int) -> int:
-    left = [process.count(HttpRequest(), who) for _ in range(times)]
+    left = [process.count(who) for _ in range(times)]
     return sum(usage is not None and usage.left >= 0 for usage in left)
 
 
 def begin_window(clock: time_machine.Traveller, who: Principal) -> None:
     """Travels to the start of a window, whose second depends on the key's id."""
-    usage = KeyRateLimiter().count(HttpRequest(), who)
+    usage = KeyRateLimiter().count(who)
     assert usage is not None
-    clock.shift(usage.wait + 1)
+    clock.shift(usage.wait)
 
 
 @pytest.mark.parametrize("limit", [1, 7, 100, 101, 199, 1000, 1234])
@@ -78,12 +78,14 @@ def test_exactly_the_limit_passes(db: None, clock: object, limit: int) -> None:
     assert passed(KeyRateLimiter(), principal(limit), limit + 20) == limit
 
 
-def test_lease_takes_a_hundredth_of_the_limit(db: None, clock: object, asked: list[str]) -> None:
+def test_lease_takes_a_hundredth_of_the_limit(db: None, clock: object, counters: list[str]) -> None:
     who, process = principal(1000), KeyRateLimiter()
 
     assert passed(process, who, 1500) == 1000
 
-    assert asked == ["100/10s"] * 100
+    assert len(counters) == 100
+    assert len(set(counters)) == 1
+    assert 0 < redis_client.call("TTL", counters[0]) <= 11
 
 
 @pytest.mark.parametrize("limit", [5, 100, 1000])
@@ -121,57 +123,41 @@ def test_changed_limit_applies_at_once(db: None, clock: object) -> None:
 
 
 def test_redis_failure_disables_counting_and_backs_off(
-    db: None, no_redis: None, asked: list[str]
+    db: None, no_redis: None, counters: list[str]
 ) -> None:
     who, process = principal(1), KeyRateLimiter()
 
-    assert [process.count(HttpRequest(), who) for _ in range(5)] == [None] * 5
-    assert len(asked) == 1
+    assert [process.count(who) for _ in range(5)] == [None] * 5
+    assert len(counters) == 1
 
 
-def test_lease_is_not_lost_when_a_second_begins_during_another(
+def test_lease_that_arrives_in_the_next_window_is_not_used_there(
     db: None, clock: time_machine.Traveller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two threads lease at once; the second one's answer is read a second later."""
-    who, process = principal(1000), KeyRateLimiter()
-    begin_window(clock, who)
-    seen: list[bool] = []
-
-    def ask(*args: Any, **kwargs: Any) -> Any:
-        if not seen:  # the other thread, meanwhile
-            seen.append(True)
-            assert passed(process, who, 1) == 1
-            usage = get_usage(*args, **kwargs)  # type: ignore[no-untyped-call]
-            clock.shift(1)
-            return usage
-        return get_usage(*args, **kwargs)  # type: ignore[no-untyped-call]
-
-    monkeypatch.setattr(rate_limit, "get_usage", ask)
-
-    assert 1 + passed(process, who, 1200) == 1000
-
-
-def test_answer_for_previous_window_keeps_current_one(
-    db: None, clock: time_machine.Traveller, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    """Redis answers late: meanwhile another thread has begun the next window."""
     who, process = principal(3), KeyRateLimiter()
-    seen: list[int] = []
-    assert passed(process, who, 3) == 3
+    begin_window(clock, who)
+    seen: list[object] = []
 
-    def ask(*args: Any, **kwargs: Any) -> Any:
-        usage = get_usage(*args, **kwargs)  # type: ignore[no-untyped-call]
-        if not seen:  # refused, and read only after another thread began the next window
-            seen.append(usage["count"])
-            clock.shift(usage["time_left"] + 1)
+    def call_together(*commands: Command) -> list[Any]:
+        replies = redis_client.call_together(*commands)
+        if not seen:
+            seen.append(commands[0][1])
+            clock.shift(10)
             assert passed(process, who, 1) == 1
-            usage["time_left"] -= usage["time_left"] + 1
-        return usage
+        return replies
 
-    monkeypatch.setattr(rate_limit, "get_usage", ask)
-    process._windows.clear()
+    monkeypatch.setattr(rate_limit, "call_together", call_together)
 
-    assert passed(process, who, 1) == 1
-    assert seen == [4]
+    assert passed(process, who, 5) == 2
+    assert len(seen) == 1
+
+
+def test_keys_begin_their_windows_at_different_seconds(db: None, clock: object) -> None:
+    keys = [replace(principal(5), key_id=key_id) for key_id in range(10)]
+    usages = [KeyRateLimiter().count(who) for who in keys]
+
+    assert {usage.wait for usage in usages if usage} == set(range(1, 11))
 
 
 @pytest.fixture(autouse=True)
