@@ -49,6 +49,7 @@ class FoundVerification:
     verified_at: datetime | None
     binding: Mapping[str, Any] | None
     is_custom: bool  # the company made the code
+    length: int  # of the code
     reference: str  # of the newest message, like the metadata
     metadata: Mapping[str, str] | None
     messages: Sequence[Message]  # oldest first
@@ -216,6 +217,7 @@ def _found_verification(row: Verification, messages: Sequence[Message]) -> Found
         verified_at=row.verified_at,
         binding=row.binding,
         is_custom=row.is_custom,
+        length=row.length,
         reference=newest.reference if newest else "",
         metadata=newest.params.get("metadata") if newest else None,
         messages=messages,

@@ -177,7 +177,7 @@ class Message(InfobipView):
 
 
 class SendingView(InfobipView):
-    def send_pin(self, phone: str, length: int | None, *, is_tracked: bool) -> HttpResponse:
+    def send_pin(self, phone: str, length: int, *, is_tracked: bool) -> HttpResponse:
         """During the cool-down, responds about the earlier message and sends nothing; a message
         that could not be delivered is “not sent” to Infobip.
         """
@@ -218,7 +218,8 @@ class Resend(SendingView):
         verification = self.find(pin)
         if verification.state is not State.PENDING:
             raise DomainError(Error.INVALID_INPUT, message=ENDED)
-        return self.send_pin(verification.phone, None, is_tracked=bool(fields["trackDelivery"]))
+        is_tracked = bool(fields["trackDelivery"])
+        return self.send_pin(verification.phone, verification.length, is_tracked=is_tracked)
 
 
 class Verify(InfobipView):
