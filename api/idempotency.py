@@ -111,6 +111,14 @@ def find_response(key: IdempotencyKey) -> StoredResponse | MissingResponse | Non
     return StoredResponse(row.status, row.body)
 
 
+def is_stored(key: IdempotencyKey) -> bool:
+    """Whether there was a request with this key, whatever its body."""
+    try:
+        return find_response(key) is not None
+    except DomainError:
+        return True
+
+
 def insert(key: IdempotencyKey, subject_id: UUID | None = None) -> None:
     """Inserts the row in the caller's transaction; IntegrityError means a duplicate was first.
 

@@ -9,6 +9,7 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponse
 
 from accounts.masked_phones import mask_phone
+from api.idempotency import IdempotencyKey
 from api.idempotent_view import IdempotentView
 from catalogue.ids import public_id
 from channels.accept.acceptance import Sender
@@ -39,10 +40,10 @@ class SendView(IdempotentView):
         self.phone, self.locale = mask_phone(parsed.phone), parsed.locale
         idempotency_key = self.idempotency_key(request, payload)
         sender = Sender(self.principal, self.request_id, idempotency_key)
-        with self.guess(parsed) if idempotency_key else nullcontext():
+        with self.guess(parsed, idempotency_key) if idempotency_key else nullcontext():
             return self.once(idempotency_key, partial(self.send, sender, parsed), self.rebuild)
 
-    def guess(self, _parsed: Any) -> AbstractContextManager[None]:
+    def guess(self, _parsed: Any, _key: IdempotencyKey) -> AbstractContextManager[object]:
         """The context of a request with an Idempotency-Key; a subclass limits requests whose stored
         answer would confirm a guess.
         """

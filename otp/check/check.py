@@ -99,12 +99,18 @@ def refusal_by_guess_cap(principal: Principal, phone: str) -> DomainError:
 
 def _attempts_exhausted(principal: Principal, phone: str) -> DomainError:
     """The code is dead; `retry_after` is the wait for a new one."""
-    send = send_limits.Send(
-        uuid7(), principal.company_id, principal.mode, "code", phone, principal.own_limits
-    )
-    wait = max(_read_seconds_until_allowed(principal, phone), send_limits.wait(send))
+    wait = max(_read_seconds_until_allowed(principal, phone), wait_for_send(principal, phone))
     return DomainError(
         Error.TOO_MANY_ATTEMPTS, message=_attempts_exhausted_message(wait), retry_after=max(1, wait)
+    )
+
+
+def wait_for_send(principal: Principal, phone: str) -> int:
+    """Seconds until the send limits allow a code to the phone."""
+    return send_limits.wait(
+        send_limits.Send(
+            uuid7(), principal.company_id, principal.mode, "code", phone, principal.own_limits
+        )
     )
 
 

@@ -29,12 +29,14 @@ from django.utils import timezone
 
 from accounts.keys.principal import Principal
 from api import idempotency
+from api.idempotency import IdempotencyKey
 from catalogue.errors import DomainError, Error
 from channels.accept import send_limits
 from channels.accept.acceptance import Sender
 from channels.accept.outcome import raise_if_failed
 from channels.models import Message
 from otp import codes, sealed_codes, sql
+from otp.check.check import wait_for_send
 from otp.models import Verification
 from otp.send import code_writes
 from otp.send.code_request import CodeSendRequest
@@ -91,11 +93,16 @@ class CustomCodeSend:
         return None if code is None else cls(principal, request, code)
 
     @contextmanager
-    def counted_as_guess(self) -> Iterator[None]:
+    def counted_as_guess(self, key: IdempotencyKey | None = None) -> Iterator[bool]:
         """Wraps each answer that reveals whether the request's code is the phone's live code: a
         repeat is answered, another code is refused. Refusals are limited like wrong codes in a
-        check; beyond the limit too_many_attempts is raised, even for the right code. Parallel
-        requests with the same code count once, because together they reveal one code.
+        check. Parallel requests with the same code count once, because together they reveal one
+        code.
+
+        Yields whether the code may be compared. Beyond the limit it may not: too_many_attempts is
+        raised until the next code can be sent, even for the right code, and for a stored `key`.
+        Then the code goes out as a new one: a stranger who asks again and again must not keep the
+        person from codes.
         """
         principal = self.principal
         owner = f"{principal.company_id}:{principal.mode}:{counters.hashed(self.request.phone)}"
@@ -104,15 +111,29 @@ class CustomCodeSend:
             for limit, seconds in settings.WRONG_CODE_LIMITS
         ]
         running = f"own-code:{owner}:{self._mac().hex()[:24]}"
-        refund_windows, is_guess = _take(windows, running), True
+        full, is_guess = 0, True  # seconds until a window has a place again
         try:
-            yield
+            refund_windows = _take(windows, running)
+        except DomainError as error:
+            full = error.retry_after or 1
+        if full:
+            wait = wait_for_send(principal, self.request.phone)
+            if wait or (key is not None and idempotency.is_stored(key)):
+                raise DomainError(Error.TOO_MANY_ATTEMPTS, retry_after=wait or full)
+            yield False
+            return
+        try:
+            yield True
             is_guess = False
         except DomainError:
             is_guess = self._has_live_code()
             raise
         finally:
             refund_windows([] if is_guess else windows)
+
+    def as_new(self) -> "CustomCodeSend":
+        """The same send, compared with no code."""
+        return replace(self, request=replace(self.request, is_new=True))
 
     def find_repeated(self, sender: Sender) -> Message | None:
         """The message that the request repeats; raises AfterEffectError if that has failed."""
@@ -132,7 +153,9 @@ class CustomCodeSend:
         return error is Error.REQUEST_IN_PROGRESS or self.find() is not None
 
     def find(self) -> Message | None:
-        """Returns the message that the request would repeat."""
+        """Returns the message that the request would repeat; a new code repeats none."""
+        if self.request.is_new:
+            return None
         channel, binding = self.request.channel, self.request.binding
         channels = {channel} if channel else set(self.request.order.channels)
         params: dict[str, Any] = self._owner() | {

@@ -149,12 +149,17 @@ def send_code(
     custom = CustomCodeSend.of(sender.principal, request)
     if custom is None:
         return _send(sender, request, only_verification_id)
-    with custom.counted_as_guess():
+    if only_verification_id is not None:  # the live code itself: no guess
         return _send_or_repeat(custom, sender, only_verification_id)
+    with custom.counted_as_guess() as is_compared:
+        if is_compared:
+            return _send_or_repeat(custom, sender)
+        new = custom.as_new()
+        return _send(sender, new.request, None, new)
 
 
 def _send_or_repeat(
-    custom: CustomCodeSend, sender: Sender, only_verification_id: UUID | None
+    custom: CustomCodeSend, sender: Sender, only_verification_id: UUID | None = None
 ) -> SentCode:
     """Sends the code; a repeat waits for the first send and returns its answer."""
     wait = WaitForFirstSend(WAIT)
@@ -241,8 +246,10 @@ def _untried(
     only_verification_id: UUID | None,
     custom: CustomCodeSend | None,
 ) -> UntriedChannels | None:
-    """The channels to try at once; None if the send names none: the cool-down then applies."""
-    if request.channel is None and not request.order.channels:
+    """The channels to try at once; None if the cool-down applies: the send names none, or makes a
+    new code.
+    """
+    if request.is_new or (request.channel is None and not request.order.channels):
         return None
     code: RequestedCode = {
         "requested_length": request.code_length,

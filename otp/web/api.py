@@ -13,6 +13,7 @@ from accounts.keys.principal import Principal
 from accounts.masked_phones import mask_phone
 from api import pagination
 from api.base_view import ApiResponse, ApiView
+from api.idempotency import IdempotencyKey
 from api.idempotent_view import IdempotentView
 from api.request_fields import QueryFields, RequestFields
 from catalogue.errors import DomainError, Error
@@ -125,12 +126,14 @@ class SendCode(KeyedByHashedCode, SendView):
     def parse(self, payload: dict[str, Any]) -> CodeSendRequest:
         return parse_code(payload, self.principal)
 
-    def guess(self, request: CodeSendRequest) -> AbstractContextManager[None]:
+    def guess(
+        self, request: CodeSendRequest, key: IdempotencyKey
+    ) -> AbstractContextManager[object]:
         """Counts the request as a guess at a custom code: with another request's key, the answer
         would reveal whether the code is that request's.
         """
         custom = CustomCodeSend.of(self.principal, request)
-        return custom.counted_as_guess() if custom else nullcontext()
+        return custom.counted_as_guess(key) if custom else nullcontext()
 
     def send(self, sender: Sender, request: CodeSendRequest) -> dict[str, Any]:
         return self.body(send_code(sender=sender, request=request))

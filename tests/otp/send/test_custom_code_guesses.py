@@ -1,9 +1,13 @@
 """Sends of a custom code, by which its holder could find the code that lives already."""
 
+from datetime import timedelta
 from functools import partial
 
 import pytest
+from django.db.models import F
 
+from channels.models import Message
+from storage.redis_client import redis_client
 from tests.api.clients import Answer, Api
 from tests.api.races import at_once
 from tests.channels.message_stages import PHONE
@@ -69,3 +73,46 @@ def test_without_redis_sends_guess_no_oftener(api: Api, no_redis: None) -> None:
 
 def test_repeats_are_no_guesses(api: Api) -> None:
     assert {send(api).status for _ in range(25)} == {200}
+
+
+@pytest.mark.parametrize("key", [{}, {"Idempotency_Key": "login-2"}], ids=["no key", "key"])
+def test_guesses_keep_nobody_from_the_next_code(api: Api, store: str, key: dict[str, str]) -> None:
+    """A stranger who presses the button on and on must not lock the person out of codes."""
+    send(api)
+    for n in range(10):
+        send(api, f"{1000 + n}")
+    locked = send(api, "7777")
+    end_pause(store)
+
+    sent = api.post("/otp/send", {"phone": PHONE, "code": "7777"}, **key)
+
+    assert (locked.code, sent.status) == ("too_many_attempts", 200)
+    assert int(locked.headers["Retry-After"]) <= 60
+    assert api.post("/otp/verify", {"phone": PHONE, "code": "7777"}).status == 200
+
+
+def test_past_the_limit_no_code_is_compared(api: Api, store: str) -> None:
+    def keyed(code: str) -> Answer:
+        return api.post("/otp/send", {"phone": PHONE, "code": code}, Idempotency_Key="login-1")
+
+    first = keyed(CODE)
+    for n in range(10):
+        send(api, f"{1000 + n}")
+    end_pause(store)
+
+    replays = [keyed(CODE), keyed("7777")]
+    again, in_the_pause = send(api), send(api)
+
+    assert {replay.code for replay in replays} == {"too_many_attempts"}
+    assert again.status == 200
+    assert again.body["id"] != first.body["id"]
+    assert in_the_pause.code == "too_many_attempts"
+
+
+def end_pause(store: str) -> None:
+    if store == "postgres":
+        Message.objects.update(created_at=F("created_at") - timedelta(seconds=61))
+        return
+    client = redis_client()
+    for key in client.scan_iter(match="cool:*"):
+        client.delete(key)
