@@ -1,6 +1,7 @@
 -- Marks messages and their first attempts as sent if nothing has changed the rows since their
 -- claim, whose transaction is `claim_xid`: one round trip, one commit. The message is locked before
--- its attempt. Returns the attempts written; the caller reads and decides the others.
+-- its attempt. Returns the attempts written; the caller reads and decides the others. Writes what
+-- `channels/lifecycle/state_machine.py` decides: `test_acceptance_statement_matches_state_machine`.
 -- {stale_days} marks their day's counts stale.
 -- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
 WITH unchanged AS (

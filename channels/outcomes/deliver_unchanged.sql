@@ -1,6 +1,7 @@
 -- Applies due receipts that deliver a sent message on its present channel, and charges for it; also
--- those that repeat a stored *sent*. One round trip, one commit; decides as `channels.lifecycle`.
--- Skips companies with webhooks, and messages that another transaction has locked. Every row
+-- those that repeat a stored *sent*. One round trip, one commit. Decides as
+-- `channels/lifecycle/state_machine.py`: `test_one_statement_decides_as_the_state_machine`. Skips
+-- companies with webhooks, and messages that another transaction has locked. Every row
 -- repeats the counts of due and applied receipts; without deliveries there is one row, its other
 -- columns NULL.
 --

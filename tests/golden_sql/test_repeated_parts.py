@@ -1,12 +1,14 @@
 """Parts that `.sql` files repeat, so that each reads as it stands, are equal in each."""
 
+import ast
 import re
 
 from channels import stored_fields
-from config.environment.variables import ROOT
+from tests.packages import PACKAGES, ROOT
 
 SEND_CODES = (ROOT / "otp/send/send.sql").read_text(encoding="utf-8")
 SEND_LINK = (ROOT / "links/make/send.sql").read_text(encoding="utf-8")
+STATE_MACHINE = ROOT / "channels/lifecycle/state_machine.py"
 CHECK = (ROOT / "otp/check/check.sql").read_text(encoding="utf-8")
 
 
@@ -43,3 +45,23 @@ def test_sends_of_codes_and_links_have_the_same_message() -> None:
     assert {"message_id", "idem_hash", *stored_fields.NAMES} <= of_links.keys()
     assert inserted_message(SEND_LINK) == inserted_message(SEND_CODES)
     assert all(f" {name}," in inserted_message(SEND_LINK) for name in stored_fields.NAMES)
+
+
+def test_state_machine_names_the_statements_that_decide_as_it_does() -> None:
+    docstring = ast.get_docstring(ast.parse(STATE_MACHINE.read_text(encoding="utf-8"))) or ""
+    tests = dict(re.findall(r"`([\w/]+\.sql)`[^`]+`(test_\w+)`", docstring))
+    writers = {
+        str(path.relative_to(ROOT))
+        for name in PACKAGES
+        for path in (ROOT / name).rglob("*.sql")
+        if re.search(r"UPDATE channels_\w+ \w+ SET state = '", path.read_text(encoding="utf-8"))
+    }
+    files = (ROOT / "tests").rglob("test_*.py")
+    sources = "".join(path.read_text(encoding="utf-8") for path in files)
+
+    assert writers < tests.keys()
+    for file, test in tests.items():
+        text = (ROOT / file).read_text(encoding="utf-8")
+        assert "`channels/lifecycle/state_machine.py`" in text
+        assert f"`{test}`" in text
+        assert f"def {test}(" in sources
