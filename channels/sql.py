@@ -1,13 +1,9 @@
-"""SQL statements of the send path; columns of three of them are declared in `stored_fields`.
-The comment on each states its guarantees.
-
-Lock order: verification → link → message → attempt → inserts → wallet (docs/architecture.md). An
-open message's row in the queue is written by triggers, under its message's lock.
-"""
+"""SQL statements about messages, from `messages.sql`."""
 
 from catalogue.channels import CHANNELS
 from channels import stored_fields
 from storage.months.recent_ids import months_of_last, within
+from storage.statements import sql_files
 from webhooks import events
 
 # Rows looked up by another id than the message's are searched only in the months of these days:
@@ -20,106 +16,14 @@ def in_changeable_months(statement: str) -> str:
     return within(statement, months_of_last(_DAYS_OF_CHANGE))
 
 
-# Locks messages in the common order. A message's lock also protects its attempts: every writer of
-# their states takes it first. A join, so that each id is looked up in its own month.
-LOCK_MESSAGES = """
-SELECT m.id FROM unnest(%s::uuid[]) AS wanted(id) JOIN channels_message m ON m.id = wanted.id
-WHERE m.id BETWEEN :first_id AND :last_id
-ORDER BY m.id FOR UPDATE OF m
-"""
-
-LOCK_BY_SUBJECTS = """
-SELECT id FROM channels_message WHERE subject_id = ANY(%s) AND id BETWEEN :first_id AND :last_id
-ORDER BY id FOR UPDATE
-"""
-
-LOCK_OPEN_BY_PHONES = """
-SELECT id FROM channels_message WHERE phone = ANY(%s) AND id BETWEEN :first_id AND :last_id
-  AND state IN ('queued', 'sent')
-ORDER BY id FOR UPDATE
-"""
-
-# Retries and fallbacks need useful time: these locked open messages have none left.
-END_USE = """
-UPDATE channels_message SET useful_until = LEAST(useful_until, now())
-WHERE id = ANY(%s) AND id BETWEEN :first_id AND :last_id AND state IN ('queued', 'sent')
-"""
-
-# Skips messages that others have locked; the next sweep sees them again.
-LOCK_PATIENCE_EXPIRED = """
-SELECT id FROM channels_message
-WHERE id = ANY(%s) AND id BETWEEN :first_id AND :last_id AND fallback_at <= now()
-  AND state IN ('queued', 'sent')
-ORDER BY id FOR UPDATE SKIP LOCKED
-"""
-
-# The channels by which newer messages of the same subject were sent, are being sent or will be,
-# unless that failed.
-CHANNELS_OF_NEWER = """
-SELECT v.id, unnest(ARRAY[n.channel, a.channel])
-FROM unnest(%s::uuid[], %s::uuid[]) AS v(id, subject_id)
-JOIN channels_message n ON n.subject_id = v.subject_id AND n.id > v.id
-LEFT JOIN channels_attempt a
-  ON a.message_id = n.id AND a.message_id BETWEEN :first_id AND :last_id
-WHERE n.id BETWEEN :first_id AND :last_id AND n.state <> 'failed'
-"""
-
-# Messages with all their attempts. Read after the lock, so in the state of the last commit.
-LOAD_MESSAGES = f"""
-SELECT m.id, m.company_id, m.mode, m.kind, m.channel, m.chain, m.phone, m.state, m.error, m.tries,
-  m.hold, m.price, EXTRACT(epoch FROM m.useful_until - now())::float AS time_left, m.subject_id,
-  {events.has_endpoint_sql("m")} AS has_subscribers,
-  EXTRACT(epoch FROM m.due_at - now())::float AS due_in, m.is_owed,
-  m.api_key_id,
-  a.id AS attempt_id, a.n AS attempt_n, a.hold AS attempt_hold, a.state AS attempt_state,
-  a.provider AS attempt_provider, a.provider_id AS attempt_provider_id, a.polls AS attempt_polls,
-  a.channel AS attempt_channel, a.price AS attempt_price, a.error_class AS attempt_error_class
-FROM unnest(%s::uuid[]) AS wanted(id) JOIN channels_message m ON m.id = wanted.id
-LEFT JOIN channels_attempt a
-  ON a.message_id = m.id AND a.message_id BETWEEN :first_id AND :last_id
-WHERE m.id BETWEEN :first_id AND :last_id ORDER BY m.id, a.n
-"""  # noqa: S608
-
-# A fragment of statements that change the messages of `changed`: marks the counts of earlier days
-# stale in the same commit.
-INSERT_STALE_DAYS = """
-INSERT INTO channels_staleday (company_id, mode, day)
-SELECT DISTINCT company_id, mode, day FROM changed WHERE day < (now() AT TIME ZONE %(zone)s)::date
-"""
-
-# A provider id that we choose is the same for every attempt of a message. The latest attempt takes
-# it over, because the vendor's receipts under that id refer to it.
-TAKE_OVER_PROVIDER_IDS = """
-UPDATE channels_attempt earlier SET provider_id = NULL
-FROM unnest(%s::uuid[], %s::text[]) AS n(id, provider_id)
-JOIN channels_attempt later ON later.id = n.id AND later.message_id BETWEEN :first_id AND :last_id
-WHERE earlier.message_id = later.message_id AND earlier.message_id BETWEEN :first_id AND :last_id
-  AND earlier.n < later.n
-  AND earlier.provider = later.provider AND earlier.provider_id = n.provider_id
-"""
-
-INSERT_FALLBACK_EVENTS = """
-INSERT INTO channels_fallbackevent (message_id, reason, channel)
-SELECT * FROM unnest(%s::uuid[], %s::text[], %s::text[])
-"""
-
-_STORED_TEXTS = ", ".join(f"'{name}', NULLIF(m.{name}, '')" for name in stored_fields.NAMES)
-_SEGMENTED = ", ".join(f"'{channel.name}'" for channel in CHANNELS if channel.has_segments)
-
-# The webhook event of a message's new state: the fields of GET /messages, without the code.
-_MESSAGE_EVENTS = f"""
-SELECT n.event_id AS id, m.company_id, m.mode, 'message.' || m.state AS kind,
-  'msg_' || replace(m.id::text, '-', '') AS key, jsonb_build_object(
-    'id', 'msg_' || replace(m.id::text, '-', ''), 'kind', m.kind, 'phone', m.phone,
-    'channel', m.channel, 'status', m.state, 'error', NULLIF(m.error, ''), 'cost', m.price,
-    'segments', CASE WHEN m.channel IN ({_SEGMENTED}) THEN m.segments END,
-    'short_url', m.params->'short_url', 'locale', m.locale, 'door', m.params->'door',
-    {_STORED_TEXTS}, 'metadata', m.params->'metadata',
-    'test', m.mode = 'test', 'request_id', m.request_id,
-    'created_at', {events.iso_sql("m.created_at")}, 'sent_at', {events.iso_sql("m.sent_at")},
-    'delivered_at', {events.iso_sql("m.delivered_at")},
-    'finished_at', {events.iso_sql("m.finished_at")}) AS data, now() AS at,
-  m.params->'callback' AS callback
-FROM channels_message m JOIN unnest(%s::uuid[], %s::uuid[]) AS n(id, event_id) ON m.id = n.id
-WHERE m.id BETWEEN :first_id AND :last_id"""  # noqa: S608
-APPEND_MESSAGE_EVENTS = f"WITH {events.append_sql(_MESSAGE_EVENTS, has_callback=True)}"
+MESSAGES = sql_files.read_several(
+    "channels/messages.sql",
+    has_subscribers=events.has_endpoint_sql("m"),
+    stored_texts=", ".join(f"'{name}', NULLIF(m.{name}, '')" for name in stored_fields.NAMES),
+    channels_with_segments=", ".join(f"'{item.name}'" for item in CHANNELS if item.has_segments),
+    iso_created_at=events.iso_sql("m.created_at"),
+    iso_sent_at=events.iso_sql("m.sent_at"),
+    iso_delivered_at=events.iso_sql("m.delivered_at"),
+    iso_finished_at=events.iso_sql("m.finished_at"),
+)
+APPEND_MESSAGE_EVENTS = f"WITH {events.append_sql(MESSAGES['events'], has_callback=True)}"

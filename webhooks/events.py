@@ -20,6 +20,7 @@ from accounts.models import Mode, Scope
 from api.calls import TEST, Field, Shape, boolean
 from catalogue.ids import uuid7
 from catalogue.texts import StrOrPromise
+from storage.statements import sql_files
 from webhooks.models import EventKind
 
 EXAMPLE_PHONE = "+79990000000"
@@ -110,49 +111,23 @@ def origin_sql(url: str) -> str:
     return f"substring({url} FROM '^[^/]+//[^/]+')"
 
 
-# Deliveries to a message's own URL, whatever kinds its endpoint subscribes to; not a second one if
-# that is an endpoint's URL, and none if the endpoint is disabled or has moved to another host.
-_WANTED_BY_CALLBACKS = f"""
-  UNION ALL
-  SELECT h.id, h.company_id, h.mode, h.kind, h.key, h.data, h.at, e.id, h.callback ->> 'url'
-  FROM happened h JOIN webhooks_endpoint e
-    ON e.id = (h.callback ->> 'endpoint')::uuid AND e.company_id = h.company_id AND e.mode = h.mode
-    AND e.disabled_at IS NULL AND e.deleted_at IS NULL
-    AND {origin_sql("e.url")} = {origin_sql("h.callback ->> 'url'")}
-  WHERE NOT EXISTS (
-    SELECT 1 FROM webhooks_endpoint o
-    WHERE o.company_id = h.company_id AND o.mode = h.mode AND o.url = h.callback ->> 'url'
-      AND h.kind = ANY(o.kinds) AND o.disabled_at IS NULL AND o.deleted_at IS NULL)"""  # noqa: S608
+def _append(happened: str) -> dict[str, str]:
+    return sql_files.read_several(
+        "webhooks/append.sql",
+        happened=happened,
+        endpoint_origin=origin_sql("e.url"),
+        callback_origin=origin_sql("h.callback ->> 'url'"),
+    )
 
 
 def append_sql(happened: str, *, has_callback: bool = False) -> str:
-    """CTEs and a final INSERT that append the rows selected by `happened`: (id, company_id, mode,
-    kind, key, data, at), optionally with `callback`, an `endpoints.Callback` or NULL. The row count
-    is the number of deliveries.
+    """CTEs and a final INSERT that append the rows selected by `happened`; see `append.sql`. The
+    row count is the number of deliveries.
     """
-    return f"""
-happened AS ({happened}),
-wanted AS (
-  SELECT h.id, h.company_id, h.mode, h.kind, h.key, h.data, h.at, e.id AS endpoint_id, '' AS url
-  FROM happened h JOIN webhooks_endpoint e
-    ON e.company_id = h.company_id AND e.mode = h.mode AND h.kind = ANY(e.kinds)
-    AND e.disabled_at IS NULL AND e.deleted_at IS NULL
-  {_WANTED_BY_CALLBACKS if has_callback else ""}),
-event AS (
-  INSERT INTO webhooks_event (id, company_id, mode, kind, key, data, at)
-  SELECT DISTINCT ON (id) id, company_id, mode, kind, key, data, at FROM wanted
-  ON CONFLICT DO NOTHING RETURNING id)
-INSERT INTO webhooks_delivery (id, event_id, endpoint_id, url, priority)
-SELECT gen_random_uuid(), event.id, wanted.endpoint_id, wanted.url,
-  (wanted.kind = 'link.clicked')::int
-FROM event JOIN wanted USING (id)"""  # noqa: S608
+    return _append(happened)["append_with_callbacks" if has_callback else "append"]
 
 
-_EVENT_ROW = """
-  SELECT %(id)s::uuid AS id, %(company_id)s::bigint AS company_id, %(mode)s::text AS mode,
-         %(kind)s::text AS kind, %(key)s::text AS key, %(data)s::jsonb AS data,
-         %(at)s::timestamptz AS at"""
-_APPEND_ONE = f"WITH {append_sql(_EVENT_ROW)}"
+_APPEND_ONE = _append(happened="")["append_one"]
 
 
 def emit(

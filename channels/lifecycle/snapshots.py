@@ -58,7 +58,9 @@ class FallbackRequest:
 
 
 class AttemptState(NamedTuple):
-    """An attempt: the columns that `sql.LOAD_MESSAGES` reads, then the columns only written."""
+    """An attempt: the columns that `load` of `channels/messages.sql` reads, then those only
+    written.
+    """
 
     id: UUID
     n: int
@@ -80,7 +82,7 @@ class AttemptState(NamedTuple):
 
 
 class MessageState(NamedTuple):
-    """A message: the columns that `sql.LOAD_MESSAGES` reads."""
+    """A message: the columns that `load` of `channels/messages.sql` reads."""
 
     id: UUID
     company_id: int

@@ -27,7 +27,7 @@ from webhooks import events as outbox
 
 _UPDATE_ATTEMPTS = sql_files.read("channels/outcomes/update_attempts.sql")
 _UPDATE_MESSAGES = sql_files.fill(
-    sql_files.read("channels/outcomes/update_messages.sql"), stale_days=sql.INSERT_STALE_DAYS
+    sql_files.read("channels/outcomes/update_messages.sql"), stale_days=sql.MESSAGES["stale_days"]
 )
 # Written unconverted; the statements have their types.
 _ATTEMPT_COLUMNS = (
@@ -41,14 +41,14 @@ _CHAIN = MessageState._fields.index("chain")
 
 
 def lock_messages(cursor: CursorWrapper, ids: Sequence[UUID]) -> None:
-    cursor.execute(within(sql.LOCK_MESSAGES, months_of(ids)), [list(ids)])
+    cursor.execute(within(sql.MESSAGES["lock"], months_of(ids)), [list(ids)])
 
 
 def load_messages(cursor: CursorWrapper, ids: Sequence[UUID]) -> list[Snapshot]:
     """Reads messages with their attempts. The caller holds their locks."""
     if not ids:
         return []
-    cursor.execute(within(sql.LOAD_MESSAGES, months_of(ids)), [list(ids)])
+    cursor.execute(within(sql.MESSAGES["load"], months_of(ids)), [list(ids)])
     # Looks columns up by name once for all rows: a dict for each row takes longer than `decide`.
     index_of = {column.name: index for index, column in enumerate(cursor.description)}
     attempt_names = [f"attempt_{name}" for name in AttemptState._fields]
@@ -89,7 +89,9 @@ def _write_attempts(cursor: CursorWrapper, decisions: Sequence[Decision]) -> Non
         if after.n > 1 and after.provider_id != before.provider_id
     ]
     if inherited:
-        cursor.execute(within(sql.TAKE_OVER_PROVIDER_IDS, months), _transpose(inherited))
+        cursor.execute(
+            within(sql.MESSAGES["take_over_provider_ids"], months), _transpose(inherited)
+        )
     rows = [{name: getattr(after, name) for name in _ATTEMPT_COLUMNS} for _, after in changes]
     cursor.execute(within(_UPDATE_ATTEMPTS, months), {"attempts": dump_rows(rows)})
 
@@ -117,7 +119,7 @@ def _insert_fallback_events(cursor: CursorWrapper, changes: Sequence[Decision]) 
         for reason, channel in decision.fallback_events
     ]
     if events:
-        cursor.execute(sql.INSERT_FALLBACK_EVENTS, _transpose(events))
+        cursor.execute(sql.MESSAGES["insert_fallback_events"], _transpose(events))
 
 
 def _append_webhook_events(cursor: CursorWrapper, changes: Sequence[Decision]) -> None:

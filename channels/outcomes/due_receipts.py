@@ -42,43 +42,13 @@ EVENT_KINDS = {
     ReceiptState.NOT_FOUND: EventKind.RETRY,
 }
 
-DUE_RECEIPTS = sql_files.read("channels/outcomes/due_receipts.sql")
-
-# A separate statement, because workers ask often and mostly nothing is due.
-HAS_DUE_RECEIPTS = """
-SELECT EXISTS (SELECT 1 FROM channels_receipt
-               WHERE due_at <= now() AND received_at >= :start AND received_at < :end)
-"""
-
-DUE_RECEIPT_IDS = """
-SELECT id FROM channels_receipt
-WHERE due_at <= now() AND received_at >= :start AND received_at < :end ORDER BY due_at LIMIT %s
-"""
-
-MARK_RECEIPTS_APPLIED = """
-UPDATE channels_receipt r SET due_at = NULL, applied_at = now(), attempt_id = n.attempt_id
-FROM unnest(%s::bigint[], %s::uuid[]) AS n(id, attempt_id)
-WHERE r.id = n.id AND r.received_at >= :start AND r.received_at < :end
-"""
-
-# The delay grows with the receipt's age: receipts of messages sent by
-# other systems arrive in large numbers.
-PARK_RECEIPTS = """
-UPDATE channels_receipt
-SET due_at = now() + GREATEST(make_interval(secs => %s), (now() - received_at) / 2)
-WHERE id = ANY(%s) AND received_at >= :start AND received_at < :end
-"""
-
-MARK_RECEIPTS_UNMATCHED = """
-UPDATE channels_receipt SET due_at = NULL
-WHERE id = ANY(%s) AND received_at >= :start AND received_at < :end
-"""
+_SQL = sql_files.read_several("channels/outcomes/due_receipts.sql")
 
 
 def apply_stored() -> bool:
     """Applies a batch of due receipts; returns whether more may be due."""
     with connection.cursor() as cursor:
-        cursor.execute(sql.in_changeable_months(HAS_DUE_RECEIPTS))
+        cursor.execute(sql.in_changeable_months(_SQL["has_due"]))
         if not cursor.fetchone()[0]:
             return False
     try:
@@ -97,7 +67,7 @@ def _apply_batch(limit: int, receipt_id: int | None = None) -> int:
     started = time.time_ns()
     with transaction.atomic(), connection.cursor() as cursor:
         params = {"limit": limit, "match_timeout": MATCH_TIMEOUT, "only": receipt_id}
-        cursor.execute(sql.in_changeable_months(DUE_RECEIPTS), params)
+        cursor.execute(sql.in_changeable_months(_SQL["due"]), params)
         due = fetch_all(cursor, DueReceipt)
         matched = [(row, _event(row, *row.matched)) for row in due if row.matched]
         events = sms_parts.resolve(cursor, [(event, row.part_id) for row, event in matched])
@@ -107,7 +77,7 @@ def _apply_batch(limit: int, receipt_id: int | None = None) -> int:
                 [row.id for row, _ in matched],
                 [event.attempt_id for _, event in matched],
             ]
-            cursor.execute(sql.in_changeable_months(MARK_RECEIPTS_APPLIED), applied)
+            cursor.execute(sql.in_changeable_months(_SQL["mark_applied"]), applied)
         _park(cursor, [row for row in due if not row.matched])
     transitions.announce(decisions)
     if tracing.is_on():
@@ -118,7 +88,7 @@ def _apply_batch(limit: int, receipt_id: int | None = None) -> int:
 def _apply_one_by_one() -> None:
     """Isolates a receipt the database refuses: it stays stored but is no longer retried."""
     with connection.cursor() as cursor:
-        cursor.execute(sql.in_changeable_months(DUE_RECEIPT_IDS), [BATCH_SIZE])
+        cursor.execute(sql.in_changeable_months(_SQL["due_ids"]), [BATCH_SIZE])
         ids = [receipt_id for (receipt_id,) in cursor.fetchall()]
     for receipt_id in ids:
         try:
@@ -131,7 +101,7 @@ def _apply_one_by_one() -> None:
                 _mark_unmatched(cursor, [receipt_id])
 
 
-class DueReceipt(NamedTuple):  # a row of `DUE_RECEIPTS`
+class DueReceipt(NamedTuple):  # a row of `due`
     id: int
     state: str
     provider: str
@@ -160,11 +130,11 @@ def _park(cursor: CursorWrapper, unmatched: Sequence[DueReceipt]) -> None:
         log.warning("receipts_unmatched", count=len(timed_out))
         _mark_unmatched(cursor, timed_out)
     if parked:
-        cursor.execute(sql.in_changeable_months(PARK_RECEIPTS), [PARK_SECONDS, parked])
+        cursor.execute(sql.in_changeable_months(_SQL["park"]), [PARK_SECONDS, parked])
 
 
 def _mark_unmatched(cursor: CursorWrapper, receipt_ids: Sequence[int]) -> None:
-    cursor.execute(sql.in_changeable_months(MARK_RECEIPTS_UNMATCHED), [list(receipt_ids)])
+    cursor.execute(sql.in_changeable_months(_SQL["mark_unmatched"]), [list(receipt_ids)])
 
 
 def _event(row: DueReceipt, message_id: UUID, attempt_id: UUID) -> Event:

@@ -1,7 +1,10 @@
+-- `:first_id`, `:last_id`, `:start` and `:end`: the months to read, from
+-- `storage/months/recent_ids.py`.
+
 -- Due receipts, each with its attempt, and the part if the receipt is for a part. A receipt matches
 -- only attempts of the provider that signed it. A receipt without phone and alternatives carries
 -- exactly the id returned at acceptance.
--- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
+--: due
 SELECT r.id, r.state, r.provider, r.provider_id, r.error_code, r.error_detail, r.at,
   COALESCE(
     (SELECT ARRAY[a.message_id, a.id] FROM channels_attempt a
@@ -43,3 +46,28 @@ LEFT JOIN LATERAL (
 WHERE r.due_at <= now() AND r.received_at >= :start AND r.received_at < :end
   AND (%(only)s::bigint IS NULL OR r.id = %(only)s)
 ORDER BY r.due_at LIMIT %(limit)s FOR UPDATE OF r SKIP LOCKED
+
+-- A separate statement, because workers ask often and mostly nothing is due.
+--: has_due
+SELECT EXISTS (SELECT 1 FROM channels_receipt
+               WHERE due_at <= now() AND received_at >= :start AND received_at < :end)
+
+--: due_ids
+SELECT id FROM channels_receipt
+WHERE due_at <= now() AND received_at >= :start AND received_at < :end ORDER BY due_at LIMIT %s
+
+--: mark_applied
+UPDATE channels_receipt r SET due_at = NULL, applied_at = now(), attempt_id = n.attempt_id
+FROM unnest(%s::bigint[], %s::uuid[]) AS n(id, attempt_id)
+WHERE r.id = n.id AND r.received_at >= :start AND r.received_at < :end
+
+-- The delay grows with the receipt's age: receipts of messages sent by other systems arrive in
+-- large numbers.
+--: park
+UPDATE channels_receipt
+SET due_at = now() + GREATEST(make_interval(secs => %s), (now() - received_at) / 2)
+WHERE id = ANY(%s) AND received_at >= :start AND received_at < :end
+
+--: mark_unmatched
+UPDATE channels_receipt SET due_at = NULL
+WHERE id = ANY(%s) AND received_at >= :start AND received_at < :end

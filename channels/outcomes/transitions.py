@@ -94,7 +94,7 @@ def _without_taken_steps(
         return decisions
     taken_channels: dict[UUID, set[str]] = defaultdict(set)
     pairs = [[item.id for item in falling], [item.subject_id for item in falling]]
-    cursor.execute(sql.in_changeable_months(sql.CHANNELS_OF_NEWER), pairs)
+    cursor.execute(sql.in_changeable_months(sql.MESSAGES["channels_of_newer"]), pairs)
     for message_id, channel in cursor.fetchall():
         taken_channels[message_id].add(channel)
     return [
@@ -131,7 +131,7 @@ def give_up(message_ids: Sequence[UUID]) -> list[Decision]:
 def fall_back(message_ids: Sequence[UUID]) -> list[Decision]:
     """Switches messages to their next channel if, read under the lock, their patience has ended."""
     with transaction.atomic(), connection.cursor() as cursor:
-        statement = within(sql.LOCK_PATIENCE_EXPIRED, months_of(message_ids))
+        statement = within(sql.MESSAGES["lock_patience_expired"], months_of(message_ids))
         cursor.execute(statement, [list(message_ids)])
         snapshots = load_messages(cursor, [message_id for (message_id,) in cursor.fetchall()])
         decisions = _pay_and_write(
@@ -186,7 +186,7 @@ def cancel(cursor: CursorWrapper, subjects: Sequence[UUID]) -> list[Decision]:
 
     Runs in the caller's transaction; the caller calls `announce` after the commit.
     """
-    cursor.execute(sql.in_changeable_months(sql.LOCK_BY_SUBJECTS), [list(subjects)])
+    cursor.execute(sql.in_changeable_months(sql.MESSAGES["lock_by_subjects"]), [list(subjects)])
     return _cancel_locked(cursor, FallbackReason.CANCELLED)
 
 
@@ -195,7 +195,9 @@ def end_blocked(phones: Collection[str]) -> None:
     if not phones:
         return
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(sql.in_changeable_months(sql.LOCK_OPEN_BY_PHONES), [list(phones)])
+        cursor.execute(
+            sql.in_changeable_months(sql.MESSAGES["lock_open_by_phones"]), [list(phones)]
+        )
         decisions = _cancel_locked(cursor, FallbackReason.BLOCKED)
     announce(decisions)
 
@@ -204,7 +206,7 @@ def _cancel_locked(cursor: CursorWrapper, reason: FallbackReason) -> list[Decisi
     """Cancels the messages whose ids the last statement has locked and returns."""
     ids = [message_id for (message_id,) in cursor.fetchall()]
     if ids:
-        cursor.execute(within(sql.END_USE, months_of(ids)), [ids])
+        cursor.execute(within(sql.MESSAGES["end_use"], months_of(ids)), [ids])
     snapshots = load_messages(cursor, ids)
     return _pay_and_write(cursor, [fallback_chain.cancel(item, reason) for item in snapshots])
 
@@ -219,7 +221,7 @@ def prove(
     """
     subjects = [subject_id for subject_id, _ in used]
     message_ids = [message_id for _, message_id in used]
-    cursor.execute(sql.in_changeable_months(sql.LOCK_BY_SUBJECTS), [subjects])
+    cursor.execute(sql.in_changeable_months(sql.MESSAGES["lock_by_subjects"]), [subjects])
     snapshots = load_messages(cursor, [message_id for (message_id,) in cursor.fetchall()])
     cursor.execute(sql.in_changeable_months(_ATTEMPT_PROVED_BY_CODE), [subjects, message_ids])
     proved = {attempt_id for (attempt_id,) in cursor.fetchall()}

@@ -31,12 +31,12 @@ from storage.statements.single_statement import fetch_rows
 from webhooks.events import has_endpoint_sql
 
 _ACCEPT_UNCHANGED = sql_files.fill(
-    sql_files.read("channels/outcomes/accept_unchanged.sql"), stale_days=sql.INSERT_STALE_DAYS
+    sql_files.read("channels/outcomes/accept_unchanged.sql"), stale_days=sql.MESSAGES["stale_days"]
 )
 _DELIVER_UNCHANGED = sql_files.fill(
     sql_files.read("channels/outcomes/deliver_unchanged.sql"),
     has_subscribers=has_endpoint_sql("m"),
-    stale_days=sql.INSERT_STALE_DAYS,
+    stale_days=sql.MESSAGES["stale_days"],
     capture=ledger.capture_sql("""
     SELECT company_id, 'capture' AS kind, price AS amount, message_id, hold, 'receipt' AS proof,
       '' AS reason FROM changed WHERE price > 0"""),

@@ -20,6 +20,7 @@ from catalogue.ids import uuid7
 from links.addresses import short_hosts
 from links.clicks.stream import Batch, Consumer
 from storage.postgres_limits import count_in_postgres
+from storage.statements import sql_files
 from storage.store_errors import write_together
 from webhooks import events
 
@@ -44,32 +45,12 @@ class EventRow(NamedTuple):
     at: float  # time of the last click, in Unix seconds
 
 
-# `clicks` is the link's total. The counter reads the stream separately: batches that it has not
-# counted yet are added.
-_CLICKED = f"""
-SELECT n.event_id AS id, l.company_id, l.mode, 'link.clicked' AS kind, n.key,
-  jsonb_build_object(
-    'id', 'lnk_' || replace(l.id::text, '-', ''),
-    'short_url', COALESCE(%(scheme)s::text || h.host, %(base)s::text) || '/' || l.slug,
-    'url', l.url, 'new_clicks', n.clicks,
-    'clicks', l.clicks + COALESCE(sum(n.clicks) FILTER (WHERE b.id IS NULL)
-      OVER (PARTITION BY n.link_id ORDER BY n.at, n.event_id ROWS UNBOUNDED PRECEDING), 0),
-    'clicked_at', {events.iso_sql("to_timestamp(n.at)")},
-    'test', l.mode = 'test') AS data, to_timestamp(n.at) AS at
-FROM unnest(%(event_id)s::uuid[], %(link_id)s::uuid[], %(batch_id)s::uuid[], %(key)s::text[],
-            %(clicks)s::int[], %(at)s::float[])
-  AS n(event_id, link_id, batch_id, key, clicks, at)
-JOIN links_link l ON l.id = n.link_id AND (l.mode <> 'test' OR l.clicks < %(most_of_test)s)
-LEFT JOIN links_clickbatch b ON b.id = n.batch_id
-LEFT JOIN links_shorthost h ON h.id = l.host_id"""  # noqa: S608
-APPEND_EVENTS = f"WITH {events.append_sql(_CLICKED)}"
-
-
-# Test links whose company has a webhook endpoint.
-_OF_TESTS = f"""
-SELECT l.id, l.company_id FROM links_link l
-WHERE l.id = ANY(%s::uuid[]) AND l.mode = 'test' AND l.clicks < %s
-  AND {events.has_endpoint_sql("l")}"""  # noqa: S608
+_SQL = sql_files.read_several(
+    "links/clicks/webhooks.sql",
+    iso_clicked_at=events.iso_sql("to_timestamp(n.at)"),
+    has_subscribers=events.has_endpoint_sql("l"),
+)
+APPEND_EVENTS = f"WITH {events.append_sql(_SQL['events'])}"
 
 
 def append_click_events() -> int:
@@ -85,7 +66,9 @@ def append_events(rows: Sequence[EventRow]) -> None:
 def _within_quota(rows: Sequence[EventRow]) -> Sequence[EventRow]:
     """The rows, without those of companies whose test links have used up the day's events."""
     with connection.cursor() as cursor:
-        cursor.execute(_OF_TESTS, [[row.link_id for row in rows], CLICKS_OF_TEST_LINK])
+        cursor.execute(
+            _SQL["companies_of_test_links"], [[row.link_id for row in rows], CLICKS_OF_TEST_LINK]
+        )
         companies: dict[UUID, int] = dict(cursor.fetchall())
     if not companies:
         return rows

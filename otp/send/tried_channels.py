@@ -81,7 +81,7 @@ class UntriedChannels:
         self.locked = self._live(_SQL["lock_live_verification"])
         if self.locked is not None:
             with connection.cursor() as cursor:
-                lock = channels_sql.in_changeable_months(channels_sql.LOCK_BY_SUBJECTS)
+                lock = channels_sql.in_changeable_months(channels_sql.MESSAGES["lock_by_subjects"])
                 cursor.execute(lock, [[self.locked]])
         if self.only_verification_id is not None and self.locked != self.only_verification_id:
             raise DomainError(Error.CODE_EXPIRED)

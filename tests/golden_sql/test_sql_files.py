@@ -11,6 +11,7 @@ from django.db import connection
 from accounts.keys import api_keys
 from api import idempotency
 from billing.wallet import ledger
+from channels import sql as channels_sql
 from channels.deliver import claims
 from channels.outcomes import (
     decision_writer,
@@ -19,10 +20,10 @@ from channels.outcomes import (
     transitions,
     unchanged_messages,
 )
-from channels.sql import in_changeable_months
 from config.environment.variables import ROOT
 from links import sql as links_sql
 from links.clicks import counting, delivery_proof
+from links.clicks import webhooks as click_webhooks
 from links.make import retired_aliases
 from links.manage import changes
 from operator_admin import attention, figures
@@ -33,11 +34,12 @@ from otp.texts import own_texts
 from storage.statements.single_statement import _numbered
 from tests.storage.test_sql_files import installed
 from webhooks import dispatcher as webhook_dispatcher
+from webhooks import events as webhook_events
 
 pytestmark = pytest.mark.django_db
 _BOTH = (False, True)
 # And whatever begins with no verb.
-FRAGMENTS = {"insert_with_effect", "settle_verified", "verified_event"}
+FRAGMENTS = {"insert_with_effect", "settle_verified", "stale_days", "verified_event"}
 
 
 def whole(texts: Mapping[str, str]) -> list[str]:
@@ -60,7 +62,7 @@ STATEMENTS = {
     "channels/deliver/claim.sql": [claims.CLAIM, claims.CLAIM_COUNTED],
     "channels/outcomes/accept_unchanged.sql": [unchanged_messages._ACCEPT_UNCHANGED],
     "channels/outcomes/deliver_unchanged.sql": [unchanged_messages._DELIVER_UNCHANGED],
-    "channels/outcomes/due_receipts.sql": [due_receipts.DUE_RECEIPTS],
+    "channels/outcomes/due_receipts.sql": whole(due_receipts._SQL),
     "channels/outcomes/attempt_proved_by_code.sql": [transitions._ATTEMPT_PROVED_BY_CODE],
     "channels/outcomes/store_receipts.sql": [
         inbound_receipts.store_statement(has_recipients=has_recipients, skips_known=skips_known)
@@ -74,6 +76,12 @@ STATEMENTS = {
     "links/make/send.sql": [
         links_sql.send(is_test=is_test, has_key=has_key)
         for is_test, has_key in product(_BOTH, _BOTH)
+    ],
+    "channels/messages.sql": whole(channels_sql.MESSAGES),
+    "webhooks/append.sql": [webhook_events._APPEND_ONE, channels_sql.APPEND_MESSAGE_EVENTS],
+    "links/clicks/webhooks.sql": [
+        click_webhooks.APPEND_EVENTS,
+        click_webhooks._SQL["companies_of_test_links"],
     ],
     "api/idempotency.sql": whole(idempotency._SQL),
     "otp/codes.sql": [sql.SEALED_CODES, sql.WIPE_EXPIRED_CODES, sql.ANONYMISE_PHONES],
@@ -121,7 +129,7 @@ def test_each_file_is_listed_here() -> None:
 def test_statement_can_be_planned(path: str) -> None:
     """Prints each statement as it is executed, and its plan: `-rP` shows them."""
     with connection.cursor() as cursor:
-        for statement in map(in_changeable_months, STATEMENTS[path]):
+        for statement in map(channels_sql.in_changeable_months, STATEMENTS[path]):
             text = _numbered(statement).text.decode()
             lines = cursor.cursor.connection.execute(
                 f"EXPLAIN (GENERIC_PLAN) {text}", prepare=False

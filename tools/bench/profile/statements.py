@@ -68,13 +68,13 @@ class StatementNames:
         """Names from all imported modules of the service."""
         return cls(
             {
-                f"{module_name}.{name}": value
+                f"{module_name}.{name}{part}": text
                 for module_name, module in sorted(sys.modules.items())
                 if module_name.partition(".")[0] in PACKAGES
                 for name, value in vars(module).items()
-                if isinstance(value, str)
-                and len(value) > _MIN_LENGTH
-                and normalised(value).startswith(_SQL)
+                for part, text in (value if isinstance(value, dict) else {"": value}).items()
+                if isinstance(text, str) and len(text) > _MIN_LENGTH
+                if normalised(text).startswith(_SQL)
             }
         )
 

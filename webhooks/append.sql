@@ -1,0 +1,45 @@
+-- Parts of statements that append the events of `happened` with their deliveries; an event without
+-- a subscriber is not written. Columns of the query {happened}: id, company_id, mode, kind, key,
+-- data, at, and for `append_with_callbacks` also callback, an `endpoints.Callback` or NULL.
+
+--: subscribed
+SELECT h.id, h.company_id, h.mode, h.kind, h.key, h.data, h.at, e.id AS endpoint_id, '' AS url
+FROM happened h JOIN webhooks_endpoint e
+  ON e.company_id = h.company_id AND e.mode = h.mode AND h.kind = ANY(e.kinds)
+  AND e.disabled_at IS NULL AND e.deleted_at IS NULL
+
+-- Deliveries to a message's own URL, whatever kinds its endpoint subscribes to; not a second one if
+-- that is an endpoint's URL, and none if the endpoint is disabled or has moved to another host.
+--: called_back
+SELECT h.id, h.company_id, h.mode, h.kind, h.key, h.data, h.at, e.id, h.callback ->> 'url'
+FROM happened h JOIN webhooks_endpoint e
+  ON e.id = (h.callback ->> 'endpoint')::uuid AND e.company_id = h.company_id AND e.mode = h.mode
+  AND e.disabled_at IS NULL AND e.deleted_at IS NULL
+  AND {endpoint_origin} = {callback_origin}
+WHERE NOT EXISTS (
+  SELECT 1 FROM webhooks_endpoint o
+  WHERE o.company_id = h.company_id AND o.mode = h.mode AND o.url = h.callback ->> 'url'
+    AND h.kind = ANY(o.kinds) AND o.disabled_at IS NULL AND o.deleted_at IS NULL)
+
+--: inserts
+event AS (
+  INSERT INTO webhooks_event (id, company_id, mode, kind, key, data, at)
+  SELECT DISTINCT ON (id) id, company_id, mode, kind, key, data, at FROM wanted
+  ON CONFLICT DO NOTHING RETURNING id)
+INSERT INTO webhooks_delivery (id, event_id, endpoint_id, url, priority)
+SELECT gen_random_uuid(), event.id, wanted.endpoint_id, wanted.url,
+  (wanted.kind = 'link.clicked')::int
+FROM event JOIN wanted USING (id)
+
+--: append
+happened AS ({happened}), wanted AS ({subscribed}), {inserts}
+
+--: append_with_callbacks
+happened AS ({happened}), wanted AS ({subscribed} UNION ALL {called_back}), {inserts}
+
+--: append_one
+WITH happened AS (
+  SELECT %(id)s::uuid AS id, %(company_id)s::bigint AS company_id, %(mode)s::text AS mode,
+    %(kind)s::text AS kind, %(key)s::text AS key, %(data)s::jsonb AS data,
+    %(at)s::timestamptz AS at),
+wanted AS ({subscribed}), {inserts}
