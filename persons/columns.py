@@ -6,7 +6,7 @@ members and the operator: an erasure ignores a new column until it is listed her
 
 from channels import stored_fields
 
-# Erased or anonymised; `persons.sql` has the statements.
+# Erased or anonymised; `erasure.sql` has the statements.
 ERASED = {
     "webhooks_delivery": "url",
     "webhooks_deliveryattempt": "answer",

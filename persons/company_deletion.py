@@ -194,7 +194,7 @@ def _erase_some_links(company: Company, ids: list[Any]) -> None:
         links = list(Link.objects.filter(pk__in=ids).order_by("pk").select_for_update(no_key=True))
         resolution.invalidate_before_commit(*links)
         aliases = [link.pk for link in links if link.is_alias and any(digit_groups_in(link.slug))]
-        for statement in (sql.LINKS, sql.CLICKS, sql.REPORTS):
+        for statement in (sql.ERASE[name] for name in ("links", "clicks", "link_reports")):
             cursor.execute(statement, {"links": ids, "aliases": aliases})
         clicks_in_clickhouse.note_erasure(cursor, ids)
         transaction.on_commit(lambda: resolution.invalidate_after_commit(*links))

@@ -67,7 +67,7 @@ def erase(
 
     `until` spares newer messages when an erasure is repeated after a restore.
     """
-    waits_for = [sql.ERASABLE_AT, *([] if person.is_everywhere else [sql.GUESS_LIMIT_UNTIL])]
+    waits_for = ["erasable_at", *([] if person.is_everywhere else ["guess_limit_until"])]
     rows, counts = _erase(person, waits_for, until, find_rows_and_links)
     _record(person, rows, user, ip)
     return counts
@@ -81,7 +81,7 @@ def erase_with_company(person: Person) -> None:
     No key is left to guess codes with, so wrong codes need not be counted any longer; the deletion
     erases all links of the company itself.
     """
-    _erase(person, [sql.ERASABLE_AT], None, find_rows)
+    _erase(person, ["erasable_at"], None, find_rows)
 
 
 def _erase(
@@ -89,7 +89,7 @@ def _erase(
 ) -> tuple[Rows, dict[str, int]]:
     with connection.cursor() as cursor:
         lift_timeout(cursor)
-        cursor.execute(sql.LOCK_IMPORTS, person.params)
+        cursor.execute(sql.PERSON["lock_imports"], person.params)
         rows = find(cursor, person, until=until)
         for statement in sql.LOCKS:
             cursor.execute(statement, rows.params)
@@ -107,8 +107,8 @@ def _erase(
 
 
 def _raise_if_open(cursor: CursorWrapper, waits_for: Sequence[str], rows: Rows) -> None:
-    for statement in waits_for:
-        cursor.execute(statement, rows.params)
+    for name in waits_for:
+        cursor.execute(sql.PERSON[name], rows.params)
         (until,) = cursor.fetchone()
         if until is not None:
             raise NotFinishedError(until)
@@ -118,7 +118,7 @@ def _erase_rows(
     cursor: CursorWrapper, person: Person, rows: Rows, until: datetime | None
 ) -> dict[str, int]:
     params: dict[str, Any] = person.params | rows.params | {"until": until}
-    cursor.execute(sql.EVENT_IDS, params)
+    cursor.execute(sql.PERSON["event_ids"], params)
     params["events"] = [event_id for (event_id,) in cursor.fetchall()]
     statements = sql.ERASE | (sql.ERASE_EVERYWHERE if person.is_everywhere else {})
     counts = {}

@@ -124,14 +124,14 @@ def export(*, person: Person, user: User | None = None, ip: str | None = None) -
     with connection.cursor() as cursor:
         lift_timeout(cursor)
         params: dict[str, Any] = person.params | find_rows_and_links(cursor, person).params
-        cursor.execute(sql.EVENT_IDS, params)
+        cursor.execute(sql.PERSON["event_ids"], params)
         params["events"] = [event_id for (event_id,) in cursor.fetchall()]
         params["clicks_of_link"] = CLICKS_OF_LINK
         data = {}
         for name, section in sections.items():
             cursor.execute(_statement(section, person), params)
             data[name] = [_row(orjson.loads(text), person) for (text,) in cursor.fetchall()]
-        cursor.execute(sql.SHARED_CALLS, params)
+        cursor.execute(sql.PERSON["shared_calls"], params)
         shared = {receipt_id for (receipt_id,) in cursor.fetchall()}
     for receipt in data["receipts"]:
         if receipt["id"] in shared:

@@ -66,7 +66,7 @@ def phone_parameters(phone: str) -> dict[str, Any]:
 
 
 class _Message(NamedTuple):
-    """A row of `sql.MESSAGES`."""
+    """A row of `messages` of `person.sql`."""
 
     id: UUID
     company_id: int
@@ -111,10 +111,10 @@ def find_rows(cursor: CursorWrapper, person: Person, *, until: Any = None) -> Ro
     """Finds rows through the messages, which all codes and links were sent in. `until`: only
     messages created by then.
     """
-    cursor.execute(sql.MESSAGES, person.params | {"until": until})
+    cursor.execute(sql.PERSON["messages"], person.params | {"until": until})
     rows = fetch_all(cursor, _Message)
     messages = [row.id for row in rows]
-    cursor.execute(sql.ATTEMPTS, [messages])
+    cursor.execute(sql.PERSON["attempts"], [messages])
     attempts = [attempt_id for (attempt_id,) in cursor.fetchall()]
     links = [row.subject_id if row.kind == "link" else row.link_id for row in rows]
     return Rows(
@@ -151,7 +151,7 @@ _OTHER_SCRIPTS = rf"[٠-٩۰-۹０-９]|{_BYTE}(?:d9{_BYTE}a|db{_BYTE}b|ef{_BYTE
 
 
 class Candidate(NamedTuple):
-    """A row of `sql.LINKS_WITH` or `UNMADE_LINKS_WITH`: a link that may contain the phone."""
+    """A row of `links_with` or `unmade_links_with`: a link that may contain the phone."""
 
     id: Any
     company_id: int
@@ -169,7 +169,7 @@ def find_rows_and_links(cursor: CursorWrapper, person: Person, *, until: Any = N
             for row in candidates(cursor, person, until, statement)
             if contains_phone(row.text, person.phone, row.country)
         ]
-        for statement in (sql.LINKS_WITH, sql.UNMADE_LINKS_WITH)
+        for statement in (sql.PERSON["links_with"], sql.PERSON["unmade_links_with"])
     )
     aliases = [row.id for row in links if contains_phone(row.alias, person.phone, row.country)]
     return replace(
@@ -182,7 +182,7 @@ def find_rows_and_links(cursor: CursorWrapper, person: Person, *, until: Any = N
 
 
 def candidates(
-    cursor: CursorWrapper, person: Person, until: Any, statement: str = sql.LINKS_WITH
+    cursor: CursorWrapper, person: Person, until: Any, statement: str = sql.PERSON["links_with"]
 ) -> list[Candidate]:
     pattern = "|".join([*map(_pattern, _tails(person.phone)), _OTHER_SCRIPTS])
     cursor.execute(statement, person.params | {"pattern": pattern, "until": until})

@@ -22,11 +22,11 @@ def read_several(path: str, **fragments: str) -> dict[str, str]:
     """The statements of a file, each beneath its `--: name`, with these fragments filled in; they
     may also name statements above them.
     """
-    texts = dict(fragments)
+    statements: dict[str, str] = {}
     for part in (_ROOT / path).read_text(encoding="utf-8").split("--: ")[1:]:
         name, _, statement = part.partition("\n")
-        texts[name] = fill(statement, **texts)
-    return texts
+        statements[name] = fill(statement, **fragments, **statements)
+    return statements
 
 
 def compact(statement: str) -> str:

@@ -31,6 +31,7 @@ from otp import sql
 from otp.check import check, settlement
 from otp.send import custom_code, tried_channels
 from otp.texts import own_texts
+from persons import sql as person_sql
 from storage.statements.single_statement import _numbered
 from tests.storage.test_sql_files import installed
 from webhooks import dispatcher as webhook_dispatcher
@@ -79,6 +80,10 @@ STATEMENTS = {
     ],
     "channels/messages.sql": whole(channels_sql.MESSAGES),
     "webhooks/append.sql": [webhook_events._APPEND_ONE, channels_sql.APPEND_MESSAGE_EVENTS],
+    "persons/person.sql": whole(person_sql.PERSON),
+    "persons/erasure.sql": whole(person_sql.ERASE),
+    "persons/erasure_everywhere.sql": whole(person_sql.ERASE_EVERYWHERE),
+    "persons/whole_phone.sql": [*person_sql.WHOLE_PHONES.values()],
     "links/clicks/webhooks.sql": [
         click_webhooks.APPEND_EVENTS,
         click_webhooks._SQL["companies_of_test_links"],

@@ -1,0 +1,24 @@
+-- Messages to other people in which the text {name} is the whole phone, their events, and the
+-- answers to these, which may quote them. A phone within a longer text, or in the metadata, is the
+-- company's own text: no index finds it.
+WITH named AS (
+  SELECT id FROM channels_message
+  WHERE company_id IN (SELECT id FROM accounts_company
+      WHERE %(company_id)s::bigint IS NULL OR id = %(company_id)s)
+    AND mode IN ('live', 'test') AND (%(mode)s = '' OR mode = %(mode)s)
+    AND {name} <> '' AND {name} = ANY(%(whole_phones)s)
+    AND (%(until)s::timestamptz IS NULL OR created_at <= %(until)s)
+  ORDER BY id FOR NO KEY UPDATE),
+changed AS (
+  UPDATE channels_message m SET {name} = '' FROM named WHERE m.id = named.id
+  RETURNING m.id, company_id, mode, subject_id),
+events AS (
+  UPDATE webhooks_event e SET data = e.data || jsonb_build_object('{name}', NULL) FROM changed m
+  WHERE e.company_id = m.company_id AND e.mode = m.mode AND e.data ->> '{name}' IS NOT NULL
+    AND e.key IN ('msg_' || replace(m.id::text, '-', ''),
+      'otp_' || replace(m.subject_id::text, '-', ''))
+  RETURNING e.id),
+answers AS (
+  UPDATE webhooks_deliveryattempt SET answer = '' WHERE answer <> '' AND delivery_id IN (
+    SELECT id FROM webhooks_delivery WHERE event_id IN (SELECT id FROM events)))
+SELECT FROM changed
