@@ -200,6 +200,7 @@ def simulate(mapping: Mapping[str, Any], trial: Trial) -> SimulatedCall:
         "phone": trial.phone,
         "code": trial.code,
         "text": f"Your code is {trial.code}",
+        "link": "" if mapping.get("code") or mapping.get("text") else "https://example.com/",
         "repeat_id": str(uuid4()),
         "sent_at": int(trial.at * 1000),
     }

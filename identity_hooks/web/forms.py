@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import orjson
 from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
@@ -84,8 +85,8 @@ class MappingField(TextField):
     def clean(self, value: Any) -> Any:
         text = super().clean(value)
         try:
-            stored = json.loads(text)
-        except (ValueError, RecursionError):
+            stored = orjson.loads(text)  # no lone surrogates, which no page can show
+        except orjson.JSONDecodeError:
             raise ValidationError(_("This is not JSON.")) from None
         if faults := mapping.validation_errors(stored):
             raise ValidationError([str(fault) for fault in faults])

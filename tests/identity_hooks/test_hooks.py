@@ -208,6 +208,16 @@ def test_trial_simulates_the_servers_call(company: Company, kind: str) -> None:
     assert AuditEvent.objects.get(action="hook.tried").subject.endswith("+7999•••••00")
 
 
+@pytest.mark.usefixtures("queued_at_once")
+def test_trial_of_a_mapping_of_links_sends_one(company: Company) -> None:
+    hook = make_hook(company, "generic", "test", mapping={"phone": "/to", "link": "/url"})
+
+    result = views.run_trial(hook=hook, phone="8 999 000-00-00", user=UserFactory.create())
+
+    assert result.is_sent, result.answer
+    assert Message.objects.get().kind == Message.Kind.LINK
+
+
 def test_trial_with_a_lost_secret_is_refused(company: Company, settings: Settings) -> None:
     hook = make_hook(company, "supabase", "test")
     settings.MFA_KEYS = {"new": b"x" * 32}

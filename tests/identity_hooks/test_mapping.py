@@ -2,10 +2,12 @@ from typing import Any
 
 import orjson
 import pytest
+from django.core.exceptions import ValidationError
 
 from identity_hooks import mapping
 from identity_hooks.hook_call import CallRefusedError, HookCall, NothingToSendError, WantedMessage
 from identity_hooks.kind import HookOptions
+from identity_hooks.web.forms import MappingField
 
 AT = 1_795_176_000.0
 
@@ -89,6 +91,13 @@ def test_good_mapping_has_no_faults(stored: dict[str, Any]) -> None:
 )
 def test_bad_mapping_is_not_saved(stored: object) -> None:
     assert mapping.validation_errors(stored)
+
+
+def test_name_that_no_page_can_show_is_not_json() -> None:
+    with pytest.raises(ValidationError) as refused:
+        MappingField().clean('{"\\ud800": 1, "phone": "/to", "code": "/code"}')
+
+    assert "".join(refused.value.messages).encode()
 
 
 @pytest.mark.parametrize("value", ["sms.sent", True, 1, None, ["sms.created"]])
