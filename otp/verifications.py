@@ -85,8 +85,10 @@ def find_by_message(principal: Principal, message_id: UUID | None) -> FoundVerif
     return find(principal, subject_id)
 
 
-def newest_with_reference(principal: Principal, phone: str, reference: str) -> UUID | None:
-    """The id of the newest verification of the phone and the key's purpose with this reference."""
+def newest_to_phone(principal: Principal, phone: str, reference: str) -> UUID | None:
+    """The id of the newest verification of the phone and the key's purpose, with this reference
+    unless it is empty.
+    """
     sent = listed(principal, purpose=principal.purpose, reference=reference).filter(phone=phone)
     return sent.order_by("-created_at").values_list("subject_id", flat=True).first()
 

@@ -28,7 +28,7 @@ from otp.protection import send_check
 from otp.protection.send_check import Restricted
 from otp.send.code_request import CodeSendRequest
 from otp.send.send import SentCode
-from otp.verifications import FoundVerification, newest_with_reference
+from otp.verifications import FoundVerification, newest_to_phone
 from storage.heavy_work import HeavyWork
 from webhooks.endpoints import find_callback
 
@@ -224,16 +224,9 @@ class Feedback(PreludeView):
         return self.answer_filled(status="success")
 
     def _report(self, phone: str, reference: str) -> None:
-        if verification_id := self._verification_id(phone, reference):
+        if verification_id := newest_to_phone(self.principal, phone, reference):
             with suppress(DomainError):
                 report_entered(self.principal, verification_id=verification_id)
-
-    def _verification_id(self, phone: str, reference: str) -> UUID | None:
-        """The newest verification with this correlation id; without an id, the live one."""
-        if reference:
-            return newest_with_reference(self.principal, phone, reference)
-        live = self.find_live(phone)
-        return live.id if live else None
 
 
 def _identity(verification_id: UUID, reference: str) -> dict[str, Any]:

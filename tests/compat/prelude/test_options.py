@@ -158,13 +158,26 @@ def test_feedback_finds_the_verification_by_its_correlation_id(client: DialectCl
     metadata = {"metadata": {"correlation_id": "order-7"}}
     client.json("/v2/verification", target() | metadata | {"options": {"custom_code": "777777"}})
     age_rows(seconds=settings.CODE_LIFETIME + 1)
-    completed = target() | {"type": "verification.completed"}
+    client.json("/v2/verification", target() | {"options": {"custom_code": "888888"}})
+    first, second = Verification.objects.order_by("id")
+    completed = target() | {"type": "verification.completed"} | metadata
     started = target() | {"type": "verification.started"} | metadata
 
-    for feedback in (completed, started):
+    for feedback, is_entered in ((started, False), (completed, True)):
         client.json("/v2/watch/feedback", {"feedbacks": [feedback]})
-        assert Verification.objects.get().verified_at is None
-    client.json("/v2/watch/feedback", {"feedbacks": [completed | metadata]})
+        first.refresh_from_db()
+        assert (first.verified_at is not None) is is_entered
+    second.refresh_from_db()
+    assert second.verified_at is None
+
+
+def test_feedback_without_an_id_is_about_the_newest_code(client: DialectClient) -> None:
+    """The client's own code may live longer than ours, and a lost report counts against it."""
+    send(client, options={"custom_code": "777777"})
+    age_rows(seconds=settings.CODE_LIFETIME + 1)
+
+    feedback = target() | {"type": "verification.completed"}
+    client.json("/v2/watch/feedback", {"feedbacks": [feedback]})
 
     assert Verification.objects.get().verified_at is not None
 
