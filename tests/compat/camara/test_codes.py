@@ -18,6 +18,7 @@ from otp.models import Verification
 from tests.api.clients import Answer
 from tests.api.races import at_once
 from tests.compat.clients import DialectClient, client_key
+from tests.compat.twilio.test_verifications import Twilio
 from tests.factories import CompanyFactory
 from tests.otp.sent_codes import age_rows, code_of, forget_limits, wrong_code
 
@@ -232,6 +233,15 @@ def test_blocked_phone_is_blocked(client: DialectClient, live: DialectClient) ->
 
     for each in (client, live):
         check(send(each), 403, f"{NAME}.PHONE_NUMBER_BLOCKED")
+
+
+def test_pause_after_a_code_by_another_channel(live: DialectClient, company: Company) -> None:
+    Twilio(company, mode=Mode.LIVE).create(Channel="whatsapp")
+
+    held = send(live)
+
+    check(held, 403, f"{NAME}.MAX_OTP_CODES_EXCEEDED")
+    assert int(held.headers["Retry-After"]) <= 60
 
 
 def test_too_many_codes_are_exceeded(client: DialectClient) -> None:
