@@ -18,6 +18,7 @@ FOR_A_PERSON: dict[Error, StrOrPromise] = {
     Error.INVALID_PHONE: _("This phone number is not valid. Check the digits and country code."),
     Error.RESEND_TOO_SOON: _("A code was just sent. Wait a little before asking for another one."),
     Error.SEND_LIMIT: _("Too many codes were sent to this number. Try again later."),
+    Error.TOO_MANY_ATTEMPTS: _("Too many codes were sent to this number. Try again later."),
     Error.RATE_LIMITED: _("Too many requests. Try again in a minute."),
     Error.CHALLENGE_REQUIRED: _("Too many codes were sent to this number. Try again later."),
     Error.RECIPIENT_UNREACHABLE: _("This number cannot be reached. Check it or use another one."),

@@ -18,6 +18,7 @@ CODES = {
     Error.INVALID_PHONE: "invalid_phone_number",
     Error.RESEND_TOO_SOON: "rate_limited",
     Error.SEND_LIMIT: "rate_limited",
+    Error.TOO_MANY_ATTEMPTS: "rate_limited",
     Error.RATE_LIMITED: "rate_limited",
     Error.INVALID_INPUT: "unsupported_request",
     Error.UNSUPPORTED_MEDIA_TYPE: "unsupported_request",

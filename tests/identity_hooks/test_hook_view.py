@@ -10,10 +10,11 @@ from django.http import HttpResponse
 from django.utils import timezone
 
 from accounts.models import Company, Mode
+from catalogue.errors import Error
 from channels.models import Message
-from identity_hooks import hooks
+from identity_hooks import answers, hooks
 from identity_hooks.hook_call import json_call
-from identity_hooks.kinds import kinds
+from identity_hooks.kinds import authgear, kinds
 from identity_hooks.mapping import DEFAULT
 from identity_hooks.models import Hook
 from tests.api.races import at_once
@@ -270,6 +271,13 @@ def test_person_does_not_learn_that_the_company_has_no_tokens(db: None) -> None:
     assert answer == {
         "error": {"http_code": 402, "message": "The code could not be sent. Try again later."}
     }
+
+
+def test_every_limit_tells_the_person_to_wait() -> None:
+    limits = {error for error in Error if error.status == 429}
+
+    assert limits <= answers.FOR_A_PERSON.keys()
+    assert {authgear.CODES[limit] for limit in limits} == {"rate_limited"}
 
 
 def test_unreadable_call_is_refused_in_the_company_language(company: Company) -> None:
