@@ -21,6 +21,7 @@ from billing.budgets.sql import BudgetUsage
 from billing.models import Budget
 from catalogue.errors import DomainError, Error
 from catalogue.texts import StrOrPromise
+from storage.statements import sql_files
 from storage.statements.named_rows import fetch_all, fetch_one
 
 NO_BUDGET = (None, None)
@@ -213,33 +214,7 @@ def set_fixed(
     return list(changed)
 
 
-_COMPANIES_WITH_BUDGETS = """
-SELECT company_id FROM billing_spentday UNION SELECT company_id FROM billing_budget
-UNION SELECT id FROM accounts_company WHERE budgets <> '{}' ORDER BY 1
-"""
-
-_UPDATE_USUAL = """
-WITH peaks AS (
-  SELECT company_id, '' AS country, max(tokens) AS most
-  FROM (SELECT company_id, sum(tokens) AS tokens FROM billing_spentday
-        WHERE company_id = ANY(%(ids)s) GROUP BY company_id, day) d
-  GROUP BY company_id
-  UNION ALL
-  SELECT company_id, country, max(busiest_hour) FROM billing_spentday
-  WHERE company_id = ANY(%(ids)s) GROUP BY company_id, country),
-cleared AS (
-  UPDATE billing_budget b SET usual_tokens = NULL
-  WHERE company_id = ANY(%(ids)s) AND usual_tokens IS NOT NULL AND NOT EXISTS (
-    SELECT 1 FROM peaks p WHERE p.company_id = b.company_id AND p.country = b.country)
-  RETURNING company_id),
-updated AS (
-  INSERT INTO billing_budget AS b (company_id, country, usual_tokens)
-  SELECT company_id, country, most * %(times)s FROM peaks ORDER BY company_id, country
-  ON CONFLICT (company_id, country) DO UPDATE SET usual_tokens = EXCLUDED.usual_tokens
-    WHERE b.usual_tokens IS DISTINCT FROM EXCLUDED.usual_tokens
-  RETURNING company_id)
-SELECT count(*) FROM (SELECT company_id FROM cleared UNION SELECT company_id FROM updated) AS moved
-"""
+_SQL = sql_files.read_several("billing/budgets/budgets.sql")
 
 
 def update_usual() -> int:
@@ -247,7 +222,7 @@ def update_usual() -> int:
     Publishes them where keys are loaded; returns how many companies' budgets changed.
     """
     with connection.cursor() as cursor:
-        cursor.execute(_COMPANIES_WITH_BUDGETS)
+        cursor.execute(_SQL["companies"])
         ids = [company_id for (company_id,) in cursor.fetchall()]
     return sum(
         _update_usual(ids[start : start + COMPANY_BATCH])
@@ -260,7 +235,7 @@ def _update_usual(company_ids: list[int]) -> int:
     """Locks companies before their budgets, as `set_fixed` does."""
     with connection.cursor() as cursor:
         cursor.execute(_LOCK, [company_ids])
-        cursor.execute(_UPDATE_USUAL, {"ids": company_ids, "times": settings.BUDGET_USUAL[0]})
+        cursor.execute(_SQL["update"], {"ids": company_ids, "times": settings.BUDGET_USUAL[0]})
         (moved,) = cursor.fetchone()
     publish(company_ids)
     return int(moved)
@@ -270,22 +245,13 @@ def _update_usual(company_ids: list[int]) -> int:
 # still read the old budgets.
 _LOCK = "SELECT 1 FROM accounts_company WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE"
 
-_PUBLISH = """
-UPDATE accounts_company c SET budgets = current.budgets
-FROM (SELECT ids.id, COALESCE((
-        SELECT jsonb_object_agg(country, jsonb_build_array(fixed_tokens, usual_tokens))
-        FROM billing_budget WHERE company_id = ids.id), '{}') AS budgets
-      FROM unnest(%s::bigint[]) AS ids(id)) AS current
-WHERE c.id = current.id AND c.budgets <> current.budgets
-"""
-
 
 @transaction.atomic
 def publish(company_ids: list[int]) -> None:
     """Copies budgets into the companies' rows, which keys load, so that a send needs no query."""
     with connection.cursor() as cursor:
         cursor.execute(_LOCK, [company_ids])
-        cursor.execute(_PUBLISH, [company_ids])
+        cursor.execute(_SQL["publish"], [company_ids])
 
 
 def _audit_value(tokens: int | None) -> str:

@@ -33,34 +33,14 @@ from billing.wallet.period_totals import (
     sums_of,
 )
 from storage.months.calendar import last_day, month_of, next_month, previous_month
+from storage.statements import sql_files
 
 log = structlog.get_logger()
 JOB = Job("months", _("closing of months"))
 LOCK = 0x6B76_636D  # an advisory lock: a second closing process exits
 BEGINNING = datetime(2000, 1, 1, tzinfo=UTC)
 
-# Companies that lack the newest month, had transfers before its end, and are sealed up to it.
-_DUE = """
-SELECT w.company_id FROM billing_wallet w
-WHERE NOT EXISTS (
-    SELECT FROM billing_closedmonth c WHERE c.company_id = w.company_id AND c.month = %(month)s)
-  AND EXISTS (
-    SELECT FROM billing_transfer t WHERE t.company_id = w.company_id AND t.created_at < %(end)s)
-  AND NOT EXISTS (
-    SELECT FROM billing_transfer t WHERE t.company_id = w.company_id AND t.created_at < %(end)s
-      AND t.created_at >= COALESCE((
-        SELECT (max(s.day) + 1)::timestamp AT TIME ZONE 'UTC' FROM billing_seal s
-        WHERE s.company_id = w.company_id), '-infinity'))
-ORDER BY w.company_id
-"""
-_FIRST_TRANSFER = """
-SELECT created_at FROM billing_transfer WHERE company_id = %s ORDER BY created_at, id LIMIT 1
-"""
-_SPENT = """
-SELECT COALESCE(sum(amount), 0)::bigint FROM billing_transfer
-WHERE company_id = %(company)s AND kind = 'capture'
-  AND created_at >= %(start)s AND created_at < %(end)s
-"""
+_SQL = sql_files.read_several("billing/documents/month_closing.sql")
 
 
 def close() -> int:
@@ -78,7 +58,7 @@ def close() -> int:
 
 def newest_closable() -> date | None:
     """The last month that is sealed to its end, in UTC and in the service's time zone."""
-    # Also for companies sealed further than the slowest one: `_DUE` checks each.
+    # Also for companies sealed further than the slowest one: `due` checks each.
     days: list[date | None] = [SealedDay.last(), Seal.objects.aggregate(last=Max("day"))["last"]]
     sealed = max((day for day in days if day is not None), default=None)
     if sealed is None:
@@ -96,7 +76,7 @@ def _is_sealed(month: date, sealed: date) -> bool:
 
 def _due(newest: date) -> list[int]:
     with connection.cursor() as cursor:
-        cursor.execute(_DUE, {"month": newest, "end": local_start_of(next_month(newest))})
+        cursor.execute(_SQL["due"], {"month": newest, "end": local_start_of(next_month(newest))})
         return [company_id for (company_id,) in cursor.fetchall()]
 
 
@@ -115,7 +95,7 @@ def _open_months(company_id: int, since: date, newest: date) -> Iterator[date]:
         month = next_month(last.month)
     else:
         with connection.cursor() as cursor:
-            cursor.execute(_FIRST_TRANSFER, [company_id])
+            cursor.execute(_SQL["first_transfer"], [company_id])
             first: datetime = cursor.fetchone()[0]
         month = max(since, month_of(first, timezone.get_default_timezone()))
         if opening := archived.opening(company_id):
@@ -176,7 +156,7 @@ def _totals(
     """Counts the charges one by one; None if the balances disagree."""
     opening, closing = balances_at(company_id, [start, end])
     with connection.cursor() as cursor:
-        cursor.execute(_SPENT, {"company": company_id, "start": start, "end": end})
+        cursor.execute(_SQL["spent"], {"company": company_id, "start": start, "end": end})
         spent: int = cursor.fetchone()[0]
     bought, granted, withdrawn = sums_of(external_transfers(company_id, start, end))
     totals = Totals(opening, bought, granted, withdrawn, spent, closing)

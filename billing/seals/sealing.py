@@ -16,30 +16,19 @@ from accounts.jobs import Job, StopRunError
 from billing.models import Seal, SealedDay
 from billing.seals.hashes import NOTHING, Part, days_of, head_of, head_of_rows, utc_start_of
 from storage import advisory_locks
+from storage.statements import sql_files
 
 # Allows for clocks set back by a failover, and for the time between a
 # transaction's start and its lock.
 MARGIN = timedelta(minutes=10)
 
-# pg_locks shows every role's transactions, pg_stat_activity the start of our own and, with
-# pg_read_all_stats, of all. A hidden start could be any time, and so could a prepared
-# transaction's. Processes of the server itself have no user, and write no transfers.
-_CLOSED_UNTIL = """
-SELECT LEAST(now() - make_interval(secs => %(margin)s),
-  (SELECT min(CASE WHEN a.query = '<insufficient privilege>' THEN '2000-01-01Z'
-              ELSE a.xact_start END)
-   FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
-   WHERE l.locktype = 'virtualxid' AND l.mode = 'ExclusiveLock' AND l.pid <> pg_backend_pid()
-     AND a.datname = current_database() AND a.usesysid IS NOT NULL),
-  (SELECT '2000-01-01Z'::timestamptz FROM pg_prepared_xacts
-   WHERE database = current_database() LIMIT 1))
-"""
+_SQL = sql_files.read_several("billing/seals/sealing.sql")
 
 
 def closed_until(margin: timedelta = MARGIN) -> datetime:
     """The time before which every transfer is committed, and visible to later statements."""
     with connection.cursor() as cursor:
-        cursor.execute(_CLOSED_UNTIL, {"margin": margin.total_seconds()})
+        cursor.execute(_SQL["closed_until"], {"margin": margin.total_seconds()})
         until: datetime = cursor.fetchone()[0]
     return until
 
@@ -50,19 +39,6 @@ BEGINNING = date(2000, 1, 1)
 BATCH_TRANSFERS = 200_000  # transfers per commit, or one day
 BATCH_DAYS = 31  # days of all companies per commit
 DAY = timedelta(days=1)
-
-# A loose index scan: the table has many transfers of few companies.
-_COMPANIES = """
-WITH RECURSIVE company AS (
-  (SELECT company_id AS id FROM billing_transfer ORDER BY company_id LIMIT 1)
-  UNION ALL
-  SELECT (SELECT t.company_id FROM billing_transfer t WHERE t.company_id > company.id
-          ORDER BY t.company_id LIMIT 1)
-  FROM company WHERE company.id IS NOT NULL)
-SELECT id FROM company WHERE EXISTS (
-  SELECT FROM billing_transfer t WHERE t.company_id = company.id
-    AND t.created_at >= %(since)s AND t.created_at < %(until)s) ORDER BY id
-"""
 
 
 class OccupiedError(StopRunError):
@@ -96,7 +72,9 @@ def seal_before(until: date) -> int:
 def _companies(since: date, until: date) -> list[int]:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout = 0")
-        cursor.execute(_COMPANIES, {"since": utc_start_of(since), "until": utc_start_of(until)})
+        cursor.execute(
+            _SQL["companies"], {"since": utc_start_of(since), "until": utc_start_of(until)}
+        )
         return [company_id for (company_id,) in cursor.fetchall()]
 
 

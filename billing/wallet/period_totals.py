@@ -19,19 +19,11 @@ from billing.models import Transfer
 from billing.wallet import archived
 from parsing.days import start_of
 from storage.sessions import in_index_order
+from storage.statements import sql_files
 from storage.statements.named_rows import fetch_all
 
 _Kind = Transfer.Kind
-_BALANCES = """
-SELECT COALESCE(t.balance_after, %(opening)s)
-FROM unnest(%(times)s::timestamptz[], %(ids)s::bigint[]) WITH ORDINALITY AS m(at, id, n)
-LEFT JOIN LATERAL (
-  SELECT balance_after FROM billing_transfer
-  WHERE company_id = %(company)s AND created_at > %(opened_at)s AND created_at <= m.at
-    AND (created_at, id) < (m.at, m.id) AND balance_after IS NOT NULL
-  ORDER BY created_at DESC, id DESC LIMIT 1) AS t ON true
-ORDER BY n
-"""
+_SQL = sql_files.read_several("billing/wallet/period_totals.sql")
 # Repeats the condition of `transfer_external`.
 _EXTERNAL = "billing_transfer.kind IN ('top_up', 'grant', 'withdraw')"
 
@@ -95,7 +87,7 @@ def balances_before(company_id: int, positions: Sequence[Position]) -> list[int]
         "opening": opening.balance if opening else 0,
     }
     with in_index_order() as cursor:
-        cursor.execute(_BALANCES, params)
+        cursor.execute(_SQL["balances"], params)
         return [balance for (balance,) in cursor.fetchall()]
 
 
@@ -117,19 +109,6 @@ def _between(rows: Sequence[Transfer], opening: int, closing: int) -> Totals:
     return Totals(opening, bought, granted, withdrawn, spent, closing)
 
 
-# Uses the per-company index: one across companies would slow down every transfer.
-_SETTLED_TOTALS = """
-SELECT w.company_id, t.day, t.spent, t.returned FROM billing_wallet w, LATERAL (
-  SELECT (created_at AT TIME ZONE %(zone)s)::date AS day,
-         COALESCE(sum(amount) FILTER (WHERE kind = 'capture'), 0)::bigint AS spent,
-         COALESCE(sum(amount) FILTER (WHERE kind = 'release'), 0)::bigint AS returned
-  FROM billing_transfer WHERE company_id = w.company_id
-    AND created_at >= %(start)s AND created_at < %(end)s
-  GROUP BY 1) t
-WHERE (%(company_id)s::bigint IS NULL OR w.company_id = %(company_id)s) AND spent + returned > 0
-"""
-
-
 class SettledTotals(NamedTuple):
     """A company's settled tokens on one day."""
 
@@ -145,5 +124,5 @@ def settled_totals(
     """The totals by day, of one company or of all that have any."""
     with connection.cursor() as cursor:
         params = {"start": start, "end": end, "company_id": company_id, "zone": settings.TIME_ZONE}
-        cursor.execute(_SETTLED_TOTALS, params)
+        cursor.execute(_SQL["settled"], params)
         return fetch_all(cursor, SettledTotals)

@@ -32,6 +32,7 @@ from storage import advisory_locks, atomic_limits
 from storage.atomic_limits import Bucket, LimiterDownError, LimitVerdict, Pool, Window, hashed
 from storage.primary_connection import NotPrimaryError
 from storage.redis_client import redis_client
+from storage.statements import sql_files
 
 DAY = 86_400.0
 
@@ -318,26 +319,7 @@ def _pool(send: CountedMessage) -> Pool | None:
     )
 
 
-# Uses the time of the statement: the transaction may have waited for the lock since it began.
-_COUNT = """
-SELECT count(*) FILTER (WHERE created_at > start.at),
-       COALESCE(EXTRACT(epoch FROM min(created_at) FILTER (WHERE created_at > start.at)
-         - min(start.at)), 0)::int
-FROM channels_message,
-  (SELECT statement_timestamp() - make_interval(secs => %(seconds)s) AS at) start
-WHERE phone = %(phone)s AND mode = %(mode)s AND state <> 'failed'
-  AND created_at > statement_timestamp() - interval '1 day'
-  AND company_id = %(company_id)s AND kind = %(kind)s::text
-"""
-
-# All companies' sends with their age; an empty pool refills within one day, half of these two.
-_SENT = """
-SELECT company_id, EXTRACT(epoch FROM statement_timestamp() - created_at)::float
-FROM channels_message
-WHERE phone = %s AND mode = 'live' AND kind = %s AND state <> 'failed'
-  AND created_at > statement_timestamp() - interval '2 days'
-ORDER BY created_at
-"""
+_SQL = sql_files.read_several("channels/accept/send_limits.sql")
 
 
 @contextmanager
@@ -370,7 +352,7 @@ def _count_in_postgres(send: Send, *, cools_down: bool = True) -> LimitVerdict:
     with connection.cursor() as cursor:
         for verdict, limit, seconds in checks:
             cursor.execute(
-                _COUNT,
+                _SQL["count"],
                 {
                     "seconds": seconds,
                     "phone": send.phone,
@@ -389,7 +371,7 @@ def _pool_verdict(cursor: CursorWrapper, send: Send) -> LimitVerdict:
     pool = _pool(send)
     if pool is None:
         return LimitVerdict(atomic_limits.GRANTED, 0)
-    cursor.execute(_SENT, [send.phone, send.kind])
+    cursor.execute(_SQL["sent"], [send.phone, send.kind])
     sent = [PoolUse(company_id, -ago) for company_id, ago in cursor.fetchall()]
     wait = pool_wait(pool, sent, PoolUse(send.company_id, 0.0))
     return (

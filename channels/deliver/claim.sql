@@ -15,7 +15,7 @@
 -- has_contact_account: another account has a contact of this recipient.
 --
 -- Placeholders: {counted} locks the accounts that a rate or a breaker limits; {picked} applies the
--- limits; {use}, {with_use} and {is_counted} refer to them.
+-- limits, both of `account_limits.sql`; {use}, {with_use} and {is_counted} refer to them.
 -- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
 WITH {counted}
 route AS MATERIALIZED (

@@ -31,43 +31,15 @@ CLAIM = sql_files.fill(
     picked="picked AS (SELECT * FROM due),",
 )
 
-# The number of messages an account's rate allows right now: GCRA with a
-# burst of a tenth of a second.
-_RATE_ALLOWANCE = """floor(1e-6 + max_per_second * (GREATEST(0.1, 1.0 / max_per_second)
-        - GREATEST(0, EXTRACT(epoch FROM COALESCE(tat, now()) - now()))))"""
-
-# Used if a rate limit, or the single probe of a half-open breaker, bounds the claims of an account.
-# Locks these accounts first, so that concurrent workers share the allowance.
+_LIMITS = sql_files.read_several("channels/deliver/account_limits.sql")
 CLAIM_COUNTED = sql_files.fill(
     _CLAIM,
-    counted=f"""
-counted AS MATERIALIZED (
-  SELECT name, CASE WHEN open_until IS NOT NULL THEN trips END AS trips, LEAST(
-      CASE WHEN open_until IS NOT NULL THEN 1 END,
-      CASE WHEN max_per_second IS NOT NULL THEN {_RATE_ALLOWANCE} END) AS allowance
-  FROM channels_provideraccount
-  WHERE is_enabled AND (open_until IS NOT NULL OR max_per_second IS NOT NULL)
-    AND (open_until IS NULL OR (open_until <= now() AND (
-      probed_at IS NULL OR probed_at < now() - make_interval(secs => %(lease)s))))
-    AND (max_per_second IS NULL OR {_RATE_ALLOWANCE} >= 1)
-    AND EXISTS (SELECT 1 FROM channels_openmessage WHERE due_at <= now())
-  ORDER BY name FOR UPDATE),""",  # noqa: S608
+    counted=_LIMITS["counted"],
     use="u.allowance, u.trips",
     with_use="LEFT JOIN counted u ON u.name = w.provider",
     is_counted="u.name IS NOT NULL",
     has_subscribers=_HAS_SUBSCRIBERS,
-    picked="""
-picked AS (
-  SELECT * FROM (
-    SELECT due.*, row_number() OVER (PARTITION BY provider ORDER BY priority, due_at) AS row_number
-    FROM due) p
-  WHERE allowance IS NULL OR row_number <= allowance),
-used AS (
-  UPDATE channels_provideraccount a SET
-    tat = GREATEST(a.tat, now()) + make_interval(secs => t.n::float / a.max_per_second),
-    probed_at = CASE WHEN a.open_until IS NULL THEN NULL ELSE now() END
-  FROM (SELECT provider, count(*) AS n FROM picked WHERE allowance IS NOT NULL GROUP BY 1) t
-  WHERE a.name = t.provider),""",
+    picked=_LIMITS["picked"],
 )
 
 

@@ -34,8 +34,7 @@ MAX_RAW_BYTES = 2**20  # of the receipts of one call, whose body is stored with 
 MAX_SHARED_BYTES = 2**16  # of a call whose receipts share a statement with those of other calls
 
 _STORE = sql_files.read("channels/outcomes/store_receipts.sql")
-_RECIPIENTS = f""",
-recipients AS ({vendor_user_ids.REMEMBER})"""
+_RECIPIENTS = sql_files.more_ctes({"recipients": vendor_user_ids.REMEMBER})
 
 
 @cache

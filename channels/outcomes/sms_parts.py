@@ -17,24 +17,10 @@ from channels.lifecycle.state_machine import Event, EventKind
 from channels.outcomes.decision_writer import lock_messages
 from channels.providers.inbound import Part
 from parsing.characters import stored_text
+from storage.statements import sql_files
 
-STORE_PART = """
-INSERT INTO channels_part (attempt_id, number, total, provider, provider_id)
-SELECT a.id, %s, %s, a.provider, %s FROM channels_attempt a
-WHERE a.id = %s AND a.provider = %s AND a.message_id BETWEEN :first_id AND :last_id
-ON CONFLICT DO NOTHING
-"""
+_SQL = sql_files.read_several("channels/outcomes/sms_parts.sql")
 
-# Runs under `LOCK_MESSAGES`, so that of two parts reported concurrently the second sees the first.
-MARK_PARTS_DELIVERED = """
-UPDATE channels_part SET delivered_at = COALESCE(delivered_at, now()) WHERE id = ANY(%s)
-"""
-
-# The given attempts whose parts are all delivered.
-COMPLETE_ATTEMPTS = """
-SELECT attempt_id FROM channels_part WHERE attempt_id = ANY(%s)
-GROUP BY attempt_id HAVING count(delivered_at) = max(total)
-"""
 
 PartEvent = tuple[Event, int | None]  # with the id of the part that it is about, if any
 
@@ -48,7 +34,7 @@ def store(provider: str, parts: Sequence[Part]) -> None:
         for part in parts:
             provider_id = stored_text(part.provider_id, 200)
             params = (part.number, part.total, provider_id, part.ref, provider)
-            cursor.execute(sql.in_changeable_months(STORE_PART), params)
+            cursor.execute(sql.in_changeable_months(_SQL["store"]), params)
 
 
 def resolve(cursor: CursorWrapper, events: Sequence[PartEvent]) -> list[Event]:
@@ -68,6 +54,6 @@ def _mark_delivered(cursor: CursorWrapper, delivered: dict[int, Event]) -> set[U
     """Returns the attempts that these parts complete."""
     attempts = list({event.attempt_id for event in delivered.values()})
     lock_messages(cursor, list({event.message_id for event in delivered.values()}))
-    cursor.execute(MARK_PARTS_DELIVERED, [list(delivered)])
-    cursor.execute(COMPLETE_ATTEMPTS, [attempts])
+    cursor.execute(_SQL["mark_delivered"], [list(delivered)])
+    cursor.execute(_SQL["complete_attempts"], [attempts])
     return {attempt_id for (attempt_id,) in cursor.fetchall()}

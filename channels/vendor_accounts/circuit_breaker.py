@@ -20,6 +20,7 @@ from django.utils.translation import gettext_lazy as _
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.vendor_accounts import breaker_mail, registry
 from processes.monitoring import metrics
+from storage.statements import sql_files
 
 WINDOW = 30.0  # seconds
 MIN_CALLS, MAX_CALLS = 20, 1000  # calls within the window; fewer decide nothing, more are not kept
@@ -135,22 +136,8 @@ NOTIFIED_CAUSES = {
     Cause.ERRORS: _("half of the calls fail"),
 }
 
-# Calls that were running when it opened also fail and must change nothing: only a probe reopens it.
-TRIP = """
-INSERT INTO channels_provideraccount AS a (name, position, opened_at, open_until, trips, reason)
-VALUES (%(name)s, %(position)s, now(), now() + make_interval(secs => %(pause)s), 1, %(reason)s)
-ON CONFLICT (name) DO UPDATE SET
-  opened_at = COALESCE(a.opened_at, now()), open_until = excluded.open_until, probed_at = NULL,
-  trips = a.trips + 1, reason = excluded.reason
-WHERE a.open_until IS NULL OR %(is_probe)s
-RETURNING trips
-"""
+_SQL = sql_files.read_several("channels/vendor_accounts/circuit_breaker.sql")
 
-CLOSE = """
-UPDATE channels_provideraccount
-SET opened_at = NULL, open_until = NULL, probed_at = NULL, trips = 0, reason = ''
-WHERE name = %s AND open_until IS NOT NULL
-"""
 
 RELEASE = "UPDATE channels_provideraccount SET probed_at = NULL WHERE name = %s"
 
@@ -169,7 +156,7 @@ def write(change: Change) -> None:
 def close(provider: str) -> bool:
     """Returns False if it was already closed."""
     with connection.cursor() as cursor:
-        cursor.execute(CLOSE, [provider])
+        cursor.execute(_SQL["close"], [provider])
         closed = bool(cursor.rowcount)
     if closed:
         log.info("breaker_closed", provider=provider)
@@ -186,7 +173,7 @@ def _trip(change: Trip) -> None:
             "reason": change.reason,
             "is_probe": change.call.is_probe,
         }
-        cursor.execute(TRIP, params)
+        cursor.execute(_SQL["trip"], params)
         opened = cursor.fetchone()
         if opened and cause in NOTIFIED_CAUSES:
             breaker_mail.notify_operators(name, NOTIFIED_CAUSES[cause], change.reason)

@@ -15,6 +15,7 @@ from django.utils import timezone
 from catalogue.ids import first_id_at
 from channels.guard import scope_evidence
 from channels.guard.scope_evidence import KNOWN_CODES, PhoneHistory
+from storage.statements import sql_files
 
 KNOWN_AFTER = timedelta(seconds=scope_evidence.KNOWN_AFTER)
 REMEMBERED = timedelta(days=60)  # how far back right codes are searched
@@ -23,43 +24,7 @@ BATCH = 2000  # phones
 
 Send = tuple[int, str, float]  # the company, the phone, the time of acceptance
 
-# One index look-up per send, whatever the planner estimates: all codes of the phone remembered at
-# that time, and its newest few messages.
-_OF_SENDS = """
-SELECT sends.company_id, sends.phone, sends.created,
-  (SELECT count(*) FROM (
-    SELECT FROM channels_message
-    WHERE company_id = sends.company_id AND phone = sends.phone AND mode = 'live'
-      AND kind = 'code' AND id >= %(first)s AND created_at < to_timestamp(sends.created)
-      AND created_at > LEAST(code.latest, to_timestamp(sends.created) - %(known_after)s::interval)
-    LIMIT %(known_codes)s) AS message) < %(known_codes)s AS passes
-FROM unnest(%(companies)s::bigint[], %(phones)s::text[], %(created)s::float[])
-    AS sends(company_id, phone, created)
-  CROSS JOIN LATERAL (
-    SELECT min(verified_at) AS first,
-      max(verified_at) FILTER (WHERE verified_at < to_timestamp(sends.created)) AS latest
-    FROM otp_verification
-    WHERE company_id = sends.company_id AND phone = sends.phone AND mode = 'live'
-      AND judged_at >= %(remembered)s AND id >= %(first)s) AS code
-WHERE code.first < to_timestamp(sends.created) - %(known_after)s::interval
-"""
-
-_HISTORIES = """
-SELECT phones.phone, EXTRACT(epoch FROM code.first)::float, EXTRACT(epoch FROM code.latest)::float,
-  ARRAY(
-    SELECT EXTRACT(epoch FROM created_at)::float FROM channels_message
-    WHERE company_id = %(company_id)s AND phone = phones.phone AND mode = 'live'
-      AND kind = 'code' AND id >= %(first)s AND created_at < %(moment)s
-      AND created_at > LEAST(code.latest, %(moment)s::timestamptz - %(known_after)s::interval)
-    ORDER BY created_at DESC LIMIT %(known_codes)s) AS sent
-FROM unnest(%(phones)s::text[]) AS phones(phone)
-  CROSS JOIN LATERAL (
-    SELECT min(verified_at) AS first, max(verified_at) AS latest
-    FROM otp_verification
-    WHERE company_id = %(company_id)s AND phone = phones.phone AND mode = 'live'
-      AND judged_at >= %(remembered)s AND verified_at < %(moment)s AND id >= %(first)s) AS code
-WHERE code.first IS NOT NULL
-"""
+_SQL = sql_files.read_several("otp/protection/known_phones.sql")
 
 
 def is_known(company_id: int, phone: str) -> bool:
@@ -77,7 +42,7 @@ def sends_to_known(sends: Collection[Send], now: datetime) -> dict[Send, bool]:
         "created": [created for _company_id, _phone, created in of_sends],
     }
     with connection.cursor() as cursor:
-        cursor.execute(_OF_SENDS, params)
+        cursor.execute(_SQL["of_sends"], params)
         return {(company, phone, at): passes for company, phone, at, passes in cursor.fetchall()}
 
 
@@ -92,7 +57,7 @@ def histories(
     ordered = sorted(phones)
     with connection.cursor() as cursor:
         for start in range(0, len(ordered), BATCH):
-            cursor.execute(_HISTORIES, params | {"phones": ordered[start : start + BATCH]})
+            cursor.execute(_SQL["histories"], params | {"phones": ordered[start : start + BATCH]})
             for phone, first, latest, sent in cursor.fetchall():
                 histories[phone] = PhoneHistory(first, latest, tuple(sorted(sent)))
     return histories

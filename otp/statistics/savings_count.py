@@ -20,6 +20,7 @@ from channels.models import Message, RouteDay, RouterState
 from channels.phone_numbers import country_of
 from channels.routing.learned import phone_memories
 from storage.sessions import database_now
+from storage.statements import sql_files
 from storage.statements.named_rows import fetch_all
 
 # The last hold is released then, and swept soon after.
@@ -29,20 +30,7 @@ JOB = Job("savings", _("savings by routing"), is_stream=True)
 MAX_STEP, MAX_ABSENCE = timedelta(minutes=10), timedelta(days=2)
 KEPT = timedelta(days=400)
 
-_CODES = """
-SELECT m.company_id, m.phone, m.params->'route'->>'arm' AS arm,
-  EXTRACT(epoch FROM m.created_at)::float AS created,
-  EXTRACT(epoch FROM v.verified_at)::float AS verified,
-  (SELECT COALESCE(sum(t.amount), 0) FROM channels_message own
-     JOIN billing_transfer t ON t.message_id = own.id AND t.kind = 'capture'
-   WHERE own.subject_id = m.subject_id)::bigint AS tokens
-FROM channels_message m LEFT JOIN otp_verification v ON v.id = m.subject_id
-  AND v.id >= %(first_code)s AND v.id < %(last)s
-WHERE m.id >= %(first)s AND m.id < %(last)s AND m.kind = 'code' AND m.mode = 'live'
-  AND m.phone NOT LIKE '%%*' AND m.params->'route'->>'arm' = ANY(%(arms)s)
-  AND NOT EXISTS (SELECT 1 FROM channels_message earlier
-    WHERE earlier.subject_id = m.subject_id AND earlier.id < m.id)
-"""
+_CODES = sql_files.read("otp/statistics/savings_count.sql")
 
 
 class _Code(NamedTuple):

@@ -3,6 +3,7 @@
 import re
 import sys
 from collections.abc import Mapping
+from dataclasses import asdict
 from itertools import product
 
 import pytest
@@ -10,16 +11,24 @@ from django.db import connection
 
 from accounts.keys import api_keys
 from api import idempotency
-from billing.wallet import ledger
+from billing.budgets import budgets
+from billing.documents import month_closing
+from billing.seals import sealing
+from billing.wallet import ledger, period_totals
+from channels import reconciliation
 from channels import sql as channels_sql
+from channels.accept import send_limits
 from channels.deliver import claims
 from channels.outcomes import (
     decision_writer,
     due_receipts,
     inbound_receipts,
+    sms_parts,
     transitions,
     unchanged_messages,
 )
+from channels.reconciliation import CHECKS
+from channels.vendor_accounts import circuit_breaker
 from config.environment.variables import ROOT
 from links import sql as links_sql
 from links.clicks import counting, delivery_proof
@@ -29,7 +38,9 @@ from links.manage import changes
 from operator_admin import attention, figures
 from otp import sql
 from otp.check import check, settlement
+from otp.protection import known_phones
 from otp.send import custom_code, tried_channels
+from otp.statistics import savings_count, usual_spending
 from otp.texts import own_texts
 from persons import sql as person_sql
 from storage.statements.single_statement import _numbered
@@ -80,6 +91,21 @@ STATEMENTS = {
     ],
     "channels/messages.sql": whole(channels_sql.MESSAGES),
     "webhooks/append.sql": [webhook_events._APPEND_ONE, channels_sql.APPEND_MESSAGE_EVENTS],
+    "billing/budgets/budgets.sql": whole(budgets._SQL),
+    "billing/documents/month_closing.sql": whole(month_closing._SQL),
+    "billing/seals/sealing.sql": whole(sealing._SQL),
+    "billing/wallet/period_totals.sql": whole(period_totals._SQL),
+    "channels/accept/send_limits.sql": whole(send_limits._SQL),
+    "channels/deliver/account_limits.sql": [claims.CLAIM_COUNTED],
+    "channels/balances.sql": [CHECKS[reconciliation.BALANCE_DIFFERS]],
+    "channels/outcomes/sms_parts.sql": whole(sms_parts._SQL),
+    "channels/reconciliation.sql": [
+        query.format(**asdict(reconciliation.ALL)) for query in CHECKS.values()
+    ],
+    "channels/vendor_accounts/circuit_breaker.sql": whole(circuit_breaker._SQL),
+    "otp/protection/known_phones.sql": whole(known_phones._SQL),
+    "otp/statistics/savings_count.sql": [savings_count._CODES],
+    "otp/statistics/usual_spending.sql": [usual_spending._SPENT],
     "persons/person.sql": whole(person_sql.PERSON),
     "persons/erasure.sql": whole(person_sql.ERASE),
     "persons/erasure_everywhere.sql": whole(person_sql.ERASE_EVERYWHERE),

@@ -1,0 +1,33 @@
+--: companies
+SELECT company_id FROM billing_spentday UNION SELECT company_id FROM billing_budget
+UNION SELECT id FROM accounts_company WHERE budgets <> '{}' ORDER BY 1
+
+--: update
+WITH peaks AS (
+  SELECT company_id, '' AS country, max(tokens) AS most
+  FROM (SELECT company_id, sum(tokens) AS tokens FROM billing_spentday
+        WHERE company_id = ANY(%(ids)s) GROUP BY company_id, day) d
+  GROUP BY company_id
+  UNION ALL
+  SELECT company_id, country, max(busiest_hour) FROM billing_spentday
+  WHERE company_id = ANY(%(ids)s) GROUP BY company_id, country),
+cleared AS (
+  UPDATE billing_budget b SET usual_tokens = NULL
+  WHERE company_id = ANY(%(ids)s) AND usual_tokens IS NOT NULL AND NOT EXISTS (
+    SELECT 1 FROM peaks p WHERE p.company_id = b.company_id AND p.country = b.country)
+  RETURNING company_id),
+updated AS (
+  INSERT INTO billing_budget AS b (company_id, country, usual_tokens)
+  SELECT company_id, country, most * %(times)s FROM peaks ORDER BY company_id, country
+  ON CONFLICT (company_id, country) DO UPDATE SET usual_tokens = EXCLUDED.usual_tokens
+    WHERE b.usual_tokens IS DISTINCT FROM EXCLUDED.usual_tokens
+  RETURNING company_id)
+SELECT count(*) FROM (SELECT company_id FROM cleared UNION SELECT company_id FROM updated) AS moved
+
+--: publish
+UPDATE accounts_company c SET budgets = current.budgets
+FROM (SELECT ids.id, COALESCE((
+        SELECT jsonb_object_agg(country, jsonb_build_array(fixed_tokens, usual_tokens))
+        FROM billing_budget WHERE company_id = ids.id), '{}') AS budgets
+      FROM unnest(%s::bigint[]) AS ids(id)) AS current
+WHERE c.id = current.id AND c.budgets <> current.budgets
