@@ -170,7 +170,7 @@ def _short_numbers(line: StatementLine) -> list[tuple[str, str]]:
 def _match(transfer: BankTransfer, orders: list[Order]) -> None:
     is_incoming = transfer.direction == BankTransfer.Direction.INCOMING
     if len(orders) == 1:
-        refunds.lock_gateway(orders[0].gateway)  # before the order, like for notices
+        refunds.lock_gateway(orders[0].gateway)  # before the order, like for webhooks
         transfer.order = payments.lock(orders[0].pk)
         pay = _pay if is_incoming else _refund
         transfer.problem = pay(transfer, transfer.order)
@@ -206,7 +206,7 @@ def _pay(transfer: BankTransfer, order: Order) -> str:
         return ""
     if not is_by_link and (doubt := _doubt(transfer, order)):
         return doubt
-    # Stored under the link's own id, so that the bank's notice of the same payment is a repeat.
+    # Stored under the link's own id, so that the bank's webhook of the same payment is a repeat.
     payment_id = order.payment_id if is_by_link else transfer.payment_key
     transfer.payment = _credit(transfer, order, payment_id)
     return ""
@@ -244,7 +244,7 @@ def _credit(transfer: BankTransfer, order: Order, payment_id: str) -> Payment | 
 
 
 def _recorded(transfer: BankTransfer, order: Order, *, is_by_link: bool) -> Payment | None:
-    """The payment already recorded for this transfer, by a notice or a confirmation by hand."""
+    """The payment already recorded for this transfer, by a webhook or a confirmation by hand."""
     if is_by_link:
         return _unmatched().filter(order=order, payment_id=order.payment_id).first()
     of_company = Q(order__company=order.company_id, gateway=order.gateway)

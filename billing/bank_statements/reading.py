@@ -33,7 +33,7 @@ log = structlog.get_logger(__name__)
 JOB = Job("bank_lines", _("lines of the bank's statement"))
 EVERY = timedelta(minutes=5)
 AFTER_FAILURE = timedelta(minutes=1)  # a failure of the bank, or of our process
-AFTER_NOTICE = timedelta(seconds=5)  # after the last try: notices come in bursts
+AFTER_WEBHOOK = timedelta(seconds=5)  # after the last try: webhooks come in bursts
 # Banks book some operations late, and change some overnight: these days are read again.
 OVERLAP = timedelta(days=3)
 FIRST = timedelta(days=30)
@@ -95,10 +95,10 @@ def _lines(
 
 
 def _is_due(now: datetime) -> Q:
-    is_noticed = Q(noticed_at__gt=F("tried_at"), tried_at__lt=now - AFTER_NOTICE)
+    has_webhook = Q(noticed_at__gt=F("tried_at"), tried_at__lt=now - AFTER_WEBHOOK)
     is_unfinished = Q(read_at=None) | Q(read_at__lt=F("tried_at"))
     is_unfinished &= Q(tried_at__lt=now - AFTER_FAILURE)
-    return Q(tried_at=None) | Q(tried_at__lt=now - EVERY) | is_noticed | is_unfinished
+    return Q(tried_at=None) | Q(tried_at__lt=now - EVERY) | has_webhook | is_unfinished
 
 
 SOURCE = "tbank"

@@ -26,7 +26,7 @@ def assign(
     """Credits the order with this transfer despite differences, or with the tokens that the sum
     buys. False if it was settled already.
     """
-    refunds.lock_gateway(order.gateway)  # before the order, like for notices
+    refunds.lock_gateway(order.gateway)  # before the order, like for webhooks
     order = payments.lock(order.pk)
     if not _locked(transfer) or transfer.direction != Direction.INCOMING:
         return False

@@ -17,7 +17,7 @@ from typing import ClassVar
 
 from parsing.characters import is_line
 
-# Lengths of ids and currencies. A notice that no column can store is refused, signed or not.
+# Lengths of ids and currencies. A webhook that no column can store is refused, signed or not.
 _ID = re.compile(r"[!-~]{1,120}")
 _CURRENCY = re.compile(r"[A-Z]{3}")
 MAX_AMOUNT = Decimal(10) ** 12  # more than our columns of money hold

@@ -24,7 +24,7 @@ class DeclaredGateway:
     note: StrOrPromise  # text for the payer, below the title
     options: tuple[Option, ...] = ()
     url: str = ""  # base URL of the provider's API
-    hook: str = ""  # the path of its notices under /hooks/
+    hook: str = ""  # the path of its webhooks under /hooks/
     is_demo: bool = False  # takes no money: production does not start with it
     check: Callable[[Mapping[str, Any]], str] = lambda _options: ""  # the fault, or ""
 
@@ -50,7 +50,7 @@ def _networks(text: str) -> tuple[str, ...]:
     return tuple(str(ip_network(item)) for item in comma_separated(text))
 
 
-# https://yookassa.ru/developers/using-api/webhooks: addresses that send its notices.
+# https://yookassa.ru/developers/using-api/webhooks: addresses that send its webhooks.
 _YOOKASSA = (
     "185.71.76.0/27,185.71.77.0/27,77.75.153.0/25,77.75.154.128/25,77.75.156.11/32,"
     "77.75.156.35/32,2a02:5180::/32"

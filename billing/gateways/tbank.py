@@ -1,6 +1,6 @@
 """T-Bank: a one-time SBP link that a company or sole trader pays from an account at any bank.
 
-Notices carry our secret but are not trusted: the link is read from the API. The bank has no
+Webhooks carry our secret but are not trusted: the link is read from the API. The bank has no
 idempotency key: a repeated `open` makes another link, which nobody is shown.
 
 https://developer.tbank.ru/docs/products/sbp-b2b, https://developer.tbank.ru/docs/intro/webhooks/
@@ -35,7 +35,7 @@ LIFETIME_DAYS = 3
 MIN_AMOUNT, MAX_AMOUNT = Decimal(10), Decimal(999_999)
 VAT_RATES = frozenset({0, 5, 7, 10, 20, 22})
 MAX_PURPOSE, MAX_REDIRECT = 210, 1024
-# The API returns `Paid`, notices say `PAID`.
+# The API returns `Paid`, webhooks say `PAID`.
 STATES = {"paid": State.PAID, "cancelled": State.CANCELED, "expired": State.CANCELED}
 NO_SUCH_LINK = {400, 404, 422}
 
@@ -97,11 +97,11 @@ class TBank(Gateway):
         if not hmac.compare_digest(authorization, f"Bearer {self.webhook_secret}".encode()):
             raise InvalidWebhookError
         try:
-            notice = read_object(webhook.body)
-            if notice.get("operationId") and not notice.get("qrId"):
-                account = str(notice.get("accountNumber") or "")
+            notification = read_object(webhook.body)
+            if notification.get("operationId") and not notification.get("qrId"):
+                account = str(notification.get("accountNumber") or "")
                 return StatementEvent(check_id(account) if account else "")
-            payment_id = check_id(str(notice["qrId"]))
+            payment_id = check_id(str(notification["qrId"]))
         except (ValueError, KeyError):
             raise InvalidWebhookError from None
         return self._read(payment_id)

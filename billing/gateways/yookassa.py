@@ -1,4 +1,4 @@
-"""YooKassa: cards and SBP on its page. Its notices are unsigned and not trusted: the payment is
+"""YooKassa: cards and SBP on its page. Its webhooks are unsigned and not trusted: the payment is
 read from the API.
 
 https://yookassa.ru/developers/api, https://yookassa.ru/developers/using-api/webhooks
@@ -129,15 +129,18 @@ class YooKassa(Gateway):
         if not self._is_theirs(webhook.ip):
             raise InvalidWebhookError
         try:
-            notice = read_object(webhook.body)
-            kind, object_id = str(notice["event"]), check_id(str(notice["object"]["id"]))
+            notification = read_object(webhook.body)
+            kind, object_id = (
+                str(notification["event"]),
+                check_id(str(notification["object"]["id"])),
+            )
         except (ValueError, TypeError, KeyError):
             raise InvalidWebhookError from None
         try:
             with parsing_answer():
                 return self._read(kind, object_id)
         except RefusedByProviderError as refused:
-            if refused.status == 404:  # no such payment: the notice is forged
+            if refused.status == 404:  # no such payment: the webhook is forged
                 raise InvalidWebhookError from None
             raise
 

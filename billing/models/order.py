@@ -291,7 +291,7 @@ class Refund(models.Model):
 
     gateway = models.CharField(_("payment method"), max_length=20)
     refund_id = models.CharField(_("provider's refund"), max_length=120)
-    # The provider's id of the payment, whose notice may arrive later.
+    # The provider's id of the payment, whose webhook may arrive later.
     payment_reference = models.CharField(_("provider's payment"), max_length=120)
     payment = optional(Payment, "refunds", _("payment"))
     amount = models.DecimalField(_("amount"), max_digits=14, decimal_places=2)

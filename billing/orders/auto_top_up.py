@@ -377,7 +377,7 @@ def turn_off(*, company: Company, user: User | None, ip: str | None = None) -> b
 
 def _end_uncharged(company: Company, **filters: str) -> None:
     """Ends automatic orders whose charge no provider has confirmed; they are not tried again. If
-    one was charged nevertheless, the provider's notice credits it.
+    one was charged nevertheless, the provider's webhook credits it.
     """
     rows = Order.objects.for_company(company).filter(
         automatic__isnull=False, state=Order.State.CREATED

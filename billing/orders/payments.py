@@ -136,7 +136,7 @@ def _locked_for_review(payment: Payment) -> Order | None:
     """
     if payment.order_id is None:
         return None
-    refunds.lock_gateway(payment.gateway)  # before the order, like for notices
+    refunds.lock_gateway(payment.gateway)  # before the order, like for webhooks
     order = lock(payment.order_id)
     payment.refresh_from_db(from_queryset=Payment.objects.select_for_update())
     if payment.settled_at is not None or payment.is_credited or payment.order_id != order.pk:

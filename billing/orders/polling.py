@@ -1,4 +1,4 @@
-"""Polling of payments whose notice was lost."""
+"""Polling of payments whose webhook was lost."""
 
 from datetime import timedelta
 

@@ -57,7 +57,7 @@ def close(*, refund: Refund, user: User, note: str, ip: str | None = None) -> bo
 
 
 def lock_gateway(gateway: str) -> None:
-    """Serialises a provider's notices; otherwise a payment and its refund could miss each other."""
+    """Serialises a provider's webhooks, so that a payment and its refund cannot miss each other."""
     advisory_locks.lock(f"gateway:{gateway}")
 
 

@@ -1,4 +1,4 @@
-"""Providers' notices of payments, verified over the raw bytes."""
+"""Webhooks of payment providers, verified over the raw bytes."""
 
 import structlog
 from django.http import HttpRequest, HttpResponse, HttpResponseForbidden

@@ -1,4 +1,4 @@
-"""Top-ups by every provider, which misbehaves; and processes killed between notice and credit."""
+"""Top-ups by every provider, which misbehaves; and processes killed between webhook and credit."""
 
 import os
 import random
@@ -117,7 +117,7 @@ def test_exact_transfer_pays_its_invoice_and_others_wait(shop: Stack) -> None:
 
 @contextmanager
 def held_up(payer: Payer, place: str) -> Iterator[None]:
-    """The process that credits this order waits at one place between the notice and the credit."""
+    """The process that credits this order waits at one place between the webhook and the credit."""
     with transaction.atomic():
         match place:
             case "gateway":

@@ -94,7 +94,7 @@ def _report(
         options, plan, programs, load.injector, findings, flushes=load.flushes, exits=exits
     )
     if load.payers is not None:
-        facts = {"paid": len(paid), "killed between notice and credit": killer.hits}
+        facts = {"paid": len(paid), "killed between webhook and credit": killer.hits}
         report.facts["top-ups"] = facts
     return report
 

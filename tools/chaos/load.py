@@ -182,7 +182,7 @@ class Load(Traffic):
             self.injector.at(self.begin, self.archiver.start)
         retire = partial(self.injector.retire, self.stack.second_worker)
         self.injector.at(self.begin + self.planned.second_worker_until, retire)
-        self.injector.after(PROGRESS, self._tell)
+        self.injector.after(PROGRESS, self._print_progress)
         if self.options.short:
             # Empties Redis instead of waiting a minute for its entries to expire.
             self.injector.at(self.begin + self.planned.seconds + 2, self._empty)
@@ -219,11 +219,11 @@ class Load(Traffic):
         with suppress(redis.RedisError):  # it has just been killed
             self.flushes += bool(self._redis.flushall())
 
-    def _tell(self) -> None:
+    def _print_progress(self) -> None:
         answered = f"{self.backend.answered} of {self.planned.sends} answered"
         kills = f"{self.injector.kills.total()} of {self.options.kills} kills"
         self._say(f"{answered}, {kills}, {self.database.number('open')} open")
-        self.injector.after(PROGRESS, self._tell)
+        self.injector.after(PROGRESS, self._print_progress)
 
     def _say(self, text: str) -> None:
         self.say(f"{time.monotonic() - self.begin:4.0f} s  {text}")

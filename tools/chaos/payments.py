@@ -1,4 +1,4 @@
-"""Top-ups of a run: their payers, kills between notice and credit, and a check of the credits."""
+"""Top-ups of a run: their payers, kills between webhook and credit, and a check of the credits."""
 
 import time
 from collections.abc import Collection, Iterator, Sequence
@@ -19,7 +19,7 @@ from tools.stack.stack import Account
 
 TIMEOUT = 30.0
 RETRY_AFTER = 0.3  # seconds until a retry, if the order is not placed or a store is down
-MAX_WAIT = 5.0  # for the notice; the bank's statement is read every five seconds
+MAX_WAIT = 5.0  # for the webhook; the bank's statement is read every five seconds
 _SQL = queries(__file__)
 
 
@@ -67,13 +67,13 @@ class Payers:
         placed = self._placed[payment.key]
         if payment.gateway == INVOICE:
             purpose = f"Оплата по счёту № {placed['invoice']}"
-            self._tell("/transfers", {"amount": placed["amount"], "purpose": purpose})
+            self._post("/transfers", {"amount": placed["amount"], "purpose": purpose})
         else:
             self._act(placed, {"action": "pay", "how": payment.how})
         self.paid[payment.key] = str(parse_id("top", placed["id"]))
 
     def notify_again(self) -> None:
-        """Repeats the notice of every payment, which must not be credited twice."""
+        """Repeats the webhook of every payment, which must not be credited twice."""
         for key in self.paid:
             if self._placed[key]["gateway"] != INVOICE:
                 self._act(self._placed[key], {"action": "notify"})
@@ -88,15 +88,15 @@ class Payers:
 
     def _act(self, placed: dict[str, Any], body: dict[str, Any]) -> None:
         name = str(placed["payment_url"]).rsplit("/", 1)[-1]
-        self._tell(f"/payments/{name}/actions", body)
+        self._post(f"/payments/{name}/actions", body)
 
-    def _tell(self, path: str, body: dict[str, Any]) -> None:
+    def _post(self, path: str, body: dict[str, Any]) -> None:
         answer = requests.post(f"{self._backend.carrier}{path}", json=body, timeout=TIMEOUT)
         answer.raise_for_status()
 
 
 class CreditKiller:
-    """Kills web and workers while a credit waits between its notice and its commit.
+    """Kills web and workers while a credit waits between its webhook and its commit.
 
     Our session holds a lock that the credit needs; once a session waits for it, everything that
     could be crediting is killed. Each strike counts as a kill of web and one of a worker.
@@ -166,7 +166,7 @@ def findings(
         wrong.append(f"{len(orders)} orders for {placed} top-ups")
     yield Finding("credits", "every paid order is credited exactly once", wrong)
     missed = [] if hits or not planned else [f"none of {planned} credits was met"]
-    yield Finding("credit kills", "processes were killed between notice and credit", missed)
+    yield Finding("credit kills", "processes were killed between webhook and credit", missed)
 
 
 def _fault_of(name: str, *row: Any, is_paid: bool) -> str:

@@ -27,7 +27,7 @@ class Options:
     keep: bool = False
     months: bool = False  # archive old months meanwhile, and begin a new one
     smart: bool = False  # smart routing for companies that fall back
-    payments: bool = False  # also top-ups, with kills between notice and credit
+    payments: bool = False  # also top-ups, with kills between webhook and credit
 
     @property
     def speed(self) -> "Speed":
@@ -204,7 +204,7 @@ _RECEIPTS = {
     "delivered_after_failed": 0.01,
 }
 _LOST = {"no_receipt": 0.03}  # only for vendors that are polled; WhatsApp repeats for days
-_NOTICES = ("before_redirect", "after_redirect", "twice", "late")
+_WEBHOOKS = ("before_redirect", "after_redirect", "twice", "late")
 _TWINS, _READS, _AGAIN, _KEYED = 0.06, 0.1, 0.12, 0.5
 _COOL_DOWN = 61.5  # seconds after which the same phone may be sent another code
 _BURST = 0.25  # share of the orders that come in bursts
@@ -314,7 +314,7 @@ def _payments(
             gateway=GATEWAYS[(first + n) % len(GATEWAYS)],
             tokens=1_000 + n,
             key=_key(dice),
-            how="before_redirect" if lock else dice.choice(_NOTICES),
+            how="before_redirect" if lock else dice.choice(_WEBHOOKS),
             lock=lock,
             pause=dice.uniform(0.1, 1.0) if lock else 0.0,
         )

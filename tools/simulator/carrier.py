@@ -28,7 +28,7 @@ from tools.simulator.faults import (
 from tools.simulator.logs import MessageLog, WireLog
 from tools.simulator.messages import Message
 from tools.simulator.settings import Settings
-from tools.simulator.vendor import LOOPBACK, HttpVendor, ReceiptSender, Tell, Vendor, abort
+from tools.simulator.vendor import LOOPBACK, Deliver, HttpVendor, ReceiptSender, Vendor, abort
 
 TIMEOUT = aiohttp.ClientTimeout(total=10)
 # A scanner with a browser's headers; only its speed gives it away.
@@ -99,7 +99,7 @@ class Carrier:
         """Seconds until the first receipt."""
         return self.settings.receipt_delay + plan.late
 
-    def _visits(self, message: Message) -> Iterator[Tell]:
+    def _visits(self, message: Message) -> Iterator[Deliver]:
         previewer = {"User-Agent": CHANNELS[message.channel].previewer}
         for kind, headers in ((PREVIEW, previewer), (SCAN, SCANNER)):
             if headers["User-Agent"] and message.suffers(kind):

@@ -51,7 +51,7 @@ class Post:
     or_403: bool = False  # refused as forged: another try changes nothing
 
 
-Tell = Callable[[], Awaitable[bool]]  # by a way of the vendor's own; says whether it was taken
+Deliver = Callable[[], Awaitable[bool]]  # sends in the vendor's own way; False: not accepted
 
 
 class RefusedError(Exception):
@@ -94,11 +94,11 @@ class Vendor(ABC):
         planned = plan.events()
         return planned if self.can_read else [word.replace("read", "delivered") for word in planned]
 
-    def receipt(self, message: Message, event: str, moment: float) -> Post | Tell | None:
+    def receipt(self, message: Message, event: str, moment: float) -> Post | Deliver | None:
         """The call that reports an event, or None without a subscription."""
         return None
 
-    def reply(self, message: Message, text: str) -> Post | Tell | None:
+    def reply(self, message: Message, text: str) -> Post | Deliver | None:
         """The call that reports a person's reply; None for vendors without replies."""
         return None
 
@@ -181,7 +181,7 @@ def is_callback(url: str, *, plain_http: bool) -> bool:
 GAPS = (0.2, 0.5, 1, 2, 4, 7, *[10] * 30)  # about five minutes
 TIMEOUT = aiohttp.ClientTimeout(sock_connect=2, sock_read=10)
 AT_ONCE = 64
-MakePost = Callable[[], Post | Tell | None]
+MakePost = Callable[[], Post | Deliver | None]
 
 
 class ReceiptSender:

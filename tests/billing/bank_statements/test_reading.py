@@ -146,7 +146,7 @@ def test_death_before_the_mark_moves_repeats_the_reading(
 
 
 def test_unfinished_reading_is_repeated_within_a_minute(invoice: Order) -> None:
-    """Its process was killed; the bank's notice is answered, and does not come again."""
+    """Its process was killed; the bank's webhook is answered, and does not come again."""
     StatementMark.objects.create(account=ACCOUNT, tried_at=timezone.now())
     shows(operation("op-1", "1900.00", f"Счет {invoice.number}"))
     early = reading.read_due()
@@ -173,7 +173,7 @@ def test_negative_credit_is_not_a_payment(invoice: Order) -> None:
     assert "ValueError" in StatementMark.objects.get().error
 
 
-def test_notice_of_news_makes_it_due_at_once(invoice: Order) -> None:
+def test_webhook_of_news_makes_it_due_at_once(invoice: Order) -> None:
     shows()
     reading.read_due()
     age(tried_at=timedelta(seconds=6))
@@ -219,16 +219,16 @@ def test_doctor_says_when_the_statement_was_read(invoice: Order) -> None:
 
 
 @pytest.mark.parametrize("token", ["", "Bearer ", "Bearer guessed", "Basic ZnJvbS10aGUtYmFuaw=="])
-def test_notice_without_the_secret_is_refused(invoice: Order, token: str) -> None:
+def test_webhook_without_the_secret_is_refused(invoice: Order, token: str) -> None:
     StatementMark.objects.create(account=ACCOUNT)
 
     assert TBankVendor().post({"operationId": "1", "accountNumber": ACCOUNT}, token) == 403
     assert StatementMark.objects.get().noticed_at is None
 
 
-@pytest.mark.parametrize("notice", [{}, {"status": "PAID"}, {"qrId": ""}])
-def test_notice_of_nothing_is_refused(invoice: Order, notice: dict[str, Any]) -> None:
-    assert TBankVendor().post(notice) == 403
+@pytest.mark.parametrize("webhook", [{}, {"status": "PAID"}, {"qrId": ""}])
+def test_webhook_of_nothing_is_refused(invoice: Order, webhook: dict[str, Any]) -> None:
+    assert TBankVendor().post(webhook) == 403
 
 
 def test_line_that_fails_is_read_again_until_it_is_received(

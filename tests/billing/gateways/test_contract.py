@@ -75,7 +75,7 @@ def test_order_leads_to_the_provider(vendor: Vendor, payer: Company) -> None:
     assert order.payment_page.startswith("https://")
 
 
-def test_notice_credits_once_however_often_it_comes(vendor: Vendor, payer: Company) -> None:
+def test_webhook_credits_once_however_often_it_comes(vendor: Vendor, payer: Company) -> None:
     order = vendor.place(payer)
 
     statuses = [vendor.notify(order) for _time in range(3)]
@@ -84,7 +84,7 @@ def test_notice_credits_once_however_often_it_comes(vendor: Vendor, payer: Compa
     assert (balance(payer), problems()) == (1000, [""])
 
 
-def test_notice_before_the_payment_is_stored(vendor: Vendor, payer: Company) -> None:
+def test_webhook_before_the_payment_is_stored(vendor: Vendor, payer: Company) -> None:
     """The process died after the provider had opened the payment."""
     if not vendor.names_orders:
         pytest.skip("nobody has seen the link, and the next try makes another")
@@ -102,7 +102,7 @@ def test_unconfirmed_payment_credits_nothing(vendor: Vendor, payer: Company) -> 
     assert (balance(payer), problems()) == (0, [])
 
 
-def test_forged_notice_is_refused(vendor: Vendor, payer: Company) -> None:
+def test_forged_webhook_is_refused(vendor: Vendor, payer: Company) -> None:
     assert vendor.forge(vendor.place(payer)) == 403
     assert balance(payer) == 0
 
@@ -145,7 +145,7 @@ def test_second_payment_credits_nothing(vendor: Vendor, payer: Company) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_parallel_notices_credit_once(vendor: Vendor) -> None:
+def test_parallel_webhooks_credit_once(vendor: Vendor) -> None:
     payer = CompanyFactory.create()
     order = vendor.place(payer)
 
@@ -156,7 +156,7 @@ def test_parallel_notices_credit_once(vendor: Vendor) -> None:
 
 
 @pytest.mark.parametrize(("state", "tokens"), [("paid", 1000), ("canceled", 0), ("open", 0)])
-def test_lost_notice_is_made_up_for(
+def test_lost_webhook_is_made_up_for(
     vendor: Vendor, payer: Company, state: str, tokens: int
 ) -> None:
     order = vendor.place(payer)
@@ -210,7 +210,7 @@ def test_spent_tokens_are_owed(vendor: Vendor, payer: Company) -> None:
     assert Refund.objects.needs_review().get() == refund
 
 
-def test_refund_before_its_payments_notice(vendor: Vendor, payer: Company) -> None:
+def test_refund_before_its_payments_webhook(vendor: Vendor, payer: Company) -> None:
     order = vendor.place(payer)
 
     assert vendor.refund(order, "r1", "950.00") == 200
@@ -221,7 +221,7 @@ def test_refund_before_its_payments_notice(vendor: Vendor, payer: Company) -> No
 
 
 @pytest.mark.django_db(transaction=True)
-def test_refund_beside_its_payments_notice(vendor: Vendor) -> None:
+def test_refund_beside_its_payments_webhook(vendor: Vendor) -> None:
     payer = CompanyFactory.create()
     order = vendor.place(payer)
     refund = partial(vendor.refund, order, "r1", "950.00")
@@ -231,7 +231,7 @@ def test_refund_beside_its_payments_notice(vendor: Vendor) -> None:
     assert (balance(payer), Refund.objects.count()) == (500, 1)
 
 
-def test_crash_before_credit_is_made_good_by_next_notice(
+def test_crash_before_credit_is_made_good_by_next_webhook(
     vendor: Vendor, payer: Company, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order = vendor.place(payer)

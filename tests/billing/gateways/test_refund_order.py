@@ -23,7 +23,7 @@ def test_dispute_that_was_won_takes_nothing(
     stripe: StripeVendor, payer: Company, steps: tuple[str, ...]
 ) -> None:
     order = stripe.place(payer)
-    notices = {
+    webhooks = {
         "pay": lambda: stripe.notify(order),
         "dispute": lambda: stripe.dispute(order, is_won=False),
         "win": lambda: stripe.dispute(order, is_won=True),
@@ -31,7 +31,7 @@ def test_dispute_that_was_won_takes_nothing(
 
     balances = []
     for step in (*steps, *steps):  # each twice
-        assert notices[step]() == 200
+        assert webhooks[step]() == 200
         balances.append(balance(payer))
 
     assert balances[2:] == [1000] * 4
@@ -129,14 +129,14 @@ def test_refund_beside_a_dispute_that_was_won_takes_its_share(
     stripe.notify(order)
     if spent:
         ledger.withdraw(company=payer, amount=spent, reason="spent")
-    notices = {
+    webhooks = {
         "dispute": lambda: stripe.dispute(order, is_won=False),
         "win": lambda: stripe.dispute(order, is_won=True),
         "refund": lambda: stripe.refund(order, "re_1", "1900.00"),
     }
 
     for step in (*steps, *steps):  # each twice
-        assert notices[step]() == 200
+        assert webhooks[step]() == 200
 
     refund = Refund.objects.get(refund_id="re_1")
     assert (balance(payer), refund.tokens, refund.owed) == (0, 1000, spent)

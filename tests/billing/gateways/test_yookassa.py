@@ -1,4 +1,4 @@
-"""YooKassa: what is sent, receipts, whose notices are read, and that none is believed."""
+"""YooKassa: what is sent, receipts, whose webhooks are read, and that none is believed."""
 
 import json
 from decimal import Decimal
@@ -86,7 +86,7 @@ def test_unknown_vat_makes_no_wrong_receipt() -> None:
 
 
 @pytest.mark.parametrize("ip", ["203.0.113.7", "185.71.76.32", "::1", ""])
-def test_notice_from_elsewhere_is_not_even_read(
+def test_webhook_from_elsewhere_is_not_even_read(
     vendor: YooKassaVendor, payer: Company, ip: str
 ) -> None:
     order = vendor.place(payer)
@@ -116,5 +116,5 @@ def test_provider_that_does_not_answer_is_to_notify_again(
 
 
 @pytest.mark.parametrize("what", [{}, {"id": None}])
-def test_notice_without_an_id_is_refused(vendor: YooKassaVendor, what: dict[str, object]) -> None:
+def test_webhook_without_an_id_is_refused(vendor: YooKassaVendor, what: dict[str, object]) -> None:
     assert vendor.post("payment.succeeded", what, vendor.theirs) in {403, 503}

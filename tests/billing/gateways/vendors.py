@@ -49,14 +49,14 @@ class Vendor(ABC):
 
     @abstractmethod
     def notify(self, order: Order, state: str = "paid", **changes: Any) -> int:
-        """Posts a notice, which the API confirms; returns our status."""
+        """Posts a webhook, which the API confirms; returns our status."""
 
     @abstractmethod
     def refund(self, order: Order, refund_id: str, amount: str) -> int: ...
 
     @abstractmethod
     def forge(self, order: Order) -> int:
-        """A notice by somebody else."""
+        """A webhook by somebody else."""
 
     @abstractmethod
     def knows(self, order: Order, state: str) -> None:
@@ -182,7 +182,7 @@ class YooKassaVendor(Vendor):
         self.knows(order, state, **changes)
         named = self.payment(order, state, **changes)["id"]
         event = "payment.canceled" if state == "canceled" else "payment.succeeded"
-        # What the notice claims is not believed: only the id in it is read.
+        # What the webhook claims is not believed: only the id in it is read.
         return self.post(event, {"id": named, "status": "succeeded"}, self.theirs)
 
     def refund(self, order: Order, refund_id: str, amount: str) -> int:
@@ -237,7 +237,7 @@ class TBankVendor(Vendor):
 
     def notify(self, order: Order, state: str = "paid", **changes: Any) -> int:
         self.knows(order, state, **changes)
-        # What the notice claims is not believed: only the id in it is read.
+        # What the webhook claims is not believed: only the id in it is read.
         return self.post({"qrId": changes.get("payment_id", order.payment_id), "status": "PAID"})
 
     def refund(self, order: Order, refund_id: str, amount: str) -> int:
@@ -256,8 +256,8 @@ class TBankVendor(Vendor):
         reading.read(str(ACCOUNT))
         return status
 
-    def post(self, notice: dict[str, Any], authorization: str = "Bearer from-the-bank") -> int:
-        body = json.dumps(notice).encode()
+    def post(self, webhook: dict[str, Any], authorization: str = "Bearer from-the-bank") -> int:
+        body = json.dumps(webhook).encode()
         return post("tbank", body, headers={"Authorization": authorization})
 
     def forge(self, order: Order) -> int:

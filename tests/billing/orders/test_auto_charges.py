@@ -106,7 +106,7 @@ class TestYooKassa:
         assert sorted(Order.objects.values_list("state", flat=True)) == ["canceled", "paid"]
         assert len(responses.calls) == 1
 
-    def test_notice_of_a_charge_credits_it_after_the_end_of_consent(self, payer: Company) -> None:
+    def test_webhook_of_a_charge_credits_it_after_the_end_of_consent(self, payer: Company) -> None:
         order = self.start(payer)
         auto_top_up.remove_method(company=payer, user=user_of(payer))
         event = PaymentEvent("p-1", order.pk.hex, order.amount, order.currency, PaymentState.PAID)
@@ -244,7 +244,7 @@ class TestStripe:
 
         assert (pause_of(payer), Order.objects.get().state) == ("", "created")
 
-    def test_notice_credits_a_charge_once(self, payer: Company) -> None:
+    def test_webhook_credits_a_charge_once(self, payer: Company) -> None:
         responses.add("POST", STRIPE, json=self.intent("processing"))
         auto_top_up.run()
         order = Order.objects.get()

@@ -48,7 +48,7 @@ def test_parallel_webhooks_of_unknown_order_store_one_payment(payer: Company) ->
 
 
 @pytest.mark.django_db(transaction=True)
-def test_confirmation_beside_notices_and_a_cancellation(payer: Company) -> None:
+def test_confirmation_beside_webhooks_and_a_cancellation(payer: Company) -> None:
     order = place_order(payer, "invoice")
     Order.objects.filter(pk=order.pk).update(gateway="sandbox", payment_id="sandbox-1")
     order.refresh_from_db()

@@ -166,7 +166,7 @@ class Stripe(PaymentProvider):
             "url": self.page(payment) if payment.state == OPEN else None,
         }
 
-    def notice(self, payment: Payment) -> Post:
+    def webhook(self, payment: Payment) -> Post:
         if _is_intent(payment):
             return self._post("payment_intent.succeeded", intent(payment))
         kind = "expired" if payment.state == CANCELED else "completed"
@@ -176,12 +176,12 @@ class Stripe(PaymentProvider):
         paid = self.session(payment) | {"payment_status": "paid", "status": "complete"}
         return self._post("checkout.session.completed", paid, secret="whsec_somebody")  # noqa: S106
 
-    def refund_notice(self, payment: Payment, refund_id: str) -> Post:
+    def refund_webhook(self, payment: Payment, refund_id: str) -> Post:
         amount = _minor(payment, payment.refunds[refund_id])
         refund = OBJECTS["refund"] | _about(payment) | {"id": refund_id, "amount": amount}
         return self._post("refund.created", refund)
 
-    def dispute_notice(self, payment: Payment, *, is_won: bool) -> Post:
+    def dispute_webhook(self, payment: Payment, *, is_won: bool) -> Post:
         kind = f"charge.dispute.funds_{'reinstated' if is_won else 'withdrawn'}"
         dispute = {"id": f"du_{payment.reference[3:]}", "amount": _minor(payment, payment.amount)}
         status = {"status": "won" if is_won else "needs_response"}

@@ -109,14 +109,14 @@ class TBank(Bank):
             "receiver": ours if row.is_incoming else theirs,
         }
 
-    def notice(self, payment: Payment) -> Post:
+    def webhook(self, payment: Payment) -> Post:
         status = "CANCELLED" if payment.state == CANCELED else "PAID"
         return self._post({"qrId": payment.id, "status": status})
 
     def forged(self, payment: Payment) -> Post:
         return self._post({"qrId": payment.id, "status": "PAID"}, secret="guessed")  # noqa: S106
 
-    def refund_notice(self, payment: Payment, refund_id: str) -> Post:
+    def refund_webhook(self, payment: Payment, refund_id: str) -> Post:
         return self.news()
 
     def news(self) -> Post:
@@ -131,9 +131,9 @@ class TBank(Bank):
     def refunded(self, payment: Payment, amount: str) -> None:
         self.book.book(Operation(amount, f"Возврат: {payment.title}", is_incoming=False))
 
-    def _post(self, notice: dict[str, Any], secret: str = "") -> Post:
+    def _post(self, webhook: dict[str, Any], secret: str = "") -> Post:
         bearer = f"Bearer {secret or self.settings.variable('TBANK_WEBHOOK_SECRET')}"
-        return self.to_service(json.dumps(notice).encode(), {"Authorization": bearer})
+        return self.to_service(json.dumps(webhook).encode(), {"Authorization": bearer})
 
     def authorize(self, request: web.Request) -> None:
         expected = f"Bearer {self.settings.variable('TBANK_TOKEN')}"

@@ -26,7 +26,7 @@ HOWS = (
 )
 CALL_FAULTS = ("server_error", "lost_answer", "slow")
 AFTER_REDIRECT = 2.0
-MAX_WAIT = 3.0  # for a notice, before the payer is sent back
+MAX_WAIT = 3.0  # for a webhook, before the payer is sent back
 Call = Callable[[web.Request], Awaitable[web.Response]]
 
 
@@ -129,7 +129,7 @@ class CallFault:
 
 
 class PaymentProvider(HttpService):
-    """Its calls, and how it words notices."""
+    """Its API calls and the bodies of its webhooks."""
 
     has_disputes: ClassVar[bool] = False
 
@@ -152,22 +152,22 @@ class PaymentProvider(HttpService):
         ]
 
     @abstractmethod
-    def notice(self, payment: Payment) -> Post:
+    def webhook(self, payment: Payment) -> Post:
         """Says in what state the payment is."""
 
     @abstractmethod
     def forged(self, payment: Payment) -> Post:
-        """A notice of the payment's state that was not sent by the provider."""
+        """A webhook of the payment's state that was not sent by the provider."""
 
-    def refund_notice(self, payment: Payment, refund_id: str) -> Post | None:
-        """The notice of this refund; None for providers that send none."""
+    def refund_webhook(self, payment: Payment, refund_id: str) -> Post | None:
+        """The webhook of this refund; None for providers that send none."""
         return None
 
-    def dispute_notice(self, payment: Payment, *, is_won: bool) -> Post | None:
+    def dispute_webhook(self, payment: Payment, *, is_won: bool) -> Post | None:
         return None
 
     def paid(self, payment: Payment) -> list[Post]:
-        """Other effects at the provider of a paid payment, and the notices about it."""
+        """Other effects at the provider of a paid payment, and the webhooks about it."""
         return []
 
     def refunded(self, payment: Payment, amount: str) -> None:
@@ -228,11 +228,11 @@ class Till:
                 _must_be(payment, OPEN)
                 payment.state = CANCELED
                 self.book.save(payment)
-                self._tell(provider, [provider.notice(payment)], delay)
+                self._send_webhooks(provider, [provider.webhook(payment)], delay)
             case "notify":
-                self._tell(provider, [provider.notice(payment)], delay)
+                self._send_webhooks(provider, [provider.webhook(payment)], delay)
             case "refund":
-                self._tell(provider, self._refund(provider, payment, amount), delay)
+                self._send_webhooks(provider, self._refund(provider, payment, amount), delay)
             case "dispute" | "dispute_won":
                 self._dispute(provider, payment, is_won=action == "dispute_won")
 
@@ -241,7 +241,7 @@ class Till:
         self.book.book(operation)
         for bank in self.providers.values():
             if isinstance(bank, Bank):
-                self._tell(bank, [bank.news()])
+                self._send_webhooks(bank, [bank.news()])
 
     async def _pay(
         self, provider: PaymentProvider, payment: Payment, how: str, delay: float
@@ -249,37 +249,37 @@ class Till:
         if payment.state == PAID:
             raise ImpossibleError("it is paid already")
         if how == "forged":
-            self._tell(provider, [provider.forged(payment)], delay)
+            self._send_webhooks(provider, [provider.forged(payment)], delay)
             return
         if how == "wrong_amount":
             payment.amount = f"{Decimal(payment.amount) - Decimal('0.01'):.2f}"
         if how == "wrong_currency":
             payment.currency = "USD" if payment.currency != "USD" else "EUR"
         self._mark_paid(provider, payment)
-        posts = self._notices(provider, payment, how)
+        posts = self._webhooks(provider, payment, how)
         if how in {"late", "after_redirect"}:
             later = delay if how == "late" else 0.0
-            self._tell(provider, posts, later or AFTER_REDIRECT)
+            self._send_webhooks(provider, posts, later or AFTER_REDIRECT)
         elif posts:
-            await asyncio.wait([self._tell(provider, posts, delay)], timeout=MAX_WAIT)
+            await asyncio.wait([self._send_webhooks(provider, posts, delay)], timeout=MAX_WAIT)
 
-    def _notices(self, provider: PaymentProvider, payment: Payment, how: str) -> list[Post]:
-        notice = provider.notice(payment)
+    def _webhooks(self, provider: PaymentProvider, payment: Payment, how: str) -> list[Post]:
+        webhook = provider.webhook(payment)
         if how == "never":
             return []
         if how == "reordered":
-            return [*self._refund(provider, payment, payment.amount), notice]
+            return [*self._refund(provider, payment, payment.amount), webhook]
         if how == "pay_twice":
             twin = replace(payment, id=f"{payment.id[:8]}{uuid4()}", key="", refunds={})
             twin.reference = f"pi_{uuid4().hex[:24]}"
             self._mark_paid(provider, twin)
-            return [notice, provider.notice(twin)]
-        return [notice] * (2 if how == "twice" else 1)
+            return [webhook, provider.webhook(twin)]
+        return [webhook] * (2 if how == "twice" else 1)
 
     def _mark_paid(self, provider: PaymentProvider, payment: Payment) -> None:
         payment.state = PAID
         self.book.save(payment)
-        self._tell(provider, provider.paid(payment))
+        self._send_webhooks(provider, provider.paid(payment))
 
     def _refund(self, provider: PaymentProvider, payment: Payment, amount: str) -> list[Post]:
         _must_be(payment, PAID)
@@ -290,8 +290,8 @@ class Till:
         payment.refunds[refund_id] = f"{refunded:.2f}"
         self.book.save(payment)
         provider.refunded(payment, f"{refunded:.2f}")
-        notice = provider.refund_notice(payment, refund_id)
-        return [notice] if notice else []
+        webhook = provider.refund_webhook(payment, refund_id)
+        return [webhook] if webhook else []
 
     def _dispute(self, provider: PaymentProvider, payment: Payment, *, is_won: bool) -> None:
         _must_be(payment, PAID)
@@ -299,10 +299,10 @@ class Till:
             raise ImpossibleError("there is no such dispute")
         payment.disputed = not is_won
         self.book.save(payment)
-        notice = provider.dispute_notice(payment, is_won=is_won)
-        self._tell(provider, [notice] if notice else [])
+        webhook = provider.dispute_webhook(payment, is_won=is_won)
+        self._send_webhooks(provider, [webhook] if webhook else [])
 
-    def _tell(
+    def _send_webhooks(
         self, provider: PaymentProvider, posts: list[Post], delay: float = 0.0
     ) -> asyncio.Task[None]:
         calls = [lambda post=post: post for post in posts]

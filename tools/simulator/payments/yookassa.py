@@ -91,16 +91,16 @@ class YooKassa(PaymentProvider):
             "test": True,
         } | ({"confirmation": page} if payment.state == OPEN else {})
 
-    def notice(self, payment: Payment) -> Post:
+    def webhook(self, payment: Payment) -> Post:
         kind = "canceled" if payment.state == CANCELED else "succeeded"
         return self._post(f"payment.{kind}", self.payment(payment))
 
     def forged(self, payment: Payment) -> Post:
-        """The notice of a non-existent payment that claims to be paid."""
+        """The webhook of a non-existent payment that claims to be paid."""
         claimed = self.payment(payment) | {"id": str(uuid4()), "status": "succeeded", "paid": True}
         return self._post("payment.succeeded", claimed)
 
-    def refund_notice(self, payment: Payment, refund_id: str) -> Post:
+    def refund_webhook(self, payment: Payment, refund_id: str) -> Post:
         return self._post("refund.succeeded", _refund(payment, refund_id))
 
     def _post(self, event: str, item: Json) -> Post:

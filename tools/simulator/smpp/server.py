@@ -16,7 +16,7 @@ from tools.simulator.faults import LOST, SERVER_ERROR, SILENCES, FaultPlan
 from tools.simulator.messages import Message
 from tools.simulator.smpp import pdu
 from tools.simulator.smpp.pdu import BadPduError, Bind, Head, Parts, Query, Submit, UnreadableError
-from tools.simulator.vendor import Tell, Vendor, abort
+from tools.simulator.vendor import Deliver, Vendor, abort
 
 OK = 0x00
 INVALID_LENGTH, INVALID_COMMAND, NOT_BOUND, ALREADY_BOUND = 0x02, 0x03, 0x04, 0x05
@@ -253,19 +253,19 @@ class Smpp(Vendor):
         state = OVER[message.state] if is_over else EN_ROUTE
         return OK, pdu.cstring(query.message_id) + pdu.cstring(done_at) + bytes([state, 0])
 
-    def receipt(self, message: Message, event: str, moment: float) -> Tell | None:
+    def receipt(self, message: Message, event: str, moment: float) -> Deliver | None:
         if event not in STATES or not message.extra["registered"]:
             return None
-        return partial(self._tell, message, event, moment)
+        return partial(self._send_receipt, message, event, moment)
 
-    def reply(self, message: Message, text: str) -> Tell:
-        return partial(self._bring, pdu.incoming(message.phone, message.extra["source"], text))
+    def reply(self, message: Message, text: str) -> Deliver:
+        return partial(self._send_reply, pdu.incoming(message.phone, message.extra["source"], text))
 
-    async def _bring(self, body: bytes) -> bool:
+    async def _send_reply(self, body: bytes) -> bool:
         session = next((row for row in self._sessions if row.can_receive), None)
         return session is not None and await session.deliver(body)
 
-    async def _tell(self, message: Message, event: str, moment: float) -> bool:
+    async def _send_receipt(self, message: Message, event: str, moment: float) -> bool:
         """A receipt for each part, to any bound client, or later if there is none."""
         session = next((row for row in self._sessions if row.can_receive), None)
         if session is None:

@@ -1,4 +1,4 @@
-"""Signed notices that must not credit: money that did not move, and bodies that break parsers."""
+"""Signed webhooks that must not credit: money that did not move, and bodies that break parsers."""
 
 import time
 from collections.abc import Callable
