@@ -159,12 +159,12 @@ class Pool:
 
 
 @dataclass(frozen=True, slots=True)
-class LimitVerdict:
-    """`verdict` is GRANTED, COOLING_DOWN, DUPLICATE, POOL_EMPTY, or the number (from 1) of the full
+class LimitResult:
+    """`outcome` is GRANTED, COOLING_DOWN, DUPLICATE, POOL_EMPTY, or the number (from 1) of the full
     window.
     """
 
-    verdict: int
+    outcome: int
     wait: int  # seconds until a retry may succeed
 
 
@@ -210,7 +210,7 @@ def acquire(
     holder: str = "",
     key_hash: str = "",
     pool: Pool | None = None,
-) -> LimitVerdict:
+) -> LimitResult:
     """Acquires a slot in every window, in the pool and, if given, the cool-down.
 
     `holder` names who holds the cool-down. It ends with `key_hash`, the hash of an Idempotency-Key,
@@ -221,8 +221,8 @@ def acquire(
     args += _pool_bounds(pool)
     for window in windows:
         args += [window.limit, window.seconds * 1000]
-    verdict, millis = _run(_ACQUIRE, keys, args)
-    return LimitVerdict(verdict, max(1, -(-millis // 1000)))
+    outcome, millis = _run(_ACQUIRE, keys, args)
+    return LimitResult(outcome, max(1, -(-millis // 1000)))
 
 
 def seconds_until_granted(
@@ -274,4 +274,4 @@ def count_or_wait(window: Window) -> int:
         limit = acquire([window])
     except LimiterDownError:
         return 0
-    return 0 if limit.verdict == GRANTED else limit.wait
+    return 0 if limit.outcome == GRANTED else limit.wait

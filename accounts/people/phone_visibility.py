@@ -51,10 +51,10 @@ def may_look_up(number: str, member: Member) -> bool:
         return True
     look_up = Window(f"look-up:{member.pk}:{hashed(number)}", 1, LOOK_UPS[1])
     try:
-        verdict = acquire([look_up, Window(f"look-ups:{member.pk}", *LOOK_UPS)]).verdict
+        outcome = acquire([look_up, Window(f"look-ups:{member.pk}", *LOOK_UPS)]).outcome
     except LimiterDownError:
         return True
-    return verdict <= 1  # 1: the first window is full, so the number was counted before
+    return outcome <= 1  # 1: the first window is full, so the number was counted before
 
 
 def may_look_up_text(text: str, member: Member) -> bool:

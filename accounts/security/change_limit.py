@@ -14,6 +14,6 @@ def exceeds_change_limit(user: User) -> bool:
     """
     windows = [Window(f"changes:{seconds}:{user.pk}", most, seconds) for most, seconds in CHANGES]
     try:
-        return acquire(windows).verdict != GRANTED
+        return acquire(windows).outcome != GRANTED
     except LimiterDownError:
         return False

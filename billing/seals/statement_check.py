@@ -28,8 +28,8 @@ PROGRAM = settings.BASE_DIR / "static" / "kvitok-verify.py"
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """The verdict; `problem` is the program's code of the fault, empty
+class CheckResult:
+    """The result; `problem` is the program's code of the fault, empty
     if the statement is proved.
     """
 
@@ -53,7 +53,7 @@ def program() -> ModuleType:
     return module
 
 
-def check(company: Company, content: bytes, *, begins_after: datetime | None = None) -> Verdict:
+def check(company: Company, content: bytes, *, begins_after: datetime | None = None) -> CheckResult:
     """Compares the file with the stored heads.
 
     `begins_after` is the time of the last archived transfer: transfers sealed up to its day are not
@@ -73,8 +73,8 @@ def check(company: Company, content: bytes, *, begins_after: datetime | None = N
             rows = verify.read_statement(Path(file.name))
             chain = verify.verify(rows, heads, after)
         except verify.VerifyError as error:
-            return Verdict(problem=error.code, values=error.values)
-    return Verdict(
+            return CheckResult(problem=error.code, values=error.values)
+    return CheckResult(
         heads=chain.heads,
         last_day=heads[-1].day,
         last_head=heads[-1].head,
@@ -136,6 +136,6 @@ _EARLY: dict[str, StrOrPromise] = {
 TEXTS = {Tone.FORGED: _FORGED, Tone.UNSUITABLE: _UNSUITABLE, Tone.EARLY: _EARLY}
 
 
-def sentence(verdict: Verdict) -> Sentence:
-    tone = next(tone for tone, texts in TEXTS.items() if verdict.problem in texts)
-    return Sentence(tone, str(TEXTS[tone][verdict.problem]) % verdict.values)
+def sentence(result: CheckResult) -> Sentence:
+    tone = next(tone for tone, texts in TEXTS.items() if result.problem in texts)
+    return Sentence(tone, str(TEXTS[tone][result.problem]) % result.values)

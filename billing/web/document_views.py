@@ -247,15 +247,15 @@ def _name(name: str, form: PeriodForm) -> str:
 def statement_checked(request: CabinetRequest) -> HttpResponse:
     """Explains the proof, and checks an uploaded statement."""
     form = StatementCheckForm(request.POST or None, request.FILES or None)
-    verdict = None
+    result = None
     if request.method == "POST" and form.is_valid():
         opening = archived.opening(request.company.pk)
         begins_after = opening.at if opening else None
-        verdict = statement_check.check(
+        result = statement_check.check(
             request.company, form.cleaned_data["file"], begins_after=begins_after
         )
-    problem = statement_check.sentence(verdict) if verdict and verdict.problem else None
-    context = {"form": form, "verdict": verdict, "sentence": problem}
+    problem = statement_check.sentence(result) if result and result.problem else None
+    context = {"form": form, "result": result, "sentence": problem}
     return render(request, "billing/statement_check.html", context)
 
 

@@ -29,7 +29,7 @@ from catalogue.errors import DomainError, Error
 from channels.lifecycle.snapshots import MessageState
 from channels.models import Message
 from storage import advisory_locks, atomic_limits
-from storage.atomic_limits import Bucket, LimiterDownError, LimitVerdict, Pool, Window, hashed
+from storage.atomic_limits import Bucket, LimiterDownError, LimitResult, Pool, Window, hashed
 from storage.primary_connection import NotPrimaryError
 from storage.redis_client import redis_client
 from storage.statements import sql_files
@@ -132,7 +132,7 @@ def acquire(
         with _counted_in_postgres(send, untried):
             yield transaction.atomic  # without it, a failed try would end the transaction
         return
-    _raise_if_refused(acquired.verdict)
+    _raise_if_refused(acquired.result)
     try:
         yield acquired.one_try
     except Exception as error:
@@ -143,16 +143,16 @@ def acquire(
 
 
 class _Acquired(NamedTuple):
-    verdict: LimitVerdict
+    result: LimitResult
     key: str  # key of the cool-down
     one_try: OneTry = nullcontext
 
 
 def _acquire(send: Send, key_hash: str, untried: UntriedChannel | None) -> _Acquired:
     if untried is not None and untried.is_required:
-        return _acquire_untried(send, untried, LimitVerdict(atomic_limits.COOLING_DOWN, 1))
+        return _acquire_untried(send, untried, LimitResult(atomic_limits.COOLING_DOWN, 1))
     key, seconds = _repeat_key(send, key_hash)
-    verdict = atomic_limits.acquire(
+    result = atomic_limits.acquire(
         _windows(send, send.company_limits),
         cool_down=key,
         seconds=seconds,
@@ -160,31 +160,31 @@ def _acquire(send: Send, key_hash: str, untried: UntriedChannel | None) -> _Acqu
         key_hash=key_hash,
         pool=_pool(send),
     )
-    if verdict.verdict in REFUSED_BY_COOL_DOWN and untried and untried.is_untried():
-        return _acquire_untried(send, untried, verdict)
-    return _Acquired(verdict, key)
+    if result.outcome in REFUSED_BY_COOL_DOWN and untried and untried.is_untried():
+        return _acquire_untried(send, untried, result)
+    return _Acquired(result, key)
 
 
-def _acquire_untried(send: Send, untried: UntriedChannel, refusal: LimitVerdict) -> _Acquired:
+def _acquire_untried(send: Send, untried: UntriedChannel, refusal: LimitResult) -> _Acquired:
     """Leaves the cool-down to the send before. A cool-down of the channel keeps concurrent sends
     from taking each other's slots.
     """
     key = f"{_cool_down_key(send)}:{untried.key}"
-    verdict = atomic_limits.acquire(
+    result = atomic_limits.acquire(
         _windows(send, send.company_limits),
         cool_down=key,
         seconds=cool_down(send.company_limits),
         holder=f"{send.id.hex}:",
         pool=_pool(send),
     )
-    return _Acquired(verdict, key, partial(_locked, untried, refusal))
+    return _Acquired(result, key, partial(_locked, untried, refusal))
 
 
 REFUSED_BY_COOL_DOWN = {atomic_limits.COOLING_DOWN, atomic_limits.DUPLICATE}
 
 
 @contextmanager
-def _locked(untried: UntriedChannel, refusal: LimitVerdict) -> Iterator[None]:
+def _locked(untried: UntriedChannel, refusal: LimitResult) -> Iterator[None]:
     """Holds the lock that lets one of several concurrent sends use the channel."""
     with transaction.atomic():
         if not untried.lock_untried():
@@ -200,7 +200,7 @@ def wait(send: Send) -> int:
         )
     except LimiterDownError:
         limit = _count_in_postgres(send)
-        return 0 if limit.verdict == atomic_limits.GRANTED else limit.wait
+        return 0 if limit.outcome == atomic_limits.GRANTED else limit.wait
 
 
 def release(send: CountedMessage) -> None:
@@ -229,17 +229,17 @@ def forget(phone: str) -> None:
         log.warning("send_limits_not_forgotten", error=type(error).__name__)
 
 
-def _raise_if_refused(limit: LimitVerdict) -> None:
-    if limit.verdict == atomic_limits.DUPLICATE:
+def _raise_if_refused(limit: LimitResult) -> None:
+    if limit.outcome == atomic_limits.DUPLICATE:
         raise DomainError(Error.REQUEST_IN_PROGRESS, retry_after=1)
-    if limit.verdict == atomic_limits.COOLING_DOWN:
+    if limit.outcome == atomic_limits.COOLING_DOWN:
         raise DomainError(Error.RESEND_TOO_SOON, retry_after=limit.wait)
-    if limit.verdict == atomic_limits.POOL_EMPTY:
+    if limit.outcome == atomic_limits.POOL_EMPTY:
         kind, text = "phone_all_companies", SHARED_POOL_EMPTY
         raise DomainError(
             Error.SEND_LIMIT, message=text, retry_after=limit.wait, limit={"kind": kind}
         )
-    if limit.verdict > 0:
+    if limit.outcome > 0:
         raise DomainError(Error.SEND_LIMIT, retry_after=limit.wait, limit={"kind": "phone"})
 
 
@@ -332,15 +332,15 @@ def _counted_in_postgres(send: Send, untried: UntriedChannel | None = None) -> I
     number = int.from_bytes(bytes.fromhex(hashed(send.phone))[:8], "big", signed=True)
     with transaction.atomic():
         advisory_locks.lock(number)
-        verdict = _count_in_postgres(send)
-        needs_untried = untried and (verdict.verdict in REFUSED_BY_COOL_DOWN or untried.is_required)
+        result = _count_in_postgres(send)
+        needs_untried = untried and (result.outcome in REFUSED_BY_COOL_DOWN or untried.is_required)
         if untried and needs_untried and untried.lock_untried():
-            verdict = _count_in_postgres(send, cools_down=False)
-        _raise_if_refused(verdict)
+            result = _count_in_postgres(send, cools_down=False)
+        _raise_if_refused(result)
         yield
 
 
-def _count_in_postgres(send: Send, *, cools_down: bool = True) -> LimitVerdict:
+def _count_in_postgres(send: Send, *, cools_down: bool = True) -> LimitResult:
     checks = [
         (number, count, seconds)
         for number, (count, seconds) in enumerate(
@@ -350,7 +350,7 @@ def _count_in_postgres(send: Send, *, cools_down: bool = True) -> LimitVerdict:
     if cools_down and _cool_down(send):
         checks.insert(0, (atomic_limits.COOLING_DOWN, 1, _cool_down(send)))
     with connection.cursor() as cursor:
-        for verdict, limit, seconds in checks:
+        for outcome, limit, seconds in checks:
             cursor.execute(
                 _SQL["count"],
                 {
@@ -363,19 +363,19 @@ def _count_in_postgres(send: Send, *, cools_down: bool = True) -> LimitVerdict:
             )
             used, wait = cursor.fetchone()
             if used >= limit:
-                return LimitVerdict(verdict, max(1, wait))
-        return _pool_verdict(cursor, send)
+                return LimitResult(outcome, max(1, wait))
+        return _pool_result(cursor, send)
 
 
-def _pool_verdict(cursor: CursorWrapper, send: Send) -> LimitVerdict:
+def _pool_result(cursor: CursorWrapper, send: Send) -> LimitResult:
     pool = _pool(send)
     if pool is None:
-        return LimitVerdict(atomic_limits.GRANTED, 0)
+        return LimitResult(atomic_limits.GRANTED, 0)
     cursor.execute(_SQL["sent"], [send.phone, send.kind])
     sent = [PoolUse(company_id, -ago) for company_id, ago in cursor.fetchall()]
     wait = pool_wait(pool, sent, PoolUse(send.company_id, 0.0))
     return (
-        LimitVerdict(atomic_limits.POOL_EMPTY, max(1, ceil(wait)))
+        LimitResult(atomic_limits.POOL_EMPTY, max(1, ceil(wait)))
         if wait > 0
-        else LimitVerdict(atomic_limits.GRANTED, 0)
+        else LimitResult(atomic_limits.GRANTED, 0)
     )

@@ -43,7 +43,7 @@ KNOWN_PHONE_RULE = "verified_before"  # the rule of phones that pass every step
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Assessment:
     step: GuardStep
     scopes: tuple[Scope, ...]
     scope: Scope | None = None  # the scope at fault
@@ -78,7 +78,7 @@ class Guard:
     watched: set[Scope] = field(default_factory=set)  # scopes under attack elsewhere
     _swept_at: float = 0.0
 
-    def judge(
+    def assess(
         self,
         now: float,
         phone: str,
@@ -87,31 +87,33 @@ class Guard:
         *,
         device: str = "",
         is_known: bool = False,
-    ) -> Verdict:
-        """Judges a send. `is_known` (`PhoneHistory`): the phone passes every step."""
+    ) -> Assessment:
+        """Assesses a send. `is_known` (`PhoneHistory`): the phone passes every step."""
         scopes = scopes_of(phone, country, ip, device)
         if is_known:
-            return Verdict(GuardStep.ALLOW, scopes, rule=KNOWN_PHONE_RULE)
-        verdicts = [Verdict(GuardStep.ALLOW, scopes), *self.verdicts(now, scopes)]
-        return max(verdicts, key=lambda verdict: verdict.step)  # of the strictest, the widest
+            return Assessment(GuardStep.ALLOW, scopes, rule=KNOWN_PHONE_RULE)
+        assessments = [Assessment(GuardStep.ALLOW, scopes), *self.assessments(now, scopes)]
+        return max(
+            assessments, key=lambda assessment: assessment.step
+        )  # of the strictest, the widest
 
-    def verdicts(self, now: float, scopes: tuple[Scope, ...]) -> list[Verdict]:
-        """Verdicts for each scope with evidence, widest first. `scopes` are those of one phone.
+    def assessments(self, now: float, scopes: tuple[Scope, ...]) -> list[Assessment]:
+        """Assessments for each scope with evidence, widest first. `scopes` are those of one phone.
 
-        The narrowest scope is judged first: losses in it must not hold back the people around it.
+        The narrowest scope is assessed first: losses in it must not hold back the people around it.
         """
-        verdicts: list[Verdict] = []
+        assessments: list[Assessment] = []
         of_scopes = [(scope, self.evidence[scope]) for scope in scopes if scope in self.evidence]
         usual_rate = self._usual_rate(now)
         for n, (scope, evidence) in reversed(list(enumerate(of_scopes))):
-            verdict = self._judge_scope(now, scopes, scope, evidence, usual_rate)
-            if verdict.step >= GuardStep.CHALLENGE and scope.kind in NARROW_SCOPES:
+            assessment = self._assess_scope(now, scopes, scope, evidence, usual_rate)
+            if assessment.step >= GuardStep.CHALLENGE and scope.kind in NARROW_SCOPES:
                 self._set_apart(evidence, [wider for _scope, wider in of_scopes[:n]])
-            verdicts.append(verdict)
-        for (_scope, evidence), verdict in zip(of_scopes, verdicts[::-1], strict=True):
-            if verdict.step is GuardStep.REFUSE and verdict.rule == "unverified":
+            assessments.append(assessment)
+        for (_scope, evidence), assessment in zip(of_scopes, assessments[::-1], strict=True):
+            if assessment.step is GuardStep.REFUSE and assessment.rule == "unverified":
                 evidence.discount()
-        return verdicts[::-1]
+        return assessments[::-1]
 
     @staticmethod
     def _set_apart(evidence: ScopeEvidence, wider: list[ScopeEvidence]) -> None:
@@ -122,18 +124,18 @@ class Guard:
             if outer.is_explained_by(evidence):
                 outer.subtract(evidence)
 
-    def _judge_scope(
+    def _assess_scope(
         self,
         now: float,
         scopes: tuple[Scope, ...],
         scope: Scope,
         evidence: ScopeEvidence,
         usual_rate: float,
-    ) -> Verdict:
+    ) -> Assessment:
         if now < evidence.refused_until:
             until = evidence.refused_until
             counts = evidence.hits, evidence.misses
-            return Verdict(
+            return Assessment(
                 GuardStep.REFUSE, scopes, scope, until, evidence.tokens, "refused", *counts
             )
         evidence.fade(now)
@@ -153,14 +155,14 @@ class Guard:
                 evidence.refused_until = ends
                 evidence.refusals += 1
             counts = evidence.hits, evidence.misses
-            return Verdict(
+            return Assessment(
                 step, scopes, scope, ends, excess, "unverified", *counts, is_early=step > own_step
             )
         if evidence.pending > self._pending_allowed(scope, evidence):
-            return Verdict(
+            return Assessment(
                 GuardStep.CHEAP_ONLY, scopes, scope, None, excess, "pending", 0.0, evidence.pending
             )
-        return Verdict(GuardStep.ALLOW, scopes, scope)
+        return Assessment(GuardStep.ALLOW, scopes, scope)
 
     def _has_people(self, scope: Scope, scopes: tuple[Scope, ...]) -> bool:
         """Whether this scope or a wider one has people."""
@@ -198,9 +200,9 @@ class Guard:
 
     # --- Evidence ---
 
-    def open_code(self, now: float, verdict: Verdict) -> PendingCode:
+    def open_code(self, now: float, assessment: Assessment) -> PendingCode:
         self._sweep(now)
-        return PendingCode(verdict.scopes, is_evidence=verdict.rule != KNOWN_PHONE_RULE)
+        return PendingCode(assessment.scopes, is_evidence=assessment.rule != KNOWN_PHONE_RULE)
 
     def record_delivery(self, now: float, code: PendingCode, tokens: float, after: float) -> None:
         if after > MAX_DELIVERY_SECONDS or code.is_over or not code.is_evidence:

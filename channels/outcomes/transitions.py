@@ -76,7 +76,7 @@ def pay_fallbacks(cursor: CursorWrapper, decisions: Sequence[Decision]) -> list[
     settled = {item.company_id for decision in decisions for item in decision.settlements}
     results = ledger.move_holds(cursor, moves, touching=settled)
     return [
-        _with_wallet_verdict(decision, decision.fallback, results[decision.message.id])
+        _with_wallet_result(decision, decision.fallback, results[decision.message.id])
         if decision.fallback
         else decision
         for decision in decisions
@@ -107,7 +107,7 @@ def _without_taken_steps(
     ]
 
 
-def _with_wallet_verdict(
+def _with_wallet_result(
     decision: Decision, request: FallbackRequest, result: ledger.HoldMoveResult
 ) -> Decision:
     rejection = _REJECTION_REASONS.get(result)

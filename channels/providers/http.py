@@ -1,4 +1,4 @@
-"""The HTTP client of providers: one connection pool per account, and verdicts on failed calls.
+"""The HTTP client of providers: one connection pool per account, and the errors of failed calls.
 
 Also helpers for vendors' JSON, headers and signatures.
 """
@@ -39,19 +39,20 @@ from channels.providers.inbound import InvalidWebhookError, WebhookRequest
 from outbound.connections import Connections, seconds_of_retry
 
 Json = dict[str, Any]
-Verdict = tuple[type[SendError], bool]  # the error for the message; whether the account is at fault
+# The error for the message; whether the account is at fault.
+ErrorKind = tuple[type[SendError], bool]
 Timeout = tuple[float, float]  # seconds to connect, seconds for the whole response
 
-UNREACHABLE: Verdict = (UnreachableError, False)
-BARRED: Verdict = (BarredError, False)
-REFUSED: Verdict = (RefusedError, False)
-ACCOUNT_REFUSED: Verdict = (RefusedError, True)
-DESTINATION_REFUSED: Verdict = (DestinationRefusedError, True)
-TRANSIENT: Verdict = (TransientError, False)
-ACCOUNT_TRANSIENT: Verdict = (TransientError, True)
-THROTTLED: Verdict = (ThrottledError, False)
-ACCOUNT_THROTTLED: Verdict = (ThrottledError, True)
-AMBIGUOUS: Verdict = (AmbiguousError, False)
+UNREACHABLE: ErrorKind = (UnreachableError, False)
+BARRED: ErrorKind = (BarredError, False)
+REFUSED: ErrorKind = (RefusedError, False)
+ACCOUNT_REFUSED: ErrorKind = (RefusedError, True)
+DESTINATION_REFUSED: ErrorKind = (DestinationRefusedError, True)
+TRANSIENT: ErrorKind = (TransientError, False)
+ACCOUNT_TRANSIENT: ErrorKind = (TransientError, True)
+THROTTLED: ErrorKind = (ThrottledError, False)
+ACCOUNT_THROTTLED: ErrorKind = (ThrottledError, True)
+AMBIGUOUS: ErrorKind = (AmbiguousError, False)
 
 _ROOT = Path(__file__).resolve().parents[2]
 _VERSION = tomllib.loads((_ROOT / "pyproject.toml").read_text())["project"]["version"]
@@ -91,28 +92,28 @@ class VendorResponse:
     rows: list[Json] | None = None
 
     def error(
-        self, verdict: Verdict, code: object, detail: object = "", retry_after: float | None = None
+        self, kind: ErrorKind, code: object, detail: object = "", retry_after: float | None = None
     ) -> SendError:
-        kind, account = verdict
+        error, account = kind
         text = redact(detail, self.token)
-        if issubclass(kind, ThrottledError):
+        if issubclass(error, ThrottledError):
             wait = self.retry_after if retry_after is None else retry_after
-            return kind(str(code), text, account=account, retry_after=wait)
-        return kind(str(code), text, account=account)
+            return error(str(code), text, account=account, retry_after=wait)
+        return error(str(code), text, account=account)
 
     def error_of(
-        self, verdicts: Mapping[int, Verdict], code: object, detail: object = ""
+        self, kinds: Mapping[int, ErrorKind], code: object, detail: object = ""
     ) -> SendError:
         """The error from the vendor's table; without a known code, from the HTTP status."""
         if not isinstance(code, int):
             return self.undocumented_error()
-        if verdict := verdicts.get(code):
-            return self.error(verdict, code, detail)
+        if kind := kinds.get(code):
+            return self.error(kind, code, detail)
         return self.undocumented_error(code, detail)
 
     def undocumented_error(self, code: object = None, detail: object = "") -> SendError:
         """The error for an undocumented response: classified only by its HTTP status."""
-        return self.error(_verdict_by_status(self.status), code or f"http_{self.status}", detail)
+        return self.error(_kind_by_status(self.status), code or f"http_{self.status}", detail)
 
 
 class HttpProvider(Provider):
@@ -209,7 +210,7 @@ class HttpProvider(Provider):
         return VendorResponse(response.status, data, wait, self._token, rows), ""
 
 
-def _verdict_by_status(status: int) -> Verdict:
+def _kind_by_status(status: int) -> ErrorKind:
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         return ACCOUNT_THROTTLED
     if status in {408, 425}:  # rejected before any action, by definition

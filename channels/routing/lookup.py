@@ -77,13 +77,13 @@ def _seconds_over(key: str) -> int:
     """
     limit, seconds = LIMIT
     try:
-        verdict = counters.acquire([counters.Window(key, limit, seconds)])
+        result = counters.acquire([counters.Window(key, limit, seconds)])
     except counters.LimiterDownError:
         now = int(time.time())
         end = now - now % seconds + seconds
         until = datetime.fromtimestamp(end, UTC)
         return 0 if count_in_postgres(f"{key}:{end}", most=limit, end=until) else end - now
-    return 0 if verdict.verdict == counters.GRANTED else verdict.wait
+    return 0 if result.outcome == counters.GRANTED else result.wait
 
 
 def facts_of(principal: Principal, phone: str, purpose: str) -> PhoneFacts:

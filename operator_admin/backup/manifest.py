@@ -92,14 +92,14 @@ def needed_keys() -> NeededKeys:
 def missing_keys(needed: NeededKeys) -> list[str]:
     """The keys that the data needs and our settings lack, with the consequences."""
     return [
-        f"{setting} {_verdict(setting, key_id)} the key {key_id!r}: {CONSEQUENCES[setting]}"
+        f"{setting} {_key_fault(setting, key_id)} the key {key_id!r}: {CONSEQUENCES[setting]}"
         for setting, keys in needed.items()
         for key_id, fingerprint in keys.items()
         if not (fingerprint and hmac.compare_digest(fingerprint, _fingerprint(setting, key_id)))
     ]
 
 
-def _verdict(setting: str, key_id: str) -> str:
+def _key_fault(setting: str, key_id: str) -> str:
     return "has another secret for" if key_id in _ring(setting) else "lacks"
 
 

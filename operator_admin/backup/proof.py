@@ -14,7 +14,7 @@ from channels import full_reconciliation
 from operator_admin.backup.hold_back import count_unsent
 from operator_admin.backup.manifest import AVAILABLE, HELD, Sums, token_sums
 from operator_admin.backup.postgres import other_sessions
-from operator_admin.doctor.finding import Finding, failed, passed, verdict
+from operator_admin.doctor.finding import Finding, failed, finding, passed
 from persons import erasure_list
 from persons.erasure import reapply_erasures
 from storage.schema_changes.runs import unapplied_migrations
@@ -54,7 +54,7 @@ def prove(before: Sums, last_id: int, *, erasures: Iterable[str]) -> Iterator[Fi
 
 def _migrations() -> Finding:
     missing = unapplied_migrations()
-    return verdict("migrations", ", ".join(missing) or "all applied", "", ok=not missing)
+    return finding("migrations", ", ".join(missing) or "all applied", "", ok=not missing)
 
 
 def _erasures(lines: Iterable[str]) -> Finding:
@@ -73,14 +73,14 @@ def _erasures(lines: Iterable[str]) -> Finding:
         "Append the key to WEBHOOK_KEYS, or wait until the codes have expired; then "
         "`manage.py restore --already-restored --prove`."
     )
-    return verdict("erasures", detail, remedy, ok=not (result.unfinished or result.unknown))
+    return finding("erasures", detail, remedy, ok=not (result.unfinished or result.unknown))
 
 
 def _ledger() -> Finding:
     breaches = full_reconciliation.breaches()
     text = "; ".join(f"{breach.check}: {breach.subject}" for breach in breaches[:5])
     detail = text or f"{full_reconciliation.NUMBER_OF_CHECKS} checks of the books, no breach"
-    return verdict("ledger", detail, WRONG_BOOKS_REMEDY, ok=not breaches)
+    return finding("ledger", detail, WRONG_BOOKS_REMEDY, ok=not breaches)
 
 
 def _tokens(before: Sums, last_id: int) -> Finding:
@@ -97,13 +97,13 @@ def _tokens(before: Sums, last_id: int) -> Finding:
         f"available {before[AVAILABLE]} + {released} returned = {tokens[0]}; "
         f"held {before[HELD]} - {released} returned - {captured} charged by proof = {tokens[1]}"
     )
-    return verdict("tokens", detail, WRONG_BOOKS_REMEDY, ok=tokens == expected and tokens[1] == 0)
+    return finding("tokens", detail, WRONG_BOOKS_REMEDY, ok=tokens == expected and tokens[1] == 0)
 
 
 def _nothing_waits() -> Finding:
     count = count_unsent()
     remedy = "Run `manage.py restore --already-restored` again before any process starts."
-    return verdict("nothing waits", f"{count} to be sent", remedy, ok=not count)
+    return finding("nothing waits", f"{count} to be sent", remedy, ok=not count)
 
 
 def _keys() -> Finding:
@@ -117,7 +117,7 @@ def _keys() -> Finding:
     )
     unsigned = endpoints.count()
     detail = f"{second_factors} second factors unreadable, {unsigned} webhooks without their key"
-    return verdict("keys", detail, remedy, ok=not (second_factors or unsigned))
+    return finding("keys", detail, remedy, ok=not (second_factors or unsigned))
 
 
 def _is_readable(data: dict[str, Any]) -> bool:
@@ -132,4 +132,4 @@ def _is_readable(data: dict[str, Any]) -> bool:
 def _sessions() -> Finding:
     others = sorted(set(other_sessions()))
     remedy = "Stop them and restore again: they may have read or sent what the copy held."
-    return verdict("alone", ", ".join(others) or "nobody else connected", remedy, ok=not others)
+    return finding("alone", ", ".join(others) or "nobody else connected", remedy, ok=not others)

@@ -6,7 +6,7 @@ from redis.exceptions import RedisError
 
 from links.clicks import clickhouse_tables, stream
 from operator_admin import figures
-from operator_admin.doctor.finding import Finding, failed, passed, verdict
+from operator_admin.doctor.finding import Finding, failed, finding, passed
 from storage import clickhouse
 
 LATE_QUEUE, LATE_OUTBOX, LATE_CLICKS, LATE_CLICKHOUSE = 30.0, 300.0, 60.0, 300.0  # seconds
@@ -25,7 +25,7 @@ def queue() -> Finding:
         "Check `worker` and the providers. If both are in order, there are more messages than "
         "provider threads: add a worker."
     )
-    return verdict("queue", detail, remedy, ok=age < LATE_QUEUE)
+    return finding("queue", detail, remedy, ok=age < LATE_QUEUE)
 
 
 def outboxes() -> Finding:
@@ -35,7 +35,7 @@ def outboxes() -> Finding:
         "webhooks due: {webhooks}, e-mails due: {emails}, the oldest for {age:.0f} s"
     ).format(webhooks=now.webhooks, emails=now.emails, age=age)
     remedy = _("See `worker`, `broker` and `mail`: a worker delivers both.")
-    return verdict("outboxes", detail, remedy, ok=age < LATE_OUTBOX)
+    return finding("outboxes", detail, remedy, ok=age < LATE_OUTBOX)
 
 
 def clicks() -> Finding:
@@ -44,7 +44,7 @@ def clicks() -> Finding:
         return failed(
             "clicks", _("Redis, which holds those to be counted, does not answer"), CLICKS_REMEDY
         )
-    return verdict(
+    return finding(
         "clicks",
         _("the oldest uncounted for {age:.0f} s").format(age=age),
         CLICKS_REMEDY,
@@ -85,7 +85,7 @@ def click_copy() -> Finding:
     detail = _("{complete}, the oldest click waits for {age:.0f} s").format(
         complete=complete, age=age or 0
     )
-    return verdict(
+    return finding(
         "clickhouse",
         detail,
         CLICKHOUSE_LATE_REMEDY,

@@ -14,12 +14,12 @@ class Finding:
 
 
 def passed(name: StrOrPromise, detail: StrOrPromise) -> Finding:
-    return verdict(name, detail, "", ok=True)
+    return finding(name, detail, "", ok=True)
 
 
 def failed(name: StrOrPromise, detail: StrOrPromise, remedy: StrOrPromise) -> Finding:
-    return verdict(name, detail, remedy, ok=False)
+    return finding(name, detail, remedy, ok=False)
 
 
-def verdict(name: StrOrPromise, detail: StrOrPromise, remedy: StrOrPromise, *, ok: bool) -> Finding:
+def finding(name: StrOrPromise, detail: StrOrPromise, remedy: StrOrPromise, *, ok: bool) -> Finding:
     return Finding(str(name), ok, str(detail), "" if ok else str(remedy))

@@ -12,7 +12,7 @@ from billing.gateways import registry
 from billing.gateways.base import GatewayError
 from billing.models import SealedDay, StatementMark, Transfer
 from channels import reconciliation
-from operator_admin.doctor.finding import Finding, failed, passed, verdict
+from operator_admin.doctor.finding import Finding, failed, finding, passed
 
 SEALED_AFTER = 2  # days
 
@@ -27,7 +27,7 @@ def ledger() -> Finding:
         "Run: python manage.py reconcile for the whole list. Do not change rows by hand: "
         "see “The ledger is inconsistent” in docs/operations/failures.md."
     )
-    return verdict("ledger", detail or _("no recent breach"), remedy, ok=not breaches)
+    return finding("ledger", detail or _("no recent breach"), remedy, ok=not breaches)
 
 
 def seals() -> Finding:
@@ -44,7 +44,7 @@ def seals() -> Finding:
     )
     is_new = not (Transfer.objects.exists() and Company.objects.filter(created_at__lt=ago).exists())
     ok = last >= ago.astimezone(UTC).date() if last else is_new
-    return verdict("seals", detail, remedy, ok=ok)
+    return finding("seals", detail, remedy, ok=ok)
 
 
 STATEMENT_AGE = timedelta(minutes=30)

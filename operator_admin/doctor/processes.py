@@ -14,7 +14,7 @@ from redis.exceptions import RedisError
 
 from channels.vendor_accounts import error_texts, registry
 from operator_admin import figures
-from operator_admin.doctor.finding import Finding, failed, passed, verdict
+from operator_admin.doctor.finding import Finding, failed, finding, passed
 
 TIMEOUT = 3  # seconds
 
@@ -38,7 +38,7 @@ def broker() -> Finding:
                 queue.queue.delete()
     except (OperationalError, RedisError, OSError, Empty) as error:
         return failed("broker", type(error).__name__, remedy)
-    return verdict("broker", _("a message went out and came back"), remedy, ok=is_back)
+    return finding("broker", _("a message went out and came back"), remedy, ok=is_back)
 
 
 def web() -> Finding:
@@ -107,7 +107,7 @@ def _bind(name: str, heartbeats: list[figures.Heartbeat]) -> Finding:
         unanswered=details.get("unanswered", 0), window=details.get("window", 0)
     )
     is_bound = bool(details.get("bound"))
-    return verdict(title, detail if is_bound else _("not bound"), remedy, ok=is_bound)
+    return finding(title, detail if is_bound else _("not bound"), remedy, ok=is_bound)
 
 
 def translations() -> Finding:
@@ -119,7 +119,7 @@ def translations() -> Finding:
         if missing
         else _("{count} compiled").format(count=len(sources))
     )
-    return verdict("translations", detail, remedy, ok=not missing)
+    return finding("translations", detail, remedy, ok=not missing)
 
 
 def static_files() -> Finding:
@@ -128,7 +128,7 @@ def static_files() -> Finding:
     remedy = _("Run: python manage.py collectstatic --noinput, and restart the web process.")
     if settings.WHITENOISE_USE_FINDERS:
         is_found = finders.find(static_file) is not None
-        return verdict("static files", _("served from their sources"), remedy, ok=is_found)
+        return finding("static files", _("served from their sources"), remedy, ok=is_found)
     path = settings.STATIC_ROOT / ManifestFilesMixin.manifest_name
     try:
         paths = json.loads(path.read_text(encoding="utf-8"))["paths"]
@@ -139,4 +139,4 @@ def static_files() -> Finding:
             remedy,
         )
     detail = _("{count} collected").format(count=len(paths))
-    return verdict("static files", detail, remedy, ok=static_file in paths)
+    return finding("static files", detail, remedy, ok=static_file in paths)

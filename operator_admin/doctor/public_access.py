@@ -22,7 +22,7 @@ from accounts.oidc import discovery
 from accounts.oidc.grants import STAFF, SUPERUSER
 from accounts.oidc.refusals import RefusedError
 from accounts.security import reauthentication
-from operator_admin.doctor.finding import Finding, failed, passed, verdict
+from operator_admin.doctor.finding import Finding, failed, finding, passed
 from processes.server import probe
 
 TIMEOUT = 4.0  # seconds
@@ -67,7 +67,7 @@ def public_url() -> Finding:
     except requests.RequestException as error:
         return failed("public URL", f"{settings.PUBLIC_URL}: {type(error).__name__}", remedy)
     detail = _("{url} answers {status}").format(url=settings.PUBLIC_URL, status=answer.status_code)
-    return verdict("public URL", detail, remedy, ok=answer.status_code == requests.codes.ok)
+    return finding("public URL", detail, remedy, ok=answer.status_code == requests.codes.ok)
 
 
 def proxies() -> Finding:
@@ -127,7 +127,7 @@ def short_host() -> Finding:
         "noindex" in answer.headers.get("X-Robots-Tag", "")
     )
     detail = _("{url} answers {status}").format(url=settings.SHORT_URL, status=answer.status_code)
-    return verdict("short host", detail, remedy, ok=is_ours)
+    return finding("short host", detail, remedy, ok=is_ours)
 
 
 def _get(url: str, headers: dict[str, str] | None = None) -> requests.Response:
@@ -153,7 +153,7 @@ class Certificate:
 
 def certificates() -> list[Finding]:
     return [
-        verdict(f"certificate {item.host}", item.detail, CERTIFICATE_REMEDY, ok=item.is_good)
+        finding(f"certificate {item.host}", item.detail, CERTIFICATE_REMEDY, ok=item.is_good)
         for item in inspect()
     ]
 
@@ -221,7 +221,7 @@ def operators() -> Finding:
     remedy = _("Ask them to open /admin/ and set it up: they can open nothing else until they do.")
     if not settings.OPERATOR_MFA:
         detail += _("; not asked for here")
-    return verdict("operators", detail, remedy, ok=not without_factor or not settings.OPERATOR_MFA)
+    return finding("operators", detail, remedy, ok=not without_factor or not settings.OPERATOR_MFA)
 
 
 def identity_roles() -> list[Finding]:

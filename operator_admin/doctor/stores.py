@@ -16,7 +16,7 @@ from psycopg_pool import PoolTimeout
 
 from billing.models import ArchivedMonth
 from operator_admin import database_role as roles
-from operator_admin.doctor.finding import Finding, failed, passed, verdict
+from operator_admin.doctor.finding import Finding, failed, finding, passed
 from storage import sessions
 from storage.months import partitions
 from storage.redis_client import raise_if_demoted, redis_client
@@ -70,7 +70,7 @@ def settings_are_sound() -> Finding:
         environment=settings.ENVIRONMENT
     )
     remedy = _("Fix the named variables (see .env.example) and restart every process.")
-    return verdict("settings", detail, remedy, ok=not warnings)
+    return finding("settings", detail, remedy, ok=not warnings)
 
 
 def legal_addresses() -> Finding:
@@ -87,7 +87,7 @@ def legal_addresses() -> Finding:
         else _("terms, privacy, support")
     )
     remedy = _("Set them (see .env.example): they appear on every page and in every e-mail.")
-    return verdict("legal addresses", detail, remedy, ok=not absent or not settings.PRODUCTION)
+    return finding("legal addresses", detail, remedy, ok=not absent or not settings.PRODUCTION)
 
 
 def database() -> Finding:
@@ -111,7 +111,7 @@ def database() -> Finding:
     remedy = _(
         "Upgrade to PostgreSQL {min_postgres} or newer: pg_dump, then restore there."
     ).format(min_postgres=MIN_POSTGRES)
-    return verdict(
+    return finding(
         "database",
         _("PostgreSQL {version}").format(version=version),
         remedy,
@@ -137,13 +137,13 @@ def database_texts() -> Finding:
         detail = _("indexes sorted by version {}, the system has {}").format(of_indexes, of_system)
         return failed("database texts", detail, COLLATION_REMEDY)
     detail = "UTF-8" if is_cased else _("LC_CTYPE is ASCII only: searches distinguish ж and Ж")
-    return verdict("database texts", detail, TEXT_REMEDY, ok=is_cased)
+    return finding("database texts", detail, TEXT_REMEDY, ok=is_cased)
 
 
 def migrations() -> Finding:
     missing = unapplied_migrations()
     detail = ", ".join(missing[:5]) or _("all applied")
-    return verdict("migrations", detail, _("Run: python manage.py migrate"), ok=not missing)
+    return finding("migrations", detail, _("Run: python manage.py migrate"), ok=not missing)
 
 
 def partitions_ahead() -> Finding:
@@ -151,7 +151,7 @@ def partitions_ahead() -> Finding:
     ahead = partitions.months_ahead()
     fewest = min(ahead.values())
     remedy = _("Start the beat, which creates them hourly, and see that no transaction stays open.")
-    return verdict(
+    return finding(
         "partitions", _("{fewest} months ahead").format(fewest=fewest), remedy, ok=fewest >= 1
     )
 
@@ -173,7 +173,7 @@ def archives() -> Finding:
     remedy = _(
         "Run: python manage.py archive_months, as the tables' owner. It says what is in the way."
     )
-    return verdict("archives", detail, remedy, ok=not late)
+    return finding("archives", detail, remedy, ok=not late)
 
 
 def database_role() -> Finding:
@@ -186,7 +186,7 @@ def database_role() -> Finding:
         "Run the application with a role of its own: see “Two roles” in "
         "docs/operations/security.md."
     )
-    return verdict("database role", detail, remedy, ok=not powers)
+    return finding("database role", detail, remedy, ok=not powers)
 
 
 def pooler() -> Finding:
@@ -205,7 +205,7 @@ def pooler() -> Finding:
         else _("the role has time limits")
     )
     remedy = _("As a superuser: ALTER ROLE … SET each of them; see docs/operations/failover.md.")
-    return verdict("pooler", detail, remedy, ok=not unlimited)
+    return finding("pooler", detail, remedy, ok=not unlimited)
 
 
 def clock() -> Finding:
@@ -216,7 +216,7 @@ def clock() -> Finding:
     skew = theirs - (before + time.time()) / 2
     remedy = _("Run a time service (chrony, systemd-timesyncd) on this machine and the database's.")
     detail = _("the database's clock differs by {skew:+z.1f} s").format(skew=skew)
-    return verdict("clock", detail, remedy, ok=abs(skew) < MAX_CLOCK_SKEW)
+    return finding("clock", detail, remedy, ok=abs(skew) < MAX_CLOCK_SKEW)
 
 
 def redis() -> Finding:
@@ -233,7 +233,7 @@ def redis() -> Finding:
     version = str(server["redis_version"])
     parts = tuple(int(part) for part in version.split(".")[:2])
     remedy = _("Upgrade Redis to 6.2 or newer.")
-    return verdict(
+    return finding(
         "redis", _("Redis {version}").format(version=version), remedy, ok=parts >= MIN_REDIS
     )
 
@@ -253,7 +253,7 @@ def redis_memory() -> Finding:
         return failed("redis memory", detail, remedy)
     is_safe = policy == "noeviction" or (limit == 0 and not evicted)
     remedy = _("Set `maxmemory-policy noeviction` in redis.conf (CONFIG SET does it at once).")
-    return verdict(
+    return finding(
         "redis memory",
         _("{policy}, {evicted} keys evicted").format(policy=policy, evicted=evicted),
         remedy,
@@ -273,7 +273,7 @@ def redis_persistence() -> Finding:
     detail = (
         _("append-only file") if is_on else _("no append-only file: a restart forgets the limits")
     )
-    return verdict("redis persistence", detail, _("Set `appendonly yes` in redis.conf."), ok=is_on)
+    return finding("redis persistence", detail, _("Set `appendonly yes` in redis.conf."), ok=is_on)
 
 
 def _info(section: str) -> dict[str, Any]:

@@ -130,7 +130,7 @@ class BankTransferAdmin(ActionAdmin):
     change_list_template = "admin/billing/banktransfer/change_list.html"
     change_form_template = "admin/billing/banktransfer/change_form.html"
     list_display = (
-        *("booked_on", "money", "verdict", "party_name", "party_inn", "purpose", "order"),
+        *("booked_on", "money", "described_state", "party_name", "party_inn", "purpose", "order"),
     )
     list_filter = (NEEDS_ATTENTION, "state", "problem", "direction", "source")
     list_select_related = ("order",)
@@ -148,7 +148,7 @@ class BankTransferAdmin(ActionAdmin):
         return f"{sign}{amounts.money(transfer.amount, transfer.currency)}"
 
     @admin.display(description=gettext_lazy("state"))
-    def verdict(self, transfer: BankTransfer) -> str:
+    def described_state(self, transfer: BankTransfer) -> str:
         """The state with the problem. Not the last column, whose text would be cut off."""
         if transfer.state == BankTransfer.State.REVIEW and transfer.problem:
             return f"{transfer.get_state_display()}: {transfer.get_problem_display()}"

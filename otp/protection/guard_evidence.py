@@ -22,7 +22,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.jobs import Job
 from accounts.models import Company
 from accounts.purges import delete_rows
-from channels.guard.guard import NARROW_SCOPES, Guard, GuardStep, Verdict
+from channels.guard.guard import NARROW_SCOPES, Assessment, Guard, GuardStep
 from channels.guard.scope_evidence import (
     CUTS,
     NORM_HALF_LIFE,
@@ -209,7 +209,7 @@ def _count(
         sorted(by_company),
         lambda company_id: _count_company(company_id, by_company[company_id], now, attacked),
     )
-    return [decision for decision in decisions if decision.verdicts]
+    return [decision for decision in decisions if decision.assessments]
 
 
 def _count_company(
@@ -226,11 +226,11 @@ def _count_company(
         _learn(guard, outcome, of_code)
         if outcome.kind is not OutcomeKind.AWAITED:
             touched.update(of_code)
-    verdicts = _judge(guard, now.timestamp(), dict.fromkeys(scopes))
+    assessments = _assess(guard, now.timestamp(), dict.fromkeys(scopes))
     countries = {scope: each[0].value for each in scopes for scope in each[1:]}
-    if touched or verdicts:
-        save_evidence(company_id, guard, touched | verdicts.keys(), countries)
-    return GuardDecision(company_id, verdicts, countries)
+    if touched or assessments:
+        save_evidence(company_id, guard, touched | assessments.keys(), countries)
+    return GuardDecision(company_id, assessments, countries)
 
 
 def _learn(guard: Guard, outcome: CodeOutcome, scopes: tuple[Scope, ...]) -> None:
@@ -247,29 +247,29 @@ def _learn(guard: Guard, outcome: CodeOutcome, scopes: tuple[Scope, ...]) -> Non
         guard.add_pending(at, scopes)
 
 
-def _judge(
+def _assess(
     guard: Guard, now: float, scope_chains: Iterable[tuple[Scope, ...]]
-) -> dict[Scope, Verdict]:
+) -> dict[Scope, Assessment]:
     """The steps for which the scopes give reason, except where a wider scope is as strict already.
     The worst of the narrow scopes come first, and their evidence is subtracted from the wider ones.
     """
-    judged: dict[Scope, Verdict] = {}
-    strict: dict[Scope, Verdict] = {}
+    assessed: dict[Scope, Assessment] = {}
+    strict: dict[Scope, Assessment] = {}
     chains = sorted(
         scope_chains, key=lambda scopes: _tokens_of_smallest(guard, scopes), reverse=True
     )
     for scopes in chains:
-        if not all(scope in judged for scope in scopes):  # wide scopes are shared by many sends
-            for verdict in guard.verdicts(now, scopes):
-                if verdict.scope is not None:
-                    judged.setdefault(verdict.scope, verdict)
+        if not all(scope in assessed for scope in scopes):  # wide scopes are shared by many sends
+            for assessment in guard.assessments(now, scopes):
+                if assessment.scope is not None:
+                    assessed.setdefault(assessment.scope, assessment)
     for scopes in chains:
         widest = GuardStep.ALLOW
         for scope in scopes:
-            verdict_of = judged.get(scope)
-            if verdict_of is not None and verdict_of.step > widest:
-                widest = verdict_of.step
-                strict[scope] = verdict_of
+            of_scope = assessed.get(scope)
+            if of_scope is not None and of_scope.step > widest:
+                widest = of_scope.step
+                strict[scope] = of_scope
     return strict
 
 
@@ -285,10 +285,10 @@ def _re_evaluate(
     scopes = restrictions.scopes_of_restriction(restriction)
     guard = load_guard(restriction.company_id, scopes)
     guard.watched = attacked.watched_by(restriction.company_id)
-    verdicts = _judge(guard, now.timestamp(), [scopes])
+    assessments = _assess(guard, now.timestamp(), [scopes])
     countries = dict.fromkeys(scopes[1:], restriction.country)
-    save_evidence(restriction.company_id, guard, verdicts, countries)
-    return GuardDecision(restriction.company_id, verdicts, countries)
+    save_evidence(restriction.company_id, guard, assessments, countries)
+    return GuardDecision(restriction.company_id, assessments, countries)
 
 
 def purge(limit: int) -> int:

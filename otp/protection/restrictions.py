@@ -21,7 +21,7 @@ from accounts.audit import record
 from accounts.jobs import Job
 from accounts.keys.api_keys import evict_keys
 from accounts.models import Company, GuardMode, User
-from channels.guard.guard import GuardStep, Verdict
+from channels.guard.guard import Assessment, GuardStep
 from channels.guard.scope_evidence import CUTS, Scope, ScopeKind, scopes_of
 from otp.models import GuardEvidence, GuardProgress, GuardRestriction
 from otp.protection import notifications, week_reports
@@ -43,7 +43,7 @@ class GuardDecision:
     """The guard's decisions on a company's scopes."""
 
     company_id: int
-    verdicts: Mapping[Scope, Verdict]
+    assessments: Mapping[Scope, Assessment]
     countries: Mapping[Scope, str]  # country of the prefixes
 
 
@@ -72,11 +72,11 @@ def update(decisions: Iterable[GuardDecision], now: datetime, re_evaluate: ReEva
 
 
 def _apply(company: Company, decision: GuardDecision, now: datetime) -> None:
-    """Creates a restriction for each of these scopes, or updates the open one to its verdict."""
+    """Creates a restriction for each of these scopes, or updates the open one to its assessment."""
     rows = list(GuardRestriction.objects.select_for_update().filter(company=company, ended_at=None))
     open_now = {(row.kind, row.value): row for row in rows}
     strictest = max((row.step for row in rows if _is_attack(row)), default=0)
-    for scope, verdict in decision.verdicts.items():
+    for scope, assessment in decision.assessments.items():
         country = decision.countries.get(scope, "")
         if any(_lets_through(row, scope, country) for row in rows):
             continue
@@ -89,7 +89,7 @@ def _apply(company: Company, decision: GuardDecision, now: datetime) -> None:
             began_at=now,
         )
         step = restriction.step if _is_attack(restriction) else 0
-        _renew(restriction, verdict, now)
+        _renew(restriction, assessment, now)
         if _is_attack(restriction) and _is_news(step, restriction.step):
             _announce(restriction, now, by_mail=_is_news(strictest, restriction.step))
             strictest = max(strictest, restriction.step)
@@ -122,8 +122,8 @@ def _review(company: Company, now: datetime, re_evaluate: ReEvaluate) -> None:
         scope = scope_of(restriction)
         if restriction.step != GuardRestriction.Step.ALLOW and company.guard_mode != GuardMode.OFF:
             decision = re_evaluate(restriction, now)
-            if scope in decision.verdicts:
-                _renew(restriction, decision.verdicts[scope], now)
+            if scope in decision.assessments:
+                _renew(restriction, decision.assessments[scope], now)
                 continue
         GuardRestriction.objects.filter(pk=restriction.pk).update(ended_at=restriction.until)
 
@@ -143,26 +143,26 @@ def _announce(restriction: GuardRestriction, now: datetime, *, by_mail: bool) ->
         notifications.post(restriction)
 
 
-def _renew(restriction: GuardRestriction, verdict: Verdict, now: datetime) -> None:
-    """Updates the restriction to the verdict. Writes only if something changes: an attack is judged
-    every two seconds.
+def _renew(restriction: GuardRestriction, assessment: Assessment, now: datetime) -> None:
+    """Applies the assessment. Writes only if something changes: an attack is assessed every two
+    seconds.
     """
-    rule = "pending" if verdict.rule == "pending" else "unverified"
+    rule = "pending" if assessment.rule == "pending" else "unverified"
     until = (
         now + LIFETIMES[rule]
-        if verdict.until is None
-        else datetime.fromtimestamp(verdict.until, UTC)
+        if assessment.until is None
+        else datetime.fromtimestamp(assessment.until, UTC)
     )
     stored = restriction.step, restriction.rule, restriction.is_early
     is_fresh = restriction.pk and restriction.until - now > (until - now) / 2
-    if stored == (verdict.step.value, rule, verdict.is_early) and is_fresh:
+    if stored == (assessment.step.value, rule, assessment.is_early) and is_fresh:
         return
-    restriction.step = verdict.step.value
-    restriction.is_early = verdict.is_early
+    restriction.step = assessment.step.value
+    restriction.is_early = assessment.is_early
     restriction.rule = rule
-    restriction.codes = max(restriction.codes or 0, round(verdict.hits + verdict.misses))
-    restriction.entered = round(verdict.hits)
-    restriction.excess = max(restriction.excess or 0, math.ceil(verdict.excess))
+    restriction.codes = max(restriction.codes or 0, round(assessment.hits + assessment.misses))
+    restriction.entered = round(assessment.hits)
+    restriction.excess = max(restriction.excess or 0, math.ceil(assessment.excess))
     restriction.until = until
     restriction.save()
 

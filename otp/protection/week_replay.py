@@ -70,7 +70,7 @@ class _Week:
             at, _number, act = heapq.heappop(self.due)
             act(at)
         history = self.histories.setdefault(code.phone, PhoneHistory())
-        verdict = self.guard.judge(
+        assessment = self.guard.assess(
             code.created,
             code.phone,
             country_of(code.phone),
@@ -78,7 +78,7 @@ class _Week:
             device=code.device,
             is_known=history.is_known(code.created),
         )
-        step = verdict.step
+        step = assessment.step
         if step is not GuardStep.ALLOW:
             self.held[step] = self.held.get(step, 0) + 1
         if step in {GuardStep.REFUSE, GuardStep.CHALLENGE}:
@@ -87,7 +87,7 @@ class _Week:
                 self.tokens += code.price
             return
         history.record_send(code.created)
-        pending_code = self.newest[code.subject_id] = self.guard.open_code(code.created, verdict)
+        pending_code = self.newest[code.subject_id] = self.guard.open_code(code.created, assessment)
         self._schedule(code, pending_code, history)
 
     def _schedule(self, code: SentCode, pending_code: PendingCode, history: PhoneHistory) -> None:

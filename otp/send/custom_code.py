@@ -242,9 +242,9 @@ def _take(windows: Sequence[Window], running: str) -> Callable[[Sequence[Window]
         )
     except LimiterDownError:
         return _take_in_postgres(windows)
-    if counted.verdict == counters.COOLING_DOWN:
+    if counted.outcome == counters.COOLING_DOWN:
         return lambda _windows: None
-    if counted.verdict != counters.GRANTED:
+    if counted.outcome != counters.GRANTED:
         raise DomainError(Error.TOO_MANY_ATTEMPTS, retry_after=counted.wait)
     return partial(counters.release, cool_down=running, holder=holder)
 

@@ -220,7 +220,7 @@ def test_number_plays_the_part_that_is_written_down(
         assert extra == set(error.extra_fields)
 
 
-def test_verdicts_have_the_fields_that_are_written_down(test_api: Api) -> None:
+def test_results_of_checks_have_the_documented_fields(test_api: Api) -> None:
     test_api.post("/otp/send", {"phone": PHONE})
 
     wrong = test_api.post("/otp/verify", {"phone": PHONE, "code": "0000"})

@@ -19,9 +19,9 @@ from queue import SimpleQueue
 
 from config.local.embedded import temporary
 from tests.migrated_cluster import DATABASE, TEMPLATE_VARIABLE, migrated_cluster
-from tests.mutants import verdicts
+from tests.mutants import outcomes
+from tests.mutants.outcomes import Outcome
 from tests.mutants.patches import ROOT, Mutant, PatchError, read_all
-from tests.mutants.verdicts import Verdict
 from tests.servers import environment
 
 NOT_COPIED = shutil.ignore_patterns(
@@ -38,7 +38,7 @@ class Run:
     """The checks' result for one mutant."""
 
     mutant: Mutant
-    verdicts: dict[str, Verdict]
+    outcomes: dict[str, Outcome]
     seconds: float
     output: str  # by pytest, or why it was not even started
 
@@ -95,8 +95,8 @@ def run(copies: Copies, mutant: Mutant, checks: Sequence[str]) -> Run:
             endings, output = _pytest(copy, checks, _template(mutant))
     except PatchError as error:
         endings, output = [], str(error)
-    judged = {check: verdicts.judge(check, endings) for check in checks}
-    return Run(mutant, judged, time.monotonic() - started, output)
+    by_check = {check: outcomes.outcome_of(check, endings) for check in checks}
+    return Run(mutant, by_check, time.monotonic() - started, output)
 
 
 def _template(mutant: Mutant) -> dict[str, str]:
@@ -113,7 +113,7 @@ def _pytest(
 ) -> tuple[list[tuple[str, str]], str]:
     result = copy.place / "endings.json"
     result.unlink(missing_ok=True)
-    plugins = ["-p", "no:cacheprovider", "-p", "tests.mutants.verdicts", "--endings", str(result)]
+    plugins = ["-p", "no:cacheprovider", "-p", "tests.mutants.outcomes", "--endings", str(result)]
     options = ["--numprocesses", "0", "-o", "timeout=60", "--tb=line", "--quiet"]
     environ = {name: value for name, value in os.environ.items() if name not in REMOVED_VARIABLES}
     done = subprocess.run(
@@ -126,7 +126,7 @@ def _pytest(
         timeout=TIMEOUT,
         check=False,
     )
-    return verdicts.read(result), done.stdout
+    return outcomes.read(result), done.stdout
 
 
 def main(names: Sequence[str]) -> int:
@@ -152,17 +152,17 @@ def _chosen(names: Sequence[str]) -> list[Mutant]:
 
 
 def _report(done: Run, width: int) -> Run:
-    for check, verdict in done.verdicts.items():
-        _say(f"{verdict:8} {done.mutant.name:{width}} {done.seconds:5.1f} s  {check}")
+    for check, outcome in done.outcomes.items():
+        _say(f"{outcome:8} {done.mutant.name:{width}} {done.seconds:5.1f} s  {check}")
     return done
 
 
 def _sum_up(sound: Run, runs: Sequence[Run]) -> int:
-    failing = [check for check, verdict in sound.verdicts.items() if verdict != Verdict.SURVIVED]
+    failing = [check for check, outcome in sound.outcomes.items() if outcome != Outcome.SURVIVED]
     if failing:
         return _fail(f"{sound.output}\nwith every guard in place: {', '.join(failing)}")
-    broken = [item for item in runs if Verdict.BROKEN in item.verdicts.values()]
-    survivors = [item for item in runs if Verdict.SURVIVED in item.verdicts.values()]
+    broken = [item for item in runs if Outcome.BROKEN in item.outcomes.values()]
+    survivors = [item for item in runs if Outcome.SURVIVED in item.outcomes.values()]
     for item in broken:
         _say(
             f"\n{item.mutant.name}: a check did not fail by an assertion of its own\n{item.output}"

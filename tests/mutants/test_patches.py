@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.mutants import verdicts
+from tests.mutants import outcomes
+from tests.mutants.outcomes import ASSERTION, ERROR, PASSED, Outcome, outcome_of
 from tests.mutants.patches import FOLDER, ROOT, Hunk, PatchError, read, read_all
-from tests.mutants.verdicts import ASSERTION, ERROR, PASSED, Verdict, judge
 
 PATCHES = sorted(FOLDER.glob("*.patch"))
 CHECK = "tests/test_some.py::test_thing"
@@ -100,21 +100,21 @@ def test_malformed_patch_is_refused(write: Callable[..., Path], text: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("endings", "verdict"),
+    ("endings", "outcome"),
     [
-        ([(CHECK, ASSERTION)], Verdict.CAUGHT),
-        ([(f"{CHECK}[1]", PASSED), (f"{CHECK}[2]", ASSERTION)], Verdict.CAUGHT),
-        ([(CHECK, PASSED)], Verdict.SURVIVED),
-        ([(CHECK, ERROR)], Verdict.BROKEN),
-        ([(f"{CHECK}[1]", PASSED), (f"{CHECK}[2]", ERROR)], Verdict.BROKEN),
-        ([(f"{CHECK}_of_another_kind", ASSERTION)], Verdict.BROKEN),
-        ([], Verdict.BROKEN),
+        ([(CHECK, ASSERTION)], Outcome.CAUGHT),
+        ([(f"{CHECK}[1]", PASSED), (f"{CHECK}[2]", ASSERTION)], Outcome.CAUGHT),
+        ([(CHECK, PASSED)], Outcome.SURVIVED),
+        ([(CHECK, ERROR)], Outcome.BROKEN),
+        ([(f"{CHECK}[1]", PASSED), (f"{CHECK}[2]", ERROR)], Outcome.BROKEN),
+        ([(f"{CHECK}_of_another_kind", ASSERTION)], Outcome.BROKEN),
+        ([], Outcome.BROKEN),
     ],
 )
 def test_only_an_assertion_of_the_named_check_counts(
-    endings: list[tuple[str, str]], verdict: Verdict
+    endings: list[tuple[str, str]], outcome: Outcome
 ) -> None:
-    assert judge(CHECK, endings) is verdict
+    assert outcome_of(CHECK, endings) is outcome
 
 
 ENDS = """
@@ -134,7 +134,7 @@ def test_is_not_set_up(broken): pass
 def test_assertions_differ_from_other_failures(tmp_path: Path) -> None:
     (tmp_path / "test_ends.py").write_text(ENDS)
     result = tmp_path / "endings.json"
-    plugins = ["-p", "no:cacheprovider", "-p", "tests.mutants.verdicts", "--endings", str(result)]
+    plugins = ["-p", "no:cacheprovider", "-p", "tests.mutants.outcomes", "--endings", str(result)]
 
     subprocess.run(
         [sys.executable, "-m", "pytest", *plugins, "test_ends.py"],
@@ -144,7 +144,7 @@ def test_assertions_differ_from_other_failures(tmp_path: Path) -> None:
         check=False,
     )
 
-    assert {node.rpartition("::")[2]: how for node, how in verdicts.read(result)} == {
+    assert {node.rpartition("::")[2]: how for node, how in outcomes.read(result)} == {
         "test_passes": PASSED,
         "test_asserts": ASSERTION,
         "test_meets_no_refusal": ASSERTION,

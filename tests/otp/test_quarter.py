@@ -275,10 +275,10 @@ def check_proofs(reader: Reader, directory: Path) -> None:
     """The chain, by the cabinet's check and by the program that companies run; and the books."""
     company = reader.company
     content = reader.file("balance-csv", "kind=all")
-    verdict = statement_check.check(company, content)
+    result = statement_check.check(company, content)
     today = datetime.combine(timezone.now().date(), clock.min, UTC)
     unsealed = Transfer.objects.filter(company=company, created_at__gte=today).count()
-    assert (verdict.problem, verdict.rest) == ("", unsealed)
+    assert (result.problem, result.rest) == ("", unsealed)
 
     statement, heads = directory / "statement.csv", directory / "heads.json"
     statement.write_bytes(content)

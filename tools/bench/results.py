@@ -170,7 +170,7 @@ def table(rows: Iterable[Row]) -> str:
     table_lines = [f"{head}  CPU µs each"]
     for row in rows:
         table_lines += ["", *islice(remaining, len(row.sides))]
-        table_lines += [f"{'':13} {text}" for text in _verdict(row)]
+        table_lines += [f"{'':13} {text}" for text in _remarks(row)]
     return "\n".join(table_lines)
 
 
@@ -190,7 +190,7 @@ def _cells(row: Row, side: str) -> Sequence[str]:
     )
 
 
-def _verdict(row: Row) -> list[str]:
+def _remarks(row: Row) -> list[str]:
     lines = [budget.text() for budget in row.budgets()]
     if notes := row.notes():
         lines.append(" · ".join(f"{name} {_number(value)}" for name, value in notes.items()))

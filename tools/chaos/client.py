@@ -172,7 +172,7 @@ class PhoneUsers:
         self._type(order, code, "right-1", is_right=True)
 
     def _type(self, order: PlannedRequest, code: str, name: str, *, is_right: bool) -> None:
-        """One entry, repeated until it gets a verdict; its Idempotency-Key makes repeats safe."""
+        """One entry, repeated until it gets an answer; its Idempotency-Key makes repeats safe."""
         account, attempt = self._backend.accounts[order.company], f"{order.key}-{name}"
         key, body = attempt if order.keyed else "", {"phone": order.phone, "code": code}
         for reply in self._backend.tries("/otp/verify", body, account, key, attempt):

@@ -94,9 +94,9 @@ class Report:
             if len(finding.subjects) > SHOWN:
                 yield f"      … and {len(finding.subjects) - SHOWN} more"
         broken = sum(not finding.is_kept for finding in self.findings)
-        verdict = f"{broken} of {len(self.findings)} promises broken" if broken else "all kept"
+        summary = f"{broken} of {len(self.findings)} promises broken" if broken else "all kept"
         yield ""
-        yield f"seed {self.options.seed}: {verdict}, {self.seconds:.0f} s"
+        yield f"seed {self.options.seed}: {summary}, {self.seconds:.0f} s"
 
 
 def check_kills(plan: Plan, injector: FaultInjector) -> Finding:

@@ -56,8 +56,8 @@ def goals(world: World, results: Sequence[Result]) -> Iterator[Goal]:
 
 def line(goal: Goal) -> str:
     sign = "≥" if goal.is_lower_bound else "≤"
-    verdict = "held" if goal.is_held else "MISSED"
-    return f"  {verdict:7}{goal.name}: {goal.measured:.3g}, goal {sign} {goal.limit:g}"
+    outcome = "held" if goal.is_held else "MISSED"
+    return f"  {outcome:7}{goal.name}: {goal.measured:.3g}, goal {sign} {goal.limit:g}"
 
 
 def _allowed(attack: Attack) -> float:

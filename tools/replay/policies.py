@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import accumulate, count
 
-from channels.guard.guard import MATURITY, Guard, GuardStep, Verdict
+from channels.guard.guard import MATURITY, Assessment, Guard, GuardStep
 from channels.guard.scope_evidence import PhoneHistory
 from channels.routing.smart.account_balance import AccountBalance
 from channels.routing.smart.decay import SECONDS, log_normal_cdf
@@ -40,8 +40,8 @@ class SmartPolicy:
     def __post_init__(self) -> None:
         self.router = Router(self.prices)
 
-    def send(self, send: Send, held_out: Plan | None = None) -> tuple[Outcome | None, Verdict]:
-        """The outcome, None if the guard refuses the send, and the guard's verdict. A held-out send
+    def send(self, send: Send, held_out: Plan | None = None) -> tuple[Outcome | None, Assessment]:
+        """The outcome, None if the guard refuses the send, and the assessment. A held-out send
         follows the given plan and still teaches.
         """
         self.run_until(send.at)
@@ -49,27 +49,27 @@ class SmartPolicy:
         memory = self.memories.setdefault(person.phone, PhoneMemory())
         history = self.histories.setdefault(person.phone, PhoneHistory())
         is_known = history.is_known(send.at)
-        verdict = self.guard.judge(
+        assessment = self.guard.assess(
             send.at, person.phone, person.place.country, person.ip, is_known=is_known
         )
         if not self.is_guarded:
-            verdict = replace(verdict, step=GuardStep.ALLOW)
+            assessment = replace(assessment, step=GuardStep.ALLOW)
         allowed = list(self.prices)
-        if verdict.step is GuardStep.REFUSE:
-            return None, verdict
+        if assessment.step is GuardStep.REFUSE:
+            return None, assessment
         history.record_send(send.at)
-        if verdict.step is GuardStep.CHEAP_ONLY and len(allowed) > 1:
+        if assessment.step is GuardStep.CHEAP_ONLY and len(allowed) > 1:
             allowed.remove(SMS)
         area = Area(person.place.country, person.place.prefix)
         plan = held_out or self.router.decide(send.at, area, memory, allowed).plan
         accounts = self._accounts(send, area, plan)
         outcome = play(self.world, send, plan, self.prices, accounts)
-        learn = partial(self._schedule, send, area, memory, outcome, verdict)
+        learn = partial(self._schedule, send, area, memory, outcome, assessment)
         if self.learned_at is None:
             learn()
         else:
             self._at(self.learned_at(send.at), lambda _at: learn())
-        return outcome, verdict
+        return outcome, assessment
 
     def run_until(self, now: float) -> None:
         while self._events and self._events[0][0] <= now:
@@ -98,7 +98,7 @@ class SmartPolicy:
         return self.router.accounts[key]
 
     def _schedule(
-        self, send: Send, area: Area, memory: PhoneMemory, outcome: Outcome, verdict: Verdict
+        self, send: Send, area: Area, memory: PhoneMemory, outcome: Outcome, assessment: Assessment
     ) -> None:
         tries = [
             self._schedule_step(send, area, memory, played, n=n, verified=outcome.verified)
@@ -106,7 +106,7 @@ class SmartPolicy:
         ]
         arrived = [step for step in outcome.steps if step.receipt <= outcome.verified]
         sole = self._sole(outcome, arrived)
-        code = self.guard.open_code(send.at, verdict)
+        code = self.guard.open_code(send.at, assessment)
         history = self.histories[send.person.phone]
         proof = min((step.receipt for step in outcome.steps), default=math.inf)
         if proof < math.inf:

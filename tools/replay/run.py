@@ -103,11 +103,11 @@ def run(world: World, seed: int) -> Result:
         [Recovery() for _ in world.changes],
     )
     for send in sends(world, seed):
-        outcome, verdict = ours.send(send)
+        outcome, assessment = ours.send(send)
         if send.attack is not None:
-            _count_attack(result.attacks[send.attack], world, send, outcome, verdict.step)
+            _count_attack(result.attacks[send.attack], world, send, outcome, assessment.step)
         elif send.at >= 0:
-            _count_honest(result.honest, verdict.step)
+            _count_honest(result.honest, assessment.step)
             result.policies["ours"].add(send.at, outcome)
             for name, plan in fixed.items():
                 result.policies[name].add(send.at, play(world, send, plan, prices))

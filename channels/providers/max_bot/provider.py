@@ -33,7 +33,7 @@ _GONE = frozenset({"chat.denied", "chat.not.found", "dialog.not.found"})
 _ID_BOUND = 2**63  # ids are int64
 _FOLD = re.compile(r"\r?\n[ \t]")  # RFC 6350, 3.2: the line goes on
 _TEL = re.compile(r"(?:[\w-]+\.)?TEL(?:;[^:]*)?:(?:tel:)?(.*)", re.IGNORECASE)
-_VERDICTS = dict.fromkeys(_GONE, http.UNREACHABLE) | {"verify.token": http.ACCOUNT_REFUSED}
+_ERROR_KINDS = dict.fromkeys(_GONE, http.UNREACHABLE) | {"verify.token": http.ACCOUNT_REFUSED}
 
 
 class MaxBot(Bot):
@@ -119,8 +119,8 @@ class MaxBot(Bot):
             return answer.undocumented_error()
         if answer.status == 503:  # "service unavailable"
             return answer.error(http.TRANSIENT, code, detail)
-        if answer.status < 500 and (verdict := _VERDICTS.get(code)):
-            return answer.error(verdict, code, detail)
+        if answer.status < 500 and (kind := _ERROR_KINDS.get(code)):
+            return answer.error(kind, code, detail)
         return answer.undocumented_error(code, detail)
 
 

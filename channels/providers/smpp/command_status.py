@@ -1,4 +1,4 @@
-"""The verdict on each command_status: SMPP 3.4 §5.1.3."""
+"""The error for each command_status: SMPP 3.4 §5.1.3."""
 
 from collections.abc import Mapping
 
@@ -10,8 +10,8 @@ from channels.providers.base import SendError
 # Our response to a receipt that we cannot read or cannot store yet.
 RETRY_LATER = consts.SMPP_ESME_RX_T_APPN
 
-# Verdicts for an account's own table of statuses, if its centre deviates from the standard.
-VERDICT_NAMES: dict[str, http.Verdict] = {
+# Errors for an account's own table of statuses, if its centre deviates from the standard.
+ERROR_KIND_NAMES: dict[str, http.ErrorKind] = {
     "unreachable": http.UNREACHABLE,
     "barred": http.BARRED,
     "refused": http.REFUSED,
@@ -25,7 +25,7 @@ _NAMES: dict[int, str] = {
     for name, value in vars(consts).items()
     if name.startswith("SMPP_ESME_")
 }
-_VERDICTS: dict[int, http.Verdict] = {
+_ERROR_KINDS: dict[int, http.ErrorKind] = {
     consts.SMPP_ESME_RINVDSTADR: http.UNREACHABLE,
     consts.SMPP_ESME_RTHROTTLED: http.ACCOUNT_THROTTLED,
     consts.SMPP_ESME_RMSGQFUL: http.THROTTLED,  # often the queue of this one phone
@@ -62,18 +62,18 @@ def name(status: int) -> str:
     return _NAMES.get(status, f"0x{status:02X}")
 
 
-def parse_overrides(written: Mapping[str, str]) -> dict[int, http.Verdict]:
+def parse_overrides(written: Mapping[str, str]) -> dict[int, http.ErrorKind]:
     """Parses vendor-specific statuses, as {"0x401": "unreachable"}; raises ValueError."""
     try:
-        return {int(number, 0): VERDICT_NAMES[word] for number, word in written.items()}
+        return {int(number, 0): ERROR_KIND_NAMES[word] for number, word in written.items()}
     except KeyError as error:
         raise ValueError(
-            f"SMPP_URL: statuses: unknown verdict {error}; known: {', '.join(VERDICT_NAMES)}"
+            f"SMPP_URL: statuses: unknown meaning {error}; known: {', '.join(ERROR_KIND_NAMES)}"
         ) from None
 
 
-def refusal(status: int, verdicts: Mapping[int, http.Verdict]) -> SendError:
+def refusal(status: int, kinds: Mapping[int, http.ErrorKind]) -> SendError:
     """The error for a status other than 0, which always means that the message was refused."""
-    kind, account = verdicts.get(status) or _VERDICTS.get(status, http.REFUSED)
+    error, account = kinds.get(status) or _ERROR_KINDS.get(status, http.REFUSED)
     detail = consts.DESCRIPTIONS.get(status, "a status of the vendor's own")
-    return kind(name(status), detail, account=account)
+    return error(name(status), detail, account=account)

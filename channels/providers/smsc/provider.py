@@ -43,7 +43,7 @@ _OF_SENDER, _OF_TEXT = re.compile(r"sender|отправител", re.I), re.comp
 _SENDER_CACHE_SECONDS = 300.0
 _NO_MONEY = "24"
 # https://smsc.ru/api/http/send/errors/ (28 November 2026); codes 6 and 9 depend on more.
-_VERDICTS: dict[int, http.Verdict] = {
+_ERROR_KINDS: dict[int, http.ErrorKind] = {
     **dict.fromkeys((1, 5), http.REFUSED),
     **dict.fromkeys((2, 3), http.ACCOUNT_REFUSED),
     4: http.ACCOUNT_THROTTLED,
@@ -233,7 +233,7 @@ class Smsc(http.HttpProvider):
             return answer.error(http.AMBIGUOUS, code, detail)
         if code == _REPEATED:  # a resend of the same code, for example: only this message waits
             return answer.error(http.THROTTLED, code, detail, retry_after=_REPEAT_WINDOW)
-        return answer.error_of(_VERDICTS, code, detail)
+        return answer.error_of(_ERROR_KINDS, code, detail)
 
 
 def _receipt(provider_id: str, word: str, at: object = None) -> Receipt:

@@ -33,7 +33,7 @@ _LOW_BALANCES = (1.0, 5.0)  # in Telegram's currency units: a hundred codes, fiv
 _MAX_CLOCK_SKEW = 300  # seconds that a report's timestamp may be off, either way
 # https://core.telegram.org/gateway/api (28 November 2026) documents only ACCESS_TOKEN_INVALID; the
 # other names were observed by client authors.
-_VERDICTS: dict[str, http.Verdict] = {
+_ERROR_KINDS: dict[str, http.ErrorKind] = {
     **dict.fromkeys(
         ("PHONE_NUMBER_INVALID", "PHONE_NUMBER_NOT_FOUND", "PHONE_NUMBER_NOT_AVAILABLE"),
         http.UNREACHABLE,
@@ -137,8 +137,8 @@ class TelegramGateway(http.HttpProvider):
         if "FLOOD_WAIT" in name:
             wait = http.number(name.rpartition("_")[2])
             return answer.error(http.ACCOUNT_THROTTLED, "FLOOD_WAIT", retry_after=wait)
-        if name in _VERDICTS:
-            return answer.error(_VERDICTS[name], name)
+        if name in _ERROR_KINDS:
+            return answer.error(_ERROR_KINDS[name], name)
         if answer.status >= 300:
             return answer.undocumented_error(detail=name)
         return answer.error(http.TRANSIENT, "unknown_error", name)

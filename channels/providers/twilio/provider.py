@@ -1,7 +1,7 @@
 """Twilio Programmable Messaging: SMS.
 
 https://www.twilio.com/docs/messaging/api/message-resource
-https://www.twilio.com/docs/api/errors (28 November 2026). A code without a verdict here follows the
+https://www.twilio.com/docs/api/errors (28 November 2026). An unlisted code follows the
 HTTP status of the response; in a receipt it fails the message.
 """
 
@@ -61,7 +61,7 @@ _NO_SERVICE = (21701, 21702, 21703, 21704, 21705)  # no such messaging service, 
 # The country is not enabled, or the sender cannot reach it or is not registered there.
 _NO_ROUTE = (21408, 21612, 30018, 30024, 30032, 30033, 30034, 30035, 30040, 30042)
 
-VERDICTS: dict[int, http.Verdict] = {
+ERROR_KINDS: dict[int, http.ErrorKind] = {
     **dict.fromkeys((*_NO_SUCH_PHONE, *_NO_PERSON), http.UNREACHABLE),
     30004: http.BARRED,  # "blocked from receiving this message"
     **dict.fromkeys((*_NO_ACCOUNT, *_NO_SENDER, *_NO_SERVICE), http.ACCOUNT_REFUSED),
@@ -73,7 +73,7 @@ VERDICTS: dict[int, http.Verdict] = {
     **dict.fromkeys((30003, 30008, 30009, 30017, 30410), http.TRANSIENT),
 }
 _EXPIRED = 30036  # its ValidityPeriod ended before Twilio sent it
-_FAILED_STATES: dict[http.Verdict | None, ReceiptState] = {
+_FAILED_STATES: dict[http.ErrorKind | None, ReceiptState] = {
     http.UNREACHABLE: ReceiptState.UNREACHABLE,
     http.BARRED: ReceiptState.BARRED,
 }
@@ -196,7 +196,7 @@ class Twilio(http.HttpProvider):
         return self._get(path, url=self._url.replace("://api.", f"://{host}.", 1) if host else "")
 
     def _refusal(self, answer: http.VendorResponse) -> SendError:
-        return answer.error_of(VERDICTS, answer.data.get("code"), answer.data.get("message"))
+        return answer.error_of(ERROR_KINDS, answer.data.get("code"), answer.data.get("message"))
 
     def approvals(self) -> list[Approval] | None:
         """The campaigns of a messaging service; Twilio has no readable review of other senders."""
@@ -218,7 +218,7 @@ class Twilio(http.HttpProvider):
         """The alert of a failed receipt: Twilio accepts most messages, and reports later that the
         account may not send them.
         """
-        kind, is_account = VERDICTS.get(http.number(receipt.error_code) or 0, http.REFUSED)
+        kind, is_account = ERROR_KINDS.get(http.number(receipt.error_code) or 0, http.REFUSED)
         is_failed = receipt.state is ReceiptState.FAILED
         if not (is_failed and is_account and issubclass(kind, RefusedError)):
             return None
@@ -295,7 +295,7 @@ def _state(word: str, code: str | None) -> ReceiptState:
     number = http.number(code) or 0
     if number == _EXPIRED:
         return ReceiptState.EXPIRED
-    return _FAILED_STATES.get(VERDICTS.get(number), ReceiptState.FAILED)
+    return _FAILED_STATES.get(ERROR_KINDS.get(number), ReceiptState.FAILED)
 
 
 def _url_variants(url: str) -> set[str]:

@@ -14,7 +14,7 @@ from channels.providers.http import text_of, word_of
 from channels.providers.inbound import AccountAlert, AlertKind
 
 # Matched by error.code only: the HTTP status of a code has changed over the years.
-VERDICTS: dict[int, http.Verdict] = {
+ERROR_KINDS: dict[int, http.ErrorKind] = {
     **dict.fromkeys((131021, 131026, 131049, 131050, 130472), http.UNREACHABLE),
     **dict.fromkeys((100, 131008, 131009, 131030, 131047, 131051, 135000), http.REFUSED),
     **dict.fromkeys((131062, 131063), http.REFUSED),  # not available for this kind of template
@@ -40,9 +40,9 @@ def code_of(error: http.Json) -> object:
     return _NO_SUCH_OBJECT if (code, subcode) == (100, _NO_SUCH_OBJECT) else code
 
 
-def verdict(error: http.Json) -> http.Verdict:
+def error_kind(error: http.Json) -> http.ErrorKind:
     code = http.number(error.get("code"))
-    return VERDICTS.get(-1 if code is None else code, http.TRANSIENT)
+    return ERROR_KINDS.get(-1 if code is None else code, http.TRANSIENT)
 
 
 def error_detail(error: http.Json) -> object:
@@ -165,13 +165,13 @@ def _errors(value: http.Json) -> list[AccountAlert]:
         error
         for status in http.objects(value.get("statuses"))
         for error in http.objects(status.get("errors"))
-        if verdict(error)[1]
+        if error_kind(error)[1]
     ]
     return [_error(error) for error in [*http.objects(value.get("errors")), *of_messages]]
 
 
 def _error(error: http.Json) -> AccountAlert:
-    meaning = verdict(error)[0]
+    meaning = error_kind(error)[0]
     kind = AlertKind.REFUSED if issubclass(meaning, RefusedError) else AlertKind.THROTTLED
     if issubclass(meaning, DestinationRefusedError):
         kind = AlertKind.WARNING

@@ -33,7 +33,7 @@ from channels.providers.inbound import (
     WebhookRequest,
 )
 from channels.providers.whatsapp.checks import Account, approvals, checks
-from channels.providers.whatsapp.errors import VERDICTS, alerts_of, code_of, error_detail
+from channels.providers.whatsapp.errors import ERROR_KINDS, alerts_of, code_of, error_detail
 from channels.providers.whatsapp.vendor import nearest_language
 
 _STATES = {
@@ -165,7 +165,7 @@ class WhatsAppCloud(http.HttpProvider):
 
     def _refusal(self, answer: http.VendorResponse) -> SendError:
         error = http.mapping(answer.data.get("error"))
-        return answer.error_of(VERDICTS, code_of(error), error_detail(error))
+        return answer.error_of(ERROR_KINDS, code_of(error), error_detail(error))
 
     def _challenge(self, url: str) -> str:
         query = dict(parse_qsl(urlsplit(url).query, keep_blank_values=True))
@@ -263,6 +263,6 @@ def _receipt(status: http.Json) -> Receipt | None:
 
 def _state(word: str, code: str | None) -> ReceiptState:
     state = _STATES[word]
-    if state is ReceiptState.FAILED and VERDICTS.get(http.number(code) or 0) == http.UNREACHABLE:
+    if state is ReceiptState.FAILED and ERROR_KINDS.get(http.number(code) or 0) == http.UNREACHABLE:
         return ReceiptState.UNREACHABLE
     return state

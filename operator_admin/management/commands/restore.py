@@ -12,7 +12,7 @@ from operator_admin.backup.hold_back import HeldBack, hold_back
 from operator_admin.backup.manifest import Manifest, token_sums
 from operator_admin.backup.postgres import close_database, open_database, session_without_timeouts
 from operator_admin.backup.proof import WRONG_BOOKS_REMEDY, last_transfer, prove
-from operator_admin.doctor.finding import Finding, passed, verdict
+from operator_admin.doctor.finding import Finding, finding, passed
 
 CLOSED = (
     "The database stays closed: every session but this command's is read-only. Restore again with "
@@ -114,13 +114,13 @@ class Command(BaseCommand):
 
     def _show(self, findings: Iterable[Finding]) -> list[Finding]:
         printed = []
-        for finding in findings:
-            style = self.style.SUCCESS if finding.ok else self.style.ERROR
-            sign = style("✓" if finding.ok else "✗")
-            self.stdout.write(f"{sign} {finding.name:<13} {finding.detail}")
-            if finding.remedy:
-                self.stdout.write(f"  {'':<13} → {finding.remedy}")
-            printed.append(finding)
+        for item in findings:
+            style = self.style.SUCCESS if item.ok else self.style.ERROR
+            sign = style("✓" if item.ok else "✗")
+            self.stdout.write(f"{sign} {item.name:<13} {item.detail}")
+            if item.remedy:
+                self.stdout.write(f"  {'':<13} → {item.remedy}")
+            printed.append(item)
         return printed
 
 
@@ -129,7 +129,7 @@ def _loaded(manifest: Manifest, differing: list[str], migrated: list[str]) -> li
     copied = "; ".join(differing[:5]) or f"{len(manifest.sums)} sums equal the manifest's"
     return [
         passed("files", summary),
-        verdict("copied", copied, WRONG_BOOKS_REMEDY, ok=not differing),
+        finding("copied", copied, WRONG_BOOKS_REMEDY, ok=not differing),
         passed("migrated", ", ".join(migrated) or f"nothing to do since {manifest.release}"),
     ]
 

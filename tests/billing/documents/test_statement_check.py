@@ -87,7 +87,7 @@ def test_every_code_of_the_program_has_a_sentence() -> None:
     values = {name: name for name in ("row", "first", "last", "day", "shown", "sealed", "expected")}
     with translation.override("ru"):
         for code in codes:
-            text = statement_check.sentence(statement_check.Verdict(code, values)).text
+            text = statement_check.sentence(statement_check.CheckResult(code, values)).text
             words = set(re.findall("[A-Za-z]+", text)) - values.keys() - {"UTF"}
             assert not words, text
 

@@ -17,7 +17,7 @@ from storage.atomic_limits import (
     POOL_EMPTY,
     Bucket,
     LimiterDownError,
-    LimitVerdict,
+    LimitResult,
     Pool,
     Window,
     acquire,
@@ -152,14 +152,14 @@ def by(company: str) -> list[Window]:
 def test_wait_is_the_time_to_the_next_refill() -> None:
     pool, own = a_pool(reserved_sends=0), by("a")
     for _ in range(4):
-        assert acquire(own, pool=pool).verdict == GRANTED
+        assert acquire(own, pool=pool).outcome == GRANTED
 
-    assert acquire(own, pool=pool) == LimitVerdict(POOL_EMPTY, 10)
+    assert acquire(own, pool=pool) == LimitResult(POOL_EMPTY, 10)
     pass_time(pool.shared, 4)
-    assert acquire(own, pool=pool) == LimitVerdict(POOL_EMPTY, 6)
+    assert acquire(own, pool=pool) == LimitResult(POOL_EMPTY, 6)
     pass_time(pool.shared, 6)
-    assert acquire(own, pool=pool).verdict == GRANTED
-    assert acquire(own, pool=pool).verdict == POOL_EMPTY
+    assert acquire(own, pool=pool).outcome == GRANTED
+    assert acquire(own, pool=pool).outcome == POOL_EMPTY
 
 
 def pass_time(bucket: Bucket, seconds: int) -> None:
@@ -172,10 +172,10 @@ def test_reserve_serves_first_sends_of_each_company() -> None:
     for _ in range(4):
         acquire(first, pool=pool)
 
-    assert acquire(first, pool=pool).verdict == POOL_EMPTY
-    assert [acquire(second, pool=pool).verdict for _ in range(2)] == [GRANTED, POOL_EMPTY]
-    assert acquire(third, pool=pool).verdict == GRANTED
-    assert acquire(by("d"), pool=pool).verdict == POOL_EMPTY
+    assert acquire(first, pool=pool).outcome == POOL_EMPTY
+    assert [acquire(second, pool=pool).outcome for _ in range(2)] == [GRANTED, POOL_EMPTY]
+    assert acquire(third, pool=pool).outcome == GRANTED
+    assert acquire(by("d"), pool=pool).outcome == POOL_EMPTY
 
 
 def test_parallel_sends_get_exactly_the_pool_and_the_reserve() -> None:
@@ -185,8 +185,8 @@ def test_parallel_sends_get_exactly_the_pool_and_the_reserve() -> None:
     taken = at_once([lambda: acquire(greedy, pool=pool)] * 20)
     others = at_once([lambda: acquire(by("x"), pool=pool)] * 20)
 
-    assert Counter(draw.verdict for draw in taken) == {GRANTED: 7, POOL_EMPTY: 13}
-    assert Counter(draw.verdict for draw in others) == {GRANTED: 5, POOL_EMPTY: 15}
+    assert Counter(draw.outcome for draw in taken) == {GRANTED: 7, POOL_EMPTY: 13}
+    assert Counter(draw.outcome for draw in others) == {GRANTED: 5, POOL_EMPTY: 15}
 
 
 def test_release_refills_the_bucket_it_was_taken_from(company: Company) -> None:
@@ -215,7 +215,7 @@ def test_wait_counts_the_pool_and_takes_nothing() -> None:
 
     assert announced_wait(first) == 0
     for _ in range(4):
-        assert acquire(first, pool=pool).verdict == GRANTED
+        assert acquire(first, pool=pool).outcome == GRANTED
     assert (announced_wait(first), announced_wait(second)) == (10, 0)
 
     pass_time(pool.shared, 4)
@@ -223,8 +223,8 @@ def test_wait_counts_the_pool_and_takes_nothing() -> None:
 
     pass_time(pool.shared, 6)
     assert announced_wait(first) == 0
-    assert acquire(first, pool=pool).verdict == GRANTED
-    assert acquire(first, pool=pool).verdict == POOL_EMPTY
+    assert acquire(first, pool=pool).outcome == GRANTED
+    assert acquire(first, pool=pool).outcome == POOL_EMPTY
 
 
 @pytest.mark.usefixtures("store")

@@ -21,7 +21,7 @@ from storage.atomic_limits import (
     DUPLICATE,
     GRANTED,
     LimiterDownError,
-    LimitVerdict,
+    LimitResult,
     Window,
     acquire,
 )
@@ -264,7 +264,7 @@ def test_of_parallel_takes_exactly_the_limit_is_granted(limit: int) -> None:
     taken = at_once([lambda: [acquire(windows) for _ in range(4)]] * 50)
 
     draws = [draw for several in taken for draw in several]
-    assert Counter(draw.verdict for draw in draws) == {GRANTED: limit, 1: 200 - limit}
+    assert Counter(draw.outcome for draw in draws) == {GRANTED: limit, 1: 200 - limit}
     assert redis_client().get(windows[1].key) == str(limit).encode()
 
 
@@ -273,15 +273,15 @@ def test_parallel_takes_of_a_cool_down_grant_one() -> None:
 
     draws = at_once([lambda: acquire([], cool_down=key, seconds=60, holder="h")] * 50)
 
-    assert Counter(draw.verdict for draw in draws) == {GRANTED: 1, COOLING_DOWN: 49}
+    assert Counter(draw.outcome for draw in draws) == {GRANTED: 1, COOLING_DOWN: 49}
 
 
 def test_refused_take_counts_nowhere() -> None:
     full, empty = Window("full", 1, 60), Window("empty", 9, 60)
     acquire([full])
 
-    assert acquire([empty, full]).verdict == 2
-    assert acquire([full, empty], cool_down="c", seconds=60, holder="h").verdict == 1
+    assert acquire([empty, full]).outcome == 2
+    assert acquire([full, empty], cool_down="c", seconds=60, holder="h").outcome == 1
 
     assert redis_client().get("empty") is None
     assert redis_client().get("c") is None
@@ -292,11 +292,11 @@ def test_wait_is_the_rest_of_the_window() -> None:
     acquire([window])
     redis_client().pexpire("w", 1500)
 
-    assert acquire([window]) == LimitVerdict(1, 2)
+    assert acquire([window]) == LimitResult(1, 2)
 
 
 def take(holder: str, key_hash: str) -> int:
-    return acquire([], cool_down="c", seconds=60, holder=holder, key_hash=key_hash).verdict
+    return acquire([], cool_down="c", seconds=60, holder=holder, key_hash=key_hash).outcome
 
 
 def test_repeat_of_a_running_call_is_a_duplicate() -> None:

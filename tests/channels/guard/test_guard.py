@@ -12,16 +12,16 @@ SMS = 16.0
 
 
 def play(guard: Guard, now: float, phone: str, *, country: str, verified: bool) -> GuardStep:
-    verdict = guard.judge(now, phone, country)
-    if verdict.step is not GuardStep.ALLOW:
-        return verdict.step
-    pending_code = guard.open_code(now, verdict)
+    assessment = guard.assess(now, phone, country)
+    if assessment.step is not GuardStep.ALLOW:
+        return assessment.step
+    pending_code = guard.open_code(now, assessment)
     guard.record_delivery(now + 4, pending_code, SMS, 4.0)
     if verified:
         guard.record_verification(now + 14, pending_code)
     else:
         guard.record_timeout(now + 34, pending_code)
-    return verdict.step
+    return assessment.step
 
 
 def attacked(guard: Guard, start: float, numbers: list[str]) -> int:
@@ -37,10 +37,10 @@ def burst(guard: Guard, start: float, ip: str = "") -> list[GuardStep]:
     """Twenty sends a second apart, none of which is mature when the last one asks."""
     steps = []
     for n in range(20):
-        verdict = guard.judge(start + n, f"+25261123{n:04}", "SO", ip)
-        steps.append(verdict.step)
-        if verdict.step is not GuardStep.REFUSE:
-            guard.record_delivery(start + n, guard.open_code(start + n, verdict), SMS, 1.0)
+        assessment = guard.assess(start + n, f"+25261123{n:04}", "SO", ip)
+        steps.append(assessment.step)
+        if assessment.step is not GuardStep.REFUSE:
+            guard.record_delivery(start + n, guard.open_code(start + n, assessment), SMS, 1.0)
     return steps
 
 
@@ -113,7 +113,7 @@ def test_solved_challenge_allows_no_burst_on_an_unseen_range() -> None:
     guard, now = Guard(), 10_000.0
     people(guard, 500)
     for n in range(11):
-        pending_code = guard.open_code(now, guard.judge(now, f"+25261765{n:04}", "SO"))
+        pending_code = guard.open_code(now, guard.assess(now, f"+25261765{n:04}", "SO"))
         guard.record_delivery(now + 4, pending_code, SMS, 4.0)
         guard.record_timeout(now + 34, pending_code)
     steps = burst(guard, now + 60)
@@ -129,7 +129,7 @@ def test_solved_challenges_do_not_restrict_shared_address() -> None:
         phone = f"+25261{n * 7919 + 5_000_000:07}"
         assert play(guard, now - 6000 + 40 * n, phone, country="SO", verified=True) == 0
     for n in range(11):
-        pending_code = guard.open_code(now, guard.judge(now, f"+2526177{n:05}", "SO", ip))
+        pending_code = guard.open_code(now, guard.assess(now, f"+2526177{n:05}", "SO", ip))
         guard.record_delivery(now + 4, pending_code, SMS, 4.0)
         guard.record_timeout(now + 34, pending_code)
 
@@ -141,7 +141,7 @@ def test_code_entered_before_receipt_is_not_a_miss() -> None:
     for n in range(20):
         at = now + 60 * n
         first, again = (
-            guard.open_code(at, guard.judge(at, f"+7916{n:07}", "RU")) for _message in range(2)
+            guard.open_code(at, guard.assess(at, f"+7916{n:07}", "RU")) for _message in range(2)
         )
         guard.record_later_entry(at + 9, first)
         guard.record_verification(at + 9, again)
@@ -157,30 +157,30 @@ def test_undelivered_messages_are_no_evidence() -> None:
     guard = Guard()
     people(guard, 500)
     for n in range(300):
-        verdict = guard.judge(10_000.0 + n, f"+7916{n:07}", "RU")
-        pending_code = guard.open_code(10_000.0 + n, verdict)
+        assessment = guard.assess(10_000.0 + n, f"+7916{n:07}", "RU")
+        pending_code = guard.open_code(10_000.0 + n, assessment)
         guard.record_delivery(10_000.0 + n + 200, pending_code, SMS, 200.0)  # too late to be used
         guard.record_timeout(10_000.0 + n + 230, pending_code)
 
-    assert guard.judge(10_500.0, "+79160000001", "RU").step is GuardStep.ALLOW
+    assert guard.assess(10_500.0, "+79160000001", "RU").step is GuardStep.ALLOW
 
 
 def test_restriction_names_scope_and_end_and_passes_known_phones() -> None:
     guard, now = Guard(), 10_000.0
     people(guard, 500)
     for n in range(15):  # all handed over before any of them is mature
-        pending_code = guard.open_code(now, guard.judge(now, f"+252617654{n:03}", "SO"))
+        pending_code = guard.open_code(now, guard.assess(now, f"+252617654{n:03}", "SO"))
         guard.record_delivery(now + 4, pending_code, SMS, 4.0)
         guard.record_timeout(now + 34, pending_code)
 
-    verdict = guard.judge(now + 60, "+252617654999", "SO")
+    assessment = guard.assess(now + 60, "+252617654999", "SO")
 
-    assert verdict.step is GuardStep.REFUSE
-    assert verdict.scope is not None
-    assert verdict.rule in {"unverified", "refused"}
-    assert verdict.until is not None
-    assert verdict.until > now + 60
-    known = guard.judge(now + 61, "+252617654998", "SO", is_known=True)
+    assert assessment.step is GuardStep.REFUSE
+    assert assessment.scope is not None
+    assert assessment.rule in {"unverified", "refused"}
+    assert assessment.until is not None
+    assert assessment.until > now + 60
+    known = guard.assess(now + 61, "+252617654998", "SO", is_known=True)
     assert known.step is GuardStep.ALLOW
 
 
@@ -194,12 +194,12 @@ def test_refusal_among_people_ends_sooner(seen: int, longest: int) -> None:
     now = seen * 20.0
     for phone in phones[seen:]:
         now += 40
-        verdict = guard.judge(now, phone, "SO")
-        if verdict.step is GuardStep.REFUSE:
-            if verdict.rule == "unverified" and verdict.until:
-                ends.append((verdict.until - now) / 3600)
+        assessment = guard.assess(now, phone, "SO")
+        if assessment.step is GuardStep.REFUSE:
+            if assessment.rule == "unverified" and assessment.until:
+                ends.append((assessment.until - now) / 3600)
             continue
-        pending_code = guard.open_code(now, verdict)
+        pending_code = guard.open_code(now, assessment)
         guard.record_delivery(now + 4, pending_code, SMS, 4.0)
         guard.record_timeout(now + 34, pending_code)
 
@@ -210,9 +210,9 @@ def test_known_phones_are_no_evidence() -> None:
     guard, now = Guard(), 10 * DAY
     for n in range(200):
         at = now + n * 20.0
-        verdict = guard.judge(at, f"+7916{n:07}", "RU", is_known=True)
-        assert verdict.step is GuardStep.ALLOW
-        pending_code = guard.open_code(at, verdict)
+        assessment = guard.assess(at, f"+7916{n:07}", "RU", is_known=True)
+        assert assessment.step is GuardStep.ALLOW
+        pending_code = guard.open_code(at, assessment)
         guard.record_delivery(at + 4, pending_code, SMS, 4.0)
         guard.record_verification(at + 14, pending_code) if n % 2 else guard.record_timeout(
             at + 34, pending_code
@@ -226,10 +226,10 @@ def test_ended_refusal_allows_no_burst() -> None:
     guard, now = Guard(), 10_000.0
     people(guard, 500)
     for n in range(15):
-        pending_code = guard.open_code(now, guard.judge(now, f"+252617654{n:03}", "SO"))
+        pending_code = guard.open_code(now, guard.assess(now, f"+252617654{n:03}", "SO"))
         guard.record_delivery(now + 4, pending_code, SMS, 4.0)
         guard.record_timeout(now + 34, pending_code)
-    refused = guard.judge(now + 60, "+252617654999", "SO")
+    refused = guard.assess(now + 60, "+252617654999", "SO")
     assert refused.until is not None
 
     steps = burst(guard, refused.until)

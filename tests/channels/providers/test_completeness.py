@@ -8,7 +8,7 @@ import pytest
 from channels.providers import http
 from channels.providers.twilio import provider as twilio
 from channels.providers.vendors import VENDORS as VENDORS_OF_OURS
-from channels.providers.whatsapp.errors import VERDICTS
+from channels.providers.whatsapp.errors import ERROR_KINDS
 from channels.vendor_accounts import error_texts, registry
 from tests.channels.deliver.test_fault_matrix import SENDS
 from tests.channels.providers.finding import http_providers, name_of, provider_classes
@@ -79,12 +79,12 @@ def test_has_dated_payloads_with_their_source(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "verdicts"), [("twilio", twilio.VERDICTS), ("whatsapp_cloud", VERDICTS)]
+    ("name", "kinds"), [("twilio", twilio.ERROR_KINDS), ("whatsapp_cloud", ERROR_KINDS)]
 )
 def test_codes_that_mean_more_than_a_refusal_have_texts(
-    name: str, verdicts: dict[int, http.Verdict]
+    name: str, kinds: dict[int, http.ErrorKind]
 ) -> None:
-    codes = {code for code, verdict in verdicts.items() if verdict != http.REFUSED}
+    codes = {code for code, kind in kinds.items() if kind != http.REFUSED}
 
     without = {code for code in codes if str(code) not in VENDORS_OF_OURS[name].failures}
 

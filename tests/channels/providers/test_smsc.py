@@ -96,7 +96,7 @@ def test_validity_stays_within_smscs_range(wire: Wire, ttl: int, kept: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("file", "verdict"),
+    ("file", "expected"),
     [
         ("error_authorise", (RefusedError, "2", True)),
         ("error_no_money", (RefusedError, "3", True)),
@@ -106,11 +106,11 @@ def test_validity_stays_within_smscs_range(wire: Wire, ttl: int, kept: str) -> N
     ],
 )
 def test_reads_errors_inside_a_200(
-    wire: Wire, file: str, verdict: tuple[type[SendError], str, bool]
+    wire: Wire, file: str, expected: tuple[type[SendError], str, bool]
 ) -> None:
     error = refused(wire, payload("smsc", f"{file}_2026-09.json"))
 
-    assert (type(error), error.code, error.account) == verdict
+    assert (type(error), error.code, error.account) == expected
     assert error.detail
 
 

@@ -163,10 +163,10 @@ def test_partly_archived_day_is_not_called_proved(books: Books, month: date) -> 
     assert begins_after is not None
     content = csv_download(statement.export(books.company, {"kind": "all"}), "statement.csv")
     file = b"".join(content.streaming_content)  # type: ignore[arg-type]
-    verdict = statement_check.check(books.company, file, begins_after=begins_after.at)
+    result = statement_check.check(books.company, file, begins_after=begins_after.at)
 
-    assert (verdict.problem, verdict.heads) == ("", 1)
-    assert (verdict.skipped, verdict.rows, verdict.rest) == (2, 2, 0)
+    assert (result.problem, result.heads) == ("", 1)
+    assert (result.skipped, result.rows, result.rest) == (2, 2, 0)
 
 
 def test_documents_begin_with_first_unarchived_month(books: Books, month: date) -> None:

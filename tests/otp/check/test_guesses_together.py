@@ -57,7 +57,7 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> list[check._Guess]:
     return result
 
 
-def test_each_guess_has_its_own_verdict(
+def test_each_guess_has_its_own_result(
     api: Api, phones: list[str], alone: list[check._Guess]
 ) -> None:
     one, two, three, _four = phones

@@ -194,12 +194,12 @@ def test_attack_elsewhere_leaves_the_threshold_of_addresses() -> None:
     for n in range(FEW):
         guard.record_miss(1000.0 + n, scopes, 16.0)
 
-    verdicts = {
-        verdict.scope.kind: verdict.step
-        for verdict in guard.verdicts(1010.0, scopes)
-        if verdict.scope
+    assessments = {
+        assessment.scope.kind: assessment.step
+        for assessment in guard.assessments(1010.0, scopes)
+        if assessment.scope
     }
 
-    assert verdicts[ScopeKind.COUNTRY] is GuardStep.CHALLENGE
-    assert verdicts[ScopeKind.RANGE] is GuardStep.CHALLENGE
-    assert verdicts[ScopeKind.IP] is GuardStep.ALLOW
+    assert assessments[ScopeKind.COUNTRY] is GuardStep.CHALLENGE
+    assert assessments[ScopeKind.RANGE] is GuardStep.CHALLENGE
+    assert assessments[ScopeKind.IP] is GuardStep.ALLOW

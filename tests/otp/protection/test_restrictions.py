@@ -215,7 +215,7 @@ def test_country_is_allowed_if_block_explains_misses() -> None:
         guard.record_miss(now + 2.1, honest, 8.0)
         chains = [honest, *attacked] if is_honest_first else [*attacked, honest]
 
-        judged = guard_evidence._judge(guard, now + 2.2, chains)
+        judged = guard_evidence._assess(guard, now + 2.2, chains)
 
         refused = {scope.kind for scope, item in judged.items() if item.step is GuardStep.REFUSE}
         assert ScopeKind.COUNTRY not in refused

@@ -117,8 +117,8 @@ class TelegramGateway(HttpVendor):
             word, now = self._check(message, str(code)), int(time.time())
             message.extra["reported"] = word
             self.carrier.log.save(message)
-            verdict = {"status": word, "updated_at": now, "code_entered": str(code)}
-            status["verification_status"] = verdict
+            verification_status = {"status": word, "updated_at": now, "code_entered": str(code)}
+            status["verification_status"] = verification_status
         return status
 
     def _check(self, message: Message, code: str) -> str:

@@ -90,7 +90,7 @@ def test_validity_stays_within_twilios_range(
 
 
 @pytest.mark.parametrize(
-    ("file", "status", "verdict"),
+    ("file", "status", "expected"),
     [
         ("error_invalid_to_2026-09.json", 400, (UnreachableError, "21211", False)),
         ("error_authenticate_2026-09.json", 401, (RefusedError, "20003", True)),
@@ -98,11 +98,14 @@ def test_validity_stays_within_twilios_range(
     ],
 )
 def test_twilio_error_codes_are_classified(
-    wire: responses.RequestsMock, file: str, status: int, verdict: tuple[type[SendError], str, bool]
+    wire: responses.RequestsMock,
+    file: str,
+    status: int,
+    expected: tuple[type[SendError], str, bool],
 ) -> None:
     error = refused(wire, payload("twilio", file), status)
 
-    assert (type(error), error.code, error.account) == verdict
+    assert (type(error), error.code, error.account) == expected
     assert error.detail
 
 

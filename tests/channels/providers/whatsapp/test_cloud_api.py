@@ -186,7 +186,7 @@ def test_acceptance_without_an_id_is_ambiguous(wire: responses.RequestsMock) -> 
 
 
 @pytest.mark.parametrize(
-    ("name", "verdict"),
+    ("name", "expected"),
     [
         ("error_rate_limit_2026-09.json", (ThrottledError, "130429", True)),
         ("error_undeliverable_2026-09.json", (UnreachableError, "131026", False)),
@@ -195,11 +195,14 @@ def test_acceptance_without_an_id_is_ambiguous(wire: responses.RequestsMock) -> 
 )
 @pytest.mark.parametrize("status", [400, 401, 429, 500])
 def test_meta_errors_are_judged_by_code_not_by_status(
-    wire: responses.RequestsMock, name: str, verdict: tuple[type[SendError], str, bool], status: int
+    wire: responses.RequestsMock,
+    name: str,
+    expected: tuple[type[SendError], str, bool],
+    status: int,
 ) -> None:
     error = refused(wire, payload("whatsapp_cloud", name), status)
 
-    assert (type(error), error.code, error.account) == verdict
+    assert (type(error), error.code, error.account) == expected
     assert error.detail
 
 

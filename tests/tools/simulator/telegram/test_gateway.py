@@ -77,7 +77,7 @@ def test_status_is_polled_and_codes_are_judged(
     GATEWAY_VENDOR.receipts(receiver, phone, 2)
 
     plain = call(simulator, "checkVerificationStatus", request_id=number)["result"]
-    verdicts = [
+    statuses = [
         call(simulator, "checkVerificationStatus", request_id=number, code=code)["result"][
             "verification_status"
         ]["status"]
@@ -87,7 +87,7 @@ def test_status_is_polled_and_codes_are_judged(
 
     assert plain["delivery_status"]["status"] == "delivered"
     assert "verification_status" not in plain
-    assert verdicts == ["code_invalid"] * 5 + ["code_max_attempts_exceeded"]
+    assert statuses == ["code_invalid"] * 5 + ["code_max_attempts_exceeded"]
     assert unknown == {"ok": False, "error": "REQUEST_ID_INVALID"}
 
 

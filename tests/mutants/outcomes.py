@@ -13,7 +13,7 @@ import orjson
 import pytest
 
 
-class Verdict(StrEnum):
+class Outcome(StrEnum):
     CAUGHT = "caught"
     SURVIVED = "SURVIVED"
     BROKEN = "BROKEN"
@@ -33,11 +33,11 @@ def pytest_runtest_makereport(
     report = yield
     if call.when == "call" or report.failed:
         with item.config.getoption("--endings").open("ab") as file:
-            file.write(orjson.dumps([item.nodeid, outcome_of(call)]) + b"\n")
+            file.write(orjson.dumps([item.nodeid, ending_of(call)]) + b"\n")
     return report
 
 
-def outcome_of(call: pytest.CallInfo[Any]) -> str:
+def ending_of(call: pytest.CallInfo[Any]) -> str:
     if call.excinfo is None:
         return PASSED
     error = call.excinfo.value
@@ -53,9 +53,9 @@ def read(path: Path) -> list[tuple[str, str]]:
     return [(node, how) for node, how in map(orjson.loads, path.read_bytes().splitlines())]
 
 
-def judge(check: str, endings: Iterable[tuple[str, str]]) -> Verdict:
-    """The verdict of the named check, in any of its parametrisations, on the mutant it ran on."""
+def outcome_of(check: str, endings: Iterable[tuple[str, str]]) -> Outcome:
+    """The outcome of the named check, in any of its parametrisations, on the mutant it ran on."""
     ways = {how for node, how in endings if node == check or node.startswith(f"{check}[")}
     if ASSERTION in ways:
-        return Verdict.CAUGHT
-    return Verdict.SURVIVED if ways == {PASSED} else Verdict.BROKEN
+        return Outcome.CAUGHT
+    return Outcome.SURVIVED if ways == {PASSED} else Outcome.BROKEN
