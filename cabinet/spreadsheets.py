@@ -35,7 +35,7 @@ def csv_download(rows: Iterable[Row], name: str) -> StreamingHttpResponse:
 
 def page_of_filter(request: HttpRequest, route: str) -> HttpResponse:
     """Redirects a download with an invalid filter to the page that shows its errors: a file with
-    other rows than requested would look right.
+    other rows than requested would look correct.
     """
     return redirect(f"{reverse(route)}?{request.GET.urlencode()}")
 

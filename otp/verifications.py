@@ -44,7 +44,7 @@ class FoundVerification:
     state: State
     created_at: datetime
     expires_at: datetime
-    attempts: int  # attempts so far, including the right one
+    attempts: int  # attempts so far, including the correct one
     attempts_left: int  # 0 if it is not pending
     verified_at: datetime | None
     binding: Mapping[str, Any] | None

@@ -117,7 +117,7 @@ def _load(stack: Stack, traffic: Traffic, seconds: float, rate: float) -> list[S
 
 def _order(n: int, rate: float) -> PlannedRequest:
     kind, channel = KINDS[n % len(KINDS)]
-    person = UserBehaviour.RIGHT if kind != "link" and n % 8 < 4 else None
+    person = UserBehaviour.CORRECT if kind != "link" and n % 8 < 4 else None
     sent = {"company": n % COMPANIES, "kind": kind, "channel": channel}
     return steady(n, rate, **sent, person=person, delay=1.0)
 

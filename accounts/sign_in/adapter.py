@@ -143,7 +143,7 @@ class AccountAdapter(DefaultAccountAdapter):
         if network_usage is None or account_usage is None:
             self._rollback_login_failed_rl_usage()
             raise self.validation_error("too_many_login_attempts")
-        network_usage.usage += account_usage.usage  # all rolled back if the password is right
+        network_usage.usage += account_usage.usage  # all rolled back if the password is correct
 
     def _delete_login_attempts_cached_email(self, request: HttpRequest, **credentials: Any) -> None:
         super()._delete_login_attempts_cached_email(request, **credentials)

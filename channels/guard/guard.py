@@ -32,7 +32,7 @@ FIRST_REFUSAL, MAX_REFUSAL = HOUR, 24 * HOUR
 # Otherwise an attack on numbers in use would keep their people out long after its end.
 MAX_REFUSAL_AMONG_PEOPLE = 4 * HOUR
 MAX_PENDING = {ScopeKind.COUNTRY: 24.0, ScopeKind.RANGE: 14.0}
-MAX_PENDING_NARROW = 8.0  # in smaller scopes, before any right code
+MAX_PENDING_NARROW = 8.0  # in smaller scopes, before any correct code
 # The part of the usual evidence that suffices for watched numbers where no people have been seen.
 WATCHED_RATIO = 0.5
 # Only these scopes are held back if nearly all losses around them occurred in them.
@@ -50,7 +50,7 @@ class Assessment:
     until: float | None = None
     excess: float = 0.0  # tokens lost in the scope
     rule: str = ""
-    hits: float = 0.0  # the right codes and misses behind the judgement
+    hits: float = 0.0  # the correct codes and misses behind the judgement
     misses: float = 0.0
     is_early: bool = False  # the losses suffice only because of an attack elsewhere
 
@@ -59,7 +59,7 @@ class Assessment:
 class PendingCode:
     """A code whose outcome is still to come.
 
-    Sends to known phones are no evidence: they always pass, and their many right codes would hide
+    Sends to known phones are no evidence: they always pass, and their many correct codes would hide
     an attack on neighbouring numbers.
     """
 
@@ -211,7 +211,7 @@ class Guard:
         self.add_pending(now, code.scopes)
 
     def record_timeout(self, now: float, code: PendingCode, *, is_counted: bool = True) -> None:
-        """Records that no right code came in time; a later one corrects it. `is_counted`: see
+        """Records that no correct code came in time; a later one corrects it. `is_counted`: see
         `PhoneHistory`.
         """
         if not code.is_pending:
@@ -253,7 +253,7 @@ class Guard:
     def record_hit(
         self, now: float, scopes: tuple[Scope, ...], *, corrects: float | None = None
     ) -> None:
-        """Records a right code. `corrects`: the tokens of an earlier miss that it corrects."""
+        """Records a correct code. `corrects`: the tokens of an earlier miss that it corrects."""
         usual_rate = self._usual_rate(now)
         self.company.norm.add(now, trials=0.0 if corrects is not None else 1.0, hits=1.0)
         for evidence in self._of(now, scopes):
@@ -276,7 +276,7 @@ class Guard:
         return [self.evidence.setdefault(scope, ScopeEvidence(now)) for scope in scopes]
 
     def _usual_rate(self, now: float) -> float:
-        """The company's share of right codes. The share of a single scope would fall with the
+        """The company's share of correct codes. The share of a single scope would fall with the
         losses that it is meant to judge.
         """
         norm = self.company.norm.hit_rate(now, FIRST_NORM, NORM_STRENGTH)

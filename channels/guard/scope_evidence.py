@@ -1,4 +1,4 @@
-"""The scopes of a send and their evidence: right codes against the company's norm.
+"""The scopes of a send and their evidence: correct codes against the company's norm.
 
 A sequential test finds when the share began to fall. The counts since then are judged by the odds
 of an attack against people at their lowest rate, or by a bound on chance, and by the tokens charged
@@ -55,7 +55,7 @@ WINDOW = 12 * HOUR
 NORM_HALF_LIFE = 7 * DAY
 NORM_STRENGTH = 50.0
 DISCOUNT_AFTER_REFUSAL = 0.7
-MIN_RIGHT_CODES = 10.0  # recent right codes that prove the presence of people
+MIN_CORRECT_CODES = 10.0  # recent correct codes that prove the presence of people
 MIN_LOSS_SHARE, ROUNDING = 0.8, 1e-6
 
 
@@ -104,7 +104,7 @@ class ScopeEvidence:
         self.tokens *= DISCOUNT_AFTER_REFUSAL
 
     def record_hit(self, now: float, usual_rate: float, *, corrects: float | None = None) -> None:
-        """Records a right code. `corrects`: the tokens of a miss that it corrects."""
+        """Records a correct code. `corrects`: the tokens of a miss that it corrects."""
         self.fade(now)
         self.norm.add(now, trials=0.0 if corrects is not None else 1.0, hits=1.0)
         self.hits += 1.0
@@ -122,7 +122,7 @@ class ScopeEvidence:
 
     @property
     def has_people(self) -> bool:
-        return self.norm.hits >= MIN_RIGHT_CODES
+        return self.norm.hits >= MIN_CORRECT_CODES
 
     def is_explained_by(self, narrower: "ScopeEvidence") -> bool:
         """Whether people enter codes in this scope, and nearly all of its losses occurred in
@@ -135,7 +135,7 @@ class ScopeEvidence:
         )
 
     def subtract(self, narrower: "ScopeEvidence") -> None:
-        """Subtracts the losses of a narrower scope; right codes stay counted."""
+        """Subtracts the losses of a narrower scope; correct codes stay counted."""
         self.misses = max(0.0, self.misses - narrower.misses)
         self.tokens = max(0.0, self.tokens - narrower.tokens)
         self.score = max(0.0, self.score - narrower.score)
@@ -170,7 +170,7 @@ class ScopeEvidence:
         )
 
     def certainty(self, usual_rate: float) -> float:
-        """-log of Chernoff's bound on the probability of so few right codes if people enter half of
+        """-log of Chernoff's bound on the probability of so few correct codes if people enter half
         the norm.
         """
         trials, share = self.hits + self.misses, ATTACK_RATE_RATIO * usual_rate
@@ -181,7 +181,7 @@ class ScopeEvidence:
 
 
 # A number that entered a code at least this long ago passes every step, with this many codes a day
-# since its newest right code: a bought number may have entered one.
+# since its newest correct code: a bought number may have entered one.
 KNOWN_AFTER, KNOWN_CODES = DAY, 3
 # Only this many codes to one phone count against the numbers around it: a developer's own phone, or
 # a bombed one, says nothing about them. Codes with which a known phone passes come on top.
@@ -193,8 +193,8 @@ _STORED_SENDS = COUNTED_OF_PHONE + KNOWN_CODES + 1
 @dataclass(slots=True)
 class PhoneHistory:
     """The codes of one phone with one company; times in seconds. A phone that entered a code before
-    passes whatever the guard finds, with a few codes a day. It forgets no right code: build
-    it from rows only as far back as right codes are remembered.
+    passes whatever the guard finds, with a few codes a day. It forgets no correct code: build
+    it from rows only as far back as correct codes are remembered.
     """
 
     first_entered: float | None = None

@@ -9,7 +9,7 @@ For speed three statements decide the usual cases without it, each held to it by
 `channels/outcomes/accept_unchanged.sql` an acceptance of a message that is still as claimed
 (`test_acceptance_statement_matches_state_machine`), `channels/outcomes/deliver_unchanged.sql` a
 delivery (`test_one_statement_decides_as_the_state_machine`, over all states), and
-`otp/check/settle_finished.sql` a right code that has no open message to prove
+`otp/check/settle_finished.sql` a correct code that has no open message to prove
 (`test_code_of_a_finished_message_changes_no_money`).
 """
 

@@ -70,7 +70,7 @@ class ProviderAccount(models.Model):
     credentials = models.TextField(blank=True, default="", db_default="", editable=False)
     credentials_changed_at = models.DateTimeField(null=True, editable=False)
 
-    # Factor of its weight, by the right codes of its messages. `account_shares` writes it.
+    # Factor of its weight, by the correct codes of its messages. `account_shares` writes it.
     share_factor = models.FloatField(default=1.0, db_default=1.0, editable=False)
 
     # Written only by `circuit_breaker` and `claims.CLAIM_COUNTED`.

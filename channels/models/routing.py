@@ -62,7 +62,7 @@ class RouteDay(models.Model):
     entered = models.PositiveBigIntegerField(default=0)
     tokens = models.PositiveBigIntegerField(default=0)
     tokens_squared = models.PositiveBigIntegerField(default=0)  # sum of squares
-    # Seconds from the send to the right code, summed over entered codes.
+    # Seconds from the send to the correct code, summed over entered codes.
     seconds = models.FloatField(default=0.0)
 
     class Meta:

@@ -1,1 +1,1 @@
-"""Checking codes that people type in, and settling those that were right."""
+"""Checking codes that people type in, and settling the correct ones."""

@@ -91,7 +91,7 @@ def _refusal_of(state: RefusalState) -> DomainError:
 
 
 def refusal_by_guess_cap(principal: Principal, phone: str) -> DomainError:
-    """The refusal of a send while the cap would reject even the right new code."""
+    """The refusal of a send while the cap would reject even the correct new code."""
     wait = max(1, _read_seconds_until_allowed(principal, phone))
     text = format_lazy(_("Too many wrong codes. Ask for a new one in {wait}"), wait=_duration(wait))
     return DomainError(Error.TOO_MANY_ATTEMPTS, message=text, retry_after=wait)
@@ -151,7 +151,7 @@ class _CheckedGuess(NamedTuple):
 
     number: int  # position of the guess in its group
     judged_id: UUID
-    right_at: datetime | None
+    verified_at: datetime | None
     attempts_left: int
 
 
@@ -164,7 +164,7 @@ def check_code(
     verification_id: UUID | None = None,
     binding: Mapping[str, Any] | None = None,
 ) -> Verified:
-    """Spends one attempt and consumes a right code; raises the refusal as a DomainError.
+    """Spends one attempt and consumes a correct code; raises the refusal as a DomainError.
 
     With `verification_id` only that verification is checked. Without `phone`, the phone and the
     purpose are read from the verification.
@@ -178,10 +178,10 @@ def check_code(
     checked = _guesses.run(_Guess(lookup, macs))
     if checked is None:
         raise counted_refusal(principal, phone, _read_refusal_state(lookup))
-    if checked.right_at is None:
+    if checked.verified_at is None:
         raise DomainError(Error.CODE_INVALID, attempts_left=checked.attempts_left)
     after_commit(wakeups.wake_workers)
-    return Verified(checked.judged_id, checked.right_at, phone, purpose)
+    return Verified(checked.judged_id, checked.verified_at, phone, purpose)
 
 
 def find_phone(principal: Principal, verification_id: UUID) -> tuple[str, str]:

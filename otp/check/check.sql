@@ -1,4 +1,4 @@
--- Spends an attempt of each guess and consumes the right codes: one round trip, one commit. Checks
+-- Spends an attempt of each guess and consumes correct codes: one round trip, one commit. Checks
 -- of one phone are serialised, so they share neither an attempt nor a success, and never exceed
 -- the cap: `otp_spend_attempt`, of `otp/check/spend_attempt.sql`, waits for its turn. There is no
 -- row for a guess whose code cannot be checked.
@@ -33,7 +33,7 @@ unlocked AS MATERIALIZED (
       FOR NO KEY UPDATE SKIP LOCKED)
     AND pg_try_advisory_xact_lock(
       hashtextextended('guess:' || company_id || ':' || mode || ':' || phone, 0))))
-SELECT number, judged_id, right_at, attempts_left
+SELECT number, judged_id, right_at AS verified_at, attempts_left
 FROM unlocked CROSS JOIN LATERAL otp_spend_attempt(company_id, mode, phone, purpose, macs,
   verification_id, binding, %(failed_hour)s::int, %(failed_day)s::int, :first_id, :last_id)
 WHERE judged_id IS NOT NULL

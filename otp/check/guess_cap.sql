@@ -1,5 +1,5 @@
 -- How many more wrong codes the phone may get, across its codes and purposes: up to the hourly and
--- the daily cap. After the cap: one guess per hour; a right code allows one more. `latest`: the
+-- the daily cap. After the cap: one guess per hour; a correct code allows one more. `latest`: the
 -- time of the last guess. Like `otp_spend_attempt`, it looks among ids that the caller names, so
 -- that other months' tables are not opened.
 CREATE OR REPLACE FUNCTION otp_guess_cap(

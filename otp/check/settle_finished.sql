@@ -1,4 +1,4 @@
--- Marks right codes as settled if all of their messages are final, none had a link, and no webhook
+-- Settles correct codes if all of their messages are final, none had a link, and no webhook
 -- subscribes. `due`: the number of rows read. The others have something to prove, which
 -- `channels/lifecycle/state_machine.py` decides on; that these do not is tested by
 -- `test_code_of_a_finished_message_changes_no_money`.

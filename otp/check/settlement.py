@@ -63,8 +63,8 @@ class Settled(NamedTuple):
 
 
 def settle_verified() -> int:
-    """Settles right codes and returns how many. Most were entered after their delivery receipt, and
-    a single statement settles these.
+    """Settles correct codes and returns how many. Most were entered after their delivery receipt,
+    and a single statement settles these.
     """
     with connection.cursor() as cursor:
         cursor.execute(channels_sql.in_changeable_months(_SQL["has_unsettled"]))
@@ -83,15 +83,15 @@ def settle_verified() -> int:
 
 
 def settle_finished() -> Settled:
-    """Settles right codes whose messages have ended, if no link has to end and no webhook is to be
-    sent.
+    """Settles correct codes whose messages have ended, if no link has to end and no webhook is to
+    be sent.
     """
     (row,) = fetch_rows(channels_sql.in_changeable_months(_SETTLE_FINISHED), [BATCH], Settled)
     return row
 
 
 def prove_delivery() -> int:
-    """Charges one delivery for each right code: the cheapest open message of its verification.
+    """Charges one delivery for each correct code: the cheapest open message of its verification.
 
     Also stops the fallback of the code and ends the links that expire with it.
     """

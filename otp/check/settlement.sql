@@ -21,7 +21,7 @@ SELECT
   EXISTS (SELECT 1 FROM otp_verification WHERE {ended_early}),
   EXISTS (SELECT 1 FROM otp_sealedcode WHERE expires_at <= now())
 
--- Right codes whose delivery is not settled yet.
+-- Correct codes whose delivery is not settled yet.
 --: all_unsettled
 SELECT id, EXISTS (SELECT FROM accounts_jobfailure f
   WHERE f.job = 'settlement' AND f.subject = otp_verification.id::text) AS has_failed
@@ -63,7 +63,7 @@ WITH settled AS (
   WHERE v.id = n.id AND v.id BETWEEN :first_id AND :last_id
   RETURNING v.id, company_id, mode, phone, purpose, verified_at, n.event_id)
 
--- Derived right codes, each with its last delivered attempt by each of these accounts. An attempt
+-- Derived correct codes, each with its last delivered attempt by each of these accounts. An attempt
 -- that is only accepted did not bring the code: settlement chose another.
 --: entered_at_vendors
 SELECT DISTINCT ON (v.id, a.provider)

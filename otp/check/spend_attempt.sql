@@ -1,6 +1,6 @@
--- Spends one attempt of the live code and consumes the code if the guess is right.
+-- Spends one attempt of the live code and consumes the code if the guess is correct.
 -- Guesses at one phone are serialised. When a month begins, two sends may leave a live code in each
--- month: a guess counts for both, and either is right. A guess with an id counts for that code
+-- month: a guess counts for both, and either may match. A guess with an id counts for that code
 -- alone. The guess must carry the code's `binding`, or none if the code has none; otherwise it
 -- finds no code.
 CREATE OR REPLACE FUNCTION otp_spend_attempt(

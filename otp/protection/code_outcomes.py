@@ -9,8 +9,8 @@ one code. Excluded are:
 - codes with a link: a person who follows it need not enter the code;
 - custom codes as missed or awaited, unless the company reports entered codes, because they are
   entered elsewhere;
-- codes of known phones that the guard always lets pass: right codes of theirs would hide an attack
-  on neighbouring numbers.
+- codes of known phones that the guard always lets pass: their correct codes would hide an attack on
+  neighbouring numbers.
 """
 
 from collections.abc import Iterable, Iterator, Set

@@ -1,7 +1,7 @@
 """The phones known to a company, read from its rows by the rules of `PhoneHistory`.
 
 A phone is known if it entered a code at least a day ago, and was sent few codes today and since its
-newest right code.
+newest correct code.
 """
 
 from collections.abc import Collection
@@ -18,7 +18,7 @@ from channels.guard.scope_evidence import KNOWN_CODES, PhoneHistory
 from storage.statements import sql_files
 
 KNOWN_AFTER = timedelta(seconds=scope_evidence.KNOWN_AFTER)
-REMEMBERED = timedelta(days=60)  # how far back right codes are searched
+REMEMBERED = timedelta(days=60)  # how far back correct codes are searched
 MARGIN = timedelta(minutes=5)  # an id may be older than its row
 BATCH = 2000  # phones
 

@@ -100,7 +100,7 @@ class CustomCodeSend:
         code.
 
         Yields whether the code may be compared. Beyond the limit it may not: too_many_attempts is
-        raised until the next code can be sent, even for the right code, and for a stored `key`.
+        raised until the next code can be sent, even for the correct code, and for a stored `key`.
         Then the code goes out as a new one: a stranger who asks again and again must not keep the
         person from codes.
         """

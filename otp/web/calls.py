@@ -318,7 +318,7 @@ GUARD_EVENT = EventDeclaration(
         Field("rule", choice(["unverified", "pending"], "GuardRule"), _("Why.")),
         Field("enforced", boolean(), _("`false` in the mode that only watches.")),
         Field("codes", integer(0), _("The number of codes delivered recently.")),
-        Field("entered", integer(0), _("How many of them were entered right.")),
+        Field("entered", integer(0), _("How many of them were entered correctly.")),
         Field("tokens", integer(0), _("Tokens charged beyond the usual cost of this many codes.")),
         Field("until", time(), _("When the restriction ends unless extended.")),
     ),

@@ -84,7 +84,7 @@ BIND = option(
         "What the person agrees to by entering the code: `amount`, `payee` and perhaps "
         "`currency`, or `document`, a SHA-256 in hexadecimal, and perhaps its `title`. The "
         "message shows it, so only channels that show a text of your own carry it, and the "
-        "code is right only together with it. Cannot be combined with `link`."
+        "code is correct only together with it. Cannot be combined with `link`."
     ),
 )
 CALLBACK_URL = option(

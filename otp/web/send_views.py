@@ -121,7 +121,7 @@ def send_check(request: CabinetRequest, public_id: str) -> HttpResponse:
         except DomainError as refused:
             form.add_error("code", _refusal_text(refused))
         else:
-            messages.success(request, _("The code is right: the number is verified."))
+            messages.success(request, _("The code is correct: the number is verified."))
             return redirect("send-check", sent.public_id)
     context = {
         "form": form,

@@ -236,7 +236,7 @@ FEEDBACK = Call(
     "reportEntered",
     _("Report an entered code"),
     _(
-        "Tells within a day that a custom code was entered right: it proves the delivery, and "
+        "Tells within a day that a custom code was entered correctly: it proves the delivery, and "
         "routing and protection learn from it. Only for sends with `code`; ours are checked by "
         "`/otp/verify`. A repeat changes nothing. Report all of them or none: while you report, a "
         "code that was not reported counts as not entered, until seven days after your last report."

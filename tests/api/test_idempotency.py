@@ -186,7 +186,7 @@ def test_refusal_after_the_effect_is_stored(
     assert Message.objects.count() == 1
 
 
-def test_lost_response_to_a_right_code_is_replayed(api: Api) -> None:
+def test_lost_response_to_a_correct_code_is_replayed(api: Api) -> None:
     api.post("/otp/send", {"phone": PHONE})
     payload = {"phone": PHONE, "code": code_of(PHONE)}
 

@@ -133,7 +133,7 @@ def test_parallel_shortens_with_one_key_create_one_link(
 
 
 @pytest.mark.parametrize("round_number", ROUNDS)
-def test_parallel_checks_of_a_right_code_with_one_key_succeed_once(
+def test_parallel_checks_of_a_correct_code_with_one_key_succeed_once(
     api: Api, round_number: int
 ) -> None:
     api.post("/otp/send", {"phone": PHONE})

@@ -153,7 +153,7 @@ def test_only_packages_in_the_currency_of_the_country_are_shown(
 
 
 @pytest.mark.parametrize(
-    ("text", "is_right"),
+    ("text", "is_correct"),
     [
         ("980540000397", True),
         ("940740000911", True),
@@ -161,8 +161,8 @@ def test_only_packages_in_the_currency_of_the_country_are_shown(
         ("98054000039", False),
     ],
 )
-def test_bin_is_validated_by_its_control_digit(text: str, is_right: bool) -> None:
-    assert is_bin(text) is is_right
+def test_bin_is_validated_by_its_control_digit(text: str, is_correct: bool) -> None:
+    assert is_bin(text) is is_correct
 
 
 def test_inn_of_a_person_has_twelve_digits() -> None:
@@ -212,9 +212,9 @@ def test_billing_details_are_ascii_digits(validator: Any, right: str) -> None:
             validator(text)
 
 
-@pytest.mark.parametrize(("number", "is_right"), [("200988541", True), ("200988542", False)])
-def test_unp_is_validated_by_its_control_digit(number: str, is_right: bool) -> None:
-    assert (billing_details.format_errors(country="BY", inn=number, kpp="") == {}) is is_right
+@pytest.mark.parametrize(("number", "is_correct"), [("200988541", True), ("200988542", False)])
+def test_unp_is_validated_by_its_control_digit(number: str, is_correct: bool) -> None:
+    assert (billing_details.format_errors(country="BY", inn=number, kpp="") == {}) is is_correct
 
 
 @pytest.mark.parametrize(

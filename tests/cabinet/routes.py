@@ -297,7 +297,7 @@ DOCS = {  # open to everyone: tests/api_docs
     "docs-search",
     "llms",
 }
-HALFWAY = {"mfa_authenticate"}  # the password was right, the second step is to come
+HALFWAY = {"mfa_authenticate"}  # the password was correct, the second step is to come
 SINGLE_SIGN_ON = {  # missing unless a provider is configured: tests/accounts/oidc
     "sso-callback",
     "sso-required",

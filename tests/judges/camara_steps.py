@@ -232,7 +232,7 @@ def _retrieved(context: Any) -> None:
 @given(
     'the request body property "$.code" is set to the received in the SMS for this first request'
 )
-def _right_code(context: Any) -> None:
+def _correct_code(context: Any) -> None:
     _property(context, "code", context.code)
 
 

@@ -51,7 +51,7 @@ def test_code_entered_in_time_sends_no_sms(api: Api) -> None:
     assert ledger.balance(api.company.pk) == (999, 0)
 
 
-def test_right_code_cancels_unsent_sms_free_of_charge(api: Api) -> None:
+def test_correct_code_cancels_unsent_sms_free_of_charge(api: Api) -> None:
     first = fallen_back(api)
     verify(api)
 
@@ -74,7 +74,7 @@ def test_code_proves_an_sms_that_the_vendor_has(api: Api) -> None:
     assert ledger.balance(api.company.pk) == (984, 0)
 
 
-def test_right_code_does_not_prove_a_message_delivered_already(api: Api) -> None:
+def test_correct_code_does_not_prove_a_message_delivered_already(api: Api) -> None:
     first, _second = handed_over(api)
     apply_event(first, EventKind.DELIVERED)
     verify(api)

@@ -118,7 +118,7 @@ def test_code_used_while_it_is_asked_for_again_is_replaced(api: Api) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_receipt_and_right_code_at_once_charge_one_delivery(api: Api) -> None:
+def test_receipt_and_correct_code_at_once_charge_one_delivery(api: Api) -> None:
     dear = accepted(api, channel="sms")
     forget_limits()
     accepted(api, channel="whatsapp")

@@ -62,7 +62,7 @@ def test_without_it_the_link_outlives_the_code(api: Api) -> None:
     assert (Link.objects.get().expires_at, states()) == (None, ["active"])
 
 
-def test_right_code_ends_every_link_it_went_out_with(api: Api) -> None:
+def test_correct_code_ends_every_link_it_went_out_with(api: Api) -> None:
     first = send(api).body["short_url"].rpartition("/")[2]
     age_rows(seconds=61)
     send(api, channel="sms")

@@ -27,7 +27,7 @@ def codes_of(answers: list[Answer]) -> Counter[str]:
     return Counter("ok" if answer.status == 200 else answer.code for answer in answers)
 
 
-def test_parallel_right_codes_succeed_once(api: Api) -> None:
+def test_parallel_correct_codes_succeed_once(api: Api) -> None:
     api.post("/otp/send", {"phone": PHONE})
 
     result = codes_of(check(api, PHONE, [code_of(PHONE)] * 50))
@@ -149,7 +149,7 @@ def test_resend_while_the_code_is_being_entered(api: Api) -> None:
     assert Verification.objects.filter(verified_at__isnull=False).count() == 1
 
 
-def test_parallel_right_codes_by_id_and_phone_succeed_once(api: Api) -> None:
+def test_parallel_correct_codes_by_id_and_phone_succeed_once(api: Api) -> None:
     public_id = api.post("/otp/send", {"phone": PHONE}).body["verification"]
     code = code_of(PHONE)
     ways = [{"phone": PHONE}, {"id": public_id}]
@@ -165,7 +165,7 @@ def test_parallel_right_codes_by_id_and_phone_succeed_once(api: Api) -> None:
 
 
 @pytest.mark.parametrize("n", range(6))
-def test_right_code_and_cancel_at_once_have_one_outcome(api: Api, n: int) -> None:
+def test_correct_code_and_cancel_at_once_have_one_outcome(api: Api, n: int) -> None:
     public_id = api.post("/otp/send", {"phone": PHONE}).body["verification"]
     code = code_of(PHONE)
     guess = partial(api.post, "/otp/verify", {"id": public_id, "code": code})

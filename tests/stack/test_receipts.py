@@ -49,7 +49,7 @@ def test_repeated_and_reordered_receipts_charge_once(
     assert sender.balance() == (TOKENS - PRICES[channel], 0)
 
 
-def test_without_a_receipt_the_right_code_proves_the_delivery_once(
+def test_without_a_receipt_the_correct_code_proves_the_delivery_once(
     stack: Stack, sender: Sender
 ) -> None:
     phone = stack.phone()

@@ -30,7 +30,8 @@ CREATE TABLE entries (      -- every try at entering a code
     person TEXT,            -- the order whose recipient enters the code
     key TEXT,               -- Idempotency-Key, if any
     try TEXT,               -- identifies the entry: repeats of one call share it
-    company_id INTEGER, phone TEXT, is_right INTEGER, status INTEGER, code TEXT, verification TEXT,
+    company_id INTEGER, phone TEXT, is_correct INTEGER, status INTEGER, code TEXT,
+    verification TEXT,
     seconds REAL, at REAL);
 """
 
@@ -165,18 +166,18 @@ class PhoneUsers:
         code = self._newest[order.phone]
         for number in range(1, order.wrong + 1):
             wrong = f"{(int(code) + number) % 10 ** len(code):0{len(code)}d}"
-            self._type(order, wrong, f"wrong-{number}", is_right=False)
+            self._type(order, wrong, f"wrong-{number}", is_correct=False)
         if order.person is UserBehaviour.PARALLEL:
-            twin = partial(self._type, order, code, "right-2", is_right=True)
+            twin = partial(self._type, order, code, "correct-2", is_correct=True)
             self._backend.scheduler.now(twin)
-        self._type(order, code, "right-1", is_right=True)
+        self._type(order, code, "correct-1", is_correct=True)
 
-    def _type(self, order: PlannedRequest, code: str, name: str, *, is_right: bool) -> None:
+    def _type(self, order: PlannedRequest, code: str, name: str, *, is_correct: bool) -> None:
         """One entry, repeated until it gets an answer; its Idempotency-Key makes repeats safe."""
         account, attempt = self._backend.accounts[order.company], f"{order.key}-{name}"
         key, body = attempt if order.keyed else "", {"phone": order.phone, "code": code}
         for reply in self._backend.tries("/otp/verify", body, account, key, attempt):
-            guess = (order.key, key, attempt, account.company_id, order.phone, is_right)
+            guess = (order.key, key, attempt, account.company_id, order.phone, is_correct)
             answer = (reply.status, reply.code, reply.body.get("id", ""), reply.seconds)
             self._backend.journal.keep("entries", *guess, *answer)
             if reply.is_final:

@@ -25,7 +25,7 @@ CREATE TEMP TABLE client_call (
   -- repeated to a caller that repeats the call: refusals before the effect are not
   is_kept boolean GENERATED ALWAYS AS (status = 200 OR message_id IS NOT NULL) STORED);
 CREATE TEMP TABLE client_entry (
-  person text, key text, try text, company_id bigint, phone text, is_right boolean, status int,
+  person text, key text, try text, company_id bigint, phone text, is_correct boolean, status int,
   code text, verification_id uuid, seconds float, at float);
 
 --: indexes
@@ -81,5 +81,5 @@ SELECT key, company_id, path, phone FROM orders
 SELECT key, status, code, message, body, replayed, seconds, at FROM calls
 
 --: entries
-SELECT person, key, try, company_id, phone, is_right, status, code, verification, seconds, at
+SELECT person, key, try, company_id, phone, is_correct, status, code, verification, seconds, at
 FROM entries

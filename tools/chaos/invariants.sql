@@ -172,13 +172,13 @@ GROUP BY verification_id HAVING count(DISTINCT try) > 1
 UNION ALL
 SELECT 'verification ' || COALESCE(e.verification_id::text, 'of ' || e.try)
 FROM client_entry e LEFT JOIN otp_verification v ON v.id = e.verification_id
-WHERE e.status = 200 AND (v.verified_at IS NULL OR NOT e.is_right)
+WHERE e.status = 200 AND (v.verified_at IS NULL OR NOT e.is_correct)
 
---: codes right: a right code is never refused as wrong, and of two entered at once one is accepted
+--: correct codes: none is refused as wrong, and of two entered at once one is accepted
 SELECT 'entry ' || try FROM client_entry
-WHERE is_right AND code IN ('code_invalid', 'code_not_found', 'invalid_input')
+WHERE is_correct AND code IN ('code_invalid', 'code_not_found', 'invalid_input')
 UNION ALL
-SELECT 'person ' || person FROM client_entry WHERE is_right
+SELECT 'person ' || person FROM client_entry WHERE is_correct
 GROUP BY person
 HAVING count(DISTINCT try) > 1 AND bool_and(status IN (200, 422))
   AND count(*) FILTER (WHERE status = 200) = 0

@@ -61,11 +61,11 @@ SHORT = Speed(
 class UserBehaviour(StrEnum):
     """A user's way of entering a code."""
 
-    RIGHT = "right"
+    CORRECT = "correct"
     WRONG_FIRST = "wrong_first"
-    PARALLEL = "parallel"  # the right code from two threads at once
+    PARALLEL = "parallel"  # the correct code from two threads at once
     INSTANT = "instant"  # before the vendor can report delivery
-    GUESSER = "guesser"  # five wrong codes, then the right one
+    GUESSER = "guesser"  # five wrong codes, then the correct one
 
 
 class Target(StrEnum):
@@ -113,7 +113,7 @@ class PlannedRequest:
     twin: bool = False  # sent from two threads at once
     person: UserBehaviour | None = None
     delay: float = 0.0  # seconds until the person acts
-    wrong: int = 0  # guesses before the right one
+    wrong: int = 0  # guesses before the correct one
     keyed: bool = False  # verified under an Idempotency-Key
     reads: bool = False  # the person opens the message: a read receipt
     fault: str | None = None  # the vendor's fault for this message
@@ -188,7 +188,7 @@ _UNNAMED = 0.6
 _KINDS = {"code": 0.65, "code_link": 0.12, "link": 0.23}
 _CHANNELS = {"whatsapp": 0.4, "telegram": 0.25, "sms": 0.25}  # otherwise none is named
 _PEOPLE = {
-    UserBehaviour.RIGHT: 0.22,
+    UserBehaviour.CORRECT: 0.22,
     UserBehaviour.WRONG_FIRST: 0.14,
     UserBehaviour.PARALLEL: 0.13,
     UserBehaviour.INSTANT: 0.09,

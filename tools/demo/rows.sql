@@ -30,12 +30,12 @@ described AS MATERIALIZED (
       ELSE 'expired' END AS state,
     make_interval(secs => 0.6 + mod(x / 10000, 1000) / 250.0
       + CASE WHEN mod(x, 100) < 85 THEN 0 ELSE 4 END) AS taken,
-    mod(x / 100, 100) < 93 AND mod(x / 10000000, 100) < 84 AS is_right,
+    mod(x / 100, 100) < 93 AND mod(x / 10000000, 100) < 84 AS is_correct,
     %(phone_prefix)s::text || lpad(mod(x / 1000000000, %(phones)s)::text, %(phone_digits)s, '0')
       AS whole_phone
   FROM placed)
 SELECT at, kind, channel, first_channel, state, taken, has_other_link,
-  kind = 'code' AND is_right AS is_verified,
+  kind = 'code' AND is_correct AS is_verified,
   CASE WHEN kind = 'link' THEN 'link' WHEN has_link THEN 'code_with_link' ELSE 'code' END
     AS content,
   CASE WHEN at < %(anonymised_before)s THEN left(whole_phone, 5) || '*' ELSE whole_phone END

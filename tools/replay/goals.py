@@ -39,7 +39,7 @@ def goals(world: World, results: Sequence[Result]) -> Iterator[Goal]:
         yield Goal("tokens per verified, of oracle", _price(ours) / _price(oracle), 1.15)
         if _reached(world) >= REACHED_BY_MESSENGERS:
             yield Goal("tokens per verified, of sms", _price(ours) / _price(sms), 0.25)
-        yield Goal("p95 of a right code, of sms", _p95(ours) / _p95(sms), 1.2)
+        yield Goal("p95 of a correct code, of sms", _p95(ours) / _p95(sms), 1.2)
     for n in range(len(world.changes)):
         gap = _gap([row.recoveries[n] for row in results])
         if gap is not None:

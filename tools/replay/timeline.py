@@ -2,7 +2,7 @@
 
 All policies meet the same sends with the same luck, so they differ by what they choose. Fallback
 and charging follow the product: a step begins if the one before is refused or its patience ends
-without proof, and only the last step that began can be charged, by its receipt or a right code.
+without proof, and only the last step that began can be charged, by its receipt or a correct code.
 """
 
 import heapq
@@ -41,10 +41,10 @@ class Send:
     at: float
     person: Person
     luck: dict[str, Luck]
-    typing: float  # seconds from the arrival to the right code
+    typing: float  # seconds from the arrival to the correct code
     wrong_codes: int  # that are entered before it, or instead of it
     gives_up: float
-    never_right: bool
+    never_correct: bool
     attack: int | None = None  # number of the attack
 
 
@@ -123,7 +123,7 @@ def _send(world: World, draw: random.Random, at: float, person: Person) -> Send:
         typing=sum(once),
         wrong_codes=wrong,
         gives_up=patience["median"] * math.exp(patience["sigma"] * draw.gauss(0, 1)),
-        never_right=wrong == 5,
+        never_correct=wrong == 5,
     )
 
 
@@ -156,7 +156,7 @@ def _attack(world: World, n: int, attack: Attack, draw: random.Random) -> Iterat
             f"a{n}.{address}",
         )
         send = _send(world, draw, at, person)
-        send.attack, send.never_right = n, draw.random() >= attack.enters
+        send.attack, send.never_correct = n, draw.random() >= attack.enters
         send.gives_up = math.inf
         yield send
         count += 1
@@ -257,7 +257,7 @@ def _enter(send: Send, outcome: Outcome, played: Played) -> None:
         return
     outcome.arrives = played.arrives
     entered = played.arrives + send.typing
-    stays = played.arrives <= send.gives_up and not send.never_right
+    stays = played.arrives <= send.gives_up and not send.never_correct
     outcome.verified = entered if stays and entered <= LIFETIME else math.inf
 
 

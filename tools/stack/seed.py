@@ -110,7 +110,7 @@ def verifications(
     guesses, key_id = [], codes.current_key()
     with store.cursor() as cursor, cursor.copy(_COPY) as copy:
         for number, phone in enumerate(phones):
-            index, is_right, verification_id = number % len(accounts), number % 2 == 0, uuid7()
+            index, is_correct, verification_id = number % len(accounts), number % 2 == 0, uuid7()
             account, code = (
                 accounts[index],
                 codes.derive(verification_id, key_id=key_id, length=LENGTH),
@@ -118,7 +118,7 @@ def verifications(
             scope = (verification_id, account.company_id, "live", phone, PURPOSE)
             mac = _mac(account, phone, code)
             copy.write_row((*scope, mac, key_id, LENGTH, ATTEMPTS, expires_at))
-            guess = code if is_right else WRONG
+            guess = code if is_correct else WRONG
             guesses.append(Guess(index, phone, guess, _mac(account, phone, guess)))
     return guesses
 

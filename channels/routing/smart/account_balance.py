@@ -1,4 +1,4 @@
-"""Splits a channel's sends over its accounts by right codes, without flapping.
+"""Splits a channel's sends over its accounts by correct codes, without flapping.
 
 Rules learned from GOV.UK Notify: points move in steps, never twice within five minutes, not if all
 accounts are bad, and drift back to the configured shares once the evidence has faded.

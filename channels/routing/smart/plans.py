@@ -36,7 +36,7 @@ class Candidate:
     delivered_after: float  # probability if another messenger has just failed
     immediate_refusals: float  # share of the undelivered sends
     proof: Curve  # share of deliveries proved by each second
-    code: Curve  # share of right codes entered by each second after the hand-over
+    code: Curve  # share of correct codes entered by each second after the hand-over
     median_seconds: int = 3  # seconds by which half of the deliveries are proved
     is_proved: bool = False  # whether it reached this phone
 
@@ -73,7 +73,7 @@ def p95(candidate: Candidate) -> int:
 
 
 def _verified(sequence: Steps, index: int, start: int, by: int, waiting: Curve) -> float:
-    """The probability of a right code by that second from the remaining steps."""
+    """The probability of a correct code by that second from the remaining steps."""
     if index >= len(sequence) or start >= by:
         return 0.0
     candidate, patience = sequence[index]

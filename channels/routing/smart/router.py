@@ -26,7 +26,7 @@ SMS = "sms"
 class ReasonCode(StrEnum):
     PROVED = "proved"  # the first channel reached this phone before
     LIKELY = "likely"  # it reaches enough similar phones to pay off
-    SMS_SURER = "sms_surer"  # messengers would cost time or right codes
+    SMS_SURER = "sms_surer"  # messengers would cost time or correct codes
     BARRED = "barred"  # the subscriber bars SMS
     EXPLORED = "explored"
     LEARNED = "learned"  # like `PROVED`, without revealing what other companies' messages taught
@@ -261,7 +261,7 @@ class Router:
         self.exploration.record_success(step.area.country, step.channel)
 
     def record_entry(self, now: float, step: Try, memory: PhoneMemory) -> None:
-        """Records a right code that only this try can have brought."""
+        """Records a correct code that only this try can have brought."""
         self.record_delivery(now, step, memory)
         _add_time(self._times(self.codes, step.area, step.channel, CODE_GUESS), now, now - step.at)
 

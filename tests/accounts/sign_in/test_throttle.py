@@ -180,7 +180,7 @@ def test_device_cookie_is_http_only_and_scoped_to_sign_in(owner: User) -> None:
     assert owner.email not in cookie.value
 
 
-def test_right_password_does_not_count_as_an_attempt(owner: User) -> None:
+def test_correct_password_does_not_count_as_an_attempt(owner: User) -> None:
     for _ in range(12):
         client = Client()
         log_in(client, "203.0.113.1", PASSWORD)

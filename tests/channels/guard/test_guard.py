@@ -123,7 +123,7 @@ def test_solved_challenge_allows_no_burst_on_an_unseen_range() -> None:
 
 
 def test_solved_challenges_do_not_restrict_shared_address() -> None:
-    """People are seen around it; a right code of those who solved the challenge clears it."""
+    """People are seen around it; a correct code of those who solved the challenge clears it."""
     guard, now, ip = Guard(), 20_000.0, "192.0.2.1"
     for n in range(60):
         phone = f"+25261{n * 7919 + 5_000_000:07}"
@@ -260,7 +260,7 @@ def history(*, entered: list[float], sent: list[float]) -> PhoneHistory:
         # three a day, even if each of them is entered
         ([2 * DAY, 3 * HOUR], [3 * HOUR, 2 * HOUR], True),
         ([2 * DAY, HOUR], [3 * HOUR, 2 * HOUR, HOUR], False),
-        # three since the newest right one, however slowly
+        # three since the newest correct one, however slowly
         ([9 * DAY], [6 * DAY, 4 * DAY], True),
         ([9 * DAY], [6 * DAY, 4 * DAY, 2 * DAY], False),
         ([9 * DAY, 3 * DAY], [6 * DAY, 4 * DAY, 2 * DAY], True),

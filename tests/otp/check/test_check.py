@@ -30,7 +30,7 @@ def wrong(code: str) -> str:
     return wrong_code(PHONE)
 
 
-def test_right_code_verifies_the_phone(api: Api, code: str) -> None:
+def test_correct_code_verifies_the_phone(api: Api, code: str) -> None:
     answer = check(api, code)
 
     verification = Verification.objects.get()
@@ -67,7 +67,7 @@ def test_after_five_wrong_codes_the_right_one_is_refused_too(
     assert verification_of(PHONE).verified_at is None
 
 
-def test_right_code_on_the_fifth_try(api: Api, code: str, wrong: str) -> None:
+def test_correct_code_on_the_fifth_try(api: Api, code: str, wrong: str) -> None:
     for _ in range(4):
         check(api, wrong)
 

@@ -154,7 +154,7 @@ def test_phone_past_daily_cap_has_one_guess_an_hour(api: Api) -> None:
     assert check(api, code_of(PHONE)).status == 200
 
 
-def test_right_code_lets_the_next_code_have_a_guess_at_once(api: Api) -> None:
+def test_correct_code_lets_the_next_code_have_a_guess_at_once(api: Api) -> None:
     fail(api, 10, hours=2)
     fail(api, 10, minutes=61)
     send(api)
@@ -197,7 +197,7 @@ def test_failure_cap_spans_purposes_within_company(api: Api, client_of: ClientOf
     assert other.post("/otp/send", {"phone": PHONE}).status == 200
 
 
-def test_right_code_counts_as_no_failed_attempt(api: Api) -> None:
+def test_correct_code_counts_as_no_failed_attempt(api: Api) -> None:
     for _ in range(5):
         age_rows(seconds=61)
         send(api)

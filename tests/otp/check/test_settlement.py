@@ -60,7 +60,7 @@ def charged(api: Api) -> list[tuple[object, int, str]]:
 
 
 @pytest.mark.parametrize("make", [accepted, submitted])
-def test_right_code_charges_the_handed_over_message(api: Api, make: type) -> None:
+def test_correct_code_charges_the_handed_over_message(api: Api, make: type) -> None:
     attempt = make(api)
     verify(api)
     assert charged(api) == []

@@ -30,7 +30,7 @@ def entered_days_ago(company: Company, phone: str, days: float) -> None:
 def test_phones_known_for_a_day_speak_neither_for_nor_against(
     company: Company, days: float, *, is_known: bool
 ) -> None:
-    """Their right codes would hide an attack on the numbers between them."""
+    """Their correct codes would hide an attack on the numbers between them."""
     begin()
     for n in range(4):
         phone = f"+79161234{n:03}"
@@ -54,7 +54,7 @@ def test_phone_known_to_another_company_is_a_stranger(company: Company) -> None:
 
 
 def test_attack_between_known_phones_is_found_by_custom_codes(company: Company) -> None:
-    """Sixty right codes of known phones in two minutes, twenty of numbers that nobody holds."""
+    """Sixty correct codes of known phones in two minutes, twenty of numbers that nobody holds."""
     begin()
     for n in range(60):
         phone = f"+7916123{n:04}"

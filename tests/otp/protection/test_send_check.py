@@ -59,7 +59,7 @@ def send(api: Api, phone: str = PHONE, **fields: object) -> Answer:
 
 
 def entered(*, days: float, **fields: object) -> None:
-    """A right code of the phone, some days ago."""
+    """A correct code of the phone, some days ago."""
     at = timezone.now() - timedelta(days=days)
     VerificationFactory.create(
         phone=PHONE, verified_at=at, judged_at=at, superseded_at=at, **fields
@@ -247,7 +247,7 @@ def test_number_known_for_a_day_passes(api: Api, days: float, status: int) -> No
     assert send(api).status == status
 
 
-def test_right_code_of_another_company_opens_no_door(api: Api) -> None:
+def test_correct_code_of_another_company_opens_no_door(api: Api) -> None:
     entered(days=2)
     hold(api, STEP.REFUSE)
 

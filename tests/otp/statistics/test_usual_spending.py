@@ -28,7 +28,7 @@ def spent(
     is_entered: bool = True,
     **fields: object,
 ) -> None:
-    """One message of this price on that day; its code was entered right."""
+    """One message of this price on that day; its code was entered correctly."""
     at = timezone.localtime().replace(hour=hour, minute=0, second=0) - timedelta(days=days)
     subject_id = uuid7()
     if kind == "code":

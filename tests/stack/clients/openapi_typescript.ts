@@ -38,7 +38,7 @@ const wrong = code.slice(0, -1) + ((Number(code.at(-1)) + 1) % 10);
 const failed = await client.POST("/otp/verify", { body: { phone, code: wrong } });
 expect(failed.error?.code === "code_invalid", "a wrong code was not refused");
 const verified = await client.POST("/otp/verify", { body: { phone, code } });
-expect(verified.data, "the right code was refused");
+expect(verified.data, "the correct code was refused");
 
 const url = "https://shop.example/orders/1024";
 const made = await client.POST("/links/shorten", { body: { url } });

@@ -243,7 +243,7 @@ class LiveResult:
     world: str
     seed: int
     comparisons: list[Comparison]
-    unexpected: Counter[str]  # answers to sends and to right codes, by their code
+    unexpected: Counter[str]  # answers to sends and to correct codes, by their code
     seconds: float = 0.0
 
     @property

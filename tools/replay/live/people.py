@@ -93,22 +93,22 @@ class People:
         moment = time.time()
         for pause, typed in entries(visit.send, code):
             moment += pause
-            self._at(moment, partial(self._enter, visit, typed, is_right=typed == code))
+            self._at(moment, partial(self._enter, visit, typed, is_correct=typed == code))
 
-    def _enter(self, visit: Visit, typed: str, *, is_right: bool) -> None:
+    def _enter(self, visit: Visit, typed: str, *, is_correct: bool) -> None:
         body = {"phone": visit.send.person.phone, "code": typed}
         reply = self._client.post("/otp/verify", body, token=visit.token, key="")
         if reply.status == 200:
             visit.verified = time.time() - visit.started
-        elif is_right:
+        elif is_correct:
             self.unexpected[reply.code or str(reply.status)] += 1
 
 
 def entries(send: Send, code: str) -> Iterator[tuple[float, str]]:
     """Seconds before each code that is typed, and the code: the wrong ones come first."""
-    is_right = not send.never_right
-    pause = send.typing / max(1, send.wrong_codes + is_right)
+    is_correct = not send.never_correct
+    pause = send.typing / max(1, send.wrong_codes + is_correct)
     for n in range(send.wrong_codes):
         yield pause, f"{(int(code) + 1 + n) % 10 ** len(code):0{len(code)}}"
-    if is_right:
+    if is_correct:
         yield pause, code

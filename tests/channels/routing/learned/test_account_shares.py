@@ -31,8 +31,8 @@ def played(router: Router, sends: int, *, rates: dict[str, float], start: float 
     names = sorted(rates)
     for n in range(sends):
         name = names[n % len(names)]
-        is_right = draw.random() < rates[name]
-        account_shares.record(router, start + 30.0 * n, name, verified=is_right)
+        is_correct = draw.random() < rates[name]
+        account_shares.record(router, start + 30.0 * n, name, verified=is_correct)
 
 
 def factors() -> dict[str, float]:

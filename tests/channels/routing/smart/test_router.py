@@ -95,7 +95,7 @@ def test_reach_of_a_small_cell_is_shrunk_to_its_parent() -> None:
 
 
 def slowest(router: Router, country: str) -> int:
-    """Seconds by which 95 % of the right codes from SMS are entered there."""
+    """Seconds by which 95 % of the correct codes from SMS are entered there."""
     area = Area(country, "")
     decision = router.decide(50_000.0, area, PhoneMemory(), ["sms"])
     assert decision.plan[0].channel == "sms"
@@ -250,7 +250,7 @@ def test_failing_sms_is_not_the_baseline() -> None:
 
 
 @given(first=shares, second=shares, text=st.sampled_from([0.8, 0.9, 0.97]), told=shares)
-def test_no_plan_loses_more_right_codes_than_allowed(
+def test_no_plan_loses_more_correct_codes_than_allowed(
     first: float, second: float, text: float, told: float
 ) -> None:
     sms = candidate("sms", text)

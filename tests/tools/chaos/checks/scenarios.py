@@ -140,7 +140,7 @@ class World:
             "try": name,
             "company": self.company.pk,
             "phone": self.message.phone,
-            "is_right": True,
+            "is_correct": True,
             "status": status,
             "code": code,
             "verification_id": None,

@@ -282,17 +282,17 @@ def a_success_that_is_not_in_the_database(world: World) -> None:
 @breaks("codes once")
 def a_wrong_code_that_was_taken(world: World) -> None:
     world.entries = [
-        world.entry("try-1", 200, verification_id=world.verification.id, is_right=False)
+        world.entry("try-1", 200, verification_id=world.verification.id, is_correct=False)
     ]
 
 
-@breaks("codes right")
-def a_right_code_called_wrong(world: World) -> None:
+@breaks("correct codes")
+def a_correct_code_called_wrong(world: World) -> None:
     world.entries.append(world.entry("try-2", 422, "code_invalid"))
 
 
-@breaks("codes right")
-def two_right_codes_at_once_of_which_none_was_taken(world: World) -> None:
+@breaks("correct codes")
+def two_correct_codes_at_once_of_which_none_was_taken(world: World) -> None:
     world.entries = [world.entry(name, 422, "code_used") for name in ("try-1", "try-2")]
 
 
