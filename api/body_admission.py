@@ -47,7 +47,7 @@ def _envelope(_environ: Mapping[str, Any], refusal: DomainError, request_id: str
 
 
 _entry_points = {"/api/": EntryPoint(_key, _envelope)}
-doors: dict[str, StrOrPromise] = {}  # titles of the APIs, besides our own, that accept sends
+source_apis: dict[str, StrOrPromise] = {}  # titles of the APIs, besides our own, that accept sends
 
 
 def register_entry_point(
@@ -55,7 +55,7 @@ def register_entry_point(
 ) -> None:
     """Called at start; `titles` are those of the APIs under the prefix."""
     _entry_points[prefix] = entry_point
-    doors.update(titles)
+    source_apis.update(titles)
 
 
 def _entry_point(environ: Mapping[str, Any]) -> EntryPoint | None:

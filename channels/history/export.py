@@ -21,7 +21,7 @@ from accounts.jobs import Job, delete_all_but_newest
 from accounts.models import Company, Member
 from accounts.people.phone_visibility import phone_for, text_for
 from api import pagination
-from api.body_admission import doors
+from api.body_admission import source_apis
 from api.pagination import Position, batch_after
 from cabinet.spreadsheets import csv_lines
 from channels import stored_fields
@@ -82,7 +82,7 @@ def _cells(message: Message, member: Member) -> list[str]:
         f"{message.api_key.name} ({message.api_key})" if message.api_key else "",
         message.request_id,
         *(text_for(getattr(message, name), member) for name in stored_fields.NAMES),
-        str(doors.get(message.door, message.door)),
+        str(source_apis.get(message.source_api, message.source_api)),
         message.locale,
     ]
 

@@ -157,9 +157,9 @@ class Message(models.Model):
         return [(field, getattr(self, field.name)) for field in fields]
 
     @property
-    def door(self) -> str:
-        """The API of the send, a key of `api.body_admission.doors`; empty for our own API and
-        the cabinet.
+    def source_api(self) -> str:
+        """The other API of the send, a key of `api.body_admission.source_apis`; empty for our own
+        API and the cabinet.
         """
         door: str = self.params.get("door", "")
         return door

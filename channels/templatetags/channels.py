@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from django import template
 
 from accounts.people import countries
-from api.body_admission import doors
+from api.body_admission import source_apis
 from catalogue.channels import BY_NAME, Channel
 from catalogue.texts import StrOrPromise
 from channels.models import Message
@@ -49,8 +49,8 @@ def bot_invitations() -> list[contacts.BotInvitation]:
 
 
 @register.filter
-def door_title(message: Message) -> StrOrPromise:
-    return doors.get(message.door, message.door)
+def source_title(message: Message) -> StrOrPromise:
+    return source_apis.get(message.source_api, message.source_api)
 
 
 @register.filter

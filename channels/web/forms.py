@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import ApiKey, Member
 from accounts.people import countries, phone_visibility
-from api.body_admission import doors
+from api.body_admission import source_apis
 from cabinet.forms import FilterForm, ModeFilterForm
 from catalogue import channels
 from catalogue.ids import parse_id, started_at
@@ -80,9 +80,9 @@ class KeyField(KeyChoiceField):
         return value if value == WITHOUT_KEY else super().to_python(value)
 
 
-def _door_choices() -> list[tuple[str, Any]]:
-    titles = sorted(doors.items(), key=lambda door: str(door[1]).casefold())
-    return _with_any(pgettext_lazy("door", "any"), titles)
+def _source_choices() -> list[tuple[str, Any]]:
+    titles = sorted(source_apis.items(), key=lambda source: str(source[1]).casefold())
+    return _with_any(pgettext_lazy("source", "any"), titles)
 
 
 class ExactField(LineField):
@@ -112,7 +112,7 @@ class HistoryFilter(ModeFilterForm, PhoneFilter):
     api_key = KeyField(
         label=_("Key"), queryset=ApiKey.objects.none(), required=False, empty_label=_("any")
     )
-    door = forms.ChoiceField(label=_("Source"), choices=_door_choices, required=False)
+    door = forms.ChoiceField(label=_("Source"), choices=_source_choices, required=False)
     country = forms.ChoiceField(label=_("Country"), required=False)
     purpose = ExactField(label=_("Purpose"), max_length=64)
     date_from = DayBoundField(label=_("From"), required=False)

@@ -73,7 +73,7 @@ DOOR = Field(
         "another service, such as `twilio`, or an identity server, such as `supabase`."
     ),
     None,
-    source=lambda message: message.door or None,
+    source=lambda message: message.source_api or None,
 )
 
 

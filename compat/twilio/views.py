@@ -261,7 +261,7 @@ class Verification(TwilioView):
                 raise invalid_input(Status=GENERATED_HERE)
             report_entered(self.principal, verification_id=verification.id)
             verification = self.find(verification.id)
-        elif (verification := cancel(self.principal, verification.id)).state is not State.CANCELLED:
+        elif (verification := cancel(self.principal, verification.id)).state is not State.CANCELED:
             raise DomainError(Error.NOT_FOUND)
         return self.answer_verification(verification)
 

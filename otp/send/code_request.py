@@ -33,7 +33,7 @@ class CodeSendRequest:
     metadata: Mapping[str, str] = field(default_factory=dict)
     custom_code: str | None = field(default=None, repr=False)  # 4 to 10 letters or digits
     callback: Callback | None = None  # where the events of this message go as well
-    door: str = ""  # by which the request came, if not by our own API
+    door: str = ""  # the other API that the request came by: `Message.source_api`
     is_new: bool = False  # ends the live code, if there is one, instead of repeating it
     resends: bool = False  # a custom code goes out again after the pause instead of being a repeat
 

@@ -247,7 +247,7 @@ CABINET = {
     "audit-export": Route(MANAGERS, kind=Kind.FILE),
 }
 
-# What asks for a signed-in person and no role: the door of the cabinet, and one's own account.
+# What asks for a signed-in person and no role: the entry of the cabinet, and one's own account.
 PERSON = {
     "company-create",
     "company-switch",

@@ -57,12 +57,12 @@ def test_new_person_signs_up_without_a_company_of_their_own(client: Client, owne
         reverse("account_signup"),
         {"email": EMAIL, "password1": "a long new password", "next": link},
     )
-    door = client.get(reverse("overview"), follow=True)
+    page = client.get(reverse("overview"), follow=True)
     client.post(link)
 
     assert list(form.fields) == ["email", "password1"]
     assert form["email"].value() == EMAIL
-    assert door.redirect_chain[-1][0] == link
+    assert page.redirect_chain[-1][0] == link
     assert (joined(owner.company), Company.objects.count()) == ("developer", 1)
 
 

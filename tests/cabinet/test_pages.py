@@ -220,7 +220,7 @@ def ways_out(body: str) -> tuple[set[str], set[str]]:
     return set(back), set(re.findall(r'<a class="btn btn-link" href="([^"]+)"', body))
 
 
-def test_confirmations_lead_back_where_cancelling_does(client: Client, owner: Member) -> None:
+def test_confirmations_lead_back_where_canceling_does(client: Client, owner: Member) -> None:
     create_content(owner.company)
     asked = re.compile("/(rotate|revoke|disable|delete|remove|cancel|stop|lift)$")
     held = GuardRestriction.objects.filter(company=owner.company).first()

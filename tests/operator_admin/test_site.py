@@ -108,9 +108,9 @@ def test_session_of_a_second_factor_that_is_gone_opens_nothing(client: Client) -
 def test_second_factor_code_opens_requested_page(client: Client) -> None:
     sign_in(client, make_operator(), "password")
     asked = client.get(reverse("admin:queue"), follow=True)
-    door, _status = asked.redirect_chain[-1]
+    page, _status = asked.redirect_chain[-1]
 
-    answer = client.post(door, {"code": code_now()})
+    answer = client.post(page, {"code": code_now()})
 
     assert answer.headers["Location"] == reverse("admin:queue")
     assert client.get(reverse("admin:queue")).status_code == 200

@@ -237,7 +237,7 @@ def test_who_makes_no_keys_has_no_button(client: Client, reader: Member, role: s
     assert not ApiKey.objects.exists()
 
 
-def test_stranger_s_key_button_leads_to_the_door(client: Client, db: None) -> None:
+def test_stranger_s_key_button_leads_to_the_sign_in_page(client: Client, db: None) -> None:
     response = client.post("/docs/send-code/key")
 
     assert response.status_code == 302

@@ -86,7 +86,7 @@ def test_cabinet_list_shows_messages_that_match_the_filters(
     assert shown(client, **query) == expected
 
 
-def test_list_names_the_door(client: Client, owner: Member) -> None:
+def test_list_names_the_source(client: Client, owner: Member) -> None:
     MessageFactory.create(company=owner.company, params={"door": "twilio"})
     MessageFactory.create(company=owner.company, params={"door": "authentik"})
 

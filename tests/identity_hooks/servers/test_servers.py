@@ -130,7 +130,7 @@ def test_person_signs_in_by_the_code_of_django_allauth(
         page.get_by_role("button", name="Confirm").click()
         expect(page.locator("body")).to_have_text("signed in: person")
 
-    assert Message.objects.get().door == "generic"
+    assert Message.objects.get().source_api == "generic"
 
 
 def test_person_signs_in_by_our_code(page: Page, live_server: LiveServer, api: Api) -> None:

@@ -54,7 +54,7 @@ def assert_refused_until(api: Api, least: int, most: int) -> None:
 
 
 def test_codes_opened_before_share_the_cap(api: Api) -> None:
-    purposes = [f"door{number}" for number in range(5)]
+    purposes = [f"purpose{number}" for number in range(5)]
     for purpose in purposes:
         assert send(api, purpose).status == 200
 
@@ -62,14 +62,14 @@ def test_codes_opened_before_share_the_cap(api: Api) -> None:
 
     codes = [answer.code for answer in answers]
     assert codes == ["code_invalid"] * 10 + ["too_many_attempts"] * 15
-    right = check(api, code_of(PHONE, "door4"), "door4")
+    right = check(api, code_of(PHONE, "purpose4"), "purpose4")
     assert (right.status, right.code) == (429, "too_many_attempts")
-    assert verification_of(PHONE, "door4").attempts == 0
+    assert verification_of(PHONE, "purpose4").attempts == 0
 
 
 @pytest.mark.django_db(transaction=True)
 def test_cap_is_exact_when_all_guess_at_once(api: Api) -> None:
-    purposes = [f"door{number}" for number in range(10)]
+    purposes = [f"purpose{number}" for number in range(10)]
     for purpose in purposes:
         assert send(api, purpose).status == 200
     codes = {purpose: wrong_code(PHONE, purpose) for purpose in purposes}

@@ -247,7 +247,7 @@ def test_number_known_for_a_day_passes(api: Api, days: float, status: int) -> No
     assert send(api).status == status
 
 
-def test_correct_code_of_another_company_opens_no_door(api: Api) -> None:
+def test_correct_code_of_another_company_does_not_make_a_phone_known(api: Api) -> None:
     entered(days=2)
     hold(api, STEP.REFUSE)
 

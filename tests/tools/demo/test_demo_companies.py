@@ -48,7 +48,7 @@ def test_demo_reads_statements_of_its_seller(demo: Path) -> None:
     assert currency_of(Seller.objects.get().account[5:8]) == "RUB"
 
 
-def test_demo_opens_the_doors_of_other_services_clients(demo: Path) -> None:
+def test_demo_has_keys_for_other_services_clients(demo: Path) -> None:
     made = json.loads(demo.read_text(encoding="utf-8"))
     Company.objects.update(status=Company.Status.APPROVED)  # as in development by itself
     client = DialectClient(dialects()["twilio"], made["verify_key"])
