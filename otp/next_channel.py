@@ -99,7 +99,7 @@ def _require_live(principal: Principal, verification_id: UUID, *, is_locked: boo
         is_used=verification.verified_at is not None,
         is_expired=verification.expires_at <= timezone.now(),
         is_exhausted=verification.attempts >= verification.max_attempts,
-        is_cancelled=verification.cancelled_at is not None,
+        is_canceled=verification.cancelled_at is not None,
         is_superseded=(verification.superseded_at or verification.expires_at)
         < verification.expires_at,
     )

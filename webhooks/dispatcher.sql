@@ -36,7 +36,7 @@ SELECT o.* FROM unnest(%s::uuid[], %s::timestamptz[], %s::int[], %s::jsonb[], %s
 WHERE EXISTS (SELECT 1 FROM webhooks_delivery d WHERE d.id = o.id)
 
 -- Only the holder of the claim writes: after the lease another worker may hold it. A delivery
--- cancelled meanwhile stays cancelled unless it was accepted after all.
+-- canceled meanwhile stays canceled unless it was accepted after all.
 --: update_deliveries
 UPDATE webhooks_delivery d SET state = o.state,
   due_at = statement_timestamp() + make_interval(secs => o.due_in),

@@ -37,11 +37,11 @@ class FallbackReason(StrEnum):
     BUDGET = "budget"  # a budget cannot pay for it
     TIME = "time"  # too little useful time is left
     SENT_BY_NEWER = "taken"  # a newer message uses that channel
-    # Cancelled the next channel:
+    # Canceled the next channel:
     LATE = "late"  # an earlier channel delivered
     CODE_ENTERED = "code_entered"
     CLICK = "click"
-    CANCELLED = "cancelled"  # the code was cancelled, replaced or guessed wrong too often
+    CANCELED = "cancelled"  # the code was canceled, replaced or guessed wrong too often
     BLOCKED = "blocked"  # the phone was blocked, by its STOP or by the operator
     # Kept the next channel: an earlier channel delivered, but the next
     # vendor already has the message.

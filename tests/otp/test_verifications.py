@@ -1,4 +1,4 @@
-"""A verification by its id: verified, found, listed, cancelled."""
+"""A verification by its id: verified, found, listed, canceled."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -205,7 +205,7 @@ def test_wrong_filters_are_refused(api: Api, query: dict[str, str]) -> None:
     assert api.get("/otp", query).code == "invalid_input"
 
 
-def test_cancelled_code_opens_nothing_and_its_tokens_return(api: Api) -> None:
+def test_canceled_code_opens_nothing_and_its_tokens_return(api: Api) -> None:
     public_id = sent(api, link="https://example.com/", link_until="code")
     code = code_of(PHONE)
 
@@ -225,7 +225,7 @@ def test_cancelled_code_opens_nothing_and_its_tokens_return(api: Api) -> None:
     assert list(reconciliation.breaches()) == []
 
 
-def test_cancelled_accepted_message_is_charged_only_by_receipt(api: Api) -> None:
+def test_canceled_accepted_message_is_charged_only_by_receipt(api: Api) -> None:
     enable_fallback(api.company, "whatsapp", "sms")
     attempt = accepted(api)
     cancel(api, Verification.objects.get().public_id)
@@ -262,7 +262,7 @@ def test_superseded_code_is_sent_by_no_further_channel(api: Api) -> None:
     assert (attempt.message.state, len(claim())) == ("expired", 1)
 
 
-def test_verified_code_cannot_be_cancelled(api: Api) -> None:
+def test_verified_code_cannot_be_canceled(api: Api) -> None:
     public_id = sent(api)
     verify(api, public_id, code_of(PHONE))
 
@@ -272,7 +272,7 @@ def test_verified_code_cannot_be_cancelled(api: Api) -> None:
     assert api.get(f"/otp/{public_id}").body["state"] == "verified"
 
 
-def test_new_code_after_a_cancelled_one_is_another(api: Api) -> None:
+def test_new_code_after_a_canceled_one_is_another(api: Api) -> None:
     first = sent(api)
     cancel(api, first)
 

@@ -1,4 +1,4 @@
-"""Fallback with real processes: after a refusal, after silence, and when cancelled."""
+"""Fallback with real processes: after a refusal, after silence, and when canceled."""
 
 from datetime import timedelta
 

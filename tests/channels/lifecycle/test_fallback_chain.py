@@ -259,7 +259,7 @@ def waiting_for_its_first_try() -> Snapshot:
 
 
 @pytest.mark.parametrize("make", [in_hand, waiting_for_its_first_try])
-def test_cancelled_fallback_ends_the_chain_but_not_the_message(
+def test_canceled_fallback_ends_the_chain_but_not_the_message(
     make: Callable[[], Snapshot],
 ) -> None:
     before = make()
@@ -273,7 +273,7 @@ def test_cancelled_fallback_ends_the_chain_but_not_the_message(
     )
 
 
-def test_cancelled_fallback_keeps_open_attempts_and_final_messages() -> None:
+def test_canceled_fallback_keeps_open_attempts_and_final_messages() -> None:
     one, first, second = tried()
     over = message(state="delivered", chain=(SMS,))
 
