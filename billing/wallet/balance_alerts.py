@@ -92,7 +92,7 @@ TOO_MANY = format_lazy(
 )
 
 
-class Standing(NamedTuple):
+class BalanceOutlook(NamedTuple):
     """A company's present balance, and how long it lasts."""
 
     available: int
@@ -106,18 +106,18 @@ def sweep() -> int:
     """Returns the number of posted alerts."""
     watched = BalanceAlert.objects.filter(kind__in=(Kind.TOKENS, Kind.DAYS))
     watched = watched.exclude(company__status=Company.Status.SUSPENDED)
-    standings = _standings(set(watched.values_list("company_id", flat=True)))
+    outlooks = _outlooks(set(watched.values_list("company_id", flat=True)))
     ordered = watched.order_by("company_id", "kind", "-level")
     return sum(
-        JOB.each(ordered, lambda alert: _check_alert(alert, standings.get(alert.company_id)))
+        JOB.each(ordered, lambda alert: _check_alert(alert, outlooks.get(alert.company_id)))
     )
 
 
-def _check_alert(alert: BalanceAlert, standing: Standing | None) -> bool:
+def _check_alert(alert: BalanceAlert, outlook: BalanceOutlook | None) -> bool:
     """Checks an alert; returns whether it was posted."""
-    if standing is None:
+    if outlook is None:
         return False
-    now = standing.value_of(alert.kind)
+    now = outlook.value_of(alert.kind)
     if alert.notified_at is None and now is not None and now < alert.level:
         return _post_alert(alert.pk, now)
     if alert.notified_at is not None and _has_recovered(alert, now):
@@ -135,7 +135,7 @@ def _has_recovered(alert: BalanceAlert, now: int | None) -> bool:
     return now >= margin
 
 
-def _standings(companies: set[int]) -> dict[int, Standing]:
+def _outlooks(companies: set[int]) -> dict[int, BalanceOutlook]:
     wallets = Wallet.objects.filter(company__in=companies)
     today = timezone.localdate()
     days = SpentDay.objects.filter(
@@ -143,15 +143,15 @@ def _standings(companies: set[int]) -> dict[int, Standing]:
     )
     spent = dict(days.values_list("company_id").annotate(Sum("tokens")))
     return {
-        company_id: Standing(available, _days(available, spent.get(company_id, 0)))
+        company_id: BalanceOutlook(available, _days(available, spent.get(company_id, 0)))
         for company_id, available in wallets.values_list("company_id", "available")
     }
 
 
 def days_left(company: Company) -> int | None:
     """The days that the balance lasts at the pace of the last week; None if nothing was spent."""
-    standing = _standings({company.pk}).get(company.pk)
-    return standing.days if standing else None
+    outlook = _outlooks({company.pk}).get(company.pk)
+    return outlook.days if outlook else None
 
 
 def _days(available: int, spent: int) -> int | None:

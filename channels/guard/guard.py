@@ -4,7 +4,13 @@ import math
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from channels.guard.scope_evidence import NORM_STRENGTH, Scope, ScopeEvidence, ScopeKind, scopes_of
+from channels.guard.scope_evidence import (
+    NORM_STRENGTH,
+    GuardScope,
+    ScopeEvidence,
+    ScopeKind,
+    scopes_of,
+)
 from channels.routing.smart.decay import DAY, HOUR
 
 
@@ -45,8 +51,8 @@ KNOWN_PHONE_RULE = "verified_before"  # the rule of phones that pass every step
 @dataclass(frozen=True, slots=True)
 class Assessment:
     step: GuardStep
-    scopes: tuple[Scope, ...]
-    scope: Scope | None = None  # the scope at fault
+    scopes: tuple[GuardScope, ...]
+    scope: GuardScope | None = None  # the scope at fault
     until: float | None = None
     excess: float = 0.0  # tokens lost in the scope
     rule: str = ""
@@ -63,7 +69,7 @@ class PendingCode:
     an attack on neighbouring numbers.
     """
 
-    scopes: tuple[Scope, ...]
+    scopes: tuple[GuardScope, ...]
     is_evidence: bool = True
     tokens: float = 0.0
     is_pending: bool = False
@@ -73,9 +79,9 @@ class PendingCode:
 
 @dataclass(slots=True)
 class Guard:
-    evidence: dict[Scope, ScopeEvidence] = field(default_factory=dict)
+    evidence: dict[GuardScope, ScopeEvidence] = field(default_factory=dict)
     company: ScopeEvidence = field(default_factory=lambda: ScopeEvidence(0.0))
-    watched: set[Scope] = field(default_factory=set)  # scopes under attack elsewhere
+    watched: set[GuardScope] = field(default_factory=set)  # scopes under attack elsewhere
     _swept_at: float = 0.0
 
     def assess(
@@ -97,7 +103,7 @@ class Guard:
             assessments, key=lambda assessment: assessment.step
         )  # of the strictest, the widest
 
-    def assessments(self, now: float, scopes: tuple[Scope, ...]) -> list[Assessment]:
+    def assessments(self, now: float, scopes: tuple[GuardScope, ...]) -> list[Assessment]:
         """Assessments for each scope with evidence, widest first. `scopes` are those of one phone.
 
         The narrowest scope is assessed first: losses in it must not hold back the people around it.
@@ -127,8 +133,8 @@ class Guard:
     def _assess_scope(
         self,
         now: float,
-        scopes: tuple[Scope, ...],
-        scope: Scope,
+        scopes: tuple[GuardScope, ...],
+        scope: GuardScope,
         evidence: ScopeEvidence,
         usual_rate: float,
     ) -> Assessment:
@@ -164,7 +170,7 @@ class Guard:
             )
         return Assessment(GuardStep.ALLOW, scopes, scope)
 
-    def _has_people(self, scope: Scope, scopes: tuple[Scope, ...]) -> bool:
+    def _has_people(self, scope: GuardScope, scopes: tuple[GuardScope, ...]) -> bool:
         """Whether this scope or a wider one has people."""
         evidence = [self.evidence.get(item) for item in scopes[: scopes.index(scope) + 1]]
         return any(item is not None and item.has_people for item in evidence)
@@ -183,7 +189,7 @@ class Guard:
         is_certain = evidence.certainty(usual_rate) > needed * MIN_CERTAINTY
         return step if is_likely or is_certain else GuardStep.ALLOW
 
-    def _is_watched(self, scope: Scope, scopes: tuple[Scope, ...]) -> bool:
+    def _is_watched(self, scope: GuardScope, scopes: tuple[GuardScope, ...]) -> bool:
         """Whether this scope or a wider one is watched, and this company has seen no people there.
         Addresses and devices are never watched: other companies' evidence does not cover them.
         """
@@ -195,7 +201,7 @@ class Guard:
         )
 
     @staticmethod
-    def _pending_allowed(scope: Scope, evidence: ScopeEvidence) -> float:
+    def _pending_allowed(scope: GuardScope, evidence: ScopeEvidence) -> float:
         return MAX_PENDING.get(scope.kind, MAX_PENDING_NARROW) + 2.0 * evidence.norm.hits
 
     # --- Evidence ---
@@ -235,12 +241,12 @@ class Guard:
             self.undo_miss(now, code.scopes, code.tokens)
         code.is_missed, code.is_over = False, True
 
-    def add_pending(self, now: float, scopes: tuple[Scope, ...]) -> None:
+    def add_pending(self, now: float, scopes: tuple[GuardScope, ...]) -> None:
         """Records a delivered code that may still be entered."""
         for evidence in self._of(now, scopes):
             evidence.pending += 1
 
-    def record_miss(self, now: float, scopes: tuple[Scope, ...], tokens: float) -> None:
+    def record_miss(self, now: float, scopes: tuple[GuardScope, ...], tokens: float) -> None:
         """Records a code that was delivered promptly, charged `tokens`, and not entered in time."""
         usual_rate, evidences = self._usual_rate(now), self._of(now, scopes)
         is_apart = any(item.is_apart for item in evidences)
@@ -251,7 +257,7 @@ class Guard:
                 evidence.record_miss(now, tokens, usual_rate)
 
     def record_hit(
-        self, now: float, scopes: tuple[Scope, ...], *, corrects: float | None = None
+        self, now: float, scopes: tuple[GuardScope, ...], *, corrects: float | None = None
     ) -> None:
         """Records a correct code. `corrects`: the tokens of an earlier miss that it corrects."""
         usual_rate = self._usual_rate(now)
@@ -259,7 +265,7 @@ class Guard:
         for evidence in self._of(now, scopes):
             evidence.record_hit(now, usual_rate, corrects=corrects)
 
-    def undo_miss(self, now: float, scopes: tuple[Scope, ...], tokens: float) -> None:
+    def undo_miss(self, now: float, scopes: tuple[GuardScope, ...], tokens: float) -> None:
         """Takes back a miss: the person entered the same code from a later message."""
         usual_rate = self._usual_rate(now)
         self.company.norm.add(now, trials=-1.0)
@@ -272,7 +278,7 @@ class Guard:
                 evidence.pending -= 1
         code.is_pending = False
 
-    def _of(self, now: float, scopes: tuple[Scope, ...]) -> list[ScopeEvidence]:
+    def _of(self, now: float, scopes: tuple[GuardScope, ...]) -> list[ScopeEvidence]:
         return [self.evidence.setdefault(scope, ScopeEvidence(now)) for scope in scopes]
 
     def _usual_rate(self, now: float) -> float:

@@ -33,19 +33,21 @@ CUTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class GuardScope:
     kind: ScopeKind
     value: str
 
 
-def scopes_of(phone: str, country: str, ip: str = "", device: str = "") -> tuple[Scope, ...]:
+def scopes_of(phone: str, country: str, ip: str = "", device: str = "") -> tuple[GuardScope, ...]:
     """The scopes of an E.164 number. Without a country its first four characters stand for it."""
-    scopes = [Scope(ScopeKind.COUNTRY, country or phone[:4])]
-    scopes += [Scope(kind, phone[:-digits]) for kind, digits in CUTS if len(phone) > digits + 2]
+    scopes = [GuardScope(ScopeKind.COUNTRY, country or phone[:4])]
+    scopes += [
+        GuardScope(kind, phone[:-digits]) for kind, digits in CUTS if len(phone) > digits + 2
+    ]
     if ip:
-        scopes.append(Scope(ScopeKind.IP, ip))
+        scopes.append(GuardScope(ScopeKind.IP, ip))
     if device:
-        scopes.append(Scope(ScopeKind.DEVICE, device))
+        scopes.append(GuardScope(ScopeKind.DEVICE, device))
     return tuple(scopes)
 
 

@@ -26,7 +26,7 @@ from channels.guard.guard import NARROW_SCOPES, Assessment, Guard, GuardStep
 from channels.guard.scope_evidence import (
     CUTS,
     NORM_HALF_LIFE,
-    Scope,
+    GuardScope,
     ScopeEvidence,
     ScopeKind,
     scopes_of,
@@ -46,10 +46,10 @@ OF_NUMBERS = [ScopeKind.COUNTRY.value, *(kind.value for kind, _digits in CUTS)]
 class AttackedNumbers:
     """Countries and prefixes, with the companies attacked there."""
 
-    companies: Mapping[Scope, set[int]]
+    companies: Mapping[GuardScope, set[int]]
     opted_out: set[int]
 
-    def watched_by(self, company_id: int) -> set[Scope]:
+    def watched_by(self, company_id: int) -> set[GuardScope]:
         if company_id in self.opted_out:
             return set()
         return {scope for scope, attacked in self.companies.items() if attacked - {company_id}}
@@ -68,9 +68,9 @@ def attacked_numbers() -> AttackedNumbers:
         step__gte=GuardRestriction.Step.CHALLENGE,
         kind__in=OF_NUMBERS,
     ).values_list("kind", "value", "company_id")
-    companies: dict[Scope, set[int]] = {}
+    companies: dict[GuardScope, set[int]] = {}
     for kind, value, company_id in rows:
-        companies.setdefault(Scope(ScopeKind(kind), value), set()).add(company_id)
+        companies.setdefault(GuardScope(ScopeKind(kind), value), set()).add(company_id)
     opted_out = (
         Company.objects.filter(guard_watches_others=False) if companies else Company.objects.none()
     )
@@ -84,7 +84,7 @@ SCOPES_PER_QUERY = 1000
 OF_COMPANY = (ScopeKind.COMPANY.value, "")
 
 
-def load_guard(company_id: int, scopes: Iterable[Scope]) -> Guard:
+def load_guard(company_id: int, scopes: Iterable[GuardScope]) -> Guard:
     """A guard loaded with the known evidence on these scopes of the company."""
     guard = Guard()
     keys = {(scope.kind.value, scope.value) for scope in scopes} | {OF_COMPANY}
@@ -100,7 +100,7 @@ def load_guard(company_id: int, scopes: Iterable[Scope]) -> Guard:
         if row.kind == ScopeKind.COMPANY:
             guard.company = evidence
         else:
-            guard.evidence[Scope(ScopeKind(row.kind), row.value)] = evidence
+            guard.evidence[GuardScope(ScopeKind(row.kind), row.value)] = evidence
     return guard
 
 
@@ -116,7 +116,10 @@ def _rows(company_id: int, keys: list[tuple[str, str]]) -> Iterable[GuardEvidenc
 
 
 def save_evidence(
-    company_id: int, guard: Guard, touched: Iterable[Scope], countries: Mapping[Scope, str]
+    company_id: int,
+    guard: Guard,
+    touched: Iterable[GuardScope],
+    countries: Mapping[GuardScope, str],
 ) -> None:
     """Saves the evidence. One process at a time writes a company's rows:
     `GuardProgress` is locked.
@@ -221,7 +224,7 @@ def _count_company(
     ]
     guard = load_guard(company_id, {scope for each in scopes for scope in each})
     guard.watched = attacked.watched_by(company_id)
-    touched: set[Scope] = set()
+    touched: set[GuardScope] = set()
     for outcome, of_code in zip(outcomes, scopes, strict=True):
         _learn(guard, outcome, of_code)
         if outcome.kind is not OutcomeKind.AWAITED:
@@ -233,7 +236,7 @@ def _count_company(
     return GuardDecision(company_id, assessments, countries)
 
 
-def _learn(guard: Guard, outcome: CodeOutcome, scopes: tuple[Scope, ...]) -> None:
+def _learn(guard: Guard, outcome: CodeOutcome, scopes: tuple[GuardScope, ...]) -> None:
     kind, at, code = outcome
     if kind is OutcomeKind.MISSED:
         guard.record_miss(at, scopes, code.price)
@@ -248,13 +251,13 @@ def _learn(guard: Guard, outcome: CodeOutcome, scopes: tuple[Scope, ...]) -> Non
 
 
 def _assess(
-    guard: Guard, now: float, scope_chains: Iterable[tuple[Scope, ...]]
-) -> dict[Scope, Assessment]:
+    guard: Guard, now: float, scope_chains: Iterable[tuple[GuardScope, ...]]
+) -> dict[GuardScope, Assessment]:
     """The steps for which the scopes give reason, except where a wider scope is as strict already.
     The worst of the narrow scopes come first, and their evidence is subtracted from the wider ones.
     """
-    assessed: dict[Scope, Assessment] = {}
-    strict: dict[Scope, Assessment] = {}
+    assessed: dict[GuardScope, Assessment] = {}
+    strict: dict[GuardScope, Assessment] = {}
     chains = sorted(
         scope_chains, key=lambda scopes: _tokens_of_smallest(guard, scopes), reverse=True
     )
@@ -273,7 +276,7 @@ def _assess(
     return strict
 
 
-def _tokens_of_smallest(guard: Guard, scopes: tuple[Scope, ...]) -> float:
+def _tokens_of_smallest(guard: Guard, scopes: tuple[GuardScope, ...]) -> float:
     small = [scope for scope in scopes if scope.kind in NARROW_SCOPES and scope in guard.evidence]
     return max((guard.evidence[scope].tokens for scope in small), default=0.0)
 

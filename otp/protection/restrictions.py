@@ -22,7 +22,7 @@ from accounts.jobs import Job
 from accounts.keys.api_keys import evict_keys
 from accounts.models import Company, GuardMode, User
 from channels.guard.guard import Assessment, GuardStep
-from channels.guard.scope_evidence import CUTS, Scope, ScopeKind, scopes_of
+from channels.guard.scope_evidence import CUTS, GuardScope, ScopeKind, scopes_of
 from otp.models import GuardEvidence, GuardProgress, GuardRestriction
 from otp.protection import notifications, week_reports
 from storage.redis_client import redis_client
@@ -43,8 +43,8 @@ class GuardDecision:
     """The guard's decisions on a company's scopes."""
 
     company_id: int
-    assessments: Mapping[Scope, Assessment]
-    countries: Mapping[Scope, str]  # country of the prefixes
+    assessments: Mapping[GuardScope, Assessment]
+    countries: Mapping[GuardScope, str]  # country of the prefixes
 
 
 ReEvaluate = Callable[[GuardRestriction, datetime], GuardDecision]
@@ -104,7 +104,7 @@ def _is_news(before: int | None, step: int) -> bool:
     return not before or (step == GuardRestriction.Step.REFUSE and before < step)
 
 
-def _lets_through(row: GuardRestriction, scope: Scope, country: str) -> bool:
+def _lets_through(row: GuardRestriction, scope: GuardScope, country: str) -> bool:
     """Whether a member let this scope or a wider one through."""
     if row.step != GuardRestriction.Step.ALLOW:
         return False
@@ -193,7 +193,7 @@ def lift(*, restriction: GuardRestriction, user: User, ip: str | None = None) ->
     publish(company)
 
 
-def _audited(scope: Scope) -> str:
+def _audited(scope: GuardScope) -> str:
     """The scope for the audit log, which outlives a person's data and so has no hash of an address
     or device.
     """
@@ -216,7 +216,9 @@ def _end(restriction: GuardRestriction, now: datetime, user: User) -> None:
     restriction.save(update_fields=["ended_at", "lifted_by"])
 
 
-def _let_through(company: Company, scope: Scope, country: str, user: User, now: datetime) -> None:
+def _let_through(
+    company: Company, scope: GuardScope, country: str, user: User, now: datetime
+) -> None:
     GuardRestriction.objects.create(
         company=company,
         kind=scope.kind.value,
@@ -233,7 +235,7 @@ def _let_through(company: Company, scope: Scope, country: str, user: User, now: 
 
 @transaction.atomic
 def let_through(
-    *, company: Company, scope: Scope, country: str = "", user: User, ip: str | None = None
+    *, company: Company, scope: GuardScope, country: str = "", user: User, ip: str | None = None
 ) -> None:
     """Lets sends to numbers with this prefix (in `country`), or of this
     country, through for an hour.
@@ -311,11 +313,11 @@ def publish(company: Company) -> None:
         evict_keys(company)
 
 
-def scope_of(restriction: GuardRestriction) -> Scope:
-    return Scope(ScopeKind(restriction.kind), restriction.value)
+def scope_of(restriction: GuardRestriction) -> GuardScope:
+    return GuardScope(ScopeKind(restriction.kind), restriction.value)
 
 
-def scopes_of_restriction(restriction: GuardRestriction) -> tuple[Scope, ...]:
+def scopes_of_restriction(restriction: GuardRestriction) -> tuple[GuardScope, ...]:
     """The scopes of a restricted number, from its country to the scope of the restriction."""
     scope = scope_of(restriction)
     if scope.kind not in PREFIXES:

@@ -27,7 +27,7 @@ from billing.budgets import budgets
 from billing.wallet import ledger
 from catalogue.errors import DomainError
 from channels import phone_numbers
-from channels.guard.scope_evidence import CUTS, Scope, ScopeKind
+from channels.guard.scope_evidence import CUTS, GuardScope, ScopeKind
 from channels.phone_numbers import country_of
 from otp.models import GuardReplay, GuardRestriction
 from otp.protection import notifications, restrictions, week_replay
@@ -78,7 +78,7 @@ class LetThroughForm(forms.Form):
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
         self.company = company
         self.of_country = ""  # country of the range
-        self._scope: Scope | None = None
+        self._scope: GuardScope | None = None
 
     def clean_number(self) -> str:
         """Accepts a whole number, or a range as this page shows it: +7916123••••."""
@@ -93,7 +93,7 @@ class LetThroughForm(forms.Form):
                 raise ValidationError(
                     _("That is not a whole number. Hide its last digits and keep the others.")
                 )
-            self._scope = Scope(KIND_OF[len(hidden)], prefix)
+            self._scope = GuardScope(KIND_OF[len(hidden)], prefix)
             self.of_country = country_of(prefix + "0" * len(hidden))
             return typed
         try:
@@ -101,7 +101,7 @@ class LetThroughForm(forms.Form):
         except DomainError as refusal:
             raise ValidationError(str(refusal.message)) from None
         digits = dict(CUTS)[ScopeKind.TEN_THOUSAND]
-        self._scope = Scope(ScopeKind.TEN_THOUSAND, number[:-digits])
+        self._scope = GuardScope(ScopeKind.TEN_THOUSAND, number[:-digits])
         self.of_country = country_of(number)
         return number
 
@@ -111,9 +111,9 @@ class LetThroughForm(forms.Form):
             raise ValidationError(_("Give either a number or a country."))
         return values
 
-    def scope(self) -> Scope:
+    def scope(self) -> GuardScope:
         """The scope of the valid fields."""
-        return self._scope or Scope(ScopeKind.COUNTRY, self.cleaned_data["country"])
+        return self._scope or GuardScope(ScopeKind.COUNTRY, self.cleaned_data["country"])
 
 
 HISTORY = 50  # ended restrictions

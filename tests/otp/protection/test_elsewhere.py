@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from accounts.models import AuditEvent, Company
 from channels.guard.guard import Guard, GuardStep
-from channels.guard.scope_evidence import Scope, ScopeKind, scopes_of
+from channels.guard.scope_evidence import GuardScope, ScopeKind, scopes_of
 from otp.models import GuardRestriction
 from otp.protection import guard_evidence, restrictions
 from tests.factories import CompanyFactory, UserFactory
@@ -183,13 +183,13 @@ def test_only_open_attacks_on_numbers_are_told(company: Company, other: Company)
 
     attacked = guard_evidence.attacked_numbers()
 
-    own = {Scope(ScopeKind.COUNTRY, "SO"), Scope(ScopeKind.TEN_THOUSAND, "+25261765")}
+    own = {GuardScope(ScopeKind.COUNTRY, "SO"), GuardScope(ScopeKind.TEN_THOUSAND, "+25261765")}
     assert attacked.watched_by(other.pk) == own
-    assert attacked.watched_by(company.pk) == {Scope(ScopeKind.COUNTRY, "KE")}
+    assert attacked.watched_by(company.pk) == {GuardScope(ScopeKind.COUNTRY, "KE")}
 
 
 def test_attack_elsewhere_leaves_the_threshold_of_addresses() -> None:
-    guard = Guard(watched={Scope(ScopeKind.COUNTRY, "SO")})
+    guard = Guard(watched={GuardScope(ScopeKind.COUNTRY, "SO")})
     scopes = scopes_of("+252617654321", "SO", ip="f" * 24)
     for n in range(FEW):
         guard.record_miss(1000.0 + n, scopes, 16.0)

@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from accounts.models import AuditEvent, Company, GuardMode, Mail, Member, User
 from channels.guard.guard import Guard, GuardStep
-from channels.guard.scope_evidence import Scope, ScopeKind, scopes_of
+from channels.guard.scope_evidence import GuardScope, ScopeKind, scopes_of
 from channels.routing.smart.decay import DAY
 from otp.models import GuardEvidence, GuardRestriction
 from otp.protection import guard_evidence, restrictions
@@ -174,7 +174,7 @@ def test_mode_is_audited_and_holds_for_open_restrictions(
 
 
 def test_country_is_let_through_before_a_sale(company: Company, user: User) -> None:
-    scope = Scope(ScopeKind.COUNTRY, "SO")
+    scope = GuardScope(ScopeKind.COUNTRY, "SO")
     restrictions.let_through(company=company, scope=scope, user=user)
     restrictions.let_through(company=company, scope=scope, user=user)  # an hour from now on again
     begin()
@@ -196,7 +196,7 @@ def test_letting_an_attacked_range_through_lifts_its_restriction(
     assert steps(company)["SO"] == GuardStep.ALLOW
 
 
-def chain(phone: str) -> tuple[Scope, ...]:
+def chain(phone: str) -> tuple[GuardScope, ...]:
     return scopes_of(phone, "KZ")
 
 

@@ -5,7 +5,7 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import Company
-from channels.guard.scope_evidence import Scope, ScopeKind
+from channels.guard.scope_evidence import GuardScope, ScopeKind
 from channels.models import Message
 from otp.models import GuardEvidence, GuardReplay, GuardRestriction
 from otp.protection import week_replay
@@ -104,7 +104,7 @@ def test_repeated_code_counts_once(company: Company) -> None:
         week.play(code)
 
     assert week.entered == 1  # refused, though right
-    assert 0.9 < week.guard.evidence[Scope(ScopeKind.COUNTRY, "SO")].hits <= 1
+    assert 0.9 < week.guard.evidence[GuardScope(ScopeKind.COUNTRY, "SO")].hits <= 1
 
 
 def test_codes_of_others_and_of_long_ago_are_not_looked_at(company: Company) -> None:
