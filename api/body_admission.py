@@ -102,8 +102,8 @@ def refuse(environ: Mapping[str, Any], error: Error) -> Refusal:
         with translation.override(
             page_languages.preferred(environ.get("HTTP_ACCEPT_LANGUAGE", ""))
         ):
-            status, own_headers, body = entry_point.refuse(environ, refusal, request_id)
-        headers += [*own_headers, ("X-Request-Id", request_id)]
+            status, refusal_headers, body = entry_point.refuse(environ, refusal, request_id)
+        headers += [*refusal_headers, ("X-Request-Id", request_id)]
     else:
         status, body = error.status, _PLAIN_TEXT[error]
         headers.append(("Content-Type", "text/plain; charset=utf-8"))

@@ -227,7 +227,7 @@ class Call:
     query: tuple[Field, ...] | None = None
     refusals: tuple[Error, ...] = ()  # besides those of every call
     # Values of the example response that differ from the fields' examples.
-    own_example: Mapping[str, Any] = field(default_factory=dict)
+    example_values: Mapping[str, Any] = field(default_factory=dict)
     # Writes an audit event, as every PATCH and DELETE does: test keys have a quota for these.
     is_audited: bool = False
     page: str = "calls"  # the documentation page that describes it at length
@@ -258,7 +258,7 @@ class Call:
         return [error for error in Error if error in possible]
 
     @property
-    def own_errors(self) -> list[Error]:
+    def specific_errors(self) -> list[Error]:
         """The errors that deserve a line on the call's own page."""
         return [error for error in Error if error in self.refusals]
 
@@ -278,7 +278,7 @@ class Call:
 
     def answer_example(self) -> dict[str, Any]:
         body = {"success": True, "message": str(self.message)}
-        return {**body, **example_of(self.answer), **self.own_example}
+        return {**body, **example_of(self.answer), **self.example_values}
 
 
 def _names(fields: Fields, above: str = "") -> Iterator[str]:

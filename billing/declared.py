@@ -31,7 +31,7 @@ OLD_ORDER = re.compile(rf"(\S+): (\d+) = ({AMOUNT.pattern})")
 INVOICE = re.compile(r"20\d\d-\d+")
 
 
-def _order_words(event: AuditEvent) -> str:
+def _order_text(event: AuditEvent) -> str:
     """The text of an order: «счёт 2026-1: 1 000 токенов, 1 900,00 ₽»."""
     if event.changes:
         number, tokens = event.subject, event.changes["tokens"][1]
@@ -44,7 +44,7 @@ def _order_words(event: AuditEvent) -> str:
     return f"{_named(number)}: {bought}, {_in_money(amount)}"
 
 
-def _payment_words(event: AuditEvent) -> str:
+def _payment_text(event: AuditEvent) -> str:
     """The text of a payment, «1 900,00 ₽, 2f5a-1» for "1900.00 RUB 2f5a-1", and its result."""
     amount, number = " ".join(event.subject.split()[:2]), event.subject.split()[2:]
     after = {name: new for name, (_old, new) in (event.changes or {}).items()}
@@ -156,7 +156,7 @@ audit.declare(
         "order.canceled": _("canceled a top-up"),
         "order.confirmed": _("confirmed a payment"),
     },
-    describe=_order_words,
+    describe=_order_text,
 )
 audit.declare(
     {
@@ -164,7 +164,7 @@ audit.declare(
         "payment.accepted": _("accepted a payment that differs"),
         "payment.settled": _("settled a payment manually"),
     },
-    describe=_payment_words,
+    describe=_payment_text,
 )
 audit.declare(
     {

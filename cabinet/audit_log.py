@@ -22,7 +22,7 @@ from accounts.people import countries
 from accounts.people.cabinet_access import CabinetRequest, can_manage_keys, member_required
 from api import pagination
 from cabinet.forms import FilterForm, grouped
-from cabinet.settings_forms import SECTIONS, LimitsSection, lifetime_words
+from cabinet.settings_forms import SECTIONS, LimitsSection, lifetime_text
 from cabinet.spreadsheets import csv_download, page_of_filter
 from catalogue import channels
 from catalogue.languages import message_languages
@@ -127,7 +127,7 @@ FORMATTERS: dict[str, Callable[[Any], str]] = {
     "locale": _language,
     "mode": _reader(Mode),
     "status": _reader(Company.Status),
-    "default_link_lifetime": lifetime_words,
+    "default_link_lifetime": lifetime_text,
     "closes_at": _moment,
     "expires_at": _moment,
     "kinds": _kinds,

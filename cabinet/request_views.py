@@ -151,7 +151,7 @@ def request_detail(request: CabinetRequest, request_id: str) -> HttpResponse:
         "call": row,
         "faulty_fields": faulty,
         "unknown_fields": unknown,
-        "words": error.message if error else "",
+        "text": error.message if error else "",
         "message": public_id("msg", row.message_id) if row.message_id else "",
         "days": settings.REQUEST_LOG_DAYS,
     }

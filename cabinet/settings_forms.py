@@ -348,10 +348,10 @@ def register(form: type[SectionForm]) -> None:
 
 def lifetimes(current: int | None) -> list[tuple[int | str, Any]]:
     seconds = sorted({*LIFETIMES, *([current] if current else [])})
-    return [("", _("Never expires")), *((s, lifetime_words(s)) for s in seconds)]
+    return [("", _("Never expires")), *((s, lifetime_text(s)) for s in seconds)]
 
 
-def lifetime_words(seconds: int) -> str:
+def lifetime_text(seconds: int) -> str:
     if seconds % DAY == 0:
         days = seconds // DAY
         return ngettext("%(n)d day", "%(n)d days", days) % {"n": days}

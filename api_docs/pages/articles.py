@@ -1,6 +1,7 @@
-"""The pages' articles: Markdown with values and insertions, shown as HTML, as text and as it is.
+"""The pages' articles: Django templates of Markdown, served as HTML and Markdown; search reads
+them as plain text.
 
-Articles are ours: what is in them, HTML among it, is trusted.
+We write the articles, so their content, including HTML, is trusted.
 """
 
 import re
@@ -32,7 +33,7 @@ _LINK_TO_PAGE = re.compile(r"([\w-]+)\.md(#.*)?")
 
 
 class Renderer(RendererHTML):
-    """HTML as the documentation has it: see the rules' names in markdown-it."""
+    """Renders Markdown as the documentation's HTML; methods are named after markdown-it's rules."""
 
     def paragraph_open(self, tokens: Sequence[Token], idx: int, *rest: Any) -> str:
         if not idx:
@@ -93,7 +94,7 @@ def as_html(text: str) -> SafeString:
 
 @lru_cache(maxsize=100)
 def visitor_html(text: str, _language: str) -> SafeString:
-    """The text as HTML, kept in memory: only for texts without anybody's key."""
+    """The text as HTML, cached: only for texts that contain no API key of a reader."""
     return as_html(text)
 
 
@@ -105,7 +106,7 @@ _GAP = re.compile(r"\s*\n\s*\n")
 
 
 def as_markdown(page: Page, text: str) -> str:
-    """The article as Markdown, with absolute URLs and nothing that only a browser needs."""
+    """The article as Markdown with absolute URLs, without HTML and attributes for browsers."""
     base = settings.PUBLIC_URL + reverse("docs-markdown", args=[page.slug])
     parts = _FENCE.split(f"# {page.title}\n\n{text}")
     for index in range(0, len(parts), 2):
@@ -115,8 +116,8 @@ def as_markdown(page: Page, text: str) -> str:
     return "".join(parts).strip() + "\n"
 
 
-def first_words(text: str) -> str:
-    """The first paragraph of the page, as plain text."""
+def first_paragraph(text: str) -> str:
+    """The article's first paragraph as plain text."""
     return text_of(next(token for token in tokens(text) if token.type == "inline"))
 
 
@@ -129,7 +130,7 @@ def text_of(token: Token) -> str:
 
 
 def article(page: Page, context: dict[str, Any], request: HttpRequest | None = None) -> str:
-    """The article as Markdown, in the reader's language."""
+    """The article as Markdown in the reader's language."""
     name = f"{page_languages.active()}/{page.slug}.md"
     return render_to_string(name, context, request, using="articles")
 

@@ -1,4 +1,4 @@
-"""The context of each page's template, beyond the one that all share."""
+"""The template context of each page: values that all pages share, and those of a single page."""
 
 from collections.abc import Callable
 from typing import Any
@@ -26,7 +26,7 @@ from otp.web.calls import SEND_CODE, VERIFY_CODE
 from webhooks.events import declaration_of
 from webhooks.models import EventKind
 
-HINT = "kv_test_YOUR_KEY"  # never a shortened one, which would be copied as if it were whole
+HINT = "kv_test_YOUR_KEY"  # not a shortened real key, which people would copy
 
 
 def of_page(
@@ -50,8 +50,8 @@ def of_page(
 
 
 def _key(request: HttpRequest, fresh_key: str) -> dict[str, Any]:
-    """The key in the snippets. Keys are kept as hashes: a whole one is in the answer that makes it
-    and nowhere else.
+    """The key in the snippets. Only hashes of keys are stored, so a whole key is available only in
+    the request that creates it.
     """
     member = current_member(request)
     key = test_key(member)
@@ -73,14 +73,14 @@ def quickstart() -> dict[str, Any]:
 
 
 def test_key(member: Member | None) -> ApiKey | None:
-    """The newest active test key of the reader's company, for its beginning and its end."""
+    """The newest active test key of the reader's company, of which pages show start and end."""
     if member is None or not can_read_technical_pages(member):
         return None
     return member.company.api_keys.active().filter(mode=Mode.TEST, purpose="").first()
 
 
 def errors() -> dict[str, Any]:
-    callers = {error: [call for call in CALLS if error in call.own_errors] for error in Error}
+    callers = {error: [call for call in CALLS if error in call.specific_errors] for error in Error}
     return {
         "errors": [(error, callers[error]) for error in Error],
         "example": refusal_example(Error.INVALID_INPUT),
@@ -93,7 +93,7 @@ def webhooks() -> dict[str, Any]:
             (kind, declaration_of(kind).kinds[kind], webhook_events.data_of(kind))
             for kind in EventKind
         ],
-        "example": webhook_events.whole(EventKind.MESSAGE_DELIVERED),
+        "example": webhook_events.body_of(EventKind.MESSAGE_DELIVERED),
         "signed": webhook_events.signed(),
     }
 
@@ -101,7 +101,7 @@ def webhooks() -> dict[str, Any]:
 def own_texts() -> dict[str, Any]:
     return {
         "text": page_languages.texts(page_languages.active())["sample"]["text"],
-        "sent": samples.own_message(page_languages.active()),
+        "sent": samples.sample_sms(page_languages.active()),
         "minutes": rendering.max_minutes(),
         "languages": [
             (tag, page_languages.title(tag)) for tag in sorted(message_languages.codes())
@@ -110,7 +110,7 @@ def own_texts() -> dict[str, Any]:
 
 
 def identity_servers() -> dict[str, Any]:
-    """Each kind with the settings of its server, as the cabinet's page shows them."""
+    """Each kind of server with its settings, as on the cabinet's page."""
     url = f"{settings.PUBLIC_URL}{PATH}"
     return {
         "identity_servers": [

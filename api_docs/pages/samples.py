@@ -1,4 +1,4 @@
-"""Code of docs/examples, highlighted, and messages as a person reads them."""
+"""Examples of docs/examples as highlighted code, curl requests, and a sample SMS."""
 
 import json
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from otp.texts import rendering
 FOLDER = settings.BASE_DIR / "docs" / "examples"
 STEMS = ("send_code", "verify_code", "shorten", "send_link", "handle_errors", "verify_webhook")
 _API = ("KVITOK_URL", "KVITOK_KEY")
-VARIABLES = {  # what each example reads from the environment
+VARIABLES = {  # environment variables that each example reads
     "send_code": (*_API, "PHONE"),
     "verify_code": (*_API, "PHONE", "CODE"),
     "shorten": (*_API, "LINK"),
@@ -32,12 +32,12 @@ VARIABLES = {  # what each example reads from the environment
     "handle_errors": (*_API, "PHONE"),
     "verify_webhook": ("KVITOK_SECRET", "PORT"),
 }
-# Reads the code back, so that the verify example runs after the send.
+# Fetches the sent code, so that the verify example works after the send example.
 READ_CODE = (
     '$(curl -s "$KVITOK_URL/test/messages?phone=%2B79990000000&limit=1" '
     '-H "Authorization: Bearer $KVITOK_KEY" | sed -E \'s/.*"code":"([0-9]+)".*/\\1/\')'
 )
-# Only the call, for the first look; the file has what a program needs around it.
+# Only the call; the file has the rest of the program.
 SHORT = {
     "send_code": ("/otp/send", '{"phone": "+79990000000"}'),
     "verify_code": ("/otp/verify", """{"phone": "+79990000000", "code": "'"$CODE"'"}"""),
@@ -58,7 +58,7 @@ VALUES = {
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    name: str  # the folder, and the value of ?lang=
+    name: str  # name of the folder, and value of ?code=
     title: str
     suffixes: tuple[str, ...]
     lexer: str
@@ -87,7 +87,7 @@ class Sample:
 
 @cache
 def samples(stem: str) -> dict[str, Sample]:
-    """The example in every language that has it, by the language's name."""
+    """The example by name of the programming language, for all languages that have it."""
     samples = {language.name: _sample(language, stem) for language in LANGUAGES}
     return {name: sample for name, sample in samples.items() if sample}
 
@@ -101,7 +101,7 @@ def _sample(language: Language, stem: str) -> Sample | None:
 
 
 def short(stem: str) -> str | None:
-    """Four lines of curl; None for what takes more than one call."""
+    """The example as one curl command; None if it takes more than one call."""
     if stem not in SHORT:
         return None
     path, body = SHORT[stem]
@@ -109,7 +109,7 @@ def short(stem: str) -> str | None:
 
 
 def curl_of(call: Call) -> str:
-    """The request of the schema's examples."""
+    """A curl command with the call's example request."""
     answer = call.answer_example()
     path = call.path.format_map(answer | {"id": _id_in(answer)} if "{id}" in call.path else answer)
     needed = {field.name: field.example for field in call.query or () if field.required}
@@ -123,7 +123,7 @@ def _id_in(answer: dict[str, Any]) -> Any:
 
 
 def _curl(method: str, path: str, body: str) -> str:
-    default = "POST" if body else "GET"  # of curl
+    default = "POST" if body else "GET"  # curl's own default
     option = "" if method == default else f"-X {method} "
     lines = [f'curl {option}"$KVITOK_URL{path}"', '-H "Authorization: Bearer $KVITOK_KEY"']
     if body:
@@ -138,21 +138,23 @@ def _files(language: Language) -> tuple[Path, ...]:
 
 
 def stem_of(file: Path) -> str:
-    """`SendCode.cs`, `send_code.go` and `send_code/main.go` are one example."""
+    """The normalized name of an example, equal for `SendCode.cs`, `send_code.go` and
+    `send_code/main.go`.
+    """
     name = file.parent.name if file.stem.lower() in {"main", "program", "index"} else file.stem
     return name.replace("_", "").replace("-", "").lower()
 
 
 @lru_cache(maxsize=1000)
 def coloured(code: str, lexer: str) -> SafeString:
-    """Spans with classes; pygments escapes the text between them."""
+    """Highlighted code as HTML, which pygments escapes."""
     formatter = HtmlFormatter(nowrap=True, classprefix="hl-")
     html: str = highlight(code, get_lexer_by_name(lexer), formatter)
     return mark_safe(html.strip())  # noqa: S308
 
 
-def own_message(language: str) -> str:
-    """An SMS in a company's words, with a link and every line of autofill."""
+def sample_sms(language: str) -> str:
+    """An SMS with a company's own text, a link, and all autofill lines."""
     sample = page_languages.texts(language)["sample"]
     template = rendering.template(
         CompanyTexts({}, "shop.example", "FA+9qCX9VSu"),

@@ -1,4 +1,4 @@
-"""Search of the documentation: every section of every page in one language, in memory."""
+"""Full-text search of the documentation: in memory, by section, in one language."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -15,8 +15,8 @@ from api_docs.pages.page_list import PAGES, Page
 
 MAX_RESULTS = 30
 AROUND = 90  # characters shown on either side of a match
-MAX_QUERY_LENGTH, MAX_WORDS = 100, 10  # of a query; each word is looked for in every section
-MAX_COUNTED = 5  # of a word in a section
+MAX_QUERY_LENGTH, MAX_WORDS = 100, 10  # of a query; each word is searched in every section
+MAX_COUNTED = 5  # occurrences of a word in a section that count
 _WORD = re.compile(r"[\w.-]+")
 
 
@@ -39,7 +39,7 @@ class Found:
 
 
 def search(query: str, language: str) -> list[Found]:
-    """The best sections that have every word of the query, or a form of it."""
+    """The best-matching sections that contain every word of the query, in any form."""
     query_words = _WORD.findall(folded(query[:MAX_QUERY_LENGTH]))
     stems = list(dict.fromkeys(map(stem, query_words)))[:MAX_WORDS]
     if not stems:
@@ -79,14 +79,14 @@ def folded(text: str) -> str:
 
 
 def stem(word: str) -> str:
-    """A word without what its forms differ in, roughly: enough to find «лимиты» by «лимитов»."""
+    """The word without its inflectional ending, roughly: «лимитов» also finds «лимиты»."""
     if re.fullmatch(r"[а-я]{5,}", word):
         return word[: max(4, len(word) - 2)]
     return word[:-1] if len(word) > 3 and word.endswith("s") else word
 
 
 def score(section: Section, stems: Sequence[str], language: str) -> int:
-    """0 when a word of the query is nowhere in the section, its title or its page's."""
+    """The relevance; 0 if a word is in neither the text, its title nor the page's title."""
     title, text = folded(section.title), folded(section.text)
     page = folded(str(section.page.title))
     total = 0
@@ -115,7 +115,7 @@ def excerpt(section: Section, stems: Sequence[str]) -> SafeString:
 
 
 def _marked(passage: str, pattern: re.Pattern[str]) -> Iterator[tuple[str, str, str]]:
-    """Pieces of text, every second of them marked."""
+    """The passage in pieces: text before a match, and the match between `<mark>` tags."""
     end = 0
     for match in pattern.finditer(folded(passage)):
         yield "", passage[end : match.start()], ""

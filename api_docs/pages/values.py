@@ -1,4 +1,4 @@
-"""The values of settings that pages mention, and values in words."""
+"""Settings whose values the pages mention, and values formatted as text."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -25,7 +25,7 @@ from otp.web.calls import PURPOSE
 from webhooks import endpoints, retries
 
 DAY = 86_400
-# From two on, so that a text may say "after" before any of them in every language: 60 seconds.
+# Used from two on (60 seconds, not 1 minute), so that any language can put "after" before them.
 UNITS: tuple[tuple[int, Callable[[int], str]], ...] = (
     (365 * DAY, lambda n: ngettext("%(n)s year", "%(n)s years", n)),
     (DAY, lambda n: ngettext("%(n)s day", "%(n)s days", n)),
@@ -35,7 +35,7 @@ UNITS: tuple[tuple[int, Callable[[int], str]], ...] = (
 
 
 def duration(seconds: int) -> str:
-    """The duration in the largest unit that divides it: 600 is ten minutes, 90 ninety seconds."""
+    """The duration in the largest unit that divides it: 600 is 10 minutes, 90 is 90 seconds."""
     for size, unit in UNITS:
         count, rest = divmod(seconds, size)
         if not rest and count > 1:
@@ -44,7 +44,7 @@ def duration(seconds: int) -> str:
 
 
 def windows(pairs: Sequence[tuple[int, int]]) -> str:
-    """Limits in a row: (5, 600) is five in ten minutes."""
+    """A list of limits as text: (5, 600) is "5 in 10 minutes"."""
     return ", ".join(
         gettext("%(count)s in %(time)s") % {"count": count, "time": duration(seconds)}
         for count, seconds in pairs
@@ -56,7 +56,7 @@ def tokens(count: int) -> str:
 
 
 def kind(schema: Schema, *, is_nested: bool = False) -> str:
-    """The allowed values, in a few words; code between backticks."""
+    """The type and bounds of a field as text, with code in backticks."""
     kind = gettext("list of objects") if is_nested else _one_kind(schema)
     return f"{kind} {gettext('or')} `null`" if schema.get("nullable") else kind
 

@@ -1,4 +1,4 @@
-"""The documentation's pages and the first page: open to everyone, in the reader's language."""
+"""The documentation and the home page: public, in the reader's language."""
 
 from collections.abc import Callable
 from functools import cache, wraps
@@ -33,7 +33,7 @@ View = Callable[..., HttpResponse]
 
 
 def in_requested_language(view: View) -> View:
-    """`?lang=en` and `?lang=ru` choose the language of this page and of later ones."""
+    """`?lang=en` and `?lang=ru` set the language of this page and of later ones."""
 
     @wraps(view)
     def wrapped(request: HttpRequest, *args: str, **kwargs: str) -> HttpResponse:
@@ -59,9 +59,9 @@ def page(request: HttpRequest, slug: str = page_list.FIRST) -> HttpResponse:
 @sensitive_variables("plaintext")
 @member_required(can_manage_keys, can_manage_keys)
 def fill_key(request: CabinetRequest, slug: str) -> HttpResponse:
-    """The page again, with a new test key in its snippets: the only time the whole key is shown."""
+    """Shows the page with a new test key in its snippets; the whole key is shown only this once."""
     page = _page(slug)
-    if request.method != "POST":  # the address of a page read again, or in another language
+    if request.method != "POST":  # reloaded, or opened in another language
         return redirect(page.url)
     try:
         _key, plaintext = key_issuing.create_api_key(
@@ -95,14 +95,14 @@ def page_as_markdown(request: HttpRequest, slug: str) -> HttpResponse:
 
 @in_requested_language
 def llms(request: HttpRequest) -> HttpResponse:
-    """The pages for language models, as llmstxt.org has it."""
+    """The index of pages for language models, in the format of llmstxt.org."""
     context = {
         "lang": page_languages.active(),
         "base_url": settings.PUBLIC_URL,
         "channels": join_titles(),
         "codes": ", ".join(f"`{name}`" for name in samples.BY_NAME),
         "sections": [
-            (title, [(page, _first_words(page, page_languages.active())) for page in group])
+            (title, [(page, _first_paragraph(page, page_languages.active())) for page in group])
             for title, group in page_list.SECTIONS
         ],
     }
@@ -110,8 +110,8 @@ def llms(request: HttpRequest) -> HttpResponse:
 
 
 @cache
-def _first_words(page: Page, language: str) -> str:
-    return articles.first_words(articles.visitor_article(page, language, "curl"))
+def _first_paragraph(page: Page, language: str) -> str:
+    return articles.first_paragraph(articles.visitor_article(page, language, "curl"))
 
 
 @in_requested_language
@@ -134,19 +134,19 @@ def _page(slug: str) -> Page:
 
 
 def sample_language(request: HttpRequest) -> str:
-    """The requested language, else the last one read, else the first."""
+    """The requested programming language, else the last one requested, else the first."""
     name = _requested_sample(request) or request.COOKIES.get(COOKIE, "")
     return name if name in samples.BY_NAME else samples.LANGUAGES[0].name
 
 
 def _requested_sample(request: HttpRequest) -> str | None:
-    """The sample in `?code=`, or in `?lang=` as in older addresses."""
+    """The programming language in `?code=`, or in `?lang=`, which older URLs use."""
     name = request.GET.get("code", request.GET.get("lang"))
     return name if name in samples.BY_NAME else None
 
 
 def remember_language(request: HttpRequest, response: HttpResponse) -> HttpResponse:
-    """Remembers the requested language of examples, which is shown first from now on."""
+    """Stores the requested programming language, which examples then show by default."""
     language = sample_language(request)
     if language != request.COOKIES.get(COOKIE) and _requested_sample(request):
         response.set_cookie(

@@ -1,4 +1,4 @@
-"""Declared fields as JSON Schema, and components: each object and each choice of values once."""
+"""Converts declared fields to JSON Schema, with each object and each enumeration as a component."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from api.calls import Call, Field, Fields, Schema, Shape
 
 
 def schema_of(field: Field) -> Schema:
-    """The field's schema with its description, whole, with nested objects in it."""
+    """The field's complete schema: its description, and nested objects inline."""
     schema = published(field.schema) | {"description": str(field.description)}
     if not field.fields:
         return schema
@@ -37,13 +37,13 @@ def published(schema: Schema) -> Schema:
 
 
 class Components:
-    """Builds schemas that refer to components, and keeps the components they refer to."""
+    """Builds schemas that refer to components, and collects these components."""
 
     def __init__(self) -> None:
         self.schemas: dict[str, Schema] = {}
 
     def add(self, name: str, schema: Schema) -> Schema:
-        """A reference to it. Two things with one name would be our mistake."""
+        """Adds a component and returns a reference to it; raises if the name has another schema."""
         if self.schemas.setdefault(name, schema) != schema:
             raise ValueError(f"two components are called {name}")
         return reference(name)
@@ -82,7 +82,7 @@ class Components:
         return self.add(name, {"oneOf": ways})
 
     def _with_one_of(self, call: Call, required: str) -> Schema:
-        """The body with one of the fields that exclude each other, and not null."""
+        """The body with `required` as the only one of the mutually exclusive fields."""
         fields = tuple(
             field.as_required() if field.name == required else field
             for field in call.body

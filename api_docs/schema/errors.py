@@ -1,4 +1,4 @@
-"""The fields that refusals have besides `code` and `message`."""
+"""The fields of error responses besides `code` and `message`."""
 
 from django.utils.translation import gettext_lazy as _
 

@@ -1,4 +1,4 @@
-"""Headers of answers, as the schema has them."""
+"""The response headers in the schema."""
 
 from collections.abc import Iterable
 
@@ -50,7 +50,7 @@ def of_success(call: Call) -> dict[str, Schema]:
 
 
 def of_refusals(call: Call, errors: Iterable[Error]) -> dict[str, Schema]:
-    """The headers of answers with one status: callers without a key see no rate."""
+    """The headers of refusals with one status; callers without a valid key get no rate limit."""
     if Error.INVALID_API_KEY in errors:
         return _referred(["X-Request-Id", "WWW-Authenticate"])
     waits = any("retry_after" in error.extra_fields for error in errors)

@@ -1,4 +1,4 @@
-"""GET /openapi.json: the OpenAPI schema, made of the same tables as the pages."""
+"""GET /openapi.json: the OpenAPI schema, generated from the declared calls, like the pages."""
 
 from functools import cache
 from typing import Any
@@ -29,8 +29,8 @@ from webhooks.events import declarations
 
 PREFIX = "/api/v1"
 
-# Names that generators make classes and files of: the same in every language. A call's scope is
-# its tag; one without a scope is about channels. In the order of the pages.
+# Tags in the order of the pages. They are the same in every language, because client generators
+# name classes and files after them. A call's tag is its scope, or `channels` without a scope.
 NO_SCOPE, EVENTS = "channels", "events"
 TAGS: dict[str, tuple[StrOrPromise, StrOrPromise]] = {
     "otp": (_("Codes"), _("Send a one-time code and verify it.")),
@@ -49,22 +49,22 @@ DESCRIPTION = _(
     "charged.\n\nEvery answer is JSON with `success` and `message`. Unknown request fields are "
     "ignored and named in `warnings`, new answer fields may appear."
 )
-KEY_WORDS = _("An API key created in the cabinet: `kv_test_…` or `kv_live_…`.")
-IDEMPOTENCY_WORDS = _(
+KEY_TEXT = _("An API key created in the cabinet: `kv_test_…` or `kv_live_…`.")
+IDEMPOTENCY_TEXT = _(
     "A unique key for this request, up to 255 ASCII characters. Repeating the request "
     "with the same key within 24 hours returns the same response without performing the "
     "action again."
 )
-STRICT_WORDS = _(
+STRICT_TEXT = _(
     "`1`: refuse a request with unknown fields, with `invalid_input`, instead of naming them in "
     "`warnings`."
 )
-LANGUAGE_WORDS = _("The language of `message`: Russian unless `en` is requested.")
+LANGUAGE_TEXT = _("The language of `message`: Russian unless `en` is requested.")
 
 
 class OpenApi(ApiView):
     def check_access(self, request: HttpRequest) -> None:
-        """It needs no key."""
+        """Allows every caller: the schema is public."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
         language = request.GET.get("lang")
@@ -80,7 +80,7 @@ def rendered(language: str) -> str:
 
 
 def document() -> Schema:
-    """The whole, in the active language."""
+    """The OpenAPI document in the active language."""
     contact = {"name": "Kvitok", "url": f"{settings.PUBLIC_URL}/docs"}
     paths: dict[str, dict[str, Schema]] = {}
     for call in sorted(CALLS, key=_by_path):
@@ -99,7 +99,7 @@ def document() -> Schema:
             "schemas": schemas(),
             "headers": headers.components(),
             "securitySchemes": {
-                "apiKey": {"type": "http", "scheme": "bearer", "description": str(KEY_WORDS)}
+                "apiKey": {"type": "http", "scheme": "bearer", "description": str(KEY_TEXT)}
             },
         },
         "tags": [
@@ -138,12 +138,12 @@ def parameters(call: Call) -> list[Schema]:
         for name in names
     ]
     parameters += [_in_query(field) for field in call.query or ()]
-    parameters.append(_header("Accept-Language", LANGUAGE_WORDS, {"type": "string"}))
+    parameters.append(_header("Accept-Language", LANGUAGE_TEXT, {"type": "string"}))
     if call.has_body:
-        parameters.append(_header("Kvitok-Strict", STRICT_WORDS, {"type": "string"}))
+        parameters.append(_header("Kvitok-Strict", STRICT_TEXT, {"type": "string"}))
     if call.method == "POST":
         limits = {"type": "string", "minLength": 1, "maxLength": 255}
-        parameters.append(_header("Idempotency-Key", IDEMPOTENCY_WORDS, limits))
+        parameters.append(_header("Idempotency-Key", IDEMPOTENCY_TEXT, limits))
     return parameters
 
 
@@ -206,7 +206,7 @@ _FAULTS = {
     Error.INVALID_PHONE: {"phone": [NOT_A_PHONE]},
     Error.URL_NOT_ALLOWED: {"url": [IP_ADDRESS]},
 }
-_MESSAGES = {Error.URL_NOT_ALLOWED: IP_ADDRESS}  # where the answer says what is wrong
+_MESSAGES = {Error.URL_NOT_ALLOWED: IP_ADDRESS}  # errors whose message names the fault
 
 
 def refusal_example(error: Error) -> dict[str, Any]:
@@ -224,7 +224,7 @@ def refusal_example(error: Error) -> dict[str, Any]:
 
 
 def schemas() -> dict[str, Schema]:
-    """Every component there is: of the calls, of the events, and the envelope."""
+    """All components: of calls, of events, and the envelope."""
     components = Components()
     components.add("Envelope", components.object_of(envelope()))
     components.add("Error", components.object_of(error_fields()))
@@ -257,7 +257,7 @@ def error_fields() -> tuple[Field, ...]:
 
 
 def envelope(*fields: Field) -> tuple[Field, ...]:
-    # No `const`: generators for Python and Java write it where a value belongs.
+    # No `const`: generators for Python and Java would use it as the value.
     success = Field("success", boolean(), _("Whether the request succeeded."))
     message = Field("message", text(), _("A human-readable description of the result."))
     return (success, message, *fields, WARNINGS)

@@ -1,4 +1,4 @@
-"""Events as the schema's `webhooks` have them, an example of each, and one signed whole."""
+"""The events in the schema's `webhooks`, an example of each, and one signed example."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,7 +15,7 @@ from webhooks import deliveries, http_call, signing
 from webhooks.events import EventDeclaration, declaration_of
 from webhooks.models import EventKind
 
-SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"  # noqa: S105 - published, to try one's code on
+SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"  # noqa: S105 - published for tests of clients
 EVENT_ID = "evt_0192f0c1a6dd7b5c8d6e7f8091021324"
 SIGNED_AT = datetime(2026, 11, 20, 10, 15, 14, tzinfo=UTC)
 
@@ -29,14 +29,14 @@ class Signed:
 
 @cache
 def data_of(kind: EventKind) -> dict[str, Any]:
-    """The data of an example, made once, so that a page stays the same."""
+    """The data of an example event, generated once, so that the page does not change."""
     data = deliveries.example(kind.value, is_test=False)
     return {name: value for name, value in data.items() if name != "example"}
 
 
 @cache
 def signed() -> Signed:
-    """A small event with a published secret: a client can try its check of signatures on it."""
+    """A small event signed with a published secret, to test a client's verification."""
     event_id = parse_id("evt", EVENT_ID)
     assert event_id is not None  # noqa: S101 - it is written above
     data = {"available": 96, "threshold": 100, "test": False}
@@ -45,8 +45,8 @@ def signed() -> Signed:
     return Signed(headers, body.decode(), SECRET)
 
 
-def whole(kind: EventKind) -> dict[str, Any]:
-    """The whole body of an event's webhook."""
+def body_of(kind: EventKind) -> dict[str, Any]:
+    """The body of an example webhook."""
     return {
         "id": EVENT_ID,
         "type": kind.value,
@@ -73,7 +73,7 @@ EVENT = Shape(
 
 
 def payload_shape(declaration: EventDeclaration) -> Shape:
-    """An event with the data it carries."""
+    """The shape of a declared event, with its data."""
     kinds = [kind.value for kind in declaration.kinds]
     return Shape(
         declaration.name,
@@ -118,7 +118,7 @@ def posts(tag: str) -> dict[str, Any]:
 def _post(kind: EventKind, tag: str) -> dict[str, Any]:
     declaration = declaration_of(kind)
     schema = Components().object_of(payload_shape(declaration))
-    example = whole(kind)
+    example = body_of(kind)
     return {
         "operationId": _name(kind),
         "summary": kind.value,
@@ -144,6 +144,6 @@ def _post(kind: EventKind, tag: str) -> dict[str, Any]:
 
 
 def _name(kind: EventKind) -> str:
-    """`message.delivered` as an operation's id: `onMessageDelivered`."""
+    """The operation id of an event: `onMessageDelivered` for `message.delivered`."""
     parts = kind.value.replace(".", "_").split("_")
     return "on" + "".join(word.title() for word in parts)

@@ -1,4 +1,4 @@
-"""The pieces documentation pages are made of."""
+"""Template tags of the documentation's pages."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ register.filter("windows", windows)
 
 @register.inclusion_tag("insertions/sample.md", takes_context=True)
 def sample(context: Context, stem: str) -> dict[str, Any]:
-    """An example in the chosen language, with links to other languages; empty without one."""
+    """An example in the chosen programming language, with links to the other languages."""
     by_language = samples.samples(stem)
     code_sample = by_language.get(context["sample_language"]) or next(
         iter(by_language.values()), None
@@ -41,7 +41,7 @@ def sample(context: Context, stem: str) -> dict[str, Any]:
         "languages": [sample.language for sample in by_language.values()],
         **(
             _setup(context, f"setup-{stem}", samples.VARIABLES[stem])
-            if "page" in context  # the first page of all shows code to look at
+            if "page" in context  # the home page only shows the code
             else {"exports": ""}
         ),
     }
@@ -49,7 +49,7 @@ def sample(context: Context, stem: str) -> dict[str, Any]:
 
 @register.inclusion_tag("insertions/setup.md", takes_context=True)
 def setup(context: Context, anchor: str, names: str = "KVITOK_URL KVITOK_KEY") -> dict[str, Any]:
-    """The variables that the snippets below read, ready to be pasted."""
+    """Shell commands that set the variables of the snippets below."""
     return _setup(context, anchor, names.split())
 
 
@@ -77,7 +77,7 @@ def _rows(field: Field, above: str) -> list[dict[str, Any]]:
         "name": name,
         "kind": kind(field.schema, is_nested=bool(field.fields)),
         "required": field.required,
-        "words": field.description,
+        "description": field.description,
     }
     separator = "[]." if field.schema.get("type") == "array" else "."
     below = [row for inner in field.fields for row in _rows(inner, name + separator)]
@@ -86,7 +86,7 @@ def _rows(field: Field, above: str) -> list[dict[str, Any]]:
 
 @register.simple_tag
 def message_of(error: Error) -> str:
-    """The message of an error, with its language if the page has another."""
+    """The message of an error, marked with its language if that is not the page's."""
     message = str(error.message)
     return message if error.is_translated else f"[{message}]{{lang={settings.LANGUAGE_CODE}}}"
 

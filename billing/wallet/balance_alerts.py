@@ -108,9 +108,7 @@ def sweep() -> int:
     watched = watched.exclude(company__status=Company.Status.SUSPENDED)
     outlooks = _outlooks(set(watched.values_list("company_id", flat=True)))
     ordered = watched.order_by("company_id", "kind", "-level")
-    return sum(
-        JOB.each(ordered, lambda alert: _check_alert(alert, outlooks.get(alert.company_id)))
-    )
+    return sum(JOB.each(ordered, lambda alert: _check_alert(alert, outlooks.get(alert.company_id))))
 
 
 def _check_alert(alert: BalanceAlert, outlook: BalanceOutlook | None) -> bool:

@@ -34,7 +34,7 @@ def listed(channels: Iterable[str | Channel]) -> str:
 
 
 @register.filter
-def patience_words(rule: StoredRule) -> list[tuple[str, int]]:
+def patience_by_channel(rule: StoredRule) -> list[tuple[str, int]]:
     return [(str(BY_NAME[name].title), seconds) for name, seconds in (rule.patience or {}).items()]
 
 

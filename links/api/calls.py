@@ -279,7 +279,7 @@ DISABLE = Call(
     page="links",
     message=_("The link was disabled"),
     answer=of.LINK,
-    own_example={"state": "disabled"},
+    example_values={"state": "disabled"},
     refusals=(Error.NOT_FOUND,),
 )
 

@@ -113,7 +113,7 @@ _COMMENT = re.compile(r"\((?:[^()]|\([^()]*\))*\)")
 _OPERA_MINI = re.compile(r"Opera/9\.80 \([^()]*Opera Mini/")
 
 
-def own_header(user_agent: str) -> str | None:
+def navigation_header(user_agent: str) -> str | None:
     """The environ key that this browser's navigations have; None if it is not a browser."""
     if len(user_agent) > MAX_LENGTH:  # some patterns take quadratic time
         return None
@@ -123,7 +123,7 @@ def own_header(user_agent: str) -> str | None:
         if match := engine.pattern.match(user_agent):
             if not _PHONE.search(match[1]) and not _is_desktop(user_agent):
                 return None
-            return _own_header(engine, match[1], (int(match[2][:4]), int(match[3][:4])))
+            return _navigation_header(engine, match[1], (int(match[2][:4]), int(match[3][:4])))
     return None
 
 
@@ -133,7 +133,7 @@ def _is_desktop(user_agent: str) -> bool:
     return user_agent.count("(") <= 2 and all(map(_DESKTOP_NAMES.fullmatch, names))
 
 
-def _own_header(engine: _Engine, platform: str, version: _Version) -> str | None:
+def _navigation_header(engine: _Engine, platform: str, version: _Version) -> str | None:
     if not engine.oldest <= version or version[0] > engine.newest(timezone.now().year):
         return None
     if not settings.SHORT_URL.startswith("https:"):  # browsers send no Sec-Fetch-Mode without TLS
@@ -176,7 +176,7 @@ class _Agent(NamedTuple):
     """The software that a User-Agent names."""
 
     kind: VisitorKind
-    own_header: str = ""  # environ key of the header that a person's browser adds
+    navigation_header: str = ""  # environ key of the header that a person's browser adds
 
 
 _agents: dict[str, _Agent] = {}
@@ -189,7 +189,7 @@ def kind_of(environ: Mapping[str, Any]) -> VisitorKind:
     if _is_prefetch(environ):
         return VisitorKind.PREFETCH
     agent = cached(_agents, environ.get("HTTP_USER_AGENT", ""), _agent_of)
-    if agent.own_header and not _is_navigation(environ, agent.own_header):
+    if agent.navigation_header and not _is_navigation(environ, agent.navigation_header):
         return VisitorKind.SCANNER
     return agent.kind
 
@@ -206,10 +206,10 @@ def _is_prefetch(environ: Mapping[str, Any]) -> bool:
     )
 
 
-def _is_navigation(environ: Mapping[str, Any], own_header: str) -> bool:
+def _is_navigation(environ: Mapping[str, Any], navigation_header: str) -> bool:
     """Whether these are the headers of a page navigation, not of an image or a script."""
     return (
-        own_header in environ
+        navigation_header in environ
         and "text/html" in environ.get("HTTP_ACCEPT", "")
         and "HTTP_ACCEPT_LANGUAGE" in environ
         and environ.get("HTTP_SEC_FETCH_DEST", "document") == "document"
@@ -224,7 +224,7 @@ def _agent_of(user_agent: str) -> _Agent:
     agent = user_agent.lower().replace(_PHONES_NAMED_BOT, "")
     if agent.startswith(_MESSENGERS) or any(token in agent for token in _PREVIEWS):
         return _Agent(VisitorKind.PREVIEW)
-    header = own_header(user_agent)
+    header = navigation_header(user_agent)
     if header is None or any(token in agent for token in _SCANNERS):
         return _Agent(VisitorKind.SCANNER)
     return _Agent(VisitorKind.PERSON, header)

@@ -77,8 +77,8 @@ def _page(status: str, link: LinkTarget, visit: Visit) -> VisitorResponse:
     other = page_languages.other(visit.language)
     context = {
         "other": other,
-        "words": responses.texts_in(visit.language, _TEXTS),
-        "other_words": responses.texts_in(other, _TEXTS),
+        "texts": responses.texts_in(visit.language, _TEXTS),
+        "other_texts": responses.texts_in(other, _TEXTS),
         "host": unicode_host(urlsplit(link.url).hostname or ""),
         "nonce": visitor_forms.issue_nonce(link.link_id),
     }

@@ -154,8 +154,8 @@ def _error_page_html(outcome: NoTarget | str, language: str, is_short_host: bool
     context = {
         "language": language,
         "other": other,
-        "words": texts_in(language, _TEXTS[outcome]),
-        "other_words": texts_in(other, _TEXTS[outcome]),
+        "texts": texts_in(language, _TEXTS[outcome]),
+        "other_texts": texts_in(other, _TEXTS[outcome]),
         "stylesheet": _static("links.css", is_short_host),
     }
     return render_to_string("links/dead.html", context).encode()

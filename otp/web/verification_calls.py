@@ -157,7 +157,7 @@ CANCEL_VERIFICATION = Call(
     Scope.OTP,
     message=_("The code is no longer valid"),
     answer=VERIFICATION_DETAILS,
-    own_example={"state": "cancelled", "attempts_left": 0},
+    example_values={"state": "cancelled", "attempts_left": 0},
     refusals=(Error.NOT_FOUND, Error.CODE_USED),
 )
 
@@ -204,7 +204,7 @@ NEXT_CHANNEL = Call(
     Scope.OTP,
     message=status_text("code", "sms", "queued"),
     answer=SEND_CODE.answer,
-    own_example={"channel": "sms", "status": "queued", "cost": 16},
+    example_values={"channel": "sms", "status": "queued", "cost": 16},
     refusals=(
         *SENT_REFUSALS,
         Error.NOT_FOUND,

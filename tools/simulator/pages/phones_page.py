@@ -59,7 +59,7 @@ class PhonesPage:
         return {
             "digits": phone.digits,
             "contact": phone.contact,
-            "contact_words": texts[f"contact_{phone.contact}"],
+            "contact_text": texts[f"contact_{phone.contact}"],
             "actions": [(action, texts[action]) for action in CONTACT_ACTIONS[phone.contact]],
             "messages": [self._message(message, texts) for message in messages],
             "has_more": phone.messages > len(messages),
@@ -70,7 +70,7 @@ class PhonesPage:
         return {
             **message.shown(),
             "provider": texts[f"provider_{message.provider}"],
-            "state_words": texts[f"state_{message.state}"],
+            "state_text": texts[f"state_{message.state}"],
             "at": iso(message.at),
             "clock": clock(message.at),
             "parts": list(_parts(message.text)),

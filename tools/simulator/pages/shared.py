@@ -83,7 +83,7 @@ def options(texts: Texts, kind: str, values: Iterable[str]) -> list[tuple[str, s
     return [(value, texts[f"{kind}_{value}"]) for value in values]
 
 
-def fault_words(fault: Fault, texts: Texts) -> str:
+def fault_text(fault: Fault, texts: Texts) -> str:
     facts = [
         texts[f"kind_{fault.kind or 'latency'}"],
         CHANNELS[fault.channel].title if fault.channel else "",
@@ -96,7 +96,7 @@ def fault_words(fault: Fault, texts: Texts) -> str:
 
 
 def faults_of(faults: Iterable[Fault], texts: Texts) -> list[tuple[str, str]]:
-    return [(fault.id, fault_words(fault, texts)) for fault in faults]
+    return [(fault.id, fault_text(fault, texts)) for fault in faults]
 
 
 def clock(moment: float) -> str:
