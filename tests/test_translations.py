@@ -165,7 +165,7 @@ def test_every_catalogue_string_is_used() -> None:
     assert {key_of(entry) for entry in WRITTEN} - shown == set()
 
 
-def test_no_text_stands_beside_its_translation() -> None:
+def test_no_text_is_next_to_its_translation() -> None:
     """Pairs of a Russian and an English text would be a second mechanism beside gettext."""
     product = {path.relative_to(ROOT).as_posix(): path for path in sources()}
 
@@ -213,7 +213,7 @@ def test_russian_line_never_begins_with_dash() -> None:
 PERCENT = re.compile(r"(?:\d|\)[sd]|\}\}|\})([ \u00a0]|&nbsp;)?%(?:%|(?![\w(}]))")
 
 
-def test_percent_sign_stands_as_each_language_writes_it() -> None:
+def test_percent_sign_follows_each_language() -> None:
     english = {space for entry in WRITTEN for space in PERCENT.findall(entry["msgid"])}
     russian = {space for entry in WRITTEN for t in texts(entry) for space in PERCENT.findall(t)}
 

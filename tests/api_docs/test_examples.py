@@ -47,7 +47,7 @@ def example_of_request(call: Call) -> dict[str, Any] | None:
 
 
 @pytest.mark.parametrize("call", WITH_BODY, ids=lambda call: call.name)
-def test_example_of_a_request_is_taken(api: Api, test_api: Api, call: Call) -> None:
+def test_example_of_a_request_is_accepted(api: Api, test_api: Api, call: Call) -> None:
     example = example_of_request(call)
     caller = api if call.scope in LIVE else test_api
     if call.name == "verifyCode":
@@ -124,7 +124,7 @@ def curls(page: str, language: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_calls_of_the_pages_are_taken(test_api: Api, language: str) -> None:
+def test_calls_of_the_pages_are_accepted(test_api: Api, language: str) -> None:
     pages = [page.slug for page in PAGES if page.slug != "calls"]  # those are the schema's examples
     shown = [curl for slug in pages for curl in curls(slug, language)]
     assert {path for path, _body in shown} >= {"/otp/send", "/otp/verify", "/links/send"}

@@ -256,7 +256,7 @@ def test_event_has_the_fields_that_are_written_down(kind: EventKind) -> None:
         ("?lang=tlh", "", "Отправить код"),
     ],
 )
-def test_schema_is_public_in_the_asked_language(address: str, header: str, word: str) -> None:
+def test_schema_is_public_in_the_requested_language(address: str, header: str, word: str) -> None:
     response = Client().get(f"/api/v1/openapi.json{address}", headers={"Accept-Language": header})
 
     assert response.status_code == 200

@@ -144,7 +144,7 @@ def test_bounds_of_a_field_are_kept(api: Api, test_api: Api, call: Call, field: 
 
 @pytest.mark.usefixtures("price_list")
 @pytest.mark.parametrize(("call", "field"), CASES)
-def test_values_within_the_bounds_are_taken(
+def test_values_within_the_bounds_are_accepted(
     api: Api, test_api: Api, call: Call, field: Field
 ) -> None:
     caller = api if call.scope in LIVE else test_api

@@ -97,7 +97,7 @@ def test_transfer_is_returned(queue: Queue) -> None:
     assert (states()["22"], states()["21"], queue.balance) == ("returned", "review", 0)
 
 
-def test_tokens_are_taken_back_for_money_that_was_returned(queue: Queue) -> None:
+def test_tokens_are_taken_back_for_returned_money(queue: Queue) -> None:
     queue.act("Зачислить на пополнение из назначения", "21")
     received(paid(queue.order, document_number="24"))  # a second payment, so the next one waits
     back = f"Возврат по счёту № {queue.order.number}"

@@ -21,9 +21,7 @@ def no_factor(settings: Settings) -> None:
     settings.OPERATOR_MFA = False
 
 
-def test_channel_is_paused_companies_are_told_and_it_is_resolved(
-    page: Page, live_server: LiveServer
-) -> None:
+def test_channel_is_paused_announced_and_resolved(page: Page, live_server: LiveServer) -> None:
     enter(page, live_server)
 
     page.get_by_role("link", name="Инциденты").click()

@@ -66,9 +66,7 @@ def prove(page: Page) -> None:
     page.locator("main form button[type=submit]").first.click()
 
 
-def test_company_is_approved_after_the_factor_is_asked_for_again(
-    page: Page, live_server: LiveServer
-) -> None:
+def test_company_is_approved_after_reauthentication(page: Page, live_server: LiveServer) -> None:
     member = MemberFactory.create(company__status="pending", company__name="Ромашка")
     enter(page, live_server)
 

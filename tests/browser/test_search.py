@@ -182,7 +182,7 @@ def test_list_of_shortcuts_is_a_dialog(page: Page, live_server: LiveServer) -> N
     expect(dialog).to_be_hidden()
 
 
-def test_toast_is_heard_and_goes_by_itself(page: Page, live_server: LiveServer) -> None:
+def test_toast_is_announced_and_disappears_by_itself(page: Page, live_server: LiveServer) -> None:
     member = sign_in(page, live_server)
     page.clock.install()
     _save_settings(page, live_server)

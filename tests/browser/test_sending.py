@@ -49,7 +49,7 @@ def test_link_is_sent_from_the_list_of_messages(page: Page, live_server: LiveSer
     assert (message.channel, message.locale, message.kind) == ("sms", "en", "link")
 
 
-def test_test_code_is_inserted_where_it_is_asked_for(page: Page, live_server: LiveServer) -> None:
+def test_test_code_is_inserted_into_its_field(page: Page, live_server: LiveServer) -> None:
     sign_in(page, live_server)
     page.goto(f"{live_server.url}/cabinet/send")
     page.get_by_label("Телефон", exact=True).fill(PHONE)

@@ -42,7 +42,7 @@ def test_vendor_is_connected_and_tested_without_a_file(
     assert "from the vendor" not in page.content()
 
 
-def test_vendor_is_asked_what_it_has_approved(
+def test_approvals_are_read_from_the_vendor(
     page: Page, live_server: LiveServer, settings: Settings
 ) -> None:
     enter(page, live_server)

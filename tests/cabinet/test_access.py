@@ -136,7 +136,7 @@ def test_balance_is_shown_only_to_billing_roles(
     assert (response.context["balance"] == (21, 2)) is (role != DEVELOPER)
 
 
-def test_switch_changes_whose_objects_are_seen(client: Client, owner: Member) -> None:
+def test_switch_changes_the_visible_company(client: Client, owner: Member) -> None:
     other = MemberFactory.create(user=owner.user).company
     mine = MessageFactory.create(company=owner.company)
     theirs = MessageFactory.create(company=other)

@@ -77,7 +77,7 @@ def test_messages_are_russian_and_english(error: Error) -> None:
     assert not (russian + english).endswith(".")
 
 
-def test_lack_of_tokens_is_said_in_one_language() -> None:
+def test_lack_of_tokens_is_reported_in_one_language() -> None:
     error = Error.INSUFFICIENT_TOKENS
 
     assert {message_in(language, error) for language in ("ru", "en")} == {"Недостаточно токенов"}

@@ -125,7 +125,7 @@ def test_changed_seal_is_found(company: Company, statement: str, check: str) -> 
     assert check in {item for item, _subject in full()}
 
 
-def test_company_taken_out_with_its_seals_is_found(company: Company) -> None:
+def test_company_removed_with_its_seals_is_found(company: Company) -> None:
     other = busy_company()
     by_force("DELETE FROM billing_sealedday; DELETE FROM billing_seal", [])
     sealing.seal()

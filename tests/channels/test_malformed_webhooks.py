@@ -105,7 +105,7 @@ def accounts(settings: Settings) -> None:
 
 
 @pytest.mark.parametrize("vendor", CALLERS)
-def test_genuine_call_is_believed(vendor: str) -> None:
+def test_genuine_call_is_accepted(vendor: str) -> None:
     assert vendors.call_webhook(vendor, vendors.VENDORS[vendor].webhook_body) == 200
 
 

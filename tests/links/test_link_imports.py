@@ -89,7 +89,7 @@ def test_faults_are_known_before_anything_is_made(owner: Member) -> None:
     assert Link.objects.filter(company=owner.company).count() == 1
 
 
-def test_row_whose_cells_are_unclear_makes_no_link(owner: Member) -> None:
+def test_ambiguous_row_makes_no_link(owner: Member) -> None:
     item = make_all(upload(owner, f"url,alias\n{URL}/?a=1,2,sale\n{URL}/b,other"))
 
     assert [link.url for link in Link.objects.all()] == [f"{URL}/b"]

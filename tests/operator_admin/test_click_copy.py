@@ -25,7 +25,7 @@ def _no_traces() -> Iterator[None]:
     redis_client().delete(STREAM, clickhouse_sink.LOCK, *clickhouse_tables.KEYS)
 
 
-def test_without_clickhouse_nothing_is_asked(settings: Settings) -> None:
+def test_check_passes_without_clickhouse(settings: Settings) -> None:
     settings.CLICKHOUSE_URL = ""
 
     assert (click_copy().ok, click_copy().detail) == (True, "not used")

@@ -305,7 +305,7 @@ def test_proxies_are_counted(
     assert result.ok == (words == "")
 
 
-def test_misspelt_header_that_is_believed_fails_the_check(settings: Settings) -> None:
+def test_trusted_misspelt_header_fails_the_check(settings: Settings) -> None:
     settings.TRUSTED_PROXY_COUNT = 1
 
     judge_proxies = public_access._judge_proxies(

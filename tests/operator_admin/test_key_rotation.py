@@ -68,7 +68,7 @@ def test_process_without_the_key_is_named(settings: Settings) -> None:
     assert result.detail == "k2 signs and is unknown to web-1 and 1 more"
 
 
-def test_settings_are_judged_before_any_process_has_them(settings: Settings) -> None:
+def test_settings_are_checked_before_any_process_has_them(settings: Settings) -> None:
     write_heartbeat(settings, "web-1", K1)
     settings.OTP_KEYS = K2 | K1
 
@@ -145,7 +145,7 @@ def test_key_of_the_list_of_erasures_is_kept(settings: Settings) -> None:
     assert "and erasures need it: keep it" in finding("WEBHOOK_KEYS").detail
 
 
-def test_silent_process_is_not_asked_for_its_keys(settings: Settings) -> None:
+def test_keys_of_a_silent_process_are_ignored(settings: Settings) -> None:
     write_heartbeat(settings, "web-1", K1)
     Heartbeat.objects.update(at=timezone.now() - timedelta(seconds=60))
     settings.OTP_KEYS = K2
@@ -153,7 +153,7 @@ def test_silent_process_is_not_asked_for_its_keys(settings: Settings) -> None:
     assert finding().ok
 
 
-def test_process_of_the_previous_release_is_not_judged(settings: Settings) -> None:
+def test_process_of_the_previous_release_is_not_checked(settings: Settings) -> None:
     Heartbeat.objects.create(process="web-1", kind="web", at=timezone.now(), details={"waiters": 1})
     settings.OTP_KEYS = K2
 

@@ -226,7 +226,7 @@ def test_bind_is_exported_while_its_process_is_alive() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_alert_of_a_dead_process_stands_once_its_row_is_gone(settings: Settings) -> None:
+def test_alert_of_a_dead_process_stays_after_its_row_is_deleted(settings: Settings) -> None:
     set_account(settings, "smpp", {"host": "127.0.0.1", "system_id": "kvitok", "source": "Kvitok"})
     name_accounts(settings, "kz", vendor="smpp")
     kinds = ("web", "delivery", "beat", "smpp", "smpp:kz")

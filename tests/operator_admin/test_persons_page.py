@@ -86,7 +86,7 @@ def test_malformed_phone_is_refused_by_the_persons_page(client: Client, operator
 
 
 @pytest.mark.parametrize("action", ["export", "erase", "confirmed"])
-def test_second_factor_is_asked_for_again(
+def test_second_factor_is_required_again(
     client: Client, settings: Settings, company: Company, action: str
 ) -> None:
     settings.OPERATOR_MFA = True

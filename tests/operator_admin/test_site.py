@@ -67,7 +67,7 @@ def test_session_without_factor_is_led_to_setup_everywhere(client: Client) -> No
     assert opened == []
 
 
-def test_password_session_is_asked_for_second_factor_everywhere(client: Client) -> None:
+def test_password_session_needs_second_factor_everywhere(client: Client) -> None:
     sign_in(client, make_operator(), "password")
     wanted = reverse("mfa_reauthenticate")
 
@@ -95,7 +95,7 @@ def test_member_who_is_no_operator_is_kept_out(client: Client) -> None:
     assert client.get(reverse("admin:index"), follow=True).status_code == 403
 
 
-def test_session_of_a_second_factor_that_is_gone_opens_nothing(client: Client) -> None:
+def test_session_of_a_removed_second_factor_is_refused(client: Client) -> None:
     user = make_operator()
     sign_in(client, user, "password", "mfa")
     assert client.get(reverse("admin:index")).status_code == 200

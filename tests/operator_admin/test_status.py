@@ -121,7 +121,7 @@ def test_day_far_below_the_usual_share_is_marked(client: Client, settings: Setti
     assert levels == ["operational", "operational", "outage"]
 
 
-def test_channel_none_of_whose_accounts_takes_messages_is_out(client: Client) -> None:
+def test_channel_without_available_accounts_is_out(client: Client) -> None:
     pauses.ensure_rows()
     assert part(client)["status"] == "operational"
 

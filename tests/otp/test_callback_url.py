@@ -84,7 +84,7 @@ def test_subscribed_endpoint_gets_the_event_beside_the_callback_url(
     assert Delivery.objects.values("event").distinct().count() == 1
 
 
-def test_url_of_an_endpoint_is_told_once(api: Api, endpoint: Endpoint) -> None:
+def test_url_of_an_endpoint_gets_one_delivery(api: Api, endpoint: Endpoint) -> None:
     other = EndpointFactory.create(
         company=api.company, url=beside(endpoint), kinds=["otp.verified"]
     )
@@ -108,7 +108,7 @@ def test_oldest_endpoint_of_the_host_signs(api: Api, endpoint: Endpoint) -> None
     assert Delivery.objects.get().endpoint == endpoint
 
 
-def test_verified_code_is_told_to_the_latest_url(api: Api, endpoint: Endpoint) -> None:
+def test_verified_code_is_reported_to_the_latest_url(api: Api, endpoint: Endpoint) -> None:
     for url in (beside(endpoint, "/a"), beside(endpoint, "/b"), None):
         assert post(api, url).status == 200
     enter_code(api)

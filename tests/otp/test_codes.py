@@ -95,7 +95,7 @@ def test_candidates_are_made_under_every_known_key() -> None:
     ]
 
 
-def test_mac_says_nothing_of_the_code() -> None:
+def test_mac_does_not_reveal_the_code() -> None:
     key = hmac.new(KEYS["2"], b"mac", hashlib.sha256).digest()
     text = "\0".join(["v1", "7", "live", "+79161234567", "login", "004217"])
 

@@ -172,7 +172,7 @@ def delivered(api: Api) -> Any:
     return sent
 
 
-def test_late_report_of_a_superseded_code_is_taken(api: Api) -> None:
+def test_late_report_of_a_superseded_code_is_accepted(api: Api) -> None:
     """The other system let it pass, and the person had it."""
     sent = send(api).body
     claim()

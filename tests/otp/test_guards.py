@@ -31,21 +31,21 @@ def is_taken(api: Api, code: str) -> bool:
     return api.post("/otp/verify", {"phone": PHONE, "code": code}).status == 200
 
 
-def test_used_code_opens_nothing(api: Api) -> None:
+def test_used_code_is_refused(api: Api) -> None:
     code = send(api)
     assert is_taken(api, code)
 
     assert not is_taken(api, code)
 
 
-def test_expired_code_opens_nothing(api: Api) -> None:
+def test_expired_code_is_refused(api: Api) -> None:
     code = send(api)
     age_rows(seconds=301)
 
     assert not is_taken(api, code)
 
 
-def test_superseded_code_opens_nothing(api: Api) -> None:
+def test_superseded_code_is_refused(api: Api) -> None:
     old = send(api)
     age_rows(seconds=250)
     new = send(api)
@@ -103,7 +103,7 @@ def test_send_that_comes_second_repeats_the_code_of_the_first(api: Api) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_code_used_while_it_is_asked_for_again_is_replaced(api: Api) -> None:
+def test_code_used_during_a_resend_is_replaced(api: Api) -> None:
     code = send(api)
     forget_limits()
 

@@ -261,7 +261,7 @@ def test_text_too_long_for_sms_is_refused(api: Api) -> None:
     assert (answer.code, list(answer.body["errors"])) == ("invalid_input", ["text"])
 
 
-def test_binding_stands_below_the_text(test_api: Api) -> None:
+def test_binding_is_below_the_text(test_api: Api) -> None:
     text = text_of(test_api, bind=PAYMENT, channel="sms")
 
     assert text.split("\n")[-1] == "100.50 RUB → Shop LLC"

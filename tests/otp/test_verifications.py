@@ -205,7 +205,7 @@ def test_wrong_filters_are_refused(api: Api, query: dict[str, str]) -> None:
     assert api.get("/otp", query).code == "invalid_input"
 
 
-def test_canceled_code_opens_nothing_and_its_tokens_return(api: Api) -> None:
+def test_canceled_code_is_refused_and_its_tokens_return(api: Api) -> None:
     public_id = sent(api, link="https://example.com/", link_until="code")
     code = code_of(PHONE)
 

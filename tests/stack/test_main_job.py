@@ -39,7 +39,7 @@ def test_a_code_is_sent_read_and_verified(stack: Stack, sender: Sender, channel:
     assert stack.ending(phone) == Outcome(["delivered"], charged=price, copies=1)
 
 
-def test_telegram_is_told_of_the_code_that_was_entered(stack: Stack, sender: Sender) -> None:
+def test_entered_code_is_reported_to_telegram(stack: Stack, sender: Sender) -> None:
     phone = stack.phone()
     sender.send_code(phone, channel="telegram")
 

@@ -68,7 +68,7 @@ def test_every_way_to_be_notified_credits_once(shop: Stack, payer: Payer) -> Non
     gains(unnoticed, TOKENS, seconds=60)
 
 
-def test_refund_takes_its_share_whenever_it_is_heard_of(shop: Stack, payer: Payer) -> None:
+def test_refund_takes_its_share_whenever_it_arrives(shop: Stack, payer: Payer) -> None:
     early = paid(shop, payer.gateway, "reordered")
     half = paid(shop, payer.gateway, "before_redirect")
     gains(half, TOKENS)

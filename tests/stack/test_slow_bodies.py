@@ -61,7 +61,7 @@ def test_slow_body_is_answered_in_the_envelope(stack: Stack, sender: Sender) -> 
 
 
 @pytest.mark.parametrize("length", ["Content-Length: 10000000000", "Transfer-Encoding: chunked"])
-def test_key_is_judged_before_the_body_arrives(stack: Stack, length: str) -> None:
+def test_key_is_checked_before_the_body_arrives(stack: Stack, length: str) -> None:
     started = time.monotonic()
 
     status, body = _ask(stack, request("POST", "/api/v1/otp/send", "x", WRONG_KEY, length), "")

@@ -19,7 +19,7 @@ def heard(receiver: Receiver, secret: str) -> dict[str, str]:
     return {item["type"]: item["data"]["id"] for item in verified}
 
 
-def test_delivery_and_correct_code_are_told_and_signed(
+def test_delivery_and_correct_code_are_sent_as_signed_events(
     stack: Stack, sender: Sender, receiver: Receiver
 ) -> None:
     phone = stack.phone()

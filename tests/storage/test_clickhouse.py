@@ -56,7 +56,7 @@ def test_read_gives_rows(fake: Fake) -> None:
         (500, 242, UnavailableError),
     ],
 )
-def test_errors_are_told_apart(
+def test_errors_are_distinguished(
     fake: Fake, shape: str, status: int, code: int, kind: type[Exception]
 ) -> None:
     fake.status, fake.answer = status, shape.format(code=code, text="Something is off")

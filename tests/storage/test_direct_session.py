@@ -107,7 +107,7 @@ print(heard, api_keys.find('{key}'), api_keys._changes.last.changes != frozenset
 
 
 @needs_pgbouncer
-def test_changes_of_keys_are_heard_of_through_the_pooler(pooled_url: str) -> None:
+def test_changes_of_keys_are_seen_through_the_pooler(pooled_url: str) -> None:
     key = ApiKeyFactory.create().plaintext
 
     done = manage(pooled_url, "shell", "-v0", "-c", HEAR_OF_A_REVOKE.format(key=key))

@@ -82,7 +82,7 @@ def test_session_of_a_transaction_is_not_used_again(pool: Pool) -> None:
     assert failures(pool, 3) == 0
 
 
-def test_session_whose_statement_was_refused_stays(pool: Pool) -> None:
+def test_session_stays_after_a_refused_statement(pool: Pool) -> None:
     session = pool.getconn()
 
     with suppress(psycopg.Error):

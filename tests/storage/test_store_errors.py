@@ -28,7 +28,7 @@ from storage.store_errors import is_outage, is_refusal, write_together
         (TimeoutError(), False),
     ],
 )
-def test_refusal_is_told_from_a_store_that_is_away(error: Exception, refuses: bool) -> None:
+def test_refusal_is_distinguished_from_an_outage(error: Exception, refuses: bool) -> None:
     assert is_refusal(error) is refuses
 
 

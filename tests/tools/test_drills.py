@@ -36,7 +36,7 @@ def test_longest_gap_counts_from_the_loss_to_the_end(moments: list[float], gap: 
     assert longest_gap(moments, 100.0, 110.0) == gap
 
 
-def test_first_arrival_is_of_a_message_asked_for_after_the_loss() -> None:
+def test_first_arrival_is_of_a_message_requested_after_the_loss() -> None:
     placed = {"+1": 99.0, "+2": 101.0, "+3": 102.0}
 
     assert first_arrival([("+1", 101.0), ("+3", 105.0), ("+2", 104.0)], placed, 100.0) == 104.0

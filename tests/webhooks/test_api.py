@@ -226,7 +226,7 @@ def test_deleted_endpoint_is_gone(api: Api) -> None:
         ([None, "b"], 2),
     ],
 )
-def test_rotation_happens_once_unless_it_is_asked_for_twice(
+def test_rotation_happens_once_unless_requested_twice(
     api: Api, keys: list[str | None], rotations: int
 ) -> None:
     made = create(api).body

@@ -157,7 +157,7 @@ def test_status_410_disables_the_endpoint(
 
 
 @pytest.mark.parametrize("change", ["url", "deleted_at"])
-def test_call_of_a_former_url_says_nothing_of_the_endpoint(
+def test_call_of_a_former_url_does_not_affect_the_endpoint(
     delivery: Delivery, endpoint: Endpoint, receiver: Receiver, change: str
 ) -> None:
     MemberFactory.create(company=endpoint.company)

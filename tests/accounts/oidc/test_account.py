@@ -57,7 +57,7 @@ def test_connecting_requires_reauthentication(anna: User) -> None:
     assert is_asked(client, "sso-disconnect", {})
 
 
-def test_identity_of_another_user_is_not_taken(client: Client, anna: User) -> None:
+def test_identity_of_another_user_is_not_connected(client: Client, anna: User) -> None:
     connect(make_person("boris@example.com"), "anna")
 
     answer = client.get(go(client, "anna", "sso-connect"))
@@ -153,7 +153,7 @@ def test_only_way_in_is_not_disconnected(provider: IdentityProvider, acme: Compa
     assert len(identities()) == 1
 
 
-def test_user_without_password_is_asked_by_the_provider(
+def test_user_without_password_reauthenticates_with_the_provider(
     provider: IdentityProvider, acme: Company
 ) -> None:
     provider.person("anna", "acme-owners")
@@ -187,7 +187,7 @@ def is_asked_by_provider(client: Client) -> bool:
     return answer.headers.get("Location", "").startswith(reverse("sso-reauthenticate"))
 
 
-def test_user_with_factor_is_asked_by_us_not_provider(client: Client, anna: User) -> None:
+def test_user_with_factor_reauthenticates_with_us(client: Client, anna: User) -> None:
     connect(anna, "anna")
     add_app(anna)
 

@@ -131,7 +131,7 @@ def test_role_by_a_group_cannot_be_changed_here(
     assert "через единый вход" in listed
 
 
-def test_operator_rights_are_given_and_taken(
+def test_operator_rights_are_granted_and_withdrawn(
     provider: IdentityProvider, acme: Company, anna: User
 ) -> None:
     support = Group.objects.create(name="Support")
@@ -209,7 +209,7 @@ def test_withdrawn_role_closes_sessions_that_are_open(
     assert "Acme" not in client.get("/cabinet/").content.decode()
 
 
-def test_invited_member_whose_group_goes_can_be_invited_again(
+def test_member_without_a_group_can_be_invited_again(
     provider: IdentityProvider, acme: Company, anna: User
 ) -> None:
     owner = MemberFactory.create(company=acme).user

@@ -52,7 +52,7 @@ def test_second_sign_in_opens_the_same_user(provider: IdentityProvider, acme: Co
     assert SocialAccount.objects.get().extra_data == {"email": "anna@example.com"}
 
 
-def test_person_whose_groups_grant_nothing_is_refused(
+def test_person_without_granting_groups_is_refused(
     client: Client, provider: IdentityProvider, acme: Company
 ) -> None:
     provider.person("anna", "gardeners")
@@ -81,7 +81,7 @@ def test_user_id_in_the_address_grants_no_access(
 
 
 @pytest.mark.parametrize("address", ["anna@example.com", "Anna@Example.COM"])
-def test_second_address_of_a_user_opens_nothing_either(
+def test_second_address_of_a_user_grants_no_access(
     client: Client, provider: IdentityProvider, acme: Company, address: str
 ) -> None:
     user = UserFactory.create()
@@ -182,7 +182,7 @@ def test_unconfirmed_address_creates_no_user(
     assert not User.objects.exists()
 
 
-def test_identity_of_another_issuer_opens_nothing(
+def test_identity_of_another_issuer_grants_no_access(
     client: Client, provider: IdentityProvider
 ) -> None:
     user = make_person("boris@example.com")

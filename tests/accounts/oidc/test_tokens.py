@@ -368,7 +368,7 @@ def test_name_is_one_line() -> None:
 @pytest.mark.parametrize("stored", ["anna@faß.de", "Anna@FASS.de", "anna@xn--fa-hia.de"])
 @pytest.mark.parametrize("claimed", ["anna@FAß.de", "Anna@xn--fa-hia.DE", "anna@faß.de."])
 @pytest.mark.django_db
-def test_address_is_taken_in_either_spelling_of_its_domain(
+def test_address_is_accepted_in_either_spelling_of_its_domain(
     rf: RequestFactory, settings: Settings, stored: str, claimed: str
 ) -> None:
     settings.OIDC_ISSUER = "https://id.example.com"
@@ -383,7 +383,7 @@ def test_address_is_taken_in_either_spelling_of_its_domain(
 
 
 @pytest.mark.parametrize("path", ["groups", "groups.kvitok", "https://example.com/groups"])
-def test_groups_that_are_elsewhere_are_not_taken_for_none(settings: Settings, path: str) -> None:
+def test_distributed_groups_do_not_count_as_missing(settings: Settings, path: str) -> None:
     settings.OIDC_GROUPS_CLAIM, settings.OIDC_ROLES = path, parse_roles("admins=superuser")
     root = path if ":" in path else "groups"
     elsewhere = {"_claim_names": {root: "src1"}, "_claim_sources": {"src1": {"endpoint": "x"}}}

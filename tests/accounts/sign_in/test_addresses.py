@@ -209,9 +209,7 @@ def test_visitor_writes_to_few_strangers_a_day(client: Client, rf: RequestFactor
     assert [mail.to for mail in Mail.objects.all()] == ["a@example.com"]
 
 
-def test_stranger_whose_address_was_typed_gets_few_letters_a_day(
-    client: Client, settings: Any
-) -> None:
+def test_stranger_s_address_gets_few_e_mails_a_day(client: Client, settings: Any) -> None:
     """Each sign-in to the account that waits for them sends another one."""
     settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory"
     form = {"email": ANNA, "company": "Demo", "country": "RU", "password1": PASSWORD}

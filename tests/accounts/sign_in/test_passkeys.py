@@ -206,7 +206,7 @@ def test_challenges_for_strangers_are_limited(settings: Settings) -> None:
     assert Client().get(reverse("account_login")).status_code == 200
 
 
-def test_passkey_removed_meanwhile_opens_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_passkey_removed_meanwhile_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     key, client = SecurityKey(make_person()), _asked()
     complete = auth.complete_authentication
 
@@ -250,7 +250,7 @@ def test_passkey_removed_while_it_signs_in_is_no_error(monkeypatch: pytest.Monke
         ("", False),
     ],
 )
-def test_answer_given_to_another_origin_opens_nothing(origin: str, opens: bool) -> None:
+def test_assertion_is_accepted_only_for_our_origin(origin: str, opens: bool) -> None:
     key, client = SecurityKey(make_person()), _asked()
 
     assert _sign_in(client, key.answer(challenge_of(client), VERIFIED, origin=origin)) == opens

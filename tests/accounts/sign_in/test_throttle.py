@@ -216,7 +216,7 @@ def test_other_forms_are_limited_without_redis(client: Client, owner: User) -> N
 
 
 @pytest.mark.usefixtures("no_redis")
-def test_password_is_asked_again_only_so_often_without_redis(client: Client, owner: User) -> None:
+def test_reauthentication_attempts_are_limited_without_redis(client: Client, owner: User) -> None:
     client.force_login(owner)
     page = reverse("account_reauthenticate")
 

@@ -40,7 +40,7 @@ def test_packages_on_sale_are_shown_and_no_others(client: Client) -> None:
 
 
 @pytest.mark.parametrize("language", samples.samples("send_code"))
-def test_code_is_shown_in_the_language_asked_for(client: Client, language: str) -> None:
+def test_code_is_shown_in_the_requested_language(client: Client, language: str) -> None:
     sample = samples.samples("send_code")[language]
 
     page = body(client, f"?lang={language}")

@@ -180,7 +180,7 @@ def test_markdown_has_no_word_of_a_button(client: Client, language: str) -> None
         assert not {"Copy", "Копировать"} & set(lines), page.slug
 
 
-def test_reader_without_a_test_key_is_told_where_to_make_one(
+def test_reader_without_a_test_key_gets_a_link_to_create_one(
     client: Client, reader: Member
 ) -> None:
     body = client.get(reverse("docs")).content.decode()

@@ -98,7 +98,7 @@ def test_markdown_has_whole_addresses(client: Client) -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_llms_txt_lists_every_page_in_the_language_asked_for(client: Client, language: str) -> None:
+def test_llms_txt_lists_every_page_in_the_requested_language(client: Client, language: str) -> None:
     response = client.get(f"/llms.txt?lang={language}")
 
     text = response.content.decode()

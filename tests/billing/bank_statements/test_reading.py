@@ -101,7 +101,7 @@ def test_authorisation_credits_nothing(invoice: Order) -> None:
 @pytest.mark.parametrize(
     "answer", [{"status": 503}, {"json": {}}, {"body": "<html>"}, {"status": 401, "json": {}}]
 )
-def test_bank_that_does_not_answer_is_asked_for_the_same_days(
+def test_same_days_are_read_again_after_a_bank_failure(
     invoice: Order, answer: dict[str, Any]
 ) -> None:
     responses.upsert("GET", URL, **answer)
@@ -196,7 +196,7 @@ def test_days_before_the_last_reading_are_read_again(invoice: Order) -> None:
     assert query(1)["from"][0][:10] == f"{timezone.now() - timedelta(days=13):%Y-%m-%d}"
 
 
-def test_nothing_is_read_unless_it_is_asked_for(invoice: Order, settings: Any) -> None:
+def test_statement_is_read_only_if_enabled(invoice: Order, settings: Any) -> None:
     account = settings.GATEWAY_ACCOUNTS["tbank"] | {"has_statement": False}
     settings.GATEWAY_ACCOUNTS = settings.GATEWAY_ACCOUNTS | {"tbank": account}
 

@@ -101,7 +101,7 @@ class TestFallback:
         assert used(api.company) == (16, {"RU": 16})
 
     @pytest.mark.parametrize("budget", [{"day": 15}, {"RU": 15}])
-    def test_step_over_a_budget_is_not_taken(self, api: Api, budget: dict[str, int]) -> None:
+    def test_fallback_over_a_budget_is_refused(self, api: Api, budget: dict[str, int]) -> None:
         set_budget(api.company, **budget)
 
         message = fall_back(api)
@@ -123,7 +123,7 @@ class TestFallback:
         assert used(api.company) == (1, {"RU": 1})
         assert held_tokens(api.company) == 1
 
-    def test_cheaper_step_refunds_nothing_of_another_day(self, api: Api) -> None:
+    def test_cheaper_fallback_on_another_day_refunds_nothing(self, api: Api) -> None:
         message = fall_back(api)
         by_force("UPDATE billing_transfer SET created_at = created_at - interval '1 day'", [])
 

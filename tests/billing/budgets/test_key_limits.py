@@ -170,7 +170,7 @@ class TestFallback:
         assert fall_back(api).channel == "sms"
         assert used(key_of(api)) == 16
 
-    def test_step_over_the_limit_is_not_taken(self, api: Api) -> None:
+    def test_fallback_over_the_limit_is_refused(self, api: Api) -> None:
         limit(key_of(api), 15)
 
         message = fall_back(api)

@@ -156,7 +156,7 @@ def test_parallel_webhooks_credit_once(vendor: Vendor) -> None:
 
 
 @pytest.mark.parametrize(("state", "tokens"), [("paid", 1000), ("canceled", 0), ("open", 0)])
-def test_lost_webhook_is_made_up_for(
+def test_payment_with_a_lost_webhook_is_polled(
     vendor: Vendor, payer: Company, state: str, tokens: int
 ) -> None:
     order = vendor.place(payer)
@@ -170,7 +170,7 @@ def test_lost_webhook_is_made_up_for(
     assert balance(payer) == tokens
 
 
-def test_overdue_order_ends_once_the_provider_was_asked(vendor: Vendor, payer: Company) -> None:
+def test_overdue_order_ends_after_a_poll(vendor: Vendor, payer: Company) -> None:
     order = vendor.place(payer)
     vendor.knows(order, "open")
     long_ago = timezone.now() - timedelta(days=2)
@@ -231,7 +231,7 @@ def test_refund_beside_its_payments_webhook(vendor: Vendor) -> None:
     assert (balance(payer), Refund.objects.count()) == (500, 1)
 
 
-def test_crash_before_credit_is_made_good_by_next_webhook(
+def test_next_webhook_credits_after_a_crash(
     vendor: Vendor, payer: Company, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order = vendor.place(payer)
@@ -269,7 +269,7 @@ def test_provider_that_refuses_leaves_the_order_to_a_retry(
     assert (order.state, order.payment_id) == ("pending", "pay-9")
 
 
-def test_order_in_a_currency_that_is_not_taken_is_not_placed(payer: Company) -> None:
+def test_order_in_an_unsupported_currency_is_not_placed(payer: Company) -> None:
     vendor = YooKassaVendor()
     vendor.currency = "USD"
 
@@ -316,7 +316,7 @@ def test_key_of_a_top_up_that_the_provider_refuses_may_be_used_again(
     assert list(states) == ["canceled", "canceled", "pending"]
 
 
-def test_provider_that_is_down_when_an_order_ends_is_asked_again(
+def test_provider_that_is_down_when_an_order_ends_is_polled_again(
     vendor: Vendor, payer: Company
 ) -> None:
     order = vendor.place(payer)

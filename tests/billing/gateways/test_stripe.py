@@ -116,7 +116,7 @@ def test_session_without_amount_is_ignored(vendor: StripeVendor, payer: Company)
     assert vendor.post("checkout.session.expired", session) == 200
 
 
-def test_session_without_a_page_opens_nothing(payer: Company) -> None:
+def test_session_without_a_page_opens_no_payment(payer: Company) -> None:
     vendor = StripeVendor()
     responses.add(
         "POST", vendor.url, json={"id": "cs_1", "object": "checkout.session", "url": None}

@@ -39,7 +39,7 @@ def sent() -> dict[str, object]:
     return body
 
 
-def test_payment_is_asked_for(vendor: YooKassaVendor, payer: Company) -> None:
+def test_payment_is_requested(vendor: YooKassaVendor, payer: Company) -> None:
     order = vendor.place(payer)
 
     body, headers = sent(), responses.calls[0].request.headers

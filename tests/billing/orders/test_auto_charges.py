@@ -60,7 +60,7 @@ class TestYooKassa:
         AutomaticOrder.objects.update(tried_at=timezone.now() - timedelta(minutes=2))
         auto_top_up.run()
 
-    def test_unknown_outcome_is_asked_with_the_same_key(self, payer: Company) -> None:
+    def test_unknown_outcome_is_repeated_with_the_same_key(self, payer: Company) -> None:
         order = self.start(payer)
         assert (order.state, available(payer)) == ("created", 50)
         responses.upsert("POST", YOOKASSA, json=yookassa_payment(order.pk.hex))

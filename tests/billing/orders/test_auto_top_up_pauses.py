@@ -87,7 +87,7 @@ class TestPauses:
         assert auto_top_up.resume(company=payer, user=user_of(payer))
         assert auto_top_up.run() == 1
 
-    def test_first_payment_taken_back_pauses_as_well(self, payer: Company) -> None:
+    def test_refunded_first_payment_pauses_as_well(self, payer: Company) -> None:
         """It saved the card, which may be a stolen one."""
         agree(payer)
         post_webhook(payment_event(place_order(payer, saves_method=True)))

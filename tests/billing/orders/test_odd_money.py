@@ -162,7 +162,7 @@ def page(client: Client, payer: Company) -> Any:
     ],
 )
 @override_settings(SUPPORT_EMAIL="help@example.com")
-def test_company_that_paid_another_sum_is_asked_to_pay_no_more(
+def test_company_that_paid_another_sum_need_not_pay_again(
     payer: Company, page: Any, amount: str, currency: str, words: str
 ) -> None:
     order = place_order(payer)

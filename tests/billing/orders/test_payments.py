@@ -216,7 +216,7 @@ def test_transfer_of_another_amount_waits_for_the_operator(payer: Company) -> No
     assert ledger.balance(payer.pk) == (1000, 0)
 
 
-def test_mistyped_amount_is_put_right(payer: Company) -> None:
+def test_mistyped_amount_is_corrected(payer: Company) -> None:
     order = place_order(payer, "invoice")
 
     done = [confirm(order, amount=Decimal(19)), confirm(order), confirm(order, amount=Decimal(19))]

@@ -50,7 +50,7 @@ def test_sum_is_written_in_figures(language: str, currency: str, text: str) -> N
         assert amounts.money(Decimal("1234567.5"), currency) == text
 
 
-def test_currency_sign_stands_where_the_language_puts_it() -> None:
+def test_currency_sign_follows_the_language() -> None:
     with translation.override("en"):
         assert amounts.unit_price(Decimal("1.9"), "RUB") == "₽1.90"
         assert amounts.money(Decimal(-5), "EUR") == "-€5.00"

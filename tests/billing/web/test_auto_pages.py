@@ -135,7 +135,7 @@ def test_other_companies_stay_as_they_are(client: Client, owner: Member) -> None
     assert "4242" not in client.get(URL).content.decode()
 
 
-def test_closing_company_is_told_purchases_are_off(client: Client, owner: Member) -> None:
+def test_closing_company_sees_that_purchases_are_off(client: Client, owner: Member) -> None:
     save(owner)
     post(client)
     planned_deletion.request(company=owner.company, user=owner.user)

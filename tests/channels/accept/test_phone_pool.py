@@ -189,7 +189,7 @@ def test_parallel_sends_get_exactly_the_pool_and_the_reserve() -> None:
     assert Counter(draw.outcome for draw in others) == {GRANTED: 5, POOL_EMPTY: 15}
 
 
-def test_release_refills_the_bucket_it_was_taken_from(company: Company) -> None:
+def test_release_refills_its_own_bucket(company: Company) -> None:
     empty_pool()
     send = send_limits.Send(uuid4(), company.pk, "live", "code", PHONE)
     with send_limits.acquire(send):

@@ -241,7 +241,7 @@ def test_place_is_kept_when_something_may_have_been_written(
 
 
 @pytest.mark.parametrize("kind", ["code", "link"])
-def test_twin_is_told_that_the_call_is_running(company: Company, kind: str) -> None:
+def test_duplicate_learns_that_the_call_is_running(company: Company, kind: str) -> None:
     with send_limits.acquire(a_send(company, kind), key_hash="abc"):
         assert refusal(a_send(company, kind), key_hash="abc") is Error.REQUEST_IN_PROGRESS
 
@@ -306,7 +306,7 @@ def test_repeat_of_a_running_call_is_a_duplicate() -> None:
     assert take("id4:", "") == COOLING_DOWN
 
 
-def test_place_of_a_call_that_died_is_taken_over_by_its_repeat() -> None:
+def test_repeat_takes_over_the_slot_of_a_dead_call() -> None:
     assert take("id1:abc", "abc") == GRANTED
     redis_client().pexpire("c", 60_000 - storage.atomic_limits.DUPLICATE_SECONDS * 1000 - 1)
     assert take("id2:xyz", "xyz") == COOLING_DOWN

@@ -247,7 +247,7 @@ def test_bot_carries_codes_to_its_contacts_only(
     [{"provider": "telegram_bot", "blocked_at": timezone.now()}, {"provider": "another_bot"}],
     ids=["blocked the bot", "of another bot"],
 )
-def test_contact_whom_the_bot_may_not_write_to_is_ignored(fields: dict[str, Any]) -> None:
+def test_contact_that_the_bot_may_not_write_to_is_ignored(fields: dict[str, Any]) -> None:
     Contact.objects.create(phone=MOSCOW, chat_id=7, **fields)
     open_breaker("telegram_gateway")
     MessageFactory.create(channel="telegram", phone=MOSCOW)

@@ -189,7 +189,7 @@ def test_account_lock_admits_one_process() -> None:
         pass
 
 
-def test_lock_taken_by_another_stops_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lock_acquired_by_another_process_stops_this_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hosting, "LOCK_CHECK_INTERVAL", 1.0)
     mine, ended = AccountLock("smpp"), threading.Event()
 
@@ -199,7 +199,7 @@ def test_lock_taken_by_another_stops_the_process(monkeypatch: pytest.MonkeyPatch
     assert ended.is_set()
 
 
-def test_lock_lost_with_its_session_is_taken_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lock_lost_with_its_session_is_acquired_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hosting, "LOCK_CHECK_INTERVAL", 0.05)
     mine, ended = AccountLock("smpp"), threading.Event()
 

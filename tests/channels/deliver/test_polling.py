@@ -157,7 +157,7 @@ def test_unknown_message_is_resent_under_the_same_id(wire: Wire, api: Api) -> No
 
 
 @pytest.mark.parametrize("is_expired_lease", [False, True])
-def test_another_login_is_not_asked_about_messages_of_the_former(
+def test_messages_of_former_credentials_are_not_polled(
     wire: Wire, api: Api, is_expired_lease: bool
 ) -> None:
     attempt = submitted(api, channel="sms") if is_expired_lease else unclear(wire, api)
@@ -178,7 +178,7 @@ def test_another_login_is_not_asked_about_messages_of_the_former(
     assert ledger.balance(api.company.pk) == (984, 0)
 
 
-def test_login_changed_long_before_is_asked(wire: Wire, api: Api) -> None:
+def test_account_with_old_credential_change_is_polled(wire: Wire, api: Api) -> None:
     ProviderAccount.objects.create(name="smsc", credentials_changed_at=past())
     attempt = unclear(wire, api)
 

@@ -177,5 +177,5 @@ def test_queries_do_not_grow_with_the_rows(
 @pytest.mark.parametrize(
     ("phone", "country"), [("+7916*", "RU"), ("+7701*", "KZ"), ("+1416*", "CA"), ("", "")]
 )
-def test_country_is_told_from_an_anonymised_phone(phone: str, country: str) -> None:
+def test_country_is_derived_from_an_anonymised_phone(phone: str, country: str) -> None:
     assert day_counts.country_of_any(phone) == country

@@ -59,7 +59,7 @@ def _ids(moment: datetime) -> Iterator[object]:
         yield first_id_at(moment + timedelta(microseconds=1000 * next(_numbers)))
 
 
-def test_drop_is_told_once_and_ends(company: Company) -> None:
+def test_drop_is_reported_once_and_ends(company: Company) -> None:
     send(company, 15, "failed")
     send(company, 10, "delivered")
 
@@ -112,7 +112,7 @@ def test_two_runs_at_once_tell_once(transactional_db: None) -> None:
     ],
     ids=["one phone, many times", "links", "test keys", "hours ago", "just now", "under way"],
 )
-def test_messages_that_say_nothing_of_a_channel_open_no_drop(
+def test_inconclusive_messages_open_no_drop(
     company: Company, messages: list[tuple[int, dict[str, Any]]], changed: dict[str, str]
 ) -> None:
     for count, fields in messages:

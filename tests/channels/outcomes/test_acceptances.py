@@ -138,7 +138,7 @@ def test_group_returns_only_changed_attempts(api: Api) -> None:
     assert [event.attempt_id for event in left] == [several[1].attempt_id]
 
 
-def test_second_attempt_is_not_taken(api: Api) -> None:
+def test_second_attempt_is_refused(api: Api) -> None:
     first = claimed(api)
     refused = Event(first.message_id, first.attempt_id, EventKind.RETRY, code="busy")
     transitions.commit_events([refused])

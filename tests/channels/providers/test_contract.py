@@ -307,7 +307,7 @@ def test_a_call_without_signature_is_refused(signing: Vendor) -> None:
         signing.account().parse_webhook(signing.unsigned(signing.call(signing.webhook_body)))
 
 
-def test_without_a_secret_nothing_is_believed(signing: Vendor) -> None:
+def test_every_call_is_refused_without_a_secret(signing: Vendor) -> None:
     provider = signing.account(**{signing.secret_setting: ""})
 
     with pytest.raises(InvalidWebhookError):

@@ -73,7 +73,7 @@ def vector(request: pytest.FixtureRequest) -> Vector:
 
 
 @time_machine.travel(1714000000, tick=False)
-def test_published_signature_is_believed(vector: Vector) -> None:
+def test_published_signature_is_accepted(vector: Vector) -> None:
     assert len(vector.account().parse_webhook(vector.call).receipts) == vector.receipts
 
 

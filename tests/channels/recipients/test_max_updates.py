@@ -88,7 +88,7 @@ def test_updates_allow_or_end_the_chat(updates: list[str], may_be_written_to: bo
     assert standing() == [("max_bot", SHARED, USER, may_be_written_to)]
 
 
-def test_unrequested_contact_is_asked_for_first(
+def test_unrequested_contact_is_requested_first(
     replies: list[tuple[str, str]],
     django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
 ) -> None:

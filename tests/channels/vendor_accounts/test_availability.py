@@ -63,7 +63,7 @@ def test_pause_that_is_nearly_over_is_waited_out(api: Api, left: timedelta) -> N
     assert refusal(api, channel="sms") == (200, None, "sms")
 
 
-def test_phone_that_no_account_takes_is_told_at_once(api: Api) -> None:
+def test_phone_without_an_account_is_refused_at_once(api: Api) -> None:
     create_account("twilio", prefixes=["+7701", "+998"])
     availability.refresh()
 
@@ -91,7 +91,7 @@ def test_channels_say_whether_they_are_available(api: Api) -> None:
     assert refusal["sms"]["capabilities"] == [*Content]
 
 
-def test_nothing_is_asked_in_a_request(api: Api) -> None:
+def test_request_reads_no_provider_accounts(api: Api) -> None:
     ProviderAccount.objects.create(name="twilio")
 
     with CaptureQueriesContext(connection) as asked:
@@ -105,7 +105,7 @@ def limits() -> dict[str, int | None]:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_worker_bounds_the_accounts_whose_vendor_states_a_limit(
+def test_worker_stores_the_rate_limits_of_vendors(
     settings: Settings, request: pytest.FixtureRequest
 ) -> None:
     settings.SIMULATOR_URL = ""

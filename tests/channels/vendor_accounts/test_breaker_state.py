@@ -87,7 +87,7 @@ def test_probe_that_was_not_made_is_free_again() -> None:
     assert account().open_until is not None
 
 
-def test_operators_are_told_once_an_hour() -> None:
+def test_operators_are_notified_once_an_hour() -> None:
     operator = UserFactory.create(is_staff=True, language="en")
     UserFactory.create()
 
@@ -131,7 +131,7 @@ def test_email_says_which_account_takes_over(
     assert (ALONE in text) is (said is ALONE)
 
 
-def test_nobody_is_told_of_a_vendor_that_asks_to_wait() -> None:
+def test_throttling_vendor_notifies_nobody() -> None:
     UserFactory.create(is_staff=True)
 
     circuit_breaker.write(Trip(Call("twilio"), Cause.THROTTLED, "20429", 1.0))
@@ -289,7 +289,7 @@ def test_bot_is_tried_before_telegram_counts_as_unreachable(
     assert ledger.balance(api.company.pk) == (1000 - spent, 0)
 
 
-def test_probe_that_is_taken_closes_the_breaker(
+def test_accepted_probe_closes_the_breaker(
     wire: responses.RequestsMock, dispatcher: Dispatcher, api: Api, settings: Settings
 ) -> None:
     half_open_breaker("twilio")

@@ -89,7 +89,7 @@ def test_custom_code_is_shown_while_it_lives(client: Client, owner: Member, test
     assert test_api.get("/test/messages").body["data"][0]["code"] == "482193"
 
 
-def test_code_whose_key_is_gone_is_not_guessed(client: Client, owner: Member) -> None:
+def test_code_with_a_removed_key_is_not_guessed(client: Client, owner: Member) -> None:
     MessageFactory.create(
         company=owner.company, mode="test", params={"key": "gone", "length": 6, "brand": "A"}
     )

@@ -121,7 +121,7 @@ def test_folders_are_made_private(tmp_path: Path) -> None:
         "lock",
     ],
 )
-def test_files_of_an_earlier_run_are_taken_from_others(tmp_path: Path, name: str) -> None:
+def test_files_of_an_earlier_run_become_private(tmp_path: Path, name: str) -> None:
     path = open_to_others(tmp_path / name)
 
     make_private(tmp_path)

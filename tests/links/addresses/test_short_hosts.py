@@ -22,7 +22,7 @@ def shorten(api: Api, **fields: Any) -> Answer:
     return api.post("/links/shorten", {"url": URL} | fields)
 
 
-def test_link_is_made_under_the_host_that_is_asked_for(api: Api, host: ShortHost) -> None:
+def test_link_is_made_under_the_requested_host(api: Api, host: ShortHost) -> None:
     answer = shorten(api, host="GO.Brand.example")
 
     link = Link.objects.get()
@@ -118,7 +118,7 @@ def test_whatsapp_opens_links_under_the_service_s_host_alone(
     assert by_sms.body["short_url"].startswith(f"http://{HOST}/")
 
 
-def test_host_asked_for_is_refused_by_whatsapp(api: Api, host: ShortHost) -> None:
+def test_requested_host_is_refused_for_whatsapp(api: Api, host: ShortHost) -> None:
     send = {"phone": PHONE, "url": URL, "host": HOST}
 
     answer = api.post("/links/send", send | {"channel": "whatsapp"})

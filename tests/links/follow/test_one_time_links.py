@@ -79,14 +79,14 @@ def test_concurrent_visitors_open_the_link_once(link: Link) -> None:
 
 
 @pytest.mark.parametrize("nonce", ["", "x", "a:b", "1tDOvB:AAAA", "\u0000", "ы"])
-def test_form_without_its_page_opens_nothing(ask: Ask, link: Link, nonce: str) -> None:
+def test_form_without_its_page_does_not_open_the_link(ask: Ask, link: Link, nonce: str) -> None:
     status, answered, body = ask(f"/{link.slug}", method="POST", form={"nonce": nonce})
 
     assert (status, "Location" in answered) == (403, False)
     assert press(ask, link, nonce_of(body)) == (303, SECRET)
 
 
-def test_page_of_another_link_opens_nothing(ask: Ask, link: Link) -> None:
+def test_page_of_another_link_does_not_open_the_link(ask: Ask, link: Link) -> None:
     other = LinkFactory.create(is_once=True)
 
     assert press(ask, link, visitor_forms.issue_nonce(other.id.hex)) == (403, None)
@@ -108,7 +108,7 @@ def test_expired_nonce_shows_the_page_again(ask: Ask, link: Link) -> None:
         {"CONTENT_LENGTH": "999999"}, {"CONTENT_TYPE": ""},
     ],
 )  # fmt: skip
-def test_malformed_form_opens_nothing(link: Link, body: dict[str, str]) -> None:
+def test_malformed_form_does_not_open_the_link(link: Link, body: dict[str, str]) -> None:
     assert press(call, link, **body) == (403, None)
 
 
@@ -162,7 +162,7 @@ def test_expiry_counts_to_the_second_though_cached(ask: Ask) -> None:
     assert press(ask, link) == (410, None)
 
 
-def test_form_of_too_many_fields_opens_nothing(ask: Ask, link: Link) -> None:
+def test_form_with_too_many_fields_does_not_open_the_link(ask: Ask, link: Link) -> None:
     form = {"nonce": visitor_forms.issue_nonce(link.id.hex)} | {
         str(number): "" for number in range(2_000)
     }

@@ -129,7 +129,7 @@ def test_invalid_changes_are_refused(api: Api, fields: dict[str, object], field:
     assert Link.objects.get().url == URL
 
 
-def test_link_whose_name_was_handed_on_cannot_come_back(api: Api) -> None:
+def test_link_with_a_reassigned_alias_cannot_be_enabled(api: Api) -> None:
     link = LinkFactory.create(
         company=api.company, is_alias=True, slug="sale", disabled_at=timezone.now()
     )
@@ -179,7 +179,7 @@ def test_days_are_whole_ones_of_the_service_in_utc(api: Api) -> None:
     ]
 
 
-def test_hours_are_those_of_utc_however_they_were_asked_for(api: Api) -> None:
+def test_hours_are_in_utc_for_any_requested_zone(api: Api) -> None:
     link, at = LinkFactory.create(company=api.company), timezone.now().replace(minute=10)
     counting.ensure_partitions(month_of(at, UTC))
     with connection.cursor() as cursor:

@@ -97,7 +97,7 @@ def test_reminders_come_at_growing_intervals() -> None:
     assert "It has lasted for 3901 minutes." in Mail.objects.latest("created_at").text
 
 
-def test_flapping_problem_is_told_at_most_twice_an_hour() -> None:
+def test_flapping_problem_is_announced_at_most_twice_an_hour() -> None:
     for _ in range(8):  # an hour in which it comes for three minutes and goes for four
         minutes_pass(3, silent=True)
         minutes_pass(4, silent=False)

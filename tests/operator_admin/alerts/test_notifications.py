@@ -74,7 +74,7 @@ def test_waiting_alerts_go_to_telegram_as_one_message(telegram: responses.Reques
     assert "Ни один веб-процесс" in text
 
 
-def test_telegram_that_refuses_is_asked_less_and_less(telegram: responses.RequestsMock) -> None:
+def test_refusing_telegram_is_called_less_often(telegram: responses.RequestsMock) -> None:
     telegram.post(
         URL, status=400, json={"ok": False, "error_code": 400, "description": "chat gone"}
     )

@@ -78,7 +78,7 @@ def test_sum_of_a_month_that_was_never_archived_is_found(archived: Api, month: d
     assert f"{proof.SUM_DIFFERS}: {subject}" in breaches()
 
 
-def test_archived_month_whose_transfers_are_still_there_is_found(history: Api, month: date) -> None:
+def test_archived_month_with_transfers_is_found(history: Api, month: date) -> None:
     assert breaches() == []
     ArchivedMonth.objects.create(month=month)
 

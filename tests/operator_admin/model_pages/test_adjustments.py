@@ -79,7 +79,7 @@ def test_nothing_moves_before_it_is_confirmed(client: Client, payer: Company) ->
     assert ledger.balance(payer.pk) == (100, 0)
 
 
-def test_tokens_are_given_and_taken_for_a_reason(
+def test_tokens_are_granted_and_withdrawn_for_a_reason(
     client: Client, payer: Company, operator: User
 ) -> None:
     given = adjust(client, payer, tokens="1 900")

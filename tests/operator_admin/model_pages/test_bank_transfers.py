@@ -128,7 +128,7 @@ def upload(client: Client, text: str = FILE) -> Any:
 
 
 @pytest.mark.usefixtures("invoice")
-def test_file_that_is_too_large_is_told_so(client: Client, settings: Settings) -> None:
+def test_too_large_file_is_refused(client: Client, settings: Settings) -> None:
     """A form beyond the server's bound is refused unread, as one without its token."""
     page = upload(client, FILE + " " * exchange_1c.MAX_BYTES)
 

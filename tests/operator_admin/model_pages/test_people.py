@@ -285,7 +285,7 @@ def test_changes_of_groups_are_audited(client: Client, operator: User) -> None:
     assert (event.user, "Support" in event.subject) == (operator, True)
 
 
-def test_own_password_is_changed_where_a_proof_is_asked(client: Client, operator: User) -> None:
+def test_own_password_is_changed_on_the_cabinet_page(client: Client, operator: User) -> None:
     form = {"old_password": PASSWORD, "new_password1": NEW, "new_password2": NEW}
 
     answer = client.post(reverse("admin:password_change"), form)

@@ -50,7 +50,7 @@ def test_price_that_has_begun_cannot_be_changed(client: Client) -> None:
     assert price.tokens == 22
 
 
-def test_coming_price_can_be_taken_back(client: Client) -> None:
+def test_future_price_can_be_deleted(client: Client) -> None:
     add(client, days=2)
     price = SmsPrice.objects.get()
 

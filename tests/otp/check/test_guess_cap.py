@@ -244,7 +244,7 @@ def seconds_in(text: str) -> int:
 
 
 @pytest.mark.parametrize("without_redis", [False, True])
-def test_exhausted_code_tells_when_a_new_one_may_be_asked_for(
+def test_exhausted_code_states_when_a_new_one_may_be_requested(
     api: Api, without_redis: bool, request: pytest.FixtureRequest
 ) -> None:
     if without_redis:

@@ -95,7 +95,7 @@ def test_guesses_at_one_code_share_no_attempt(api: Api, phones: list[str]) -> No
     assert verification_of(item).attempts == 5
 
 
-def test_one_of_two_correct_guesses_is_taken(api: Api, phones: list[str]) -> None:
+def test_one_of_two_correct_guesses_is_accepted(api: Api, phones: list[str]) -> None:
     item = phones[0]
 
     answers = together(api, (item, code_of(item)), (item, code_of(item)))

@@ -82,7 +82,7 @@ def test_vendor_is_called_without_a_transaction(wire: Wire, url: str, api: Api) 
 
 
 @pytest.mark.parametrize("has_receipt", [True, False])
-def test_entered_code_is_told_once_after_its_settlement(
+def test_entered_code_is_reported_once_after_its_settlement(
     wire: Wire, url: str, api: Api, *, has_receipt: bool
 ) -> None:
     wire.post(url, json={"ok": True, "result": {}})
@@ -133,7 +133,7 @@ def accepted_of(message_id: UUID) -> Attempt:
     return attempt
 
 
-def test_nothing_is_told_of_other_codes(wire: Wire, api: Api) -> None:
+def test_other_codes_are_not_reported(wire: Wire, api: Api) -> None:
     expired, unknown = by_telegram(api), submitted(api, OTHER_PHONES[0], channel="telegram")
     apply_event(expired, EventKind.EXPIRED)
     apply_event(unknown, EventKind.AMBIGUOUS)  # the vendor gave it no id
@@ -170,7 +170,7 @@ def test_code_of_a_test_key_is_not_reported_to_vendors(wire: Wire, test_api: Api
     assert settlement.report_entered() == 0
 
 
-def test_code_whose_key_is_gone_is_not_made_up(wire: Wire, api: Api, settings: Settings) -> None:
+def test_code_with_a_removed_key_is_not_rendered(wire: Wire, api: Api, settings: Settings) -> None:
     apply_event(by_telegram(api), EventKind.DELIVERED)
     enter(api)
     settlement.settle_verified()

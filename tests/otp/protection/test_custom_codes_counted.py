@@ -74,7 +74,7 @@ def test_first_report_makes_other_codes_missed(company: Company) -> None:
     assert before.pk not in {row for _kind, row in outcomes()}
 
 
-def test_report_of_eight_days_ago_says_nothing_of_today(company: Company) -> None:
+def test_report_of_eight_days_ago_does_not_count_today(company: Company) -> None:
     own(company, ago=8 * 86_400, entered_after=20)
     own(company)
 

@@ -153,7 +153,7 @@ def test_own_people_keep_the_usual_threshold(company: Company, other: Company) -
     assert strictest(other) == 0
 
 
-def test_only_open_attacks_on_numbers_are_told(company: Company, other: Company) -> None:
+def test_only_open_attacks_on_numbers_are_reported(company: Company, other: Company) -> None:
     now = timezone.now()
 
     def add(kind: str, value: str, **fields: object) -> None:

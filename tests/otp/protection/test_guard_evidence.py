@@ -39,7 +39,7 @@ def attack(company: Company, codes: int = 20, **fields: object) -> None:
         sent(company, ago=200 - n, phone=f"+252617654{n:03}", **fields)  # type: ignore[arg-type]
 
 
-def test_attack_on_a_range_is_refused_and_told_once(company: Company) -> None:
+def test_attack_on_a_range_is_refused_and_announced_once(company: Company) -> None:
     MemberFactory.create(company=company, role="owner", user__email="owner@example.com")
     begin()
     attack(company)

@@ -101,7 +101,7 @@ def test_continued_attack_is_refused_for_longer(
     assert again.until - timezone.now() > timedelta(hours=3)
 
 
-def test_refusal_after_a_proof_of_work_is_told_again(company: Company, owner: Member) -> None:
+def test_refusal_after_a_proof_of_work_is_announced_again(company: Company, owner: Member) -> None:
     """The hour is over, its evidence is down to a proof of work, and the attack goes on."""
     EndpointFactory.create(company=company)
     begin()

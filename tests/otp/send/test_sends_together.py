@@ -354,7 +354,7 @@ def test_company_alone_waits_for_its_wallet(api: Api, statements: list[int]) -> 
     assert statements == [2]
 
 
-def test_lost_connection_is_told_to_each_and_writes_nothing(
+def test_lost_connection_is_raised_for_each_and_writes_nothing(
     api: Api, statements: list[int]
 ) -> None:
     with ThreadPoolExecutor(1) as pool, transaction.atomic():

@@ -148,7 +148,7 @@ def test_refused_send_gives_its_place_back(api: Api) -> None:
     assert ask(api, channel="sms") == "ok"
 
 
-def test_waiting_chain_leaves_out_the_channel_that_was_asked_for(api: Api) -> None:
+def test_waiting_chain_leaves_out_the_requested_channel(api: Api) -> None:
     enable_fallback(api.company, "whatsapp", "sms")
     waiting = accepted(api).message
     assert ask(api, channel="sms") == "ok"
@@ -163,7 +163,7 @@ def test_waiting_chain_leaves_out_the_channel_that_was_asked_for(api: Api) -> No
     assert [item.channel for item in claim()] == ["sms"]
 
 
-def test_refused_message_leaves_out_the_channel_that_was_asked_for(api: Api) -> None:
+def test_refused_message_leaves_out_the_requested_channel(api: Api) -> None:
     enable_fallback(api.company, "whatsapp", "sms", "telegram")
     waiting = accepted(api)
     assert ask(api, channel="sms") == "ok"

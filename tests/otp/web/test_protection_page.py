@@ -93,7 +93,7 @@ def test_neither_a_number_nor_a_country_is_refused(client: Client, owner: Member
     assert not GuardRestriction.objects.exists()
 
 
-def test_last_week_is_asked_for(client: Client, owner: Member) -> None:
+def test_replay_of_the_last_week_is_requested(client: Client, owner: Member) -> None:
     client.post(reverse("protection-replay"))
 
     assert GuardReplay.objects.filter(company=owner.company).count() == 1

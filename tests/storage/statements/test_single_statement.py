@@ -88,7 +88,7 @@ def test_statement_commits_after_a_connection_closed_in_a_transaction() -> None:
 
 
 @pytest.mark.usefixtures("no_connection")
-def test_transaction_whose_connection_is_lost_takes_no_statement() -> None:
+def test_transaction_with_a_lost_connection_runs_no_statement() -> None:
     with transaction.atomic():
         connection.close()
         with pytest.raises(ProgrammingError, match="in an atomic block"):

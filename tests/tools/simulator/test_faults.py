@@ -79,7 +79,7 @@ def test_refusal_is_the_vendors_own_and_nothing_arrives(
 
 @each_vendor
 @pytest.mark.parametrize("kind", ["hang", "reset", "server_error"])
-def test_message_is_taken_though_its_answer_is_lost(
+def test_message_is_accepted_though_its_response_is_lost(
     simulator: Simulator, receiver: Receiver, phone: str, *, vendor: Vendor, kind: str
 ) -> None:
     simulator.set_fault(phone=phone, kind=kind, times=1)
@@ -151,7 +151,7 @@ def test_reordered_receipts_begin_with_the_delivery(
 
 
 @each_with_receipts
-def test_undelivered_is_told_afterwards(
+def test_undelivered_message_is_reported_afterwards(
     simulator: Simulator, receiver: Receiver, phone: str, vendor: Vendor
 ) -> None:
     simulator.set_fault(phone=phone, kind="undelivered")
@@ -201,7 +201,7 @@ def test_provider_narrows_a_fault(simulator: Simulator, phone: str) -> None:
     assert reached == {vendor.name for vendor in ALL} - {"twilio", "telegram_bot"}
 
 
-def test_fault_is_told_back_listed_and_deleted(simulator: Simulator, phone: str) -> None:
+def test_fault_is_returned_listed_and_deleted(simulator: Simulator, phone: str) -> None:
     wanted: dict[str, Any] = {
         "channel": "sms",
         "provider": "smsc",

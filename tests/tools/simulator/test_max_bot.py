@@ -91,7 +91,7 @@ def test_message_beyond_a_limit_of_max_is_refused(
 
 
 @pytest.mark.parametrize("changed", [keyboard([COPY] * 7), keyboard([OPEN] * 3, *[[COPY]] * 29)])
-def test_message_within_the_limits_of_max_is_taken(
+def test_message_within_the_limits_of_max_is_accepted(
     simulator: Simulator, phone: str, changed: dict[str, Any]
 ) -> None:
     assert send_max(simulator, phone, text="ж" * 4000, **changed).status_code == 200

@@ -52,7 +52,7 @@ def test_batched_statuses_repeat_and_reorder(
     assert simulator.state(phone) == "delivered"
 
 
-def test_held_message_is_said_to_be_held(simulator: Simulator, phone: str) -> None:
+def test_held_message_is_shown_as_held(simulator: Simulator, phone: str) -> None:
     simulator.set_fault(phone=phone, kind="held", times=1)
 
     held, taken = (send_whatsapp(simulator, phone).json()["messages"][0] for _ in range(2))

@@ -77,7 +77,7 @@ def test_response_with_unexpected_parameters_is_decoded() -> None:
         b"\0\0\0",
     ],
 )
-def test_response_is_judged_by_its_header(status: int, body: bytes) -> None:
+def test_response_is_classified_by_its_header(status: int, body: bytes) -> None:
     text = pdu.decode(octets(SUBMIT_RESP, body, status))
 
     assert (text.name, text.status, text.sequence) == ("submit_sm_resp", status, 7)

@@ -194,7 +194,7 @@ def test_acceptance_without_an_id_is_ambiguous(wire: responses.RequestsMock) -> 
     ],
 )
 @pytest.mark.parametrize("status", [400, 401, 429, 500])
-def test_meta_errors_are_judged_by_code_not_by_status(
+def test_meta_errors_are_classified_by_code_not_by_status(
     wire: responses.RequestsMock,
     name: str,
     expected: tuple[type[SendError], str, bool],

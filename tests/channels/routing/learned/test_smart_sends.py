@@ -203,7 +203,7 @@ def test_rule_is_set_and_read_by_the_api(api: Api) -> None:
     assert put(api, [{"smart": True}]).status == 422
 
 
-def test_reason_is_told_in_words(smart_api: Api) -> None:
+def test_reason_is_shown_as_text(smart_api: Api) -> None:
     remember(telegram="proved")
     reach(smart_api)
     sent = send(smart_api)

@@ -191,7 +191,7 @@ def test_postgresql_answers_for_a_server_that_is_away(settings: Settings) -> Non
     assert statistics._pause.is_active
 
 
-def test_answer_is_read_and_one_link_asked_for(settings: Settings) -> None:
+def test_answer_is_read_and_one_link_requested(settings: Settings) -> None:
     link = LinkFactory.create()
     with answering() as fake:
         settings.CLICKHOUSE_URL = f"http://127.0.0.1:{fake.port}/"

@@ -180,7 +180,7 @@ def test_missing_table_loses_nothing(clickhouse: ClickHouseServer) -> None:
     assert clickhouse.ask(COUNT) == "1"
 
 
-def test_refused_rows_are_told_apart(clickhouse: ClickHouseServer) -> None:
+def test_refused_rows_are_distinguished(clickhouse: ClickHouseServer) -> None:
     from storage import clickhouse as client  # noqa: PLC0415 - the fixture has its name
 
     for line in (b'{"link_id": "x"}', b'{"kind": {"a": 1}}'):

@@ -328,7 +328,7 @@ def test_consistent_scenario_violates_no_invariant() -> None:
     assert checks.uncharged() == {}
 
 
-def test_code_read_before_its_receipts_were_taken_may_be_charged() -> None:
+def test_code_read_before_its_receipts_were_accepted_may_be_charged() -> None:
     world = World()
     message = world.another(world.verify(phone="+79990000002"))
     under_way = {"state": "sent", "is_told": False}

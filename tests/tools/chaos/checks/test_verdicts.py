@@ -73,7 +73,7 @@ def test_missing_kill_fails_the_run() -> None:
     assert missing.subjects == ["postgres: 0 of 1"]
 
 
-def test_errors_that_a_kill_explains_are_told_from_others(tmp_path: Path) -> None:
+def test_errors_explained_by_a_kill_are_distinguished(tmp_path: Path) -> None:
     away = "E\ndjango.db.utils.OperationalError: server closed the connection unexpectedly"
     bug = "E\nKeyError: 'code'"
     lines = [

@@ -59,7 +59,7 @@ def test_receipts_pending_at_a_kill_are_sent_at_start(
 
 
 @pytest.mark.parametrize("vendor", WITH_RECEIPTS, ids=lambda vendor: vendor.name)
-def test_receipts_are_repeated_until_taken(
+def test_receipts_are_repeated_until_accepted(
     simulator: Simulator, receiver: Receiver, phone: str, vendor: Vendor
 ) -> None:
     receiver.status = 503

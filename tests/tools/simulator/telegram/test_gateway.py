@@ -70,7 +70,7 @@ def test_malformed_send_is_refused(
     assert simulator.messages(phone) == []
 
 
-def test_status_is_polled_and_codes_are_judged(
+def test_status_is_polled_and_codes_are_checked(
     simulator: Simulator, receiver: Receiver, phone: str
 ) -> None:
     number = send_gateway(simulator, phone).json()["result"]["request_id"]
