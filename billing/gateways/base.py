@@ -49,7 +49,7 @@ class PaymentRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class PaymentMethod:
+class SavedPaymentMethod:
     """The saved method for charges without the payer; brand and digits are for display."""
 
     method_id: str
@@ -200,11 +200,11 @@ class Gateway(ABC):
         """Asks the provider about a payment: None while it is open. Raises GatewayError."""
         raise NotImplementedError
 
-    def method_of(self, payment_id: str) -> PaymentMethod | None:
+    def method_of(self, payment_id: str) -> SavedPaymentMethod | None:
         """The method that this paid payment saved, if any. Raises GatewayError."""
         raise NotImplementedError
 
-    def charge(self, method: PaymentMethod, payment: PaymentRequest) -> Charge:
+    def charge(self, method: SavedPaymentMethod, payment: PaymentRequest) -> Charge:
         """Charges a saved method; idempotent per order. Raises DeclinedError, or a GatewayError if
         the outcome is unknown.
         """

@@ -1,4 +1,4 @@
-"""Declarations of the payment methods: pure data, which the settings read.
+"""Declarations of the payment gateways: pure data, which the settings read.
 
 The class of each is in the module of its name in this folder.
 """

@@ -13,9 +13,9 @@ from billing.gateways.base import (
     Gateway,
     InvalidWebhookError,
     PaymentEvent,
-    PaymentMethod,
     PaymentRequest,
     PaymentSession,
+    SavedPaymentMethod,
     WebhookRequest,
 )
 from billing.gateways.base import PaymentState as State
@@ -37,10 +37,10 @@ class Sandbox(Gateway):
         payment_id = f"sandbox-{payment.order_id}"
         return PaymentSession(f"{self.public_url}/sandbox-gateway/{payment_id}", payment_id)
 
-    def method_of(self, payment_id: str) -> PaymentMethod | None:
-        return PaymentMethod(f"method-{payment_id}", brand="Demo", last4="4242")
+    def method_of(self, payment_id: str) -> SavedPaymentMethod | None:
+        return SavedPaymentMethod(f"method-{payment_id}", brand="Demo", last4="4242")
 
-    def charge(self, method: PaymentMethod, payment: PaymentRequest) -> Charge:
+    def charge(self, method: SavedPaymentMethod, payment: PaymentRequest) -> Charge:
         """Charges successfully; the payment page offers the other outcomes."""
         payment_id = f"sandbox-{payment.order_id}"
         event = PaymentEvent(

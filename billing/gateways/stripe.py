@@ -18,10 +18,10 @@ from billing.gateways.base import (
     Gateway,
     InvalidWebhookError,
     PaymentEvent,
-    PaymentMethod,
     PaymentRequest,
     PaymentSession,
     RefundEvent,
+    SavedPaymentMethod,
     WebhookRequest,
 )
 from billing.gateways.base import PaymentState as State
@@ -109,7 +109,7 @@ class Stripe(Gateway):
         with parsing_answer():
             return PaymentSession(_text(session["url"]), _text(session["id"]))
 
-    def method_of(self, payment_id: str) -> PaymentMethod | None:
+    def method_of(self, payment_id: str) -> SavedPaymentMethod | None:
         expanded = "expand[]=payment_intent.payment_method"
         session = self.api.get(f"/v1/checkout/sessions/{quote(payment_id, safe='')}?{expanded}")
         with parsing_answer():
@@ -118,14 +118,14 @@ class Stripe(Gateway):
                 return None
             card = method.get("card") or {}
             brand = str(card.get("brand") or method["type"])
-            return PaymentMethod(
+            return SavedPaymentMethod(
                 str(method["id"]),
                 str(session["customer"]),
                 brand.capitalize()[:60],
                 str(card.get("last4") or "")[:4],
             )
 
-    def charge(self, method: PaymentMethod, payment: PaymentRequest) -> Charge:
+    def charge(self, method: SavedPaymentMethod, payment: PaymentRequest) -> Charge:
         """https://docs.stripe.com/payments/save-and-reuse#charge-saved-payment-method"""
         fields = {
             "amount": str(to_minor(payment.amount, payment.currency)),

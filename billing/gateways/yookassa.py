@@ -20,10 +20,10 @@ from billing.gateways.base import (
     GatewayError,
     InvalidWebhookError,
     PaymentEvent,
-    PaymentMethod,
     PaymentRequest,
     PaymentSession,
     RefundEvent,
+    SavedPaymentMethod,
     WebhookRequest,
     check_id,
 )
@@ -83,7 +83,7 @@ class YooKassa(Gateway):
         headers = {"Content-Type": "application/json", "Idempotence-Key": payment.order_id}
         return self.api.post("/v3/payments", json.dumps(body).encode(), headers)
 
-    def method_of(self, payment_id: str) -> PaymentMethod | None:
+    def method_of(self, payment_id: str) -> SavedPaymentMethod | None:
         payment = self.api.get(f"/v3/payments/{quote(payment_id, safe='')}")
         with parsing_answer():
             method = payment.get("payment_method") or {}
@@ -91,11 +91,11 @@ class YooKassa(Gateway):
                 return None
             card = method.get("card") or {}
             brand = str(card.get("card_type") or method.get("title") or method["type"])
-            return PaymentMethod(
+            return SavedPaymentMethod(
                 str(method["id"]), brand=brand[:60], last4=str(card.get("last4") or "")[:4]
             )
 
-    def charge(self, method: PaymentMethod, payment: PaymentRequest) -> Charge:
+    def charge(self, method: SavedPaymentMethod, payment: PaymentRequest) -> Charge:
         """https://yookassa.ru/developers/payment-acceptance/scenario-extensions/recurring-payments"""
         body: dict[str, Any] = {
             "amount": _amount(payment.amount, payment.currency),

@@ -21,7 +21,7 @@ from accounts.jobs import Job
 from accounts.models import Company, User
 from billing import notifications
 from billing.gateways import registry
-from billing.gateways.base import DeclinedError, Gateway, GatewayError, PaymentMethod
+from billing.gateways.base import DeclinedError, Gateway, GatewayError, SavedPaymentMethod
 from billing.models import (
     AutomaticOrder,
     AutoTopUp,
@@ -142,19 +142,19 @@ def _obstacle(
 
 
 def _order(
-    setting: AutoTopUp, gateway: Gateway, quote: Quote, method: PaymentMethod | None, number: int
+    terms: AutoTopUp, gateway: Gateway, quote: Quote, method: SavedPaymentMethod | None, number: int
 ) -> Order | None:
-    order = orders.order_of(setting.company, quote, gateway)
+    order = orders.order_of(terms.company, quote, gateway)
     if method is not None:
         order.expires_at = min(order.expires_at, timezone.now() + LAST_TRY)
     try:
         orders.write(order, gateway)
     except DomainError:  # too many unpaid orders
-        log.warning("automatic_order_refused", company=setting.company_id)
+        log.warning("automatic_order_refused", company=terms.company_id)
         return None
     AutomaticOrder.objects.create(
         order=order,
-        company=setting.company,
+        company=terms.company,
         day=timezone.localdate(),
         number=number,
         method_id=method.method_id if method else "",
@@ -173,11 +173,11 @@ def quote_of(setting: AutoTopUp) -> Quote | None:
     return prices.quote_tokens(setting.tokens, currency) if setting.tokens else None
 
 
-def method_for(company_id: int, gateway: Gateway) -> PaymentMethod | None:
+def method_for(company_id: int, gateway: Gateway) -> SavedPaymentMethod | None:
     saved = SavedMethod.objects.filter(company=company_id, gateway=gateway.name).first()
     if saved is None:
         return None
-    return PaymentMethod(saved.method_id, saved.customer_id, saved.brand, saved.last4)
+    return SavedPaymentMethod(saved.method_id, saved.customer_id, saved.brand, saved.last4)
 
 
 def spent_this_month(company_id: int, currency: str) -> Decimal:
@@ -236,7 +236,7 @@ def _is_still_wanted(order: Order) -> bool:
 
 
 def _charge(order: Order, gateway: Gateway) -> None:
-    method = PaymentMethod(order.automatic.method_id, order.automatic.customer_id)
+    method = SavedPaymentMethod(order.automatic.method_id, order.automatic.customer_id)
     try:
         charge = gateway.charge(method, orders.payment_request(order))
     except DeclinedError as declined:
@@ -292,7 +292,7 @@ def _save_method(saving: MethodSaving) -> bool:
 
 
 @transaction.atomic
-def _store(saving: MethodSaving, method: PaymentMethod | None) -> bool:
+def _store(saving: MethodSaving, method: SavedPaymentMethod | None) -> bool:
     """Stores the method. The row is the lock: one worker stores it, and
     only while it is still wanted.
     """

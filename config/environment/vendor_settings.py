@@ -1,4 +1,4 @@
-"""Accounts with vendors and payment providers from the environment, and enabled payment methods.
+"""Accounts with vendors and payment providers from the environment, and enabled payment gateways.
 
 A vendor's account without a token is not configured.
 

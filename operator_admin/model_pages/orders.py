@@ -96,7 +96,7 @@ def _settle(request: HttpRequest, payment: Payment, action: str, note: str) -> b
     )
 
 
-class PaymentMethodFilter(admin.AllValuesFieldListFilter):
+class GatewayFilter(admin.AllValuesFieldListFilter):
     """Filters by the titles that companies see."""
 
     def choices(self, changelist: Any) -> Iterator[Any]:
@@ -104,20 +104,20 @@ class PaymentMethodFilter(admin.AllValuesFieldListFilter):
             yield choice | {"display": registry.title(str(choice["display"]))}
 
 
-class ShowsPaymentMethod:
-    """Shows the payment method's title instead of the gateway's name."""
+class ShowsGatewayTitle:
+    """Shows the gateway's title instead of its name."""
 
     @admin.display(description=gettext_lazy("payment method"), ordering="gateway")
-    def payment_method(self, row: Order | Payment | Refund) -> str:
+    def gateway_title(self, row: Order | Payment | Refund) -> str:
         return registry.title(row.gateway)
 
 
 @admin.register(Refund)
-class RefundAdmin(ShowsPaymentMethod, ActionAdmin):
+class RefundAdmin(ShowsGatewayTitle, ActionAdmin):
     """Refunds. Tokens spent before the refund are settled by hand: *Change a balance*."""
 
     list_display = (
-        "created_at", "company", "payment_method", "refund_id", "amount", "currency",
+        "created_at", "company", "gateway_title", "refund_id", "amount", "currency",
         "tokens", "taken", "problem", "returned_at", "settled_at",
     )  # fmt: skip
     list_filter = (
@@ -126,10 +126,10 @@ class RefundAdmin(ShowsPaymentMethod, ActionAdmin):
             "review",
             {"yes": (gettext_lazy("tokens were spent, or the payment is not known"), needs_review)},
         ),
-        ("gateway", PaymentMethodFilter),
+        ("gateway", GatewayFilter),
     )
     exclude = ("gateway",)
-    readonly_fields = ("payment_method",)
+    readonly_fields = ("gateway_title",)
     list_select_related = ("payment__order__company",)
     pages = (("<int:pk>/settle/", "billing_refund_settle", "settle"),)
     search_fields = ("=refund_id", "=payment_reference")
@@ -152,31 +152,31 @@ class RefundAdmin(ShowsPaymentMethod, ActionAdmin):
         return str(order.company) if order else "—"
 
 
-class PaymentsOfOrder(ShowsPaymentMethod, ReadOnlyInline):
+class PaymentsOfOrder(ShowsGatewayTitle, ReadOnlyInline):
     model = Payment
     fields = (
-        *("created_at", "payment_method", "payment_id", "amount", "currency"),
+        *("created_at", "gateway_title", "payment_id", "amount", "currency"),
         *("is_credited", "problem", "reference", "paid_on", "confirmed_by", "settled_at"),
     )
-    readonly_fields = ("payment_method",)
+    readonly_fields = ("gateway_title",)
 
 
 @admin.register(Order)
-class OrderAdmin(ShowsPaymentMethod, ActionAdmin):
+class OrderAdmin(ShowsGatewayTitle, ActionAdmin):
     """Unpaid invoices come first: operators compare them with the bank's statement."""
 
     changelist = UrgentFirstChangeList
     urgent = f"{IS_OPEN} AND billing_order.invoice_number IS NOT NULL"
     ordering = ("-pk",)
     change_form_template = "admin/billing/order/change_form.html"
-    list_display = ("__str__", "company", "tokens", "sum", "payment_method", "state", "created_at")
-    list_filter = ("state", ("gateway", PaymentMethodFilter))
+    list_display = ("__str__", "company", "tokens", "sum", "gateway_title", "state", "created_at")
+    list_filter = ("state", ("gateway", GatewayFilter))
     list_select_related = ("company",)
     search_fields = ("=company__id", "company__name__istartswith", "=payment_id")
     date_hierarchy = "created_at"
     inlines = (PaymentsOfOrder,)
     exclude = ("gateway", "parties")
-    readonly_fields = ("payment_method", "parties_in_lines")
+    readonly_fields = ("gateway_title", "parties_in_lines")
     pages = (
         ("<uuid:pk>/confirm/", "billing_order_confirm", "confirm"),
         ("<uuid:pk>/cancel/", "billing_order_cancel", "cancel"),
@@ -229,19 +229,19 @@ class OrderAdmin(ShowsPaymentMethod, ActionAdmin):
 
 
 @admin.register(Payment)
-class PaymentAdmin(ShowsPaymentMethod, ActionAdmin):
+class PaymentAdmin(ShowsGatewayTitle, ActionAdmin):
     """Payments; those that need review come first."""
 
     changelist = UrgentFirstChangeList
     urgent = NEEDS_REVIEW
     ordering = ("-pk",)
     list_display = (
-        *("created_at", "company", "order", "money", "payment_method", "is_credited", "problem"),
+        *("created_at", "company", "order", "money", "gateway_title", "is_credited", "problem"),
         "settled_at",
     )
-    list_filter = (NEEDS_ATTENTION, "problem", ("gateway", PaymentMethodFilter))
+    list_filter = (NEEDS_ATTENTION, "problem", ("gateway", GatewayFilter))
     exclude = ("gateway",)
-    readonly_fields = ("payment_method",)
+    readonly_fields = ("gateway_title",)
     list_select_related = ("order__company",)
     search_fields = ("=payment_id", "=reference", "order__company__name__istartswith")
     date_hierarchy = "created_at"

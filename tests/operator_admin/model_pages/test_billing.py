@@ -164,7 +164,7 @@ def test_act_leads_back_to_its_payment(client: Client, payer: Company) -> None:
 
 
 @pytest.mark.parametrize("model", ["order", "payment", "refund"])
-def test_payment_method_is_shown_by_its_title(client: Client, payer: Company, model: str) -> None:
+def test_gateway_is_shown_by_its_title(client: Client, payer: Company, model: str) -> None:
     order = place_order(payer)
     payment = Payment.objects.create(
         order=order, gateway=order.gateway, payment_id="1", amount=1, currency="RUB"

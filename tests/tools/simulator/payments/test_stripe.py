@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from billing.gateways.base import DeclinedError, PaymentMethod, PaymentRequest, PaymentState
+from billing.gateways.base import DeclinedError, PaymentRequest, PaymentState, SavedPaymentMethod
 from billing.gateways.stripe import Stripe
 from tests.tools.simulator.peers import ACCOUNT, Simulator, get, post
 
@@ -45,7 +45,7 @@ def paid(simulator: Simulator, stripe: Stripe) -> str:
     return payment_id
 
 
-def saved(simulator: Simulator, stripe: Stripe) -> PaymentMethod:
+def saved(simulator: Simulator, stripe: Stripe) -> SavedPaymentMethod:
     method = stripe.method_of(paid(simulator, stripe))
     assert method is not None
     return method
@@ -71,7 +71,7 @@ def test_saved_card_is_charged_once_for_each_key(simulator: Simulator, stripe: S
 
 def test_unsaved_card_is_declined(stripe: Stripe) -> None:
     with pytest.raises(DeclinedError, match="No such PaymentMethod"):
-        stripe.charge(PaymentMethod("pm_1", "cus_1"), request())
+        stripe.charge(SavedPaymentMethod("pm_1", "cus_1"), request())
 
 
 def test_repeat_is_answered_as_the_first_time(simulator: Simulator, stripe: Stripe) -> None:
