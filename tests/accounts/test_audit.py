@@ -268,7 +268,7 @@ def test_labels_of_actions_read_alike() -> None:
 
 
 @pytest.mark.parametrize(
-    ("event", "words"),
+    ("event", "text"),
     [
         (
             AuditEvent(
@@ -290,9 +290,9 @@ def test_labels_of_actions_read_alike() -> None:
         (AuditEvent(action="guard.let_through", subject="+7916123"), "+7916123…"),
     ],
 )
-def test_actions_on_the_protection_have_descriptions(event: AuditEvent, words: str) -> None:
+def test_actions_on_the_protection_have_descriptions(event: AuditEvent, text: str) -> None:
     with translation.override("ru"):
-        assert subject(event).startswith(words)
+        assert subject(event).startswith(text)
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def test_negative_number_takes_back() -> None:
 
 
 @pytest.mark.parametrize(
-    ("company", "tokens", "reason", "words"),
+    ("company", "tokens", "reason", "text"),
     [
         ("nobody", 1, "gift", "No company is called nobody"),
         ("999999", 1, "gift", "No company is called 999999"),
@@ -54,12 +54,12 @@ def test_negative_number_takes_back() -> None:
     ],
 )
 def test_grant_names_the_invalid_argument(
-    company: str, tokens: object, reason: str, words: str
+    company: str, tokens: object, reason: str, text: str
 ) -> None:
     for name in ("Only", "Twins", "Twins"):
         CompanyFactory.create(name=name)
 
-    with pytest.raises(CommandError, match=words):
+    with pytest.raises(CommandError, match=text):
         grant(company, tokens, reason)
 
     assert not Transfer.objects.exists()

@@ -93,7 +93,7 @@ COSTLY = [
 
 
 @pytest.mark.parametrize(
-    ("phone", "country", "words"),
+    ("phone", "country", "text"),
     [
         *(("9161234567", country, NOT_A_PHONE) for country in ("US", "")),
         *((phone, "RU", NOT_A_PHONE) for phone in ("916123456", "1234567890", "5551234567")),
@@ -102,12 +102,12 @@ COSTLY = [
         *((phone, "RU", SATELLITE_OR_PREMIUM) for phone in COSTLY),
     ],
 )
-def test_ambiguous_and_costly_numbers_are_refused(phone: str, country: str, words: str) -> None:
+def test_ambiguous_and_costly_numbers_are_refused(phone: str, country: str, text: str) -> None:
     with pytest.raises(DomainError) as refused:
         normalise(phone, country)
 
     assert refused.value.error is Error.INVALID_PHONE
-    assert refused.value.errors == {"phone": [words]}
+    assert refused.value.errors == {"phone": [text]}
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ MALFORMED = "must be id:secret, with an id of 1 to 16 and a secret of at least 3
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "expected_text"),
     [
         ("", "must hold at least one"),
         (" , ,", "must hold at least one"),
@@ -67,16 +67,16 @@ MALFORMED = "must be id:secret, with an id of 1 to 16 and a secret of at least 3
         (f"k1:{SECRET},k2:{SECRET}, k1 :{SECRET}x", "key 3 has the id of another key"),
     ],
 )
-def test_keys_that_could_not_work_are_refused_unquoted(text: str, words: str) -> None:
+def test_keys_that_could_not_work_are_refused_unquoted(text: str, expected_text: str) -> None:
     with pytest.raises(ImproperlyConfigured) as caught:
         keyring(text)
 
-    assert words in str(caught.value)
+    assert expected_text in str(caught.value)
     assert SECRET[:6] not in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("changes", "words"),
+    ("changes", "text"),
     [
         ({"OTP_KEYS": SECRET}, f"OTP_KEYS: key 1 {MALFORMED}"),
         ({"OTP_KEYS": ""}, "OTP_KEYS must hold at least one"),
@@ -117,12 +117,12 @@ def test_keys_that_could_not_work_are_refused_unquoted(text: str, words: str) ->
         ),
     ],
 )
-def test_invalid_settings_are_refused(changes: dict[str, str], words: str) -> None:
+def test_invalid_settings_are_refused(changes: dict[str, str], text: str) -> None:
     refused = start(**changes)
 
     last_line = refused.stderr.strip().splitlines()[-1]
     assert last_line.startswith("django.core.exceptions.ImproperlyConfigured: ")
-    assert words in last_line
+    assert text in last_line
     assert SECRET not in refused.stderr
 
 
@@ -174,7 +174,7 @@ def test_several_hosts_are_named_in_the_address() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "words"),
+    ("changes", "text"),
     [
         ({"PAYMENT_GATEWAYS": "invoice,bitcoin"}, "no such gateway: bitcoin"),
         (
@@ -187,11 +187,11 @@ def test_several_hosts_are_named_in_the_address() -> None:
         ),
     ],
 )
-def test_gateways_that_cannot_be_are_refused(changes: dict[str, str], words: str) -> None:
+def test_gateways_that_cannot_be_are_refused(changes: dict[str, str], text: str) -> None:
     done = start(**changes)
 
     assert done.returncode != 0
-    assert words in done.stderr
+    assert text in done.stderr
 
 
 def test_empty_variable_counts_as_unset() -> None:

@@ -52,7 +52,7 @@ def test_all_values_install_optional_parts(everything: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "words"),
+    ("values", "text"),
     [
         ({}, "/existingSecret"),
         (REQUIRED_VALUES | {"existingsecret": "kvitok"}, "existingsecret"),
@@ -64,8 +64,8 @@ def test_all_values_install_optional_parts(everything: dict[str, Any]) -> None:
         (REQUIRED_VALUES | {"ingress": {"enabled": True}}, "ingress.hosts names the hosts"),
     ],
 )
-def test_values_that_cannot_work_are_refused(values: dict[str, Any], words: str) -> None:
-    assert words in render(values)["refused"]
+def test_values_that_cannot_work_are_refused(values: dict[str, Any], text: str) -> None:
+    assert text in render(values)["refused"]
 
 
 def test_web_restarts_by_livez_and_leaves_the_service_by_readyz(everything: dict[str, Any]) -> None:

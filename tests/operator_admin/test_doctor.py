@@ -282,7 +282,7 @@ def test_unreachable_addresses_fail_the_check(settings: Settings) -> None:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(
-    ("proxies", "trusted", "words"),
+    ("proxies", "trusted", "text"),
     [
         (0, 0, ""),
         (1, 1, ""),
@@ -294,15 +294,15 @@ def test_unreachable_addresses_fail_the_check(settings: Settings) -> None:
     ],
 )
 def test_proxies_are_counted(
-    live_server: LiveServer, settings: Settings, proxies: int, trusted: int, words: str
+    live_server: LiveServer, settings: Settings, proxies: int, trusted: int, text: str
 ) -> None:
     settings.TRUSTED_PROXY_COUNT = trusted
     with proxy(live_server.url, proxies) as url:
         settings.PUBLIC_URL = url
         result = public_access.proxies()
 
-    assert result.remedy.startswith(words)
-    assert result.ok == (words == "")
+    assert result.remedy.startswith(text)
+    assert result.ok == (text == "")
 
 
 def test_trusted_misspelt_header_fails_the_check(settings: Settings) -> None:

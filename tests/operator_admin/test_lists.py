@@ -378,11 +378,9 @@ def test_there_are_hidden_columns() -> None:
 
 
 @pytest.mark.parametrize(
-    ("language", "words"), [("ru", "06.03.2026, 15:04"), ("en", "6 Mar 2026, 15:04")]
+    ("language", "text"), [("ru", "06.03.2026, 15:04"), ("en", "6 Mar 2026, 15:04")]
 )
-def test_list_and_own_pages_write_the_same_moment(
-    client: Client, language: str, words: str
-) -> None:
+def test_list_and_own_pages_write_the_same_moment(client: Client, language: str, text: str) -> None:
     company = CompanyFactory.create(status="pending")
     Company.objects.update(created_at=datetime(2026, 3, 6, 12, 4, tzinfo=UTC))
     client.cookies[settings.LANGUAGE_COOKIE_NAME] = language
@@ -393,4 +391,4 @@ def test_list_and_own_pages_write_the_same_moment(
         ("admin:accounts_company_changelist", []),
         ("admin:accounts_company_change", [company.pk]),
     ):
-        assert words in client.get(reverse(name, args=args)).content.decode(), name
+        assert text in client.get(reverse(name, args=args)).content.decode(), name

@@ -31,7 +31,7 @@ def test_digits_of_every_script_are_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "expected_text"),
     [
         ("  STOP!!! ", "stop"),
         ("opt-out", "optout"),
@@ -43,8 +43,8 @@ def test_digits_of_every_script_are_read() -> None:
         ("!?", ""),
     ],
 )
-def test_words_are_without_case_marks_and_punctuation(text: str, words: str) -> None:
-    assert clipboard.words(text) == words
+def test_words_are_without_case_marks_and_punctuation(text: str, expected_text: str) -> None:
+    assert clipboard.words(text) == expected_text
 
 
 def test_overlong_input_is_returned_unread() -> None:

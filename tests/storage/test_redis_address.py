@@ -61,7 +61,7 @@ def test_sentinels_have_users_and_tls_of_their_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("url", "words"),
+    ("url", "text"),
     [
         ("", "must begin with redis://"),
         ("localhost:6379", "must begin with redis://"),
@@ -80,12 +80,12 @@ def test_sentinels_have_users_and_tls_of_their_own() -> None:
         ("sentinel://:secret@h:26379;sentinel://h", "write redis+sentinel://host:port,host:port/"),
     ],
 )
-def test_address_that_cannot_work_is_refused_unquoted(url: str, words: str) -> None:
+def test_address_that_cannot_work_is_refused_unquoted(url: str, text: str) -> None:
     with pytest.raises(ImproperlyConfigured) as caught:
         parse(url, variable="BROKER")
 
     assert str(caught.value).startswith("BROKER: ")
-    assert words in str(caught.value)
+    assert text in str(caught.value)
     assert "secret" not in str(caught.value)
 
 

@@ -83,7 +83,7 @@ def test_all_events_unless_some_are_named(api: Api) -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "words"),
+    ("field", "value", "text"),
     [
         ("url", None, "Обязательное поле"),
         ("url", 5, "Должна быть строка"),
@@ -100,12 +100,12 @@ def test_all_events_unless_some_are_named(api: Api) -> None:
     ],
 )
 @override_settings(WEBHOOKS_TO_LOOPBACK=False)
-def test_invalid_field_is_named(api: Api, field: str, value: Any, words: str) -> None:
+def test_invalid_field_is_named(api: Api, field: str, value: Any, text: str) -> None:
     answer = create(api, **{field: value})
 
     assert (answer.status, answer.code) == (422, "invalid_input")
     assert list(answer.body["errors"]) == [field]
-    assert answer.body["errors"][field][0].startswith(words)
+    assert answer.body["errors"][field][0].startswith(text)
     assert not Endpoint.objects.exists()
 
 

@@ -82,7 +82,7 @@ def test_delivery_to_a_messages_own_url_is_labelled(client: Client, endpoint: En
 
 
 @pytest.mark.parametrize(
-    ("wrong", "words"),
+    ("wrong", "text"),
     [
         ({"url": "http://receiver.example.com/"}, "Адрес должен начинаться с https://"),
         ({"url": "https://192.168.0.1/"}, "Адрес ведёт в частную сеть"),
@@ -95,11 +95,11 @@ def test_delivery_to_a_messages_own_url_is_labelled(client: Client, endpoint: En
 )
 @override_settings(WEBHOOKS_TO_LOOPBACK=False)
 def test_create_explains_its_refusal(
-    client: Client, owner: Member, wrong: dict[str, object], words: str
+    client: Client, owner: Member, wrong: dict[str, object], text: str
 ) -> None:
     response = client.post(reverse("webhook-create"), FORM | wrong)
 
-    assert words in response.content.decode()
+    assert text in response.content.decode()
     assert not Endpoint.objects.exists()
 
 

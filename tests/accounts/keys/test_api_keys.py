@@ -46,10 +46,10 @@ CAUSES: dict[str, Callable[[Company], str | None]] = {
 
 
 @pytest.mark.parametrize("cause", CAUSES)
-@pytest.mark.parametrize(("language", "words"), [("ru", "Недействительный API-ключ"),
+@pytest.mark.parametrize(("language", "text"), [("ru", "Недействительный API-ключ"),
                                                  ("en", "Invalid API key")])  # fmt: skip
 def test_every_invalid_key_gets_the_same_answer(
-    company: Company, cause: str, language: str, words: str
+    company: Company, cause: str, language: str, text: str
 ) -> None:
     header = CAUSES[cause](company)
     headers = {} if header is None else {"Authorization": header}
@@ -63,7 +63,7 @@ def test_every_invalid_key_gets_the_same_answer(
     assert answer.body == {
         "success": False,
         "code": "invalid_api_key",
-        "message": words,
+        "message": text,
         "request_id": answer.headers["X-Request-Id"],
     }
 

@@ -230,20 +230,22 @@ def test_passkeys_have_no_secret_to_encrypt(user: User) -> None:
 
 
 @pytest.mark.parametrize(
-    ("keys", "words"),
+    ("keys", "expected_text"),
     [
         ({"new": NEW}, "MFA_KEYS lacks the key 'old'"),
         ({"old": NEW}, "MFA_KEYS has another secret for 'old'"),
     ],
 )
-def test_missing_key_is_named(settings: Settings, keys: dict[str, bytes], words: str) -> None:
+def test_missing_key_is_named(
+    settings: Settings, keys: dict[str, bytes], expected_text: str
+) -> None:
     text = mfa.encrypt("JBSWY3DPEHPK3PXP")
     settings.MFA_KEYS = keys
 
     with pytest.raises(ImproperlyConfigured) as caught:
         mfa.decrypt(text)
 
-    assert words in str(caught.value)
+    assert expected_text in str(caught.value)
     assert "JBSW" not in str(caught.value)
 
 

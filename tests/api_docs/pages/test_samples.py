@@ -95,7 +95,7 @@ def test_snippet_keeps_what_the_shell_needs() -> None:
 
 @pytest.mark.usefixtures("english")
 @pytest.mark.parametrize(
-    ("seconds", "words"),
+    ("seconds", "text"),
     [
         (1, "1 second"),
         (60, "60 seconds"),
@@ -106,8 +106,8 @@ def test_snippet_keeps_what_the_shell_needs() -> None:
         (157_680_000, "5 years"),
     ],
 )
-def test_duration_is_in_the_largest_whole_unit(seconds: int, words: str) -> None:
-    assert duration(seconds) == words
+def test_duration_is_in_the_largest_whole_unit(seconds: int, text: str) -> None:
+    assert duration(seconds) == text
 
 
 @pytest.mark.usefixtures("english")
@@ -118,7 +118,7 @@ def test_limits_in_a_row() -> None:
 
 @pytest.mark.usefixtures("english")
 @pytest.mark.parametrize(
-    ("schema", "words"),
+    ("schema", "expected_text"),
     [
         (text(), "string"),
         (nullable(text(maxLength=5)), "string, up to 5 characters or `null`"),
@@ -131,8 +131,8 @@ def test_limits_in_a_row() -> None:
         (time_or_day(), "time or day, ISO 8601, UTC unless it names a zone"),
     ],
 )
-def test_kind_of_a_value_in_words(schema: dict[str, object], words: str) -> None:
-    assert kind(schema) == words
+def test_kind_of_a_value_in_words(schema: dict[str, object], expected_text: str) -> None:
+    assert kind(schema) == expected_text
 
 
 @pytest.mark.parametrize("language", ["ru", "en"])

@@ -154,7 +154,7 @@ def page(client: Client, payer: Company) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("amount", "currency", "words"),
+    ("amount", "currency", "expected_text"),
     [
         ("1899.99", "RUB", "Пришло 1 899,99 ₽ вместо 1 900,00 ₽."),
         ("3800.00", "RUB", "Пришло 3 800,00 ₽ вместо 1 900,00 ₽."),
@@ -163,7 +163,7 @@ def page(client: Client, payer: Company) -> Any:
 )
 @override_settings(SUPPORT_EMAIL="help@example.com")
 def test_company_that_paid_another_sum_need_not_pay_again(
-    payer: Company, page: Any, amount: str, currency: str, words: str
+    payer: Company, page: Any, amount: str, currency: str, expected_text: str
 ) -> None:
     order = place_order(payer)
     assert "Оплатить 1 900,00" in page()
@@ -171,14 +171,14 @@ def test_company_that_paid_another_sum_need_not_pay_again(
 
     for name in ("balance-order", "balance-order-status"):
         text = page(name)
-        assert words in text
+        assert expected_text in text
         assert "Оплатить" not in text
         assert "help@example.com" in text
         assert "оплата на проверке" in text
     assert "оплата на проверке" in page("balance-order-list")
 
     Order.objects.update(state="expired", finished_at=timezone.now())
-    assert words in page()
+    assert expected_text in page()
 
 
 def test_order_page_shows_a_returned_payment_and_its_note(

@@ -7,7 +7,7 @@ from billing.wallet import amounts
 
 
 @pytest.mark.parametrize(
-    ("amount", "words"),
+    ("amount", "text"),
     [
         ("0.00", "Ноль рублей 00 копеек"),
         ("0.01", "Ноль рублей 01 копейка"),
@@ -32,8 +32,8 @@ from billing.wallet import amounts
         ),
     ],
 )
-def test_sum_is_written_in_words(amount: str, words: str) -> None:
-    assert amounts.in_words(Decimal(amount)) == words
+def test_sum_is_written_in_words(amount: str, text: str) -> None:
+    assert amounts.in_words(Decimal(amount)) == text
 
 
 @pytest.mark.parametrize(

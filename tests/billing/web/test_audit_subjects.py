@@ -16,7 +16,7 @@ SPACE = "\u00a0"
 
 
 @pytest.mark.parametrize(
-    ("action", "kept", "words"),
+    ("action", "kept", "text"),
     [
         ("order.created", "2026-1: 1000 = 1900.00 RUB", "счёт 2026-1: 1 000 токенов, 1 900,00 ₽"),
         ("order.confirmed", "top_01a: 1 = 2.00 USD", "пополнение top_01a: 1 токен, 2,00 $"),
@@ -25,11 +25,11 @@ SPACE = "\u00a0"
         ("payment.settled", "2f5a-1", "2f5a-1"),
     ],
 )
-def test_subject_of_an_old_row_is_worded(action: str, kept: str, words: str) -> None:
+def test_subject_of_an_old_row_is_worded(action: str, kept: str, text: str) -> None:
     event = AuditEvent(action=action, subject=kept)
 
     with translation.override("ru"):
-        assert subject(event).replace(SPACE, " ") == words
+        assert subject(event).replace(SPACE, " ") == text
 
 
 def test_order_event_stores_values_and_shows_one_line(client: Client, owner: Member) -> None:
@@ -48,7 +48,7 @@ def test_order_event_stores_values_and_shows_one_line(client: Client, owner: Mem
 
 
 @pytest.mark.parametrize(
-    ("action", "changes", "words"),
+    ("action", "changes", "text"),
     [
         (
             "payment.settled",
@@ -59,9 +59,9 @@ def test_order_event_stores_values_and_shows_one_line(client: Client, owner: Mem
     ],
 )
 def test_settled_payment_is_worded_with_its_resolution(
-    action: str, changes: dict[str, Any], words: str
+    action: str, changes: dict[str, Any], text: str
 ) -> None:
     event = AuditEvent(action=action, subject="1900.00 RUB 2f5a-1", changes=changes)
 
     with translation.override("ru"):
-        assert subject(event).replace(SPACE, " ") == words
+        assert subject(event).replace(SPACE, " ") == text

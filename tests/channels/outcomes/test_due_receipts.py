@@ -48,7 +48,7 @@ def test_receipt_is_applied_once(api: Api) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "state", "available"),
+    ("text", "state", "available"),
     [
         (["sent", "delivered", "read"], "delivered", 999),
         (["read", "delivered", "sent"], "delivered", 999),
@@ -62,11 +62,11 @@ def test_receipt_is_applied_once(api: Api) -> None:
 )
 @pytest.mark.parametrize("is_one_group", [True, False])
 def test_receipts_in_any_order(
-    api: Api, words: list[str], state: str, available: int, is_one_group: bool
+    api: Api, text: list[str], state: str, available: int, is_one_group: bool
 ) -> None:
     attempt = accepted(api)
 
-    for number, word in enumerate(words):
+    for number, word in enumerate(text):
         store_due_receipt(attempt, word, due_at=timezone.now() - timedelta(minutes=10 - number))
         if not is_one_group:
             apply_stored()

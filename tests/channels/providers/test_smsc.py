@@ -138,7 +138,7 @@ APPROVED = payload("smsc", "senders_2026-11.json")
 
 
 @pytest.mark.parametrize(
-    ("words", "account"),
+    ("expected_text", "account"),
     [
         ("sender is denied", True),
         ("имя отправителя запрещено", True),
@@ -147,23 +147,23 @@ APPROVED = payload("smsc", "senders_2026-11.json")
     ],
 )
 def test_denial_is_the_accounts_when_its_words_name_the_sender(
-    wire: Wire, words: str, account: bool
+    wire: Wire, expected_text: str, account: bool
 ) -> None:
-    error = refused(wire, f'{{"error":"{words}","error_code":6}}'.encode())
+    error = refused(wire, f'{{"error":"{expected_text}","error_code":6}}'.encode())
 
     assert (type(error), error.code, error.account) == (RefusedError, "6", account)
     assert len(wire.calls) == 1
 
 
 @pytest.mark.parametrize(
-    "words", ["message is denied", "сообщение запрещено (по тексту или по имени отправителя)"]
+    "text", ["message is denied", "сообщение запрещено (по тексту или по имени отправителя)"]
 )
 @pytest.mark.parametrize(("sender", "account"), [("KVITOK", False), ("NOBODY", True), ("", False)])
 def test_denial_is_the_accounts_if_sender_is_unapproved(
-    wire: Wire, words: str, sender: str, account: bool
+    wire: Wire, text: str, sender: str, account: bool
 ) -> None:
     wire.post(SENDERS_URL, body=APPROVED)
-    wire.post(URL, body=f'{{"error":"{words}","error_code":6}}'.encode())
+    wire.post(URL, body=f'{{"error":"{text}","error_code":6}}'.encode())
     item = smsc(sender=sender)
 
     errors = []

@@ -220,10 +220,10 @@ def test_signed_replies_of_both_vendors_are_applied() -> None:
     assert blocked == {"+16315551234", "+16315551235", "+14155552345"}
 
 
-@pytest.mark.parametrize("words", [["STOP", "START"], ["STOP", "START", "STOP"]])
-def test_latest_stop_or_start_counts_in_any_order(words: list[str]) -> None:
+@pytest.mark.parametrize("text", [["STOP", "START"], ["STOP", "START", "STOP"]])
+def test_latest_stop_or_start_counts_in_any_order(text: list[str]) -> None:
     """Meta repeats for days a call that failed, beside newer ones."""
-    calls = [word_at(word, 1_700_000_000 + number) for number, word in enumerate(words)]
+    calls = [word_at(word, 1_700_000_000 + number) for number, word in enumerate(text)]
     blocked = {}
     for order in permutations(range(len(calls))):
         BlockedPhone.objects.all().delete()
@@ -232,7 +232,7 @@ def test_latest_stop_or_start_counts_in_any_order(words: list[str]) -> None:
             assert call_webhook("whatsapp_cloud", calls[number]) == 200
         blocked[order] = is_blocked("+14155552345")
 
-    assert blocked == dict.fromkeys(blocked, words[-1] == "STOP")
+    assert blocked == dict.fromkeys(blocked, text[-1] == "STOP")
 
 
 def test_words_at_once_leave_the_last(transactional_db: None) -> None:

@@ -37,7 +37,7 @@ def _bot(settings: Settings) -> None:
 
 
 @pytest.mark.parametrize(
-    ("language", "words"),
+    ("language", "text"),
     [
         (
             "ru",
@@ -52,13 +52,13 @@ def _bot(settings: Settings) -> None:
     ],
 )
 def test_unreachable_error_invites_the_person_to_the_bot(
-    api: Api, dispatcher: Dispatcher, language: str, words: str
+    api: Api, dispatcher: Dispatcher, language: str, text: str
 ) -> None:
     answer = api.post("/links/send", LINK, Accept_Language=language)
 
     assert (answer.status, answer.code) == (422, "recipient_unreachable")
     assert answer.body["action_url"] == URL
-    assert answer.body["message"] == words
+    assert answer.body["message"] == text
     assert answer.body["channel"] == "telegram"
 
 

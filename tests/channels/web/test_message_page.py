@@ -75,14 +75,14 @@ def test_money_of_a_fallback_follows_its_cause(client: Client, owner: Member) ->
 
 
 @pytest.mark.parametrize(
-    ("ms", "words"),
+    ("ms", "text"),
     [
         (None, "—"), (0, "< 1 мс"), (63, "63 мс"), (999, "999 мс"), (1234, "1,2 с"),
         (90_000, "1,5 мин"),
     ],
 )  # fmt: skip
-def test_duration_is_shown_in_a_readable_unit(ms: int | None, words: str) -> None:
-    assert took(ms).replace("\xa0", " ") == words
+def test_duration_is_shown_in_a_readable_unit(ms: int | None, text: str) -> None:
+    assert took(ms).replace("\xa0", " ") == text
 
 
 def test_refusal_is_explained(client: Client, owner: Member) -> None:
@@ -148,7 +148,7 @@ def test_page_polls_until_the_message_is_final(
 
 
 @pytest.mark.parametrize(
-    ("error", "code", "words"),
+    ("error", "code", "text"),
     [
         ("recipient_unreachable", "", "попытка в лимиты не засчитана"),
         ("recipient_unreachable", "21610", "отправить START отправителю"),
@@ -157,7 +157,7 @@ def test_page_polls_until_the_message_is_final(
     ],
 )
 def test_every_failure_says_what_to_do(
-    client: Client, owner: Member, error: str, code: str, words: str
+    client: Client, owner: Member, error: str, code: str, text: str
 ) -> None:
     message = MessageFactory.create(
         company=owner.company,
@@ -172,7 +172,7 @@ def test_every_failure_says_what_to_do(
     body = client.get(reverse("message-detail", args=[message.public_id])).content.decode()
 
     assert "Что делать:" in body
-    assert words in body
+    assert text in body
 
 
 def test_entered_code_is_mentioned_but_never_shown(owner: Member) -> None:

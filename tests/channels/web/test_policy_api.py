@@ -72,7 +72,7 @@ def test_test_key_shares_the_rules_and_changes_none(api: Api, test_api: Api) -> 
 
 
 @pytest.mark.parametrize(
-    ("rule", "words"),
+    ("rule", "text"),
     [
         ({"country": "XX", "channels": ["sms"]}, "XX"),
         ({"country": "RU", "channels": ["pigeon"]}, "whatsapp"),
@@ -93,13 +93,13 @@ def test_test_key_shares_the_rules_and_changes_none(api: Api, test_api: Api) -> 
         ("RU", "объект"),
     ],
 )
-def test_faulty_rule_is_named_and_nothing_is_saved(api: Api, rule: Any, words: str) -> None:
+def test_faulty_rule_is_named_and_nothing_is_saved(api: Api, rule: Any, text: str) -> None:
     put(api, [RULE])
 
     (fault,) = faults(put(api, [RULE | {"country": "KZ"}, rule]))
 
     assert fault.startswith("2: ")
-    assert words in fault
+    assert text in fault
     assert api.get("/policy").body["rules"] == [RULE]
 
 

@@ -58,7 +58,7 @@ def test_ordinary_production_has_no_problems() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "words"),
+    ("name", "value", "text"),
     [
         ("DEBUG", True, "DEBUG is on: unset it"),
         ("PUBLIC_URL", "http://kvitok.example", "PUBLIC_URL is unset or not https"),
@@ -117,10 +117,10 @@ def test_ordinary_production_has_no_problems() -> None:
         ("METRICS_HOST", "93.184.215.14", "METRICS_HOST is a public address"),
     ],
 )
-def test_each_unsafe_value_is_named_alone(name: str, value: Any, words: str) -> None:
+def test_each_unsafe_value_is_named_alone(name: str, value: Any, text: str) -> None:
     (result,) = problems(ORDINARY | {name: value})
 
-    assert result.startswith(words) or words in result
+    assert result.startswith(text) or text in result
 
 
 def test_all_problems_are_listed_without_secrets() -> None:
@@ -141,7 +141,7 @@ def test_random_keys_are_strong(make: Any, size: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("secret", "words"),
+    ("secret", "text"),
     [
         ("check-check-check-check-check-check-check-check-check", "fewer than 10"),
         ("x" * 60, "fewer than 10"),
@@ -152,8 +152,8 @@ def test_random_keys_are_strong(make: Any, size: int) -> None:
         ("change-me-to-50-random-characters-h8d3k2l9f7s6a5", "'change'"),
     ],
 )
-def test_typed_keys_are_weak(secret: str, words: str) -> None:
-    assert words in weakness(secret)
+def test_typed_keys_are_weak(secret: str, text: str) -> None:
+    assert text in weakness(secret)
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_production_starts_with_further_accounts_of_every_kind() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "words"),
+    ("changes", "text"),
     [
         ({"DEBUG": "true"}, "DEBUG is on"),
         ({"PUBLIC_URL": ""}, "PUBLIC_URL is unset"),
@@ -220,11 +220,11 @@ def test_production_starts_with_further_accounts_of_every_kind() -> None:
         ({"TRUSTED_PROXY_COUNT": "-1"}, "TRUSTED_PROXY_COUNT must be 0 or more"),
     ],
 )
-def test_unsafe_production_does_not_start(changes: dict[str, str], words: str) -> None:
+def test_unsafe_production_does_not_start(changes: dict[str, str], text: str) -> None:
     refused = start(**SAFE | changes)
 
     assert refused.returncode != 0
-    assert words in refused.stderr.strip().splitlines()[-1]
+    assert text in refused.stderr.strip().splitlines()[-1]
 
 
 def test_unchanged_example_does_not_start() -> None:
@@ -351,7 +351,7 @@ def test_rules_that_grant_nothing_are_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "words"),
+    ("changes", "text"),
     [
         ({"OIDC_ISSUER": "https://id.example.com"}, "OIDC_ISSUER needs OIDC_CLIENT_ID"),
         (PROVIDER | {"OIDC_ISSUER": "id.example.com"}, "OIDC_ISSUER must be an https:// address"),
@@ -361,7 +361,7 @@ def test_rules_that_grant_nothing_are_refused(text: str) -> None:
         (PROVIDER | {"PROXIES": "oidc=proxy"}, "PROXIES: oidc must be"),
     ],
 )
-def test_provider_that_cannot_work_is_refused_at_start(changes: dict[str, str], words: str) -> None:
+def test_provider_that_cannot_work_is_refused_at_start(changes: dict[str, str], text: str) -> None:
     refused = start(**changes)
 
-    assert words in refused.stderr.strip().splitlines()[-1]
+    assert text in refused.stderr.strip().splitlines()[-1]

@@ -54,7 +54,7 @@ def test_without_names_only_the_first_account_exists() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "words"),
+    ("changes", "text"),
     [
         ({"TWILIO_ACCOUNTS": "KZ"}, "'KZ' must be 1 to 12 lower-case letters and digits"),
         ({"TWILIO_ACCOUNTS": "k-z"}, "'k-z' must be"),
@@ -74,11 +74,11 @@ def test_without_names_only_the_first_account_exists() -> None:
         ),
     ],
 )
-def test_accounts_that_could_not_work_are_refused(changes: dict[str, str], words: str) -> None:
+def test_accounts_that_could_not_work_are_refused(changes: dict[str, str], text: str) -> None:
     refused = start(**changes)
 
     assert refused.returncode != 0
-    assert words in refused.stderr
+    assert text in refused.stderr
 
 
 def test_each_smpp_account_has_its_own_process(
@@ -104,7 +104,7 @@ def test_each_smpp_account_has_its_own_process(
 
 
 @pytest.mark.parametrize(
-    ("url", "words"),
+    ("url", "text"),
     [
         ("smpps://a.example", "SMPP_KZ_URL needs a system_id before the host, and source="),
         ("https://a.example", "SMPP_KZ_URL must be smpps://system_id:password@host:port"),
@@ -116,9 +116,9 @@ def test_each_smpp_account_has_its_own_process(
         ("smpps://me:s3cret#x@a.example?source=x", "where # / ? are %23 %2F %3F"),
     ],
 )
-def test_smpp_account_that_could_not_work_is_refused(url: str, words: str) -> None:
+def test_smpp_account_that_could_not_work_is_refused(url: str, text: str) -> None:
     refused = start(SMPP_ACCOUNTS="kz", SMPP_KZ_URL=url)
 
     assert refused.returncode != 0
-    assert words in refused.stderr
+    assert text in refused.stderr
     assert "s3cret" not in refused.stderr

@@ -146,7 +146,7 @@ def test_pending_company_cannot_lengthen_a_lifetime(test_api: Api, change: bytes
 
 
 @pytest.mark.parametrize(
-    ("language", "words"),
+    ("language", "text"),
     [
         ("ru", "Свои имена ссылок заработают, когда компанию одобрят"),
         ("en", "Aliases work once the company is approved"),
@@ -154,12 +154,12 @@ def test_pending_company_cannot_lengthen_a_lifetime(test_api: Api, change: bytes
 )
 @pytest.mark.parametrize("path", ["/links/shorten", "/links/send"])
 def test_refusal_of_an_alias_says_when_it_will_work(
-    test_api: Api, path: str, language: str, words: str
+    test_api: Api, path: str, language: str, text: str
 ) -> None:
     Company.objects.update(status=Company.Status.PENDING)
     before = books()
 
     answer = test_api.post(path, CALLS[path] | {"alias": "sale-2026"}, Accept_Language=language)
 
-    assert (answer.status, answer.code, answer.body["message"]) == (403, "forbidden", words)
+    assert (answer.status, answer.code, answer.body["message"]) == (403, "forbidden", text)
     assert books() == before

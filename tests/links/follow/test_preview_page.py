@@ -44,16 +44,16 @@ def send(
 
 
 @pytest.mark.parametrize(
-    ("language", "words"),
+    ("language", "text"),
     [
         ("en", ["About this link", "Acme &lt;b&gt;&amp;", "shop.example", "25 May 2031 15:00 MSK"]),
         ("ru", ["Об этой ссылке", "Acme &lt;b&gt;&amp;", "shop.example", "25 мая 2031 15:00 МСК"]),
     ],
 )
-def test_page_describes_the_link(ask: Ask, link: Link, language: str, words: list[str]) -> None:
+def test_page_describes_the_link(ask: Ask, link: Link, language: str, text: list[str]) -> None:
     html = page(ask, link, HTTP_ACCEPT_LANGUAGE=language)
 
-    assert [word for word in words if word not in html] == []
+    assert [word for word in text if word not in html] == []
     assert link.short_url in html
     assert "https://shop.example/a?b=&lt;script&gt;&amp;c=1" in html
 

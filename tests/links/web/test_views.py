@@ -62,7 +62,7 @@ def test_spreadsheet_has_what_is_filtered(client: Client, owner: Member) -> None
 
 
 @pytest.mark.parametrize(
-    ("fields", "words"),
+    ("fields", "text"),
     [
         ({}, ""),
         ({"expires_at": timezone.now() - DAY}, "Срок вышел: тот, кто перейдёт"),
@@ -71,12 +71,12 @@ def test_spreadsheet_has_what_is_filtered(client: Client, owner: Member) -> None
     ],
 )
 def test_page_says_what_visitors_meet(
-    client: Client, owner: Member, fields: dict[str, object], words: str
+    client: Client, owner: Member, fields: dict[str, object], text: str
 ) -> None:
     body = detail(client, LinkFactory.create(company=owner.company, **fields))
 
-    assert words in body
-    assert ('class="text-secondary"' in body) == bool(words)
+    assert text in body
+    assert ('class="text-secondary"' in body) == bool(text)
     is_shown = "retired_at" not in fields  # else its address is another's
     assert ("Изменить" in body, "link-code" in body) == (is_shown, is_shown)
 

@@ -38,22 +38,22 @@ def cabinet(client: Client, history: Api) -> Client:
 
 
 @pytest.mark.parametrize(
-    ("path", "words"),
+    ("path", "text"),
     [
         ("balance-statement", "Более ранние операции\u00a0— в архиве."),
         ("message-list", "— в архиве."),
     ],
 )
 def test_lists_end_with_what_is_archived(
-    cabinet: Client, month: date, path: str, words: str
+    cabinet: Client, month: date, path: str, text: str
 ) -> None:
     before = cabinet.get(reverse(path)).content.decode()
     take_out(month)
 
     page = cabinet.get(reverse(path)).content.decode()
 
-    assert words not in before
-    assert words in page
+    assert text not in before
+    assert text in page
 
 
 def test_api_says_that_a_message_is_archived(history: Api, month: date) -> None:

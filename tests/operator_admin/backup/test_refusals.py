@@ -48,21 +48,21 @@ def cut(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("damage", "words"),
+    ("damage", "text"),
     [
         (flip_a_byte, "is damaged: its SHA-256 differs"),
         (cut, "bytes instead of"),
         (Path.unlink, "is missing"),
     ],
 )
-def test_file_that_is_not_whole(backup: Path, damage: Callable[[Path], None], words: str) -> None:
+def test_file_that_is_not_whole(backup: Path, damage: Callable[[Path], None], text: str) -> None:
     victim = largest(backup)
     damage(victim)
 
     said = refusal(backup)
 
     assert f"dump/{victim.name}" in said
-    assert words in said
+    assert text in said
 
 
 def test_manifest_that_is_missing(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def test_saved_text_is_in_force_at_once_here(api: Api, user: User) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "channel", "words"),
+    ("body", "channel", "text"),
     [
         ("no code", "", "Put {code}"),
         ("{code} " + "я" * 200, "sms", "takes 4 parts"),
@@ -48,9 +48,9 @@ def test_saved_text_is_in_force_at_once_here(api: Api, user: User) -> None:
     ],
 )
 def test_text_that_may_not_be_sent_is_not_saved(
-    company: Company, user: User, body: str, channel: str, words: str
+    company: Company, user: User, body: str, channel: str, text: str
 ) -> None:
-    with override("en"), pytest.raises(ValidationError, match=words):
+    with override("en"), pytest.raises(ValidationError, match=text):
         save(company, user, body, channel=channel)
 
     assert not company.code_texts.exists()

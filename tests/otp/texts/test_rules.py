@@ -57,12 +57,12 @@ def test_valid_text_is_accepted(body: str) -> None:
     rules.check(body)
 
 
-@pytest.mark.parametrize(("body", "words"), BAD.items())
-def test_text_is_refused_and_says_why(body: str, words: str) -> None:
+@pytest.mark.parametrize(("body", "text"), BAD.items())
+def test_text_is_refused_and_says_why(body: str, text: str) -> None:
     with override("en"), pytest.raises(ValidationError) as refused:
         rules.check(body)
 
-    assert words in " ".join(refused.value.messages)
+    assert text in " ".join(refused.value.messages)
 
 
 def test_all_faults_are_reported_together() -> None:

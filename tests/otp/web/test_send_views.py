@@ -168,7 +168,7 @@ def test_parallel_copies_of_a_form_send_once(company: Company) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "wrong", "words"),
+    ("kind", "wrong", "expected_text"),
     [
         ("code", {"phone": "12"}, "номер"), ("code", {"phone": "+12025550123"}, "США|US|стран"),
         ("code", {"channel": "pigeon"}, "pigeon"), ("code", {"purpose": "a\u200bb"}, "ечатн"),
@@ -177,7 +177,7 @@ def test_parallel_copies_of_a_form_send_once(company: Company) -> None:
     ],
 )  # fmt: skip
 def test_field_at_fault_is_named(
-    client: Client, owner: Member, kind: str, wrong: dict[str, str], words: str
+    client: Client, owner: Member, kind: str, wrong: dict[str, str], expected_text: str
 ) -> None:
     (field, *_others) = reversed(wrong)
 
@@ -185,7 +185,7 @@ def test_field_at_fault_is_named(
 
     assert response.status_code == 200
     assert list(errors_of(response)) == [field]
-    assert any(word in " ".join(errors_of(response)[field]) for word in words.split("|"))
+    assert any(word in " ".join(errors_of(response)[field]) for word in expected_text.split("|"))
     assert not Message.objects.exists()
     assert ledger.balance(owner.company.pk) == (1000, 0)
 

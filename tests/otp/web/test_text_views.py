@@ -36,7 +36,7 @@ def test_text_is_added_changed_and_deleted(client: Client, owner: Member) -> Non
 
 
 @pytest.mark.parametrize(
-    ("wrong", "field", "words"),
+    ("wrong", "field", "text"),
     [
         ({"body": "нет"}, "body", "Поставьте {code}"),
         ({"body": "{code}" + " я" * 150}, "body", "частей SMS: 6"),
@@ -45,12 +45,12 @@ def test_text_is_added_changed_and_deleted(client: Client, owner: Member) -> Non
     ids=str,
 )
 def test_wrong_code_text_is_refused_at_its_field(
-    client: Client, owner: Member, wrong: dict[str, str], field: str, words: str
+    client: Client, owner: Member, wrong: dict[str, str], field: str, text: str
 ) -> None:
     response = client.post(reverse("text-create"), FORM | wrong)
 
     assert list(response.context["form"].errors) == [field]
-    assert words in " ".join(response.context["form"].errors[field])
+    assert text in " ".join(response.context["form"].errors[field])
     assert not CodeText.objects.exists()
 
 

@@ -230,7 +230,7 @@ def test_endpoint_without_the_packages_is_refused(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "words"),
+    ("name", "value", "text"),
     [
         ("OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4318", "must be http://"),
         ("OTEL_EXPORTER_OTLP_HEADERS", "s3cret", "must be name=value"),
@@ -238,9 +238,9 @@ def test_endpoint_without_the_packages_is_refused(monkeypatch: pytest.MonkeyPatc
         ("OTEL_TRACES_SAMPLER_ARG", "many", "a number from 0 to 1"),
     ],
 )
-def test_setting_that_cannot_work_is_refused(name: str, value: str, words: str) -> None:
+def test_setting_that_cannot_work_is_refused(name: str, value: str, text: str) -> None:
     refused = start(**{name: value})
 
     assert refused.returncode != 0
-    assert words in refused.stderr
+    assert text in refused.stderr
     assert "s3cret" not in refused.stderr

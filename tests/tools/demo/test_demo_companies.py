@@ -91,11 +91,11 @@ def test_demo_has_a_hook_of_each_kind_that_works(
     assert json.loads(demo.read_text(encoding="utf-8"))["sockets"] == stored
 
 
-@pytest.mark.parametrize("words", [[], ["history", "--messages", "1"]])
-def test_demo_data_is_refused_in_production(words: list[str], settings: Settings) -> None:
+@pytest.mark.parametrize("text", [[], ["history", "--messages", "1"]])
+def test_demo_data_is_refused_in_production(text: list[str], settings: Settings) -> None:
     settings.PRODUCTION = True
 
     with pytest.raises(DemoError):
-        make(options_of(words))
+        make(options_of(text))
 
     assert not Company.objects.exists()

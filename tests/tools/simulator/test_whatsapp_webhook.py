@@ -21,7 +21,7 @@ def change(hook: Hook) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("vendor", "words"),
+    ("vendor", "text"),
     [
         (WHATSAPP, ["sent", "read"]),
         (GATEWAY_VENDOR, ["sent", "read"]),
@@ -29,13 +29,13 @@ def change(hook: Hook) -> dict[str, Any]:
     ],
 )
 def test_read_comes_without_delivered(
-    simulator: Simulator, receiver: Receiver, phone: str, vendor: Vendor, words: list[str]
+    simulator: Simulator, receiver: Receiver, phone: str, vendor: Vendor, text: list[str]
 ) -> None:
     simulator.set_fault(phone=phone, kind="read_at_once")
 
     vendor.send(simulator, phone)
 
-    assert vendor.words(receiver, phone, 2) == words
+    assert vendor.words(receiver, phone, 2) == text
 
 
 def test_batched_statuses_repeat_and_reorder(

@@ -127,7 +127,7 @@ def test_telegram_error_codes_are_classified(
 
 
 @pytest.mark.parametrize(
-    ("code", "words", "status", "kind"),
+    ("code", "expected_text", "status", "kind"),
     [
         (403, "Forbidden: user is deactivated", 403, UnreachableError),
         (403, "Forbidden: bot can't initiate conversation with a user", 403, UnreachableError),
@@ -148,9 +148,14 @@ def test_telegram_error_codes_are_classified(
     ],
 )
 def test_errors_are_classified_by_code_text_and_status(
-    wire: responses.RequestsMock, *, code: int, words: str, status: int, kind: type[SendError]
+    wire: responses.RequestsMock,
+    *,
+    code: int,
+    expected_text: str,
+    status: int,
+    kind: type[SendError],
 ) -> None:
-    body = orjson.dumps({"ok": False, "error_code": code, "description": words})
+    body = orjson.dumps({"ok": False, "error_code": code, "description": expected_text})
 
     assert type(refused(wire, body, status)) is kind
 

@@ -200,7 +200,7 @@ def test_fault_refuses_a_message(centre: Simulator, phone: str, kind: str, statu
 
 
 @pytest.mark.parametrize(
-    ("kind", "words"),
+    ("kind", "text"),
     [
         ("duplicate_receipt", ["DELIVRD", "DELIVRD"]),
         ("failed_after_delivered", ["DELIVRD", "UNDELIV"]),
@@ -209,13 +209,13 @@ def test_fault_refuses_a_message(centre: Simulator, phone: str, kind: str, statu
     ],
 )
 def test_receipt_faults_apply_to_smpp(
-    centre: Simulator, phone: str, kind: str, words: list[str]
+    centre: Simulator, phone: str, kind: str, text: list[str]
 ) -> None:
     centre.set_fault(kind=kind, phone=phone, latency_ms=100)
 
     async def work(smsc: smpp34.Smsc) -> None:
         await submit(smsc, phone)
-        assert [(await receipt(smsc, phone))["stat"] for _ in words] == words
+        assert [(await receipt(smsc, phone))["stat"] for _ in text] == text
 
     bound(centre, work)
 
