@@ -5,7 +5,7 @@ from typing import Any
 
 
 def read_object(body: bytes | str) -> dict[str, Any]:
-    """The object of a notice or an answer; raises ValueError, also if it is nested too deeply."""
+    """Parses a JSON object; raises ValueError for anything else, and if it is nested too deeply."""
     try:
         value = json.loads(body)
     except RecursionError:

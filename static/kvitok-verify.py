@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
-"""Proves a statement of Kvitok against the heads that were given for it.
+"""Verifies a statement of Kvitok against the heads that the company has stored.
 
     python kvitok-verify.py statement.csv heads.json
     python kvitok-verify.py statement.csv --head 2026-10-31=9f86d0… [--head …]
 
-The statement is the CSV file with all operations (holds included), from the beginning or, with
-`--after DAY`, from any day up to that one; `heads.json` is what GET /seals returned, or the file of
-the cabinet. Keep the heads where the service cannot change them: that is what the proof rests on.
+The statement is the CSV file with all operations, including holds. It starts with the first
+operation or, with `--after DAY`, on DAY or earlier. `heads.json` is the response of GET /seals, or
+the file from the cabinet. Store the heads where the service cannot change them: they are what the
+proof depends on.
 
-What is proved: no operation was changed, added, left out or moved, up to the last head. The columns
-with the local time and the operation's name are for reading; the last column has both as they were
-sealed. Exit code 0: proved; 1: not; 2: the files cannot be read, or are not the whole statement.
-Needs Python 3.9 and nothing else.
+It proves that no operation up to the last head was changed, added, removed or moved. The columns
+with the local time and the operation's name are not compared; the last column has both as sealed.
+Exit code 0: proved; 1: not proved; 2: a file cannot be read, or is not the whole statement.
+Needs only Python 3.9.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from typing import Any, NamedTuple
 
 NOTHING = "0" * 64
 COLUMNS = 8  # time, operation, tokens, change, balance, message, note, sealed line
-# What an operation changes: available tokens, held tokens.
+# The signs of an operation's change of available and of held tokens.
 SIGNS = {
     "top_up": (1, 0),
     "grant": (1, 0),
@@ -40,7 +41,7 @@ SIGNS = {
 }
 
 
-# What is wrong, by a code that another program can put into words of its own.
+# Messages by code, so that a program that imports this one can translate them.
 TEXTS = {
     "order": "row {row} is out of order: it belongs above the row before it",
     "balance": "row {row}: the balance is {shown}, and {expected} by the rows above it",
@@ -67,7 +68,7 @@ TEXTS = {
 
 
 class VerifyError(Exception):
-    """`code` is one of `TEXTS`, `values` what the text names."""
+    """`code` is a key of `TEXTS`; `values` fill its placeholders."""
 
     def __init__(self, code: str, **values: Any) -> None:
         super().__init__(TEXTS[code].format(**values))
@@ -75,15 +76,15 @@ class VerifyError(Exception):
 
 
 class BrokenError(VerifyError):
-    """The statement is not what was sealed."""
+    """The statement differs from the sealed operations."""
 
 
 class UnreadableError(VerifyError):
-    """A file is not what it should be."""
+    """A file is missing, malformed or incomplete."""
 
 
 class Head(NamedTuple):
-    """The head after a day; None: not given."""
+    """The head at the end of a day; the last two fields are None if unknown."""
 
     day: str
     head: str
@@ -92,7 +93,7 @@ class Head(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A row of the statement. `text` is its last column, which is what was hashed."""
+    """A row of the statement; `text` is its last column, over which the hash was computed."""
 
     row: int
     id: int
@@ -117,7 +118,7 @@ class Line(NamedTuple):
 
 @dataclass
 class Part:
-    """A day's lines whose messages are of one month."""
+    """The lines of a day whose messages are from one month."""
 
     transfers: int = 0
     available: int = 0
@@ -140,10 +141,10 @@ class Chain:
     transfers: int = 0
     balance: int = 0
     last: Line | None = None
-    first_unproved: int = 2  # the row: the first one has the names of the columns
+    first_unproved: int = 2  # a row number; row 1 has the column names
     read: int = 0  # rows
-    proved: int = 0  # of them
-    heads: int = 0  # that agreed
+    proved: int = 0  # rows
+    heads: int = 0  # matching heads
     skipped: int = 0  # rows up to the day after which the chain begins
     parts: dict[str, Part] = field(default_factory=dict)
     kinds: set[str] = field(default_factory=set)
@@ -174,7 +175,7 @@ class Chain:
         self.parts = {}
 
     def lacks_rows_of(self, head: Head) -> bool:
-        """At the end of the file, for example of one downloaded before that day was over."""
+        """Whether the file ends before the head's day does, such as one downloaded on that day."""
         if head.head == self.head or not self.last:
             return False
         if head.transfers is None:
@@ -182,7 +183,7 @@ class Chain:
         return self.transfers < head.transfers
 
     def compare(self, head: Head) -> None:
-        """The statement has been read to the end of the head's day."""
+        """Compares the chain with a head, after all rows up to the end of its day were read."""
         actual = [self.head, self.transfers, self.balance]
         claimed = [head.head, head.transfers, head.balance]
         if any(value not in {None, other} for value, other in zip(claimed, actual)):  # noqa: B905 - Python 3.9 has no `strict`
@@ -196,7 +197,7 @@ class Chain:
 
 
 def verify(rows: Iterable[tuple[Line, int]], heads: Sequence[Head], after: str | None) -> Chain:
-    """The chain, read to the end; raises BrokenError at the first row where it breaks."""
+    """Reads all rows into a chain; raises BrokenError at the first row that does not fit."""
     chain, expected = Chain(), sorted(heads, key=_day)
     if after:
         opening = next((head for head in expected if head.day == after), None)
@@ -237,7 +238,7 @@ def _read(
 
 
 def _is_partial(error: BrokenError, chain: Chain, rest: Iterator[tuple[Line, int]]) -> bool:
-    """Whether the rows are chosen ones: charges without the holds that they end."""
+    """Whether the file is a filtered statement: it has charges without their holds."""
     if error.code not in {"chain", "missing", "balance", "ends_earlier"}:
         return False
     try:
@@ -249,7 +250,7 @@ def _is_partial(error: BrokenError, chain: Chain, rest: Iterator[tuple[Line, int
 
 
 def read_statement(path: Path) -> Iterator[tuple[Line, int]]:
-    """Each row, its columns compared with its sealed line, and its balance."""
+    """Yields each row, with columns compared to its sealed line, and its balance."""
     try:
         yield from _rows(path)
     except UnicodeError:
@@ -265,7 +266,7 @@ def _rows(path: Path) -> Iterator[tuple[Line, int]]:
             raise UnreadableError("columns", path=path)
         reader, number = csv.reader(file, delimiter=separator), 2
         while (cells := _cells(reader, number)) is not None:
-            # An opening balance: older months are archived.
+            # The first row is an opening balance if older months are archived.
             is_opening = number == 2 and cells[2:3] == [""]
             if number == 2 and not is_opening and not "".join(cells[7:8]).startswith("["):
                 raise UnreadableError("columns", path=path)
@@ -301,7 +302,7 @@ def _line(row: int, cells: Sequence[str]) -> tuple[Line, int]:
 
 
 def _json(text: str) -> Any:
-    """Only whole numbers: neither Infinity nor 1e999, nor anything nested without end."""
+    """Parses JSON; refuses fractions, Infinity, and values nested too deeply."""
     try:
         return json.loads(text, parse_float=_refuse, parse_constant=_refuse)
     except RecursionError:
@@ -313,14 +314,14 @@ def _refuse(text: str) -> None:
 
 
 def _whole(value: object) -> int:
-    """A whole number in the service's range. Sums of longer ones could not be written out."""
+    """A 64-bit integer: Python refuses to print sums of much longer ones."""
     if type(value) is not int or abs(value) >= 2**63:
         raise TypeError(value)
     return value
 
 
 def _ascii(value: object) -> str:
-    """JSON has halves of characters, which cannot be hashed."""
+    """An ASCII text: JSON may contain lone surrogates, which cannot be encoded for the hash."""
     if not (isinstance(value, str) and value.isascii()):
         raise TypeError(value)
     return value
@@ -331,7 +332,7 @@ def _day(head: Head) -> str:
 
 
 def _unescaped(note: str, reason: object) -> str:
-    """The file has an apostrophe before what a spreadsheet would change."""
+    """The note without the apostrophe that protects it from a spreadsheet."""
     return note[1:] if note == f"'{reason}" else note
 
 

@@ -1,7 +1,7 @@
-"""Reads the account's statement at T-Bank: every five minutes, and when the bank announces news.
+"""Reads the account's statement at T-Bank every five minutes, and after a webhook from the bank.
 
-The mark moves once every earlier line is committed, so a line that fails holds it. A crash repeats
-the reading, and a repeated line changes nothing.
+`StatementMark` advances only past committed lines, so a line that fails is read again. After a
+crash the reading is repeated, and a repeated line changes nothing.
 https://developer.tbank.ru/docs/api/get-api-v-1-statement
 """
 

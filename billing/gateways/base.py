@@ -133,7 +133,7 @@ class RefundEvent:
 
 @dataclass(frozen=True, slots=True)
 class StatementEvent:
-    """A verified webhook: the statement of this account has news."""
+    """A verified webhook about new operations on this account's statement."""
 
     account: str
 

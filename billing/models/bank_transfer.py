@@ -100,7 +100,7 @@ class StatementMark(models.Model):
     read_until = models.DateTimeField(null=True)
     read_at = models.DateTimeField(null=True)  # the last reading that succeeded
     tried_at = models.DateTimeField(null=True)
-    noticed_at = models.DateTimeField(null=True)  # the bank announced news
+    noticed_at = models.DateTimeField(null=True)  # time of the last webhook about new operations
     error = models.CharField(max_length=200, blank=True)
 
     class Meta:

@@ -169,7 +169,7 @@ def _time(seconds: float) -> datetime:
 JOB = Job("guard_evidence", _("evidence of the protection"), is_stream=True)
 # A worker that was away catches up in steps, and skips outcomes too old to matter.
 MAX_STEP, MAX_ABSENCE = timedelta(seconds=20), timedelta(hours=1)
-# Numbers and addresses without news are deleted; ranges and countries keep their norm.
+# Numbers and addresses without recent outcomes are deleted; ranges and countries keep their norm.
 FORGOTTEN_AFTER, NORMS_FORGOTTEN_AFTER = timedelta(days=2), timedelta(days=60)
 KEPT = timedelta(days=180)
 

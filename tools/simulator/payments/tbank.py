@@ -117,16 +117,16 @@ class TBank(Bank):
         return self._post({"qrId": payment.id, "status": "PAID"}, secret="guessed")  # noqa: S106
 
     def refund_webhook(self, payment: Payment, refund_id: str) -> Post:
-        return self.news()
+        return self.new_operation()
 
-    def news(self) -> Post:
+    def new_operation(self) -> Post:
         newest = self.book.operations[-1:]
         operation = self.operation(newest[0]) if newest else {"operationId": "none"}
         return self._post(operation | {"accountNumber": self._account})
 
     def paid(self, payment: Payment) -> list[Post]:
         self.book.book(Operation(payment.amount, payment.title))
-        return [self.news()]
+        return [self.new_operation()]
 
     def refunded(self, payment: Payment, amount: str) -> None:
         self.book.book(Operation(amount, f"Возврат: {payment.title}", is_incoming=False))

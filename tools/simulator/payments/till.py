@@ -241,7 +241,7 @@ class Till:
         self.book.book(operation)
         for bank in self.providers.values():
             if isinstance(bank, Bank):
-                self._send_webhooks(bank, [bank.news()])
+                self._send_webhooks(bank, [bank.new_operation()])
 
     async def _pay(
         self, provider: PaymentProvider, payment: Payment, how: str, delay: float
@@ -313,7 +313,7 @@ class Bank(PaymentProvider):
     """One with an account whose statement can be read."""
 
     @abstractmethod
-    def news(self) -> Post:
+    def new_operation(self) -> Post:
         """The statement has a new operation."""
 
 
