@@ -46,8 +46,8 @@ TAGS: dict[str, tuple[StrOrPromise, StrOrPromise]] = {
 }
 DESCRIPTION = _(
     "One-time codes and short links by {channels}. Only delivered messages are "
-    "charged.\n\nEvery answer is JSON with `success` and `message`. Unknown request fields are "
-    "ignored and named in `warnings`, new answer fields may appear."
+    "charged.\n\nEvery response is JSON with `success` and `message`. Unknown request fields are "
+    "ignored and named in `warnings`, new response fields may appear."
 )
 KEY_TEXT = _("An API key created in the cabinet: `kv_test_…` or `kv_live_…`.")
 IDEMPOTENCY_TEXT = _(
