@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts import audit
 from accounts.purges import PURGERS
 from cabinet import search
-from channels import retention
+from channels.history import retention
 from channels.web import calls, search_sources
 from webhooks import events
 

@@ -15,8 +15,7 @@ from phonenumbers import PhoneNumber, PhoneNumberFormat, PhoneNumberType, Valida
 
 from catalogue.errors import DomainError, Error
 from catalogue.texts import StrOrPromise
-from channels import plain_numbers, renumbering
-from parsing import clipboard
+from parsing import clipboard, plain_numbers, renumbering
 
 _ALLOWED = re.compile(rf"[ (\[]*\+?[0-9{clipboard.PHONE_PUNCTUATION}]{{5,60}}", re.ASCII)
 _PUNCTUATION = re.compile(r"[^0-9+]")

@@ -1,7 +1,7 @@
 """SQL statements about messages, from `messages.sql`."""
 
 from catalogue.channels import CHANNELS
-from channels import stored_fields
+from channels.models import stored_fields
 from storage.months.recent_ids import months_of_last, within
 from storage.statements import sql_files
 from webhooks import events

@@ -15,8 +15,8 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.keys.principal import Principal
 from catalogue.errors import DomainError, Error, invalid_input
-from channels import wakeups
 from channels.models import Message
+from channels.waiting import wakeups
 from otp import codes, verifications
 from otp.check.check import Verified, check_code
 from otp.models import Verification

@@ -21,7 +21,6 @@ from api import idempotency
 from catalogue.channels import Channel
 from catalogue.errors import DomainError, Error
 from catalogue.ids import started_at
-from channels import wakeups
 from channels.accept import acceptance
 from channels.accept.acceptance import Sender
 from channels.accept.outcome import WaitForFirstSend, is_answer_known
@@ -33,6 +32,7 @@ from channels.routing import company_policy
 from channels.routing.company_policy import RequestedOrder
 from channels.routing.landlines import policy_for_landline
 from channels.vendor_accounts import availability
+from channels.waiting import wakeups
 from otp import sealed_codes, verifications
 from otp.check import check
 from otp.check.check import RefusalState

@@ -4,7 +4,7 @@
 members and the operator: an erasure ignores a new column until it is listed here.
 """
 
-from channels import stored_fields
+from channels.models import stored_fields
 
 # Erased or anonymised; `erasure.sql` has the statements.
 ERASED = {

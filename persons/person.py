@@ -17,7 +17,7 @@ from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
 from accounts.masked_phones import digit_groups_in
-from channels import stored_fields
+from channels.models import stored_fields
 from channels.phone_numbers import digits_of, e164_or_none, spellings
 from channels.routing.learned import phone_memories
 from links.models import Link, LinkImportRow

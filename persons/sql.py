@@ -1,6 +1,6 @@
 """Statements about the rows of one person: `person.sql` finds and locks them, the others erase."""
 
-from channels import stored_fields
+from channels.models import stored_fields
 from storage.statements import sql_files
 
 PERSON = sql_files.read_several("persons/person.sql")

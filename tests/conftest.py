@@ -21,10 +21,10 @@ from api.rate_limit import key_rate_limiter
 from billing import message_prices
 from billing.models import Package, Tariff
 from billing.wallet import ledger
-from channels import reconciliation, wakeups
+from channels import reconciliation
 from channels.accept import outcome as message_outcome
 from channels.deliver.dispatcher import Dispatcher
-from channels.waiting import outcome_signals
+from channels.waiting import outcome_signals, wakeups
 from config.local import bootstrap
 from config.local.embedded import Servers
 from links.follow import change_feed, resolution

@@ -1,5 +1,6 @@
 """A call of an endpoint: its request, and what the response means for the delivery."""
 
+import random
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from django.utils import timezone
 
 from catalogue.ids import public_id
 from outbound.connections import seconds_of_retry
-from webhooks import egress, retries, signing
+from webhooks import egress, signing
 from webhooks.events import in_declared_order
 from webhooks.models import Delivery, DeliveryAttempt
 
@@ -24,6 +25,16 @@ Failure = DeliveryAttempt.Failure
 
 GONE = 410
 BUSY = {429, 503}  # their Retry-After is obeyed
+# Seconds between tries; the last try is more than a day after the first.
+RETRY_DELAYS = (5, 300, 1800, 7200, 18_000, 36_000, 36_000)
+JITTER = 0.5  # fraction of a delay, plus or minus: simultaneous failures do not retry together
+# A longer Retry-After is cut to this: the tries end after a day.
+MAX_RETRY_AFTER = 3600.0  # seconds
+
+
+def retry_delay(tries: int) -> float:
+    base = RETRY_DELAYS[tries - 1]
+    return random.uniform(base * (1 - JITTER), base * (1 + JITTER))  # noqa: S311 - not a secret
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +75,7 @@ class CallOutcome:
 
     @property
     def is_last(self) -> bool:
-        return self.claimed.tries > len(retries.RETRY_DELAYS) or self.status == GONE
+        return self.claimed.tries > len(RETRY_DELAYS) or self.status == GONE
 
     @property
     def state(self) -> State:
@@ -77,7 +88,7 @@ class CallOutcome:
         """Seconds until the next try; None when final."""
         if self.state != State.PENDING:
             return None
-        return max(retries.retry_delay(self.claimed.tries), self.retry_after)
+        return max(retry_delay(self.claimed.tries), self.retry_after)
 
 
 def body_of(event_id: UUID, kind: str, at: datetime, data: Any) -> bytes:
@@ -121,7 +132,7 @@ def call(claimed: ClaimedDelivery) -> CallOutcome:
         status, answer = response.status, response.body
         if status in BUSY:
             wait = seconds_of_retry(response.retry_after, timezone.now()) or 0.0
-            retry_after = min(wait, retries.MAX_RETRY_AFTER)
+            retry_after = min(wait, MAX_RETRY_AFTER)
     except egress.CallError as failure:
         error = failure.failure.value
     except Exception:  # our own bug: logged, and the delivery is retried

@@ -22,7 +22,7 @@ from links.manage import stopping
 from otp.models import CodeText
 from otp.texts import own_texts, rendering, rules
 from otp.web.calls import PURPOSE
-from webhooks import endpoints, retries
+from webhooks import endpoints, http_call
 
 DAY = 86_400
 # Used from two on (60 seconds, not 1 minute), so that any language can put "after" before them.
@@ -151,7 +151,7 @@ def numbers() -> dict[str, Any]:
         "link_most": FIVE_YEARS,
         "endpoints": settings.MAX_ENDPOINTS,
         "webhook_timeout": int(settings.WEBHOOK_TIMEOUT),
-        "webhook_delays": retries.RETRY_DELAYS,
-        "webhook_retry_after": int(retries.MAX_RETRY_AFTER),
+        "webhook_delays": http_call.RETRY_DELAYS,
+        "webhook_retry_after": int(http_call.MAX_RETRY_AFTER),
         "rotation": int(endpoints.OLD_SECRET_LIFETIME.total_seconds()),
     }

@@ -21,15 +21,16 @@ from billing.budgets.budgets import KeyLimit
 from catalogue.errors import DomainError, Error
 from catalogue.ids import uuid7
 from catalogue.languages import message_languages
-from channels import stored_fields, wakeups
 from channels.accept import send_limits
 from channels.accept.outcome import SendOutcome, first_outcome
 from channels.accept.send_limits import UntriedChannel
+from channels.models import stored_fields
 from channels.phone_numbers import country_of
 from channels.providers.base import Content
 from channels.routing import scripted_numbers
 from channels.routing.channel_plan import ChannelPlan, SendRequest
-from channels.waiting import outcome_signals
+from channels.waiting import outcome_signals, wakeups
+from channels.waiting.outcome_signals import Signal
 from processes.monitoring import tracing
 from storage.statements.named_rows import Row
 from storage.statements.single_statement import fetch_rows
@@ -163,7 +164,10 @@ def accept_and_wait(prepared: PreparedSend[WrittenT]) -> tuple[WrittenT, SendOut
     with outcome_signals.waiter(message.id) if waits else nullcontext() as waiter:
         written = _commit(prepared)
         wakeups.wake_workers()
-        signal = _wait(message.id, waiter, message.sender.seconds)
+        if waiter:
+            connection.close()
+        queued = Signal(message.id, "queued", "", "")
+        signal = waiter.wait(message.sender.seconds) if waiter else queued
     accepted = SendOutcome(
         message.id, phone, plan.channel.name, "queued", plan.price, principal.is_test
     )
@@ -200,15 +204,6 @@ def _commit(prepared: PreparedSend[WrittenT]) -> WrittenT:
                     tracing.record_commit(message.id, traced)
                 return written
     raise AssertionError("the last try returns or raises")
-
-
-def _wait(
-    message_id: UUID, waiter: outcome_signals.Waiter | None, seconds: float
-) -> outcome_signals.Signal | None:
-    if waiter is None:
-        return outcome_signals.Signal(message_id, "queued", "", "")
-    connection.close()
-    return waiter.wait(seconds)
 
 
 def first_row(statement: str, params: Mapping[str, Any], kind: Callable[..., Row]) -> Row:

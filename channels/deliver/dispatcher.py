@@ -19,7 +19,7 @@ from django.conf import settings
 
 from billing.wallet.ledger import DeliveryProof
 from catalogue.languages import message_languages
-from channels import extensions, wakeups
+from channels import extensions
 from channels.deliver.claims import ClaimedMessage, claim
 from channels.deliver.heartbeats import HeartbeatWriter
 from channels.extensions import CUSTOM_CODE
@@ -42,6 +42,7 @@ from channels.providers.inbound import AccountAlert, AlertKind
 from channels.recipients import contacts, vendor_user_ids
 from channels.vendor_accounts import availability, circuit_breaker, pauses, registry, vendor_alerts
 from channels.vendor_accounts.circuit_breaker import Breakers, Call, Change
+from channels.waiting import wakeups
 from processes.monitoring import metrics, tracing
 from processes.outbox_loop import OutboxLoop, write_in_batches
 from storage.redis_client import blocking_call

@@ -24,9 +24,8 @@ from api import pagination
 from api.body_admission import source_apis
 from api.pagination import Position, batch_after
 from cabinet.spreadsheets import csv_lines
-from channels import stored_fields
 from channels.history import messages
-from channels.models import Message, MessageExport, MessageExportPart
+from channels.models import Message, MessageExport, MessageExportPart, stored_fields
 from channels.vendor_accounts import error_texts
 from parsing.days import local_time
 

@@ -13,8 +13,8 @@ from api import pagination
 from api.pagination import Page, page_or_first
 from billing.models import Transfer
 from catalogue.ids import first_id_at, parse_id, started_at
-from channels import extensions, stored_fields
-from channels.models import Message
+from channels import extensions
+from channels.models import Message, stored_fields
 from channels.recipients import phone_search
 from parsing.days import start_of
 

@@ -13,8 +13,8 @@ from accounts.models import ApiKey, Company, Mode
 from catalogue import channels
 from catalogue.ids import public_id, uuid7
 from catalogue.languages import message_languages
-from channels import stored_fields
-from channels.stored_fields import StoredField
+from channels.models import stored_fields
+from channels.models.stored_fields import StoredField
 
 _IS_GIVEN = {
     name: Func(F(name), template="%(expressions)s <> ''", output_field=models.BooleanField())

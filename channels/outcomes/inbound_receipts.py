@@ -16,11 +16,12 @@ from django.conf import settings
 from django.db import transaction
 
 from catalogue.ids import uuid_or_none
-from channels import sql, wakeups
+from channels import sql
 from channels.outcomes import sms_parts
 from channels.phone_numbers import e164_or_none
 from channels.providers.inbound import InboundEvents, Receipt
 from channels.recipients import vendor_user_ids
+from channels.waiting import wakeups
 from parsing.characters import stored_text
 from storage.statements import sql_files
 from storage.statements.group_commit import GroupCommit

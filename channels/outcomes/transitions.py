@@ -14,14 +14,14 @@ from django.db.backends.utils import CursorWrapper
 
 from billing.wallet import ledger
 from billing.wallet.ledger import DeliveryProof
-from channels import sql, wakeups
+from channels import sql
 from channels.accept import send_limits
 from channels.lifecycle import fallback_chain, state_machine
 from channels.lifecycle.snapshots import Decision, FallbackReason, FallbackRequest, Snapshot
 from channels.lifecycle.state_machine import CANCEL_REASONS, Event, EventKind
 from channels.outcomes.decision_writer import load_messages, lock_messages, write_decisions
 from channels.vendor_accounts import registry
-from channels.waiting import outcome_signals
+from channels.waiting import outcome_signals, wakeups
 from processes.monitoring import metrics
 from storage.months.recent_ids import months_of, within
 from storage.statements import sql_files

@@ -16,7 +16,6 @@ from channels.lifecycle.snapshots import FallbackStep
 from channels.phone_numbers import country_of, is_landline
 from channels.providers.base import Content
 from channels.routing import company_policy, scripted_numbers
-from channels.routing.allowed_countries import check_country
 from channels.routing.company_policy import SendPolicy, policy_for
 from channels.routing.landlines import policy_for_landline
 from channels.routing.learned import smart_plan
@@ -100,7 +99,7 @@ def plan_channels(
     neither held out nor explores.
     """
     scripted_numbers.refuse_scripted(principal, request.phone, kind)
-    check_country(principal, request.phone)
+    company_policy.check_country(principal, request.phone)
     policy = policy_for(principal, request.phone, request.purpose)
     policy = company_policy.with_requested_order(policy, order)
     if order.channels and not policy.order:
@@ -109,10 +108,16 @@ def plan_channels(
         policy = policy_for_landline(
             principal.mode, policy, channel=request.channel, content=request.content
         )
-    channel = _first_channel(principal, request, policy)
+    country = country_of(request.phone)
+    affordable = [
+        channel
+        for channel in policy.order
+        if company_policy.costs_at_most(channel, policy.max_cost, country)
+    ]
+    channel = _first_channel(principal, request, policy, affordable)
     plan = ChannelPlan(
         channel=channel,
-        price=price(channel, principal.mode, country_of(request.phone)),
+        price=price(channel, principal.mode, country),
         chain=_fallback_steps(principal, request, policy, channel, kind),
         own_patience=company_policy.patience(policy.fallback, channel, kind),
     )
@@ -120,7 +125,12 @@ def plan_channels(
         return plan
     if not is_preview and smart_plan.is_held_out():
         return replace(plan, route=smart_plan.held_out_route())
-    smart = _smart_plan(principal, request, policy, avoids_sms=avoids_sms, is_preview=is_preview)
+    prices = {
+        channel.name: price(channel, principal.mode, country)
+        for channel in affordable
+        if registry.carries(channel, request.content, principal.mode)
+    }
+    smart = _smart_plan(principal, request, prices, avoids_sms=avoids_sms, is_preview=is_preview)
     return smart or plan
 
 
@@ -133,13 +143,14 @@ def _is_smart(principal: Principal, request: SendRequest, policy: SendPolicy, ki
 def _smart_plan(
     principal: Principal,
     request: SendRequest,
-    policy: SendPolicy,
+    prices: dict[str, int],
     *,
     avoids_sms: bool,
     is_preview: bool,
 ) -> ChannelPlan | None:
-    """The plan of smart routing; None without one: the send then follows the policy's order."""
-    prices = _smart_prices(principal, request, policy)
+    """The plan of smart routing, among the channels with a price; None without one: the send then
+    follows the policy's order.
+    """
     cheap = {name: price for name, price in prices.items() if not BY_NAME[name].has_segments}
     is_sms_avoided = avoids_sms and 0 < len(cheap) < len(prices)
     prices = cheap if is_sms_avoided else prices
@@ -148,7 +159,9 @@ def _smart_plan(
         return None
     # As in the policy's order, only the first channel must have an available account.
     steps = list(smart.steps)
-    while steps and not _has_account(principal, request, steps[0].channel):
+    while steps and not availability.has_account(
+        BY_NAME[steps[0].channel], request.content, principal.mode, request.phone
+    ):
         del steps[0]
     if not steps:
         return None
@@ -170,31 +183,11 @@ def _smart_plan(
     )
 
 
-def _smart_prices(principal: Principal, request: SendRequest, policy: SendPolicy) -> dict[str, int]:
-    """Prices of the channels that the policy allows and that carry this content."""
-    country = country_of(request.phone)
-    allowed = [
-        channel
-        for channel in policy.order
-        if company_policy.costs_at_most(channel, policy.max_cost, country)
-        and registry.carries(channel, request.content, principal.mode)
-    ]
-    return {channel.name: price(channel, principal.mode, country) for channel in allowed}
-
-
-def _has_account(principal: Principal, request: SendRequest, name: str) -> bool:
-    return availability.has_account(BY_NAME[name], request.content, principal.mode, request.phone)
-
-
-def _first_channel(principal: Principal, request: SendRequest, policy: SendPolicy) -> Channel:
+def _first_channel(
+    principal: Principal, request: SendRequest, policy: SendPolicy, affordable: Sequence[Channel]
+) -> Channel:
     if request.channel in policy.barred:
         raise _barred(BY_NAME[str(request.channel)], request)
-    country = country_of(request.phone)
-    affordable = [
-        channel
-        for channel in policy.order
-        if company_policy.costs_at_most(channel, policy.max_cost, country)
-    ]
     if policy.is_own and not affordable and request.channel is None:
         raise DomainError(Error.CHANNEL_UNAVAILABLE, message=NOTHING_ALLOWED)
     return choose_channel(

@@ -9,9 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
+
 from accounts.keys.principal import Fallback, PolicyRule, Principal
 from billing import message_prices
 from catalogue.channels import BY_NAME, Channel
+from catalogue.errors import DomainError, Error
 from channels.phone_numbers import country_of
 from channels.providers.base import Content
 from channels.vendor_accounts import registry
@@ -163,3 +167,21 @@ def patience(fallback: Fallback | None, channel: Channel, kind: str) -> float:
     """Seconds a channel has to prove delivery before the next one is tried."""
     seconds = fallback.patience.get(channel.name) if fallback else None
     return float(seconds or getattr(channel.patience, kind))
+
+
+def check_country(principal: Principal, phone: str) -> None:
+    """Enforces the company's allowed countries; test keys spend no money, so they are exempt."""
+    allowed, country = principal.allowed_countries, country_of(phone)
+    if allowed and country not in allowed and not principal.is_test:
+        name = country or phone[:4]
+        raise DomainError(
+            Error.COUNTRY_NOT_ALLOWED,
+            message=format_lazy(
+                _(
+                    "Sending to this country ({name}) is not switched on: add it in the cabinet, "
+                    "Settings → Allowed countries"
+                ),
+                name=name,
+            ),
+            country=country,
+        )

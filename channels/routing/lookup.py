@@ -15,7 +15,7 @@ from catalogue.errors import DomainError, Error
 from channels.models import BlockedPhone, Contact
 from channels.phone_numbers import LineType, country_of, is_landline, line_type, spellings
 from channels.providers.base import Content
-from channels.routing import allowed_countries, company_policy, scripted_numbers
+from channels.routing import company_policy, scripted_numbers
 from channels.routing.company_policy import SendPolicy
 from channels.vendor_accounts import availability, registry
 from storage import atomic_limits as counters
@@ -103,7 +103,7 @@ def _reason_for_all(principal: Principal, phone: str) -> Reason | None:
     if BlockedPhone.objects.filter(phone__in=spellings(phone)).exists():
         return Reason.BLOCKED
     try:
-        allowed_countries.check_country(principal, phone)
+        company_policy.check_country(principal, phone)
     except DomainError:
         return Reason.COUNTRY
     return None

@@ -20,9 +20,9 @@ from billing.wallet import archived
 from catalogue.channels import CHANNELS, Channel
 from catalogue.errors import DomainError, Error
 from catalogue.ids import parse_id
-from channels import phone_numbers, stored_fields
+from channels import phone_numbers
 from channels.history import messages, phone_screens
-from channels.models import Attempt, FallbackEvent, Message, MessageQuerySet, Receipt
+from channels.models import Attempt, FallbackEvent, Message, MessageQuerySet, Receipt, stored_fields
 from channels.providers.base import Content
 from channels.routing.lookup import look_up
 from channels.vendor_accounts import availability, registry

@@ -23,7 +23,7 @@ from api.calls import (
     time_or_day,
 )
 from catalogue.errors import Error
-from channels import stored_fields
+from channels.models import stored_fields
 from channels.phone_numbers import LineType
 from channels.routing.lookup import Reach, Reason
 from channels.web.fields import CHANNEL_NAMES, MESSAGE_STATUSES, UNDERSTOOD_PHONE

@@ -18,9 +18,8 @@ from api.body_admission import source_apis
 from cabinet.forms import FilterForm, ModeFilterForm
 from catalogue import channels
 from catalogue.ids import parse_id, started_at
-from channels import stored_fields
 from channels.history.messages import WITHOUT_KEY
-from channels.models import Message
+from channels.models import Message, stored_fields
 from channels.recipients import phone_search
 from parsing import clipboard
 from parsing.form_fields import DayBoundField, LineField

@@ -20,10 +20,10 @@ from api.calls import (
     time,
 )
 from catalogue.channels import by_stored_name
-from channels import extensions, stored_fields
+from channels import extensions
 from channels.history.route_text import route_text
 from channels.lifecycle.snapshots import FallbackReason
-from channels.models import Attempt, Message
+from channels.models import Attempt, Message, stored_fields
 from channels.providers.base import Content
 from channels.providers.inbound import ReceiptState
 from channels.web.fields import CHANNEL_NAMES, MESSAGE_ID, REQUESTED_LOCALE, STATUS, USED_CHANNEL

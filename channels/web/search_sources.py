@@ -18,9 +18,8 @@ from accounts.people.phone_visibility import (
 )
 from api.pagination import NEWEST_FIRST, SCANS, page_of
 from cabinet.search import MAX_HITS, Hit, Page, Source
-from channels import stored_fields
 from channels.history.messages import by_id, with_phone
-from channels.models import Message, MessageQuerySet
+from channels.models import Message, MessageQuerySet, stored_fields
 from channels.recipients import phone_search
 
 PAGES = (

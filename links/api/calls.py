@@ -27,7 +27,7 @@ from api.calls import (
 )
 from catalogue.errors import Error
 from catalogue.texts import StrOrPromise
-from channels import stored_fields
+from channels.models import stored_fields
 from channels.web import fields as sending
 from channels.web.status_texts import status_text
 from links.addresses import target_urls

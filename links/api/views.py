@@ -22,9 +22,9 @@ from catalogue.channels import by_stored_name
 from catalogue.errors import DomainError, Error
 from catalogue.ids import parse_id, public_id, uuid7
 from catalogue.texts import StrOrPromise
-from channels import phone_numbers, stored_fields
+from channels import phone_numbers
 from channels.accept.acceptance import Sender
-from channels.models import Message
+from channels.models import Message, stored_fields
 from channels.routing.company_policy import locale_for
 from channels.web.fields import CHANNEL, LOCALE, PHONE
 from channels.web.send_view import SendView

@@ -17,9 +17,9 @@ from accounts.keys.principal import Principal
 from catalogue.errors import DomainError, Error
 from catalogue.ids import uuid7
 from catalogue.texts import StrOrPromise
-from channels import wakeups
 from channels.accept import send_limits
 from channels.routing import scripted_numbers
+from channels.waiting import wakeups
 from otp import codes, sql
 from storage import atomic_limits as counters
 from storage.statements import sql_files

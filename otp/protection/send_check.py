@@ -33,6 +33,9 @@ SCRIPTED_SECONDS = 3600  # duration of a scripted refusal, equal to the first li
 class Restricted:
     """A send under a restriction, and the step to take."""
 
+    company_id: int
+    phone: str
+    requester: Requester
     step: GuardStep
     restriction: OpenRestriction
     is_enforced: bool
@@ -45,7 +48,7 @@ class Restricted:
 def restriction_for(principal: Principal, phone: str, requester: Requester) -> Restricted | None:
     """The restriction that covers this send; None if it may be sent unchanged."""
     if principal.is_test:
-        return _scripted(phone, requester)
+        return _scripted(principal.company_id, phone, requester)
     if not principal.guard.restrictions:
         return None
     restriction = _strictest(principal.guard, phone, requester)
@@ -54,7 +57,8 @@ def restriction_for(principal: Principal, phone: str, requester: Requester) -> R
     step = GuardStep(restriction.step)
     if _is_trusted(requester, step):
         return None
-    return Restricted(step, restriction, is_enforced=principal.guard.mode == GuardMode.ENFORCE)
+    is_enforced = principal.guard.mode == GuardMode.ENFORCE
+    return Restricted(principal.company_id, phone, requester, step, restriction, is_enforced)
 
 
 def _is_trusted(requester: Requester, step: GuardStep) -> bool:
@@ -62,24 +66,18 @@ def _is_trusted(requester: Requester, step: GuardStep) -> bool:
     return requester.is_trusted and step is not GuardStep.REFUSE
 
 
-def _scripted(phone: str, requester: Requester) -> Restricted | None:
+def _scripted(company_id: int, phone: str, requester: Requester) -> Restricted | None:
     """The step that a test number simulates, as if its range were under attack."""
     step = SCRIPTED.get(phone[-4:])
     if step is None or _is_trusted(requester, step):
         return None
     scope = ScopeKind.TEN_THOUSAND.value, phone[:-4]
     restriction = OpenRestriction(*scope, step.value, time.time() + SCRIPTED_SECONDS, id=0)
-    return Restricted(step, restriction, is_enforced=True)
+    return Restricted(company_id, phone, requester, step, restriction, is_enforced=True)
 
 
 @contextmanager
-def enforced(
-    principal: Principal,
-    phone: str,
-    requester: Requester,
-    plan: ChannelPlan,
-    restricted: Restricted | None,
-) -> Iterator[ChannelPlan]:
+def enforced(plan: ChannelPlan, restricted: Restricted | None) -> Iterator[ChannelPlan]:
     """The plan, without SMS under a restriction to cheaper channels. Raises `challenge_required` or
     `send_limit`. A later refusal of the send gives the solved challenge back.
     """
@@ -88,25 +86,18 @@ def enforced(
         return
     allowed = _without_sms(plan) if restricted.is_without_sms else plan
     is_shorter = allowed != plan or plan.is_sms_avoided
-    _enforce(principal, phone, requester, restricted, is_shorter=is_shorter)
+    _enforce(restricted, is_shorter=is_shorter)
     try:
         yield allowed
     except AfterEffectError:
         raise
     except DomainError:
         if restricted.is_enforced and restricted.step is GuardStep.CHALLENGE:
-            challenges.allow_reuse(requester.challenge)
+            challenges.allow_reuse(restricted.requester.challenge)
         raise
 
 
-def _enforce(
-    principal: Principal,
-    phone: str,
-    requester: Requester,
-    restricted: Restricted,
-    *,
-    is_shorter: bool,
-) -> None:
+def _enforce(restricted: Restricted, *, is_shorter: bool) -> None:
     """Raises the refusal that the restriction requires. Counts the sends that are held back, and in
     monitoring mode the sends that would be.
     """
@@ -116,7 +107,8 @@ def _enforce(
         return
     if restricted.is_enforced and restricted.step is GuardStep.CHALLENGE:
         try:
-            challenges.check(principal.company_id, phone, requester.challenge)
+            challenge = restricted.requester.challenge
+            challenges.check(restricted.company_id, restricted.phone, challenge)
         except DomainError:
             restrictions.count_stopped(restricted.restriction.id)
             raise

@@ -187,9 +187,7 @@ def _send(
     plan = plan_channels(
         principal, request, kind="code", order=request.order, avoids_sms=avoids_sms
     )
-    with send_check.enforced(
-        principal, request.phone, request.requester, plan, restricted
-    ) as allowed:
+    with send_check.enforced(plan, restricted) as allowed:
         link = request.link.for_channels(allowed.channel_names) if request.link else None
         plan = _with_segments(principal, request, link, allowed)
         prepared = PreparedCodeSend(
@@ -235,7 +233,17 @@ def _with_segments(
     """The plan with the segments of its SMS; raises if they are too many."""
     if not plan.has_segments:
         return plan
-    segments = _count_segments(principal, request, link)
+    wording = _wording(principal, request, has_link=link is not None)
+    template = rendering.template(principal.texts, channel=BY_NAME["sms"], **wording)
+    # With a code and a slug of the length that will be generated.
+    text = rendering.fill(
+        template,
+        code=request.custom_code or "0" * (request.code_length or principal.code_length),
+        brand=principal.brand,
+        minutes=request.seconds // 60,
+        link=link.sample_url if link else None,
+    )
+    segments = gsm.count_segments(text).segments
     return plan.within_segment_limit(segments, too_long=_too_long(request))
 
 
@@ -279,20 +287,6 @@ def _too_long(request: CodeSendRequest) -> DomainError:
     if request.binding:
         return invalid_input(bind=TOO_LONG_FOR_SMS)
     return DomainError(Error.LINK_NOT_SUPPORTED)
-
-
-def _count_segments(principal: Principal, request: CodeSendRequest, link: NewLink | None) -> int:
-    """Counts the text with a code and a slug of the length that will be generated."""
-    wording = _wording(principal, request, has_link=link is not None)
-    template = rendering.template(principal.texts, channel=BY_NAME["sms"], **wording)
-    text = rendering.fill(
-        template,
-        code=request.custom_code or "0" * (request.code_length or principal.code_length),
-        brand=principal.brand,
-        minutes=request.seconds // 60,
-        link=link.sample_url if link else None,
-    )
-    return gsm.count_segments(text).segments
 
 
 def _verification_params(principal: Principal, request: CodeSendRequest) -> dict[str, Any]:

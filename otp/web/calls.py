@@ -27,7 +27,7 @@ from catalogue import custom_codes
 from catalogue.errors import Error
 from catalogue.ids import public_id
 from channels.guard.scope_evidence import ScopeKind
-from channels.stored_fields import REFERENCE
+from channels.models.stored_fields import REFERENCE
 from channels.web.fields import (
     CHANNEL,
     COST,

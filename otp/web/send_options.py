@@ -13,7 +13,7 @@ from accounts.keys.principal import Principal
 from api.calls import array, integer, option, text
 from api.request_fields import RequestFields
 from catalogue.channels import BY_NAME
-from channels import stored_fields
+from channels.models import stored_fields
 from channels.routing.company_policy import NO_ORDER, RequestedOrder
 from channels.web.fields import CHANNEL, CHANNEL_NAMES
 from links.api.fields import LINK_FOR_CODE

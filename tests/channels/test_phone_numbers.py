@@ -6,7 +6,6 @@ from hypothesis import assume, given, reject, settings, strategies
 from phonenumbers import PhoneNumberFormat, PhoneNumberType
 
 from catalogue.errors import DomainError, Error
-from channels import renumbering
 from channels.phone_numbers import (
     NOT_A_PHONE,
     SATELLITE_OR_PREMIUM,
@@ -16,7 +15,7 @@ from channels.phone_numbers import (
     normalise,
     with_country_code_seven,
 )
-from parsing import clipboard
+from parsing import clipboard, renumbering
 
 SPELLINGS = [
     "+79161234567", "89161234567", "0079161234567", "+7 (916) 123-45-67", "8 (916) 123-45-67",

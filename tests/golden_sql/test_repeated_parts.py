@@ -3,7 +3,7 @@
 import ast
 import re
 
-from channels import stored_fields
+from channels.models import stored_fields
 from tests.packages import PACKAGES, ROOT
 
 SEND_CODES = (ROOT / "otp/send/send.sql").read_text(encoding="utf-8")

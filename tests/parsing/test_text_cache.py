@@ -25,7 +25,7 @@ OF_SHORT_TEXTS = {
         *("normalise", "_parsed"),  # longer than any phone: refused, which no cache keeps
         *("country_of", "spellings", "is_landline"),  # E.164
     },
-    "channels/plain_numbers.py": {"_region_of"},
+    "parsing/plain_numbers.py": {"_region_of"},
     "channels/routing/smart/plans.py": {"choose"},
     "compat/dialect.py": {"derived_id"},
     "compat/view.py": {"_as_declared"},  # our routes

@@ -16,8 +16,7 @@ from redis._parsers.base import BaseParser
 import storage.atomic_limits
 from accounts.keys.principal import Principal
 from api.rate_limit import KeyRateLimiter
-from channels import wakeups
-from channels.waiting import outcome_signals
+from channels.waiting import outcome_signals, wakeups
 from config import health as health_endpoints
 from links.clicks import counting, stream
 from links.clicks.buffer import STREAM, ClickBuffer

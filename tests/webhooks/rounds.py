@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from webhooks import dispatcher, http_call, retries
+from webhooks import dispatcher, http_call
 from webhooks.http_call import CallOutcome
 from webhooks.models import Delivery
 
@@ -23,7 +23,7 @@ def make_due(delivery: Delivery) -> None:
 
 def run_out(delivery: Delivery) -> None:
     """Runs every try of the retry schedule."""
-    for _ in range(len(retries.RETRY_DELAYS) + 1):
+    for _ in range(len(http_call.RETRY_DELAYS) + 1):
         make_due(delivery)
         run_round()
 

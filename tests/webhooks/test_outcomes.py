@@ -11,10 +11,10 @@ from accounts.models import AuditEvent, Company, Mail, Member
 from tests.factories import DeliveryFactory, MemberFactory
 from tests.webhooks.receivers import Receiver
 from tests.webhooks.rounds import make_due, run_out, run_round, wait_of
-from webhooks import deliveries, dispatcher, endpoints, http_call, retries
+from webhooks import deliveries, dispatcher, endpoints, http_call
 from webhooks.events import declaration_of
+from webhooks.http_call import RETRY_DELAYS
 from webhooks.models import Delivery, Endpoint, EventKind
-from webhooks.retries import RETRY_DELAYS
 
 NOBODY = "http://127.0.0.1:9/hook"
 
@@ -215,10 +215,10 @@ def test_failing_since_is_reset_by_a_success(
     [
         (429, "120", 120),
         (503, " 600 ", 600),
-        (503, "9" * 400, retries.MAX_RETRY_AFTER),
-        (429, "86400", retries.MAX_RETRY_AFTER),
+        (503, "9" * 400, http_call.MAX_RETRY_AFTER),
+        (429, "86400", http_call.MAX_RETRY_AFTER),
         (503, lambda: http_date(time.time() + 300), 300),
-        (503, lambda: http_date(time.time() + 10 * 86_400), retries.MAX_RETRY_AFTER),
+        (503, lambda: http_date(time.time() + 10 * 86_400), http_call.MAX_RETRY_AFTER),
         (503, lambda: http_date(time.time() - 300), 0),
         (503, lambda: http_date(time.time() + 300).replace("GMT", "+0000"), 300),
         (

@@ -16,11 +16,11 @@ from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from billing.wallet import ledger
-from channels import wakeups
 from channels.deliver import sweeps
 from channels.deliver.dispatcher import Dispatcher
 from channels.models import Attempt, Message, Receipt
 from channels.providers.vendors import VENDORS
+from channels.waiting import wakeups
 from tests.api.clients import Api
 from tests.channels.accounts import set_account
 from tests.channels.message_stages import message_of

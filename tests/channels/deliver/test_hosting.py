@@ -10,7 +10,7 @@ from django.db import connection
 from django.utils import timezone
 from pytest_django import Settings
 
-from channels import vendor_webhooks, wakeups
+from channels import vendor_webhooks
 from channels.deliver import claims, hosting
 from channels.deliver.dispatcher import Dispatcher
 from channels.deliver.heartbeats import HeartbeatWriter
@@ -18,6 +18,7 @@ from channels.deliver.hosting import AccountLock, AccountTakenError
 from channels.models import Attempt, Heartbeat, Message
 from channels.providers.base import HostedProvider
 from channels.vendor_accounts import availability, registry
+from channels.waiting import wakeups
 from storage.redis_client import redis_client
 from tests.api.clients import Api
 from tests.channels.accounts import create_account, name_accounts, set_account

@@ -2,8 +2,8 @@
 
 import pytest
 
-from channels import renumbering
 from channels.phone_numbers import e164_or_none, normalise, spellings
+from parsing import renumbering
 
 RENUMBERED = [
     ("+52 1 55 1234 5678", "+525512345678"),  # Mexico

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from phonenumbers import COUNTRY_CODE_TO_REGION_CODE, PhoneMetadata, PhoneNumberDesc
 
-from channels import renumbering
+from parsing import renumbering
 
 _E164 = re.compile(r"\+[1-9][0-9]{6,14}")
 _MAX_COUNTRY_CODE = 3  # digits

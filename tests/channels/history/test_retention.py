@@ -11,7 +11,8 @@ from structlog.testing import capture_logs
 from accounts import purges
 from accounts.models import JobFailure
 from api.models import IdempotentRequest
-from channels import retention, tasks
+from channels import tasks
+from channels.history import retention
 from channels.models import Message, Receipt
 from otp import sql as otp_sql
 from otp.models import Verification

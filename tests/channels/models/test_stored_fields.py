@@ -1,9 +1,8 @@
 import pytest
 from django.db.models import CharField
 
-from channels import stored_fields
-from channels.models import Message
-from channels.stored_fields import StoredField
+from channels.models import Message, stored_fields
+from channels.models.stored_fields import StoredField
 
 
 @pytest.mark.parametrize("field", stored_fields.FIELDS, ids=lambda field: field.name)

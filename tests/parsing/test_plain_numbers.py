@@ -9,7 +9,8 @@ import pytest
 from phonenumbers import COUNTRY_CODE_TO_REGION_CODE, PhoneNumberType
 
 from catalogue.errors import DomainError
-from channels import phone_numbers, plain_numbers
+from channels import phone_numbers
+from parsing import plain_numbers
 
 ROUNDS = 20
 REGIONS = [
