@@ -10,14 +10,13 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 import orjson
-from django.db import connection
 from django.utils.translation import gettext_lazy as _
 
 from accounts.keys.principal import Principal
 from catalogue.errors import DomainError, Error, invalid_input
 from parsing.characters import is_line
 from storage.statements import sql_files
-from storage.statements.named_rows import fetch_one
+from storage.statements.queries import execute, select_one
 
 HEADER = "Idempotency-Key"
 MAX_LENGTH = 255
@@ -96,12 +95,10 @@ def find_response(key: IdempotencyKey) -> StoredResponse | MissingResponse | Non
     A key expires after 24 hours, whether or not the purge has run.
     """
     key_values: list[str | int] = [key.company_id, key.mode, key.path, key.key]
-    with connection.cursor() as cursor:
-        cursor.execute(_SQL["find"], key_values)
-        row = fetch_one(cursor, _StoredRequest)
-        if row is not None and row.is_expired:
-            cursor.execute(_SQL["delete_expired"], key_values)
-            row = None
+    row = select_one(_StoredRequest, _SQL["find"], key_values)
+    if row is not None and row.is_expired:
+        execute(_SQL["delete_expired"], key_values)
+        row = None
     if row is None:
         return None
     if bytes(row.request_hash) != key.request_hash:
@@ -126,14 +123,12 @@ def insert(key: IdempotencyKey, subject_id: UUID | None = None) -> None:
     """
     row: list[int | str | bytes | UUID | None]
     row = [key.company_id, key.mode, key.path, key.key, key.request_hash]
-    with connection.cursor() as cursor:
-        cursor.execute(_SQL["insert"], [*row, subject_id])
+    execute(_SQL["insert"], [*row, subject_id])
 
 
 def forget(key: IdempotencyKey, subject_id: UUID) -> None:
     """Deletes the key's row for this subject, so that the key can have another effect."""
-    with connection.cursor() as cursor:
-        cursor.execute(_SQL["forget"], [key.company_id, key.mode, key.path, key.key, subject_id])
+    execute(_SQL["forget"], [key.company_id, key.mode, key.path, key.key, subject_id])
 
 
 def store_response(key: IdempotencyKey, status: int, body: str) -> StoredResponse:
@@ -142,6 +137,5 @@ def store_response(key: IdempotencyKey, status: int, body: str) -> StoredRespons
     A slow request and a duplicate that rebuilt its response meanwhile must return the same.
     A response never contains a code.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(_SQL["store"], [status, body, key.company_id, key.mode, key.path, key.key])
-        return fetch_one(cursor, StoredResponse) or StoredResponse(status, body)
+    params = [status, body, key.company_id, key.mode, key.path, key.key]
+    return select_one(StoredResponse, _SQL["store"], params) or StoredResponse(status, body)

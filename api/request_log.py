@@ -21,6 +21,7 @@ from accounts.models import Mode
 from catalogue.errors import Error
 from parsing.characters import stored_text
 from storage.statements.json_rows import dump_rows, json_rows
+from storage.statements.queries import execute
 from storage.store_errors import write_together
 
 log = structlog.get_logger(__name__)
@@ -155,8 +156,7 @@ def _write(entries: Sequence[Entry]) -> None:
 
 
 def _insert(entries: Sequence[Entry]) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(_INSERT, {"requests": dump_rows([_row(entry) for entry in entries])})
+    execute(_INSERT, {"requests": dump_rows([_row(entry) for entry in entries])})
 
 
 def _refuse(entry: Entry, error: Exception) -> None:
@@ -182,6 +182,4 @@ buffer = RequestBuffer()
 
 def purge(limit: int) -> int:
     """Deletes requests older than REQUEST_LOG_DAYS."""
-    with connection.cursor() as cursor:
-        cursor.execute(_DELETE, [settings.REQUEST_LOG_DAYS, limit])
-        return int(cursor.rowcount)
+    return execute(_DELETE, [settings.REQUEST_LOG_DAYS, limit])

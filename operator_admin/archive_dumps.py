@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
 
-from django.db import connection, transaction
+from django.db import transaction
 
 from billing.seals.proof import parts_of_transfers, sealed_parts
 from operator_admin.backup import BackupError, postgres
@@ -20,6 +20,7 @@ from operator_admin.backup.manifest import DIGEST, sha256
 from persons.columns import ERASED
 from storage.months.calendar import next_month
 from storage.months.partitions import partition
+from storage.statements.queries import execute, fetch_tuples, fetch_value
 
 # The sums of the tables, or of a copy.
 SUMS = """
@@ -48,21 +49,17 @@ def schema(month: date) -> str:
 
 @transaction.atomic
 def create(month: date) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(f"CREATE SCHEMA {schema(month)}")
-        for table in TABLES:
-            cursor.execute(f"CREATE TABLE {schema(month)}.{table} AS {_rows(table, month)}")
-        cursor.execute(
-            f"CREATE INDEX ON {schema(month)}.billing_transfer (company_id, created_at, id)"
-        )
+    execute(f"CREATE SCHEMA {schema(month)}")
+    for table in TABLES:
+        execute(f"CREATE TABLE {schema(month)}.{table} AS {_rows(table, month)}")
+    execute(f"CREATE INDEX ON {schema(month)}.billing_transfer (company_id, created_at, id)")
 
 
 @transaction.atomic
 def drop(month: date) -> None:
     """Drops the copy; may wait for a program that a killed run has left running."""
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL lock_timeout = '15min'")
-        cursor.execute(f"DROP SCHEMA IF EXISTS {schema(month)} CASCADE")
+    execute("SET LOCAL lock_timeout = '15min'")
+    execute(f"DROP SCHEMA IF EXISTS {schema(month)} CASCADE")
 
 
 def differences(month: date) -> list[str]:
@@ -77,9 +74,9 @@ def differences(month: date) -> list[str]:
 @contextmanager
 def reading_copy(month: date) -> Iterator[None]:
     """Makes statements that only read see the copy's tables instead of the service's."""
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SET TRANSACTION READ ONLY")
-        cursor.execute(f"SET LOCAL search_path = {schema(month)}, public")
+    with transaction.atomic():
+        execute("SET TRANSACTION READ ONLY")
+        execute(f"SET LOCAL search_path = {schema(month)}, public")
         yield
 
 
@@ -87,9 +84,8 @@ def delete_originals(month: date) -> None:
     """Deletes rows from tables that also hold other months; no other session waits for
     these rows.
     """
-    with connection.cursor() as cursor:
-        for table in BY_MESSAGE:
-            cursor.execute(f"DELETE FROM {table} WHERE {_condition(month)}")  # noqa: S608
+    for table in BY_MESSAGE:
+        execute(f"DELETE FROM {table} WHERE {_condition(month)}")  # noqa: S608
 
 
 def _condition(month: date) -> str:
@@ -98,18 +94,14 @@ def _condition(month: date) -> str:
 
 def _rows(table: str, month: date) -> str:
     left_out = [name for name in ERASED.get(table, "").split() if name != "phone"]
-    with connection.cursor() as cursor:
-        cursor.execute(_COLUMNS, [_PHONE_PREFIX, table, left_out])
-        (columns,) = cursor.fetchone()
+    columns = fetch_value(_COLUMNS, [_PHONE_PREFIX, table, left_out])
     if table in MONTHLY:
         return f"SELECT {columns} FROM {partition(table, month)}"  # noqa: S608 - our names
     return f"SELECT {columns} FROM {table} WHERE {_condition(month)}"  # noqa: S608
 
 
 def _digest(rows: str) -> tuple[int, int]:
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT count(*), {DIGEST} FROM {rows} t")  # noqa: S608
-        count, digest = cursor.fetchone()
+    [(count, digest)] = fetch_tuples(f"SELECT count(*), {DIGEST} FROM {rows} t")  # noqa: S608
     return int(count), int(digest)
 
 
@@ -147,9 +139,7 @@ def check_books(month: date, path: Path) -> None:
     seals.
     """
     with reading_copy(month):
-        with connection.cursor() as cursor:
-            cursor.execute(_DIFFERS, [month, month])
-            (differs,) = cursor.fetchone()
+        differs = fetch_value(_DIFFERS, [month, month])
         parts = parts_of_transfers()
     if differs:
         raise BackupError(f"{path}: its sums are not those of the books")

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
-from django.db import connection
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.translation import gettext
@@ -24,7 +23,7 @@ from links.models import Report
 from operator_admin.alerts.rules import RULES
 from operator_admin.models import Alert
 from storage.statements import sql_files
-from storage.statements.named_rows import fetch_all
+from storage.statements.queries import fetch_tuples, select
 
 _SQL = sql_files.read_several("operator_admin/attention.sql")  # by kind
 
@@ -172,9 +171,8 @@ def kinds_for(request: HttpRequest) -> list[str]:
 def counts(kinds: Collection[str]) -> list[Count]:
     if not kinds:
         return []
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT kind, count(*) FROM ({_union(kinds)}) waiting GROUP BY kind")  # noqa: S608 - of constants
-        numbers: dict[str, int] = dict(cursor.fetchall())
+    statement = f"SELECT kind, count(*) FROM ({_union(kinds)}) waiting GROUP BY kind"  # noqa: S608 - of constants
+    numbers: dict[str, int] = dict(fetch_tuples(statement))
     return [Count(name, KINDS[name].title, numbers[name]) for name in kinds if name in numbers]
 
 
@@ -186,9 +184,7 @@ def page(kinds: Collection[str], number: int) -> list[Item]:
     SELECT kind, id, since, subject, details FROM ({_union(kinds)}) waiting
     ORDER BY since, kind, id LIMIT %s OFFSET %s
     """  # noqa: S608 - of constants
-    with connection.cursor() as cursor:
-        cursor.execute(statement, [PAGE_SIZE + 1, number * PAGE_SIZE])
-        rows = fetch_all(cursor, Row)
+    rows = select(Row, statement, [PAGE_SIZE + 1, number * PAGE_SIZE])
     alerts = _alerts(rows)
     return [_item(row, alerts) for row in rows]
 

@@ -1,12 +1,11 @@
 """Current figures for the operator's pages and for Prometheus, from the database."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
 import orjson
-from django.db import connection
 from django.utils import timezone
 
 from accounts.models import Company
@@ -16,7 +15,7 @@ from catalogue.ids import first_id_at
 from channels.models import ProviderAlert
 from channels.vendor_accounts import error_texts, registry
 from storage.statements import sql_files
-from storage.statements.named_rows import Row, fetch_all
+from storage.statements.queries import fetch_tuples, select
 
 _SQL = sql_files.read_several("operator_admin/figures.sql")
 SHOWN_WAITING = 10
@@ -122,16 +121,16 @@ def _accounts_with_open_breaker() -> list[str]:
 
 
 def sends(since: datetime) -> list[ChannelDay]:
-    return rows(ChannelDay, _SQL["sends"], {"since": first_id_at(since)})
+    return select(ChannelDay, _SQL["sends"], {"since": first_id_at(since)})
 
 
 def queue() -> Queue:
-    (queue_row,) = rows(Queue, _SQL["queue"])
+    (queue_row,) = select(Queue, _SQL["queue"])
     return queue_row
 
 
 def heartbeats() -> list[Heartbeat]:
-    return rows(_heartbeat, _SQL["heartbeats"])
+    return select(_heartbeat, _SQL["heartbeats"])
 
 
 def _heartbeat(*, details: str, **columns: Any) -> Heartbeat:
@@ -162,7 +161,7 @@ class CompanyDay:
 
 
 def companies(ids: Sequence[int]) -> dict[int, CompanyDay]:
-    days = rows(CompanyDay, _SQL["companies"], {"ids": list(ids), "most": MAX_COUNTED})
+    days = select(CompanyDay, _SQL["companies"], {"ids": list(ids), "most": MAX_COUNTED})
     return {day.id: day for day in days}
 
 
@@ -193,7 +192,7 @@ class AccountState:
 
 
 def account_states() -> dict[str, AccountState]:
-    return {state.name: state for state in rows(AccountState, _SQL["accounts"])}
+    return {state.name: state for state in select(AccountState, _SQL["accounts"])}
 
 
 class RecentCalls(NamedTuple):
@@ -250,7 +249,7 @@ def accounts() -> list[Account]:
         name: Account(name, str(error_texts.provider_title(name)), live.get(name), states.get(name))
         for name in dict.fromkeys([*live, *error_texts.PROVIDERS])
     }
-    for recent in rows(RecentCalls, _SQL["recent"]):
+    for recent in select(RecentCalls, _SQL["recent"]):
         if account := accounts_by_name.get(recent.account):
             account.recent, account.recent_failures = recent.calls, recent.failures
     for route in registry.routes():
@@ -268,20 +267,17 @@ def accounts() -> list[Account]:
 
 def call_failures() -> list[RecentCalls]:
     names = list(registry.live_providers())
-    return rows(RecentCalls, _SQL["call_failures"], {"names": names})
+    return select(RecentCalls, _SQL["call_failures"], {"names": names})
 
 
 def _add_attempt_counts(accounts_by_name: dict[str, Account], live: Iterable[str]) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(_SQL["providers"], {"names": list(live)})
-        for name, last_success, last_hour in cursor.fetchall():
-            account = accounts_by_name[name]
-            account.last_success, account.last_hour = last_success, last_hour
-        cursor.execute(_SQL["open_attempts"])
-        for name, attempts in cursor.fetchall():
-            if name in accounts_by_name:
-                accounts_by_name[name].open_attempts = attempts
-    for error in rows(ErrorCount, _SQL["errors"]):
+    for name, last_success, last_hour in fetch_tuples(_SQL["providers"], {"names": list(live)}):
+        account = accounts_by_name[name]
+        account.last_success, account.last_hour = last_success, last_hour
+    for name, attempts in fetch_tuples(_SQL["open_attempts"]):
+        if name in accounts_by_name:
+            accounts_by_name[name].open_attempts = attempts
+    for error in select(ErrorCount, _SQL["errors"]):
         if error.account in accounts_by_name:
             accounts_by_name[error.account].errors.append(error)
 
@@ -289,11 +285,3 @@ def _add_attempt_counts(accounts_by_name: dict[str, Account], live: Iterable[str
 def _sort_key(account: Account) -> tuple[bool, int]:
     position = account.standing.position if account.standing else 0
     return account.provider is None, position
-
-
-def rows(
-    kind: Callable[..., Row], statement: str, params: dict[str, Any] | None = None
-) -> list[Row]:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, params)
-        return fetch_all(cursor, kind)

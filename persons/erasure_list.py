@@ -13,11 +13,12 @@ from typing import Any
 
 import orjson
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 
 from channels.phone_numbers import e164_or_none, spellings
 from persons.models import Erasure
 from persons.person import Person, phones_in_links
+from storage.statements.queries import execute, fetch_column
 from webhooks import signing
 
 _ADD = """
@@ -39,8 +40,7 @@ def add(person: Person) -> None:
     key_id = signing.current_key_id()
     values: dict[str, Any] = {"company_id": person.company_id, "mode": person.mode}
     values |= {"key_id": key_id, "phone_hash": phone_hash(person.phone, key_id), "erased_at": None}
-    with connection.cursor() as cursor:
-        cursor.execute(_ADD, values)
+    execute(_ADD, values)
 
 
 def phone_hash(phone: str, key_id: str) -> bytes:
@@ -64,11 +64,10 @@ def dump() -> Iterator[str]:
 def load(lines: Iterable[str]) -> int:
     """Adds a dumped list; returns the number of its lines."""
     count = 0
-    with connection.cursor() as cursor:
-        for line in filter(str.strip, lines):
-            values: dict[str, Any] = orjson.loads(line)
-            cursor.execute(_ADD, values | {"phone_hash": bytes.fromhex(values["phone_hash"])})
-            count += 1
+    for line in filter(str.strip, lines):
+        values: dict[str, Any] = orjson.loads(line)
+        execute(_ADD, values | {"phone_hash": bytes.fromhex(values["phone_hash"])})
+        count += 1
     return count
 
 
@@ -96,6 +95,4 @@ def find_erased() -> Iterator[tuple[Person, datetime]]:
 
 
 def _phones() -> list[str]:
-    with connection.cursor() as cursor:
-        cursor.execute(_PHONES)
-        return [phone for (phone,) in cursor.fetchall()]
+    return fetch_column(_PHONES)

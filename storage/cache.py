@@ -13,6 +13,7 @@ from django.core.cache.backends.redis import RedisCache, RedisCacheClient
 from django.db import connection
 
 from storage.redis_client import redis_client
+from storage.statements.queries import execute, fetch_value
 
 _GET = """
 SELECT value::text FROM accounts_cacheentry WHERE key = %s AND expires_at > clock_timestamp()
@@ -40,10 +41,8 @@ class PostgresCache(BaseCache):
         super().__init__(params)
 
     def get(self, key: Any, default: Any = None, version: int | None = None) -> Any:
-        with connection.cursor() as cursor:
-            cursor.execute(_GET, [self.make_and_validate_key(key, version)])
-            row = cursor.fetchone()
-        return json.loads(row[0]) if row else default
+        stored = fetch_value(_GET, [self.make_and_validate_key(key, version)])
+        return default if stored is None else json.loads(stored)
 
     def add(
         self, key: Any, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None
@@ -60,26 +59,21 @@ class PostgresCache(BaseCache):
 
     def touch(self, key: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> bool:
         key = self.make_and_validate_key(key, version)
-        return self._execute(_TOUCH, [self._expires_at(timeout), key])
+        return execute(_TOUCH, [self._expires_at(timeout), key]) > 0
 
     def delete(self, key: Any, version: int | None = None) -> bool:
-        return self._execute(_DELETE, [self.make_and_validate_key(key, version)])
+        return execute(_DELETE, [self.make_and_validate_key(key, version)]) > 0
 
     def clear(self) -> None:
-        self._execute("DELETE FROM accounts_cacheentry", [])
+        execute("DELETE FROM accounts_cacheentry")
 
     def _write(self, statement: str, key: Any, value: Any, timeout: Any, version: Any) -> bool:
         key = self.make_and_validate_key(key, version)
-        return self._execute(statement, [key, json.dumps(value), self._expires_at(timeout)])
+        return execute(statement, [key, json.dumps(value), self._expires_at(timeout)]) > 0
 
     def _expires_at(self, timeout: Any) -> datetime:
         at = self.get_backend_timeout(timeout)
         return datetime.max.replace(tzinfo=UTC) if at is None else datetime.fromtimestamp(at, UTC)
-
-    def _execute(self, statement: str, params: list[Any]) -> bool:
-        with connection.cursor() as cursor:
-            cursor.execute(statement, params)
-            return bool(cursor.rowcount)
 
 
 class _Client(RedisCacheClient):

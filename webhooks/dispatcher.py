@@ -17,7 +17,7 @@ from django.db import connection, transaction
 
 from processes.outbox_loop import OutboxLoop, write_in_batches
 from storage.statements import sql_files
-from storage.statements.named_rows import fetch_all
+from storage.statements.queries import execute, fetch_tuples, fetch_value, select
 from storage.store_errors import is_outage, is_refusal, write_together
 from webhooks import endpoints, events, http_call
 from webhooks.events import origin_sql
@@ -129,43 +129,37 @@ def claim(
         "limit": limit,
         "lease": settings.WEBHOOK_LEASE,
     }
-    with connection.cursor() as cursor:
-        cursor.execute(_SQL["any_due"])
-        if not cursor.fetchone()[0]:
-            return []
-        cursor.execute(CLAIM, params)
-        return fetch_all(cursor, ClaimedDelivery)
+    if not fetch_value(_SQL["any_due"]):
+        return []
+    return select(ClaimedDelivery, CLAIM, params)
 
 
 @transaction.atomic
 def record(outcomes: Sequence[CallOutcome]) -> None:
     """Stores the attempts, updates their deliveries, and disables endpoints that keep failing."""
     ids = [outcome.claimed.delivery_id for outcome in outcomes]
-    with connection.cursor() as cursor:
-        cursor.execute(_SQL["lock_endpoints"], [ids])
-        urls: dict[UUID, str] = dict(cursor.fetchall())
-        cursor.execute(_SQL["insert_attempts"], _attempt_columns(outcomes))
-        moves: list[list[Any]] = [
-            [outcome.claimed.claims for outcome in outcomes],
-            [outcome.state.value for outcome in outcomes],
-            [outcome.due_in for outcome in outcomes],
-        ]
-        cursor.execute(_SQL["update_deliveries"], [ids, *moves])
-        round_of: dict[UUID, datetime | None] = dict(cursor.fetchall())
-        # A message's own URL says nothing about the endpoint: it may be gone, or always wrong.
-        # Nor does a URL that the endpoint had when the call began.
-        about_endpoints = [
-            outcome
-            for outcome in outcomes
-            if not outcome.claimed.is_callback
-            and outcome.claimed.url == urls.get(outcome.claimed.endpoint_id)
-        ]
-        refused = [outcome for outcome in about_endpoints if not outcome.is_accepted]
-        cursor.execute(_SQL["mark_failing"], [[outcome.claimed.endpoint_id for outcome in refused]])
-        accepted = [
-            outcome.claimed.endpoint_id for outcome in about_endpoints if outcome.is_accepted
-        ]
-        cursor.execute(_SQL["mark_accepting"], [accepted])
+    urls: dict[UUID, str] = dict(fetch_tuples(_SQL["lock_endpoints"], [ids]))
+    execute(_SQL["insert_attempts"], _attempt_columns(outcomes))
+    moves: list[list[Any]] = [
+        [outcome.claimed.claims for outcome in outcomes],
+        [outcome.state.value for outcome in outcomes],
+        [outcome.due_in for outcome in outcomes],
+    ]
+    round_of: dict[UUID, datetime | None] = dict(
+        fetch_tuples(_SQL["update_deliveries"], [ids, *moves])
+    )
+    # A message's own URL says nothing about the endpoint: it may be gone, or always wrong.
+    # Nor does a URL that the endpoint had when the call began.
+    about_endpoints = [
+        outcome
+        for outcome in outcomes
+        if not outcome.claimed.is_callback
+        and outcome.claimed.url == urls.get(outcome.claimed.endpoint_id)
+    ]
+    refused = [outcome for outcome in about_endpoints if not outcome.is_accepted]
+    execute(_SQL["mark_failing"], [[outcome.claimed.endpoint_id for outcome in refused]])
+    accepted = [outcome.claimed.endpoint_id for outcome in about_endpoints if outcome.is_accepted]
+    execute(_SQL["mark_accepting"], [accepted])
     for outcome in refused:
         if outcome.is_last and outcome.claimed.delivery_id in round_of:
             endpoints.disable_if_failing(

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 import orjson
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -21,6 +21,7 @@ from api.calls import TEST, Field, Shape, boolean
 from catalogue.ids import uuid7
 from catalogue.texts import StrOrPromise
 from storage.statements import sql_files
+from storage.statements.queries import execute
 from webhooks.models import EventKind
 
 EXAMPLE_PHONE = "+79990000000"
@@ -153,9 +154,7 @@ def emit(
         "data": orjson.dumps(fields, default=str, option=orjson.OPT_UTC_Z).decode(),
         "at": at or timezone.now(),
     }
-    with connection.cursor() as cursor:
-        cursor.execute(_APPEND_ONE, params)
-        wake_dispatcher(cursor.rowcount)
+    wake_dispatcher(execute(_APPEND_ONE, params))
 
 
 def wake_dispatcher(deliveries: int) -> None:

@@ -19,7 +19,7 @@ import structlog
 from django.conf import settings
 from django.core import signing
 from django.core.mail import get_connection
-from django.db import connection, models
+from django.db import models
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.urls import reverse
@@ -32,6 +32,7 @@ from parsing.characters import one_line
 from parsing.hosts import ascii_address
 from storage import atomic_limits
 from storage.atomic_limits import Window
+from storage.statements.queries import fetch_value
 
 log = structlog.get_logger(__name__)
 MAX_PER_HOUR = 100  # of one template to one address; alerts to operators are 60 at most
@@ -282,13 +283,8 @@ def _deliver() -> int:
 
 
 def _claim() -> Mail | None:
-    with connection.cursor() as cursor:
-        cursor.execute(CLAIM, [LEASE])
-        claimed = cursor.fetchone()
-    if claimed is None:
-        return None
-    (mail_id,) = claimed
-    return Mail.objects.get(pk=mail_id)
+    mail_id = fetch_value(CLAIM, [LEASE])
+    return None if mail_id is None else Mail.objects.get(pk=mail_id)
 
 
 def _send(email: Mail) -> bool:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
@@ -22,7 +22,7 @@ from billing.models import Budget
 from catalogue.errors import DomainError, Error
 from catalogue.texts import StrOrPromise
 from storage.statements import sql_files
-from storage.statements.named_rows import fetch_all, fetch_one
+from storage.statements.queries import execute, fetch_column, fetch_value, select, select_one
 
 NO_BUDGET = (None, None)
 UNKNOWN = Budget.UNKNOWN
@@ -84,9 +84,7 @@ def refusal(
     """
     values = params(budgets, country)
     scope = {"company_id": company_id, "api_key": str(key.key_id)}
-    with connection.cursor() as cursor:
-        cursor.execute(_USAGE_NOW, values | scope)
-        row = fetch_one(cursor, _UsageNow)
+    row = select_one(_UsageNow, _USAGE_NOW, values | scope)
     available = row.available if row else 0
     if row is None or available < price:
         return DomainError(Error.INSUFFICIENT_TOKENS, required=price, available=available)
@@ -171,9 +169,7 @@ ORDER BY c.country = '' DESC, used DESC, c.country
 def usage(company_id: int, countries: list[str]) -> list[BudgetUsage]:
     """Usage of the day, and of each country that is listed, in use or has a budget."""
     values = {"company_id": company_id, "countries": countries, **sql.floors()}
-    with connection.cursor() as cursor:
-        cursor.execute(_USAGE_BY_COUNTRY, values)
-        return fetch_all(cursor, BudgetUsage)
+    return select(BudgetUsage, _USAGE_BY_COUNTRY, values)
 
 
 def fixed_for_other_countries(company_id: int) -> int | None:
@@ -221,9 +217,7 @@ def update_usual() -> int:
     """Recalculates usual budgets from the stored days; fixed budgets stay as they are.
     Publishes them where keys are loaded; returns how many companies' budgets changed.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(_SQL["companies"])
-        ids = [company_id for (company_id,) in cursor.fetchall()]
+    ids = fetch_column(_SQL["companies"])
     return sum(
         _update_usual(ids[start : start + COMPANY_BATCH])
         for start in range(0, len(ids), COMPANY_BATCH)
@@ -233,10 +227,8 @@ def update_usual() -> int:
 @transaction.atomic
 def _update_usual(company_ids: list[int]) -> int:
     """Locks companies before their budgets, as `set_fixed` does."""
-    with connection.cursor() as cursor:
-        cursor.execute(_LOCK, [company_ids])
-        cursor.execute(_SQL["update"], {"ids": company_ids, "times": settings.BUDGET_USUAL[0]})
-        (moved,) = cursor.fetchone()
+    execute(_LOCK, [company_ids])
+    moved = fetch_value(_SQL["update"], {"ids": company_ids, "times": settings.BUDGET_USUAL[0]})
     publish(company_ids)
     return int(moved)
 
@@ -249,9 +241,8 @@ _LOCK = "SELECT 1 FROM accounts_company WHERE id = ANY(%s) ORDER BY id FOR NO KE
 @transaction.atomic
 def publish(company_ids: list[int]) -> None:
     """Copies budgets into the companies' rows, which keys load, so that a send needs no query."""
-    with connection.cursor() as cursor:
-        cursor.execute(_LOCK, [company_ids])
-        cursor.execute(_SQL["publish"], [company_ids])
+    execute(_LOCK, [company_ids])
+    execute(_SQL["publish"], [company_ids])
 
 
 def _audit_value(tokens: int | None) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 from django.utils.dateformat import time_format
 from django.utils.text import format_lazy
@@ -21,7 +21,7 @@ from accounts.models import ApiKey, Company, Mode, User
 from billing.budgets import sql
 from billing.budgets.sql import BudgetUsage
 from catalogue.errors import DomainError, Error
-from storage.statements.named_rows import fetch_all
+from storage.statements.queries import select
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +68,7 @@ def usage(company_id: int) -> list[KeyUsage]:
         "mode": Mode.LIVE.value,
         "time_zone": settings.TIME_ZONE,
     }
-    with connection.cursor() as cursor:
-        cursor.execute(_USAGE, values)
-        return fetch_all(cursor, KeyUsage)
+    return select(KeyUsage, _USAGE, values)
 
 
 @transaction.atomic

@@ -13,7 +13,7 @@ from decimal import Decimal
 from uuid import UUID
 
 import structlog
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import F, Max, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -34,6 +34,7 @@ from billing.wallet.period_totals import (
 )
 from storage.months.calendar import last_day, month_of, next_month, previous_month
 from storage.statements import sql_files
+from storage.statements.queries import fetch_column, fetch_value
 
 log = structlog.get_logger()
 JOB = Job("months", _("closing of months"))
@@ -75,9 +76,7 @@ def _is_sealed(month: date, sealed: date) -> bool:
 
 
 def _due(newest: date) -> list[int]:
-    with connection.cursor() as cursor:
-        cursor.execute(_SQL["due"], {"month": newest, "end": local_start_of(next_month(newest))})
-        return [company_id for (company_id,) in cursor.fetchall()]
+    return fetch_column(_SQL["due"], {"month": newest, "end": local_start_of(next_month(newest))})
 
 
 def _close_company(company_id: int, since: date, newest: date) -> int:
@@ -94,9 +93,7 @@ def _open_months(company_id: int, since: date, newest: date) -> Iterator[date]:
     if last:
         month = next_month(last.month)
     else:
-        with connection.cursor() as cursor:
-            cursor.execute(_SQL["first_transfer"], [company_id])
-            first: datetime = cursor.fetchone()[0]
+        first: datetime = fetch_value(_SQL["first_transfer"], [company_id])
         month = max(since, month_of(first, timezone.get_default_timezone()))
         if opening := archived.opening(company_id):
             # A month with known balances: its charges are all in the database.
@@ -155,9 +152,7 @@ def _totals(
 ) -> Totals | None:
     """Counts the charges one by one; None if the balances disagree."""
     opening, closing = balances_at(company_id, [start, end])
-    with connection.cursor() as cursor:
-        cursor.execute(_SQL["spent"], {"company": company_id, "start": start, "end": end})
-        spent: int = cursor.fetchone()[0]
+    spent: int = fetch_value(_SQL["spent"], {"company": company_id, "start": start, "end": end})
     bought, granted, withdrawn = sums_of(external_transfers(company_id, start, end))
     totals = Totals(opening, bought, granted, withdrawn, spent, closing)
     follows = previous is None or previous.closing == opening

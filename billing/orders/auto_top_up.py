@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 import structlog
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import F, Q, Sum
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -35,6 +35,7 @@ from billing.orders import orders, payments, prices
 from billing.orders.prices import Quote
 from billing.wallet import ledger
 from catalogue.errors import DomainError
+from storage.statements.queries import fetch_column
 
 log = structlog.get_logger(__name__)
 DUE = Job("auto_top_up", _("automatic top-ups"))
@@ -208,9 +209,7 @@ RETURNING order_id
 
 
 def _claim_unopened() -> list[Order]:
-    with connection.cursor() as cursor:
-        cursor.execute(_CLAIM, [RETRY_SECONDS, BATCH])
-        ids = [row[0] for row in cursor.fetchall()]
+    ids = fetch_column(_CLAIM, [RETRY_SECONDS, BATCH])
     return list(Order.objects.filter(pk__in=ids).select_related("automatic", "company"))
 
 

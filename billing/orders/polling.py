@@ -3,7 +3,6 @@
 from datetime import timedelta
 
 import structlog
-from django.db import connection
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -13,6 +12,7 @@ from billing.gateways.base import GatewayError
 from billing.gateways.http import RefusedByProviderError
 from billing.models import Order
 from billing.orders import payments
+from storage.statements.queries import fetch_column
 
 log = structlog.get_logger(__name__)
 
@@ -42,9 +42,7 @@ def poll() -> int:
     names = registry.pollable()
     if not names:
         return 0
-    with connection.cursor() as cursor:
-        cursor.execute(_CLAIM, [names, BATCH])
-        ids = [row[0] for row in cursor.fetchall()]
+    ids = fetch_column(_CLAIM, [names, BATCH])
     JOB.each(Order.objects.filter(pk__in=ids), _poll)
     return len(ids)
 

@@ -20,6 +20,7 @@ from billing.seals.hashes import NOTHING, Part, days_of, head_of, utc_start_of
 from billing.seals.sealing import BEGINNING, sealed_days
 from catalogue.ids import first_id_at
 from storage.months.calendar import next_month, parse_month
+from storage.statements.queries import fetch_column, fetch_value
 
 PORTION_TRANSFERS = 200_000  # transfers in one portion, or one day
 PORTION_DAYS = 31  # of all companies, in one portion
@@ -55,9 +56,7 @@ class Portion(NamedTuple):
 
 
 def next_company(after: int) -> int | None:
-    with connection.cursor() as cursor:
-        cursor.execute(_NEXT_COMPANY, {"after": after})
-        company_id: int | None = cursor.fetchone()[0]
+    company_id: int | None = fetch_value(_NEXT_COMPANY, {"after": after})
     return company_id
 
 
@@ -177,12 +176,10 @@ ORDER BY month
 
 def check_archived_sums(company_id: int) -> list[Fault]:
     """Finds a sum that was changed, deleted or invented, in each of the company's months."""
-    with connection.cursor() as cursor:
-        cursor.execute(_WRONG, {"company": company_id})
-        return [
-            Fault(SUM_DIFFERS, f"company {company_id} in {month:%Y-%m}")
-            for (month,) in cursor.fetchall()
-        ]
+    return [
+        Fault(SUM_DIFFERS, f"company {company_id} in {month:%Y-%m}")
+        for month in fetch_column(_WRONG, {"company": company_id})
+    ]
 
 
 def check_archived_months() -> list[Fault]:

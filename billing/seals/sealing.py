@@ -9,7 +9,7 @@ from dataclasses import asdict
 from datetime import UTC, date, datetime, timedelta
 from itertools import groupby
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils.translation import gettext_lazy as _
 
 from accounts.jobs import Job, StopRunError
@@ -17,6 +17,7 @@ from billing.models import Seal, SealedDay
 from billing.seals.hashes import NOTHING, Part, days_of, head_of, head_of_rows, utc_start_of
 from storage import advisory_locks
 from storage.statements import sql_files
+from storage.statements.queries import execute, fetch_column, fetch_value
 
 # Allows for clocks set back by a failover, and for the time between a
 # transaction's start and its lock.
@@ -27,9 +28,7 @@ _SQL = sql_files.read_several("billing/seals/sealing.sql")
 
 def closed_until(margin: timedelta = MARGIN) -> datetime:
     """The time before which every transfer is committed, and visible to later statements."""
-    with connection.cursor() as cursor:
-        cursor.execute(_SQL["closed_until"], {"margin": margin.total_seconds()})
-        until: datetime = cursor.fetchone()[0]
+    until: datetime = fetch_value(_SQL["closed_until"], {"margin": margin.total_seconds()})
     return until
 
 
@@ -70,12 +69,11 @@ def seal_before(until: date) -> int:
 
 
 def _companies(since: date, until: date) -> list[int]:
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SET LOCAL statement_timeout = 0")
-        cursor.execute(
+    with transaction.atomic():
+        execute("SET LOCAL statement_timeout = 0")
+        return fetch_column(
             _SQL["companies"], {"since": utc_start_of(since), "until": utc_start_of(until)}
         )
-        return [company_id for (company_id,) in cursor.fetchall()]
 
 
 def _seal(company_id: int, since: date, until: date) -> int:
@@ -160,7 +158,6 @@ def sealed_days(since: date, until: date, head: str) -> Iterator[SealedDay]:
 
 def take_lock(number: int) -> None:
     """Takes a lock until the transaction ends; raises OccupiedError if another process has it."""
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL statement_timeout = 0")
+    execute("SET LOCAL statement_timeout = 0")
     if not advisory_locks.try_lock(number):
         raise OccupiedError

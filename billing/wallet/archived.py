@@ -4,12 +4,10 @@ from datetime import UTC, date, datetime, time
 from typing import NamedTuple
 from uuid import UUID
 
-from django.db import connection
-
 from billing.models import ArchivedMonth
 from catalogue.ids import first_id_at
 from storage.months.calendar import next_month
-from storage.statements.named_rows import fetch_all
+from storage.statements.queries import select_one
 
 _CHANGE = """CASE WHEN kind IN ('top_up', 'grant') THEN {0}
   WHEN kind IN ('withdraw', 'capture') THEN -{0} ELSE 0 END"""
@@ -33,9 +31,7 @@ class Opening(NamedTuple):
 
 def opening(company_id: int) -> Opening | None:
     """The opening balance; None if nothing of the company is archived."""
-    with connection.cursor() as cursor:
-        cursor.execute(_OPENING, {"company": company_id})
-        return next(iter(fetch_all(cursor, Opening)), None)
+    return select_one(Opening, _OPENING, {"company": company_id})
 
 
 def first_kept_day() -> date | None:

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import BigIntegerField, F, Q, Sum
 from django.db.models.functions import Coalesce
 from django.utils import timezone
@@ -29,6 +29,7 @@ from billing.models import BalanceAlert, BillingProfile, SpentDay, Wallet
 from billing.models.party import DEFAULT_THRESHOLD
 from catalogue.errors import DomainError, Error
 from parsing.days import start_of
+from storage.statements.queries import fetch_column
 
 # Tenths of the threshold: holds that fluctuate around it must not notify repeatedly.
 REARM_TENTHS = 11
@@ -210,9 +211,7 @@ WHERE wallet.day >= period.today AND wallet.day_tokens > 0
 
 def sweep_budgets() -> int:
     """Returns the number of written e-mails."""
-    with connection.cursor() as cursor:
-        cursor.execute(_COMPANIES_SPENDING_TODAY, {"time_zone": settings.TIME_ZONE})
-        companies = [company_id for (company_id,) in cursor.fetchall()]
+    companies = fetch_column(_COMPANIES_SPENDING_TODAY, {"time_zone": settings.TIME_ZONE})
     alerts = BalanceAlert.objects.filter(kind=BalanceAlert.Kind.BUDGET, company__in=companies)
     mailed = sum(SHARES.each(alerts.select_related("company").order_by("pk"), _notify_share))
     return mailed + sum(WARNINGS.each(companies, _warn))

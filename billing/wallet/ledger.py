@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from uuid import UUID, uuid4
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.backends.utils import CursorWrapper
 
 from accounts.models import Company, User
@@ -25,6 +25,7 @@ from storage.months.recent_ids import months_of, within
 from storage.statements import sql_files
 from storage.statements.json_rows import dump_rows, json_rows
 from storage.statements.named_rows import fetch_all
+from storage.statements.queries import execute, fetch_tuples
 
 TransferKind = Transfer.Kind
 DeliveryProof = Transfer.Proof
@@ -211,18 +212,16 @@ def _transfer(
     user: User | None,
     key: str | None,
 ) -> Transfer:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "INSERT INTO billing_wallet (company_id, available, held) VALUES (%s, 0, 0)"
-            " ON CONFLICT DO NOTHING",
-            [company.pk],
-        )
-        cursor.execute(
-            f"UPDATE billing_wallet SET available = available + %s, moved_at = {_AT}"  # noqa: S608
-            " WHERE company_id = %s RETURNING available + held, moved_at",
-            [change, company.pk],
-        )
-        balance_after, at = cursor.fetchone()
+    execute(
+        "INSERT INTO billing_wallet (company_id, available, held) VALUES (%s, 0, 0)"
+        " ON CONFLICT DO NOTHING",
+        [company.pk],
+    )
+    [(balance_after, at)] = fetch_tuples(
+        f"UPDATE billing_wallet SET available = available + %s, moved_at = {_AT}"  # noqa: S608
+        " WHERE company_id = %s RETURNING available + held, moved_at",
+        [change, company.pk],
+    )
     return Transfer.objects.create(
         company=company,
         kind=kind,

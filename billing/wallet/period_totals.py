@@ -10,7 +10,6 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from django.conf import settings
-from django.db import connection
 from django.db.models import BooleanField
 from django.db.models.expressions import RawSQL
 from django.utils import timezone
@@ -20,7 +19,7 @@ from billing.wallet import archived
 from parsing.days import start_of
 from storage.sessions import in_index_order
 from storage.statements import sql_files
-from storage.statements.named_rows import fetch_all
+from storage.statements.queries import select
 
 _Kind = Transfer.Kind
 _SQL = sql_files.read_several("billing/wallet/period_totals.sql")
@@ -122,7 +121,5 @@ def settled_totals(
     start: datetime, end: datetime, company_id: int | None = None
 ) -> list[SettledTotals]:
     """The totals by day, of one company or of all that have any."""
-    with connection.cursor() as cursor:
-        params = {"start": start, "end": end, "company_id": company_id, "zone": settings.TIME_ZONE}
-        cursor.execute(_SQL["settled"], params)
-        return fetch_all(cursor, SettledTotals)
+    params = {"start": start, "end": end, "company_id": company_id, "zone": settings.TIME_ZONE}
+    return select(SettledTotals, _SQL["settled"], params)

@@ -32,11 +32,10 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.conf import settings
-from django.db import connection
 from django.utils import timezone
 
 from links.clicks.visit_details import cached
-from storage.statements.named_rows import fetch_all
+from storage.statements.queries import select
 
 # characters of a User-Agent; an app's own names make it longer, but never this long
 MAX_LENGTH = 1000
@@ -263,11 +262,9 @@ class HandOverWindow(NamedTuple):
 
 def hand_over_windows(link_ids: Iterable[UUID]) -> dict[UUID, list[HandOverWindow]]:
     windows: dict[UUID, list[HandOverWindow]] = defaultdict(list)
-    with connection.cursor() as cursor:
-        cursor.execute(_HAND_OVERS, [list(link_ids)])
-        for row in fetch_all(cursor, _HandOver):
-            end = row.handed_over + int(SCANNER_WINDOW * 1000)
-            windows[row.link_id].append(HandOverWindow(row.started, end, row.may_have_arrived))
+    for row in select(_HandOver, _HAND_OVERS, [list(link_ids)]):
+        end = row.handed_over + int(SCANNER_WINDOW * 1000)
+        windows[row.link_id].append(HandOverWindow(row.started, end, row.may_have_arrived))
     return windows
 
 

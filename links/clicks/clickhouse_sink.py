@@ -17,7 +17,6 @@ from uuid import UUID
 import orjson
 import structlog
 from django.conf import settings
-from django.db import connection
 from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 from redis.exceptions import LockError, ResponseError
@@ -29,6 +28,7 @@ from links.models import ErasedClicks
 from storage import clickhouse
 from storage.redis_client import blocking_redis_client
 from storage.sessions import release_connection
+from storage.statements.queries import fetch_column
 from storage.store_errors import write_together
 
 log = structlog.get_logger(__name__)
@@ -100,9 +100,7 @@ def _ensure_group() -> None:
 
 
 def _existing_links(link_ids: set[UUID]) -> set[UUID]:
-    with connection.cursor() as cursor:
-        cursor.execute(_EXISTING_LINKS, [list(link_ids)])
-        return {link_id for (link_id,) in cursor.fetchall()}
+    return set(fetch_column(_EXISTING_LINKS, [list(link_ids)]))
 
 
 def _line(click: Click, click_id: int, now: int) -> bytes:

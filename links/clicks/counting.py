@@ -25,6 +25,7 @@ from storage.months.calendar import month_of, next_month
 from storage.months.partitions import month_named
 from storage.statements import sql_files
 from storage.statements.json_rows import dump_rows, json_rows
+from storage.statements.queries import execute, fetch_column
 from storage.store_errors import write_together
 
 CREATE_LOCK = 0x6B766C70  # an advisory lock: IF NOT EXISTS alone lets two sessions collide
@@ -41,9 +42,9 @@ def ensure_partitions(*months: date) -> None:
     """Creates the partitions of these months; checks once per process."""
     for month in set(months) - _created:
         is_kept = not connection.in_atomic_block  # a rollback drops the table
-        with transaction.atomic(), connection.cursor() as cursor:
+        with transaction.atomic():
             advisory_locks.lock(CREATE_LOCK)
-            cursor.execute(
+            execute(
                 _CREATE.format(
                     year=month.year,
                     month=month.month,
@@ -63,13 +64,11 @@ def ensure_upcoming_partitions() -> None:
 def drop_old_partitions() -> int:
     """Drops the months whose last click is older than RAW_RETENTION days; returns their number."""
     oldest = timezone.now() - timedelta(days=settings.RAW_RETENTION)
-    with connection.cursor() as cursor:
-        cursor.execute(_MONTHS)
-        names = [name for (name,) in cursor.fetchall()]
-        old = [name for name in names if next_month(month_named(name)) <= oldest.date()]
-        for name in old:
-            cursor.execute(f'DROP TABLE "{name}"')
-            _created.discard(month_named(name))
+    names = fetch_column(_MONTHS)
+    old = [name for name in names if next_month(month_named(name)) <= oldest.date()]
+    for name in old:
+        execute(f'DROP TABLE "{name}"')
+        _created.discard(month_named(name))
     return len(old)
 
 
@@ -146,10 +145,8 @@ def _row(click: Click, now: int) -> Row:
 
 def delete_old_batches(limit: int) -> int:
     """Deletes ids of entries that the stream cannot deliver again."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "DELETE FROM links_clickbatch WHERE id IN (SELECT id FROM links_clickbatch"
-            " WHERE counted_at < %s LIMIT %s)",
-            [timezone.now() - BATCH_RETENTION, limit],
-        )
-        return int(cursor.rowcount)
+    return execute(
+        "DELETE FROM links_clickbatch WHERE id IN (SELECT id FROM links_clickbatch"
+        " WHERE counted_at < %s LIMIT %s)",
+        [timezone.now() - BATCH_RETENTION, limit],
+    )

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple, TypeVar
 
 import structlog
 from django.conf import settings
-from django.db import connection
 from django.utils import timezone
 from redis.exceptions import RedisError
 
@@ -23,7 +22,7 @@ from storage import clickhouse
 from storage.heavy_work import HeavyWork
 from storage.redis_client import BackOff
 from storage.sessions import release_connection
-from storage.statements.named_rows import fetch_all
+from storage.statements.queries import select
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
@@ -190,9 +189,8 @@ def by_hour(link: Link, start: datetime, end: datetime) -> list[Point]:
 def _hours(link: Link, start: datetime, end: datetime) -> list[Point]:
     if (points := hours_in_clickhouse(link, start, end)) is not None:
         return points
-    with reading_turn(link), connection.cursor() as cursor:
-        cursor.execute(_HOURS, [link.pk, start, end])
-        return fetch_all(cursor, Point)
+    with reading_turn(link):
+        return select(Point, _HOURS, [link.pk, start, end])
 
 
 def visitors(link: Link, start: datetime, end: datetime) -> Visitors:
@@ -206,9 +204,8 @@ def visitors(link: Link, start: datetime, end: datetime) -> Visitors:
 
 
 def _visitors(link: Link, start: datetime, end: datetime) -> list[VisitorCount]:
-    with reading_turn(link), connection.cursor() as cursor:
-        cursor.execute(_VISITORS, [link.pk, start, end])
-        return fetch_all(cursor, VisitorCount)
+    with reading_turn(link):
+        return select(VisitorCount, _VISITORS, [link.pk, start, end])
 
 
 def oldest_click() -> datetime:

@@ -13,7 +13,6 @@ from uuid import UUID
 
 import structlog
 from django.conf import settings
-from django.db import connection
 from django.utils import timezone
 
 from catalogue.ids import uuid7
@@ -21,6 +20,7 @@ from links.addresses import short_hosts
 from links.clicks.stream import Batch, Consumer
 from storage.postgres_limits import count_in_postgres
 from storage.statements import sql_files
+from storage.statements.queries import execute, fetch_tuples
 from storage.store_errors import write_together
 from webhooks import events
 
@@ -65,11 +65,8 @@ def append_events(rows: Sequence[EventRow]) -> None:
 
 def _within_quota(rows: Sequence[EventRow]) -> Sequence[EventRow]:
     """The rows, without those of companies whose test links have used up the day's events."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            _SQL["companies_of_test_links"], [[row.link_id for row in rows], CLICKS_OF_TEST_LINK]
-        )
-        companies: dict[UUID, int] = dict(cursor.fetchall())
+    params = [[row.link_id for row in rows], CLICKS_OF_TEST_LINK]
+    companies: dict[UUID, int] = dict(fetch_tuples(_SQL["companies_of_test_links"], params))
     if not companies:
         return rows
     now = timezone.now()
@@ -100,9 +97,7 @@ def _append(rows: Sequence[EventRow]) -> None:
         "most_of_test": CLICKS_OF_TEST_LINK,
         **arrays,
     }
-    with connection.cursor() as cursor:
-        cursor.execute(APPEND_EVENTS, params)
-        events.wake_dispatcher(cursor.rowcount)
+    events.wake_dispatcher(execute(APPEND_EVENTS, params))
 
 
 def _rows(batch: Batch) -> list[EventRow]:

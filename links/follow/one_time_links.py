@@ -8,7 +8,6 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 from uuid import UUID
 
-from django.db import connection
 from django.utils.translation import gettext_lazy as _
 
 from catalogue.languages import page_languages
@@ -20,7 +19,7 @@ from links.follow.cached_row import ONE_TIME_GONE, LinkTarget
 from links.follow.responses import Visit, VisitorResponse, error_page
 from parsing.hosts import unicode_host
 from storage.sessions import pooled_connection
-from storage.statements.named_rows import fetch_one
+from storage.statements.queries import select_one
 
 _LIVE = """
   l.id = %s AND l.is_once AND l.used_at IS NULL AND l.disabled_at IS NULL AND l.retired_at IS NULL
@@ -68,9 +67,8 @@ def open_link(link: LinkTarget, visit: Visit) -> VisitorResponse:
 
 
 def _fetch(statement: str, link: LinkTarget) -> _Target | None:
-    with pooled_connection(), connection.cursor() as cursor:
-        cursor.execute(statement, [UUID(link.link_id)])
-        return fetch_one(cursor, _Target)
+    with pooled_connection():
+        return select_one(_Target, statement, [UUID(link.link_id)])
 
 
 def _page(status: str, link: LinkTarget, visit: Visit) -> VisitorResponse:

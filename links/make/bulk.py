@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import transaction
 
 from accounts.models import Mode
 from api import rate_limit
@@ -15,6 +15,7 @@ from links.make.new_link import MAX_TRIES, NewLink, Owner
 from links.make.retired_aliases import retire_aliases
 from links.make.reuse import find_or_create
 from links.models import Link
+from storage.statements.queries import fetch_tuples
 
 MAX_LINKS = 1000
 
@@ -64,9 +65,9 @@ def _insert_many(
     """
     rows = {n: link.row(owner, batch_id=batch_id) for n, link in new_links.items()}
     lifetimes = [link.lifetime for link in new_links.values()]
-    with connection.cursor() as cursor:
-        cursor.execute(sql.INSERT_MANY, sql.params_of_many(list(rows.values()), lifetimes))
-        expiries: dict[UUID, datetime | None] = dict(cursor.fetchall())
+    expiries: dict[UUID, datetime | None] = dict(
+        fetch_tuples(sql.INSERT_MANY, sql.params_of_many(list(rows.values()), lifetimes))
+    )
     results: dict[int, Result] = {}
     for n, row in rows.items():
         if row["id"] in expiries:

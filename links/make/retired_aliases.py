@@ -3,12 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django.db import connection
-
 from links import sql
 from links.addresses import short_hosts
 from links.make.new_link import Owner
 from storage.statements import sql_files
+from storage.statements.queries import execute, fetch_column
 
 _RETIRE_ALIAS = sql_files.read("links/make/retire_alias.sql")
 
@@ -21,7 +20,7 @@ def retire_aliases(owner: Owner, rows: Sequence[Mapping[str, Any]]) -> set[str]:
         return set()
     aliases_by_key = {short_hosts.key(row["host_id"], row["slug"]): row["key"] for row in rows}
     values: dict[str, Any] = {"company_id": owner.company_id, "mode": owner.mode}
-    with connection.cursor() as cursor:
-        cursor.execute(_RETIRE_ALIAS, values | {"keys": list(aliases_by_key.values())})
-        cursor.execute(sql.GENERATED, {"keys": list(aliases_by_key)})
-        return {aliases_by_key[key] for (key,) in cursor.fetchall()}
+    execute(_RETIRE_ALIAS, values | {"keys": list(aliases_by_key.values())})
+    return {
+        aliases_by_key[key] for key in fetch_column(sql.GENERATED, {"keys": list(aliases_by_key)})
+    }

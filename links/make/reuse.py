@@ -5,13 +5,13 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 
 from channels.accept import acceptance
 from links import sql
 from links.make.new_link import MAX_TRIES, NewLink, Owner
 from links.models import Link
-from storage.statements.named_rows import fetch_all
+from storage.statements.queries import select
 
 _IS_LIVE = """
 (l.disabled_at IS NULL AND (l.expires_at IS NULL OR l.expires_at > now())
@@ -74,9 +74,7 @@ def find_or_create(
 
 
 def _execute(params: Mapping[str, Any]) -> dict[UUID, _ExistingLink]:
-    with connection.cursor() as cursor:
-        cursor.execute(_FIND_OR_CREATE, params)
-        return {row.reuse_key: row for row in fetch_all(cursor, _ExistingLink)}
+    return {row.reuse_key: row for row in select(_ExistingLink, _FIND_OR_CREATE, params)}
 
 
 def _link(row: Mapping[str, Any], existing: _ExistingLink) -> Link:

@@ -4,14 +4,13 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import NamedTuple
 
-from django.db import connection
 from django.utils.translation import gettext as _
 
 from channels.extensions import TimelineEntry
 from channels.models import Message
 from links.clicks import statistics
 from links.models import Link
-from storage.statements.named_rows import fetch_all
+from storage.statements.queries import select
 
 # Available for as long as clicks are kept.
 _BOT_VISITS = """
@@ -47,9 +46,8 @@ def opened_at(message: Message) -> datetime | None:
 
 
 def _bot_visits(link: Link) -> Iterator[TimelineEntry]:
-    with statistics.reading_turn(link), connection.cursor() as cursor:
-        cursor.execute(_BOT_VISITS, [link.pk])
-        rows = fetch_all(cursor, _BotVisits)
+    with statistics.reading_turn(link):
+        rows = select(_BotVisits, _BOT_VISITS, [link.pk])
     for row in rows:
         title = _("A scanner looked at the link") if row.is_scanner else _("The link was previewed")
         detail = _("times: %(n)d; not counted as clicks") % {"n": row.visits}

@@ -15,6 +15,7 @@ from operator_admin.alerts import notifications
 from operator_admin.alerts.conditions import Details
 from operator_admin.alerts.rules import RULES, Group
 from operator_admin.models import Alert, AlertRun
+from storage.statements.queries import fetch_value
 
 log = structlog.get_logger(__name__)
 
@@ -52,10 +53,8 @@ def run(group: Group) -> bool:
 
 
 def _claim(group: Group) -> datetime | None:
-    with connection.cursor() as cursor:
-        cursor.execute(_CLAIM, [group.value, INTERVALS[group].total_seconds()])
-        row = cursor.fetchone()
-    return row[0] if row else None
+    at: datetime | None = fetch_value(_CLAIM, [group.value, INTERVALS[group].total_seconds()])
+    return at
 
 
 def _evaluate(group: Group) -> tuple[dict[Key, Details], set[str]]:

@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 import structlog
 from django.conf import settings
 from django.core.mail import get_connection
-from django.db import connection
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone, translation
@@ -25,6 +24,7 @@ from channels.providers.telegram_bot.provider import TelegramBot
 from channels.vendor_accounts import operator_mail
 from operator_admin.alerts.rules import RULES
 from operator_admin.models import Alert, TelegramNotice
+from storage.statements.queries import fetch_column
 
 log = structlog.get_logger(__name__)
 
@@ -162,9 +162,7 @@ def deliver_telegram() -> bool:
 
 
 def _claim() -> list[TelegramNotice]:
-    with connection.cursor() as cursor:
-        cursor.execute(_CLAIM, [LEASE])
-        ids = [pk for (pk,) in cursor.fetchall()]
+    ids = fetch_column(_CLAIM, [LEASE])
     return list(TelegramNotice.objects.filter(pk__in=ids).order_by("pk"))
 
 

@@ -29,6 +29,7 @@ from operator_admin.backup.postgres import other_sessions, session_without_timeo
 from processes.monitoring.metrics import RELEASE
 from storage.months import partitions
 from storage.schema_changes.runs import unapplied_migrations
+from storage.statements.queries import execute, fetch_tuples, fetch_value
 
 DUMP = "dump"  # the folder with pg_dump's files
 ARCHIVE_SCHEMAS = "archive_[0-9][0-9][0-9][0-9]_[0-9][0-9]"  # months with archives of their own
@@ -70,13 +71,11 @@ def _require_readable() -> None:
 @transaction.atomic
 def _dump(directory: Path, *, jobs: int, programs: Path | None) -> Manifest:
     # The transaction stays open until pg_dump ends, whose sessions read its snapshot.
-    with connection.cursor() as cursor:
-        cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-        # Snapshots do not cover DETACH: the dump could have a month's rows and the sums lack them.
-        # So the tables are locked before the snapshot, until both are done.
-        cursor.execute(f"LOCK TABLE {', '.join(_WITH_MONTHS)} IN ACCESS SHARE MODE")
-        cursor.execute("SELECT pg_export_snapshot(), clock_timestamp()")
-        snapshot, taken_at = cursor.fetchone()
+    execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+    # Snapshots do not cover DETACH: the dump could have a month's rows and the sums lack them.
+    # So the tables are locked before the snapshot, until both are done.
+    execute(f"LOCK TABLE {', '.join(_WITH_MONTHS)} IN ACCESS SHARE MODE")
+    [(snapshot, taken_at)] = fetch_tuples("SELECT pg_export_snapshot(), clock_timestamp()")
     server = postgres.server_version()
     program = postgres.find_program("pg_dump", server=server, folder=programs)
     postgres.run(
@@ -169,15 +168,13 @@ def require_no_sessions() -> None:
 
 
 def is_empty() -> bool:
-    with connection.cursor() as cursor:
-        cursor.execute(_RELATIONS)
-        return not cursor.fetchone()[0]
+    return not fetch_value(_RELATIONS)
 
 
 def empty_database() -> None:
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("DROP SCHEMA public CASCADE")
-        cursor.execute("CREATE SCHEMA public")
+    with transaction.atomic():
+        execute("DROP SCHEMA public CASCADE")
+        execute("CREATE SCHEMA public")
 
 
 def load(manifest: Manifest, directory: Path, choices: Choices) -> list[str]:
@@ -193,8 +190,8 @@ def load(manifest: Manifest, directory: Path, choices: Choices) -> list[str]:
         "--no-privileges",
         str(directory / DUMP),
     )
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+    with transaction.atomic():
+        execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         return differences(manifest.sums, book_sums())
 
 

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.db import connection
 
 from operator_admin.backup import BackupError
 from operator_admin.doctor import key_rotation
 from processes.monitoring.metrics import RELEASE
+from storage.statements.queries import execute, fetch_column, fetch_tuples, fetch_value
 
 # Partitions count with their table.
 _TABLES = """
@@ -39,21 +39,16 @@ def book_sums() -> Sums:
 
     The caller's transaction must use one snapshot.
     """
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL TimeZone = 'UTC'")
-        cursor.execute(_TABLES)
-        tables = [table for (table,) in cursor.fetchall()]
-        rows = {f"rows of {table}": _value("count(*)", table) for table in tables}
-        digests = {f"digest of {table}": _value(DIGEST, table) for table in BOOKS}
-        cursor.execute(_TRANSFERS)
-        transfers = {f"tokens by {kind}": f"{n} × {sum_}" for kind, n, sum_ in cursor.fetchall()}
+    execute("SET LOCAL TimeZone = 'UTC'")
+    tables = fetch_column(_TABLES)
+    rows = {f"rows of {table}": _value("count(*)", table) for table in tables}
+    digests = {f"digest of {table}": _value(DIGEST, table) for table in BOOKS}
+    transfers = {f"tokens by {kind}": f"{n} × {sum_}" for kind, n, sum_ in fetch_tuples(_TRANSFERS)}
     return rows | digests | transfers | token_sums()
 
 
 def token_sums() -> Sums:
-    with connection.cursor() as cursor:
-        cursor.execute(_WALLETS)
-        available, held = cursor.fetchone()
+    [(available, held)] = fetch_tuples(_WALLETS)
     return {AVAILABLE: str(available), HELD: str(held)}
 
 
@@ -67,9 +62,7 @@ def differences(expected: Sums, actual: Sums) -> list[str]:
 
 
 def _value(expression: str, table: str) -> str:
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {expression} FROM {table} t")  # noqa: S608 - our names
-        return str(cursor.fetchone()[0])
+    return str(fetch_value(f"SELECT {expression} FROM {table} t"))  # noqa: S608 - our names
 
 
 NeededKeys = dict[str, dict[str, str]]  # setting → id of a key → its fingerprint

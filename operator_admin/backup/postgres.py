@@ -20,6 +20,7 @@ from psycopg.conninfo import make_conninfo
 
 from operator_admin.backup import BackupError
 from storage import sessions
+from storage.statements.queries import execute, fetch_column, fetch_value
 
 _SETTINGS = (
     "statement_timeout=0",
@@ -61,32 +62,25 @@ def session_without_timeouts() -> Iterator[None]:
 
 def close_database() -> None:
     """Makes new sessions read-only; raises BackupError unless the role owns the database."""
-    with connection.cursor() as cursor:
-        cursor.execute(_IS_OWNER)
-        if not cursor.fetchone()[0]:
-            raise BackupError(
-                "The role of DATABASE_URL does not own the database, so it cannot keep workers "
-                "out while it restores: connect as the owner."
-            )
-        cursor.execute(f"ALTER DATABASE {_name()} SET default_transaction_read_only = on")
+    if not fetch_value(_IS_OWNER):
+        raise BackupError(
+            "The role of DATABASE_URL does not own the database, so it cannot keep workers "
+            "out while it restores: connect as the owner."
+        )
+    execute(f"ALTER DATABASE {_name()} SET default_transaction_read_only = on")
 
 
 def open_database() -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(f"ALTER DATABASE {_name()} RESET default_transaction_read_only")
+    execute(f"ALTER DATABASE {_name()} RESET default_transaction_read_only")
 
 
 def other_sessions() -> list[str]:
     """Other sessions of the database: application or role, and address."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """SELECT COALESCE(NULLIF(application_name, ''), usename)
+    return fetch_column("""SELECT COALESCE(NULLIF(application_name, ''), usename)
                  || ' from ' || COALESCE(host(client_addr), 'this machine')
                FROM pg_stat_activity
                WHERE datname = current_database() AND backend_type = 'client backend'
-                 AND pid <> pg_backend_pid()"""
-        )
-        return [session for (session,) in cursor.fetchall()]
+                 AND pid <> pg_backend_pid()""")
 
 
 def _name() -> str:
@@ -137,9 +131,7 @@ def run(program: Path, *arguments: str) -> None:
 
 def server_version() -> int:
     """The server's major version."""
-    with connection.cursor() as cursor:
-        cursor.execute("SHOW server_version_num")
-        return int(cursor.fetchone()[0]) // 10_000
+    return int(fetch_value("SHOW server_version_num")) // 10_000
 
 
 def _candidates(name: str, folder: Path | None) -> Iterator[Path]:

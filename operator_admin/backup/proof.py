@@ -6,7 +6,6 @@ from typing import Any
 from allauth.mfa.models import Authenticator
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
-from django.db import connection
 
 from accounts import purges
 from accounts.sign_in import mfa
@@ -18,6 +17,7 @@ from operator_admin.doctor.finding import Finding, failed, finding, passed
 from persons import erasure_list
 from persons.erasure import reapply_erasures
 from storage.schema_changes.runs import unapplied_migrations
+from storage.statements.queries import fetch_tuples, fetch_value
 from webhooks.models import Endpoint
 
 _SINCE = """
@@ -30,9 +30,7 @@ WRONG_BOOKS_REMEDY = "Do not open this copy: use an older backup, and keep this 
 
 
 def last_transfer() -> int:
-    with connection.cursor() as cursor:
-        cursor.execute(_LAST)
-        return int(cursor.fetchone()[0])
+    return int(fetch_value(_LAST))
 
 
 def prove(before: Sums, last_id: int, *, erasures: Iterable[str]) -> Iterator[Finding]:
@@ -87,9 +85,7 @@ def _tokens(before: Sums, last_id: int) -> Finding:
     """Checks that holding back released holds, or charged them with proof, and moved
     nothing else.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(_SINCE, [last_id])
-        released, captured = (int(value) for value in cursor.fetchone())
+    [(released, captured)] = fetch_tuples(_SINCE, [last_id])
     after = token_sums()
     expected = int(before[AVAILABLE]) + released, int(before[HELD]) - released - captured
     tokens = int(after[AVAILABLE]), int(after[HELD])

@@ -7,7 +7,7 @@ from typing import Any
 import redis as redis_library
 from django.conf import settings
 from django.core import checks
-from django.db import DataError, connection, transaction
+from django.db import DataError, transaction
 from django.db import Error as DatabaseError
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -22,6 +22,7 @@ from storage.months import partitions
 from storage.redis_client import raise_if_demoted, redis_client
 from storage.redis_connections import ServerRefusalError
 from storage.schema_changes.runs import unapplied_migrations
+from storage.statements.queries import execute, fetch_column, fetch_tuples, fetch_value
 
 _UNLIMITED = "SELECT name FROM pg_settings WHERE name = ANY(%s) AND setting = '0' ORDER BY name"
 _COLLATION_VERSIONS = """SELECT datcollversion, pg_database_collation_actual_version(oid)
@@ -92,13 +93,10 @@ def legal_addresses() -> Finding:
 
 def database() -> Finding:
     try:
-        with connection.cursor() as cursor:
-            cursor.execute("SHOW server_version_num")
-            version = int(cursor.fetchone()[0]) // 10_000
-            cursor.execute("SHOW default_transaction_read_only")
-            is_closed = cursor.fetchone()[0] == "on"
-            with transaction.atomic():
-                cursor.execute("SELECT now() AT TIME ZONE %s", [settings.TIME_ZONE])
+        version = int(fetch_value("SHOW server_version_num")) // 10_000
+        is_closed = fetch_value("SHOW default_transaction_read_only") == "on"
+        with transaction.atomic():
+            execute("SELECT now() AT TIME ZONE %s", [settings.TIME_ZONE])
     except DataError:
         detail = _("it has no time zone {name}").format(name=settings.TIME_ZONE)
         return failed("database", detail, ZONE_REMEDY)
@@ -124,15 +122,11 @@ def database_texts() -> Finding:
     shell; with another C library or ICU, existing indexes are out of order:
     https://www.postgresql.org/docs/current/sql-altercollation.html
     """
-    with connection.cursor() as cursor:
-        cursor.execute("SHOW server_encoding")
-        encoding = cursor.fetchone()[0]
-        if encoding != "UTF8":
-            return failed("database texts", _("{}, not UTF-8").format(encoding), TEXT_REMEDY)
-        cursor.execute("SELECT upper('ж') = 'Ж'")
-        is_cased = cursor.fetchone()[0]
-        cursor.execute(_COLLATION_VERSIONS)
-        of_indexes, of_system = cursor.fetchone()
+    encoding = fetch_value("SHOW server_encoding")
+    if encoding != "UTF8":
+        return failed("database texts", _("{}, not UTF-8").format(encoding), TEXT_REMEDY)
+    is_cased = fetch_value("SELECT upper('ж') = 'Ж'")
+    [(of_indexes, of_system)] = fetch_tuples(_COLLATION_VERSIONS)
     if of_indexes and of_indexes != of_system:
         detail = _("indexes sorted by version {}, the system has {}").format(of_indexes, of_system)
         return failed("database texts", detail, COLLATION_REMEDY)
@@ -196,9 +190,7 @@ def pooler() -> Finding:
         return failed("pooler", _("DATABASE_URL leads to a pooler"), POOLER_REMEDY)
     if not sessions.has_direct_address():
         return passed("pooler", _("none"))
-    with connection.cursor() as cursor:
-        cursor.execute(_UNLIMITED, [LIMITS])
-        unlimited = [name for (name,) in cursor.fetchall()]
+    unlimited = fetch_column(_UNLIMITED, [LIMITS])
     detail = (
         _("no {names}").format(names=", ".join(unlimited))
         if unlimited
@@ -210,9 +202,7 @@ def pooler() -> Finding:
 
 def clock() -> Finding:
     before = time.time()
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT EXTRACT(epoch FROM clock_timestamp())::float")
-        theirs = float(cursor.fetchone()[0])
+    theirs = float(fetch_value("SELECT EXTRACT(epoch FROM clock_timestamp())::float"))
     skew = theirs - (before + time.time()) / 2
     remedy = _("Run a time service (chrony, systemd-timesyncd) on this machine and the database's.")
     detail = _("the database's clock differs by {skew:+z.1f} s").format(skew=skew)

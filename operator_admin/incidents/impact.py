@@ -10,6 +10,7 @@ from catalogue.ids import first_id_at
 from channels.vendor_accounts import error_texts, pauses
 from operator_admin import figures
 from operator_admin.figures import AccountState
+from storage.statements.queries import select
 
 RECENT = timedelta(hours=1)
 PAGE_SIZE = 50
@@ -115,7 +116,7 @@ class AffectedCompany:
 
 def channel_states() -> list[ChannelState]:
     """The states of the channels that have an account."""
-    waiting = {row.channel: row for row in figures.rows(Waiting, _WAITING)}
+    waiting = {row.channel: row for row in select(Waiting, _WAITING)}
     states = figures.account_states()
     return [
         ChannelState(
@@ -133,4 +134,4 @@ def affected_companies(channel: str, page: int) -> list[AffectedCompany]:
     since = first_id_at(timezone.now() - RECENT)
     limit, offset = PAGE_SIZE + 1, page * PAGE_SIZE
     params = {"channel": channel, "since": since, "limit": limit, "offset": offset}
-    return figures.rows(AffectedCompany, _COMPANIES, params)
+    return select(AffectedCompany, _COMPANIES, params)

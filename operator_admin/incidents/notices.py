@@ -7,13 +7,13 @@ the session; an update of its incident shows it again.
 from datetime import datetime
 
 from django.contrib.sessions.backends.base import SessionBase
-from django.db import connection
 from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 
 from accounts.models import Company
 from operator_admin.models import Incident
 from storage.process_cache import SnapshotCache
+from storage.statements.queries import fetch_column
 
 REFRESH_INTERVAL = 3.0
 SESSION_KEY = "dismissed_notices"
@@ -64,9 +64,7 @@ def _key(row: Incident) -> str:
 
 def _channels(company: Company) -> frozenset[str]:
     """The channels that the company has used or chosen."""
-    with connection.cursor() as cursor:
-        cursor.execute(_CHANNELS, {"company": company.pk})
-        sent_by = {channel for (channel,) in cursor.fetchall()}
+    sent_by = set(fetch_column(_CHANNELS, {"company": company.pk}))
     configured = {company.default_channel, *company.fallback_chain}
     return frozenset(sent_by | configured)
 

@@ -11,7 +11,6 @@ from enum import StrEnum
 from statistics import median
 
 from django.conf import settings
-from django.db import connection
 from django.db.backends.utils import CursorWrapper
 from django.db.models import Q
 from django.utils import timezone
@@ -23,6 +22,7 @@ from operator_admin import figures
 from operator_admin.figures import AccountState
 from operator_admin.models import Alert, Incident, StatusDay
 from storage.process_cache import SnapshotCache
+from storage.statements.queries import execute, fetch_value
 
 SHOWN_DAYS = 90
 PER_RUN = 10  # days; the first runs count the past
@@ -99,17 +99,14 @@ def _due_days() -> list[date]:
 
 def _count(day: date) -> None:
     names = [channel.name for channel in CHANNELS]
-    with connection.cursor() as cursor:
-        cursor.execute(_COUNT, {"day": day, "channels": names})
+    execute(_COUNT, {"day": day, "channels": names})
 
 
 def measure_api() -> None:
     """Counts this minute, and whether a web process is alive in it."""
-    with connection.cursor() as cursor:
-        cursor.execute(_IS_WEB_ALIVE, [figures.ALIVE_SECONDS])
-        alive = int(cursor.fetchone()[0])
-        day = timezone.localdate()
-        cursor.execute(_MEASURE, {"component": API, "day": day, "alive": alive})
+    alive = int(fetch_value(_IS_WEB_ALIVE, [figures.ALIVE_SECONDS]))
+    day = timezone.localdate()
+    execute(_MEASURE, {"component": API, "day": day, "alive": alive})
 
 
 # Alerts that mean late messages in every channel.

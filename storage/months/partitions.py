@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 
 import structlog
-from django.db import OperationalError, connection, transaction
+from django.db import OperationalError, transaction
 from django.utils import timezone
 
 from catalogue.ids import first_id_at
 from processes.background import PeriodicThread
 from storage.months.calendar import month_of, next_month, parse_month, previous_month
+from storage.statements.queries import execute, fetch_column, fetch_tuples, fetch_value
 
 MONTHS_AHEAD = 3
 LOCK_TIMEOUT = "2s"
@@ -59,9 +60,7 @@ def months_ahead() -> dict[str, int]:
     """The number of months after this one that exist, by table."""
     names = [table.name for table in TABLES]
     this = month_of(timezone.now(), UTC)
-    with connection.cursor() as cursor:
-        cursor.execute(_LAST_MONTHS, [names])
-        newest = dict(cursor.fetchall())
+    newest = dict(fetch_tuples(_LAST_MONTHS, [names]))
     return {
         name: _months_between(this, month_named(newest[name]) if name in newest else None)
         for name in names
@@ -78,10 +77,11 @@ def _upcoming() -> Iterator[date]:
 def _create(table: str, month: date) -> bool:
     """Calls the database's function, as the application does not own the table."""
     try:
-        with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT}'")
-            cursor.execute("SELECT create_month_partition(%s::regclass, %s)", [table, month])
-            return bool(cursor.fetchone()[0])
+        with transaction.atomic():
+            execute(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT}'")
+            return bool(
+                fetch_value("SELECT create_month_partition(%s::regclass, %s)", [table, month])
+            )
     except OperationalError:  # a long transaction locks the table: tried again in an hour
         return False
 
@@ -133,35 +133,31 @@ def attached_months() -> list[date]:
     """Months with an attached partition of any table, ascending. A table's first partition also has
     all earlier rows.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(_ATTACHED, [[table.name for table in TABLES]])
-        return sorted({month_named(name) for (name,) in cursor.fetchall()})
+    return sorted(
+        {month_named(name) for name in fetch_column(_ATTACHED, [[table.name for table in TABLES]])}
+    )
 
 
 def is_attached(table: str, month: date) -> bool | None:
     """Whether the partition is attached; None if there is no such table."""
-    with connection.cursor() as cursor:
-        cursor.execute(_IS_ATTACHED, [f"public.{partition(table, month)}"])
-        row = cursor.fetchone()
-    return None if row is None else bool(row[0])
+    is_attached: bool | None = fetch_value(_IS_ATTACHED, [f"public.{partition(table, month)}"])
+    return is_attached
 
 
 def detach(month: date) -> None:
     """Detaches a month in the caller's transaction, which blocks all others until it ends. Not
     CONCURRENTLY: that works neither with a default partition nor for six tables at once.
     """
-    with connection.cursor() as cursor:
-        for table in LOCK_ORDER:
-            cursor.execute(f"LOCK TABLE ONLY {table} IN ACCESS EXCLUSIVE MODE")
-        for table in LOCK_ORDER:
-            cursor.execute(f"ALTER TABLE {table} DETACH PARTITION {partition(table, month)}")
+    for table in LOCK_ORDER:
+        execute(f"LOCK TABLE ONLY {table} IN ACCESS EXCLUSIVE MODE")
+    for table in LOCK_ORDER:
+        execute(f"ALTER TABLE {table} DETACH PARTITION {partition(table, month)}")
 
 
 def drop(month: date) -> None:
     """Drops a detached month; raises if a table of the month is still a partition."""
-    with connection.cursor() as cursor:
-        for table in _detached(month):
-            cursor.execute(f"DROP TABLE {table}")
+    for table in _detached(month):
+        execute(f"DROP TABLE {table}")
 
 
 def _detached(month: date) -> Iterator[str]:
@@ -191,15 +187,13 @@ ORDER BY c.relname
 def analyze_doubled() -> list[str]:
     """Analyzes this month's tables while they are young; returns their names."""
     suffix = f"_{timezone.now():%Y_%m}"
-    with connection.cursor() as cursor:
-        names = [table.name + suffix for table in TABLES]
-        cursor.execute(_DOUBLED, [names, MAX_TABLE_ROWS, MIN_CHANGES])
-        doubled = [name for (name,) in cursor.fetchall()]
-        for name in doubled:
-            try:
-                cursor.execute("SELECT analyze_month_partition(%s::regclass)", [name])
-            except OperationalError as error:  # autovacuum or a migration locks it
-                log.info("month_not_analyzed", table=name, error=type(error).__name__)
+    names = [table.name + suffix for table in TABLES]
+    doubled = fetch_column(_DOUBLED, [names, MAX_TABLE_ROWS, MIN_CHANGES])
+    for name in doubled:
+        try:
+            execute("SELECT analyze_month_partition(%s::regclass)", [name])
+        except OperationalError as error:  # autovacuum or a migration locks it
+            log.info("month_not_analyzed", table=name, error=type(error).__name__)
     return doubled
 
 

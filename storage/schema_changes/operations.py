@@ -13,13 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from django.contrib.postgres.operations import NotInTransactionMixin
-from django.db import connection, models
+from django.db import models
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor as Editor
 from django.db.backends.ddl_references import Statement
 from django.db.backends.utils import truncate_name
 from django.db.migrations import RunSQL
 from django.db.migrations.operations import AddIndex
 from django.db.migrations.state import ProjectState
+
+from storage.statements.queries import execute, fetch_column
 
 Model = type[models.Model]
 
@@ -193,12 +195,9 @@ def setting(*tables: str) -> Callable[[Any, Any], None]:
 
 
 def _leaves(table: str) -> list[str]:
-    with connection.cursor() as cursor:
-        cursor.execute(_LEAVES, [table])
-        return [leaf for (leaf,) in cursor.fetchall()] or [table]  # a plain table has no tree
+    return fetch_column(_LEAVES, [table]) or [table]  # a plain table has no tree
 
 
 def _set(table: str, parameters: Mapping[str, float]) -> None:
     values = ", ".join(f"{name} = {value}" for name, value in parameters.items())
-    with connection.cursor() as cursor:
-        cursor.execute(f"ALTER TABLE {table} SET ({values})")
+    execute(f"ALTER TABLE {table} SET ({values})")

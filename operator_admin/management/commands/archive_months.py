@@ -19,6 +19,7 @@ from storage.months import partitions
 from storage.months.calendar import next_month
 from storage.months.partitions import TABLES
 from storage.schema_changes.runs import LocksNotAvailableError, only_one, timeouts
+from storage.statements.queries import fetch_value
 
 _OWNS = """
 SELECT pg_has_role(relowner, 'USAGE') AND has_database_privilege(current_database(), 'CREATE')
@@ -80,10 +81,8 @@ class Command(BaseCommand):
 
     @contextmanager
     def _as_owner(self) -> Iterator[None]:
-        with connection.cursor() as cursor:
-            cursor.execute(_OWNS)
-            if not cursor.fetchone()[0]:
-                raise CommandError(OWNER)
+        if not fetch_value(_OWNS):
+            raise CommandError(OWNER)
         try:
             with timeouts(connection, lock=archives.LOCK_TIMEOUT), only_one(connection, self._say):
                 yield
@@ -124,6 +123,4 @@ def _directory(option: Path | None) -> Path:
 
 def _bytes(month: date) -> int:
     names = [partitions.partition(table.name, month) for table in TABLES]
-    with connection.cursor() as cursor:
-        cursor.execute(_SIZE, [names])
-        return int(cursor.fetchone()[0])
+    return int(fetch_value(_SIZE, [names]))

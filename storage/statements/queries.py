@@ -1,0 +1,48 @@
+"""Statements on Django's connection, and their rows, in one call each; `single_statement` is for
+the hot calls.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from django.db import connection
+
+from storage.statements.named_rows import fetch_all
+
+Row = TypeVar("Row")
+Params = Sequence[Any] | Mapping[str, Any] | None
+
+
+def execute(statement: str, params: Params = None) -> int:
+    """Runs a statement; returns the number of rows that it changed or returned."""
+    with connection.cursor() as cursor:
+        cursor.execute(statement, params)
+        return int(cursor.rowcount)
+
+
+def fetch_tuples(statement: str, params: Params = None) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, params)
+        return list(cursor.fetchall())
+
+
+def fetch_column(statement: str, params: Params = None) -> list[Any]:
+    """The only column of the rows."""
+    return [value for (value,) in fetch_tuples(statement, params)]
+
+
+def fetch_value(statement: str, params: Params = None) -> Any:
+    """The only column of the only row; None without a row."""
+    return next(iter(fetch_column(statement, params)), None)
+
+
+def select(kind: Callable[..., Row], statement: str, params: Params = None) -> list[Row]:
+    """Makes a `kind` of each row: its arguments have the names of the columns."""
+    with connection.cursor() as cursor:
+        cursor.execute(statement, params)
+        return fetch_all(cursor, kind)
+
+
+def select_one(kind: Callable[..., Row], statement: str, params: Params = None) -> Row | None:
+    """Makes a `kind` of the first row; None without a row."""
+    return next(iter(select(kind, statement, params)), None)
