@@ -142,7 +142,7 @@ def _matching(rows: QuerySet[ApiRequest], filters: dict[str, Any]) -> QuerySet[A
 
 @member_required(can_read_technical_pages)
 def request_detail(request: CabinetRequest, request_id: str) -> HttpResponse:
-    row = _with_id(request.company, request_id).first()
+    row = with_id(request.company, request_id).first()
     if row is None:
         raise Http404
     error = {error.code: error for error in Error}.get(row.code)
@@ -160,10 +160,11 @@ def request_detail(request: CabinetRequest, request_id: str) -> HttpResponse:
 
 def is_logged(company: Company, request_id: str) -> bool:
     """Whether the request has a page: the log is kept for days, a request's effects for months."""
-    return _with_id(company, request_id).exists()
+    return with_id(company, request_id).exists()
 
 
-def _with_id(company: Company, request_id: str) -> QuerySet[ApiRequest]:
+def with_id(company: Company, request_id: str) -> QuerySet[ApiRequest]:
+    """The request, found by the time in its id: `request_id` itself has no index."""
     if not started_at(request_id):
         return ApiRequest.objects.none()
     by_id = {"id": request_id}

@@ -6,7 +6,6 @@ member's role may not open.
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from datetime import timedelta
 
 from django.conf import settings
 from django.db.models import Q
@@ -17,7 +16,7 @@ from django.utils import translation
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET
 
-from accounts.models import ApiKey, Member, Mode
+from accounts.models import ApiKey, Member
 from accounts.people.cabinet_access import (
     Allows,
     CabinetRequest,
@@ -30,7 +29,8 @@ from accounts.people.cabinet_access import (
 )
 from accounts.people.phone_visibility import may_search, text_for
 from api.models import ApiRequest
-from catalogue.ids import parse_id, started_at
+from cabinet import request_views
+from catalogue.ids import parse_id
 from catalogue.texts import StrOrPromise
 from parsing.characters import one_line
 from webhooks.models import Delivery, Endpoint
@@ -125,7 +125,6 @@ def _begins_a_word(name: str, text: str) -> bool:
 
 MIN_WORD_LENGTH = 2  # letters; a single one matches every name
 MAX_KEYS = 500  # the newest keys of a company, which are searched: ended ones are kept
-ID_TIME_TOLERANCE = timedelta(minutes=1)  # tolerance between an id's time and its request's
 
 
 def keys(member: Member, text: str) -> list[Hit]:
@@ -151,18 +150,9 @@ def _matches_key(text: str, key: ApiKey) -> bool:
 
 
 def requests(member: Member, text: str) -> list[Hit]:
-    """Finds a request by the time in its id: `request_id` itself has no index."""
-    query = text.lower()
-    at = started_at(query)
-    if at is None:
-        return []
-    around = (at - ID_TIME_TOLERANCE, at + ID_TIME_TOLERANCE)
-    rows = ApiRequest.objects.filter(
-        company=member.company_id, mode__in=Mode.values, created_at__range=around
-    )
     return [
         Hit(row.request_id, reverse("request-detail", args=[row.request_id]), _outcome(row), True)
-        for row in rows.filter(request_id=query)[:MAX_HITS]
+        for row in request_views.with_id(member.company, text.lower())[:MAX_HITS]
     ]
 
 
