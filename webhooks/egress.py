@@ -51,18 +51,14 @@ _DENIED = [
 ]
 
 
-class UrlError(ValueError):
-    """The URL cannot be called; `failure` says why."""
-
-    def __init__(self, failure: Failure) -> None:
-        super().__init__(failure.value)
-        self.failure = failure
-
-
 class CallError(Exception):
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.value)
         self.failure = failure
+
+
+class UrlError(CallError):
+    """The URL cannot be called; `failure` says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,11 +165,8 @@ def resolve(target: Destination) -> list[str]:
     except (OSError, UnicodeError):
         raise CallError(Failure.DNS) from None
     addresses = [str(row[4][0]) for row in rows]
-    try:
-        for address in addresses:
-            _check_address(ip_address(address.partition("%")[0]), target)
-    except UrlError as error:
-        raise CallError(error.failure) from None
+    for address in addresses:
+        _check_address(ip_address(address.partition("%")[0]), target)
     return list(dict.fromkeys(addresses))
 
 
@@ -186,10 +179,7 @@ def _lookup_name(host: str) -> str:
 
 def post(url: str, body: bytes, headers: Mapping[str, str]) -> EndpointResponse:
     """Sends one POST, within WEBHOOK_TIMEOUT after the DNS query; raises CallError."""
-    try:
-        target = parse_url(url)
-    except UrlError as error:
-        raise CallError(error.failure) from None
+    target = parse_url(url)
     addresses = resolve(target)
     try:
         with _connection(target, addresses) as (sock, is_late):

@@ -59,10 +59,14 @@ def check_url(url: str) -> str:
     """Normalises a URL; raises `invalid_input`. Does not resolve the host: DNS can be slow and can
     change, and every call checks it.
     """
+    return _parse_url("url", url).url
+
+
+def _parse_url(field: str, url: str) -> egress.Destination:
     try:
-        return egress.parse_url(url).url
+        return egress.parse_url(url)
     except egress.UrlError as error:
-        raise invalid_input(url=WRONG_URL[error.failure.value]) from None
+        raise invalid_input(**{field: WRONG_URL[error.failure.value]}) from None
 
 
 class Callback(TypedDict):
@@ -76,10 +80,7 @@ def find_callback(company_id: int, mode: str, url: str) -> Callback:
     """Raises `invalid_input` unless the URL is on the host and port of an enabled endpoint. Of
     several endpoints the one with this exact URL signs, or else the oldest.
     """
-    try:
-        target = egress.parse_url(url)
-    except egress.UrlError as error:
-        raise invalid_input(callback_url=WRONG_URL[error.failure.value]) from None
+    target = _parse_url("callback_url", url)
     enabled = Endpoint.objects.for_company(company_id).filter(mode=mode, disabled_at=None)
     candidates = [
         (stored != target.url, created_at, pk)
