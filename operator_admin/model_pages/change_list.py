@@ -89,7 +89,7 @@ class KeysetChangeList(UncountedChangeList):
 
     def _read(self, rows: QuerySet[Any], after: str, count: int) -> tuple[list[Any], Any]:
         """The next rows, and the key of the last row scanned if more may follow."""
-        last = _row(self.root_queryset, after) if after else None
+        last = self._last_seen(after)
         older = self._older(rows, last)
         if not self._is_scan():
             return list(older[:count]), None
@@ -102,6 +102,13 @@ class KeysetChangeList(UncountedChangeList):
                 return page, None
         self.rows_scanned = length
         return page, end and end[0]
+
+    def _last_seen(self, key: str) -> Model | None:
+        try:
+            row: Model | None = self.root_queryset.filter(pk=key).first() if key else None
+        except (ValidationError, ValueError):
+            return None
+        return row
 
     def _is_scan(self) -> bool:
         admin: Any = self.model_admin
@@ -143,7 +150,7 @@ class UrgentFirstChangeList(KeysetChangeList):
         is_urgent = self._urgent()
         rows: list[tuple[str, Any]] = []
         if not self.after or self.after.startswith(URGENT):
-            waiting = self._older(self.queryset.filter(is_urgent), self._last(after))
+            waiting = self._older(self.queryset.filter(is_urgent), self._last_seen(after))
             rows = [(URGENT, row) for row in waiting[: size + 1]]
             after = ""
         end = None
@@ -153,9 +160,6 @@ class UrgentFirstChangeList(KeysetChangeList):
         page = [row for _phase, row in rows[:size]]
         older = f"{rows[size - 1][0]}{page[-1].pk}" if len(rows) > size else end
         self._show(request, page, None if older is None else str(older))
-
-    def _last(self, after: str) -> Model | None:
-        return _row(self.root_queryset, after) if after else None
 
     def _urgent(self) -> RawSQL:
         admin: Any = self.model_admin
@@ -170,14 +174,6 @@ class NumberedChangeList(UncountedChangeList):
         start, end = number * self.list_per_page, (number + 1) * self.list_per_page
         has_more = bool(self.queryset[end : end + 1])
         self._show(request, self.queryset[start:end], str(number + 1) if has_more else None)
-
-
-def _row(rows: QuerySet[Any], key: str) -> Model | None:
-    try:
-        row: Model | None = rows.filter(pk=key).first()
-    except (ValidationError, ValueError):
-        return None
-    return row
 
 
 PERIODS: dict[str, tuple[Promise, timedelta]] = {
