@@ -129,8 +129,9 @@ def queue() -> Queue:
     return queue_row
 
 
-def heartbeats() -> list[Heartbeat]:
-    return select(_heartbeat, _SQL["heartbeats"])
+def heartbeats(kind: str | None = None) -> list[Heartbeat]:
+    rows = select(_heartbeat, _SQL["heartbeats"])
+    return [row for row in rows if kind in {None, row.kind}]
 
 
 def _heartbeat(*, details: str, **columns: Any) -> Heartbeat:

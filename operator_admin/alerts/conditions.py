@@ -40,10 +40,7 @@ BALANCE_WINDOW = timedelta(days=1)
 
 def no_heartbeat_of(kind: str) -> Condition:
     def condition() -> Iterator[Problem]:
-        age = min(
-            (heartbeat.age for heartbeat in figures.heartbeats() if heartbeat.kind == kind),
-            default=None,
-        )
+        age = min((heartbeat.age for heartbeat in figures.heartbeats(kind)), default=None)
         if age is None or age > MAX_SILENCE:
             yield "", {"age": "∞" if age is None else round(age)}
 
@@ -51,11 +48,8 @@ def no_heartbeat_of(kind: str) -> Condition:
 
 
 def bind_down() -> Iterator[Problem]:
-    heartbeats = figures.heartbeats()
     for name in registry.hosted_providers():
-        alive = [
-            heartbeat for heartbeat in heartbeats if heartbeat.kind == name and heartbeat.is_alive
-        ]
+        alive = [heartbeat for heartbeat in figures.heartbeats(name) if heartbeat.is_alive]
         if not any(heartbeat.details.get("bound") for heartbeat in alive):
             yield name, {"alive": len(alive)}
 
@@ -109,11 +103,7 @@ def balance_low() -> Iterator[Problem]:
 
 
 def listener_down() -> Iterator[Problem]:
-    alive = [
-        heartbeat
-        for heartbeat in figures.heartbeats()
-        if heartbeat.kind == "web" and heartbeat.is_alive
-    ]
+    alive = [heartbeat for heartbeat in figures.heartbeats("web") if heartbeat.is_alive]
     if not_listening := sum(heartbeat.details.get("listening") == 0 for heartbeat in alive):
         yield "", {"count": not_listening}
 

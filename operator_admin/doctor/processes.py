@@ -63,7 +63,7 @@ def beat() -> Finding:
 
 
 def _heartbeat(kind: str, name: str, remedy: str) -> Finding:
-    ages = [heartbeat.age for heartbeat in figures.heartbeats() if heartbeat.kind == kind]
+    ages = [heartbeat.age for heartbeat in figures.heartbeats(kind)]
     alive = [age for age in ages if age <= figures.ALIVE_SECONDS]
     if alive:
         return passed(
@@ -82,11 +82,7 @@ def _heartbeat(kind: str, name: str, remedy: str) -> Finding:
 
 def binds() -> list[Finding]:
     """Accounts with their own processes, as reported by heartbeats."""
-    heartbeats = figures.heartbeats()
-    return [
-        _bind(name, [heartbeat for heartbeat in heartbeats if heartbeat.kind == name])
-        for name in registry.hosted_providers()
-    ]
+    return [_bind(name, figures.heartbeats(name)) for name in registry.hosted_providers()]
 
 
 def _bind(name: str, heartbeats: list[figures.Heartbeat]) -> Finding:
