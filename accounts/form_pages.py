@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 
+from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.forms import BaseForm
 from django.http import HttpRequest, HttpResponse
@@ -54,6 +55,17 @@ def confirm_page(
         "styles": styles,
     }
     return render(request, "cabinet/form.html", page | {"back": back, "cancel": cancel})
+
+
+@contextmanager
+def refusals_shown(request: HttpRequest) -> Iterator[None]:
+    """Shows a refusal raised inside as a message of the next page."""
+    try:
+        yield
+    except ValidationError as refused:
+        messages.error(request, " ".join(refused.messages))
+    except DomainError as refused:
+        messages.error(request, " ".join(refused.texts))
 
 
 @contextmanager

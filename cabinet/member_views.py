@@ -3,7 +3,7 @@
 from allauth.core import ratelimit
 from django import forms
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_POST
 
-from accounts.form_pages import Back, confirm_page, form_page, refusals_on
+from accounts.form_pages import Back, confirm_page, form_page, refusals_on, refusals_shown
 from accounts.models import Member, User, UserSession
 from accounts.people import members
 from accounts.people.cabinet_access import (
@@ -131,13 +131,13 @@ def member_remove(request: CabinetRequest, pk: int) -> HttpResponse:
         reauthentication.require(request)
     is_leaving = person.pk == request.member.pk
     if request.method == "POST":
-        try:
+        page = "member-list"
+        with refusals_shown(request):
             members.remove(member=person, **request.actor)
-        except ValidationError as error:
-            messages.error(request, " ".join(error.messages))
-            return redirect("member-list")
-        messages.success(request, _("%(who)s is no longer a member.") % {"who": person.user.email})
-        return redirect("overview" if is_leaving else "member-list")
+            text = _("%(who)s is no longer a member.")
+            messages.success(request, text % {"who": person.user.email})
+            page = "overview" if is_leaving else page
+        return redirect(page)
     return confirm_page(
         request,
         _("Leave the company") if is_leaving else _("Remove a member"),

@@ -1,7 +1,6 @@
 """The cabinet's pages about webhooks: endpoints, deliveries and examples."""
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from typing import Any, cast
 
 import orjson
@@ -16,7 +15,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from accounts.form_pages import Back, confirm_page, form_page, refusals_on
+from accounts.form_pages import Back, confirm_page, form_page, refusals_on, refusals_shown
 from accounts.models import Member, Mode, scopes_of_role
 from accounts.people.cabinet_access import (
     CabinetRequest,
@@ -242,7 +241,7 @@ def webhook_test(request: CabinetRequest, public_id: str) -> HttpResponse:
     if not endpoint.is_enabled:
         messages.error(request, _("Switch the address on first."))
     elif form.is_valid():
-        with _refusal_shown(request):
+        with refusals_shown(request):
             delivery = deliveries.send_example(endpoint=endpoint, kind=form.cleaned_data["kind"])
             return redirect("delivery-detail", delivery.public_id)
     return redirect("webhook-detail", endpoint.public_id)
@@ -254,7 +253,7 @@ def webhook_replay(request: CabinetRequest, public_id: str) -> HttpResponse:
     if not endpoint.is_enabled:
         messages.error(request, _("Switch the address on first."))
         return redirect("webhook-detail", endpoint.public_id)
-    with _refusal_shown(request):
+    with refusals_shown(request):
         count = deliveries.replay_failed(endpoint=endpoint, **request.actor)
         text = ngettext(
             "%(n)d delivery will be sent again.", "%(n)d deliveries will be sent again.", count
@@ -280,20 +279,12 @@ def delivery_status(request: CabinetRequest, public_id: str) -> HttpResponse:
 def delivery_replay(request: CabinetRequest, public_id: str) -> HttpResponse:
     delivery = _delivery(request, public_id)
     if delivery.endpoint.is_enabled:
-        with _refusal_shown(request):
+        with refusals_shown(request):
             deliveries.replay(delivery=delivery, **request.actor)
             messages.success(request, _("The event will be sent again."))
     else:
         messages.error(request, _("Switch the address on first."))
     return redirect("delivery-detail", delivery.public_id)
-
-
-@contextmanager
-def _refusal_shown(request: CabinetRequest) -> Iterator[None]:
-    try:
-        yield
-    except DomainError as error:
-        messages.error(request, " ".join(error.texts))
 
 
 def _to(endpoint: Endpoint) -> Back:

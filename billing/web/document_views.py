@@ -17,6 +17,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET, require_POST
 
+from accounts.form_pages import refusals_shown
 from accounts.models import Company
 from accounts.people.cabinet_access import (
     CabinetRequest,
@@ -180,11 +181,8 @@ def inline_pdf(content: bytes, name: str) -> HttpResponse:
 @member_required(can_see_money, can_manage_money)
 def document_send(request: CabinetRequest, public_id: str) -> HttpResponse:
     document = _document(request, public_id)
-    try:
+    with refusals_shown(request):
         issuing.send_again(document=document, **request.actor)
-    except ValidationError as refused:
-        messages.error(request, " ".join(refused.messages))
-    else:
         messages.success(request, gettext("The document is on its way by e-mail."))
     return redirect("document-list")
 

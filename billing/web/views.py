@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from accounts.audit import record
+from accounts.form_pages import refusals_shown
 from accounts.models import Company
 from accounts.people import countries
 from accounts.people.cabinet_access import (
@@ -199,14 +200,12 @@ def _draft_fields(request: CabinetRequest) -> dict[str, str]:
 
 def _order_invoice(request: CabinetRequest, quote: Quote) -> HttpResponse:
     gateway = registry.find(Invoice.name)
-    try:
-        if gateway is not None:
+    if gateway is not None:
+        with refusals_shown(request):
             order = orders.place(
                 company=request.company, quote=quote, gateway=gateway, **request.actor
             )
             return redirect("balance-order", order.public_id)
-    except DomainError as error:
-        messages.error(request, " ".join(error.texts))
     return redirect("balance")
 
 
@@ -241,11 +240,8 @@ def alert_add(request: CabinetRequest) -> HttpResponse:
     if not form.is_valid():
         messages.error(request, " ".join(str(e[0]) for e in form.errors.values()))
         return redirect("balance")
-    try:
+    with refusals_shown(request):
         balance_alerts.add(company=request.company, **request.actor, **form.cleaned_data)
-    except DomainError as error:
-        messages.error(request, " ".join(error.texts))
-    else:
         messages.success(request, _("Alert added."))
     return redirect("balance")
 

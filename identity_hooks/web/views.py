@@ -263,12 +263,10 @@ def hook_try(request: CabinetRequest, pk: int) -> HttpResponse:
     form = TrialForm(request.POST)
     result = None
     if form.is_valid():
-        try:
+        with refusals_on(form, "phone"):
             phone = form.cleaned_data["phone"]
             result = run_trial(hook=hook, phone=phone, **request.actor)
             hook.refresh_from_db(fields=["last_used_at"])
-        except DomainError as refused:
-            form.add_error("phone", refused.texts)
     return _detail(request, hook, form, result)
 
 

@@ -22,7 +22,7 @@ from django.utils.translation import gettext_lazy, ngettext, pgettext
 from django.views.decorators.http import require_GET, require_POST
 
 from accounts.audit import record
-from accounts.form_pages import confirm_page
+from accounts.form_pages import confirm_page, refusals_shown
 from accounts.models import Company, Member, Mode
 from accounts.people.cabinet_access import (
     CabinetRequest,
@@ -176,11 +176,8 @@ def _cells(link: Link, member: Member) -> list[str | int]:
 def batch_stop(request: CabinetRequest, public_id: str) -> HttpResponse:
     batch = _batch(request, public_id)
     if request.method == "POST":
-        try:
+        with refusals_shown(request):
             stopping.stop(company=request.company, batch_id=batch.id, **request.actor)
-        except DomainError as refused:
-            messages.error(request, refused.texts[0])
-        else:
             messages.success(request, _("The batch is stopped: none of its links work now."))
         return redirect(batch.url)
     stopped = ngettext(
@@ -241,11 +238,8 @@ def links_release(request: CabinetRequest) -> HttpResponse:
 
 
 def _release(request: CabinetRequest, batch_id: UUID | None = None) -> None:
-    try:
+    with refusals_shown(request):
         stopping.release(company=request.company, batch_id=batch_id, **request.actor)
-    except DomainError as refused:
-        messages.error(request, refused.texts[0])
-    else:
         messages.success(request, _("The links work again."))
 
 

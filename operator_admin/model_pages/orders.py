@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from accounts.form_pages import refusals_on
 from billing.gateways import registry
 from billing.models import Order, Payment, Refund
 from billing.models.offer import CENT
@@ -201,13 +202,10 @@ class OrderAdmin(ShowsGatewayTitle, ActionAdmin):
         # Not prefilled, so that the operator compares the values with the statement.
         form = ConfirmForm(request.POST or None)
         if request.method == "POST" and form.is_valid():
-            try:
+            with refusals_on(form, "reference"):
                 payment = payments.confirm_bank_transfer(
                     order=order, **actor(request), **form.cleaned_data
                 )
-            except ValidationError as error:
-                form.add_error("reference", error)
-            else:
                 messages.add_message(request, *_payment_message(payment))
                 return redirect("admin:billing_order_change", pk)
         context = {"form": form, "order": order}
