@@ -1,7 +1,8 @@
 """No index beside another that answers the same queries: each costs every row that is written."""
 
 import pytest
-from django.db import connection
+
+from tests.sql import execute
 
 # An index whose columns begin another one of its table, under the same condition. Equal columns
 # with two classes of operators (`_like`) count as the same.
@@ -30,9 +31,7 @@ OTHERS = ("auth_", "account_", "django_", "mfa_", "socialaccount_", "accounts_us
 
 @pytest.mark.django_db
 def test_no_index_is_covered_by_another() -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(_COVERED)
-        covered = {name: by for name, by in cursor.fetchall() if not name.startswith(OTHERS)}
+    covered = {name: by for name, by in execute(_COVERED) if not name.startswith(OTHERS)}
 
     assert {name: by for name, by in covered.items() if name not in KEPT} == {}
     assert set(KEPT) - set(covered) == set()

@@ -154,7 +154,7 @@ def test_no_test_leaves_a_setting_in_its_session() -> None:
     """A connection that is closed goes back to the pool, and to another test, as it is."""
     # `session` and `operator` are connections of a test's own, which end with it.
     sets = re.compile(
-        r"""\b(?!session\b|operator\b)\w+\.execute\(\s*f?"SET (?!LOCAL|ROLE|CONSTRAINTS)"""
+        r"""(?<!\bsession\.)(?<!\boperator\.)\bexecute\(\s*f?"SET (?!LOCAL|ROLE|CONSTRAINTS)"""
     )
     tests = ROOT / "tests"
 

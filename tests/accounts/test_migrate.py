@@ -13,6 +13,7 @@ from django.db import connection
 from django.test import override_settings
 
 from tests.api.blocking import on_own_connection
+from tests.sql import execute
 from tests.stack.programs import BUSY, wait_until
 
 LOCK_TIMEOUT = 0.5
@@ -195,31 +196,23 @@ def writing(threads: ThreadPoolExecutor) -> Iterator[list[float]]:
         running.result(30)
 
 
-def execute(statements: str) -> None:
-    with connection.cursor() as cursor:
-        for statement in statements.split(";"):
-            cursor.execute(statement)
-
-
 def blocked(statement: str) -> bool:
     """Whether a statement with this beginning waits for a lock."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT EXISTS (SELECT FROM pg_stat_activity"
-            " WHERE starts_with(query, %s) AND cardinality(pg_blocking_pids(pid)) > 0)",
-            [statement],
-        )
-        return bool(cursor.fetchone()[0])
+    rows = execute(
+        "SELECT EXISTS (SELECT FROM pg_stat_activity"
+        " WHERE starts_with(query, %s) AND cardinality(pg_blocking_pids(pid)) > 0)",
+        [statement],
+    )
+    return bool(rows[0][0])
 
 
 def altered() -> list[str]:
     """The tables that a session has locked exclusively."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT relation::regclass::text FROM pg_locks"
-            " WHERE mode = 'AccessExclusiveLock' AND granted AND relation IS NOT NULL"
-        )
-        return [name for (name,) in cursor.fetchall()]
+    rows = execute(
+        "SELECT relation::regclass::text FROM pg_locks"
+        " WHERE mode = 'AccessExclusiveLock' AND granted AND relation IS NOT NULL"
+    )
+    return [name for (name,) in rows]
 
 
 def columns() -> list[str]:
@@ -232,18 +225,16 @@ def columns() -> list[str]:
 
 def indexes() -> dict[str, bool]:
     """Indexes of the scratch tables by name, and whether each is valid."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT c.relname, i.indisvalid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid"
-            " JOIN pg_class t ON t.oid = i.indrelid WHERE t.relname LIKE 'scratch%'"
-        )
-        return dict(cursor.fetchall())
+    rows = execute(
+        "SELECT c.relname, i.indisvalid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid"
+        " JOIN pg_class t ON t.oid = i.indrelid WHERE t.relname LIKE 'scratch%'"
+    )
+    return dict(rows)
 
 
 def timeouts() -> list[str]:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT setting FROM pg_settings WHERE name IN ('lock_timeout', 'statement_timeout')"
-            " ORDER BY name"
-        )
-        return [value for (value,) in cursor.fetchall()]
+    rows = execute(
+        "SELECT setting FROM pg_settings WHERE name IN ('lock_timeout', 'statement_timeout')"
+        " ORDER BY name"
+    )
+    return [value for (value,) in rows]

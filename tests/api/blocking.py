@@ -9,6 +9,7 @@ from typing import TypeVar
 from django.db import connection, transaction
 
 from tests.session_settings import session_setting
+from tests.sql import execute
 from tests.stack.programs import wait_until
 
 T = TypeVar("T")
@@ -35,15 +36,12 @@ def on_own_connection(call: Callable[[], T]) -> T:
 
 def waiting() -> list[int]:
     """The connections that wait for locks of this one."""
-    with connection.cursor() as cursor:
-        cursor.execute(_WAITING)
-        return [pid for (pid,) in cursor.fetchall()]
+    return [pid for (pid,) in execute(_WAITING)]
 
 
 def end_waiting() -> None:
     """Ends their sessions, as if the database had gone away."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_terminate_backend(unnest(%s))", [waiting()])
+    execute("SELECT pg_terminate_backend(unnest(%s))", [waiting()])
 
 
 @contextmanager

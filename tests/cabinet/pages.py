@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 
-from django.db import connection
 from django.urls import reverse
 from django.utils import timezone
 
@@ -44,6 +43,7 @@ from tests.factories import (
     VerificationFactory,
     WalletFactory,
 )
+from tests.sql import execute
 from webhooks.models import DeliveryAttempt
 
 
@@ -183,11 +183,10 @@ def create_links(company: Company) -> None:
     Message.objects.filter(pk=sent.pk).update(subject_id=carried.id)
     ClickDay.objects.create(link=link, day=timezone.localdate(now), clicks=3, previews=1)
     counting.ensure_upcoming_partitions()
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "INSERT INTO links_click VALUES (%s, %s, 'person', 'news.example', 'ios', 'KZ')",
-            [link.id, now],
-        )
+    execute(
+        "INSERT INTO links_click VALUES (%s, %s, 'person', 'news.example', 'ios', 'KZ')",
+        [link.id, now],
+    )
 
 
 def create_webhooks(company: Company) -> None:

@@ -4,7 +4,6 @@ from urllib.parse import unquote
 from uuid import uuid4
 
 import pytest
-from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
@@ -27,6 +26,7 @@ from tests.factories import (
     MemberFactory,
     MessageFactory,
 )
+from tests.sql import execute
 
 OWNER, DEVELOPER, ACCOUNTANT, VIEWER = Member.Role.values
 PHONE, MASKED = "+79161230089", "+7916•••••89"
@@ -54,8 +54,7 @@ def company_with_content(company: Company) -> Company:
     for link in company.links.all():
         link.url, link.expired_url, link.utm = f"https://{spelt}", TARGETS[0], f"utm_term={PHONE}"
         link.save()
-    with connection.cursor() as cursor:
-        cursor.execute("UPDATE links_click SET referrer = %s", [f"{PHONE[1:]}.example.com"])
+    execute("UPDATE links_click SET referrer = %s", [f"{PHONE[1:]}.example.com"])
     named = LinkFactory.create(company=company, slug=PHONE[1:], is_alias=True, url=TARGETS[0])
     message = company.messages.filter(mode="live").first()
     assert message is not None

@@ -6,7 +6,6 @@ from uuid import uuid4
 
 import orjson
 import pytest
-from django.db import connection
 from django.db.models import F
 from django.test import Client, RequestFactory
 from pytest_django import DjangoAssertNumQueries, Settings
@@ -26,6 +25,7 @@ from tests.channels.accounts import name_accounts, set_account
 from tests.channels.message_stages import accepted, claimed
 from tests.channels.providers.vendors import call_webhook, payload
 from tests.factories import AttemptFactory
+from tests.sql import execute
 
 pytestmark = pytest.mark.django_db
 
@@ -90,8 +90,7 @@ def test_receipt_takes_one_statement(django_assert_num_queries: DjangoAssertNumQ
 @pytest.mark.django_db(transaction=True)
 def test_without_the_database_the_webhook_answers_503() -> None:
     def lock_the_table() -> None:
-        with connection.cursor() as cursor:
-            cursor.execute("LOCK TABLE channels_receipt")
+        execute("LOCK TABLE channels_receipt")
 
     with locked_by_another(lock_the_table):
         status = post_webhook()

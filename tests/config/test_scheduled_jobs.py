@@ -6,7 +6,6 @@ from datetime import timedelta
 
 import pytest
 from django.conf import settings as django_settings
-from django.db import connection
 from django.utils import timezone
 
 from accounts.jobs import JOBS
@@ -18,6 +17,7 @@ from tests.billing.orders import automatic
 from tests.config.job_trials import billing, channels, companies
 from tests.config.job_trials.trial import Trial
 from tests.factories import CompanyFactory
+from tests.sql import execute
 
 pytestmark = pytest.mark.django_db
 wire = automatic.wire
@@ -47,20 +47,18 @@ OTHERS = {
 def refused(trial: Trial, company: Company) -> Iterator[None]:
     rows = trial.rows.format(company=company.pk)
     row, events = ("OLD", "DELETE") if "OLD." in rows else ("NEW", "INSERT OR UPDATE")
-    with connection.cursor() as cursor:
-        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
-        cursor.execute(
-            "CREATE FUNCTION refuse_row() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
-            f" IF {rows} THEN RAISE EXCEPTION 'refused'; END IF; RETURN {row}; END $$"
-        )
-        cursor.execute(
-            f"CREATE TRIGGER refuse BEFORE {events} ON {trial.table}"
-            " FOR EACH ROW EXECUTE FUNCTION refuse_row()"
-        )
+    execute("SET CONSTRAINTS ALL IMMEDIATE")
+    execute(
+        "CREATE FUNCTION refuse_row() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+        f" IF {rows} THEN RAISE EXCEPTION 'refused'; END IF; RETURN {row}; END $$"
+    )
+    execute(
+        f"CREATE TRIGGER refuse BEFORE {events} ON {trial.table}"
+        " FOR EACH ROW EXECUTE FUNCTION refuse_row()"
+    )
     yield
-    with connection.cursor() as cursor:
-        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
-        cursor.execute("DROP FUNCTION refuse_row CASCADE")
+    execute("SET CONSTRAINTS ALL IMMEDIATE")
+    execute("DROP FUNCTION refuse_row CASCADE")
 
 
 def run(trial: Trial) -> None:

@@ -16,6 +16,7 @@ from channels.deliver.heartbeats import HeartbeatWriter
 from channels.models import Heartbeat
 from config.environment.variables import ROOT
 from processes.server.https import MACHINE_PATHS
+from tests.sql import execute
 
 DEPLOY = ROOT / "deploy"
 COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yml").read_text("utf-8"))
@@ -149,8 +150,7 @@ def test_container_is_healthy_while_its_own_process_writes_heartbeats() -> None:
     fresh = healthy("delivery"), healthy("beat")
     Heartbeat.objects.filter(kind="delivery").update(process="delivery elsewhere 7")
     elsewhere = healthy("delivery")
-    with connection.cursor() as cursor:
-        cursor.execute("UPDATE channels_heartbeat SET at = at - interval '2 minutes'")
+    execute("UPDATE channels_heartbeat SET at = at - interval '2 minutes'")
     silent = healthy("beat")
 
     assert fresh == (True, True)

@@ -9,6 +9,7 @@ from accounts.models import Company
 from tests.factories import CompanyFactory
 from tests.operator_admin.operators import make_operator, sign_in
 from tests.plans import explain, reads, rows_read
+from tests.sql import execute
 
 pytestmark = pytest.mark.django_db
 _HISTORY = """
@@ -45,9 +46,8 @@ SELECT CASE n WHEN 2000 THEN %s ELSE %s END, current_date - n, '[]', 1, 0, 0,
 def test_search_of_seals_looks_up_no_company_for_each(client: Client, searched: str) -> None:
     sign_in(client, make_operator(), "password", "mfa")
     large, small = CompanyFactory.create(name="Large"), CompanyFactory.create(name="Small")
-    with connection.cursor() as cursor:
-        cursor.execute(_SEALS, [small.pk, large.pk])
-        cursor.execute("ANALYZE billing_seal")
+    execute(_SEALS, [small.pk, large.pk])
+    execute("ANALYZE billing_seal")
 
     with reads() as statements:
         path = reverse("admin:billing_seal_changelist")
@@ -71,9 +71,8 @@ def test_list_of_seals_reads_no_whole_day(client: Client, searched: str) -> None
     company = CompanyFactory.create(name="First")
     names = [f"Company {number}" for number in range(3000)]
     Company.objects.bulk_create([Company(name=name) for name in names], batch_size=1000)
-    with connection.cursor() as cursor:
-        cursor.execute(_SEALS_OF_A_DAY)
-        cursor.execute("ANALYZE billing_seal, accounts_company")
+    execute(_SEALS_OF_A_DAY)
+    execute("ANALYZE billing_seal, accounts_company")
 
     with reads() as statements:
         path = reverse("admin:billing_seal_changelist")
@@ -96,9 +95,8 @@ FROM generate_series(1, 3000) AS n
 
 def test_aliases_that_read_as_pages_are_found_without_all_links(client: Client) -> None:
     sign_in(client, make_operator(), "password", "mfa")
-    with connection.cursor() as cursor:
-        cursor.execute(_LINKS, [CompanyFactory.create().pk])
-        cursor.execute("ANALYZE links_link")
+    execute(_LINKS, [CompanyFactory.create().pk])
+    execute("ANALYZE links_link")
 
     with reads() as statements:
         client.get(reverse("admin:links_link_changelist"), {"name": "reserved"})

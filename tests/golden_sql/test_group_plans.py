@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
+from django.db import transaction
 
 from accounts.models import Company
 from billing.models import Wallet
@@ -19,6 +19,7 @@ from tests.api.clients import Api
 from tests.channels.message_stages import accepted, store_due_receipt
 from tests.factories import CompanyFactory
 from tests.plans import explain, nodes, reads, rows_read
+from tests.sql import execute
 from tools.demo import history
 
 pytestmark = pytest.mark.django_db
@@ -36,8 +37,7 @@ def _others(company: Company) -> None:
         for item in Company.objects.bulk_create(companies, batch_size=500)
     )
     history.fill_company(company, messages=CODES, days=20)
-    with connection.cursor() as cursor:
-        cursor.execute("ANALYZE")
+    execute("ANALYZE")
 
 
 @pytest.fixture
@@ -78,9 +78,8 @@ def scanned(plan: Any) -> set[str]:
 
 
 def _rows(table: str) -> int:
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT count(*) FROM ONLY {table}")  # noqa: S608 - a table's own name
-        return int(cursor.fetchone()[0])
+    rows = execute(f"SELECT count(*) FROM ONLY {table}")  # noqa: S608 - a table's own name
+    return int(rows[0][0])
 
 
 def test_sends_and_guesses_read_their_own_rows(company: Company, writes: list[CodeWrite]) -> None:
@@ -110,8 +109,7 @@ def test_sends_and_guesses_read_their_own_rows(company: Company, writes: list[Co
 def test_deliveries_read_their_own_rows(api: Api) -> None:
     for number in range(MANY):
         store_due_receipt(accepted(api, f"+7916000123{number}"))
-    with connection.cursor() as cursor:
-        cursor.execute("ANALYZE")
+    execute("ANALYZE")
 
     plan = plan_of(lambda: unchanged_messages.deliver_unchanged(100))
 

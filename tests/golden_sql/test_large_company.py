@@ -21,6 +21,7 @@ from tests.api.clients import ClientOf
 from tests.database_cleanup import empty_database
 from tests.factories import CompanyFactory, MemberFactory
 from tests.plans import Plan, Statement, explain, nodes, reads, rows_read
+from tests.sql import execute
 from tools.demo import history, months
 
 pytestmark = pytest.mark.django_db
@@ -41,9 +42,8 @@ def company(django_db_setup: None, django_db_blocker: Any) -> Iterator[Company]:
         company = CompanyFactory.create(name="Large")
         ledger.grant(company=company, amount=1, reason="gift")
         history.fill_company(company, messages=MESSAGES, days=20)
-        with connection.cursor() as cursor:
-            cursor.execute(_OTHERS)
-            cursor.execute("VACUUM ANALYZE channels_message")
+        execute(_OTHERS)
+        execute("VACUUM ANALYZE channels_message")
         yield company
         empty_database()
 
@@ -111,8 +111,7 @@ def large(db: None) -> Company:
     """With transfers in no order, as beside those of others, and by far the most of them."""
     company: Company = CompanyFactory.create(pk=2_000_000)
     ledger.grant(company=company, amount=1, reason="gift")
-    with connection.cursor() as cursor:
-        cursor.execute(_TRANSFERS)
+    execute(_TRANSFERS)
     return company
 
 

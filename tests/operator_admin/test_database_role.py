@@ -19,6 +19,7 @@ from storage.months import partitions as months
 from tests.api.blocking import start_blocked
 from tests.factories import CompanyFactory, UserFactory
 from tests.session_settings import session_setting
+from tests.sql import execute
 
 pytestmark = pytest.mark.django_db
 
@@ -181,9 +182,8 @@ def test_doctor_reports_owner_role(settings: Settings, application: None) -> Non
     settings.PRODUCTION = True
     assert stores.database_role().ok
 
-    with connection.cursor() as cursor:
-        cursor.execute("RESET ROLE")
-        cursor.execute(f'ALTER TABLE accounts_auditevent OWNER TO "{ROLE}"')
-        cursor.execute(f'SET LOCAL ROLE "{ROLE}"')
+    execute("RESET ROLE")
+    execute(f'ALTER TABLE accounts_auditevent OWNER TO "{ROLE}"')
+    execute(f'SET LOCAL ROLE "{ROLE}"')
 
     assert stores.database_role().detail == "it owns accounts_auditevent"

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
@@ -28,6 +27,7 @@ from tests.config.test_settings import GOOD, SECRET
 from tests.factories import MessageFactory, WalletFactory
 from tests.operator_admin.local_servers import proxy, site, smtp_server
 from tests.operator_admin.operators import make_operator
+from tests.sql import execute
 
 pytestmark = pytest.mark.usefixtures("english")
 
@@ -186,11 +186,10 @@ def test_clicks_without_redis_fail_the_check() -> None:
 @pytest.mark.django_db
 def test_emails_that_wait_fail_the_check() -> None:
     assert backlogs.outboxes().ok
-    with connection.cursor() as cursor:
-        cursor.execute(
-            'INSERT INTO accounts_mail (id, template, "to", subject, text, html, due_at)'
-            " VALUES (gen_random_uuid(), 'x', 'a@b.c', 's', 't', '', now() - interval '1 hour')"
-        )
+    execute(
+        'INSERT INTO accounts_mail (id, template, "to", subject, text, html, due_at)'
+        " VALUES (gen_random_uuid(), 'x', 'a@b.c', 's', 't', '', now() - interval '1 hour')"
+    )
 
     assert "e-mails due: 1, the oldest for 3600 s" in backlogs.outboxes().detail
 

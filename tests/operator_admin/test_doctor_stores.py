@@ -17,13 +17,13 @@ from storage.redis_client import redis_client
 from tests.conftest import reset_redis_state
 from tests.operator_admin.archive.databases import copied
 from tests.redis_servers import RedisServer
+from tests.sql import execute
 
 pytestmark = pytest.mark.usefixtures("english")
 
 
 def test_closed_database_fails_the_check(db: None) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL default_transaction_read_only = on")
+    execute("SET LOCAL default_transaction_read_only = on")
 
     assert "not verified" in stores.database().detail
 
@@ -51,10 +51,7 @@ def test_database_that_cannot_hold_or_search_texts_fails_the_check(
 
 
 def test_indexes_sorted_by_another_library_fail_the_check(db: None) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE pg_database SET datcollversion = '2.36' WHERE datname = current_database()"
-        )
+    execute("UPDATE pg_database SET datcollversion = '2.36' WHERE datname = current_database()")
 
     finding = stores.database_texts()
 
@@ -66,8 +63,7 @@ def test_pooler_without_time_limits_fails_the_check(
     db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(connection.settings_dict, "DIRECT", {"conninfo": "postgresql:///kvitok"})
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL lock_timeout = 0")
+    execute("SET LOCAL lock_timeout = 0")
 
     assert stores.pooler().detail == "no lock_timeout"
 

@@ -4,7 +4,6 @@ from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
 from django.utils import timezone
 from pytest_django import Settings
 
@@ -20,6 +19,7 @@ from storage.key_rings import current_key_id
 from tests.api.clients import Api
 from tests.factories import CompanyFactory
 from tests.packages import ROOT
+from tests.sql import execute
 from webhooks.models import Endpoint
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("english")]
@@ -31,9 +31,8 @@ def write_heartbeat(settings: Settings, process: str, ring: Ring, name: str = "O
     """A heartbeat of another process, which has these keys."""
     setattr(settings, name, ring)
     HeartbeatWriter("web").write({})
-    with connection.cursor() as cursor:
-        cursor.execute("UPDATE channels_heartbeat SET process = %s WHERE process LIKE 'web %% %%'",
-                       [process])  # fmt: skip
+    execute("UPDATE channels_heartbeat SET process = %s WHERE process LIKE 'web %% %%'",
+                   [process])  # fmt: skip
 
 
 def finding(name: str = "OTP_KEYS") -> Finding:

@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
+from django.db import transaction
 
 from accounts.models import Company
 from catalogue.ids import uuid7
@@ -18,6 +18,7 @@ from tests.api.clients import Answer, Api
 from tests.api.races import at_once
 from tests.otp.sent_codes import age_rows, code_of, wrong_code
 from tests.plans import explained
+from tests.sql import execute
 
 PHONE, URL = "+79161234567", "https://example.com/"
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -162,10 +163,9 @@ FROM unnest(%s::uuid[]) AS id
 
 
 def test_codes_ended_early_are_found_by_an_index(company: Company) -> None:
-    with connection.cursor() as cursor:
-        # Among a handful of codes any index is as good.
-        cursor.execute(SETTLED_CODES, [company.pk, [uuid7() for _ in range(3_000)]])
-        cursor.execute("ANALYZE otp_verification")
+    # Among a handful of codes any index is as good.
+    execute(SETTLED_CODES, [company.pk, [uuid7() for _ in range(3_000)]])
+    execute("ANALYZE otp_verification")
     plan = explained(channels_sql.in_changeable_months(settlement._SQL["has_unsettled"]))
 
     assert "verification_over_early" in plan

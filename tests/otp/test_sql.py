@@ -4,7 +4,6 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 
 from catalogue.ids import first_id_at, uuid7
@@ -14,6 +13,7 @@ from otp.models import Verification
 from storage.months import recent_ids
 from tests.api.clients import Api
 from tests.otp.sent_codes import code_of, forget_limits
+from tests.sql import execute
 
 pytestmark = pytest.mark.django_db
 
@@ -51,11 +51,10 @@ def move_to_next_month(verification: Verification) -> UUID:
 
 
 def partition_of(verification_id: UUID) -> str:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT tableoid::regclass::text FROM otp_verification WHERE id = %s", [verification_id]
-        )
-        return str(cursor.fetchone()[0])
+    rows = execute(
+        "SELECT tableoid::regclass::text FROM otp_verification WHERE id = %s", [verification_id]
+    )
+    return str(rows[0][0])
 
 
 def send(api: Api) -> Verification:

@@ -3,9 +3,9 @@
 from collections import Counter
 
 import pytest
-from django.db import connection
 
 from persons import columns
+from tests.sql import execute
 
 # Companies, their members, the operator, money and operations: nothing about recipients.
 NOT_OF_RECIPIENTS = {
@@ -105,9 +105,7 @@ WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p', 'm')
 
 @pytest.mark.django_db
 def test_every_column_that_can_hold_a_phone_is_known_to_the_eraser() -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(_COLUMNS)
-        existing = {name for (name,) in cursor.fetchall()}
+    existing = {name for (name,) in execute(_COLUMNS)}
 
     tables = [columns.ERASED, *columns.KEPT.values(), NOT_OF_RECIPIENTS]
     known = Counter(

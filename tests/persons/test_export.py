@@ -4,7 +4,6 @@ from io import StringIO
 import orjson
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
 
 from accounts.models import AuditEvent, Company
 from channels.models import BlockedPhone, Message, Receipt
@@ -21,6 +20,7 @@ from tests.factories import (
     ReceiptFactory,
 )
 from tests.persons.traces import OTHER, PHONE, create_all_data, create_service_data
+from tests.sql import execute
 
 pytestmark = pytest.mark.django_db
 BY_NAME = SECTIONS | SECTIONS_EVERYWHERE
@@ -53,12 +53,11 @@ def test_clicks_that_a_crowd_made_are_left_out(company: Company) -> None:
     """Anybody may open a link a million times, and an export would then take all memory."""
     create_all_data(company)
     link = Link.objects.get(company=company)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "INSERT INTO links_click (link_id, at, kind, referrer, device, country)"
-            " SELECT %s, now(), 'person', '', '', '' FROM generate_series(1, %s)",
-            [link.pk, CLICKS_OF_LINK + 5],
-        )
+    execute(
+        "INSERT INTO links_click (link_id, at, kind, referrer, device, country)"
+        " SELECT %s, now(), 'person', '', '', '' FROM generate_series(1, %s)",
+        [link.pk, CLICKS_OF_LINK + 5],
+    )
 
     clicks = export(person=Person(PHONE, company.pk, link.mode))["data"]["clicks"]
 

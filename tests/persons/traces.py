@@ -6,7 +6,6 @@ from typing import Any
 
 from django.contrib.admin.models import LogEntry
 from django.contrib.contenttypes.models import ContentType
-from django.db import connection
 from django.utils import timezone
 
 from accounts.models import Company
@@ -28,6 +27,7 @@ from tests.factories import (
     UserFactory,
     VerificationFactory,
 )
+from tests.sql import execute
 from webhooks.models import DeliveryAttempt
 
 PHONE = "+79161234567"
@@ -105,12 +105,11 @@ def _link(company: Company, phone: str, mode: str) -> Message:
     Link.objects.filter(pk=link.pk).update(message_id=message.pk)
     Report.objects.create(link=link, reason="other", words=f"I am {phone}")
     counting.ensure_upcoming_partitions()
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "INSERT INTO links_click (link_id, at, kind, referrer, device, country)"
-            " VALUES (%s, now(), 'person', %s, 'ios', 'RU')",
-            [link.pk, f"{phone}.example"],
-        )
+    execute(
+        "INSERT INTO links_click (link_id, at, kind, referrer, device, country)"
+        " VALUES (%s, now(), 'person', %s, 'ios', 'RU')",
+        [link.pk, f"{phone}.example"],
+    )
     return message
 
 
@@ -146,9 +145,8 @@ def _webhook(
 def rows_naming(phone: str, table: str) -> int:
     """Rows of a table with the phone's digits in any column; bytea is in hexadecimal as text."""
     digits = phone.removeprefix("+")
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT count(*) FROM {table} t WHERE t::text LIKE %s OR t::text LIKE %s",  # noqa: S608
-            [f"%{digits}%", f"%{digits.encode().hex()}%"],
-        )
-        return int(cursor.fetchone()[0])
+    rows = execute(
+        f"SELECT count(*) FROM {table} t WHERE t::text LIKE %s OR t::text LIKE %s",  # noqa: S608
+        [f"%{digits}%", f"%{digits.encode().hex()}%"],
+    )
+    return int(rows[0][0])

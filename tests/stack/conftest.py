@@ -12,6 +12,7 @@ from pytest_django import DjangoDbBlocker
 
 from channels.models import ProviderAccount
 from config.local.embedded import Servers
+from tests.sql import execute
 from tests.stack.sender import Sender
 from tests.stack.stack import Stack, drop_connections
 
@@ -25,9 +26,8 @@ def database(django_test_environment: None, django_db_blocker: DjangoDbBlocker) 
         connection.settings_dict["TEST"]["NAME"] = "kvitok_stack"
         made = setup_databases(verbosity=0, interactive=False)
         name = connection.settings_dict["NAME"]
-        with connection.cursor() as cursor:
-            # A killed server may lose nothing that it acknowledged, as in production.
-            cursor.execute(f"ALTER DATABASE {name} SET synchronous_commit = on")
+        # A killed server may lose nothing that it acknowledged, as in production.
+        execute(f"ALTER DATABASE {name} SET synchronous_commit = on")
         yield name
         drop_connections()
         teardown_databases(made, verbosity=0)

@@ -126,12 +126,6 @@ def _is_error(line: bytes) -> bool:
     return ERROR_LINE.search(line) is not None and MISSED_TICK not in line
 
 
-def threads_of(program: Program) -> int:
-    """Threads of a process and of its children together."""
-    pids = [program.running.pid, *children(program.running.pid)]
-    return sum(len(list(Path(f"/proc/{pid}/task").iterdir())) for pid in pids)
-
-
 def children(pid: int) -> list[int]:
     listed = Path(f"/proc/{pid}/task/{pid}/children").read_text()
     return [int(child) for child in listed.split()]

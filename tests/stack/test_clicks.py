@@ -7,7 +7,6 @@ from contextlib import contextmanager
 
 import pytest
 import redis
-from django.db import connection
 from django.db.models import Sum
 
 from config.local.store_servers import Redis
@@ -15,6 +14,7 @@ from links.clicks import stream
 from links.clicks.buffer import FLUSH_INTERVAL, STREAM
 from links.models import ClickDay, Link
 from tests.factories import LinkFactory
+from tests.sql import execute
 from tests.stack.programs import wait_until
 from tests.stack.stack import Stack
 from tests.stack.visitors import LinkVisitors
@@ -92,9 +92,7 @@ def wait_until_drained(links: list[Link]) -> Counter[str]:
     """The counts of each visitor, once no click is on its way."""
     time.sleep(2 * FLUSH_INTERVAL)
     wait_until(lambda: stream.lag_seconds() == 0, DRAINED)
-    with connection.cursor() as cursor:
-        cursor.execute(COUNTED, [[link.pk for link in links]])
-        return Counter(referrer for (referrer,) in cursor.fetchall())
+    return Counter(referrer for (referrer,) in execute(COUNTED, [[link.pk for link in links]]))
 
 
 def totals(links: list[Link]) -> tuple[int, int]:

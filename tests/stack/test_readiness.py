@@ -11,6 +11,7 @@ import requests
 from django.db import connection
 
 from config.health import FRESH_SECONDS, NO_ANSWER, TIMEOUT
+from tests.sql import execute
 from tests.stack.paused_process import paused
 from tests.stack.programs import BUSY, children, wait_until
 from tests.stack.stack import Stack, drop_connections
@@ -48,16 +49,14 @@ def in_recovery(stack: Stack) -> Iterator[None]:
 def read_only(stack: Stack) -> Iterator[None]:
     """A database that new sessions may only read."""
     name = connection.settings_dict["NAME"]
-    with connection.cursor() as cursor:
-        cursor.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+    execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
     stack.postgres.restart()
     drop_connections()
     try:
         yield
     finally:
-        with connection.cursor() as cursor:
-            cursor.execute("SET default_transaction_read_only = off")
-            cursor.execute(f"ALTER DATABASE {name} RESET default_transaction_read_only")
+        execute("SET default_transaction_read_only = off")
+        execute(f"ALTER DATABASE {name} RESET default_transaction_read_only")
         stack.postgres.restart()
         drop_connections()
 

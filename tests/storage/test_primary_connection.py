@@ -17,6 +17,7 @@ from config.local.server_account import account_for
 from config.local.server_files import temporary_directory
 from config.local.store_servers import Postgres
 from storage import sessions
+from tests.sql import execute
 
 Pool = ConnectionPool[psycopg.Connection]
 WRITE = "CREATE TABLE written (); DROP TABLE written"
@@ -62,11 +63,10 @@ def test_one_write_fails_on_a_server_that_only_reads(pool: Pool) -> None:
 
 def test_one_statement_fails_when_the_server_drops_its_sessions(pool: Pool) -> None:
     everyone(pool, "SELECT")
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() "
-            "AND datname = current_database() AND state = 'idle' AND query = 'SELECT'"
-        )
+    execute(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() "
+        "AND datname = current_database() AND state = 'idle' AND query = 'SELECT'"
+    )
 
     assert failures(pool, 5) == 1
 

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
+from django.db import transaction
 from django.test import override_settings
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
@@ -14,6 +14,7 @@ from accounts.models import Company
 from tests.api.blocking import locked_by_another
 from tests.api.races import at_once
 from tests.factories import DeliveryFactory, EndpointFactory
+from tests.sql import execute
 from tests.stack.programs import wait_until
 from tests.webhooks.receivers import Receiver, listening
 from tests.webhooks.rounds import claimed_ids, make_due, run_round, wait_of
@@ -330,11 +331,10 @@ def test_dispatcher_survives_a_lost_database_connection(
 ) -> None:
     deliveries.send_example(endpoint=endpoint, kind="otp.verified")
     receiver.wait(1)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
-        )
+    execute(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+        " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    )
     deliveries.send_example(endpoint=endpoint, kind="otp.verified")
 
     receiver.wait(2)

@@ -15,6 +15,7 @@ from accounts.models import Company, CompanyChange
 from tests.accounts.keys.operators import REVOKE, SUSPEND, Session, session
 from tests.factories import ApiKeyFactory, CodeTextFactory, CompanyFactory, IssuedKey
 from tests.session_settings import session_setting
+from tests.sql import execute
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -106,12 +107,11 @@ def test_change_in_sql_is_noticed(key: IssuedKey, operator: Session, change: str
 
 def test_every_table_that_is_read_for_keys_is_watched() -> None:
     statement = api_keys.statements()["read"]
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT DISTINCT tgrelid::regclass::text FROM pg_trigger"
-            " WHERE tgfoid = 'record_company_change'::regproc"
-        )
-        watched = {table for (table,) in cursor.fetchall()}
+    rows = execute(
+        "SELECT DISTINCT tgrelid::regclass::text FROM pg_trigger"
+        " WHERE tgfoid = 'record_company_change'::regproc"
+    )
+    watched = {table for (table,) in rows}
 
     assert watched == set(re.findall(r"(?:FROM|JOIN) (\w+_\w+)", statement))
 

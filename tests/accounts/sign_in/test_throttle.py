@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from django.core.cache import cache
-from django.db import connection
 from django.db.models import F
 from django.http import HttpResponse
 from django.test import Client, RequestFactory
@@ -21,6 +20,7 @@ from accounts.sign_in import adapter
 from storage.redis_client import redis_client
 from tests.api.races import at_once
 from tests.factories import PASSWORD
+from tests.sql import execute
 
 LOGIN = "account_login"
 WRONG = "quite another password"
@@ -295,6 +295,5 @@ def test_purge_removes_only_expired_entries(entry: str) -> None:
 
 @pytest.mark.django_db
 def test_cache_table_is_not_logged() -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT relpersistence FROM pg_class WHERE relname = 'accounts_cacheentry'")
-        assert cursor.fetchone() == ("u",)
+    rows = execute("SELECT relpersistence FROM pg_class WHERE relname = 'accounts_cacheentry'")
+    assert rows[0] == ("u",)

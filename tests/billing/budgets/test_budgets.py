@@ -24,6 +24,7 @@ from tests.api.races import at_once
 from tests.billing.seals.books import by_force
 from tests.channels.message_stages import apply_event, submitted
 from tests.factories import CompanyFactory, LinkFactory
+from tests.sql import execute
 
 pytestmark = pytest.mark.django_db
 
@@ -107,12 +108,11 @@ def test_hourly_budget_is_per_country(api: Api, path: str) -> None:
     ],
 )
 def test_day_ends_where_the_next_date_begins(zone: str, day: date) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT {DAY_ENDS} FROM (SELECT %(day)s::date AS today) period",  # noqa: S608
-            {"day": day, "time_zone": zone},
-        )
-        (ends,) = cursor.fetchone()
+    rows = execute(
+        f"SELECT {DAY_ENDS} FROM (SELECT %(day)s::date AS today) period",  # noqa: S608
+        {"day": day, "time_zone": zone},
+    )
+    (ends,) = rows[0]
 
     before, at = (
         moment.astimezone(ZoneInfo(zone)).date()

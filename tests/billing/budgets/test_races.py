@@ -6,7 +6,7 @@ from datetime import timedelta
 from functools import partial
 
 import pytest
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import Company
@@ -15,6 +15,7 @@ from billing.models import Budget, SpentDay
 from tests.api.blocking import start_blocked
 from tests.api.races import at_once
 from tests.factories import CompanyFactory
+from tests.sql import execute
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -56,8 +57,7 @@ def test_companies_are_locked_before_their_budgets(company: Company) -> None:
         with transaction.atomic():
             Company.objects.select_for_update(no_key=True).get(pk=company.pk)
             running = start_blocked(pool, budgets.update_usual)
-            with connection.cursor() as cursor:
-                cursor.execute("SET LOCAL lock_timeout = '1s'")
+            execute("SET LOCAL lock_timeout = '1s'")
             budgets.set_fixed(company=company, tokens={"RU": 5, "": 7}, user=None)
         running.result()
 

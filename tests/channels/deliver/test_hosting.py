@@ -24,6 +24,7 @@ from tests.api.clients import Api
 from tests.channels.accounts import create_account, name_accounts, set_account
 from tests.channels.message_stages import PHONE, send
 from tests.channels.providers.centre import Centre
+from tests.sql import execute
 from tests.stack.programs import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -229,5 +230,4 @@ def _pid(lock: AccountLock) -> int:
 
 
 def _end_session_of(lock: AccountLock) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_terminate_backend(%s, 5000)", [_pid(lock)])
+    execute("SELECT pg_terminate_backend(%s, 5000)", [_pid(lock)])

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
-from django.db import connection
 from django.db.models import Q
 from django.utils import timezone
 from pytest_django import Settings
@@ -24,6 +23,7 @@ from tests.channels.accounts import set_account
 from tests.channels.smpp_service import OPEN, Service, attempts, states, wait_until_settled
 from tests.factories import CompanyFactory
 from tests.ports import free_port
+from tests.sql import execute
 from tests.stack.programs import wait_until
 from tools.stack.seed import lift_budgets
 
@@ -85,12 +85,11 @@ def end_leases() -> None:
 
 
 def _is_anybody_at_work() -> bool:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database()"
-            " AND pid <> pg_backend_pid() AND state <> 'idle')"
-        )
-        return bool(cursor.fetchone()[0])
+    rows = execute(
+        "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database()"
+        " AND pid <> pg_backend_pid() AND state <> 'idle')"
+    )
+    return bool(rows[0][0])
 
 
 def give_up() -> None:

@@ -7,7 +7,6 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
@@ -31,6 +30,7 @@ from tests.factories import (
     MessageFactory,
     ReceiptFactory,
 )
+from tests.sql import execute
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -107,8 +107,7 @@ def poll(of: ClaimedMessage) -> None:
 
 
 def locked(of: ClaimedMessage) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT FROM channels_message WHERE id = %s FOR UPDATE", [of.message_id])
+    execute("SELECT FROM channels_message WHERE id = %s FOR UPDATE", [of.message_id])
 
 
 @pytest.mark.parametrize(
@@ -274,8 +273,7 @@ def stored_rows(attempts: Sequence[Attempt]) -> list[list[dict[str, Any]]]:
 
 def test_one_statement_decides_as_the_state_machine() -> None:
     company = CompanyFactory.create()
-    with connection.cursor() as cursor:
-        cursor.execute("ANALYZE")  # plans as after an autovacuum of the empty tables
+    execute("ANALYZE")  # plans as after an autovacuum of the empty tables
     ledger.grant(company=company, amount=10 * len(CASES), reason="test")
     Wallet.objects.filter(company=company).update(held=4 * len(CASES))
 

@@ -6,7 +6,6 @@ from uuid import uuid4
 
 import orjson
 import pytest
-from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
@@ -19,6 +18,7 @@ from tests.api.clients import Api
 from tests.channels.message_stages import accepted, states, store_due_receipt, submitted
 from tests.channels.providers.vendors import call_webhook
 from tests.factories import AttemptFactory
+from tests.sql import execute
 
 pytestmark = pytest.mark.django_db
 
@@ -296,8 +296,7 @@ def test_odd_receipt_does_not_block_others_of_its_call() -> None:
 
 def test_refused_receipt_does_not_block_others_of_its_call() -> None:
     """As by a column that is narrower than what the vendor says."""
-    with connection.cursor() as cursor:
-        cursor.execute("ALTER TABLE channels_receipt ADD CHECK (word <> 'unheard of')")
+    execute("ALTER TABLE channels_receipt ADD CHECK (word <> 'unheard of')")
     odd = inbound.Receipt("wamid.1", None, ReceiptState.DELIVERED, "unheard of", AT)
     good = [inbound.Receipt(f"wamid.{n}", None, ReceiptState.READ, "read") for n in range(2, 6)]
 

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
-from django.db import connection
 from pytest_django import Settings
 from structlog.testing import capture_logs
 
@@ -16,6 +15,7 @@ from channels.providers.declaration import Vendor
 from channels.providers.vendors import VENDORS
 from channels.vendor_accounts import availability, registry, stored_credentials
 from tests.factories import UserFactory
+from tests.sql import execute
 
 pytestmark = pytest.mark.django_db
 TOKEN = "s3cret-token-of-smsc"
@@ -33,9 +33,7 @@ def save(user: User, name: str = "smsc", **values: str) -> list[str]:
 
 
 def stored_text() -> str:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT string_agg(p::text, '') FROM channels_provideraccount p")
-        text: str = cursor.fetchone()[0]
+    text: str = execute("SELECT string_agg(p::text, '') FROM channels_provideraccount p")[0][0]
     return text
 
 

@@ -19,13 +19,13 @@ from operator_admin.model_pages.links import LinkAdmin
 from storage.months.calendar import month_of
 from tests.api.clients import Api
 from tests.factories import LinkFactory
+from tests.sql import execute
 
 pytestmark = pytest.mark.django_db
 
 
 def plan(links: QuerySet[Link]) -> str:
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL enable_seqscan = off")
+    execute("SET LOCAL enable_seqscan = off")
     return links.explain()
 
 

@@ -8,7 +8,6 @@ from uuid import uuid4
 import orjson
 import pytest
 from django.conf import settings
-from django.db import connection
 from django.utils import timezone
 
 from links.clicks import counting, statistics
@@ -20,6 +19,7 @@ from storage.months.calendar import month_of
 from storage.redis_client import blocking_redis_client
 from tests.api.races import at_once
 from tests.factories import LinkFactory
+from tests.sql import execute
 
 pytestmark = pytest.mark.django_db
 
@@ -61,13 +61,11 @@ def counts(link: Link) -> tuple[int, int, int]:
 
 
 def rows_of(link: Link) -> list[tuple[str, str, str, str]]:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT kind, referrer, device, country FROM links_click"
-            " WHERE link_id = %s ORDER BY at",
-            [link.id],
-        )
-        rows: list[tuple[str, str, str, str]] = cursor.fetchall()
+    result = execute(
+        "SELECT kind, referrer, device, country FROM links_click WHERE link_id = %s ORDER BY at",
+        [link.id],
+    )
+    rows: list[tuple[str, str, str, str]] = result
     return rows
 
 
@@ -203,8 +201,7 @@ def test_old_partitions_are_dropped_and_day_counts_stay() -> None:
     link, old = LinkFactory.create(), timezone.now() - timedelta(days=70)
     counting.ensure_partitions(month_of(old, UTC))
     counting.count([Batch(uuid4().hex, [Click(link.id, "person", int(time.time() * 1000))])])
-    with connection.cursor() as cursor:
-        cursor.execute("UPDATE links_click SET at = %s", [old])
+    execute("UPDATE links_click SET at = %s", [old])
     ClickDay.objects.update(day=old.date())
 
     dropped = [counting.rotate_partitions(100), counting.rotate_partitions(100)]
@@ -219,8 +216,7 @@ def test_partition_within_the_retention_stays() -> None:
     link, kept = LinkFactory.create(), timezone.now() - timedelta(days=settings.RAW_RETENTION - 1)
     counting.ensure_partitions(month_of(kept, UTC))
     counting.count([Batch(uuid4().hex, [Click(link.id, "person", int(time.time() * 1000))])])
-    with connection.cursor() as cursor:
-        cursor.execute("UPDATE links_click SET at = %s", [kept])
+    execute("UPDATE links_click SET at = %s", [kept])
 
     counting.rotate_partitions(100)
 

@@ -6,7 +6,6 @@ from uuid import uuid4
 
 import orjson
 import pytest
-from django.db import connection
 from pytest_django import Settings
 
 from billing.wallet import ledger
@@ -27,6 +26,7 @@ from tests.channels.fallback_stages import MOVED, URL, enable_fallback, fallback
 from tests.channels.message_stages import PHONE, apply_event, claim
 from tests.factories import LinkFactory
 from tests.otp.sent_codes import age_rows, forget_limits
+from tests.sql import execute
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -71,13 +71,12 @@ def state(message: Message) -> tuple[str, str]:
 def test_refused_click_keeps_others(api: Api) -> None:
     message = link_sent(api)
     refused, good = LinkFactory.create(message_id=uuid4()), Link.objects.get(message_id=message.pk)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "CREATE FUNCTION refuse_row() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
-            f" IF NEW.id = '{refused.pk}' THEN RAISE EXCEPTION 'refused'; END IF; RETURN NEW;"
-            " END $$; CREATE TRIGGER refuse BEFORE UPDATE ON links_link"
-            " FOR EACH ROW EXECUTE FUNCTION refuse_row()"
-        )
+    execute(
+        "CREATE FUNCTION refuse_row() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+        f" IF NEW.id = '{refused.pk}' THEN RAISE EXCEPTION 'refused'; END IF; RETURN NEW;"
+        " END $$; CREATE TRIGGER refuse BEFORE UPDATE ON links_link"
+        " FOR EACH ROW EXECUTE FUNCTION refuse_row()"
+    )
     try:
         at = int((time.time() + bot_detection.SCANNER_WINDOW + 1) * 1000)
         rows = [(item.pk.hex, VisitorKind.PERSON, at) for item in (refused, good)]
@@ -85,8 +84,7 @@ def test_refused_click_keeps_others(api: Api) -> None:
         blocking_redis_client().xadd(STREAM, fields)
         delivery_proof.prove_clicks()
     finally:
-        with connection.cursor() as cursor:
-            cursor.execute("DROP FUNCTION refuse_row CASCADE")
+        execute("DROP FUNCTION refuse_row CASCADE")
 
     assert state(message) == ("delivered", "whatsapp")
 

@@ -1,7 +1,6 @@
 from datetime import UTC, datetime
 
 import pytest
-from django.db import connection
 from pytest_django import Settings
 
 from accounts.models import Company
@@ -11,6 +10,7 @@ from links.models import Link, Report
 from tests.api.races import at_once
 from tests.factories import CompanyFactory, LinkFactory, ShortHostFactory
 from tests.links.visiting import Ask, call, counted, in_seconds, nonce_of, without_redis
+from tests.sql import execute
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.links.visiting")]
 
@@ -149,18 +149,16 @@ def test_pending_reports_of_one_link_are_limited(ask: Ask, link: Link) -> None:
 @pytest.mark.django_db(transaction=True)
 def test_parallel_reports_keep_to_the_limit(link: Link, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(preview_page, "MAX_PENDING_PER_LINK", 2)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "CREATE FUNCTION be_slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
-            " PERFORM pg_sleep(0.3); RETURN NEW; END $$;"
-            " CREATE TRIGGER slow BEFORE INSERT ON links_report"
-            " FOR EACH ROW EXECUTE FUNCTION be_slow()"
-        )
+    execute(
+        "CREATE FUNCTION be_slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+        " PERFORM pg_sleep(0.3); RETURN NEW; END $$;"
+        " CREATE TRIGGER slow BEFORE INSERT ON links_report"
+        " FOR EACH ROW EXECUTE FUNCTION be_slow()"
+    )
     try:
         at_once([lambda: preview_page.submit(link_id=link.pk, reason="spam", text="")] * 8)
     finally:
-        with connection.cursor() as cursor:
-            cursor.execute("DROP FUNCTION be_slow CASCADE")
+        execute("DROP FUNCTION be_slow CASCADE")
 
     assert Report.objects.count() == 2
 

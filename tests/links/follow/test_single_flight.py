@@ -28,6 +28,7 @@ from links.models import Link
 from storage.redis_client import redis_client
 from tests.factories import LinkFactory
 from tests.links.visiting import Ask, in_seconds, wait_until, without_redis
+from tests.sql import execute
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.urls("tests.links.visiting")]
 
@@ -127,11 +128,9 @@ def test_expiry_applies_to_cached_links() -> None:
 
 @pytest.fixture
 def no_links_table() -> Iterator[None]:
-    with connection.cursor() as cursor:
-        cursor.execute("ALTER TABLE links_link RENAME TO links_link_away")
+    execute("ALTER TABLE links_link RENAME TO links_link_away")
     yield
-    with connection.cursor() as cursor:
-        cursor.execute("ALTER TABLE links_link_away RENAME TO links_link")
+    execute("ALTER TABLE links_link_away RENAME TO links_link")
 
 
 def test_cached_links_are_served_without_the_database(
@@ -173,9 +172,8 @@ def test_silent_redis_counts_as_away(silence: str, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(change_feed, "PubSub", _Deaf if silence == "hear" else _Broken)
     other.resolve(link.slug)
 
-    with connection.cursor() as cursor:
-        cursor.execute("INSERT INTO links_stop (company_id, stopped_at) VALUES (%s, now())",
-                       [link.company_id])  # fmt: skip
+    execute("INSERT INTO links_stop (company_id, stopped_at) VALUES (%s, now())",
+                   [link.company_id])  # fmt: skip
 
     assert wait_until(lambda: other.resolve(link.slug) is GONE)
 

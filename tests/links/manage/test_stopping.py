@@ -1,7 +1,7 @@
 from collections.abc import Iterator
 
 import pytest
-from django.db import DatabaseError, connection
+from django.db import DatabaseError
 from django.utils import timezone
 from pytest_django import Settings
 
@@ -17,6 +17,7 @@ from links.models import Link, Stop
 from storage.redis_client import redis_client
 from tests.factories import CompanyFactory, LinkFactory
 from tests.links.visiting import Ask, wait_until, without_redis
+from tests.sql import execute
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.urls("tests.links.visiting")]
 
@@ -174,11 +175,9 @@ def test_stop_takes_effect_while_redis_is_away(
 @pytest.fixture
 def no_database() -> Iterator[None]:
     """Nobody can read what is stopped, as if the table were away."""
-    with connection.cursor() as cursor:
-        cursor.execute("ALTER TABLE links_stop RENAME TO links_stop_away")
+    execute("ALTER TABLE links_stop RENAME TO links_stop_away")
     yield
-    with connection.cursor() as cursor:
-        cursor.execute("ALTER TABLE links_stop_away RENAME TO links_stop")
+    execute("ALTER TABLE links_stop_away RENAME TO links_stop")
 
 
 def test_known_stops_stay_without_the_database(

@@ -17,6 +17,7 @@ from storage.months.calendar import month_of
 from tests.api.clients import Answer, Api, ClientOf
 from tests.api.races import at_once
 from tests.factories import CompanyFactory, LinkFactory
+from tests.sql import execute
 
 URL = "https://example.com/"
 
@@ -182,10 +183,7 @@ def test_days_are_whole_ones_of_the_service_in_utc(api: Api) -> None:
 def test_hours_are_in_utc_for_any_requested_zone(api: Api) -> None:
     link, at = LinkFactory.create(company=api.company), timezone.now().replace(minute=10)
     counting.ensure_partitions(month_of(at, UTC))
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "INSERT INTO links_click VALUES (%s, %s, 'person', '', '', '')", [link.id, at]
-        )
+    execute("INSERT INTO links_click VALUES (%s, %s, 'person', '', '', '')", [link.id, at])
     delhi = at.astimezone(ZoneInfo("Asia/Kolkata"))  # half an hour off
     span = {"from": delhi.isoformat(), "to": (delhi + timedelta(minutes=1)).isoformat()}
 

@@ -23,6 +23,7 @@ from tests.api.clients import Api
 from tests.channels.message_stages import send
 from tests.factories import EventFactory
 from tests.operator_admin.archive.commands import archive
+from tests.sql import execute
 from webhooks.models import Event
 
 pytestmark = pytest.mark.django_db
@@ -164,9 +165,8 @@ def test_setting_below_what_may_still_change_is_refused(monkeypatch: pytest.Monk
 def test_transfers_that_are_not_sealed_keep_their_month(
     history: Api, month: date, directory: Path
 ) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("ALTER TABLE billing_sealedday DISABLE TRIGGER ALL")
-        cursor.execute("DELETE FROM billing_sealedday")
+    execute("ALTER TABLE billing_sealedday DISABLE TRIGGER ALL")
+    execute("DELETE FROM billing_sealedday")
 
     with pytest.raises(CommandError, match="stays: 6 transfers that are not sealed"):
         archive(directory)

@@ -26,6 +26,7 @@ from tests.operator_admin.archive.commands import archive, breaches
 from tests.operator_admin.backup.conftest import take
 from tests.operator_admin.backup.copies import url_of
 from tests.persons.traces import PHONE, create_all_data
+from tests.sql import execute
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("own_database")]
 ARCHIVED: tuple[type[models.Model], ...] = (Message, Attempt, Verification, FallbackEvent, Transfer)
@@ -40,14 +41,8 @@ def text_of(path: Path) -> str:
 
 
 def count(relation: str) -> int:
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT count(*) FROM {relation}")  # noqa: S608
-        return int(cursor.fetchone()[0])
-
-
-def execute(statement: str) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(statement)
+    rows = execute(f"SELECT count(*) FROM {relation}")  # noqa: S608
+    return int(rows[0][0])
 
 
 def test_month_becomes_a_file_and_the_books_stay_right(
@@ -269,9 +264,8 @@ def test_restored_month_is_private_and_not_backed_up(
     take(tmp_path / "backup")
 
     assert schema not in text_of(tmp_path / "backup" / "dump")
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT has_schema_privilege('pg_monitor', %s, 'USAGE')", [schema])
-        assert cursor.fetchone() == (False,)
+    rows = execute("SELECT has_schema_privilege('pg_monitor', %s, 'USAGE')", [schema])
+    assert rows[0] == (False,)
     with pytest.raises(CommandError, match=f'schema "{schema}" already exists'):
         archive(directory, "--restore", path)
     execute(f"DROP SCHEMA {schema} CASCADE")

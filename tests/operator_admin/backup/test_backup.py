@@ -30,6 +30,7 @@ from tests.channels.message_stages import PHONE, accepted, send, submitted
 from tests.factories import ApiKeyFactory, DeliveryFactory, EndpointFactory
 from tests.operator_admin.backup.conftest import take
 from tests.operator_admin.backup.copies import Copy, load, url_of
+from tests.sql import execute
 from tests.stack.programs import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -112,12 +113,11 @@ def test_restored_copy_sends_nothing_old(api: Api, directory: Path, copy: Copy) 
 
 def test_every_outbox_is_held_back() -> None:
     """A new table of due work needs a line in `hold_back`, or a reason here."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT relname FROM pg_class c JOIN pg_attribute ON attrelid = c.oid "
-            "WHERE attname = 'due_at' AND relkind IN ('r', 'p') AND NOT relispartition"
-        )
-        result = {name for (name,) in cursor.fetchall()}
+    rows = execute(
+        "SELECT relname FROM pg_class c JOIN pg_attribute ON attrelid = c.oid "
+        "WHERE attname = 'due_at' AND relkind IN ('r', 'p') AND NOT relispartition"
+    )
+    result = {name for (name,) in rows}
 
     assert result == {
         "webhooks_delivery",
@@ -243,9 +243,8 @@ def test_month_archived_during_backup_is_in_dump_and_sums(
 def timeout() -> tuple[str, bool]:
     """The limit of a statement, and whether the connection is of a pool."""
     try:
-        with connection.cursor() as cursor:
-            cursor.execute("SHOW statement_timeout")
-            return str(cursor.fetchone()[0]), connection.pool is not None  # type: ignore[attr-defined]
+        rows = execute("SHOW statement_timeout")
+        return str(rows[0][0]), connection.pool is not None  # type: ignore[attr-defined]
     finally:
         connection.close()
 

@@ -20,6 +20,7 @@ from tests.api.clients import Api
 from tests.factories import EndpointFactory
 from tests.operator_admin.backup.conftest import take
 from tests.operator_admin.backup.copies import Copy, url_of
+from tests.sql import execute
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -191,8 +192,7 @@ def reader() -> Iterator[Copy]:
 
 def test_backup_by_a_role_that_may_not_read_everything(reader: Copy, directory: Path) -> None:
     refused = reader.manage("backup", directory)
-    with connection.cursor() as cursor:
-        cursor.execute("GRANT pg_read_all_data TO kvitok_backup")
+    execute("GRANT pg_read_all_data TO kvitok_backup")
     done = reader.manage("backup", directory)
 
     assert refused.returncode == 1

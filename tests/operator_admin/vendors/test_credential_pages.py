@@ -39,10 +39,6 @@ def test_fresh_credentials_are_used_at_once(client: Client) -> None:
     assert "smsc" in registry.live_providers()
 
 
-def _is_set(name: str) -> bool:
-    return registry.is_in_environment(name)
-
-
 def test_stored_secret_is_never_shown_and_may_stay(client: Client) -> None:
     post(client, "smsc", **SMSC)
 

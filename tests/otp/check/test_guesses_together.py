@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import pytest
-from django.db import connection, transaction
+from django.db import transaction
 
 from billing.wallet import ledger
 from otp import codes
@@ -17,6 +17,7 @@ from tests.api.clients import Answer, Api, ClientOf
 from tests.api.groups import in_one_group
 from tests.factories import CompanyFactory
 from tests.otp.sent_codes import code_of, verification_of, wrong_code
+from tests.sql import execute
 from tests.stack.programs import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -137,8 +138,7 @@ def test_same_phone_of_two_companies(api: Api, client_of: ClientOf, phones: list
 def test_waiting_guess_does_not_block_others(api: Api, phones: list[str], lock: str) -> None:
     with ThreadPoolExecutor(1) as pool, transaction.atomic():
         guesses = [(item, code_of(item)) for item in phones]
-        with connection.cursor() as cursor:
-            cursor.execute(lock, {"phone": phones[0]})
+        execute(lock, {"phone": phones[0]})
         answers = pool.submit(together, api, *guesses)
         verified = Verification.objects.filter(verified_at__isnull=False)
         wait_until(lambda: verified.count() == 3 and len(waiting()) == 1, 2.5)

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 from django.core.management import call_command
-from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
@@ -20,6 +19,7 @@ from links.follow import change_feed
 from otp.models import SealedCode
 from tests.api.clients import Api
 from tests.channels.message_stages import PHONE, claim
+from tests.sql import execute
 from tests.stack import secret_search
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -32,9 +32,7 @@ def _no_reads_by_the_change_feed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def write_ahead_log() -> bytes:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT current_setting('data_directory')")
-        (directory,) = cursor.fetchone()
+    (directory,) = execute("SELECT current_setting('data_directory')")[0]
     files = (Path(directory) / "pg_wal").glob("0*")
     return b"".join(path.read_bytes() for path in files)
 

@@ -3,7 +3,6 @@
 from datetime import timedelta
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 
 from accounts.models import Company
@@ -15,6 +14,7 @@ from otp.statistics import route_learning, savings_count
 from tests.api.races import at_once
 from tests.factories import TransferFactory
 from tests.otp.tried import begin, count_at, learn_at, tried
+from tests.sql import execute
 
 pytestmark = pytest.mark.django_db
 PHONE = "+79161234567"
@@ -201,11 +201,10 @@ def test_failing_minute_of_learning_is_skipped(company: Company) -> None:
     begin(ago=600.0)
     broken = tried(company, {"channel": "sms", "delivered": 3.0}, ago=500.0)
     tried(company, {"channel": "telegram", "delivered": 3.0}, ago=200.0, phone="+79161234568")
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE channels_attempt SET finished_at = 'infinity' WHERE message_id = %s",
-            [broken.pk],
-        )
+    execute(
+        "UPDATE channels_attempt SET finished_at = 'infinity' WHERE message_id = %s",
+        [broken.pk],
+    )
 
     route_learning.learn()
     route_learning.learn()

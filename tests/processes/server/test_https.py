@@ -20,7 +20,6 @@ from tests.webhooks.certificates import server_context
 
 HTTPS = {"HTTP_X_FORWARDED_PROTO": "https"}
 ASKED = {"REQUEST_METHOD": "GET", "PATH_INFO": "/", "HTTP_HOST": "kvitok.example"}
-SNIFF = ("X-Content-Type-Options", "nosniff")
 
 
 def application(_environ: WSGIEnvironment, start_response: StartResponse) -> list[bytes]:

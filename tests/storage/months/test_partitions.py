@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -17,6 +16,7 @@ from storage.months.calendar import last_day, month_of, next_month, parse_month
 from storage.months.partitions import MonthlyTable
 from tests.api.races import at_once
 from tests.session_settings import session_setting
+from tests.sql import execute
 from tests.storage.months.young_months import YoungMonth, young_month
 
 pytestmark = pytest.mark.django_db
@@ -25,12 +25,6 @@ SCRATCH = MonthlyTable("scratch_transfer", "message_id", has_null_keys=True)
 _INDEXES = """
 SELECT indexdef FROM pg_indexes WHERE tablename = %s ORDER BY indexname
 """
-
-
-def execute(statement: str, *params: Any) -> list[tuple[object, ...]]:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, params)
-        return list(cursor.fetchall()) if cursor.description else []
 
 
 def month(ahead: int) -> date:
@@ -49,7 +43,7 @@ def test_every_large_table_has_its_next_months(table: MonthlyTable) -> None:
     names = {
         name
         for (name,) in execute(
-            "SELECT relid::regclass::text FROM pg_partition_tree(%s) WHERE isleaf", table.name
+            "SELECT relid::regclass::text FROM pg_partition_tree(%s) WHERE isleaf", [table.name]
         )
     }
 
@@ -60,22 +54,24 @@ def test_every_large_table_has_its_next_months(table: MonthlyTable) -> None:
 def test_uuid_of_a_time_is_the_smallest_of_its_millisecond() -> None:
     at = datetime(2026, 12, 1, tzinfo=UTC)
 
-    ((result,),) = execute("SELECT uuid7_at(%s)", at)
+    ((result,),) = execute("SELECT uuid7_at(%s)", [at])
 
     assert result == first_id_at(at)
-    assert execute("SELECT uuid7_at(now() - interval '1 second') < %s::uuid", uuid7()) == [(True,)]
+    assert execute("SELECT uuid7_at(now() - interval '1 second') < %s::uuid", [uuid7()]) == [
+        (True,)
+    ]
 
 
 @pytest.mark.parametrize("table", partitions.TABLES, ids=lambda table: table.name)
 def test_new_month_has_the_indexes_of_its_elder(table: MonthlyTable) -> None:
     """Also those that are unique within a month, which no parent could have."""
-    execute("SELECT create_month_partition(%s::regclass, %s)", table.name, month(4))
+    execute("SELECT create_month_partition(%s::regclass, %s)", [table.name, month(4)])
 
     elder, new = (f"{table.name}_{month(ahead):%Y_%m}" for ahead in (0, 4))
     columns = [
         sorted(
             (definition.startswith("CREATE UNIQUE"), definition.split(" USING ")[1])
-            for (definition,) in execute(_INDEXES, name)
+            for (definition,) in execute(_INDEXES, [name])
             if isinstance(definition, str)
         )
         for name in (elder, new)
@@ -86,7 +82,8 @@ def test_new_month_has_the_indexes_of_its_elder(table: MonthlyTable) -> None:
 
 def test_row_of_the_next_month_is_stored_there(api_transfer: UUID) -> None:
     ((name,),) = execute(
-        "SELECT tableoid::regclass::text FROM billing_transfer WHERE message_id = %s", api_transfer
+        "SELECT tableoid::regclass::text FROM billing_transfer WHERE message_id = %s",
+        [api_transfer],
     )
 
     assert name == f"billing_transfer_{month(1):%Y_%m}"
@@ -104,7 +101,7 @@ def _insert_hold(message_id: UUID) -> None:
     execute(
         "INSERT INTO billing_transfer (company_id, kind, amount, message_id, hold, proof, reason)"
         " VALUES (1, 'hold', 1, %s, 1, '', '')",
-        message_id,
+        [message_id],
     )
 
 
@@ -147,9 +144,9 @@ def test_new_table_is_partitioned() -> None:
 
     for age in range(3):
         execute("INSERT INTO scratch_transfer (message_id, hold) VALUES (%s, 1)",
-                id_in(month(0) - timedelta(days=40 * age)))  # fmt: skip
+                [id_in(month(0) - timedelta(days=40 * age))])  # fmt: skip
     execute("INSERT INTO scratch_transfer (key) VALUES ('grant')")
-    execute("INSERT INTO scratch_transfer (message_id, hold) VALUES (%s, 1)", id_in(month(2)))
+    execute("INSERT INTO scratch_transfer (message_id, hold) VALUES (%s, 1)", [id_in(month(2))])
 
     places = (
         "SELECT tableoid::regclass::text, array_agg(id ORDER BY id)"
@@ -166,7 +163,7 @@ def test_new_table_is_partitioned() -> None:
         ("INSERT INTO scratch_transfer (key) VALUES ('grant')", []),
     ]:
         with pytest.raises(IntegrityError), transaction.atomic():
-            execute(statement, *params)
+            execute(statement, params)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -176,7 +173,7 @@ def test_months_made_by_two_processes_at_once() -> None:
         made = at_once(
             [
                 lambda: execute(
-                    "SELECT create_month_partition('channels_message'::regclass, %s)", later
+                    "SELECT create_month_partition('channels_message'::regclass, %s)", [later]
                 )
             ]
             * 4

@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 
 from catalogue.ids import first_id_at
@@ -21,6 +20,7 @@ from storage.months import recent_ids
 from tests.api.clients import Api
 from tests.channels.message_stages import PHONE
 from tests.otp.sent_codes import code_of
+from tests.sql import execute
 
 
 def uuid_at(month: int, day: int = 1, year: int = 2026) -> UUID:
@@ -73,12 +73,11 @@ def test_months_of_ids_are_those_they_were_made_in() -> None:
 
 def months_read() -> dict[str, int]:
     """The number of reads of each month of a table by this transaction."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """SELECT relname, COALESCE(idx_scan, 0) + COALESCE(seq_scan, 0)
-               FROM pg_stat_xact_user_tables WHERE relname ~ '_\\d{4}_\\d\\d$'"""
-        )
-        return dict(cursor.fetchall())
+    rows = execute(
+        """SELECT relname, COALESCE(idx_scan, 0) + COALESCE(seq_scan, 0)
+           FROM pg_stat_xact_user_tables WHERE relname ~ '_\\d{4}_\\d\\d$'"""
+    )
+    return dict(rows)
 
 
 class ServiceReads:

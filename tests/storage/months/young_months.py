@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 
 from storage.months import partitions
 from storage.months.partitions import MonthlyTable
+from tests.sql import execute
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,26 +16,21 @@ class YoungMonth:
     name: str
 
     def add(self, many: int) -> None:
-        with connection.cursor() as cursor:
-            cursor.execute("INSERT INTO scratch SELECT generate_series(1, %s)", [many])
-            cursor.execute("SELECT pg_stat_force_next_flush()")
+        execute("INSERT INTO scratch SELECT generate_series(1, %s)", [many])
+        execute("SELECT pg_stat_force_next_flush()")
 
     @property
     def known_rows(self) -> int:
         """As PostgreSQL counted them last."""
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT reltuples FROM pg_class WHERE relname = %s", [self.name])
-            return int(cursor.fetchone()[0])
+        return int(execute("SELECT reltuples FROM pg_class WHERE relname = %s", [self.name])[0][0])
 
 
 @pytest.fixture
 def young_month(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[YoungMonth]:
     month = f"scratch_{timezone.now():%Y_%m}"
     monkeypatch.setattr(partitions, "TABLES", (MonthlyTable("scratch", "id"),))
-    with connection.cursor() as cursor:
-        cursor.execute("CREATE TABLE scratch (id int) PARTITION BY RANGE (id)")
-        cursor.execute(f"CREATE TABLE {month} PARTITION OF scratch DEFAULT")
-        cursor.execute(f"ALTER TABLE {month} SET (autovacuum_enabled = off)")
+    execute("CREATE TABLE scratch (id int) PARTITION BY RANGE (id)")
+    execute(f"CREATE TABLE {month} PARTITION OF scratch DEFAULT")
+    execute(f"ALTER TABLE {month} SET (autovacuum_enabled = off)")
     yield YoungMonth(month)
-    with connection.cursor() as cursor:
-        cursor.execute("DROP TABLE scratch")
+    execute("DROP TABLE scratch")

@@ -7,6 +7,7 @@ from django.db import IntegrityError, ProgrammingError, connection, transaction
 from django.db.transaction import TransactionManagementError
 
 from storage.statements.single_statement import after_commit, fetch_rows
+from tests.sql import execute
 
 INSERT = """
 INSERT INTO accounts_cacheentry (key, value, expires_at)
@@ -48,9 +49,7 @@ def test_statement_is_a_commit_and_holds_no_connection() -> None:
     insert("a")
 
     assert connection.connection is None
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT key FROM accounts_cacheentry")
-        assert cursor.fetchall() == [("a",)]
+    assert execute("SELECT key FROM accounts_cacheentry") == [("a",)]
 
 
 @pytest.mark.usefixtures("no_connection")
@@ -82,9 +81,7 @@ def test_statement_commits_after_a_connection_closed_in_a_transaction() -> None:
         insert(key)
 
     assert number_of_rows() == 8
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM accounts_cacheentry")
-        assert cursor.fetchone() == (8,)
+    assert execute("SELECT count(*) FROM accounts_cacheentry")[0] == (8,)
 
 
 @pytest.mark.usefixtures("no_connection")

@@ -29,6 +29,7 @@ from tests.links.clicks.clickhouse.stream_clicks import (
     be_complete,
     forget_lock,
 )
+from tests.sql import execute
 
 pytestmark = pytest.mark.django_db
 ROOT = Path(__file__).resolve().parents[4]
@@ -56,12 +57,11 @@ def test_click_is_written_as_postgresql_stores_it(clickhouse: ClickHouseServer) 
     assert clickhouse_sink.write_clicks() == 1
     counting.count_clicks()
 
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT link_id::text, round(extract(epoch FROM at) * 1000)::bigint::text, kind,"
-            " referrer, device, country FROM links_click ORDER BY at"
-        )
-        stored = "\n".join("\t".join(row) for row in cursor.fetchall())
+    rows = execute(
+        "SELECT link_id::text, round(extract(epoch FROM at) * 1000)::bigint::text, kind,"
+        " referrer, device, country FROM links_click ORDER BY at"
+    )
+    stored = "\n".join("\t".join(row) for row in rows)
     assert clickhouse.ask(f"{COLUMNS} FROM clicks FINAL ORDER BY millis") == stored
 
 

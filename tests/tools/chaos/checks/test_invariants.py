@@ -4,7 +4,6 @@ from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 
 from accounts.models import Company
@@ -14,6 +13,7 @@ from catalogue.ids import uuid7
 from channels.models import Attempt, Message, Receipt
 from otp.models import Verification
 from tests.factories import AttemptFactory, MessageFactory, ReceiptFactory
+from tests.sql import execute
 from tests.tools.chaos.checks.scenarios import ORDER, World
 from tools.chaos import checks
 from tools.chaos.checks import CHECKS, violations
@@ -33,9 +33,8 @@ def breaks(check: str) -> Callable[[Break], Break]:
 
 def without(guard: str) -> None:
     """A mutant: one of the database's own guards is gone."""
-    with connection.cursor() as cursor:
-        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")  # else the table is busy
-        cursor.execute(guard)
+    execute("SET CONSTRAINTS ALL IMMEDIATE")  # else the table is busy
+    execute(guard)
 
 
 @breaks("I1 answered")

@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import connection
 
 from accounts.models import Company
 from billing.models import Order
 from channels.models import Attempt, Message
 from otp import codes
-from tests.billing.documents.history import at, book, buy, company
+from tests.billing.documents.history import at, buy, company
+from tests.billing.seals.books import book
 from tests.factories import AttemptFactory, OrderFactory, ReceiptFactory
+from tests.sql import execute
 from tests.tools.chaos.checks.scenarios import PHONE, World
 from tools.chaos import checks, payments
 from tools.chaos.checks import PROVABLE, logged_errors
@@ -105,9 +106,7 @@ LENGTH = 6
 
 
 def matched() -> dict[int, object]:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT id, attempt_id FROM phone_message")
-        return dict(cursor.fetchall())
+    return dict(execute("SELECT id, attempt_id FROM phone_message"))
 
 
 def by_bot(message: Message, n: int, provider_id: str | None) -> Attempt:
