@@ -1,11 +1,12 @@
-"""Nobody but the company, in its mode, finds what a call names by its id."""
+"""Nobody but the company, in its mode and with the scope, gets what a call names."""
 
 import orjson
 import pytest
 
+from accounts.models import Company, Scope, every_scope
 from api.calls import Call
 from api_docs.calls import CALLS
-from tests.api.calling import ASKED, LIVE, addressed
+from tests.api.calling import ASKED, LIVE, PHONE, addressed
 from tests.api.clients import Api, ClientOf
 from tests.factories import CompanyFactory
 
@@ -31,3 +32,24 @@ def test_object_of_others_is_not_found(
     answers += [api.call(call.method, unknown, body) for unknown in paths]
 
     assert {(answer.status, answer.code) for answer in answers} == {(404, "not_found")}
+
+
+SCOPES = {
+    "otp": Scope.OTP, "lookup": Scope.OTP, "links": Scope.LINKS, "batches": Scope.LINKS,
+    "messages": Scope.MESSAGES, "test": Scope.MESSAGES, "channels": None, "policy": Scope.POLICY,
+    "balance": Scope.BALANCE, "seals": Scope.BALANCE, "documents": Scope.BALANCE,
+    "top-up": Scope.TOP_UP, "webhooks": Scope.WEBHOOKS, "persons": Scope.PERSONS,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("call", CALLS, ids=lambda call: call.name)
+def test_key_without_the_scope_is_refused(
+    company: Company, client_of: ClientOf, call: Call
+) -> None:
+    scope = SCOPES[call.path.split("/")[1]]
+    client = client_of(company, scopes=[name for name in every_scope() if name != scope])
+
+    answer = client.call(call.method, call.path.replace("{id}", "x").replace("{phone}", PHONE))
+
+    no_scope = (403, "У ключа нет права на это действие")
+    assert ((answer.status, answer.body["message"]) == no_scope) is (scope is not None)

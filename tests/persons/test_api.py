@@ -2,11 +2,10 @@
 
 import pytest
 
-from accounts.models import AuditEvent, Scope, every_scope
 from api.models import IdempotentRequest
 from channels.models import Message
 from links.models import Link
-from tests.api.clients import Api, ClientOf
+from tests.api.clients import Api
 from tests.factories import CompanyFactory, MessageFactory
 from tests.persons.traces import PHONE, create_all_data
 
@@ -67,14 +66,6 @@ def test_refusal_is_not_stored_with_the_idempotency_key(api: Api) -> None:
     assert PHONE not in (IdempotentRequest.objects.get().body or "")
 
 
-def test_key_without_the_scope_is_refused(api: Api, client_of: ClientOf) -> None:
-    scopes = [name for name in every_scope() if name != Scope.PERSONS]
-    limited = client_of(api.company, scopes=scopes)
-
-    assert limited.post("/persons/erase", {"phone": PHONE}).code == "forbidden"
-    assert limited.get("/persons/export", {"phone": PHONE}).code == "forbidden"
-
-
 def test_phone_is_required_and_checked(api: Api) -> None:
     assert list(api.get("/persons/export").body["errors"]) == ["phone"]
     assert list(api.post("/persons/erase", {}).body["errors"]) == ["phone"]
@@ -91,18 +82,6 @@ def test_link_of_an_erased_person_leads_nowhere_even_enabled(api: Api) -> None:
 
     assert (answer.status, answer.body["url"]) == (200, "about:blank")
     assert api.get(f"/messages/{message.public_id}").body["phone"] == "+7916*"
-
-
-def test_export_and_erasure_are_audited_for_the_company(api: Api) -> None:
-    create_all_data(api.company)
-    api.get("/persons/export", {"phone": PHONE})
-    api.post("/persons/erase", {"phone": PHONE})
-
-    actions = AuditEvent.objects.filter(company=api.company).order_by("id")
-    assert list(actions.values_list("action", flat=True))[-2:] == [
-        "person.exported",
-        "person.erased",
-    ]
 
 
 @pytest.mark.parametrize("channel", ["sms", "whatsapp"])

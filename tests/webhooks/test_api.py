@@ -8,9 +8,9 @@ import time_machine
 from django.test import override_settings
 from django.utils import timezone
 
-from accounts.models import AuditEvent, Company, Mode
+from accounts.models import AuditEvent, Mode
 from api.models import IdempotentRequest
-from tests.api.clients import Answer, Api, ClientOf
+from tests.api.clients import Answer, Api
 from tests.api.races import at_once
 from tests.factories import EndpointFactory
 from tests.webhooks.rounds import run_round
@@ -290,20 +290,6 @@ def test_examples_are_limited_per_minute(api: Api) -> None:
     )
     with time_machine.travel(now + timedelta(minutes=1)):
         assert api.post(path_of(endpoint, "/test"), {}, Idempotency_Key="a").status == 200
-
-
-CALLS = [("GET", ""), ("PATCH", ""), ("DELETE", ""), ("POST", "/rotate"), ("POST", "/test")]
-
-
-@pytest.mark.parametrize(("method", "path"), [("GET", "/webhooks"), ("POST", "/webhooks")])
-def test_webhooks_scope_is_required(
-    company: Company, client_of: ClientOf, method: str, path: str
-) -> None:
-    without = client_of(company, scopes=["otp", "links"])
-
-    answer = without.call(method, path)
-
-    assert (answer.status, answer.code) == (403, "forbidden")
 
 
 def test_each_change_is_in_the_audit_log(api: Api) -> None:

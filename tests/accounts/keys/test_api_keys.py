@@ -121,17 +121,6 @@ def test_key_is_read_once_and_last_used_at_is_set(
     assert timezone.now() - used_at < timedelta(seconds=30)
 
 
-def test_scopes_are_checked_per_endpoint(company: Company, client_of: ClientOf) -> None:
-    api = client_of(company, Mode.LIVE, scopes=["balance"])
-
-    assert api.get("/balance").status == 200
-    assert api.get("/channels").status == 200
-    for path in ("/otp/send", "/otp/verify", "/links/shorten", "/links/send"):
-        assert (api.post(path, {}).status, api.post(path, {}).code) == (403, "forbidden")
-    for path in ("/messages", "/messages/msg_1", "/test/messages"):
-        assert (api.get(path).status, api.get(path).code) == (403, "forbidden")
-
-
 @pytest.mark.parametrize(
     ("allowed", "address", "status"),
     [

@@ -11,7 +11,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from accounts.keys import api_keys
-from accounts.models import Company, Scope
+from accounts.models import Company
 from api import base_view, request_log
 from api.models import ApiRequest
 from billing.models import Transfer
@@ -150,12 +150,6 @@ def test_lookup_of_a_malformed_number_is_refused(api: Api, phone: str) -> None:
 def test_scripted_invalid_number_is_refused_for_test_keys(api: Api, test_api: Api) -> None:
     assert test_api.get("/lookup/+79161230001").code == "invalid_phone"
     assert api.get("/lookup/+79161230001").status == 200
-
-
-def test_key_without_the_scope_is_refused(api: Api, client_of: ClientOf) -> None:
-    answer = client_of(api.company, scopes=[Scope.LINKS]).get(f"/lookup/{MOBILE}")
-
-    assert (answer.status, answer.code) == (403, "forbidden")
 
 
 @pytest.mark.usefixtures("store")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from accounts.models import AuditEvent, Company, Mode, Scope, every_scope
+from accounts.models import AuditEvent, Company, Mode
 from catalogue.channels import BY_NAME
 from channels.models import Message
 from channels.routing.stored_rules import MAX_RULES
@@ -112,16 +112,6 @@ def test_rules_for_the_same_are_refused(api: Api) -> None:
 @pytest.mark.parametrize("rules", [None, {}, "RU", [RULE] * (MAX_RULES + 1)])
 def test_rules_are_a_bounded_array(api: Api, rules: Any) -> None:
     assert faults(put(api, rules))
-
-
-def test_key_without_the_scope_is_refused(api: Api, client_of: ClientOf) -> None:
-    limited = client_of(
-        api.company, scopes=[name for name in every_scope() if name != Scope.POLICY]
-    )
-
-    assert put(limited, [RULE]).code == "forbidden"
-    assert limited.get("/policy").code == "forbidden"
-    assert limited.get("/policy/preview", {"phone": PHONE}).code == "forbidden"
 
 
 @pytest.mark.django_db(transaction=True)  # keys are read again after the commit
