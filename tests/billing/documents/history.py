@@ -4,15 +4,13 @@ from datetime import date, datetime
 from decimal import Decimal
 from itertools import count
 from typing import Any
-from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from accounts.models import Company
-from billing.models import BillingProfile, Order, Refund, Seller, Transfer
+from billing.models import BillingProfile, Order, Refund, Seller
 from billing.seals import sealing
-from catalogue.ids import first_id_at
-from tests.billing.seals.books import wallet_of
-from tests.factories import CompanyFactory, OrderFactory, SellerFactory, TransferFactory
+from tests.billing.seals.books import book, charged, wallet_of
+from tests.factories import CompanyFactory, OrderFactory, SellerFactory
 
 ZONE = ZoneInfo("Europe/Moscow")
 SEPTEMBER, OCTOBER, NOVEMBER = date(2026, 9, 1), date(2026, 10, 1), date(2026, 11, 1)
@@ -80,18 +78,9 @@ def refund(order: Order, when: datetime, amount: str, tokens: int) -> Refund:
     return row
 
 
-def book(company: Company, when: datetime, kind: str, amount: int, **fields: Any) -> Transfer:
-    row: Transfer = TransferFactory.create(
-        company=company, created_at=when, kind=kind, amount=amount, **fields
-    )
-    return row
-
-
 def use(company: Company, when: datetime, tokens: int) -> None:
     """A message that was delivered within the hour."""
-    message_id = UUID(int=first_id_at(when).int + next(_SERIALS))
-    book(company, when, "hold", tokens, message_id=message_id)
-    book(company, when, "capture", tokens, message_id=message_id, proof="receipt")
+    charged(company, when, when, tokens)
 
 
 def seal(*companies: Company, until: date = date(2026, 11, 3)) -> None:

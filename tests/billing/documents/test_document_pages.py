@@ -144,9 +144,11 @@ def test_documents_are_sent_again_twenty_times_a_day(client: Client, accountant:
     ]
     Mail.objects.all().delete()
 
-    pages = [client.post(path, follow=True).content.decode() for path in paths * 11]
+    for path in (paths * 20)[:20]:
+        client.post(path)
+    assert Mail.objects.filter(to="stranger@example.com").count() == 20
 
-    assert ["За сутки" in page for page in pages] == [False] * 20 + [True] * (len(pages) - 20)
+    assert "За сутки" in client.post(paths[0], follow=True).content.decode()
     assert Mail.objects.filter(to="stranger@example.com").count() == 20
     with time_machine.travel(timezone.now() + timedelta(hours=25)):
         client.force_login(accountant.user)

@@ -11,17 +11,8 @@ from billing.documents import issuing, month_closing
 from billing.models import BillingProfile, ClosedMonth, Document, Seller
 from billing.orders import billing_profiles
 from tests.api.races import at_once
-from tests.billing.documents.history import (
-    OCTOBER,
-    SEPTEMBER,
-    at,
-    book,
-    buy,
-    company,
-    seal,
-    seller,
-    use,
-)
+from tests.billing.documents.history import OCTOBER, SEPTEMBER, at, buy, company, seal, seller, use
+from tests.billing.seals.books import book
 from tests.factories import CompanyFactory, MemberFactory
 
 pytestmark = pytest.mark.django_db

@@ -15,7 +15,6 @@ from tests.billing.documents.history import (
     NOVEMBER,
     SEPTEMBER,
     at,
-    book,
     buy,
     company,
     refund,
@@ -23,7 +22,8 @@ from tests.billing.documents.history import (
     seller,
     use,
 )
-from tests.billing.seals.books import by_force
+from tests.billing.seals.books import book, by_force
+from tests.factories import TransferFactory, create_transfers
 
 pytestmark = pytest.mark.django_db
 DAY = timedelta(days=1)
@@ -107,9 +107,18 @@ def test_balances_at_any_moment_are_those_of_the_transfers() -> None:
     dice = random.Random(7)  # noqa: S311
     row = company()
     book(row, at(9, 1), "grant", 10_000)
-    for n in range(400):
-        kind = dice.choice(["grant", "withdraw", "top_up"])
-        book(row, at(9, 2) + timedelta(minutes=17 * (n // 2)), kind, dice.randint(1, 9))
+    kinds = ["grant", "withdraw", "top_up"]
+    create_transfers(
+        [
+            TransferFactory.build(
+                company=row,
+                created_at=at(9, 2) + timedelta(minutes=17 * (n // 2)),
+                kind=dice.choice(kinds),
+                amount=dice.randint(1, 9),
+            )
+            for n in range(400)
+        ]
+    )
     seal(row)
     moments = sorted(at(9, 1, 1) + timedelta(minutes=dice.randint(0, 9000)) for _n in range(60))
     moments += [Transfer.objects.order_by("-created_at")[9].created_at]  # at the very moment

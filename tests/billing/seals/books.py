@@ -44,10 +44,13 @@ def book(company: Company, created_at: datetime, kind: str, amount: int, **field
 
 def charged(company: Company, held: datetime, ended: datetime, price: int = 2) -> None:
     """A message's hold and its charge."""
-    create_transfers(_charge(company, held, ended, price))
+    create_transfers(charge_rows(company, held, ended, price))
 
 
-def _charge(company: Company, held: datetime, ended: datetime, price: int = 2) -> list[Transfer]:
+def charge_rows(
+    company: Company, held: datetime, ended: datetime, price: int = 2
+) -> list[Transfer]:
+    """The same, not stored yet: storing many at once sums up the ledger once."""
     of: dict[str, Any] = {"company": company, "message_id": message(held), "amount": price}
     return [
         TransferFactory.build(kind="hold", created_at=held, **of),
@@ -62,10 +65,10 @@ def busy_company(**fields: Any) -> Company:
     charges = [
         row
         for start in (at(0), at(1), at(1, 13), at(20), at(40), at(64))
-        for row in _charge(company, start, start + timedelta(seconds=3))
+        for row in charge_rows(company, start, start + timedelta(seconds=3))
     ]
     # one more is held on one day and charged on the next
-    create_transfers([*charges, *_charge(company, at(1, 23), at(2, 1))])
+    create_transfers([*charges, *charge_rows(company, at(1, 23), at(2, 1))])
     book(company, at(20, 14), "withdraw", 7, reason="taken back")
     lost = message(at(41))
     book(company, at(41), "hold", 3, message_id=lost)
