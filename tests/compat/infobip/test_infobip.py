@@ -12,7 +12,6 @@ from channels.models import Message
 from compat.infobip.dialect import DIALECT
 from otp.models import Verification
 from tests.api.clients import Answer
-from tests.api.races import at_once
 from tests.compat.clients import DialectClient, client_key
 from tests.factories import CompanyFactory
 from tests.otp.sent_codes import age_rows, code_of, forget_limits, wrong_code
@@ -308,14 +307,3 @@ def test_odd_values_are_refused_in_infobips_format(client: DialectClient, name: 
     answers = [client.json(path, {"to": TO, name: odd}) for path in paths for odd in ODD]
 
     assert {refusal(answer) for answer in answers} <= {(400, "BAD_REQUEST"), (404, "NOT_FOUND")}
-
-
-@pytest.mark.django_db(transaction=True)
-def test_twenty_correct_pins_at_once_succeed_once(company: Company) -> None:
-    client = client_of(company)
-    pin_id, code = send(client).body["pinId"], code_of(PHONE, PURPOSE)
-
-    answers = at_once([lambda: verify(client, pin_id, code)] * 20)
-
-    assert sum(answer.body["verified"] for answer in answers) == 1
-    assert {answer.status for answer in answers} == {200}

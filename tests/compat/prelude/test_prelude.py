@@ -7,7 +7,6 @@ from accounts.models import Company, GuardMode, Mode
 from channels.models import BlockedPhone, Message
 from otp.models import GuardRestriction, Verification
 from tests.api.clients import Api
-from tests.api.races import at_once
 from tests.compat.clients import DialectClient
 from tests.compat.prelude.calls import ODD, PHONE, PURPOSE, check, client_of, refusal, send, target
 from tests.factories import CompanyFactory
@@ -223,16 +222,3 @@ def test_odd_values_are_refused_in_preludes_format(client: DialectClient, path: 
 
     assert {answer.status for answer in answers} <= {200, 400, 429}
     assert 400 in {answer.status for answer in answers}
-
-
-@pytest.mark.django_db(transaction=True)
-def test_correct_codes_at_once_succeed_once(company: Company) -> None:
-    client = client_of(company)
-    send(client)
-    code = code_of(PHONE, PURPOSE)
-
-    answers = at_once([lambda: check(client, code)] * 20)
-
-    result = [answer.body.get("status") or answer.body["code"] for answer in answers]
-    assert result.count("success") == 1
-    assert set(result) <= {"success", "expired_or_not_found", "too_many_checks"}

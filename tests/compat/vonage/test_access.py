@@ -4,16 +4,14 @@ from uuid import UUID
 
 import pytest
 
-from accounts.models import Company, Mode
+from accounts.models import Company
 from channels.models import Message
 from compat.vonage.dialect import DIALECT
 from otp.models import Verification
 from tests.accounts.keys.jwt_clients import private_key, public_pem, token_of
-from tests.api.clients import ClientOf
 from tests.api.races import at_once
 from tests.compat.clients import DialectClient, client_key
-from tests.compat.vonage.calls import PHONE, check, check_code, start, started
-from tests.otp.sent_codes import code_of
+from tests.compat.vonage.calls import check, start, started
 
 pytestmark = pytest.mark.django_db
 
@@ -54,20 +52,3 @@ def test_parallel_starts_make_one_message(transactional_db: None, live: DialectC
 
     assert answers[0].status + answers[1].status in {202 + 409, 202 + 429}
     assert Message.objects.count() == 1
-
-
-def test_fifty_correct_codes_through_two_dialects_succeed_once(
-    transactional_db: None, client: DialectClient, company: Company, client_of: ClientOf
-) -> None:
-    ours = client_of(company, Mode.TEST)
-    request_id = started(client)
-    code = code_of(PHONE, "login", "test")
-    body = {"phone": PHONE, "purpose": "login", "code": code}
-
-    answers = at_once(
-        [lambda: check_code(client, request_id, code), lambda: ours.post("/otp/verify", body)] * 25
-    )
-
-    assert [answer.status for answer in answers].count(200) == 1
-    assert {answer.status for answer in answers} <= {200, 404, 410, 422, 429}
-    assert Verification.objects.get().attempts == 1
