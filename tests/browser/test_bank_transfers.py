@@ -8,7 +8,6 @@ from playwright.sync_api import Locator, Page, expect
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
-from accounts.models import AuditEvent
 from billing.models import BankTransfer, Order
 from billing.wallet import ledger
 from tests.billing.bank_statements.test_exchange_1c import ACCOUNT, FILE
@@ -82,21 +81,6 @@ def test_transfer_is_credited_to_the_top_up_it_names(queue: Queue) -> None:
     assert queue.balance == TOKENS
 
 
-def test_transfers_are_set_aside_together(queue: Queue) -> None:
-    queue.act("Не пополнение", "21", "22")
-
-    queue.says("2 перевода разобрано")
-    assert (states(), queue.balance) == ({"21": "dismissed", "22": "dismissed"}, 0)
-    assert AuditEvent.objects.filter(action="transfer.dismissed").count() == 2
-
-
-def test_transfer_is_returned(queue: Queue) -> None:
-    queue.act("Вернуть плательщику: ничего не зачисляется", "22")
-
-    queue.says("1 перевод разобран")
-    assert (states()["22"], states()["21"], queue.balance) == ("returned", "review", 0)
-
-
 def test_tokens_are_taken_back_for_returned_money(queue: Queue) -> None:
     queue.act("Зачислить на пополнение из назначения", "21")
     received(paid(queue.order, document_number="24"))  # a second payment, so the next one waits
@@ -108,15 +92,6 @@ def test_tokens_are_taken_back_for_returned_money(queue: Queue) -> None:
 
     queue.says("1 перевод разобран")
     assert (states()["23"], queue.balance) == ("assigned", 0)
-
-
-def test_nothing_is_done_without_a_choice(queue: Queue) -> None:
-    queue.open()
-    queue.page.locator('select[name="action"]').select_option(label="Не пополнение")
-    queue.page.locator('button[name="index"]').click()
-
-    expect(queue.page.locator(".messagelist")).to_be_visible()
-    assert set(states().values()) == {"review"}
 
 
 def test_transfer_is_matched_by_hand(queue: Queue) -> None:

@@ -100,19 +100,6 @@ def test_form_that_the_back_button_brings_again_is_sent_again(
     assert Link.objects.count() == 2
 
 
-def test_default_channel_is_changed(page: Page, live_server: LiveServer) -> None:
-    member = sign_in(page, live_server)
-
-    page.get_by_role("link", name="Настройки").click()
-    page.get_by_label("Канал по умолчанию").select_option("sms")
-    page.get_by_role("button", name="Сохранить : Каналы и запасные каналы").click()
-
-    expect(page.locator("#channels [data-saved]")).to_be_visible()
-    expect(page.get_by_label("Канал по умолчанию")).to_have_value("sms")
-    member.company.refresh_from_db()
-    assert member.company.default_channel == "sms"
-
-
 def test_message_becomes_delivered_without_a_reload(page: Page, live_server: LiveServer) -> None:
     member = sign_in(page, live_server)
     message = MessageFactory.create(company=member.company, state="sent")
@@ -125,29 +112,6 @@ def test_message_becomes_delivered_without_a_reload(page: Page, live_server: Liv
     )
 
     expect(page.locator("main").get_by_text("доставлено", exact=True).first).to_be_visible()
-
-
-def test_theme_and_language_are_kept(page: Page, live_server: LiveServer) -> None:
-    sign_in(page, live_server)
-
-    page.locator('[data-theme="dark"]').click()
-    page.get_by_role("button", name="English").click()
-
-    expect(page.get_by_role("heading", name="Overview")).to_be_visible()
-    expect(page.locator("html")).to_have_attribute("data-bs-theme", "dark")
-    expect(page.locator("html")).to_have_attribute("lang", "en")
-
-
-def test_menu_opens_on_a_phone(page: Page, live_server: LiveServer) -> None:
-    page.set_viewport_size({"width": 360, "height": 740})
-    sign_in(page, live_server)
-
-    page.get_by_role("button", name="Меню").click()
-    page.get_by_role("link", name="Сообщения").first.click()
-
-    expect(page.get_by_role("heading", name="Сообщения").first).to_be_visible()
-    width = page.evaluate("document.documentElement.scrollWidth")
-    assert width <= 360
 
 
 def test_another_company_is_chosen_from_the_menu(page: Page, live_server: LiveServer) -> None:

@@ -66,17 +66,6 @@ def test_document_is_sent_and_statements_are_downloaded(page: Page, member: Memb
         page.go_back()
 
 
-def test_wrong_days_are_explained(page: Page, member: Member) -> None:
-    page.get_by_role("link", name="Баланс", exact=True).first.click()
-    page.get_by_role("link", name="Документы", exact=True).click()
-
-    page.get_by_label("С", exact=True).fill("2026-10-31")
-    page.get_by_label("По", exact=True).fill("2026-10-01")
-    page.get_by_role("button", name="Акт сверки, PDF").click()
-
-    expect(page.get_by_text("Конец раньше начала.").first).to_be_visible()
-
-
 def test_statement_is_checked_on_its_page(page: Page, member: Member, tmp_path: Path) -> None:
     page.get_by_role("link", name="Баланс", exact=True).first.click()
     page.get_by_role("link", name="Сверка", exact=True).click()

@@ -7,10 +7,9 @@ from channels.models import ProviderAccount
 from operator_admin.incidents import timeline
 from operator_admin.models import Incident
 from operator_admin.status import summary
-from tests.browser.clicks import ClickCounter
 from tests.browser.test_accessibility import AXE, FIND_OVERFLOW, RULES, RUN_AXE, THEMES, Theme
 from tests.browser.test_operator_admin import enter
-from tests.factories import PASSWORD, CompanyFactory, MemberFactory, UserFactory
+from tests.factories import PASSWORD, MemberFactory, UserFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
 WIDTHS = (320, 768, 1280)
@@ -60,24 +59,6 @@ def test_account_is_switched_off_with_a_reason(page: Page, live_server: LiveServ
     section.get_by_role("button", name="Включить").click()
 
     expect(section.get_by_role("button", name="Выключить")).to_be_visible()
-
-
-def test_company_is_approved_from_attention_list_in_few_clicks(
-    page: Page, live_server: LiveServer
-) -> None:
-    company = CompanyFactory.create(name="Ромашка", status="pending")
-    enter(page, live_server)
-    clicks = ClickCounter(page)
-
-    page.get_by_role("link", name="Требует внимания 1").click()
-    page.get_by_role("link", name="Проверить и одобрить").click()
-    page.get_by_label("Причина").fill("договор подписан")
-    page.get_by_role("button", name="Одобрить").click()
-
-    expect(page.get_by_text("Изменена 1 компания")).to_be_visible()
-    company.refresh_from_db()
-    assert company.status == "approved"
-    assert clicks.count() <= 4
 
 
 def test_company_hides_a_notice(page: Page, live_server: LiveServer) -> None:

@@ -53,21 +53,6 @@ def test_first_link_is_made_with_a_name_and_copied(page: Page, live_server: Live
     assert page.evaluate("navigator.clipboard.readText()") == link.short_url
 
 
-def test_taken_name_is_refused_beside_its_field(page: Page, live_server: LiveServer) -> None:
-    sign_in(page, live_server)
-    LinkFactory.create(slug="sale", is_alias=True)
-    open_links(page)
-    follow(page, "Новая ссылка")
-
-    page.get_by_label("Куда ведёт", exact=True).fill("https://example.com/")
-    page.get_by_label("Своё имя").fill("SALE")
-    press(page, "Создать ссылку")
-
-    expect(page.locator(".invalid-feedback")).to_be_visible()
-    follow(page, "Отмена")
-    expect(page.get_by_role("heading", name="Короткие ссылки", level=1)).to_be_visible()
-
-
 def test_codes_to_print_are_downloaded(page: Page, live_server: LiveServer) -> None:
     member = sign_in(page, live_server)
     link = LinkFactory.create(company=member.company)

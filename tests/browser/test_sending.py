@@ -63,16 +63,3 @@ def test_test_code_is_inserted_into_its_field(page: Page, live_server: LiveServe
     page.get_by_role("button", name="Проверить код").click()
 
     expect(page.get_by_role("link", name="Как это сделать")).to_be_visible()
-
-
-def test_refusal_stays_beside_what_was_typed(page: Page, live_server: LiveServer) -> None:
-    sign_in(page, live_server)
-    page.goto(f"{live_server.url}/cabinet/send")
-    page.get_by_label("Телефон", exact=True).fill(PHONE)
-    page.get_by_label("Боевой").check()
-    page.get_by_role("button", name="Отправить код").click()
-
-    expect(page.get_by_text("Недостаточно токенов: ничего не отправлено.")).to_be_visible()
-    expect(page.get_by_label("Телефон", exact=True)).to_have_value(PHONE)
-    page.get_by_role("link", name="Пополнить баланс").click()
-    expect(page).to_have_url(f"{live_server.url}/cabinet/balance")

@@ -213,8 +213,10 @@ def test_new_link_has_the_options_that_were_chosen(
 
     create(client, host=HOST, is_once="on", expired_url=LATE, has_tags="on", alias="Sale")
     create(client)
+    taken = create(client, host=HOST, alias="SALE")
 
     chosen, plain = Link.objects.order_by("created_at")
+    assert list(taken.context["form"].errors) == ["alias"]
     assert (chosen.host, chosen.key) == (host, f"{host.pk}/sale")
     assert (chosen.is_once, chosen.expired_url, chosen.utm) == (True, LATE, UTM)
     assert (plain.host, plain.is_once, plain.expired_url, plain.utm) == (None, False, "", "")

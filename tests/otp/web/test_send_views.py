@@ -197,6 +197,7 @@ def test_too_few_tokens_lead_to_the_balance(client: Client) -> None:
     page = post(client).content.decode()
 
     assert "Недостаточно токенов: ничего не отправлено." in page
+    assert f'value="{PHONE}"' in page
     assert f'<a href="{reverse("balance")}">Пополнить баланс</a>' in page
 
 
