@@ -46,7 +46,3 @@ class Carrier:
         """The person answers the newest message."""
         url = f"{self.url}/messages/{self.messages(phone)[0]['id']}/reply"
         requests.post(url, json={"text": text}, timeout=10).raise_for_status()
-
-    def send_account_alert(self, alert: dict[str, object]) -> None:
-        """Have WhatsApp send a webhook about the account, not about a message."""
-        requests.post(f"{self.url}/alerts", json=alert, timeout=10).raise_for_status()

@@ -1,4 +1,4 @@
-"""Fallback with real processes: after a refusal, after silence, and when canceled."""
+"""Fallback with real processes: what its cancellation by a click takes."""
 
 from datetime import timedelta
 
@@ -6,7 +6,6 @@ import pytest
 import requests
 from django.db.models import F
 
-from billing.models import Transfer
 from channels.models import Attempt, Message
 from links.clicks import delivery_proof
 from links.clicks.bot_detection import SCANNER_WINDOW
@@ -16,21 +15,11 @@ from storage.redis_client import blocking_redis_client
 from tests.links.visiting import BROWSER_HEADERS
 from tests.stack.programs import wait_until
 from tests.stack.sender import Sender
-from tests.stack.stack import TOKENS, Outcome, Stack, expire
+from tests.stack.stack import Outcome, Stack
 
 
 def falling_back(stack: Stack) -> Sender:
     return stack.sender(falls_back=True, fallback_chain=["whatsapp", "sms"])
-
-
-def channels_of(phone: str) -> list[str]:
-    (message,) = Message.objects.filter(phone=phone)
-    return list(message.attempts.order_by("n").values_list("channel", flat=True))
-
-
-def money_of(phone: str) -> list[tuple[str, int]]:
-    (message,) = Message.objects.filter(phone=phone)
-    return list(Transfer.objects.of_message(message.pk).values_list("kind", "amount"))
 
 
 def visitors_of(phone: str) -> tuple[int, int, int]:
@@ -62,33 +51,6 @@ def had_time_to_read(phone: str) -> None:
 def follow_later(short_url: str, phone: str) -> None:
     had_time_to_read(phone)
     requests.get(short_url, headers=BROWSER_HEADERS, allow_redirects=False, timeout=10)
-
-
-def test_refusal_falls_back_to_sms_in_the_same_call(stack: Stack) -> None:
-    sender, phone = falling_back(stack), stack.phone()
-    stack.carrier.set_fault("unreachable", channel="whatsapp", phone=phone)
-
-    answer = sender.send_code(phone)
-
-    body = answer.json()
-    assert (answer.status_code, body["channel"], body["cost"]) == (200, "sms", 16)
-    assert sender.verify(phone, stack.carrier.code(phone)).status_code == 200
-    assert stack.ending(phone) == Outcome(["delivered"], charged=16, copies=1)
-    assert channels_of(phone) == ["whatsapp", "sms"]
-    assert sender.balance() == (TOKENS - 16, 0)
-
-
-def test_timeout_falls_back_to_sms_and_charges_once(stack: Stack) -> None:
-    sender, phone = falling_back(stack), stack.phone()
-    stack.carrier.set_fault("no_receipt", channel="whatsapp", phone=phone)
-
-    assert sender.send_code(phone).json()["channel"] == "whatsapp"
-    expire(Message.objects.filter(phone=phone), "fallback_at")
-
-    wait_until(lambda: channels_of(phone) == ["whatsapp", "sms"])
-    assert stack.ending(phone) == Outcome(["delivered"], charged=16, copies=2)
-    assert money_of(phone) == [("hold", 1), ("release", 1), ("hold", 16), ("capture", 16)]
-    assert sender.balance() == (TOKENS - 16, 0)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from billing.models import BankTransfer, Order, Seller, StatementMark, Tariff, Wallet
+from billing.models import Order, Seller, StatementMark, Tariff, Wallet
 from billing.orders import refunds
 from tests.api.blocking import waiting
 from tests.factories import SellerFactory, TariffFactory
@@ -98,21 +98,6 @@ def test_lost_answer_of_the_provider_opens_no_second_payment(payer: Payer) -> No
     assert (refused.status_code, placed.ok) == (UNAVAILABLE, True)
     payer.act("pay")
     gains(payer, TOKENS)
-
-
-def test_exact_transfer_pays_its_invoice_and_others_wait(shop: Stack) -> None:
-    exact, another, stranger = (Payer(shop, "invoice") for _ in range(3))
-    for item in (exact, another, stranger):
-        assert item.place().ok
-
-    another.transfer(amount="1.00")
-    stranger.transfer(inn="7700000005")
-    exact.transfer()
-
-    gains(exact, TOKENS)
-    for item, problem in ((another, "wrong_amount"), (stranger, "wrong_payer")):
-        assert BankTransfer.objects.get(order=item.order).problem == problem
-        gains(item, 0)
 
 
 @contextmanager
