@@ -22,7 +22,7 @@ from channels.models import BlockedPhone
 from tests.api.books import books
 from tests.api.clients import Answer, Api
 from tests.channels.accounts import set_account
-from tests.factories import CompanyFactory, LinkFactory, MessageFactory, VerificationFactory
+from tests.factories import LinkFactory, VerificationFactory
 
 SLOW = 30  # seconds that a test may take on a busy machine
 PHONE = "+79161234567"
@@ -144,10 +144,6 @@ def key_running(world: World) -> None:
 
 def alias_of_another(_world: World) -> None:
     LinkFactory.create(slug="Sale", key="sale", is_alias=True)
-
-
-def message_of_another(api: Api) -> Answer:
-    return api.get(f"/messages/{MessageFactory.build(company=None).public_id}")
 
 
 ANOTHER_KEY = post("/links/shorten", {"url": URL + "2"}, Idempotency_Key="k")
@@ -320,16 +316,6 @@ def test_refusal_has_a_reason_and_writes_nothing(
 
 def _text(number: int | None) -> str | None:
     return None if number is None else str(number)
-
-
-def test_objects_of_other_companies_look_nonexistent(api: Api) -> None:
-    message = MessageFactory.create(company=CompanyFactory.create())
-
-    answer = api.get(f"/messages/{message.public_id}")
-
-    nothing_there = message_of_another(api)
-    assert (answer.status, answer.code) == (404, "not_found")
-    assert answer.body | {"request_id": ""} == nothing_there.body | {"request_id": ""}
 
 
 @pytest.mark.parametrize("is_known", [True, False])

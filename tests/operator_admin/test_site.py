@@ -89,10 +89,20 @@ def test_posts_without_a_second_factor_are_refused(client: Client) -> None:
     assert AuditEvent.objects.count() == 0
 
 
+def test_visitor_is_sent_to_sign_in_everywhere(client: Client) -> None:
+    for address in addresses():
+        for answer in (client.get(address), client.post(address)):
+            assert answer.status_code == 302, address
+            assert "/login/" in answer.headers["Location"], address
+
+
 def test_member_who_is_no_operator_is_kept_out(client: Client) -> None:
     sign_in(client, MemberFactory.create().user, "password", "mfa")
 
-    assert client.get(reverse("admin:index"), follow=True).status_code == 403
+    response = client.get(reverse("admin:index"), follow=True)
+
+    assert response.status_code == 403
+    assert "для операторов сервиса" in response.content.decode()
 
 
 def test_session_of_a_removed_second_factor_is_refused(client: Client) -> None:

@@ -67,19 +67,6 @@ def test_tokens_for_one_send_pay_for_one(client_of: ClientOf, path: str) -> None
     assert Verification.objects.count() == (path == "/otp/send")
 
 
-def test_balance_for_ten_pays_for_ten(client_of: ClientOf) -> None:
-    company = CompanyFactory.create()
-    ledger.grant(company=company, amount=10, reason="test")
-    api = client_of(company)
-
-    answers = at_once(
-        [partial(api.post, "/otp/send", {"phone": f"+7916{n:07d}"}) for n in range(40)]
-    )
-
-    assert codes_of(answers) == {"ok": 10, "insufficient_tokens": 30}
-    assert ledger.balance(company.pk) == (0, 10)
-
-
 def test_parallel_sends_pass_the_cool_down_once(api: Api) -> None:
     purposes = ["one", "two"] * 5
 

@@ -234,15 +234,6 @@ def test_operator_without_the_right_moves_nothing(client: Client, payer: Company
     assert ledger.balance(payer.pk) == (0, 0)
 
 
-def test_visitor_is_sent_to_sign_in(client: Client, payer: Company) -> None:
-    client.logout()
-
-    response = adjust(client, company=payer.pk, tokens=5, reason="x")
-
-    assert response.status_code == 302
-    assert ledger.balance(payer.pk) == (0, 0)
-
-
 def test_only_one_seller_is_allowed(client: Client, operator: User) -> None:
     seller = SellerFactory.build()
     fields = {name: getattr(seller, name) for name in ("name", "inn", "kpp", "address", "bic")}

@@ -183,15 +183,6 @@ def test_test_is_protected_against_forged_posts() -> None:
     assert strict.post(reverse("admin:vendor-test", args=["twilio"])).status_code == 403
 
 
-@pytest.mark.parametrize("method", ["get", "post"])
-def test_anonymous_visitors_are_redirected_to_sign_in(client: Client, method: str) -> None:
-    page = "vendor" if method == "get" else "vendor-test"
-
-    answer = getattr(client, method)(reverse(f"admin:{page}", args=["twilio"]))
-
-    assert answer.status_code == 302
-
-
 @pytest.mark.usefixtures("english_operator")
 def test_message_to_own_phone_needs_first_account(client: Client, settings: Settings) -> None:
     name_accounts(settings, "kz")

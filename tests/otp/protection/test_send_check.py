@@ -299,16 +299,6 @@ def test_restrictions_come_with_the_key_and_need_no_query(api: Api) -> None:
     assert len(after) == len(before)
 
 
-@pytest.mark.parametrize(
-    ("field", "value"), [("ip", 5), ("device_id", 7), ("trusted", "yes"), ("challenge", 1)]
-)
-def test_field_of_a_wrong_type_is_named(api: Api, field: str, value: object) -> None:
-    answer = api.post("/otp/send", {"phone": PHONE, field: value})
-
-    assert answer.status == 422
-    assert list(answer.body["errors"]) == [field]
-
-
 CHALLENGED, HELD_BACK = "+79990000015", "+79990000016"
 
 
