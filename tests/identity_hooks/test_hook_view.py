@@ -76,8 +76,9 @@ def test_repeat_is_one_message(hook: Hook) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_repeats_at_once_are_one_message(hook: Hook) -> None:
+def test_repeats_at_once_are_one_message(company: Company) -> None:
     """No repeat counts as a guess of the live code, however many tries are under way."""
+    hook = make_hook(company, "logto")
     answers = at_once([partial(send, hook, simulated(hook)) for _ in range(30)])
 
     assert [answer.content for answer in answers if not accepted(hook.kind, answer)] == []
@@ -214,14 +215,14 @@ def test_unknown_kind_is_not_found(company: Company) -> None:
         assert call_at(path, "POST").status_code == 404
 
 
-@pytest.mark.parametrize("end", ["/", "/secret/x", "//"])
-def test_longer_path_is_refused_in_the_servers_format(hook: Hook, end: str) -> None:
-    answer = call_at(f"{hook.path}{end}", "POST")
-
+def test_longer_path_is_refused_in_the_servers_format(hook: Hook) -> None:
     unknown = call_at(f"/hooks/identity/{hook.kind}/x", "POST")
-    assert answer.status_code == 404
-    assert answer.headers["Content-Type"] == unknown.headers["Content-Type"]
-    assert b"<" not in answer.content
+
+    for end in ("/", "/secret/x", "//"):
+        answer = call_at(f"{hook.path}{end}", "POST")
+        assert answer.status_code == 404
+        assert answer.headers["Content-Type"] == unknown.headers["Content-Type"]
+        assert b"<" not in answer.content
 
 
 def test_replaced_secret_is_accepted_for_a_day(hook: Hook) -> None:

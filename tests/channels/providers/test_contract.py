@@ -130,14 +130,14 @@ def test_empty_wait_is_omitted(vendor: Vendor, wire: Wire, wait: str) -> None:
 
 
 @pytest.mark.parametrize("status", [200, 500, 503, 520])
-@pytest.mark.parametrize("body", NO_OBJECT)
 def test_an_answer_that_cannot_be_read_is_ambiguous(
-    vendor: Vendor, wire: Wire, status: int, body: bytes
+    vendor: Vendor, wire: Wire, status: int
 ) -> None:
-    wire.post(vendor.send_url, status=status, body=body)
+    for number, body in enumerate(NO_OBJECT, start=1):
+        wire.upsert("POST", vendor.send_url, status=status, body=body)
 
-    assert type(failing(vendor)) is AmbiguousError
-    assert len(wire.calls) == 1
+        assert type(failing(vendor)) is AmbiguousError, body
+        assert len(wire.calls) == number
 
 
 @pytest.mark.parametrize(
@@ -329,8 +329,8 @@ def test_no_form_breaks_the_reader(name: str, body: bytes) -> None:
 
 
 @pytest.mark.parametrize("name", ["whatsapp_cloud", "telegram_gateway", "telegram_bot", "max_bot"])
-@pytest.mark.parametrize("body", NO_OBJECT)
-def test_signed_body_other_than_an_object_is_ignored(name: str, body: bytes) -> None:
+def test_signed_body_other_than_an_object_is_ignored(name: str) -> None:
     vendor = VENDORS[name]
 
-    assert all_events(vendor.account().parse_webhook(vendor.call(body))) == []
+    for body in NO_OBJECT:
+        assert all_events(vendor.account().parse_webhook(vendor.call(body))) == [], body

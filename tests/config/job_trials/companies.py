@@ -132,9 +132,7 @@ TRIALS = (
         lambda item: GuardReport.objects.filter(company=item, due_at__gt=_in_a_day()).exists(),
         "otp_guardreport",
         "NEW.company_id = {company} AND NEW.due_at > now() + interval '1 day'",
-        age=lambda: GuardReport.objects.filter(due_at__lt=_in_a_day()).update(
-            due_at=ago(minutes=1)
-        ),
+        age=_make_reports_due,
     ),
     Trial(
         "otp.refresh_budgets",
