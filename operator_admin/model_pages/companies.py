@@ -29,6 +29,7 @@ from accounts.people import companies as company_service
 from accounts.people import planned_deletion
 from accounts.people.countries import CountryField
 from accounts.security import reauthentication
+from billing.models import Transfer
 from cabinet.forms import GroupedIntegerField, grouped
 from cabinet.templatetags.cabinet import percent
 from catalogue.texts import StrOrPromise
@@ -315,21 +316,24 @@ def _bring_forward(request: HttpRequest, company: Company, days: int) -> None:
 def _change_status(
     request: HttpRequest, company: Company, status: Status, form: StatusForm
 ) -> bool:
-    """Changes the status; False if another request has done so: tokens are given only once."""
+    """Changes the status; False if another request or this form has done so: a form whose company
+    was suspended since gives no tokens again and lifts no suspension.
+    """
     company = Company.objects.select_for_update(no_key=True).get(pk=company.pk)
-    if company.status == status:
+    form_id = form.cleaned_data.get("once") or uuid4()
+    key = f"adjust:{form_id.hex}:{company.pk}"
+    if company.status == status or Transfer.objects.with_key(key).exists():
         return False
     reason, tokens = form.cleaned_data["reason"], form.cleaned_data.get("tokens") or 0
     company_service.change_status(
         company=company, status=status, reason=reason, tokens=tokens, **actor(request)
     )
     if tokens:
-        form_id = form.cleaned_data["once"] or uuid4()
         adjust_views.move_tokens(
             company=company,
             tokens=tokens,
             reason=reason or str(_("for the first messages")),
-            key=f"adjust:{form_id.hex}:{company.pk}",
+            key=key,
             **actor(request),
         )
     return True

@@ -256,6 +256,19 @@ def test_approval_gives_tokens_once_however_often_it_is_sent(
     assert (transfer.amount, transfer.reason, transfer.created_by) == (1500, "ok", operator)
 
 
+def test_repeated_form_of_an_approval_lifts_no_suspension(client: Client, operator: User) -> None:
+    company = CompanyFactory.create(status=Company.Status.PENDING)
+    once = "0192f0c1-a6de-7c6d-9e7f-809102132435"
+    approve(client, company, tokens="1 500", once=once)
+    client.post(status_url("suspended", company), {"reason": "fraud"})
+
+    approve(client, company, tokens="1 500", once=once)
+
+    company.refresh_from_db()
+    assert company.status == Company.Status.SUSPENDED
+    assert Transfer.objects.get().amount == 1500
+
+
 @pytest.mark.parametrize("tokens", ["-5", "0", "x", "99999999999"])
 def test_invalid_number_of_tokens_approves_nobody(
     client: Client, operator: User, tokens: str
