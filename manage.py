@@ -14,7 +14,10 @@ if __name__ == "__main__":
     load_running()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     try:
+        "".join(sys.argv).encode()  # raises for an argument that is not UTF-8
         execute_from_command_line(sys.argv)
+    except UnicodeError as error:
+        sys.exit(f"An argument or another input is not UTF-8 ({error}).")
     except OperationalError as error:
         sys.exit(f"The database does not answer ({error}). Is the service running: make run?")
     except ImproperlyConfigured as error:

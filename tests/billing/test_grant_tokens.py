@@ -45,6 +45,7 @@ def test_negative_number_takes_back() -> None:
         ("nobody", 1, "gift", "No company is called nobody"),
         ("999999", 1, "gift", "No company is called 999999"),
         ("9" * 30, 1, "gift", "No company is called"),
+        ("²", 1, "gift", "No company is called ²"),
         ("Twins", 1, "gift", "Several companies are called Twins"),
         ("Only", 0, "gift", "other than 0"),
         ("Only", 1, "  ", "a reason"),

@@ -6,6 +6,7 @@ from django.db import DataError, IntegrityError
 
 from accounts.models import Company
 from billing.wallet import ledger
+from parsing.integers import parse_integer
 
 
 class Command(BaseCommand):
@@ -35,7 +36,7 @@ class Command(BaseCommand):
 
 
 def _company(text: str) -> Company:
-    matches = list(Company.objects.filter(pk=text) if text.isdigit() else ())
+    matches = list(Company.objects.filter(pk=parse_integer(text) or 0))
     matches = matches or list(Company.objects.filter(name=text)[:2])
     if len(matches) != 1:
         raise CommandError(

@@ -54,25 +54,25 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if (options["directory"] is None) != options["already_restored"]:
             raise CommandError("Name the backup's directory, or --already-restored.")
-        if options["erasures"]:
-            if not options["prove"]:
-                raise CommandError("--erasures needs --prove.")
-            if not options["erasures"].is_file():
-                raise CommandError(f"{options['erasures']} is missing.")
+        path: Path | None = options["erasures"]
+        if path and not options["prove"]:
+            raise CommandError("--erasures needs --prove.")
+        try:  # before the database is touched
+            newer = path.read_text(encoding="utf-8").splitlines() if path else []
+        except (OSError, UnicodeDecodeError) as error:
+            raise CommandError(f"{path}: {error}") from None
         try:
             with session_without_timeouts():
-                self._restore(options)
+                self._restore(options, newer)
         except (BackupError, OSError) as error:
             raise CommandError(str(error)) from None
 
-    def _restore(self, options: dict[str, Any]) -> None:
+    def _restore(self, options: dict[str, Any], erasures: list[str]) -> None:
         findings = self._adopt(options) if options["already_restored"] else self._load(options)
         copied, last_id = token_sums(), last_transfer()
         findings += self._show([_held_back(hold_back())])
         if options["prove"]:
-            path: Path | None = options["erasures"]
-            newer = path.read_text(encoding="utf-8").splitlines() if path else []
-            findings += self._show(prove(copied, last_id, erasures=newer))
+            findings += self._show(prove(copied, last_id, erasures=erasures))
         if not all(finding.ok for finding in findings):
             raise BackupError(CLOSED.format(_database()))
         open_database()

@@ -166,6 +166,13 @@ def test_database_is_replaced_only_once_its_name_is_confirmed(backup: Path, copy
     assert copy.query(PRECIOUS) == [0]
 
 
+def test_list_of_erasures_that_is_not_utf_8(backup: Path, tmp_path: Path) -> None:
+    path = tmp_path / "erasures"
+    path.write_bytes(b"\xff")
+
+    assert f"{path}: 'utf-8' codec" in refusal(backup, prove=True, erasures=path)
+
+
 def test_directory_that_exists(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="exists: name a new directory"):
         call_command("backup", tmp_path)
