@@ -13,6 +13,7 @@ from django.utils import timezone
 from accounts import jobs
 from accounts.purges import PURGES, Purger, delete_rows, purge_exports
 from channels.models import KnownRecipient, MessageExport, Part, ProviderAlert, Receipt
+from channels.recipients import contacts
 from storage.store_errors import is_refusal, savepoint
 
 _DUE_PHONES = f"""
@@ -70,6 +71,7 @@ PURGERS: list[Purger] = [
     partial(_delete_older, ProviderAlert, "at", "RAW_RETENTION"),
     partial(_delete_older, Part, "attempt__started_at", "RAW_RETENTION"),
     partial(_delete_older, KnownRecipient, "seen_at", "PHONE_RETENTION"),
+    contacts.delete_unconfirmed,
     _anonymise_phones,
     partial(purge_exports, MessageExport),
 ]

@@ -29,6 +29,7 @@ class Migration(migrations.Migration):
                 ('phone', models.CharField(max_length=16, verbose_name='phone')),
                 ('chat_id', models.BigIntegerField(verbose_name='chat')),
                 ('shared_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), verbose_name='shared')),
+                ('confirmed_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), verbose_name='number confirmed')),
                 ('blocked_at', models.DateTimeField(null=True, verbose_name='blocked the bot')),
             ],
             options={

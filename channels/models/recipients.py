@@ -30,12 +30,17 @@ class BlockedPhone(models.Model):
 
 
 class Contact(models.Model):
-    """A person who shared their phone with one of our bots, which may write to them."""
+    """A person who shared their phone with one of our bots, which may write to them.
+
+    `shared_at` moves with each consent, `confirmed_at` only when the number itself is shared: the
+    carrier may have given it to somebody else since.
+    """
 
     provider = models.CharField(_("provider"), max_length=40)
     phone = models.CharField(_("phone"), max_length=16)
     chat_id = models.BigIntegerField(_("chat"))
     shared_at = models.DateTimeField(_("shared"), db_default=Now())
+    confirmed_at = models.DateTimeField(_("number confirmed"), db_default=Now())
     blocked_at = models.DateTimeField(_("blocked the bot"), null=True)
 
     class Meta:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -15,6 +15,7 @@ from django.utils import timezone
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
+from accounts.purges import delete_rows
 from catalogue.channels import by_stored_name
 from catalogue.texts import StrOrPromise
 from channels.lifecycle.state_machine import Event, EventKind
@@ -31,6 +32,8 @@ WHERE a.id = ANY(%s) AND c.provider = a.provider AND c.phone = m.phone
   AND c.blocked_at IS NULL AND c.shared_at < a.started_at
 """
 
+# The bot then asks for the number again: codes for its next owner would arrive in this chat.
+LIFETIME = timedelta(days=365)
 REDELIVERED_FOR = 86_400  # seconds: Telegram keeps an update for a day, MAX calls for eight hours
 
 MESSAGE = _(
@@ -80,7 +83,7 @@ def store_contact(provider: str, *, phone: str, chat_id: int, at: datetime | Non
     of_bot.update_or_create(
         provider=provider,
         phone=phone,
-        defaults={"chat_id": chat_id, "shared_at": at, "blocked_at": None},
+        defaults={"chat_id": chat_id, "shared_at": at, "confirmed_at": at, "blocked_at": None},
     )
     return True
 
@@ -118,6 +121,11 @@ def mark_refused(events: Sequence[Event]) -> None:
     if ids := [event.attempt_id for event in unreachable if event.code in gone_codes]:
         with connection.cursor() as cursor:
             cursor.execute(_MARK_REFUSED, [ids])
+
+
+def delete_unconfirmed(limit: int) -> int:
+    expired = Contact.objects.filter(confirmed_at__lt=timezone.now() - LIFETIME)
+    return delete_rows(expired.order_by("confirmed_at"), limit)
 
 
 def invitations() -> list[BotInvitation]:

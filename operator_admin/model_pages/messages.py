@@ -132,7 +132,7 @@ class ReceiptAdmin(ReadOnlyAdmin):
 
 @admin.register(Contact)
 class ContactAdmin(ModelAdmin):
-    list_display = ("phone", "provider", "chat_id", "shared_at", "blocked_at")
+    list_display = ("phone", "provider", "chat_id", "shared_at", "confirmed_at", "blocked_at")
     list_filter = ("provider", ("blocked_at", admin.EmptyFieldListFilter))
     search_fields = ("phone", "=chat_id")
     ordering = ("-shared_at",)

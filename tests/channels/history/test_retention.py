@@ -14,6 +14,7 @@ from api.models import IdempotentRequest
 from channels import tasks
 from channels.history import retention
 from channels.models import Message, Receipt
+from channels.recipients import contacts
 from otp import sql as otp_sql
 from otp.models import Verification
 from tests.factories import (
@@ -64,6 +65,19 @@ def test_purge_anonymises_old_phones_and_deletes_old_receipts(db: None) -> None:
     assert verification.phone == "+7916*"
     assert IdempotentRequest.objects.get().key == "23"
     assert purges.purge() == 0
+
+
+def test_contact_is_deleted_a_year_after_its_number_was_shared(db: None) -> None:
+    """A person who presses Start later is asked for the number again."""
+    for chat_id, days in ((1, 366), (2, 364)):
+        phone, at = f"+7916123456{chat_id}", past(days=days)
+        contacts.store_contact("telegram_bot", phone=phone, chat_id=chat_id, at=at)
+        assert contacts.resume("telegram_bot", chat_id)
+
+    tasks.purge()
+
+    known = [contacts.resume("telegram_bot", chat_id) for chat_id in (1, 2)]
+    assert known == [False, True]
 
 
 def test_each_purge_step_repeats_until_done(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
