@@ -1,5 +1,6 @@
-"""Polling of payments whose webhook was lost."""
+"""Polling of payments whose webhook was lost, and of providers that did not open a payment."""
 
+from contextlib import suppress
 from datetime import timedelta
 
 import structlog
@@ -11,7 +12,8 @@ from billing.gateways import registry
 from billing.gateways.base import GatewayError
 from billing.gateways.http import RefusedByProviderError
 from billing.models import Order
-from billing.orders import payments
+from billing.orders import orders, payments
+from catalogue.errors import DomainError
 from storage.statements.queries import fetch_column
 
 log = structlog.get_logger(__name__)
@@ -28,7 +30,9 @@ MAX_WAIT = timedelta(days=4)
 _CLAIM = """
 UPDATE billing_order SET asked_at = now() WHERE id = ANY(ARRAY(
   SELECT id FROM billing_order
-  WHERE state IN ('created', 'pending') AND gateway = ANY(%s::text[]) AND payment_id <> ''
+  WHERE state IN ('created', 'pending') AND gateway = ANY(%s::text[])
+    AND (payment_id <> '' OR expires_at > now() AND NOT EXISTS (
+      SELECT FROM billing_automaticorder automatic WHERE automatic.order_id = billing_order.id))
     AND (now() - COALESCE(asked_at, created_at)
            > GREATEST(interval '1 minute', COALESCE(asked_at, created_at) - created_at)
          OR expires_at < now() AND (asked_at IS NULL OR asked_at < expires_at))
@@ -50,6 +54,10 @@ def poll() -> int:
 def _poll(order: Order) -> None:
     gateway = registry.find(order.gateway)
     if gateway is None:
+        return
+    if not order.payment_id:
+        with suppress(DomainError):  # logged
+            orders.open_payment(order)
         return
     try:
         event = gateway.poll(order.payment_id)

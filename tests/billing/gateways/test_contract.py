@@ -264,9 +264,26 @@ def test_provider_that_refuses_leaves_the_order_to_a_retry(
     with pytest.raises(DomainError):
         vendor.place(payer)
     vendor.opens("pay-9")
-    order = orders.open_payment(Order.objects.get())
+    early = polling.poll()
+    Order.objects.update(created_at=timezone.now() - timedelta(minutes=2))
+    polled = polling.poll()
 
-    assert (order.state, order.payment_id) == ("pending", "pay-9")
+    order = Order.objects.get()
+    assert (early, polled, order.state, order.payment_id) == (0, 1, "pending", "pay-9")
+
+
+def test_order_that_a_provider_never_opened_ends_unpolled(vendor: Vendor, payer: Company) -> None:
+    order = vendor.place(payer)
+    Order.objects.update(
+        state="created",
+        payment_id="",
+        created_at=timezone.now() - timedelta(days=9),
+        expires_at=timezone.now() - timedelta(minutes=1),
+    )
+
+    assert (polling.poll(), orders.expire()) == (0, 1)
+    order.refresh_from_db()
+    assert order.state == "expired"
 
 
 def test_order_in_an_unsupported_currency_is_not_placed(payer: Company) -> None:
