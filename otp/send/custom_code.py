@@ -5,8 +5,8 @@ Repeats come from systems without Idempotency-Key, such as identity servers whos
 The verification is looked up by the MAC of its code. Not a repeat:
 - a request for another payment;
 - a request for a channel that has not carried the code, unless the code was entered;
-- a request made a cool-down after a message that failed or expired, because the person, or a
-  server that retries, would otherwise get the same failure until the code expires;
+- a request made a cool-down after a message that failed or expired, or whose code wrong guesses
+  used up: otherwise the same failure would last until the code expires;
 - a request that `resends`, a cool-down after any message, after one that failed or expired, or
   once the code was entered or used up: clients of other services ask again only when the person
   does. Its reference may differ.

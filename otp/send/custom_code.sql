@@ -1,10 +1,10 @@
 -- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
 
 -- The first message of a live custom code, entered or not. Within the cool-down, and if the code
--- was entered, any message counts; later a failed or expired message does not. If the request
--- `resends`, none counts later, none that failed or expired, and none once the code was entered or
--- used up; its reference does not matter. Messages by a requested channel come first, failed and
--- expired ones last.
+-- was entered, any message counts; later none that failed or expired, and none of a code that wrong
+-- guesses used up. If the request `resends`, none counts later, none that failed or expired, and
+-- none once the code was entered or used up; its reference does not matter. Messages by a requested
+-- channel come first, failed and expired ones last.
 --: repeated_message
 SELECT m.id AS message_id, v.id AS verification_id, v.verified_at IS NOT NULL AS is_entered
 FROM otp_verification v JOIN channels_message m ON m.subject_id = v.id
@@ -16,7 +16,8 @@ WHERE v.company_id = %(company_id)s AND v.mode = %(mode)s::text AND v.phone = %(
   AND CASE WHEN %(resends)s THEN v.verified_at IS NULL AND v.attempts < v.max_attempts
         AND m.state NOT IN ('failed', 'expired')
       ELSE m.reference = %(reference)s::text END
-  AND (m.state NOT IN ('failed', 'expired') AND NOT %(resends)s OR v.verified_at IS NOT NULL
+  AND (m.state NOT IN ('failed', 'expired') AND NOT %(resends)s AND v.attempts < v.max_attempts
+       OR v.verified_at IS NOT NULL
        OR m.created_at > now() - make_interval(secs => %(cool_down)s))
 ORDER BY m.state IN ('failed', 'expired'), m.channel <> ALL(%(channels)s::text[]), m.id LIMIT 1
 

@@ -54,6 +54,19 @@ def test_failed_code_sent_again_at_once_is_one_message(api: Api) -> None:
     assert Message.objects.count() == 2
 
 
+def test_exhausted_code_is_sent_as_a_new_one_after_the_cool_down(api: Api) -> None:
+    first = send(api).body
+    Verification.objects.update(attempts=5)
+    repeated = send(api).body
+    age_rows(seconds=61)
+
+    again = send(api).body
+
+    assert (repeated["id"], repeated["attempts_left"]) == (first["id"], 0)
+    assert (again["id"] == first["id"], again["attempts_left"]) == (False, 5)
+    assert again["verification"] != first["verification"]
+
+
 def test_entered_code_of_a_failed_message_is_not_sent_again(api: Api) -> None:
     """The receipt was wrong: the person has it."""
     first = failed(api)
