@@ -167,6 +167,10 @@ class Resolver:
         # after Redis, because a reader could otherwise fetch the old row once more
         self._cache.clear()
 
+    def are_stopped(self, company_id: int) -> bool:
+        """Whether all links of the company are stopped, as of five seconds ago at most."""
+        return company_id in self._stops.get()
+
     def publish_stop_change(self) -> None:
         """Publishes a change to stops after its commit. Never raises; repeated until published."""
         self._stops.refresh()
@@ -183,4 +187,4 @@ os.register_at_fork(after_in_child=_resolver.reset)
 resolve, cached, cache_new = _resolver.resolve, _resolver.cached, _resolver.cache_new
 invalidate_before_commit = _resolver.invalidate_before_commit
 invalidate_after_commit = _resolver.invalidate_after_commit
-publish_stop_change = _resolver.publish_stop_change
+are_stopped, publish_stop_change = _resolver.are_stopped, _resolver.publish_stop_change

@@ -12,10 +12,11 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from catalogue.channels import BY_NAME
-from catalogue.errors import invalid_input
+from catalogue.errors import DomainError, Error, invalid_input
 from catalogue.ids import uuid7
 from links.addresses import aliases, short_hosts, slugs
 from links.addresses.short_hosts import Host
+from links.follow import resolution
 from links.models import Link
 
 SLUG_LENGTH, SLUG_LENGTH_IN_MESSAGES = 8, 10
@@ -25,6 +26,7 @@ PENDING_LIFETIME = 3600  # seconds
 HOST_NOT_IN_WHATSAPP = _(
     "In WhatsApp, links use the service's own host: name another channel or leave host out"
 )
+ALL_STOPPED = _("All links of the company are stopped, and this one would not open either")
 
 
 class Owner(Protocol):
@@ -99,6 +101,12 @@ class NewLink:
         if self.is_host_requested:
             raise invalid_input(host=HOST_NOT_IN_WHATSAPP)
         return replace(self, host=None)
+
+
+def check_not_stopped(owner: Owner) -> None:
+    """Refuses to send a link that would not open, and be charged, while all links are stopped."""
+    if resolution.are_stopped(owner.company_id):
+        raise DomainError(Error.FORBIDDEN, message=ALL_STOPPED)
 
 
 def short_url(slug: str, host: Host | None = None) -> str:

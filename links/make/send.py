@@ -25,7 +25,7 @@ from channels.routing.company_policy import NO_ORDER, RequestedOrder
 from links import sql
 from links.follow import resolution
 from links.make.message_text import with_link
-from links.make.new_link import NewLink, short_url
+from links.make.new_link import NewLink, check_not_stopped, short_url
 from links.make.retired_aliases import retire_aliases
 from links.models import Link
 
@@ -88,6 +88,7 @@ def send_link(
     *, sender: Sender, request: LinkSendRequest, order: RequestedOrder = NO_ORDER
 ) -> SentLink:
     """Shortens and sends in one commit; refuses before anything is charged."""
+    check_not_stopped(sender.principal)
     plan = plan_channels(sender.principal, request, kind="link", order=order)
     link = request.link.for_channels(plan.channel_names)
     if plan.has_segments:

@@ -31,7 +31,7 @@ from channels.recipients import blocked_phones
 from channels.routing import scripted_numbers
 from channels.routing.channel_plan import ChannelPlan, plan_channels
 from links import sql as links_sql
-from links.make.new_link import NewLink, short_url
+from links.make.new_link import NewLink, check_not_stopped, short_url
 from otp import codes, sql
 from otp.check import check
 from otp.models import Verification
@@ -182,6 +182,8 @@ def _send(
     custom: CustomCodeSend | None = None,
 ) -> SentCode:
     principal = sender.principal
+    if request.link:
+        check_not_stopped(principal)
     restricted = send_check.restriction_for(principal, request.phone, request.requester)
     avoids_sms = restricted is not None and restricted.is_without_sms
     plan = plan_channels(

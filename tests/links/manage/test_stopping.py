@@ -6,6 +6,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from accounts.models import AuditEvent, Company
+from billing.wallet import ledger
 from catalogue.errors import DomainError
 from catalogue.ids import uuid7
 from links.follow import resolution
@@ -15,6 +16,7 @@ from links.follow.resolution import Resolver
 from links.manage import stopping
 from links.models import Link, Stop
 from storage.redis_client import redis_client
+from tests.api.clients import Api
 from tests.factories import CompanyFactory, LinkFactory
 from tests.links.visiting import Ask, wait_until, without_redis
 from tests.sql import execute
@@ -51,6 +53,21 @@ def test_all_links_of_a_company_stop_and_come_back(ask: Ask, link: Link, company
 
     assert (before, stopped) == ([302, 302, 302], [410, 410, 302])
     assert statuses(ask, link, second, stranger) == [302, 302, 302]
+
+
+@pytest.mark.urls("config.urls")
+@pytest.mark.parametrize(("path", "field"), [("/links/send", "url"), ("/otp/send", "link")])
+def test_stopped_company_sends_no_link(api: Api, path: str, field: str) -> None:
+    """It would not open, and be charged."""
+    sent = {"phone": "+79161234567", field: "https://example.com/"}
+    ledger.grant(company=api.company, amount=100, reason="test")
+    stopping.stop(company=api.company)
+
+    refused = api.post(path, sent)
+    stopping.release(company=api.company)
+
+    assert (refused.status, refused.body["code"]) == (403, "forbidden")
+    assert api.post(path, sent).status == 200
 
 
 def test_links_of_a_deleted_company_never_come_back(ask: Ask, link: Link, company: Company) -> None:

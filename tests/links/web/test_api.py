@@ -263,7 +263,7 @@ def test_link_in_a_message_lives_as_long_as_it_may(api: Api) -> None:
 def test_link_send_uses_one_statement(
     api: Api, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
-    shorten(api)  # the key, the hosts and the blocked sites are known
+    send(api)  # the key, the hosts, the blocked sites and the stops are known
 
     with django_assert_num_queries(1):
         assert send(api).status == 200
