@@ -83,6 +83,14 @@ def test_other_replies_block_nothing(text: str) -> None:
     assert not is_blocked()
 
 
+def test_word_that_means_enough_in_russian_lifts_no_stop() -> None:
+    """In Kazakh it means "start"."""
+    for word in ("STOP", "Баста!"):
+        store_due_receipt(word)
+
+    assert is_blocked()
+
+
 def test_stop_blocks_sends_until_start(api: Api) -> None:
     store_due_receipt("STOP")
     store_due_receipt("STOP")
