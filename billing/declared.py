@@ -193,7 +193,7 @@ audit.declare(
     }
 )
 audit.FIELD_LABELS |= {
-    "day": _("24 hours"),
+    "day": _("Tokens per day, the whole company"),
     "low_balance": _("Low-balance alert below"),
     "legal_name": _("Legal name"),
     "inn": _("INN"),

@@ -202,7 +202,7 @@ def set_fixed(
     publish([company.pk])
     evict_keys(company)
     subject = ", ".join(
-        f"{country or '24 h'}: {_audit_value(current.get(country))} → {_audit_value(value)}"
+        f"{country or 'day'}: {_audit_value(current.get(country))} → {_audit_value(value)}"
         for country, value in changed.items()
     )
     values = {country or "day": [current.get(country), value] for country, value in changed.items()}

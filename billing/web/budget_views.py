@@ -1,6 +1,6 @@
 """The budgets tab of a company's settings: the day, any country, and each country in use."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from django import forms
@@ -59,7 +59,7 @@ class BudgetForm(RefusesStaleForm, forms.Form):
         stored = {"day": self.day_use.fixed_tokens, "any_country": fixed_any}
         stored |= {_name(use): use.fixed_tokens for use in self.hours}
         stored |= {_key_name(use.key_id): use.tokens for use in keys}
-        self.stored = stored
+        self.stored: dict[str, int | None] = stored
         super().__init__(data, initial={**stored, **typed})
         for use in self.hours:
             label = _("Tokens per hour, %(country)s") % {"country": countries.name(use.country)}
@@ -93,21 +93,26 @@ class BudgetForm(RefusesStaleForm, forms.Form):
         return cleaned
 
     def tokens(self) -> dict[str, int | None]:
-        """Budgets by country, in the form of `budgets.set_fixed`."""
+        """The changed budgets by country, in the form of `budgets.set_fixed`: what this form leaves
+        alone another may change at the same time.
+        """
         cleaned = self.cleaned_data
         tokens = {Budget.DAY: cleaned["day"], Budget.ANY: cleaned["any_country"]}
         tokens |= {use.country: cleaned[_name(use)] for use in self.hours}
         if cleaned["new_country"] and cleaned["new_tokens"] is not None:
             tokens[cleaned["new_country"]] = cleaned["new_tokens"]
-        return tokens
+        return {name: new for name, new in tokens.items() if new != self.stored.get(_key(name))}
 
     def limits(self) -> dict[int, int | None]:
-        """Limits by key, in the form of `key_limits.set_limits`."""
-        return {key.key_id: self.cleaned_data[_key_name(key.key_id)] for key in self.keys}
+        """The changed limits by key, in the form of `key_limits.set_limits`."""
+        limits = {key.key_id: self.cleaned_data[_key_name(key.key_id)] for key in self.keys}
+        return {key: new for key, new in limits.items() if new != self.stored[_key_name(key)]}
 
     def _raises_key_limit(self) -> bool:
-        limits = self.limits()
-        return any(_as_number(limits[key.key_id]) > _as_number(key.tokens) for key in self.keys)
+        return any(
+            _as_number(new) > _as_number(self.stored[_key_name(key)])
+            for key, new in self.limits().items()
+        )
 
     def raises(self) -> bool:
         """Whether the change raises a limit, which requires re-authentication."""
@@ -116,8 +121,7 @@ class BudgetForm(RefusesStaleForm, forms.Form):
             **{use.country: use.tokens for use in self.hours},
         }
         return self._raises_key_limit() or any(
-            new != self.stored.get(_key(country)) and (new is None or new > current.get(country, 0))
-            for country, new in self.tokens().items()
+            new is None or new > current.get(country, 0) for country, new in self.tokens().items()
         )
 
 
@@ -149,12 +153,17 @@ def _key_field(key: KeyUsage) -> TokensField:
     return field
 
 
+def _submitted(names: Iterable[str]) -> set[str]:
+    """The countries of the form that was opened, of which some may be out of use by now."""
+    return {name.removeprefix("hour_") for name in names} & countries.CODES
+
+
 @member_required(can_read_settings, can_manage_members)
 def budget_edit(request: CabinetRequest) -> HttpResponse:
     """Shows usage and limits; owners may change the limits."""
     company = request.company
-    countries = company.allowed_countries or [company.country]
-    uses = budgets.usage(company.pk, sorted(set(countries)))
+    listed = {*(company.allowed_countries or [company.country]), *_submitted(request.POST)}
+    uses = budgets.usage(company.pk, sorted(listed))
     form = BudgetForm(
         request.POST or None,
         uses=uses,

@@ -10,6 +10,7 @@ from accounts.models import ApiKey, Member
 from billing.budgets import budgets
 from billing.models import Budget, Wallet
 from billing.wallet import ledger
+from billing.web.budget_views import BudgetForm
 from tests.api.clients import ClientOf
 from tests.factories import ApiKeyFactory, MemberFactory
 from tests.operator_admin.operators import make_operator, sign_in
@@ -68,7 +69,37 @@ def test_owner_raises_a_budget_after_a_proof(
     assert api.post("/otp/send", {"phone": "+79161234567"}).status == 200
     event = owner.company.audit.filter(action="budget.changed").latest("pk")
     assert event.user == owner.user
-    assert "24 h: 0 → 5000" in event.subject
+    assert "day: 0 → 5000" in event.subject
+
+
+def test_form_is_not_stale_because_another_country_is_in_use(
+    client: Client, owner: Member, client_of: ClientOf
+) -> None:
+    client_of(owner.company).post("/otp/send", {"phone": "+77011234567"})
+    opened = client.get(URL).context["form"]
+    Wallet.objects.update(hour_tokens={"DE": 1})  # KZ no longer is
+
+    answer = post(client, version=opened["version"].value(), hour_KZ="7")
+
+    assert (answer.status_code, own(owner)) == (302, {"KZ": 7})
+
+
+def test_two_owners_who_save_at_once_keep_each_other_s_budgets(owner: Member) -> None:
+    forms = [
+        BudgetForm(
+            {"day": "", "any_country": "", "hour_RU": "", **changed},
+            uses=budgets.usage(owner.company_id, ["RU"]),
+            fixed_any=None,
+            typed={},
+        )
+        for changed in ({"day": "10"}, {"hour_RU": "5"})
+    ]
+
+    for form in forms:
+        assert form.is_valid()
+        budgets.set_fixed(company=owner.company, tokens=form.tokens(), user=owner.user)
+
+    assert own(owner) == {"": 10, "RU": 5}
 
 
 def test_lowering_a_budget_needs_no_proof(client: Client, owner: Member) -> None:
