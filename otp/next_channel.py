@@ -33,6 +33,8 @@ from channels.routing.company_policy import RequestedOrder
 from channels.routing.landlines import policy_for_landline
 from channels.vendor_accounts import availability
 from channels.waiting import wakeups
+from links.make.new_link import NewLink
+from links.models import Link
 from otp import sealed_codes, verifications
 from otp.check import check
 from otp.check.check import RefusalState
@@ -194,11 +196,17 @@ def _request_like(message: Message, verification: Verification) -> CodeSendReque
         purpose=verification.purpose,
         locale=message.locale,
         channel=None,
-        link=None,
+        link=_link_like(message),
         binding=verification.binding,
         custom_code=_custom_code(verification) if verification.is_custom else None,
         **same_fields,
     )
+
+
+def _link_like(message: Message) -> NewLink | None:
+    """A link like the one in the message; None if it had none, or that one no longer works."""
+    link = Link.objects.select_related("host").filter(pk=message.params.get("link")).first()
+    return NewLink.like(link) if link and link.is_live else None
 
 
 def _next_channel(

@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from hashlib import blake2b
+from math import ceil
 from typing import Any, Protocol
 from uuid import UUID
 
@@ -53,6 +54,19 @@ class NewLink:
     is_once: bool = False
     dies_with_code: bool = False
     is_reused: bool = False  # an equal live link suffices
+
+    @classmethod
+    def like(cls, link: Link) -> "NewLink":
+        """Another link to the same target, which ends at the same time."""
+        left = link.expires_at - timezone.now() if link.expires_at else None
+        return cls(
+            link.url,
+            lifetime=ceil(left.total_seconds()) if left else None,
+            host=Host(link.host.pk, link.host.host, link.company_id) if link.host else None,
+            utm=link.utm,
+            expired_url=link.expired_url,
+            dies_with_code=link.dies_with_code,
+        )
 
     def row(self, owner: Owner, *, batch_id: UUID | None = None) -> dict[str, Any]:
         """The row by column, created at each call, so that a taken slug is not tried again."""

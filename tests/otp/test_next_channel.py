@@ -4,13 +4,16 @@ from functools import partial
 from typing import get_type_hints
 
 import pytest
+from django.db.models.functions import Now
 
+from accounts.models import Company
 from billing.wallet import ledger
 from channels.deliver import sweeps
 from channels.lifecycle.state_machine import EventKind
 from channels.models import Attempt, Message
 from channels.routing import stored_rules
 from channels.routing.stored_rules import StoredRule
+from links.models import Link
 from otp.models import Verification
 from otp.send.code_request import STORED_FIELDS, CodeSendRequest
 from tests.api.clients import Api
@@ -138,6 +141,33 @@ def test_order_of_the_send_has_no_others(api: Api) -> None:
         answers.append(outcome(step(api, verification)))
 
     assert answers == ["telegram", *["channel_unavailable"] * 2]
+
+
+@pytest.mark.parametrize("fields", [{}, {"link_expires_in": 600}, {"link_until": "code"}])
+def test_next_message_has_a_link_to_the_same_target(api: Api, fields: dict[str, object]) -> None:
+    Company.objects.update(link_utm="utm_medium={channel}")
+    verification = sent(api, channel="sms", link="https://example.com/offer", **fields)
+
+    answer = step(api, verification)
+
+    first, second = Link.objects.order_by("id")
+    message = Message.objects.latest("id")
+    assert answer.body["short_url"] == message.params["short_url"] == second.short_url
+    assert second.message_id == message.pk
+    same = ("url", "utm", "expired_url", "is_once", "dies_with_code")
+    assert [getattr(second, name) for name in same] == [getattr(first, name) for name in same]
+    ends = [link.expires_at.timestamp() if link.expires_at else 0 for link in (first, second)]
+    assert ends[1] == pytest.approx(ends[0], abs=2)
+
+
+def test_next_message_has_no_link_in_place_of_a_closed_one(api: Api) -> None:
+    verification = sent(api, link="https://example.com/offer")
+    Link.objects.update(disabled_at=Now())
+
+    answer = step(api, verification)
+
+    assert (answer.status, answer.body.get("short_url")) == (200, None)
+    assert Link.objects.count() == 1
 
 
 def test_next_message_keeps_request_fields(api: Api) -> None:
