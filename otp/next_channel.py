@@ -39,6 +39,7 @@ from otp import sealed_codes, verifications
 from otp.check import check
 from otp.check.check import RefusalState
 from otp.models import Verification
+from otp.protection.requesters import UNKNOWN, Requester
 from otp.send.code_request import STORED_FIELDS, CodeSendRequest
 from otp.send.custom_code import WAIT, store_key
 from otp.send.send import SentCode, send_code, sent_code
@@ -57,7 +58,9 @@ NONE_LEFT = _(
 )
 
 
-def send_by_next_channel(sender: Sender, verification_id: UUID) -> SentCode:
+def send_by_next_channel(
+    sender: Sender, verification_id: UUID, requester: Requester = UNKNOWN
+) -> SentCode:
     """Raises channel_unavailable if no channel is left, and the refusals of a send."""
     verification = verifications.row_of(
         verifications.for_principal(sender.principal), verification_id
@@ -66,7 +69,7 @@ def send_by_next_channel(sender: Sender, verification_id: UUID) -> SentCode:
     return (
         _taken_since(sender, verification)
         or _take_next_step(sender, verification)
-        or _send_by_untried(sender, verification)
+        or _send_by_untried(sender, verification, requester)
     )
 
 
@@ -162,9 +165,9 @@ def _stepped_meanwhile(sender: Sender, message: Message) -> SentCode | None:
     return _answer(message)
 
 
-def _send_by_untried(sender: Sender, verification: Verification) -> SentCode:
+def _send_by_untried(sender: Sender, verification: Verification, requester: Requester) -> SentCode:
     messages = _messages(verification)
-    request = _request_like(messages[0], verification)
+    request = _request_like(messages[0], verification, requester)
     order = RequestedOrder(tuple(messages[-1].params.get("order", ())))
     channel = _next_channel(sender.principal, request, channels_of(verification.pk), order)
     try:
@@ -185,8 +188,11 @@ def _send_by_untried(sender: Sender, verification: Verification) -> SentCode:
         return sent_code(message)
 
 
-def _request_like(message: Message, verification: Verification) -> CodeSendRequest:
+def _request_like(
+    message: Message, verification: Verification, requester: Requester
+) -> CodeSendRequest:
     """A request that would have sent this message of the verification by any channel."""
+    first_asked = message.params.get("sender", {})
     same_fields: dict[str, Any] = {
         name: message.params[name] for name in STORED_FIELDS if name in message.params
     }
@@ -197,6 +203,11 @@ def _request_like(message: Message, verification: Verification) -> CodeSendReque
         locale=message.locale,
         channel=None,
         link=_link_like(message),
+        requester=replace(
+            requester,
+            ip=requester.ip or first_asked.get("ip", ""),
+            device=requester.device or first_asked.get("device", ""),
+        ),
         binding=verification.binding,
         custom_code=_custom_code(verification) if verification.is_custom else None,
         **same_fields,

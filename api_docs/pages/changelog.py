@@ -18,6 +18,10 @@ CHANGES: dict[date, tuple[StrOrPromise, ...]] = {
             "that was answered with the step of another call repeats that answer."
         ),
         _(
+            "`POST /otp/{id}/next` takes `ip`, `device_id`, `trusted` and `challenge`, its message "
+            "has the link of the one before, and a call during another one takes no second step."
+        ),
+        _(
             "Twilio's and Prelude's clients get 429 for another payment within the pause between "
             "sends, no longer the verification of the first payment."
         ),

@@ -183,6 +183,9 @@ class NextChannel(SendCode):
 
     def post(self, request: HttpRequest, public_id: str = "") -> HttpResponse:
         payload = self.payload(request)
+        fields = RequestFields(payload)
+        requester = _requester(fields, self.principal)
+        fields.check()
         verification = find_named(self, public_id)
         if verification.messages:  # a month of archived messages may be gone
             self.locale = verification.messages[-1].locale
@@ -190,7 +193,7 @@ class NextChannel(SendCode):
         sender = Sender(self.principal, self.request_id, idempotency_key)
 
         def effect() -> dict[str, Any]:
-            return self.body(send_by_next_channel(sender, verification.id))
+            return self.body(send_by_next_channel(sender, verification.id, requester))
 
         return self.once(idempotency_key, effect, self.rebuild)
 

@@ -90,6 +90,7 @@ CHALLENGE = option(
     text(maxLength=4000),
     _("A solved challenge, if the call before was refused with `challenge_required`."),
 )
+REQUESTER = (IP, DEVICE_ID, TRUSTED, CHALLENGE)
 
 CUSTOM_CODE_SCHEMA = text(pattern=f"^{custom_codes.PATTERN}$")
 CUSTOM_CODE = option(
@@ -124,10 +125,7 @@ SEND_CODE = Call(
         LINK_FOR_CODE_LIFETIME,
         LINK_UNTIL,
         *OPTIONS,
-        IP,
-        DEVICE_ID,
-        TRUSTED,
-        CHALLENGE,
+        *REQUESTER,
     ),
     answer=(
         MESSAGE_ID,

@@ -33,6 +33,7 @@ from otp.verifications import State
 from otp.web.calls import (
     CUSTOM_CODE_SCHEMA,
     PURPOSE,
+    REQUESTER,
     SEND_CODE,
     VERIFICATION,
     VERIFICATION_ID,
@@ -203,6 +204,7 @@ NEXT_CHANNEL = Call(
     ),
     Scope.OTP,
     message=status_text("code", "sms", "queued"),
+    body=REQUESTER,
     answer=SEND_CODE.answer,
     example_values={"channel": "sms", "status": "queued", "cost": 16},
     refusals=(

@@ -166,6 +166,30 @@ def test_challenge_is_solved_and_used_once(api: Api) -> None:
     assert (again.status, again.body["code"]) == (422, "challenge_required")
 
 
+@pytest.mark.usefixtures("no_call_waits")
+def test_next_channel_takes_a_proof_or_trust(api: Api) -> None:
+    verification = send(api).body["verification"]
+    path = f"/otp/{verification}/next"
+    hold(api, STEP.CHALLENGE)
+
+    asked = api.post(path, {})
+    passed = api.post(path, {"challenge": solved(asked.body["challenge"])})
+    trusted = api.post(path, {"trusted": True})
+
+    assert (asked.status, asked.body["code"]) == (422, "challenge_required")
+    assert [passed.body["channel"], trusted.body["channel"]] == ["telegram", "sms"]
+    assert "warnings" not in passed.body
+
+
+def test_next_message_keeps_address_and_device_of_the_first(api: Api) -> None:
+    verification = send(api, ip="8.8.4.9", device_id="phone-17").body["verification"]
+
+    api.post(f"/otp/{verification}/next", {"device_id": "phone-18"})
+
+    first, second = (row.params["sender"] for row in Message.objects.order_by("id"))
+    assert second == first | {"device": hashed(api.company.pk, "device", "phone-18")}
+
+
 def test_challenge_cannot_be_replayed(api: Api) -> None:
     hold(api, STEP.CHALLENGE)
     proof = solved(send(api).body["challenge"])
