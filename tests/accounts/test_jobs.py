@@ -124,7 +124,7 @@ def test_failure_takes_back_what_it_did(job: Job, company: Company) -> None:
     assert (company.name == "changed", other.name) == (False, "changed")
 
 
-def test_refused_row_fails_alone(job: Job) -> None:
+def test_only_the_refused_row_fails(job: Job) -> None:
     written: list[int] = []
 
     def write(rows: Sequence[int]) -> None:

@@ -38,7 +38,7 @@ def test_another_session_is_ended_by_its_button(
     assert other.get("/cabinet/").status_code == 302
 
 
-def test_address_is_added_after_the_password_alone(
+def test_address_is_added_only_after_the_password(
     page: Page, live_server: LiveServer, user: User
 ) -> None:
     enter(page, live_server, user)

@@ -73,7 +73,7 @@ def reaction(user: User | None, method: str, path: str) -> str:
 
 
 @pytest.mark.parametrize(("method", "name"), CASES)
-def test_page_opens_for_its_roles_alone(place: Place, method: str, name: str) -> None:
+def test_page_opens_only_for_its_roles(place: Place, method: str, name: str) -> None:
     route, path = CABINET[name], address(name, place.company)
     roles = route.read if method == "get" else route.change
 

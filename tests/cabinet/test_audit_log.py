@@ -120,7 +120,7 @@ def test_file_has_the_filtered_rows(client: Client, owner: Member) -> None:
     assert (exported.action, exported.subject) == ("audit.exported", "kind")
 
 
-def test_company_reads_its_own_events_alone(client: Client, owner: Member) -> None:
+def test_company_reads_only_its_own_events(client: Client, owner: Member) -> None:
     stranger = MemberFactory.create()
     companies.change_settings(
         company=stranger.company, user=stranger.user, changes={"brand": "Theirs"}

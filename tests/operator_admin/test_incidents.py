@@ -74,7 +74,7 @@ def test_notice_is_for_companies_of_the_country(client: Client) -> None:
 
 
 @pytest.mark.parametrize("hours", [(1, 2), (-2, -1)])
-def test_notice_is_shown_in_its_time_alone(client: Client, hours: tuple[int, int]) -> None:
+def test_notice_is_shown_only_in_its_time(client: Client, hours: tuple[int, int]) -> None:
     start, end = (timezone.now() + timedelta(hours=hour) for hour in hours)
     opened(shown_from=start, shown_until=end)
 
@@ -199,7 +199,7 @@ def test_two_operators_resolve_it_once() -> None:
     assert incident.updates.filter(state="resolved").count() == 1
 
 
-def test_operator_without_the_right_reads_alone(client: Client) -> None:
+def test_operator_without_the_right_only_reads(client: Client) -> None:
     user = make_operator()
     User.objects.filter(pk=user.pk).update(is_superuser=False)
     user.user_permissions.add(Permission.objects.get(codename="view_incident"))

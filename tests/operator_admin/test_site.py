@@ -210,7 +210,7 @@ def helper_with(*permissions: str) -> User:
     return User.objects.get(pk=user.pk)
 
 
-def test_administrators_factor_is_reset_by_administrators_alone(client: Client) -> None:
+def test_administrators_factor_is_reset_only_by_administrators(client: Client) -> None:
     administrator = make_operator()
     helper = helper_with("mfa.view_authenticator", "mfa.delete_authenticator")
     sign_in(client, helper, "password", "mfa")
@@ -267,7 +267,7 @@ def _menu(client: Client, url: str) -> dict[str, bool]:
     return {address: bool(mark) for address, mark in links}
 
 
-def test_staff_without_permissions_opens_the_first_page_alone(
+def test_staff_without_permissions_opens_only_the_first_page(
     client: Client, settings: Settings
 ) -> None:
     settings.OPERATOR_MFA = False

@@ -131,7 +131,7 @@ def test_channel_without_available_accounts_is_out(client: Client) -> None:
     assert part(client)["status"] == "outage"
 
 
-def test_falling_deliveries_degrade_their_channel_alone(client: Client) -> None:
+def test_falling_deliveries_degrade_only_their_channel(client: Client) -> None:
     now = timezone.now()
     Alert.objects.create(
         rule="delivery-falls", subject="sms", began_at=now, due_at=now, notices=1,
@@ -227,7 +227,7 @@ def test_feed_is_well_formed(client: Client) -> None:
 
 
 @pytest.mark.parametrize("method", ["post", "put", "delete"])
-def test_page_is_read_alone(client: Client, method: str) -> None:
+def test_page_refuses_other_methods(client: Client, method: str) -> None:
     assert getattr(client, method)("/status.json").status_code == 405
 
 

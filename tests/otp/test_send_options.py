@@ -255,7 +255,7 @@ def test_hash_of_a_document_is_shown_with_its_title(test_api: Api) -> None:
     "other",
     [None, PAYMENT | {"amount": "100.5"}, PAYMENT | {"payee": "Thief"}, DOCUMENT],
 )
-def test_bound_code_is_right_with_its_binding_alone(
+def test_bound_code_is_right_only_with_its_binding(
     api: Api, by: str, other: dict[str, str] | None
 ) -> None:
     public_id = sent(api, bind=PAYMENT)

@@ -56,7 +56,7 @@ def states(api: Api, **query: str) -> list[str]:
     return [row["state"] for row in api.get("/otp", query).body["data"]]
 
 
-def test_code_is_verified_by_id_alone(api: Api) -> None:
+def test_code_is_verified_by_its_id(api: Api) -> None:
     public_id = sent(api, purpose="login")
 
     answer = verify(api, public_id, code_of(PHONE, "login"))

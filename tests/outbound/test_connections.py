@@ -206,7 +206,7 @@ def test_calls_at_a_time_are_bounded() -> None:
             pass  # it is free again
 
 
-def test_own_authority_is_trusted_by_its_account_alone(tmp_path: Path) -> None:
+def test_own_authority_is_trusted_only_by_its_account(tmp_path: Path) -> None:
     pem = certificate(tmp_path, 30)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(pem)

@@ -32,7 +32,7 @@ def company() -> Company:
     return made
 
 
-def test_link_of_a_company_host_opens_there_alone(stack: Stack) -> None:
+def test_link_of_a_company_host_opens_only_there(stack: Stack) -> None:
     host = ShortHostFactory.create(host="go.acme.example")
     link = LinkFactory.create(slug="AcmeSale", host=host, company=host.company, url=TARGET)
 

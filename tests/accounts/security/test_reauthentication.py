@@ -370,7 +370,7 @@ def test_addresses_are_listed_read_only_without_reauthentication(client: Client)
     assert "action_add" in after
 
 
-def test_password_is_reset_by_the_primary_address_alone(user: User) -> None:
+def test_password_is_reset_only_by_the_primary_address(user: User) -> None:
     add_address(user, "second@example.com")
     for email in ("second@example.com", "anna@example.com"):
         Client().post(reverse("account_reset_password"), {"email": email})

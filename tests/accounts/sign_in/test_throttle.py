@@ -133,7 +133,7 @@ def test_known_browser_signs_in_while_others_guess(owner: User) -> None:
     assert is_in(client)
 
 
-def test_browser_is_known_for_its_own_account_alone(owner: User) -> None:
+def test_browser_is_known_only_for_its_own_account(owner: User) -> None:
     make_owner("thief@example.com")
     client = Client()
     data = {"login": "thief@example.com", "password": PASSWORD}

@@ -165,7 +165,7 @@ def test_other_files_are_refused(raw: bytes) -> None:
     ("encoding", "lost"),
     [("utf-8", b"\xd0"), ("utf-8", "\ufffd".encode()), ("windows-1251", b"\x98")],
 )
-def test_lost_character_makes_its_document_unreadable_alone(encoding: str, lost: bytes) -> None:
+def test_lost_character_makes_only_its_document_unreadable(encoding: str, lost: bytes) -> None:
     raw = FILE.encode(encoding).replace(b"= 1900\n", b"= 1900" + lost + b"\n")
 
     (outgoing,), unread = exchange_1c.parse(raw, account=ACCOUNT)

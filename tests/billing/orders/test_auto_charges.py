@@ -224,7 +224,7 @@ class TestStripe:
         assert (pause_of(payer), Order.objects.get().state) == ("", "created")
 
     @pytest.mark.parametrize("payment_intent", ["pi_1", [1], 7])
-    def test_method_is_read_of_an_expanded_payment_alone(
+    def test_method_is_read_only_of_an_expanded_payment(
         self, payer: Company, payment_intent: object
     ) -> None:
         responses.add(

@@ -140,7 +140,7 @@ def test_price_that_does_not_divide(issue: Callable[..., Order]) -> None:
     assert invoices.document(order).price == "3,3333\u00a0₽"
 
 
-def test_billing_details_of_later_change_unpaid_invoices_alone(
+def test_later_billing_details_change_only_unpaid_invoices(
     issue: Callable[..., Order], buyer: Company
 ) -> None:
     order = issue()

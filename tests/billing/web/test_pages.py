@@ -172,7 +172,7 @@ def test_cancel_asks_and_cancels(client: Client, member: Member) -> None:
     assert "завершено" in body(client.get(address))
 
 
-def test_pdf_is_of_invoices_alone(client: Client, member: Member) -> None:
+def test_only_invoices_have_a_pdf(client: Client, member: Member) -> None:
     invoice, other = place_order(member.company, "invoice"), place_order(member.company)
 
     answers = [

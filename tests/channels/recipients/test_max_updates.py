@@ -148,7 +148,7 @@ def test_contact_of_one_bot_is_not_another_bots(api: Api) -> None:
     assert (event.kind, event.code) == (EventKind.UNREACHABLE, "no_contact")
 
 
-def test_each_bot_ends_its_own_chat_alone() -> None:
+def test_each_bot_ends_only_its_own_chat() -> None:
     contacts.store_contact("telegram_bot", phone=SHARED, chat_id=USER)
     post_webhook("started", "contact_own", "dialog_removed")
 

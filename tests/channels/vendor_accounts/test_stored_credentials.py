@@ -107,7 +107,7 @@ def test_account_of_the_environment_precedes_the_stored_one(user: User, settings
     assert registry.account_at("twilio", "kz") == "twilio:kz"
 
 
-def test_change_replaces_that_account_alone(user: User) -> None:
+def test_change_replaces_only_that_account(user: User) -> None:
     save(user)
     availability.refresh()
     twilio, smsc = account("twilio"), account("smsc")

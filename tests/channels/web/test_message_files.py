@@ -126,7 +126,7 @@ def test_file_repeats_no_row_whatever_happens_between_its_parts(
     assert len(set(download(client, item))) == 10
 
 
-def test_file_is_for_its_member_alone(client: Client, owner: Member) -> None:
+def test_file_is_only_for_its_member(client: Client, owner: Member) -> None:
     item = ask(client)
     make_message_files()
     colleague = MemberFactory.create(company=owner.company)

@@ -142,7 +142,7 @@ def test_foreign_files_keep_their_mode(tmp_path: Path) -> None:
     assert mode(tmp_path) == 0o755
 
 
-def test_children_write_for_the_user_alone(tmp_path: Path) -> None:
+def test_children_write_only_for_the_user(tmp_path: Path) -> None:
     code = "open('made', 'w').write('x')"
 
     child = spawn([sys.executable, "-c", code], log=tmp_path / "child.log", cwd=tmp_path)

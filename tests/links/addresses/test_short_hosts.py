@@ -105,7 +105,7 @@ def test_parts_of_an_sms_are_counted_with_the_host(api: Api, length: int, segmen
 
 
 @pytest.mark.parametrize("path", ["/links/send", "/otp/send"])
-def test_whatsapp_opens_links_under_the_service_s_host_alone(
+def test_whatsapp_opens_links_only_under_the_service_host(
     api: Api, host: ShortHost, path: str
 ) -> None:
     """Its button's address is part of the template, but for the slug."""

@@ -42,7 +42,7 @@ def test_device_is_the_family_in_the_user_agent(agent: str, device: Device) -> N
         ("https://почта.example/", ""), ("about:blank", ""), ("", ""),
     ],
 )  # fmt: skip
-def test_referrer_keeps_the_host_alone(referrer: str, host: str) -> None:
+def test_referrer_keeps_only_the_host(referrer: str, host: str) -> None:
     assert visit_details.referrer_of({"HTTP_REFERER": referrer}) == host
 
 

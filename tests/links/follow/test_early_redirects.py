@@ -96,7 +96,7 @@ def test_hosts_of_companies_have_links_of_their_own() -> None:
     assert respond(f"/{known().slug}", host=host.host) is None
 
 
-def test_production_redirects_early_over_https_alone(settings: Settings) -> None:
+def test_production_redirects_early_only_over_https(settings: Settings) -> None:
     settings.PRODUCTION = True
     path = f"/{known().slug}"
     early = respond_securely(RedirectMiddleware(passed_on).respond_early)

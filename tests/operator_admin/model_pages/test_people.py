@@ -227,7 +227,7 @@ def test_address_is_not_moved_to_an_administrator(client: Client, assistant: Use
     assert (moved, answer.status_code) == (own, 302)
 
 
-def test_main_address_changes_on_its_users_page_alone(client: Client, operator: User) -> None:
+def test_main_address_changes_only_on_its_users_page(client: Client, operator: User) -> None:
     person = make_person()
     address = EmailAddress.objects.get(user=person)
     sign_in(client, operator, "mfa")
@@ -262,7 +262,7 @@ def test_addresses_have_no_actions_for_many(client: Client, operator: User) -> N
     assert not addresses.get().verified
 
 
-def test_groups_are_changed_by_administrators_alone(client: Client, assistant: User) -> None:
+def test_groups_are_changed_only_by_administrators(client: Client, assistant: User) -> None:
     group = Group.objects.create(name="Support")
     assistant.groups.add(group)
     everything = [permission.pk for permission in Permission.objects.all()]

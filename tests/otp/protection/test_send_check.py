@@ -100,7 +100,7 @@ def test_country_is_refused_with_all_its_numbers(api: Api) -> None:
     assert send(api).body["limit"] == {"kind": "guard", "scope": "country", "value": "RU"}
 
 
-def test_address_is_refused_by_its_hash_alone(api: Api) -> None:
+def test_address_is_refused_by_its_hash(api: Api) -> None:
     ip = hashed(api.company.pk, "ip", "8.8.4.9")
     hold(api, STEP.REFUSE, kind="ip", value=ip)
 

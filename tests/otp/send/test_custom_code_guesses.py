@@ -60,7 +60,7 @@ def test_guesses_at_once_are_limited_too(api: Api) -> None:
     assert {guess.status for guess in guesses} == {429}
 
 
-def test_without_redis_sends_guess_no_oftener(api: Api, no_redis: None) -> None:
+def test_without_redis_sends_guess_no_more_often(api: Api, no_redis: None) -> None:
     assert {send(api).status for _ in range(12)} == {200}
 
     guesses = at_once([partial(send, api, f"{1000 + n}") for n in range(16)])

@@ -201,7 +201,7 @@ def test_channel_that_cannot_carry_it_is_refused_before_anything(api: Api, code:
     assert send(api, code, channel="sms").status == 200  # nothing was counted
 
 
-def test_every_route_of_codes_carries_own_ones() -> None:
+def test_every_route_of_codes_carries_custom_codes() -> None:
     for mode, channel, content in registry.routes_by_key():
         if content == "code" and (mode, channel) != ("live", "telegram"):
             assert (mode, channel, "custom_code") in registry.routes_by_key()

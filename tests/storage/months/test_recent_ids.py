@@ -96,7 +96,7 @@ class ServiceReads:
 
 
 @pytest.mark.django_db
-def test_a_code_from_send_to_charge_opens_this_month_alone(
+def test_code_from_send_to_charge_opens_only_this_month(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = timezone.now().astimezone(UTC)
