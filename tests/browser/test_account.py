@@ -13,7 +13,7 @@ from pytest_django.live_server_helper import LiveServer
 from accounts.models import Company, Mail, Member, User
 from accounts.outbox.mail import NoticeKind, unsubscribe_link
 from tests.accounts.security.people import add_address, add_app, make_person
-from tests.browser.test_cabinet import sign_in
+from tests.browser.signing_in import sign_in
 from tests.browser.test_sessions import enter
 from tests.factories import PASSWORD, MemberFactory
 from tests.operator_admin.operators import code_now

@@ -17,21 +17,17 @@ from accounts.models import Company, User
 from channels.models import VendorApproval
 from operator_admin.incidents import timeline
 from operator_admin.models import Incident
-from tests.browser.test_accessibility import AXE, FIND_OVERFLOW, RULES, RUN_AXE, THEMES, Theme
-from tests.browser.test_operator_admin import enter
+from tests.browser.admin_audit import faults_of
+from tests.browser.operators import enter
+from tests.browser.page_audit import THEMES, Theme
 from tests.cabinet.pages import create_content
 from tests.factories import CompanyFactory, UserFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
-WIDTHS = (320, 640, 768, 1024, 1280)  # 640: 1280 at a zoom of 200 %
 OWN_PAGES = (
     "index", "providers", "queue", "system", "alerts", "persons", "attention", "incidents",
     "incident-new",
 )  # fmt: skip
-# Fields at the very edge of their card: the page lacks the style of forms.
-FIND_BARE_FIELDS = """() => [...document.querySelectorAll("#content .form-row")]
-    .filter((row) => row.checkVisibility() && getComputedStyle(row).paddingLeft === "0px")
-    .map((row) => `no padding: ${row.outerHTML.slice(0, 120)}`)"""
 
 
 @pytest.fixture
@@ -95,16 +91,3 @@ def test_admin_breaks_no_rule_and_fits_the_screen(
     ]
 
     assert faults == []
-
-
-def faults_of(page: Page, url: str) -> list[str]:
-    answer = page.goto(url)
-    assert answer is not None
-    faults = [] if answer.status == 200 else [f"answers {answer.status}"]
-    page.evaluate(AXE)
-    for width in WIDTHS:
-        page.set_viewport_size({"width": width, "height": 800})
-        result = [*page.evaluate(FIND_OVERFLOW), *page.evaluate(FIND_BARE_FIELDS)]
-        result += page.evaluate(RUN_AXE, [RULES, False])
-        faults += [f"at {width}: {item}" for item in result]
-    return faults

@@ -11,11 +11,11 @@ from pytest_django.live_server_helper import LiveServer
 from billing.models import BankTransfer, Order
 from billing.wallet import ledger
 from tests.billing.bank_statements.test_exchange_1c import ACCOUNT, FILE
-from tests.billing.bank_statements.test_matching import paid, received
+from tests.billing.bank_statements.transfers import paid, received
 from tests.billing.top_ups import place_order
-from tests.browser.test_accessibility import AXE, FIND_OVERFLOW, RULES, RUN_AXE, THEMES, Theme
-from tests.browser.test_admin_accessibility import WIDTHS, faults_of
-from tests.browser.test_operator_admin import enter
+from tests.browser.admin_audit import WIDTHS, faults_of
+from tests.browser.operators import enter
+from tests.browser.page_audit import AXE, FIND_OVERFLOW, RULES, RUN_AXE, THEMES, Theme
 from tests.factories import CompanyFactory, SellerFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)

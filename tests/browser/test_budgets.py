@@ -4,7 +4,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from billing.budgets import budgets
 from billing.models import Budget
-from tests.browser.test_cabinet import sign_in
+from tests.browser.signing_in import sign_in
 from tests.factories import PASSWORD, ApiKeyFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -5,14 +5,14 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from accounts.models import ApiKey, Company, Invitation, Member
+from accounts.models import ApiKey, Company, Invitation
 from accounts.people import members
 from channels.models import Message
 from links.models import Link
 from otp import codes
 from tests.browser.clicks import ClickCounter, press_twice
+from tests.browser.signing_in import confirm, enter, sign_in
 from tests.factories import (
-    PASSWORD,
     ApiKeyFactory,
     CompanyFactory,
     InvitationFactory,
@@ -22,26 +22,6 @@ from tests.factories import (
 )
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-def sign_in(page: Page, live_server: LiveServer) -> Member:
-    member = MemberFactory.create()
-    enter(page, live_server, member)
-    return member
-
-
-def enter(page: Page, live_server: LiveServer, member: Member) -> None:
-    page.goto(f"{live_server.url}/account/login/")
-    page.get_by_label("Адрес электронной почты").fill(member.user.email)
-    page.get_by_label("Пароль", exact=True).fill(PASSWORD)
-    page.locator("main form button[type=submit]").click()
-    expect(page.get_by_role("heading", name="Обзор")).to_be_visible()
-
-
-def confirm(page: Page) -> None:
-    """The password once more, before something dangerous."""
-    page.get_by_label("Пароль").fill(PASSWORD)
-    page.get_by_role("button", name="Подтвердить").click()
 
 
 def test_sign_up_makes_a_company_and_a_key_that_is_shown_once(

@@ -10,9 +10,9 @@ from pytest_django.live_server_helper import LiveServer
 from accounts.people import planned_deletion
 from persons.tasks import make_company_exports
 from tests.browser.conftest import visitor
-from tests.browser.test_cabinet import confirm, enter, sign_in
-from tests.browser.test_operator_admin import enter as enter_admin
-from tests.browser.test_operator_admin import prove
+from tests.browser.operators import enter as enter_admin
+from tests.browser.operators import prove
+from tests.browser.signing_in import confirm, enter, sign_in
 from tests.factories import MemberFactory, MessageFactory, WalletFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -6,8 +6,8 @@ from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import Member
 from api_docs.pages.page_list import PAGES
+from tests.browser.page_audit import PageAudit
 from tests.browser.people import session_cookie
-from tests.browser.test_accessibility import PageAudit
 from tests.factories import MemberFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -9,7 +9,7 @@ from billing.documents import issuing, month_closing
 from billing.models import BillingProfile
 from tests.billing.documents.history import at, buy, seal, seller, use
 from tests.browser.clicks import ClickCounter
-from tests.browser.test_cabinet import sign_in
+from tests.browser.signing_in import sign_in
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -4,7 +4,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from channels.models import Message
 from identity_hooks.models import Hook
-from tests.browser.test_cabinet import sign_in
+from tests.browser.signing_in import sign_in
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PHONE = "+79990000000"

@@ -7,8 +7,8 @@ from channels.models import ProviderAccount
 from operator_admin.incidents import timeline
 from operator_admin.models import Incident
 from operator_admin.status import summary
-from tests.browser.test_accessibility import AXE, FIND_OVERFLOW, RULES, RUN_AXE, THEMES, Theme
-from tests.browser.test_operator_admin import enter
+from tests.browser.operators import enter
+from tests.browser.page_audit import AXE, FIND_OVERFLOW, RULES, RUN_AXE, THEMES, Theme
 from tests.factories import PASSWORD, MemberFactory, UserFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)

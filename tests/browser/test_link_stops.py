@@ -9,8 +9,8 @@ from catalogue.ids import uuid7
 from links.addresses import short_hosts
 from links.manage import stopping
 from links.models import Link, ShortHost, Stop
-from tests.browser.test_cabinet import sign_in
-from tests.browser.test_links import follow, open_links, press
+from tests.browser.link_list import follow, open_links, press
+from tests.browser.signing_in import sign_in
 from tests.factories import LinkFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)

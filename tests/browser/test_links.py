@@ -8,25 +8,12 @@ from pytest_django.live_server_helper import LiveServer
 
 from links import link_imports
 from links.models import ClickDay, Link
-from tests.browser.test_cabinet import sign_in
+from tests.browser.link_list import follow, open_links, press
+from tests.browser.signing_in import sign_in
 from tests.cabinet.pages import create_links
 from tests.factories import LinkFactory, MessageFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-def open_links(page: Page) -> None:
-    page.get_by_role("link", name="Короткие ссылки").first.click()
-    expect(page.get_by_role("heading", name="Короткие ссылки", level=1)).to_be_visible()
-    page.wait_for_load_state()  # a filter acts by script
-
-
-def press(page: Page, name: str) -> None:
-    page.locator("main").get_by_role("button", name=name, exact=True).click()
-
-
-def follow(page: Page, name: str) -> None:
-    page.locator("main").get_by_role("link", name=name, exact=True).first.click()
 
 
 def test_first_link_is_made_with_a_name_and_copied(page: Page, live_server: LiveServer) -> None:

@@ -5,7 +5,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from channels.history import export
 from channels.tasks import make_message_files
-from tests.browser.test_cabinet import sign_in
+from tests.browser.signing_in import sign_in
 from tests.cabinet.requests import create_request
 from tests.factories import ApiKeyFactory, MessageFactory
 

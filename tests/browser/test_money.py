@@ -15,7 +15,7 @@ from billing.models import AutoTopUp, BalanceAlert, Order, Payment
 from billing.orders import auto_top_up, payments
 from billing.wallet import ledger
 from tests.billing.top_ups import fill_billing_details, payment_event
-from tests.browser.test_cabinet import confirm, sign_in
+from tests.browser.signing_in import confirm, sign_in
 from tests.factories import PASSWORD, PackageFactory, SellerFactory, TariffFactory, UserFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -2,7 +2,6 @@ from collections.abc import Iterator
 
 import pytest
 import responses
-from django.core.cache import cache
 from playwright.sync_api import Browser, Page, expect
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
@@ -12,10 +11,11 @@ from billing.wallet import ledger
 from channels.deliver.dispatcher import Dispatcher
 from channels.models import Message, ProviderAccount
 from tests.browser.clicks import ClickCounter
-from tests.browser.test_accessibility import AXE, RULES, RUN_AXE, THEMES, Theme
+from tests.browser.operators import enter, prove
+from tests.browser.page_audit import AXE, RULES, RUN_AXE, THEMES, Theme
 from tests.channels.accounts import open_breaker
 from tests.factories import PASSWORD, CompanyFactory, MemberFactory, MessageFactory
-from tests.operator_admin.operators import code_now, make_operator
+from tests.operator_admin.operators import make_operator
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -46,24 +46,6 @@ def account(settings: Settings) -> Iterator[None]:
         wire.get(f"{url}/Balance.json", json={"balance": "15.50", "currency": "USD"})
         wire.get(f"{url}/IncomingPhoneNumbers.json", json={"incoming_phone_numbers": [ours]})
         yield
-
-
-def enter(page: Page, live_server: LiveServer) -> None:
-    operator = make_operator()
-    page.goto(f"{live_server.url}/admin/")
-    page.get_by_label("Адрес электронной почты").fill(operator.email)
-    page.get_by_label("Пароль", exact=True).fill(PASSWORD)
-    page.locator("main form button[type=submit]").click()
-    page.locator("input[name=code]").fill(code_now())
-    page.locator("main form button[type=submit]").first.click()
-    expect(page.get_by_role("heading", name="Сегодня")).to_be_visible()
-
-
-def prove(page: Page) -> None:
-    """The second factor once more; a code works once, so the last one must be forgotten."""
-    cache.clear()
-    page.locator("input[name=code]").fill(code_now())
-    page.locator("main form button[type=submit]").first.click()
 
 
 def test_company_is_approved_after_reauthentication(page: Page, live_server: LiveServer) -> None:

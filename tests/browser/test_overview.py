@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from tests.browser.clicks import ClickCounter
-from tests.browser.test_cabinet import sign_in
+from tests.browser.signing_in import sign_in
 from tests.factories import MessageFactory, VerificationFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)

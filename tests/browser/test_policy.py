@@ -3,7 +3,7 @@ from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from catalogue.channels import CHANNELS
-from tests.browser.test_cabinet import sign_in
+from tests.browser.signing_in import sign_in
 from tests.cabinet.pages import create_route_days
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -4,8 +4,8 @@ from pytest_django.live_server_helper import LiveServer
 
 from billing import message_prices
 from billing.models import SmsPrice
-from tests.browser.test_cabinet import sign_in
-from tests.browser.test_operator_admin import enter
+from tests.browser.operators import enter
+from tests.browser.signing_in import sign_in
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

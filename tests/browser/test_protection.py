@@ -8,7 +8,7 @@ from pytest_django.live_server_helper import LiveServer
 from accounts.models import Company
 from otp.models import GuardRestriction
 from otp.protection import week_replay
-from tests.browser.test_cabinet import sign_in
+from tests.browser.signing_in import sign_in
 from tests.otp.protection.sends import sent
 
 pytestmark = pytest.mark.django_db(transaction=True)

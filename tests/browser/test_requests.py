@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from tests.browser.test_cabinet import sign_in
+from tests.browser.signing_in import sign_in
 from tests.cabinet.requests import create_request
 from tests.factories import ApiKeyFactory
 

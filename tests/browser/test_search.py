@@ -5,8 +5,8 @@ from playwright.sync_api import Locator, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import Member
-from tests.browser.test_cabinet import enter
-from tests.browser.test_cabinet import sign_in as sign_in_quickly
+from tests.browser.signing_in import enter
+from tests.browser.signing_in import sign_in as sign_in_quickly
 from tests.factories import ApiKeyFactory, MemberFactory, MessageFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -6,7 +6,7 @@ from billing.wallet import ledger
 from channels.models import Message
 from otp.models import Verification
 from tests.browser.clicks import ClickCounter
-from tests.browser.test_cabinet import sign_in
+from tests.browser.signing_in import sign_in
 from tests.otp.sent_codes import code_of
 
 PHONE = "+79161234567"

@@ -4,8 +4,8 @@ from pytest_django.live_server_helper import LiveServer
 
 from accounts.people import companies
 from tests.browser.conftest import visitor
-from tests.browser.test_accessibility import AXE, RULES, RUN_AXE
-from tests.browser.test_cabinet import confirm, sign_in
+from tests.browser.page_audit import AXE, RULES, RUN_AXE
+from tests.browser.signing_in import confirm, sign_in
 from tests.factories import MemberFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)

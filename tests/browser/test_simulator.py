@@ -5,7 +5,7 @@ from typing import Any, Literal
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.browser.test_accessibility import AXE, RULES, RUN_AXE
+from tests.browser.page_audit import AXE, RULES, RUN_AXE
 from tests.tools.simulator.peers import Hook, Receiver, Simulator, get
 from tests.tools.simulator.sends import WHATSAPP, send_bot, send_twilio, send_whatsapp, template
 

@@ -6,7 +6,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from channels.models import ProviderAccount, VendorApproval
 from channels.vendor_accounts import registry
-from tests.browser.test_operator_admin import enter
+from tests.browser.operators import enter
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -6,7 +6,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from links.models import Link, Report
 from tests.browser.clicks import press_twice
-from tests.browser.test_accessibility import AXE, PageAudit
+from tests.browser.page_audit import AXE, PageAudit
 from tests.factories import LinkFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)

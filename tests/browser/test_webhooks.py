@@ -2,7 +2,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from tests.browser.test_cabinet import confirm, sign_in
+from tests.browser.signing_in import confirm, sign_in
 from tests.webhooks.conftest import running_dispatcher
 from tests.webhooks.receivers import Receiver
 from webhooks.dispatcher import WebhookDispatcher

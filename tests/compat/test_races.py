@@ -12,7 +12,7 @@ from otp.models import Verification
 from tests.api.clients import Answer
 from tests.api.races import at_once
 from tests.compat.clients import DialectClient, client_key
-from tests.compat.twilio.test_verifications import PHONE, Twilio
+from tests.compat.twilio.client import PHONE, Twilio
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

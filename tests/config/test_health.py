@@ -21,7 +21,7 @@ from processes.background import PeriodicThread
 from processes.server import probe
 from tests.api.races import at_once
 from tests.config.small_disk import small_disk
-from tests.config.test_settings import GOOD
+from tests.config.starting import GOOD
 
 ASK = """
 import django; django.setup()

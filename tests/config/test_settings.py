@@ -1,7 +1,6 @@
 """Settings that cannot work are refused at start, in one sentence."""
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -11,25 +10,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from config.environment.variables import ROOT, keyring
-
-SECRET = "s3cret" * 6
-GOOD = {
-    "PATH": os.environ["PATH"],
-    "ENVIRONMENT": "test",
-    "SECRET_KEY": "a" * 60,
-    "OTP_KEYS": f"k1:{SECRET}",
-    "MFA_KEYS": f"k1:{SECRET}",
-    "DATABASE_URL": "postgresql:///none",
-    "REDIS_URL": "redis://127.0.0.1:1",
-}
-
-
-def start(**changes: str) -> subprocess.CompletedProcess[str]:
-    code = "import django; django.setup()"
-    env = GOOD | {"DJANGO_SETTINGS_MODULE": "config.settings"} | changes
-    return subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, env=env, text=True, capture_output=True, check=False
-    )
+from tests.config.starting import GOOD, SECRET, start
 
 
 @pytest.mark.parametrize(

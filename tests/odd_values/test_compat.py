@@ -10,7 +10,7 @@ from billing.wallet import ledger
 from compat.dialect import Dialect, dialects
 from compat.twilio import fields
 from tests.compat.clients import DialectClient
-from tests.compat.twilio.test_verifications import PHONE, Twilio
+from tests.compat.twilio.client import PHONE, Twilio
 from tests.odd_values.values import ALONE, WORST
 
 pytestmark = [pytest.mark.usefixtures("queued_at_once"), pytest.mark.long]

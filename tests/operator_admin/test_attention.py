@@ -18,7 +18,7 @@ from links.models import Report
 from operator_admin import attention
 from operator_admin.attention import KINDS
 from operator_admin.models import Alert
-from tests.billing.bank_statements.test_matching import paid, received
+from tests.billing.bank_statements.transfers import paid, received
 from tests.billing.top_ups import place_order
 from tests.document_factories import ClosedMonthFactory
 from tests.factories import CompanyFactory, LinkFactory, SellerFactory

@@ -22,7 +22,7 @@ from operator_admin.prometheus import DatabaseCollector
 from otp.models import GuardProgress, GuardRestriction
 from storage.redis_client import redis_client
 from tests.channels.accounts import name_accounts, set_account
-from tests.config.test_settings import GOOD
+from tests.config.starting import GOOD
 from tests.factories import (
     AttemptFactory,
     CompanyFactory,

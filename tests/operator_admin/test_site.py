@@ -11,7 +11,7 @@ from pytest_django import DjangoAssertNumQueries, Settings
 
 from accounts.models import AuditEvent, User
 from billing.models import Payment
-from tests.config.test_settings import start
+from tests.config.starting import start
 from tests.factories import MemberFactory, MessageFactory, OrderFactory, UserFactory
 from tests.operator_admin.operators import code_now, make_operator, sign_in
 

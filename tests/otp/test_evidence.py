@@ -13,7 +13,7 @@ from otp.models import SealedCode, Verification
 from tests.api.clients import Api
 from tests.otp.sent_codes import code_of, wrong_code
 from tests.otp.test_send_options import DOCUMENT, HASH, PAYMENT, PHONE, post
-from tests.otp.test_verifications import sent, verify
+from tests.otp.verifying import sent, verify
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

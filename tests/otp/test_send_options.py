@@ -18,7 +18,7 @@ from tests.channels.fallback_stages import enable_fallback
 from tests.channels.message_stages import claim
 from tests.factories import CompanyFactory
 from tests.otp.sent_codes import age_rows, code_of, forget_limits, wrong_code
-from tests.otp.test_verifications import sent, verify
+from tests.otp.verifying import sent, verify
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PHONE = "+79161234567"

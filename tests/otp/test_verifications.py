@@ -29,23 +29,11 @@ from tests.channels.fallback_stages import (
 )
 from tests.channels.message_stages import accepted, claim
 from tests.factories import CompanyFactory
-from tests.otp.sent_codes import age_rows, code_of, forget_limits, wrong_code
+from tests.otp.sent_codes import age_rows, code_of, wrong_code
+from tests.otp.verifying import PHONE, sent, verify
 
 pytestmark = pytest.mark.django_db(transaction=True)
-PHONE = "+79161234567"
 OTHER = "+79161234568"
-
-
-def sent(api: Api, phone: str = PHONE, **fields: Any) -> str:
-    """The id of the verification of a new send."""
-    forget_limits()
-    answer = api.post("/otp/send", {"phone": phone} | fields)
-    assert answer.status == 200, answer.body
-    return str(answer.body["verification"])
-
-
-def verify(api: Api, public_id: str, code: str, **fields: Any) -> Answer:
-    return api.post("/otp/verify", {"id": public_id, "code": code} | fields)
 
 
 def cancel(api: Api, public_id: str) -> Answer:

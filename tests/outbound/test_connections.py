@@ -13,8 +13,8 @@ import pytest
 from urllib3.exceptions import HTTPError
 
 from outbound.connections import MAX_BODY, BodyTooLongError, Connections, TooManyCallsError
+from tests.certificates import certificate
 from tests.loopback import Handler, read_request, server
-from tests.operator_admin.alerts.test_outside_conditions import certificate
 
 TIMEOUT = 0.6  # seconds for the whole response
 PAUSE = 0.05  # between two bytes of a slow peer: each arrives in time

@@ -18,8 +18,8 @@ from persons.erasure import erase
 from persons.person import Person
 from tests.api.clients import Api
 from tests.factories import UserFactory
+from tests.otp.protection.evidence_steps import begin
 from tests.otp.protection.sends import sent
-from tests.otp.protection.test_guard_evidence import begin
 from tests.otp.sent_codes import code_of
 from tests.otp.tried import begin as begin_learning
 from tests.otp.tried import learn_at, tried

@@ -13,7 +13,7 @@ from kombu.exceptions import OperationalError
 
 from storage.redis_address import is_redis, parse, with_password
 from storage.redis_client import redis_client
-from tests.config.test_settings import start
+from tests.config.starting import start
 from tests.redis_servers import RedisServer, tls_server
 
 NO_USER = {"username": None, "password": None, "db": 0}

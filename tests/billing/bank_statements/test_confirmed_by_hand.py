@@ -13,7 +13,7 @@ from billing.models import BankTransfer, Order, Payment, Transfer
 from billing.orders import payments
 from billing.web import payment_problems
 from tests.billing.bank_statements import test_matching
-from tests.billing.bank_statements.test_matching import (
+from tests.billing.bank_statements.transfers import (
     balance,
     confirm_by_hand,
     paid,

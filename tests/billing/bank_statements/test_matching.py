@@ -13,17 +13,22 @@ from django.utils import timezone
 
 from accounts.models import AuditEvent, User
 from billing.bank_statements import matching, review
-from billing.bank_statements.matching import StatementLine, numbered
+from billing.bank_statements.matching import numbered
 from billing.models import BankTransfer, Order, Payment, Refund, Transfer
 from billing.orders import orders, payments
-from billing.wallet import ledger
 from parsing.characters import one_line
 from tests.api.races import at_once
+from tests.billing.bank_statements.transfers import (
+    balance,
+    confirm_by_hand,
+    paid,
+    received,
+    returned,
+)
 from tests.billing.top_ups import place_order
 from tests.factories import CompanyFactory, SellerFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
-ACCOUNT = "40702810110011000430"
 
 
 @pytest.fixture
@@ -36,35 +41,6 @@ def invoice(db: None) -> Order:
 def operator(db: None) -> User:
     user: User = UserFactory.create(is_staff=True, is_superuser=True)
     return user
-
-
-def paid(order: Order, **changes: Any) -> StatementLine:
-    line = StatementLine(
-        source="tbank",
-        account=ACCOUNT,
-        is_incoming=True,
-        document_number="17",
-        documented_on=date(2026, 11, 25),
-        booked_on=date(2026, 11, 25),
-        amount=order.amount,
-        currency=order.currency,
-        party_name="ООО «Ромашка»",
-        party_inn="7800000002",
-        party_account="40702810900000000099",
-        purpose=f"Оплата по счёту № {order.number} от 25.11.2026. В т.ч. НДС 22 %",
-        operation_id="op-1",
-    )
-    return replace(line, **changes)
-
-
-def received(line: StatementLine) -> BankTransfer:
-    transfer = matching.receive(line)
-    assert transfer is not None
-    return transfer
-
-
-def balance(order: Order) -> int:
-    return ledger.balance(order.company_id)[0]
 
 
 def test_exact_transfer_pays_the_invoice(invoice: Order) -> None:
@@ -187,18 +163,6 @@ def test_canceled_invoice_waits_and_an_expired_one_is_credited(
 
     assert (canceled.problem, expired.problem) == ("canceled", "")
     assert (Payment.objects.get().problem, balance(invoice)) == ("late", 1000)
-
-
-def confirm_by_hand(
-    order: Order, operator: User, reference: str = "№ 17", amount: Decimal | None = None
-) -> Payment | None:
-    return payments.confirm_bank_transfer(
-        order=order,
-        amount=amount or order.amount,
-        paid_on=timezone.localdate(),
-        reference=reference,
-        user=operator,
-    )
 
 
 @pytest.mark.parametrize("amount", ["1900.00", "950.00"])
@@ -341,11 +305,6 @@ def test_paid_order_takes_no_other_transfer(invoice: Order, operator: User) -> N
 
     assert review.mark_returned(transfer=second, user=operator)
     assert (BankTransfer.objects.needs_review().count(), balance(invoice)) == (0, 1000)
-
-
-def returned(order: Order, **changes: Any) -> StatementLine:
-    purpose = f"Возврат по счету {order.number}, письмо от 25.11.2026"
-    return paid(order, **({"is_incoming": False, "purpose": purpose} | changes))
 
 
 def test_refund_of_an_invoice_takes_its_share_once(invoice: Order) -> None:

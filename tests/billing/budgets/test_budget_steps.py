@@ -12,7 +12,7 @@ from billing.wallet import ledger
 from channels.lifecycle.state_machine import EventKind
 from channels.models import FallbackEvent, Message
 from tests.api.clients import Api
-from tests.billing.budgets.test_budgets import PHONE, held_tokens, set_budget, used
+from tests.billing.budgets.budget_use import PHONE, held_tokens, set_budget, used
 from tests.billing.seals.books import by_force
 from tests.channels.message_stages import apply_event, submitted
 from tests.factories import MessageFactory

@@ -21,6 +21,7 @@ from channels.lifecycle.state_machine import EventKind
 from channels.models import Attempt, Message
 from tests.api.clients import Answer, Api, ClientOf
 from tests.api.races import at_once
+from tests.billing.budgets.budget_use import PHONE, URL, held_tokens, set_budget, used
 from tests.billing.seals.books import by_force
 from tests.channels.message_stages import apply_event, submitted
 from tests.factories import CompanyFactory, LinkFactory
@@ -28,30 +29,10 @@ from tests.sql import execute
 
 pytestmark = pytest.mark.django_db
 
-PHONE = "+79161234567"
-URL = "https://example.com/"
-
-
-def set_budget(company: Company, **tokens: int | None) -> None:
-    """`day`, `any` or a country's code."""
-    names = {"day": Budget.DAY, "any": Budget.ANY}
-    own = {names.get(name, name): count for name, count in tokens.items()}
-    budgets.set_fixed(company=company, tokens=own, user=None)
-    api_keys.clear_cache()  # as two seconds would
-
 
 def send(api: Api, number: int = 0, path: str = "/otp/send", **fields: Any) -> Answer:
     phone = f"+7916{1_000_000 + number}"
     return api.post(path, {"phone": phone, "url": URL} | fields)
-
-
-def used(company: Company) -> tuple[int, dict[str, int]]:
-    wallet = Wallet.objects.get(company=company)
-    return wallet.day_tokens, wallet.hour_tokens
-
-
-def held_tokens(company: Company) -> int:
-    return ledger.balance(company.pk)[1]
 
 
 @pytest.mark.usefixtures("store")

@@ -22,8 +22,8 @@ from channels.models import FallbackEvent, Message
 from channels.outcomes import transitions
 from tests.api.clients import Answer, Api, ClientOf
 from tests.api.races import at_once
+from tests.billing.budgets.budget_use import PHONE, URL, held_tokens
 from tests.billing.budgets.test_budget_steps import fall_back, move, step
-from tests.billing.budgets.test_budgets import PHONE, URL, held_tokens
 from tests.channels.message_stages import apply_event, submitted
 from tests.factories import CompanyFactory, MemberFactory, MessageFactory
 

@@ -15,7 +15,7 @@ from billing.gateways.sandbox import Sandbox, webhook_body
 from billing.models import Order, Payment, Transfer
 from billing.orders import orders, payments
 from billing.wallet import ledger
-from tests.billing.bank_statements.test_matching import paid, received
+from tests.billing.bank_statements.transfers import paid, received
 from tests.billing.top_ups import payment_event, place_order, post_webhook
 from tests.factories import CompanyFactory, EndpointFactory, MemberFactory, UserFactory
 from webhooks.models import Event

@@ -15,19 +15,13 @@ import pytest
 
 from channels.providers.base import AmbiguousError, SendError, TransientError
 from channels.providers.telegram_bot.provider import TelegramBot
-from tests.channels.providers.vendors import BOT_TOKEN, bot, message, payload
+from tests.certificates import certificate
+from tests.channels.providers.answers import ACCEPTED, answer
+from tests.channels.providers.vendors import BOT_TOKEN, bot, message
 from tests.loopback import Handler, read_request, read_to_end, server
-from tests.operator_admin.alerts.test_outside_conditions import certificate
 
-ACCEPTED = payload("telegram_bot", "accepted_2026-09.json")
 MESSAGE_ID = f"{BOT_TOKEN.split(':')[0]}:{message().chat_id}:42"
 PATIENT, IMPATIENT = 20.0, 0.3  # seconds that an account waits for its vendor
-
-
-def answer(body: bytes, *extra: str, length: int | None = None) -> bytes:
-    size = len(body) if length is None else length
-    head = ["HTTP/1.1 200 OK", "Content-Type: application/json", f"Content-Length: {size}", *extra]
-    return "\r\n".join([*head, "", ""]).encode() + body
 
 
 def reset(connection: socket.socket) -> None:

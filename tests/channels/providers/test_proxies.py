@@ -15,7 +15,9 @@ from channels.providers.telegram_bot.provider import TelegramBot
 from channels.vendor_accounts import registry
 from config.environment import addresses
 from outbound import connections
+from tests.certificates import certificate
 from tests.channels.accounts import set_account
+from tests.channels.providers.answers import ACCEPTED, answer
 from tests.channels.providers.local_proxies import (
     ESCAPED,
     LOGIN,
@@ -24,11 +26,9 @@ from tests.channels.providers.local_proxies import (
     running,
     socks_proxy,
 )
-from tests.channels.providers.test_http import ACCEPTED, answer
 from tests.channels.providers.vendors import BOT_TOKEN, bot, message
-from tests.config.test_settings import start
+from tests.config.starting import start
 from tests.loopback import read_request, server
-from tests.operator_admin.alerts.test_outside_conditions import certificate
 
 HOST = "telegram.vendor.test"  # that only the proxy can resolve
 PROXIES = [("http", http_proxy), ("socks5h", socks_proxy)]

@@ -1,6 +1,5 @@
 """GET and PUT /policy, and GET /policy/preview."""
 
-import json
 from typing import Any
 
 import pytest
@@ -10,6 +9,7 @@ from catalogue.channels import BY_NAME
 from channels.models import Message
 from channels.routing.stored_rules import MAX_RULES
 from tests.api.clients import Answer, Api, ClientOf
+from tests.channels.web.policy import put
 from tests.factories import CompanyFactory
 
 PHONE = "+79161234567"
@@ -23,10 +23,6 @@ RULE = {
     "locale": None,
     "smart": None,
 }
-
-
-def put(api: Api, rules: Any) -> Answer:
-    return api.call("PUT", "/policy", json.dumps({"rules": rules}).encode())
 
 
 def faults(answer: Answer) -> list[str]:

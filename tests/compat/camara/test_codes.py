@@ -17,7 +17,7 @@ from otp.models import Verification
 from tests.api.clients import Answer
 from tests.api.races import at_once
 from tests.compat.clients import DialectClient, client_key
-from tests.compat.twilio.test_verifications import Twilio
+from tests.compat.twilio.client import Twilio
 from tests.factories import CompanyFactory
 from tests.otp.sent_codes import age_rows, code_of, forget_limits, wrong_code
 

@@ -3,7 +3,7 @@
 import pytest
 
 from accounts.models import Company, Mode
-from tests.compat.twilio.test_verifications import PHONE, Twilio, error_of
+from tests.compat.twilio.client import PHONE, Twilio, error_of
 from tests.otp.sent_codes import age_rows
 
 

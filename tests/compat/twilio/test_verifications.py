@@ -1,7 +1,5 @@
 """Twilio's calls of verifications and checks: https://www.twilio.com/docs/verify/api."""
 
-from typing import Any
-
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -9,58 +7,17 @@ from django.urls import reverse
 from accounts.models import Company, Member, Mode
 from catalogue.errors import Error
 from channels.models import Message
-from compat.dialect import dialects
-from compat.twilio.dialect import service_sid
 from otp.models import Verification
-from tests.api.clients import Answer, ClientOf
-from tests.compat.clients import DialectClient, client_key
+from tests.api.clients import ClientOf
+from tests.compat.clients import DialectClient
+from tests.compat.twilio.client import DIALECT, PHONE, Twilio, error_of
 from tests.factories import ApiKeyFactory, CompanyFactory
-from tests.otp.sent_codes import age_rows, code_of, wrong_code
-
-PHONE = "+79161234567"
-DIALECT = dialects()["twilio"]
-
-
-class Twilio(DialectClient):
-    """A client of one service."""
-
-    def __init__(self, company: Company, purpose: str = "login", mode: str = Mode.TEST) -> None:
-        super().__init__(DIALECT, client_key(company, purpose, mode=mode).plaintext)
-        self.mode, self.purpose = mode, purpose
-        self.service = f"/v2/Services/{service_sid(company.pk, mode, purpose)}"
-
-    def create(self, **fields: Any) -> Answer:
-        sent = {"To": PHONE, "Channel": "sms"} | fields
-        return self.form(f"{self.service}/Verifications", sent)
-
-    def check(self, code: str, **fields: Any) -> Answer:
-        named = fields or {"To": PHONE}
-        return self.form(f"{self.service}/VerificationCheck", {"Code": code} | named)
-
-    def right(self) -> str:
-        return code_of(PHONE, self.purpose, self.mode)
-
-    def wrong(self) -> str:
-        return wrong_code(PHONE, self.purpose, self.mode)
-
-    def fetch(self, sid_or_number: str) -> Answer:
-        return self.get(f"{self.service}/Verifications/{sid_or_number}")
-
-    def update(self, sid: str, status: str) -> Answer:
-        return self.form(f"{self.service}/Verifications/{sid}", {"Status": status})
+from tests.otp.sent_codes import age_rows
 
 
 @pytest.fixture
 def twilio(company: Company) -> Twilio:
     return Twilio(company)
-
-
-def error_of(answer: Answer) -> tuple[int, int]:
-    body = answer.body
-    assert body["status"] == answer.status
-    assert body["more_info"] == f"https://www.twilio.com/docs/errors/{body['code']}"
-    assert body["message"]
-    return answer.status, body["code"]
 
 
 def test_create_and_check_by_id(twilio: Twilio) -> None:

@@ -15,7 +15,7 @@ from config.environment.oidc_settings import parse_roles
 from config.environment.production_checks import problems, require_safe, weakness
 from config.environment.variables import ROOT
 from config.settings import EMAIL_BACKEND as DEFAULT_EMAIL_BACKEND
-from tests.config.test_settings import GOOD, start
+from tests.config.starting import GOOD, start
 
 # The same in every process: they are in the names of tests, by which xdist compares its workers.
 KEYS = [urlsafe_b64encode(hashlib.sha512(bytes([n])).digest()).decode() for n in range(5)]

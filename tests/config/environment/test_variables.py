@@ -11,7 +11,7 @@ from django.core.mail.message import sanitize_address
 
 from config.environment import variables
 from config.environment.variables import ROOT
-from tests.config.test_settings import GOOD
+from tests.config.starting import GOOD
 
 _SETTINGS = """
 import json

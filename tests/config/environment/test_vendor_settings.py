@@ -9,7 +9,7 @@ from channels.providers.vendors import VENDORS
 from channels.vendor_accounts import registry
 from config.environment import vendor_settings
 from config.environment.variables import ROOT
-from tests.config.test_settings import start
+from tests.config.starting import start
 
 KZ = {"TWILIO_ACCOUNTS": "kz", "TWILIO_KZ_AUTH_TOKEN": "secret", "TWILIO_KZ_FROM": "+77010000000"}
 SMPP = (

@@ -14,8 +14,8 @@ from otp.models import GuardEvidence, Verification
 from otp.protection import code_outcomes, guard_evidence
 from otp.protection.code_outcomes import OutcomeKind
 from otp.statistics import route_learning
+from tests.otp.protection.evidence_steps import begin
 from tests.otp.protection.sends import sent
-from tests.otp.protection.test_guard_evidence import begin
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -11,8 +11,8 @@ from channels.guard.scope_evidence import GuardScope, ScopeKind, scopes_of
 from otp.models import GuardRestriction
 from otp.protection import guard_evidence, restrictions
 from tests.factories import CompanyFactory, UserFactory
+from tests.otp.protection.evidence_steps import attack, begin
 from tests.otp.protection.sends import count_at, sent
-from tests.otp.protection.test_guard_evidence import attack, begin
 
 pytestmark = pytest.mark.django_db
 FEW = 7  # codes that nobody entered, half as many as it takes elsewhere

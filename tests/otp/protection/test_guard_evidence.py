@@ -15,28 +15,10 @@ from otp.protection import code_outcomes, guard_evidence, restrictions
 from otp.protection.code_outcomes import OutcomeKind
 from tests.api.races import at_once
 from tests.factories import AttemptFactory, CompanyFactory, MemberFactory
+from tests.otp.protection.evidence_steps import attack, begin, evidence
 from tests.otp.protection.sends import count_at, sent
 
 pytestmark = pytest.mark.django_db
-
-
-def begin(ago: float = 300.0) -> None:
-    """The count stands `ago` seconds back."""
-    until = timezone.now() - timedelta(seconds=ago)
-    GuardProgress.objects.all().delete()
-    GuardProgress.objects.create(pk=1, counted_until=until)
-
-
-def evidence(company: Company, kind: str, value: str) -> tuple[int, int]:
-    """Right and missed codes of a scope, undiscounted within a minute or two."""
-    row = GuardEvidence.objects.get(company=company, kind=kind, value=value)
-    hits = round(row.norm_hits)
-    return hits, round(row.norm_trials) - hits
-
-
-def attack(company: Company, codes: int = 20, **fields: object) -> None:
-    for n in range(codes):
-        sent(company, ago=200 - n, phone=f"+252617654{n:03}", **fields)  # type: ignore[arg-type]
 
 
 def test_attack_on_a_range_is_refused_and_announced_once(company: Company) -> None:

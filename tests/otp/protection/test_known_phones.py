@@ -11,8 +11,8 @@ from channels.guard.scope_evidence import PhoneHistory
 from otp.models import GuardRestriction
 from otp.protection import guard_evidence, known_phones
 from tests.factories import CompanyFactory, VerificationFactory
+from tests.otp.protection.evidence_steps import begin, evidence
 from tests.otp.protection.sends import sent
-from tests.otp.protection.test_guard_evidence import begin, evidence
 from tests.plans import explain, nodes, reads
 from tools.demo.months import create_earlier
 

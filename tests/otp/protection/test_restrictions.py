@@ -11,8 +11,8 @@ from channels.routing.smart.decay import DAY
 from otp.models import GuardEvidence, GuardRestriction
 from otp.protection import guard_evidence, restrictions
 from tests.factories import EndpointFactory
+from tests.otp.protection.evidence_steps import attack, begin
 from tests.otp.protection.sends import count_at, sent
-from tests.otp.protection.test_guard_evidence import attack, begin
 from webhooks.models import Event
 
 pytestmark = pytest.mark.django_db

@@ -15,7 +15,7 @@ from otp.protection import challenges, guard_evidence, restrictions
 from otp.protection.requesters import hashed, network_of
 from tests.api.clients import Answer, Api
 from tests.factories import VerificationFactory
-from tests.otp.protection.test_guard_evidence import begin
+from tests.otp.protection.evidence_steps import begin
 from tests.otp.sent_codes import forget_limits
 
 pytestmark = pytest.mark.usefixtures("queued_at_once")

@@ -11,7 +11,7 @@ from storage.redis_client import redis_client
 from tests.api.clients import Answer, Api
 from tests.api.races import at_once
 from tests.channels.message_stages import PHONE
-from tests.otp.send.test_custom_codes import CODE, send
+from tests.otp.send.custom_codes import CODE, send
 
 pytestmark = pytest.mark.django_db(transaction=True)
 GUESSES = {

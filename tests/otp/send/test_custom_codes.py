@@ -14,33 +14,23 @@ from channels.deliver.claims import ClaimedMessage
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Message
 from channels.outcomes import transitions
-from channels.providers.base import Outgoing
 from channels.vendor_accounts import registry
 from otp.models import SealedCode, Verification
 from storage import atomic_limits
 from storage.redis_client import redis_client
-from tests.api.clients import Answer, Api
+from tests.api.clients import Api
 from tests.api.races import at_once
 from tests.channels.accounts import set_account
 from tests.channels.fallback_stages import enable_fallback
 from tests.channels.message_stages import PHONE, apply_event, claim
+from tests.otp.send.custom_codes import CODE, outgoing, send
 from tests.otp.sent_codes import age_rows, forget_limits
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.usefixtures("balanced_books"),
 ]
-CODE = "4821"
 LETTERS = "aB3xYz"
-
-
-def send(api: Api, code: object = CODE, **fields: object) -> Answer:
-    return api.post("/otp/send", {"phone": PHONE, "code": code} | fields)
-
-
-def outgoing() -> Outgoing:
-    (claimed,) = claim()
-    return dispatcher.outgoing(claimed)
 
 
 def delivered(api: Api, **fields: object) -> Message:

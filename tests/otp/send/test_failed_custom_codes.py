@@ -11,7 +11,7 @@ from otp.models import Verification
 from tests.api.clients import Api
 from tests.api.races import at_once
 from tests.channels.message_stages import apply_event, claim
-from tests.otp.send.test_custom_codes import CODE, outgoing, send
+from tests.otp.send.custom_codes import CODE, outgoing, send
 from tests.otp.sent_codes import age_rows
 
 pytestmark = [

@@ -13,7 +13,7 @@ from channels.providers.base import Outgoing
 from tests.api.clients import Api
 from tests.channels.accounts import set_account
 from tests.channels.message_stages import claim, send
-from tests.channels.web.test_policy_api import put
+from tests.channels.web.policy import put
 from tests.factories import CodeTextFactory
 
 pytestmark = pytest.mark.django_db

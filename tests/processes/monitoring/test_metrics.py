@@ -18,7 +18,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from config.environment.variables import ROOT
 from config.local.processes import last_lines
 from tests.config.small_disk import small_disk
-from tests.config.test_settings import GOOD
+from tests.config.starting import GOOD
 from tests.ports import free_port
 from tests.stack.programs import Program
 

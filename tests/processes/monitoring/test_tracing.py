@@ -28,7 +28,7 @@ from config.environment.monitoring_settings import Tracing
 from config.environment.variables import ROOT
 from processes.monitoring import tracing
 from tests.api.clients import Api
-from tests.config.test_settings import GOOD, start
+from tests.config.starting import GOOD, start
 from tests.links.visiting import wait_until
 
 PHONE, THEIRS = "+79161234567", "00-" + "ab" * 16 + "-" + "cd" * 8 + "-01"

@@ -26,8 +26,9 @@ from channels.providers.base import (
 )
 from channels.providers.bot import BotText
 from channels.providers.max_bot import provider, vendor
+from tests.certificates import certificate
+from tests.channels.providers.answers import answer
 from tests.channels.providers.max import schema
-from tests.channels.providers.test_http import answer
 from tests.channels.providers.vendors import (
     CODE,
     MAX_SECRET,
@@ -41,7 +42,6 @@ from tests.channels.providers.vendors import (
     payload,
 )
 from tests.loopback import read_request, server
-from tests.operator_admin.alerts.test_outside_conditions import certificate
 
 Wire = responses.RequestsMock
 URL = VENDORS["max_bot"].send_url

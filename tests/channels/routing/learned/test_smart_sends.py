@@ -17,7 +17,7 @@ from channels.vendor_accounts import availability
 from otp.models import GuardRestriction
 from otp.protection import restrictions
 from tests.api.clients import Answer, Api
-from tests.channels.web.test_policy_api import put
+from tests.channels.web.policy import put
 from tests.factories import MessageFactory
 from tests.otp.protection.test_send_check import hold
 from tests.plans import explain, nodes, reads

@@ -1,0 +1,17 @@
+"""Sends of codes that the company makes itself."""
+
+from channels.deliver import dispatcher
+from channels.providers.base import Outgoing
+from tests.api.clients import Answer, Api
+from tests.channels.message_stages import PHONE, claim
+
+CODE = "4821"
+
+
+def send(api: Api, code: object = CODE, **fields: object) -> Answer:
+    return api.post("/otp/send", {"phone": PHONE, "code": code} | fields)
+
+
+def outgoing() -> Outgoing:
+    (claimed,) = claim()
+    return dispatcher.outgoing(claimed)

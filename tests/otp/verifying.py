@@ -1,0 +1,20 @@
+"""Sends a code and verifies it by the id of its verification."""
+
+from typing import Any
+
+from tests.api.clients import Answer, Api
+from tests.otp.sent_codes import forget_limits
+
+PHONE = "+79161234567"
+
+
+def sent(api: Api, phone: str = PHONE, **fields: Any) -> str:
+    """The id of the verification of a new send."""
+    forget_limits()
+    answer = api.post("/otp/send", {"phone": phone} | fields)
+    assert answer.status == 200, answer.body
+    return str(answer.body["verification"])
+
+
+def verify(api: Api, public_id: str, code: str, **fields: Any) -> Answer:
+    return api.post("/otp/verify", {"id": public_id, "code": code} | fields)
