@@ -46,6 +46,13 @@ class CodeSendRequest:
         return Content.CODE if self.custom_code is None else content_of(self.custom_code)
 
     @property
+    def names_untried(self) -> bool:
+        """Whether the live code goes out at once by a channel that has not carried it: the request
+        names one. Otherwise, and for a new code, the cool-down applies.
+        """
+        return not self.is_new and (self.channel is not None or bool(self.order.channels))
+
+    @property
     def seconds(self) -> int:
         """The lifetime of the code."""
         return self.lifetime or settings.CODE_LIFETIME

@@ -38,9 +38,7 @@ from channels.models import Message
 from otp import codes, sealed_codes, sql
 from otp.check.check import wait_for_send
 from otp.models import Verification
-from otp.send import code_writes
 from otp.send.code_request import CodeSendRequest
-from otp.send.code_writes import CodeRow, CodeWrite
 from otp.send.tried_channels import channels_of
 from storage import advisory_locks
 from storage import atomic_limits as counters
@@ -85,12 +83,16 @@ class CustomCodeSend:
     principal: Principal
     request: CodeSendRequest
     code: str
+    macs: Sequence[bytes]  # of the code under every known key; the first is the current one
 
     @classmethod
     def of(cls, principal: Principal, request: CodeSendRequest) -> "CustomCodeSend | None":
         """The send of a custom code; None if the code is to be derived."""
         code = request.custom_code
-        return None if code is None else cls(principal, request, code)
+        if code is None:
+            return None
+        owner = codes.code_identity(principal, request.phone, request.purpose)
+        return cls(principal, request, code, codes.candidate_macs(**owner, code=code))
 
     @contextmanager
     def counted_as_guess(self, key: IdempotencyKey | None = None) -> Iterator[bool]:
@@ -110,7 +112,7 @@ class CustomCodeSend:
             Window(f"own-code:{seconds}:{owner}", limit, seconds)
             for limit, seconds in settings.WRONG_CODE_LIMITS
         ]
-        running = f"own-code:{owner}:{self._mac().hex()[:24]}"
+        running = f"own-code:{owner}:{self.macs[0].hex()[:24]}"
         full, is_guess = 0, True  # seconds until a window has a place again
         try:
             refund_windows = _take(windows, running)
@@ -159,7 +161,7 @@ class CustomCodeSend:
         channel, binding = self.request.channel, self.request.binding
         channels = {channel} if channel else set(self.request.order.channels)
         params: dict[str, Any] = self._owner() | {
-            "macs": self.macs(),
+            "macs": self.macs_array,
             "binding": orjson.dumps(binding).decode() if binding else None,
             "channels": list(channels),
             "reference": self.request.reference,
@@ -186,26 +188,22 @@ class CustomCodeSend:
             cursor.execute(sql.in_live_months(_SQL["newest_message"]), self._owner())
             row = cursor.fetchone()
         newest = row[0].bytes if row else b""
-        seed = self._mac() + newest + self.request.reference.encode()
+        seed = self.macs[0] + newest + self.request.reference.encode()
         return replace(sender, own_key_hash=hashlib.sha256(seed).hexdigest()[:24])
 
-    def macs(self) -> str:
-        """The MACs of the code under every known key, as an array."""
-        return array_text(codes.candidate_macs(**self._owner(), code=self.code))
+    @property
+    def macs_array(self) -> str:
+        """The MACs as a parameter of statements."""
+        return array_text(self.macs)
 
     def params(self, message_id: UUID) -> CustomCodeParams:
         sealed = sealed_codes.seal(self.code, message_id)
         return {
-            "custom_macs": self.macs(),
+            "custom_macs": self.macs_array,
             "sealed_key_id": sealed.key_id,
             "sealed": sealed.sealed,
             "length": len(self.code),
         }
-
-    def write(self, write: CodeWrite) -> CodeRow:
-        with transaction.atomic():
-            self.lock()
-            return code_writes.alone(write)
 
     def lock(self) -> None:
         """Serialises sends of custom codes to one phone in the transaction of the send. Raises
@@ -220,9 +218,6 @@ class CustomCodeSend:
 
     def _owner(self) -> dict[str, Any]:
         return codes.code_identity(self.principal, self.request.phone, self.request.purpose)
-
-    def _mac(self) -> bytes:
-        return codes.mac(key_id=codes.current_key(), code=self.code, **self._owner())
 
     def _has_live_code(self) -> bool:
         return Verification.objects.filter(

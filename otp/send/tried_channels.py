@@ -5,11 +5,12 @@ at once. The verification is locked until the send commits, so only one of sever
 requests finds the channel untried.
 """
 
-from collections.abc import Callable, Set
+from collections.abc import Set
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import TYPE_CHECKING
 from uuid import UUID
 
+import orjson
 from django.db import connection
 from django.utils.translation import gettext_lazy as _
 
@@ -17,7 +18,11 @@ from accounts.keys.principal import Principal
 from catalogue.errors import DomainError, Error
 from channels import sql as channels_sql
 from otp import codes, sql
+from otp.send.code_request import CodeSendRequest
 from storage.statements import sql_files
+
+if TYPE_CHECKING:  # `custom_code` imports this module
+    from otp.send.custom_code import CustomCodeSend
 
 _SQL = sql_files.read_several("otp/send/tried_channels.sql")
 
@@ -32,14 +37,6 @@ class TriedError(DomainError):
 TOO_LATE = _("Too little time is left to enter this code: send a new one")
 
 
-class RequestedCode(TypedDict):
-    """The properties of the requested code: parameters of `live_verification`."""
-
-    requested_length: int | None
-    binding: str | None  # JSON
-    custom_macs: str | None
-
-
 @dataclass(slots=True)
 class UntriedChannels:
     """Implements `send_limits.UntriedChannel`.
@@ -49,12 +46,10 @@ class UntriedChannels:
     """
 
     principal: Principal
-    phone: str
-    purpose: str
+    request: CodeSendRequest
+    custom: "CustomCodeSend | None"
     names: Set[str]  # channels that the send may use
-    code: RequestedCode
     only_verification_id: UUID | None = None
-    lock_first: Callable[[], None] | None = None  # the statement before the verification
     live: UUID | None = None  # the live verification, as read first
     locked: UUID | None = None  # the live verification, locked
 
@@ -76,8 +71,8 @@ class UntriedChannels:
         """Whether a channel is untried, under locks taken in order: the verification, then its
         messages, which may be falling back to one of these channels.
         """
-        if self.lock_first is not None:
-            self.lock_first()
+        if self.custom is not None:
+            self.custom.lock()
         self.locked = self._live(_SQL["lock_live_verification"])
         if self.locked is not None:
             with connection.cursor() as cursor:
@@ -97,8 +92,12 @@ class UntriedChannels:
             raise DomainError(Error.CODE_EXPIRED, message=TOO_LATE)
 
     def _live(self, statement: str) -> UUID | None:
-        owner = codes.code_identity(self.principal, self.phone, self.purpose)
-        params = {**owner, **self.code}
+        request, binding = self.request, self.request.binding
+        params = codes.code_identity(self.principal, request.phone, request.purpose) | {
+            "requested_length": request.code_length,
+            "binding": orjson.dumps(binding).decode() if binding else None,
+            "custom_macs": self.custom.macs_array if self.custom else None,
+        }
         with connection.cursor() as cursor:
             cursor.execute(sql.in_live_months(statement), params)
             row = cursor.fetchone()
