@@ -2,7 +2,6 @@
 
 from abc import abstractmethod
 from contextlib import AbstractContextManager, nullcontext
-from functools import partial
 from typing import Any, ClassVar
 from uuid import UUID
 
@@ -20,6 +19,8 @@ from channels.web.status_texts import status_text
 
 class SendView(IdempotentView):
     kind: ClassVar[str]
+    send: "ClassVar[staticmethod[..., object]]"  # the use case, of a sender and a request
+    repeat: "ClassVar[staticmethod[[Message], object]]"  # its result, read from the database
     locale = ""  # the requested tag
 
     @abstractmethod
@@ -27,12 +28,8 @@ class SendView(IdempotentView):
         """Validates the request's fields."""
 
     @abstractmethod
-    def send(self, sender: Sender, parsed: Any) -> dict[str, Any]:
-        """Runs the use case and returns its answer."""
-
-    @abstractmethod
-    def repeat(self, message: Message) -> dict[str, Any]:
-        """Repeats the answer of the first send, rebuilt from the database."""
+    def body(self, sent: Any) -> dict[str, Any]:
+        """The answer."""
 
     def post(self, request: HttpRequest) -> HttpResponse:
         payload = self.payload(request)
@@ -40,8 +37,12 @@ class SendView(IdempotentView):
         self.phone, self.locale = mask_phone(parsed.phone), parsed.locale
         idempotency_key = self.idempotency_key(request, payload)
         sender = Sender(self.principal, self.request_id, idempotency_key)
+
+        def effect() -> dict[str, Any]:
+            return self.body(self.send(sender=sender, request=parsed))
+
         with self.guess(parsed, idempotency_key) if idempotency_key else nullcontext():
-            return self.once(idempotency_key, partial(self.send, sender, parsed), self.rebuild)
+            return self.once(idempotency_key, effect, self.rebuild)
 
     def guess(self, _parsed: Any, _key: IdempotencyKey) -> AbstractContextManager[object]:
         """The context of a request with an Idempotency-Key; a subclass limits requests whose stored
@@ -58,7 +59,7 @@ class SendView(IdempotentView):
             return None
         raise_if_failed(message.pk, message.state, message.channel, message.error)
         self.locale = message.locale
-        return self.repeat(message)
+        return self.body(self.repeat(message))
 
     def answer(self, outcome: SendOutcome, **more: Any) -> dict[str, Any]:
         self.message_id = outcome.message_id

@@ -23,8 +23,7 @@ from catalogue.errors import DomainError, Error
 from catalogue.ids import parse_id, public_id, uuid7
 from catalogue.texts import StrOrPromise
 from channels import phone_numbers
-from channels.accept.acceptance import Sender
-from channels.models import Message, stored_fields
+from channels.models import stored_fields
 from channels.routing.company_policy import locale_for
 from channels.web.fields import CHANNEL, LOCALE, PHONE
 from channels.web.send_view import SendView
@@ -230,15 +229,10 @@ def parse_link(payload: Mapping[str, Any], principal: Principal) -> LinkSendRequ
 class SendLink(SendView):
     calls = (declared.SEND_LINK,)
     kind = "link"
+    send, repeat = staticmethod(send_link), staticmethod(sent_link)
 
     def parse(self, payload: dict[str, Any]) -> LinkSendRequest:
         return parse_link(payload, self.principal)
-
-    def send(self, sender: Sender, request: LinkSendRequest) -> dict[str, Any]:
-        return self.body(send_link(sender=sender, request=request))
-
-    def repeat(self, message: Message) -> dict[str, Any]:
-        return self.body(sent_link(message))
 
     def body(self, sent: SentLink) -> dict[str, Any]:
         body = self.answer(sent.outcome, short_url=sent.short_url)

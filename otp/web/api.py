@@ -22,7 +22,6 @@ from channels import phone_numbers
 from channels.accept.acceptance import Sender
 from channels.accept.send_limits import cool_down
 from channels.history import messages
-from channels.models import Message
 from channels.routing.company_policy import locale_for
 from channels.web.fields import CHANNEL, DEFAULT_PURPOSE, LOCALE, PHONE
 from channels.web.send_view import SendView
@@ -122,6 +121,7 @@ class KeyedByHashedCode(IdempotentView):
 class SendCode(KeyedByHashedCode, SendView):
     calls = (SEND_CODE,)
     kind = "code"
+    send, repeat = staticmethod(send_code), staticmethod(sent_code)
 
     def parse(self, payload: dict[str, Any]) -> CodeSendRequest:
         return parse_code(payload, self.principal)
@@ -134,12 +134,6 @@ class SendCode(KeyedByHashedCode, SendView):
         """
         custom = CustomCodeSend.of(self.principal, request)
         return custom.counted_as_guess(key) if custom else nullcontext()
-
-    def send(self, sender: Sender, request: CodeSendRequest) -> dict[str, Any]:
-        return self.body(send_code(sender=sender, request=request))
-
-    def repeat(self, message: Message) -> dict[str, Any]:
-        return self.body(sent_code(message))
 
     def body(self, sent: SentCode) -> dict[str, Any]:
         body = self.answer(
