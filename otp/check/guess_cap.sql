@@ -3,11 +3,11 @@
 -- time of the last guess. Like `otp_spend_attempt`, it looks among ids that the caller names, so
 -- that other months' tables are not opened.
 CREATE OR REPLACE FUNCTION otp_guess_cap(
-  p_company_id bigint, p_mode text, p_phone text, hourly int, daily int,
-  first_id uuid, last_id uuid)
+  p_company_id bigint, p_mode text, p_phone text, p_hourly int, p_daily int,
+  p_first_id uuid, p_last_id uuid)
 RETURNS TABLE (guesses int, latest timestamptz)
 LANGUAGE sql STABLE ROWS 1 AS $$
-SELECT GREATEST(LEAST(hourly - hour, daily - day)::int,
+SELECT GREATEST(LEAST(p_hourly - hour, p_daily - day)::int,
                 (wrong_at <= right_at OR wrong_at <= now() - interval '1 hour')::int),
        latest
 FROM (
@@ -20,5 +20,5 @@ FROM (
         FROM otp_verification
         WHERE company_id = p_company_id AND mode = p_mode AND phone = p_phone
           AND judged_at > now() - interval '24 hours'
-          AND id BETWEEN first_id AND last_id) AS recent) AS counted
+          AND id BETWEEN p_first_id AND p_last_id) AS recent) AS counted
 $$;

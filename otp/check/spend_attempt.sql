@@ -4,8 +4,9 @@
 -- alone. The guess must carry the code's `binding`, or none if the code has none; otherwise it
 -- finds no code.
 CREATE OR REPLACE FUNCTION otp_spend_attempt(
-  p_company_id bigint, p_mode text, p_phone text, p_purpose text, macs bytea[],
-  p_verification_id uuid, p_binding jsonb, hourly int, daily int, first_id uuid, last_id uuid,
+  p_company_id bigint, p_mode text, p_phone text, p_purpose text, p_macs bytea[],
+  p_verification_id uuid, p_binding jsonb, p_hourly int, p_daily int,
+  p_first_id uuid, p_last_id uuid,
   OUT judged_id uuid, OUT right_at timestamptz, OUT attempts_left int)
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -13,14 +14,14 @@ BEGIN
     hashtextextended('guess:' || p_company_id || ':' || p_mode || ':' || p_phone, 0));
   WITH judged AS (
   UPDATE otp_verification AS v SET attempts = v.attempts + 1, judged_at = cap.checked_at,
-    verified_at = CASE WHEN v.mac = ANY(macs) THEN cap.checked_at END
+    verified_at = CASE WHEN v.mac = ANY(p_macs) THEN cap.checked_at END
   FROM (SELECT guesses, GREATEST(now(), latest + interval '1 microsecond') AS checked_at
         FROM otp_guess_cap(
-          p_company_id, p_mode, p_phone, hourly, daily, first_id, last_id)) AS cap
+          p_company_id, p_mode, p_phone, p_hourly, p_daily, p_first_id, p_last_id)) AS cap
   WHERE v.company_id = p_company_id AND v.mode = p_mode AND v.phone = p_phone
     AND v.purpose = p_purpose AND v.superseded_at IS NULL
     AND v.verified_at IS NULL AND v.expires_at > now() AND v.attempts < v.max_attempts
-    AND cap.guesses > 0 AND v.id BETWEEN first_id AND last_id
+    AND cap.guesses > 0 AND v.id BETWEEN p_first_id AND p_last_id
     AND (p_verification_id IS NULL OR v.id = p_verification_id)
     AND v.binding IS NOT DISTINCT FROM p_binding
   RETURNING v.id, v.verified_at,
