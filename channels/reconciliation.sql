@@ -101,7 +101,7 @@ WHERE deadline < now() - interval '1 minute'
 SELECT 'message ' || m.id
 FROM channels_openmessage o JOIN channels_message m ON m.id = o.message_id
 WHERE m.is_owed AND (m.state <> 'delivered' OR NOT EXISTS (
-  SELECT 1 FROM channels_attempt a WHERE a.message_id = m.id AND a.hold = m.hold
+  SELECT FROM channels_attempt a WHERE a.message_id = m.id AND a.hold = m.hold
     AND a.state IN ('submitting', 'ambiguous', 'sent')))
 
 --: hold of another price than its message
@@ -113,7 +113,7 @@ WHERE t.amount <> m.price
 --: open message missing from the queue
 SELECT 'message ' || m.id FROM channels_message m
 WHERE (m.state IN ('queued', 'sent') OR m.is_owed) AND {messages}
-  AND NOT EXISTS (SELECT 1 FROM channels_openmessage o WHERE o.message_id = m.id)
+  AND NOT EXISTS (SELECT FROM channels_openmessage o WHERE o.message_id = m.id)
 
 --: queued otherwise than its message
 SELECT 'message ' || o.message_id

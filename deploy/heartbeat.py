@@ -14,7 +14,7 @@ import psycopg
 
 SECONDS = 60
 _ASK = """
-SELECT EXISTS (SELECT 1 FROM channels_heartbeat
+SELECT EXISTS (SELECT FROM channels_heartbeat
   WHERE (process = %(kind)s OR starts_with(process, %(process)s))
     AND at > now() - make_interval(secs => %(seconds)s))
 """

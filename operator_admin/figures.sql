@@ -1,7 +1,7 @@
 -- Queries of large tables for the operator's figures, with comments on what keeps them fast.
 
---: sends
 -- Sends by channel since a time: a range of the primary key, which is ordered by time.
+--: sends
 SELECT channel, count(*) AS sends,
   count(*) FILTER (WHERE state = 'delivered') AS delivered,
   count(*) FILTER (WHERE state IN ('delivered', 'failed', 'expired')) AS final,
@@ -9,8 +9,8 @@ SELECT channel, count(*) AS sends,
     FILTER (WHERE state = 'delivered') AS median
 FROM channels_message WHERE id >= %(since)s AND mode = 'live' GROUP BY channel ORDER BY channel
 
---: queue
 -- Reads only the open messages of large tables.
+--: queue
 SELECT
   (SELECT count(*) FROM channels_openmessage WHERE due_at <= now()) AS due,
   (SELECT EXTRACT(epoch FROM now() - min(due_at)) FROM channels_openmessage
@@ -40,8 +40,8 @@ SELECT
 SELECT kind, process, EXTRACT(epoch FROM clock_timestamp() - at)::float AS age, details
 FROM channels_heartbeat ORDER BY kind, at DESC
 
---: companies
 -- The companies of one page: reads at most the newest 10,000 messages of a day for each.
+--: companies
 SELECT c.id, w.available, w.held, last.created_at AS last_send,
   day.sends, day.delivered, day.final, people.members
 FROM unnest(%(ids)s::bigint[]) AS c(id)
@@ -58,8 +58,8 @@ LEFT JOIN LATERAL (
 LEFT JOIN LATERAL (
   SELECT count(*) AS members FROM accounts_member p WHERE p.company_id = c.id) people ON true
 
---: providers
 -- Attempts of the last hour and the last day, by the index on their start.
+--: providers
 SELECT p.name AS account,
   (SELECT max(last.at) FROM (
      SELECT accepted_at AS at FROM channels_attempt a
@@ -70,22 +70,22 @@ SELECT p.name AS account,
    WHERE a.provider = p.name AND a.started_at > now() - interval '1 hour') AS last_hour
 FROM unnest(%(names)s::text[]) AS p(name)
 
---: recent
 -- Calls of the last five minutes, and how many failed.
+--: recent
 SELECT provider AS account, count(*) AS calls, count(*) FILTER (WHERE error_class <> '') AS failures
 FROM channels_attempt
 WHERE started_at > now() - interval '5 minutes' GROUP BY provider
 
---: call_failures
 -- Calls of the last ten minutes, and how many failed because of the account: a person without the
 -- messenger is not the provider's failure.
+--: call_failures
 SELECT provider AS account, count(*) AS calls,
   count(*) FILTER (WHERE error_class IN ('refused', 'retry', 'ambiguous')) AS failures
 FROM channels_attempt
 WHERE started_at > now() - interval '10 minutes' AND provider = ANY(%(names)s) GROUP BY provider
 
---: accounts
 -- The operator's settings and the breakers' current states.
+--: accounts
 SELECT name, id, is_enabled, position, weight, share_factor, prefixes, max_per_second, reason,
   opened_at, trips,
   pause_reason, is_paused_with_channel,

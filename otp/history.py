@@ -55,7 +55,7 @@ WITH sent AS (
     m.state = 'delivered' OR m.sent_at IS NOT NULL AS is_handed_over,
     m.content IN ('code_with_link', 'link') AS has_link,
     CASE WHEN m.content IN ('code_with_link', 'link') THEN EXISTS (
-      SELECT 1 FROM links_link l WHERE l.message_id = m.id AND l.clicked_at IS NOT NULL
+      SELECT FROM links_link l WHERE l.message_id = m.id AND l.clicked_at IS NOT NULL
         AND l.id = CASE m.kind WHEN 'link' THEN m.subject_id
           ELSE (m.params ->> 'link')::uuid END) ELSE false END AS is_opened,
     v.id IS NOT NULL AND {{known}} AND 1 = row_number() OVER (

@@ -17,7 +17,7 @@ FROM happened h JOIN webhooks_endpoint e
   AND e.disabled_at IS NULL AND e.deleted_at IS NULL
   AND {endpoint_origin} = {callback_origin}
 WHERE NOT EXISTS (
-  SELECT 1 FROM webhooks_endpoint o
+  SELECT FROM webhooks_endpoint o
   WHERE o.company_id = h.company_id AND o.mode = h.mode AND o.url = h.callback ->> 'url'
     AND h.kind = ANY(o.kinds) AND o.disabled_at IS NULL AND o.deleted_at IS NULL)
 

@@ -14,7 +14,7 @@ webhooks_endpoint e JOIN accounts_company c
 -- A separate, cheaper check: workers poll often, mostly in vain. Two index look-ups per endpoint.
 --: any_due
 SELECT EXISTS (
-  SELECT 1 FROM {callable_endpoints} CROSS JOIN {priorities}
+  SELECT FROM {callable_endpoints} CROSS JOIN {priorities}
   CROSS JOIN LATERAL (
     SELECT 1 FROM webhooks_delivery
     WHERE endpoint_id = e.id AND priority = p.priority AND due_at <= statement_timestamp()
@@ -33,7 +33,7 @@ INSERT INTO webhooks_deliveryattempt
   (delivery_id, started_at, duration_ms, headers, status, answer, error)
 SELECT o.* FROM unnest(%s::uuid[], %s::timestamptz[], %s::int[], %s::jsonb[], %s::int[],
                        %s::text[], %s::text[]) AS o(id, at, ms, headers, status, answer, error)
-WHERE EXISTS (SELECT 1 FROM webhooks_delivery d WHERE d.id = o.id)
+WHERE EXISTS (SELECT FROM webhooks_delivery d WHERE d.id = o.id)
 
 -- Only the holder of the claim writes: after the lease another worker may hold it. A delivery
 -- canceled meanwhile stays canceled unless it was accepted after all.

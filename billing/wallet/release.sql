@@ -1,6 +1,5 @@
 -- Settles releases, and captures with them, after `settle.sql`. Releases in the day and hour of the
 -- hold also refund these budgets: a vendor's failures must not use up a company's budget.
--- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
 period AS ({period}),
 refund AS (
   SELECT m.company_id, a.country, a.api_key,

@@ -4,7 +4,6 @@
 -- skipped with their money: only inserted rows move the wallet. The time is taken under the
 -- wallet's lock and never repeats, so that each balance follows from the one before it in the order
 -- of time.
--- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
 requested AS (
   SELECT * FROM {settlements}),
 locked AS (

@@ -18,7 +18,7 @@ counted AS MATERIALIZED (
     AND (open_until IS NULL OR (open_until <= now() AND (
       probed_at IS NULL OR probed_at < now() - make_interval(secs => %(lease)s))))
     AND (max_per_second IS NULL OR {rate_allowance} >= 1)
-    AND EXISTS (SELECT 1 FROM channels_openmessage WHERE due_at <= now())
+    AND EXISTS (SELECT FROM channels_openmessage WHERE due_at <= now())
   ORDER BY name FOR UPDATE),
 
 --: picked

@@ -16,7 +16,6 @@
 --
 -- Placeholders: {counted} locks the accounts that a rate or a breaker limits; {picked} applies the
 -- limits, both of `account_limits.sql`; {use}, {with_use} and {is_counted} refer to them.
--- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
 WITH {counted}
 route AS MATERIALIZED (
   SELECT w.mode, w.channel, w.content, w.provider, w.needs_contact, w.is_sole,
@@ -47,7 +46,7 @@ due AS (
     WHERE r.mode = m.mode AND r.channel = m.channel AND r.content = m.content
       AND fit.prefix IS NOT NULL AND fit.rank < 2
       AND (NOT r.needs_contact OR r.is_sole OR %(assume_contact)s OR EXISTS (
-        SELECT 1 FROM channels_contact
+        SELECT FROM channels_contact
         WHERE phone = m.phone AND provider = r.provider AND blocked_at IS NULL))
     ORDER BY fit.rank, fit.prefix DESC, r.position, -ln(((hashtextextended(r.provider,
         uuid_hash_extended(m.id, m.tries)) & 9007199254740991)::float8 + 0.5) / 9007199254740992)

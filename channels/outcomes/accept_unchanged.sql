@@ -3,7 +3,6 @@
 -- its attempt. Returns the attempts written; the caller reads and decides the others. Writes what
 -- `channels/lifecycle/state_machine.py` decides: `test_acceptance_statement_matches_state_machine`.
 -- {stale_days} marks their day's counts stale.
--- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
 WITH unchanged AS (
   SELECT acceptance.* FROM (
     SELECT * FROM json_to_recordset(%(acceptances)s::json) AS acceptance(

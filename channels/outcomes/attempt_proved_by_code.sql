@@ -6,7 +6,6 @@
 -- 4. ended when patience ran out, which is free.
 -- None if a message of the subject is delivered already. Read under the messages' locks, so that a
 -- receipt just applied is seen.
--- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
 SELECT (
   SELECT a.id FROM channels_message m JOIN channels_attempt a ON a.message_id = m.id
   WHERE m.subject_id = v.subject_id AND m.id BETWEEN :first_id AND :last_id
@@ -17,6 +16,6 @@ SELECT (
   ORDER BY array_position(ARRAY['sent', 'submitting', 'ambiguous', 'expired'], a.state::text),
     m.price, m.created_at LIMIT 1)
 FROM unnest(%s::uuid[], %s::uuid[]) AS v(subject_id, message_id)
-WHERE NOT EXISTS (SELECT 1 FROM channels_message d
+WHERE NOT EXISTS (SELECT FROM channels_message d
                   WHERE d.subject_id = v.subject_id AND d.id BETWEEN :first_id AND :last_id
                     AND d.state = 'delivered')

@@ -6,7 +6,6 @@
 -- columns NULL.
 --
 -- {capture} charges for `changed`, and {stale_days} marks their day's counts stale.
--- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
 WITH stored AS (
   SELECT id, state, provider, provider_id, error_code, ref, at,
     phone = '' AND alternatives = '{}' AS is_plain
@@ -23,7 +22,7 @@ matched AS (
     ORDER BY message_id DESC LIMIT 1) AS attempt
   WHERE stored.state IN ('sent', 'delivered') AND stored.error_code = '' AND stored.is_plain
     AND COALESCE(stored.ref, attempt.id) = attempt.id
-    AND NOT EXISTS (SELECT 1 FROM channels_part part
+    AND NOT EXISTS (SELECT FROM channels_part part
                     WHERE part.provider = stored.provider
                       AND part.provider_id = stored.provider_id)),
 repeated AS (
@@ -34,7 +33,7 @@ repeated AS (
 deliveries AS (
   SELECT DISTINCT ON (message_id) * FROM matched
   WHERE receipt_state = 'delivered' AND NOT EXISTS (  -- a receipt with another outcome waits too
-    SELECT 1 FROM stored WHERE stored.provider = matched.provider
+    SELECT FROM stored WHERE stored.provider = matched.provider
       AND stored.provider_id = matched.provider_id
       AND stored.state NOT IN ('sent', 'delivered'))),
 unchanged AS (

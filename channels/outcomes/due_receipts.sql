@@ -49,7 +49,7 @@ ORDER BY r.due_at LIMIT %(limit)s FOR UPDATE OF r SKIP LOCKED
 
 -- A separate statement, because workers ask often and mostly nothing is due.
 --: has_due
-SELECT EXISTS (SELECT 1 FROM channels_receipt
+SELECT EXISTS (SELECT FROM channels_receipt
                WHERE due_at <= now() AND received_at >= :start AND received_at < :end)
 
 --: due_ids

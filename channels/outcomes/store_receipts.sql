@@ -1,7 +1,6 @@
 -- Stores receipts in one commit; returns the digests of new ones. Unless {stores_known}, skips
 -- `sent` receipts of attempts that are already marked sent. {recipients} stores who received the
 -- messages, if the vendor reports it.
--- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
 WITH stored AS (
   INSERT INTO channels_receipt
     (provider, digest, provider_id, alternatives, phone, needs_phone, ref, state, word, error_code,
@@ -16,7 +15,7 @@ WITH stored AS (
     LIMIT json_array_length(%(receipts)s::json)) AS n
   WHERE {stores_known} OR NOT (
     state = 'sent' AND n.phone = '' AND n.alternatives = '{}' AND EXISTS (
-      SELECT 1 FROM channels_attempt a
+      SELECT FROM channels_attempt a
       WHERE a.provider = n.provider AND a.provider_id = n.provider_id
         AND a.state NOT IN ('submitting', 'ambiguous')
         AND a.message_id BETWEEN :first_id AND :last_id))

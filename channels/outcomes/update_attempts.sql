@@ -1,5 +1,4 @@
 -- Writes decided states of attempts, under their messages' locks; NULL values change nothing.
--- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
 UPDATE channels_attempt a SET
   state = n.state, provider_id = COALESCE(a.provider_id, n.provider_id),
   error_class = COALESCE(n.error_class, a.error_class),

@@ -1,7 +1,6 @@
 -- Writes decided states of messages, which are locked. Vendors' clocks are wrong or have whole
 -- seconds: clamps each time between the one it follows and now. {stale_days} marks their day's
 -- counts stale.
--- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
 WITH changed AS (
 UPDATE channels_message m SET
   state = n.state, is_undelivered = n.state IN ('failed', 'expired'), error = n.error,

@@ -30,7 +30,7 @@ REMEMBER = f"""
 INSERT INTO channels_knownrecipient AS known (vendor, user_id, attempt_id)
 SELECT vendor, user_id, attempt_id
 FROM {json_rows("recipients", "vendor text, user_id text, attempt_id uuid")}
-WHERE NOT EXISTS (SELECT 1 FROM channels_knownrecipient seen
+WHERE NOT EXISTS (SELECT FROM channels_knownrecipient seen
                   WHERE seen.vendor = n.vendor AND seen.user_id = n.user_id
                     AND seen.seen_at >= now() - interval '1 day')
   AND (SELECT m.phone FROM channels_attempt a JOIN channels_message m ON m.id = a.message_id

@@ -24,7 +24,7 @@ from storage.statements.queries import select_one
 _LIVE = """
   l.id = %s AND l.is_once AND l.used_at IS NULL AND l.disabled_at IS NULL AND l.retired_at IS NULL
   AND (l.expires_at IS NULL OR l.expires_at > now())
-  AND NOT EXISTS (SELECT 1 FROM links_stop s WHERE s.company_id = l.company_id
+  AND NOT EXISTS (SELECT FROM links_stop s WHERE s.company_id = l.company_id
     AND (s.batch_id IS NULL OR s.batch_id = l.batch_id))
 """
 _SELECT_TARGET = f"SELECT l.url FROM links_link l WHERE {_LIVE}"  # noqa: S608 - of constants

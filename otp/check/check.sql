@@ -5,7 +5,6 @@
 --
 -- {is_alone}: true for a single guess. A group skips guesses whose code or advisory lock another
 -- transaction holds. Skipped guesses are retried one by one, so groups never wait.
--- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
 
 --: one_guess
 WITH guesses AS NOT MATERIALIZED (

@@ -1,5 +1,3 @@
--- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
-
 -- Why no code was checked; read only after `check.sql` returned no row. {which}: the newest code of
 -- the phone, or the given id.
 --: refusal_state

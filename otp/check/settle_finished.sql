@@ -2,7 +2,6 @@
 -- subscribes. `due`: the number of rows read. The others have something to prove, which
 -- `channels/lifecycle/state_machine.py` decides on; that these do not is tested by
 -- `test_code_of_a_finished_message_changes_no_money`.
--- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
 WITH due AS (
   SELECT v.id, (  -- not EXISTS, for which PostgreSQL may read all messages at once
       SELECT count(*) FROM channels_message m

@@ -1,5 +1,3 @@
--- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
-
 -- Codes that ended before they expired: superseded, or out of attempts. Their links may still live.
 --: ended_early
 verified_at IS NULL AND settled_at IS NULL AND expires_at > now()
@@ -16,10 +14,10 @@ RETURNING id
 -- Separate query: workers run it often and mostly find nothing.
 --: has_unsettled
 SELECT
-  EXISTS (SELECT 1 FROM otp_verification WHERE verified_at IS NOT NULL AND settled_at IS NULL
+  EXISTS (SELECT FROM otp_verification WHERE verified_at IS NOT NULL AND settled_at IS NULL
             AND id BETWEEN :first_id AND :last_id),
-  EXISTS (SELECT 1 FROM otp_verification WHERE {ended_early}),
-  EXISTS (SELECT 1 FROM otp_sealedcode WHERE expires_at <= now())
+  EXISTS (SELECT FROM otp_verification WHERE {ended_early}),
+  EXISTS (SELECT FROM otp_sealedcode WHERE expires_at <= now())
 
 -- Correct codes whose delivery is not settled yet.
 --: all_unsettled

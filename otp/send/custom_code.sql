@@ -1,5 +1,3 @@
--- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
-
 -- The first message of a live custom code, entered or not. Within the cool-down, and if the code
 -- was entered, any message counts; later none that failed or expired, and none of a code that wrong
 -- guesses used up. If the request `resends`, none counts later, none that failed or expired, and

@@ -13,7 +13,6 @@
 -- `accept`, and fills in: {skip_locked}, {is_alone}; {paid}: the CTE `paid` of `billing/wallet`,
 -- which charges the wallet and has the paid rows of `allowed`; {inserts}: the inserts of holds,
 -- links, Idempotency-Keys and sealed codes.
--- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
 
 --: one_send
 WITH requested AS NOT MATERIALIZED (

@@ -1,5 +1,3 @@
--- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
-
 -- The live code for a phone and a purpose, if it has the requested properties, as in `send.sql`.
 --: live_verification
 SELECT id FROM otp_verification

@@ -39,7 +39,7 @@ _IS_OUTCOME_KNOWN = is_outcome_known("(m.created_at + make_interval(secs => %(cl
 _ATTEMPTS = f"""
 SELECT m.id, m.phone, EXTRACT(epoch FROM m.created_at)::float AS created,
   EXTRACT(epoch FROM v.verified_at)::float AS verified,
-  v.verified_at IS NOT NULL AND EXISTS (SELECT 1 FROM channels_message later
+  v.verified_at IS NOT NULL AND EXISTS (SELECT FROM channels_message later
     WHERE later.subject_id = m.subject_id AND later.id > m.id
       AND later.created_at < v.verified_at) AS is_sent_again,
   a.n, a.channel, a.provider, a.state, a.error_class,

@@ -8,5 +8,5 @@ FROM channels_message m LEFT JOIN otp_verification v ON v.id = m.subject_id
   AND v.id >= %(first_code)s AND v.id < %(last)s
 WHERE m.id >= %(first)s AND m.id < %(last)s AND m.kind = 'code' AND m.mode = 'live'
   AND m.phone NOT LIKE '%%*' AND m.params->'route'->>'arm' = ANY(%(arms)s)
-  AND NOT EXISTS (SELECT 1 FROM channels_message earlier
+  AND NOT EXISTS (SELECT FROM channels_message earlier
     WHERE earlier.subject_id = m.subject_id AND earlier.id < m.id)

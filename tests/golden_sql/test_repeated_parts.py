@@ -47,6 +47,29 @@ def test_sends_of_codes_and_links_have_the_same_message() -> None:
     assert all(f" {name}," in inserted_message(SEND_LINK) for name in stored_fields.NAMES)
 
 
+def texts(*suffixes: str) -> dict[str, str]:
+    files = [path for name in PACKAGES for path in (ROOT / name).rglob("*")]
+    return {
+        str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
+        for path in files
+        if path.suffix in suffixes
+    }
+
+
+def test_existence_is_asked_for_in_one_way() -> None:
+    asked = re.compile(r"EXISTS \((?:\s*--.*)?\s*SELECT (\S+)")
+
+    assert {what for text in texts(".sql", ".py").values() for what in asked.findall(text)} == {
+        "FROM"
+    }
+
+
+def test_comment_stands_above_the_name_of_its_statement() -> None:
+    below = re.compile(r"^--: \w+\n--(?!:)", re.MULTILINE)
+
+    assert [file for file, text in texts(".sql").items() if below.search(text)] == []
+
+
 def test_state_machine_names_the_statements_that_decide_as_it_does() -> None:
     docstring = ast.get_docstring(ast.parse(STATE_MACHINE.read_text(encoding="utf-8"))) or ""
     tests = dict(re.findall(r"`([\w/]+\.sql)`[^`]+`(test_\w+)`", docstring))

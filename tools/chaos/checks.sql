@@ -1,8 +1,8 @@
 --: uncharged: messages that reached a phone uncharged, and why; only the last reason is a fault
 SELECT m.id::text, CASE
-  WHEN EXISTS (SELECT 1 FROM channels_receipt r JOIN channels_attempt a ON a.id = r.attempt_id
+  WHEN EXISTS (SELECT FROM channels_receipt r JOIN channels_attempt a ON a.id = r.attempt_id
                WHERE a.message_id = m.id AND r.state IN ('failed', 'unreachable', 'expired')
-                 AND NOT EXISTS (SELECT 1 FROM channels_receipt d WHERE d.attempt_id = a.id
+                 AND NOT EXISTS (SELECT FROM channels_receipt d WHERE d.attempt_id = a.id
                                  AND d.state IN ('delivered', 'read') AND d.id < r.id))
     THEN 'the vendor had said that it failed'
   WHEN a.hold < m.hold THEN 'another channel had been tried by then'
@@ -13,7 +13,7 @@ SELECT m.id::text, CASE
 FROM phone_message p JOIN channels_message m ON m.id = p.message_id
 LEFT JOIN channels_attempt a ON a.id = p.attempt_id
 WHERE p.has_arrived AND NOT EXISTS (
-  SELECT 1 FROM billing_transfer t WHERE t.message_id = m.id AND t.kind = 'capture')
+  SELECT FROM billing_transfer t WHERE t.message_id = m.id AND t.kind = 'capture')
 ORDER BY 1
 
 --: timeline: of one message, to see why it was not charged

@@ -3,7 +3,7 @@
 
 --: I1 answered: every order is answered definitely in the end
 SELECT 'order ' || o.key FROM client_order o WHERE NOT EXISTS (
-  SELECT 1 FROM client_call c
+  SELECT FROM client_call c
   WHERE c.key = o.key AND c.status NOT IN (0, 409, 500, 503))
 
 --: I1 kept: a message named in an answer is in the database, for that company and phone
@@ -70,23 +70,23 @@ SELECT 'company ' || w.company_id FROM billing_wallet w WHERE w.held <> COALESCE
 --: I5 receipt: the vendor reported the charged attempt delivered, and the phone got it
 SELECT 'message ' || t.message_id FROM billing_transfer t
 WHERE t.kind = 'capture' AND t.proof = 'receipt' AND NOT EXISTS (
-  SELECT 1 FROM channels_attempt a JOIN phone_message p ON p.attempt_id = a.id
+  SELECT FROM channels_attempt a JOIN phone_message p ON p.attempt_id = a.id
   WHERE a.message_id = t.message_id AND p.has_arrived AND t.hold = a.hold
     AND (a.provider IN ('twilio', 'telegram_gateway')  -- polled: leaves no receipt
-      OR EXISTS (SELECT 1 FROM channels_receipt r
+      OR EXISTS (SELECT FROM channels_receipt r
                  WHERE r.attempt_id = a.id AND r.state IN ('delivered', 'read'))))
 
 --: I5 hand-over: charged by hand-over: the vendor has no receipts, and the phone got it
 SELECT 'message ' || t.message_id FROM billing_transfer t
 WHERE t.kind = 'capture' AND t.proof = 'handed_over' AND NOT EXISTS (
-  SELECT 1 FROM channels_attempt a JOIN phone_message p ON p.attempt_id = a.id
+  SELECT FROM channels_attempt a JOIN phone_message p ON p.attempt_id = a.id
   WHERE a.message_id = t.message_id AND a.provider = 'telegram_bot' AND p.has_arrived
     AND t.hold = a.hold)
 
 --: I5 code: charged by a code: it was entered, and a phone had got it
 SELECT 'message ' || t.message_id FROM billing_transfer t
 WHERE t.kind = 'capture' AND t.proof NOT IN ('receipt', 'handed_over') AND NOT EXISTS (
-  SELECT 1 FROM channels_message m JOIN otp_verification v ON v.id = m.subject_id
+  SELECT FROM channels_message m JOIN otp_verification v ON v.id = m.subject_id
   JOIN channels_message twin ON twin.subject_id = v.id
   JOIN phone_message p ON p.message_id = twin.id AND p.is_readable
   WHERE m.id = t.message_id AND t.proof = 'code_entered' AND v.verified_at IS NOT NULL)
@@ -94,10 +94,10 @@ WHERE t.kind = 'capture' AND t.proof NOT IN ('receipt', 'handed_over') AND NOT E
 --: I5 delivered: a message is `delivered` if a phone got it or a vendor reported it, and only then
 SELECT 'message ' || m.id FROM channels_message m
 WHERE m.state = 'delivered'
-  AND NOT EXISTS (SELECT 1 FROM phone_message p WHERE p.message_id = m.id AND p.has_arrived)
-  AND NOT EXISTS (SELECT 1 FROM billing_transfer t
+  AND NOT EXISTS (SELECT FROM phone_message p WHERE p.message_id = m.id AND p.has_arrived)
+  AND NOT EXISTS (SELECT FROM billing_transfer t
                   WHERE t.message_id = m.id AND t.proof = 'code_entered')
-  AND NOT EXISTS (SELECT 1 FROM channels_fallbackevent n
+  AND NOT EXISTS (SELECT FROM channels_fallbackevent n
                   WHERE n.message_id = m.id AND n.reason = 'code_entered')
 UNION ALL
 SELECT DISTINCT 'message ' || m.id FROM channels_message m
@@ -128,7 +128,7 @@ HAVING count(*) > 1 OR sum(t.amount) <> m.price OR m.price IS NULL
 SELECT 'message ' || t.message_id
 FROM billing_transfer t JOIN channels_message m ON m.id = t.message_id
 WHERE t.proof = 'code_entered' AND EXISTS (
-  SELECT 1 FROM billing_transfer other JOIN channels_message twin
+  SELECT FROM billing_transfer other JOIN channels_message twin
     ON twin.id = other.message_id AND twin.subject_id = m.subject_id
   WHERE other.kind = 'capture' AND other.id < t.id)
 UNION ALL
