@@ -19,7 +19,20 @@ from channels.routing import company_policy, scripted_numbers
 from channels.routing.company_policy import SendPolicy, policy_for
 from channels.routing.landlines import policy_for_landline
 from channels.routing.learned import smart_plan
+from channels.routing.smart.plans import Plan
 from channels.vendor_accounts import availability, registry
+
+CUSTOM_CODE_NOT_CARRIED = _(
+    "No channel that this send may use carries this code now: Telegram takes 4 to 8 digits"
+)
+OWN_TEXT_NOT_CARRIED = _(
+    "No channel that this send may use shows a text of your own now: WhatsApp and Telegram's own "
+    "codes have fixed texts"
+)
+NOTHING_ALLOWED = _(
+    "The company's policy leaves no channel for this number: change it in the cabinet, "
+    "Settings → Policy"
+)
 
 
 class SendRequest(Protocol):
@@ -50,7 +63,7 @@ class ChannelPlan:
     own_patience: float  # seconds the first channel has to prove delivery, if others follow
     segments: int = 1  # segments of an SMS
     route: Mapping[str, Any] | None = None  # decision and reason of smart routing
-    is_sms_avoided: bool = False  # smart routing left SMS out on request
+    is_without_sms: bool = False  # smart routing left SMS out on request
 
     @property
     def route_of_its_channels(self) -> dict[str, Any]:
@@ -91,11 +104,11 @@ def plan_channels(
     *,
     kind: str,
     order: company_policy.RequestedOrder = company_policy.NO_ORDER,
-    avoids_sms: bool = False,
+    is_without_sms: bool = False,
     is_preview: bool = False,
 ) -> ChannelPlan:
     """Plans the channels; raises every refusal that needs no counter. `order` comes from the
-    request. `avoids_sms`: smart routing leaves SMS out if anything else is left. A preview is
+    request. `is_without_sms`: smart routing leaves SMS out if anything else is left. A preview is
     neither held out nor explores.
     """
     scripted_numbers.refuse_scripted(principal, request.phone, kind)
@@ -123,15 +136,9 @@ def plan_channels(
     )
     if not _is_smart(principal, request, policy, kind):
         return plan
-    if not is_preview and smart_plan.is_held_out():
-        return replace(plan, route=smart_plan.held_out_route())
-    prices = {
-        channel.name: price(channel, principal.mode, country)
-        for channel in affordable
-        if registry.carries(channel, request.content, principal.mode)
-    }
-    smart = _smart_plan(principal, request, prices, avoids_sms=avoids_sms, is_preview=is_preview)
-    return smart or plan
+    return _with_smart_routing(
+        plan, principal, request, affordable, is_without_sms=is_without_sms, is_preview=is_preview
+    )
 
 
 def _is_smart(principal: Principal, request: SendRequest, policy: SendPolicy, kind: str) -> bool:
@@ -140,47 +147,53 @@ def _is_smart(principal: Principal, request: SendRequest, policy: SendPolicy, ki
     return policy.is_smart and is_code and request.channel is None and not principal.is_test
 
 
-def _smart_plan(
+def _with_smart_routing(
+    plan: ChannelPlan,
     principal: Principal,
     request: SendRequest,
-    prices: dict[str, int],
+    affordable: Sequence[Channel],
     *,
-    avoids_sms: bool,
+    is_without_sms: bool,
     is_preview: bool,
-) -> ChannelPlan | None:
-    """The plan of smart routing, among the channels with a price; None without one: the send then
-    follows the policy's order.
-    """
+) -> ChannelPlan:
+    """The plan of smart routing among these channels; `plan` if it has none or is held out."""
+    if not is_preview and smart_plan.is_held_out():
+        return replace(plan, route=smart_plan.held_out_route())
+    prices = {
+        channel.name: price(channel, principal.mode, country_of(request.phone))
+        for channel in affordable
+        if registry.carries(channel, request.content, principal.mode)
+    }
     cheap = {name: price for name, price in prices.items() if not BY_NAME[name].has_segments}
-    is_sms_avoided = avoids_sms and 0 < len(cheap) < len(prices)
-    prices = cheap if is_sms_avoided else prices
+    is_without_sms = is_without_sms and 0 < len(cheap) < len(prices)
+    prices = cheap if is_without_sms else prices
     smart = smart_plan.plan(principal.company_id, request.phone, prices, is_preview=is_preview)
-    if smart is None:
-        return None
-    # As in the policy's order, only the first channel must have an available account.
-    steps = list(smart.steps)
-    while steps and not availability.has_account(
-        BY_NAME[steps[0].channel], request.content, principal.mode, request.phone
-    ):
-        del steps[0]
-    if not steps:
-        return None
-    first, *rest = steps
+    steps = _from_first_available(smart.steps, principal, request) if smart else ()
+    if smart is None or not steps:
+        return plan
+    first, *rest = (
+        FallbackStep(
+            step.channel, prices[step.channel], float(step.patience or company_policy.NO_PATIENCE)
+        )
+        for step in steps
+    )
     return ChannelPlan(
         channel=BY_NAME[first.channel],
-        price=prices[first.channel],
-        own_patience=float(first.patience or company_policy.NO_PATIENCE),
-        chain=tuple(
-            FallbackStep(
-                step.channel,
-                prices[step.channel],
-                float(step.patience or company_policy.NO_PATIENCE),
-            )
-            for step in rest
-        ),
+        price=first.price,
+        own_patience=first.patience,
+        chain=tuple(rest),
         route=smart.route,
-        is_sms_avoided=is_sms_avoided,
+        is_without_sms=is_without_sms,
     )
+
+
+def _from_first_available(steps: Plan, principal: Principal, request: SendRequest) -> Plan:
+    """Only the first channel must have an available account, as in the policy's order."""
+    for position, step in enumerate(steps):
+        channel = BY_NAME[step.channel]
+        if availability.has_account(channel, request.content, principal.mode, request.phone):
+            return steps[position:]
+    return ()
 
 
 def _first_channel(
@@ -224,15 +237,6 @@ def _unavailable(content: Content) -> DomainError:
     return DomainError(Error.CHANNEL_UNAVAILABLE)
 
 
-CUSTOM_CODE_NOT_CARRIED = _(
-    "No channel that this send may use carries this code now: Telegram takes 4 to 8 digits"
-)
-OWN_TEXT_NOT_CARRIED = _(
-    "No channel that this send may use shows a text of your own now: WhatsApp and Telegram's own "
-    "codes have fixed texts"
-)
-
-
 def _require_account(channel: Channel, content: Content, mode: str, phone: str) -> Channel:
     if availability.has_account(channel, content, mode, phone):
         return channel
@@ -243,12 +247,6 @@ def _require_account(channel: Channel, content: Content, mode: str, phone: str) 
     ):
         raise DomainError(Error.LINK_NOT_SUPPORTED)
     raise DomainError(Error.CHANNEL_UNAVAILABLE)
-
-
-NOTHING_ALLOWED = _(
-    "The company's policy leaves no channel for this number: change it in the cabinet, "
-    "Settings → Policy"
-)
 
 
 def _barred(channel: Channel, request: SendRequest) -> DomainError:

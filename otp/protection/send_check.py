@@ -85,7 +85,7 @@ def enforced(plan: ChannelPlan, restricted: Restricted | None) -> Iterator[Chann
         yield plan
         return
     allowed = _without_sms(plan) if restricted.is_without_sms else plan
-    is_shorter = allowed != plan or plan.is_sms_avoided
+    is_shorter = allowed != plan or plan.is_without_sms
     _enforce(restricted, is_shorter=is_shorter)
     try:
         yield allowed

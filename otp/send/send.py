@@ -95,9 +95,9 @@ def _send(
     if request.link:
         check_not_stopped(principal)
     restricted = send_check.restriction_for(principal, request.phone, request.requester)
-    avoids_sms = restricted is not None and restricted.is_without_sms
+    is_without_sms = restricted is not None and restricted.is_without_sms
     plan = plan_channels(
-        principal, request, kind="code", order=request.order, avoids_sms=avoids_sms
+        principal, request, kind="code", order=request.order, is_without_sms=is_without_sms
     )
     with send_check.enforced(plan, restricted) as allowed:
         link = request.link.for_channels(allowed.channel_names) if request.link else None
