@@ -97,7 +97,7 @@ def send(
     if message.sent_at is not None and abs(at - message.sent_at) > lifetime:
         raise NothingToSendError("stale")
     number = phone_numbers.normalise(message.phone, principal.country)
-    sender = Sender(principal, request_id, wait=WAIT)
+    sender = Sender(principal, request_id, max_wait=WAIT)
     if message.link:
         return _send_link(hook, sender, number, message)
     return send_code(sender=sender, request=code_request(hook, principal, number, message)).outcome
@@ -168,7 +168,7 @@ def _send_link(hook: Hook, sender: Sender, number: str, message: WantedMessage) 
 
 
 def _with_key(sender: Sender, key: IdempotencyKey) -> Sender:
-    return Sender(sender.principal, sender.request_id, key, wait=sender.wait)
+    return Sender(sender.principal, sender.request_id, key, max_wait=sender.max_wait)
 
 
 def _link_key(hook: Hook, principal: Principal, number: str, link: str) -> IdempotencyKey:

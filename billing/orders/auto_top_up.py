@@ -122,7 +122,7 @@ def _write(setting: AutoTopUp) -> Order | None:
     spent = spent_this_month(setting.company_id, setting.currency)
     if number > setting.max_orders_per_day or spent + quote.amount > setting.max_amount_per_month:
         return None
-    return _order(setting, gateway, quote, method, number)
+    return _place(setting, gateway, quote, method, number)
 
 
 def _obstacle(
@@ -142,14 +142,14 @@ def _obstacle(
     return None
 
 
-def _order(
+def _place(
     terms: AutoTopUp, gateway: Gateway, quote: Quote, method: SavedPaymentMethod | None, number: int
 ) -> Order | None:
-    order = orders.order_of(terms.company, quote, gateway)
+    order = orders.new_order(terms.company, quote, gateway)
     if method is not None:
         order.expires_at = min(order.expires_at, timezone.now() + LAST_TRY)
     try:
-        orders.write(order, gateway)
+        orders.insert(order, gateway)
     except DomainError:  # too many unpaid orders
         log.warning("automatic_order_refused", company=terms.company_id)
         return None

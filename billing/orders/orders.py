@@ -72,20 +72,20 @@ def place(
     """Commits an order of a member or an API key; then opens a payment for it with the provider."""
     if text := unsuitable_reason(gateway, quote):
         raise DomainError(Error.INVALID_INPUT, message=text, errors={"gateway": [text]})
-    order = order_of(company, quote, gateway)
+    order = new_order(company, quote, gateway)
     order.return_url, order.created_by, order.api_key_id = return_url, user, api_key_id
     with transaction.atomic():
         # First, so that a duplicate call waits here and takes no invoice number.
         if idempotency_key is not None:
             idempotency.insert(idempotency_key, order.id)
-        write(order, gateway, ip=ip)
+        insert(order, gateway, ip=ip)
         if saves_method and gateway.saves_methods:
             MethodSaving.objects.create(order=order)
     return open_payment(order, idempotency_key)
 
 
-def order_of(company: Company, quote: Quote, gateway: Gateway) -> Order:
-    """A new order, not written yet."""
+def new_order(company: Company, quote: Quote, gateway: Gateway) -> Order:
+    """A new order, not inserted yet."""
     return Order(
         company=company,
         package=quote.package,
@@ -97,8 +97,8 @@ def order_of(company: Company, quote: Quote, gateway: Gateway) -> Order:
     )
 
 
-def write(order: Order, gateway: Gateway, *, ip: str | None = None) -> None:
-    """Writes a new order in the caller's transaction, with its invoice number, if any, and the
+def insert(order: Order, gateway: Gateway, *, ip: str | None = None) -> None:
+    """Inserts a new order in the caller's transaction, with its invoice number, if any, and the
     values that depend on the buyer's present billing details.
     """
     # Parallel orders of a company are serialised here; otherwise each would see room for one more.

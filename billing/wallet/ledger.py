@@ -129,7 +129,7 @@ _MOVE_HOLDS = sql_files.fill(
 )
 
 
-class _JudgedMove(NamedTuple):
+class _EvaluatedMove(NamedTuple):
     """A row of `_MOVE_HOLDS`."""
 
     message_id: UUID
@@ -167,7 +167,7 @@ def move_holds(
     }
     months = months_of(move.message_id for move in priced)
     cursor.execute(within(_MOVE_HOLDS, months), params | sql.floors())
-    return results | {move.message_id: move.result() for move in fetch_all(cursor, _JudgedMove)}
+    return results | {move.message_id: move.result() for move in fetch_all(cursor, _EvaluatedMove)}
 
 
 @transaction.atomic

@@ -48,13 +48,13 @@ class Sender:
     request_id: str
     idempotency_key: IdempotencyKey | None = None
     own_key_hash: str = ""  # detects a repeat in place of that key
-    wait: float | None = None  # seconds to wait for the first outcome; None: SEND_WAIT
+    max_wait: float | None = None  # seconds to wait for the first outcome; None: SEND_WAIT
 
     @property
-    def seconds(self) -> float:
+    def wait_seconds(self) -> float:
         """The seconds to wait for the first outcome."""
         most: float = settings.SEND_WAIT
-        return most if self.wait is None else min(self.wait, most)
+        return most if self.max_wait is None else min(self.max_wait, most)
 
     @property
     def key_hash(self) -> str:
@@ -167,7 +167,7 @@ def accept_and_wait(prepared: PreparedSend[WrittenT]) -> tuple[WrittenT, SendOut
         if waiter:
             connection.close()
         queued = Signal(message.id, "queued", "", "")
-        signal = waiter.wait(message.sender.seconds) if waiter else queued
+        signal = waiter.wait(message.sender.wait_seconds) if waiter else queued
     accepted = SendOutcome(
         message.id, phone, plan.channel.name, "queued", plan.price, principal.is_test
     )

@@ -192,7 +192,7 @@ def _locked(untried: UntriedChannel, refusal: LimitResult) -> Iterator[None]:
         yield
 
 
-def wait(send: Send) -> int:
+def seconds_until_allowed(send: Send) -> int:
     """Seconds until this send would be allowed, 0 if now; counts nothing."""
     try:
         return atomic_limits.seconds_until_granted(

@@ -41,10 +41,10 @@ class SendView(IdempotentView):
         def effect() -> dict[str, Any]:
             return self.body(self.send(sender=sender, request=parsed))
 
-        with self.guess(parsed, idempotency_key) if idempotency_key else nullcontext():
+        with self.guess_limit(parsed, idempotency_key) if idempotency_key else nullcontext():
             return self.once(idempotency_key, effect, self.rebuild)
 
-    def guess(self, _parsed: Any, _key: IdempotencyKey) -> AbstractContextManager[object]:
+    def guess_limit(self, _parsed: Any, _key: IdempotencyKey) -> AbstractContextManager[object]:
         """The context of a request with an Idempotency-Key; a subclass limits requests whose stored
         answer would confirm a guess.
         """

@@ -92,22 +92,24 @@ def _refusal_of(state: RefusalState) -> DomainError:
 
 def refusal_by_guess_cap(principal: Principal, phone: str) -> DomainError:
     """The refusal of a send while the cap would reject even the correct new code."""
-    wait = max(1, _read_seconds_until_allowed(principal, phone))
+    wait = max(1, _seconds_until_cap_allows(principal, phone))
     text = format_lazy(_("Too many wrong codes. Ask for a new one in {wait}"), wait=_duration(wait))
     return DomainError(Error.TOO_MANY_ATTEMPTS, message=text, retry_after=wait)
 
 
 def _attempts_exhausted(principal: Principal, phone: str) -> DomainError:
     """The code is dead; `retry_after` is the wait for a new one."""
-    wait = max(_read_seconds_until_allowed(principal, phone), wait_for_send(principal, phone))
+    wait = max(
+        _seconds_until_cap_allows(principal, phone), seconds_until_send_allowed(principal, phone)
+    )
     return DomainError(
         Error.TOO_MANY_ATTEMPTS, message=_attempts_exhausted_message(wait), retry_after=max(1, wait)
     )
 
 
-def wait_for_send(principal: Principal, phone: str) -> int:
+def seconds_until_send_allowed(principal: Principal, phone: str) -> int:
     """Seconds until the send limits allow a code to the phone."""
-    return send_limits.wait(
+    return send_limits.seconds_until_allowed(
         send_limits.Send(
             uuid7(), principal.company_id, principal.mode, "code", phone, principal.own_limits
         )
@@ -129,7 +131,7 @@ def _duration(seconds: int) -> StrOrPromise:
     return format_lazy(_("{minutes} min"), minutes=ceil(seconds / 60))
 
 
-def _read_seconds_until_allowed(principal: Principal, phone: str) -> int:
+def _seconds_until_cap_allows(principal: Principal, phone: str) -> int:
     """Seconds until the cap lets a new code be sent and checked."""
     params = codes.code_identity(principal, phone, "") | cap_params()
     with connection.cursor() as cursor:
@@ -150,7 +152,7 @@ class _CheckedGuess(NamedTuple):
     """A row of `otp/check/check.sql`."""
 
     number: int  # position of the guess in its group
-    judged_id: UUID
+    verification_id: UUID
     verified_at: datetime | None
     attempts_left: int
 
@@ -181,7 +183,7 @@ def check_code(
     if checked.verified_at is None:
         raise DomainError(Error.CODE_INVALID, attempts_left=checked.attempts_left)
     after_commit(wakeups.wake_workers)
-    return Verified(checked.judged_id, checked.verified_at, phone, purpose)
+    return Verified(checked.verification_id, checked.verified_at, phone, purpose)
 
 
 def find_phone(principal: Principal, verification_id: UUID) -> tuple[str, str]:

@@ -32,7 +32,7 @@ unlocked AS MATERIALIZED (
       FOR NO KEY UPDATE SKIP LOCKED)
     AND pg_try_advisory_xact_lock(
       hashtextextended('guess:' || company_id || ':' || mode || ':' || phone, 0))))
-SELECT number, judged_id, right_at AS verified_at, attempts_left
+SELECT number, judged_id AS verification_id, right_at AS verified_at, attempts_left
 FROM unlocked CROSS JOIN LATERAL otp_spend_attempt(company_id, mode, phone, purpose, macs,
   verification_id, binding, %(failed_hour)s::int, %(failed_day)s::int, :first_id, :last_id)
 WHERE judged_id IS NOT NULL

@@ -53,8 +53,8 @@ class CodeSendRequest:
         return not self.is_new and (self.channel is not None or bool(self.order.channels))
 
     @property
-    def seconds(self) -> int:
-        """The lifetime of the code."""
+    def effective_lifetime(self) -> int:
+        """Seconds that the code lives."""
         return self.lifetime or settings.CODE_LIFETIME
 
     @property

@@ -46,7 +46,7 @@ class CodeText:
             template,
             code=request.custom_code or "0" * (request.code_length or principal.code_length),
             brand=principal.brand,
-            minutes=request.seconds // 60,
+            minutes=request.effective_lifetime // 60,
             link=link.sample_url if link else None,
         )
         segments = gsm.count_segments(text).segments

@@ -194,7 +194,7 @@ def _verification_params(principal: Principal, request: CodeSendRequest) -> dict
         "requested_length": request.code_length,
         "binding": request.binding,
         "max_attempts": settings.CODE_ATTEMPTS,
-        "lifetime": 0 if expires_at_once else request.seconds,
+        "lifetime": 0 if expires_at_once else request.effective_lifetime,
         "least_use": settings.CODE_LIFETIME if expires_at_once else 0,
         "resend_margin": settings.RESEND_MARGIN,
         **check.cap_params(),

@@ -36,7 +36,7 @@ from channels.accept.acceptance import Sender
 from channels.accept.outcome import raise_if_failed
 from channels.models import Message
 from otp import codes, sealed_codes, sql
-from otp.check.check import wait_for_send
+from otp.check.check import seconds_until_send_allowed
 from otp.models import Verification
 from otp.send.code_request import CodeSendRequest
 from otp.send.tried_channels import channels_of
@@ -119,7 +119,7 @@ class CustomCodeSend:
         except DomainError as error:
             full = error.retry_after or 1
         if full:
-            wait = wait_for_send(principal, self.request.phone)
+            wait = seconds_until_send_allowed(principal, self.request.phone)
             if wait or (key is not None and idempotency.is_stored(key)):
                 raise DomainError(Error.TOO_MANY_ATTEMPTS, retry_after=wait or full)
             yield False

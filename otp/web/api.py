@@ -126,7 +126,7 @@ class SendCode(KeyedByHashedCode, SendView):
     def parse(self, payload: dict[str, Any]) -> CodeSendRequest:
         return parse_code(payload, self.principal)
 
-    def guess(
+    def guess_limit(
         self, request: CodeSendRequest, key: IdempotencyKey
     ) -> AbstractContextManager[object]:
         """Counts the request as a guess at a custom code: with another request's key, the answer

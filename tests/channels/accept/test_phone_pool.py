@@ -233,6 +233,6 @@ def test_retry_after_matches_the_pool() -> None:
     own = CompanyLimits(30, 30, 30, first.codes_per_day, 30, first.links_per_day)
     send = send_limits.Send(uuid4(), first.pk, "live", "code", PHONE, own)
 
-    announced_wait = send_limits.wait(send)
+    announced_wait = send_limits.seconds_until_allowed(send)
 
     assert announced_wait - int(str(refused(first)["retry_after"])) in {0, 1}
