@@ -66,24 +66,28 @@ def send_by_next_channel(
         verifications.for_principal(sender.principal), verification_id
     )
     _require_live(sender.principal, verification_id)
+    # Read before the steps of other calls: a channel that one takes later is refused by the lock.
+    tried = channels_of(verification_id)
     return (
         _taken_since(sender, verification)
         or _take_next_step(sender, verification)
-        or _send_by_untried(sender, verification, requester)
+        or _send_by_untried(sender, verification, requester, tried)
     )
 
 
 def _taken_since(sender: Sender, verification: Verification) -> SentCode | None:
-    """The step that another call has taken since this call began, or still waits for. Returns None
-    for a call with an Idempotency-Key, which identifies its repeats itself. The clocks of two hosts
-    differ by a few milliseconds, so overlapping calls may still take two steps.
+    """The step of another call that had no answer yet when this call began. Returns None for a call
+    with an Idempotency-Key, which identifies its repeats itself. An answer takes a few milliseconds
+    to leave, and the clocks of two hosts differ, so overlapping calls may still take two steps.
     """
     began_at = started_at(sender.request_id)
     if began_at is None or sender.idempotency_key is not None:
         return None
     newest, *earlier = _messages(verification)
     is_step = newest.channel not in {message.channel for message in earlier}
-    is_running = newest.created_at >= began_at or not is_answer_known(newest)
+    # A message is as old as its transaction, which may have waited; its outcome is the answer.
+    answered_at = newest.sent_at or newest.finished_at or newest.created_at
+    is_running = answered_at >= began_at or not is_answer_known(newest)
     if earlier and is_step and is_running:
         return sent_code(newest)
     messages = [newest, *earlier]
@@ -165,11 +169,13 @@ def _stepped_meanwhile(sender: Sender, message: Message) -> SentCode | None:
     return _answer(message)
 
 
-def _send_by_untried(sender: Sender, verification: Verification, requester: Requester) -> SentCode:
+def _send_by_untried(
+    sender: Sender, verification: Verification, requester: Requester, tried: Set[str]
+) -> SentCode:
     messages = _messages(verification)
     request = _request_like(messages[0], verification, requester)
     order = RequestedOrder(tuple(messages[-1].params.get("order", ())))
-    channel = _next_channel(sender.principal, request, channels_of(verification.pk), order)
+    channel = _next_channel(sender.principal, request, tried, order)
     try:
         return send_code(
             sender=sender,

@@ -33,7 +33,6 @@ from api.idempotency import IdempotencyKey
 from catalogue.errors import DomainError, Error
 from channels.accept import send_limits
 from channels.accept.acceptance import Sender
-from channels.accept.outcome import raise_if_failed
 from channels.models import Message
 from otp import codes, sealed_codes, sql
 from otp.check.check import seconds_until_send_allowed
@@ -138,11 +137,10 @@ class CustomCodeSend:
         return replace(self, request=replace(self.request, is_new=True))
 
     def find_repeated(self, sender: Sender) -> Message | None:
-        """The message that the request repeats; raises AfterEffectError if that has failed."""
+        """The message that the request repeats."""
         message = self.find()
         if message is not None:
             store_key(sender, message)
-            raise_if_failed(message.pk, message.state, message.channel, message.error)
         return message
 
     def may_be_repeat(self, error: Error) -> bool:

@@ -13,7 +13,7 @@ from django.utils import timezone
 from catalogue.errors import DomainError
 from channels.accept import acceptance
 from channels.accept.acceptance import NewMessage, Sender
-from channels.accept.outcome import SendOutcome, WaitForFirstSend
+from channels.accept.outcome import SendOutcome, WaitForFirstSend, raise_if_failed
 from channels.models import Message
 from channels.routing.channel_plan import plan_channels
 from links.make.new_link import check_not_stopped
@@ -124,7 +124,10 @@ def _send(
 
 
 def sent_code(message: Message) -> SentCode:
-    """The answer for a message that was accepted before, read from the database."""
+    """The answer for a message that was accepted before, read from the database. Raises
+    AfterEffectError if it has failed.
+    """
+    raise_if_failed(message.pk, message.state, message.channel, message.error)
     verification = Verification.objects.get(pk=message.subject_id)
     # Another clock than the one that made it.
     seconds = min(verification.expires_at - timezone.now(), verification.life).total_seconds()

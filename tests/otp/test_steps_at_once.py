@@ -10,6 +10,7 @@ from catalogue import ids
 from channels.deliver import sweeps
 from channels.lifecycle.state_machine import EventKind
 from channels.models import Attempt, Message
+from otp import next_channel
 from otp.check import settlement
 from otp.models import Verification
 from tests.api.clients import Answer, Api
@@ -59,6 +60,64 @@ def test_call_begun_before_step_takes_no_second_step(
     answers = [outcome(answer) for answer in (first, repeated, second)]
     assert answers == ["telegram", "telegram", "sms"]
     assert repeated.body["id"] == first.body["id"]
+
+
+@pytest.mark.usefixtures("no_call_waits")
+def test_call_begun_before_the_first_outcome_takes_no_second_step(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The row is older than the call: its transaction began before."""
+    verification = sent(api)
+    claim()
+    first = step(api, verification)
+    began = ids.request_id()
+    claim()
+    apply_event(Attempt.objects.get(channel="telegram"), EventKind.ACCEPTED)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ids, "request_id", lambda: began)
+        repeated = step(api, verification)
+
+    assert [outcome(first), outcome(repeated)] == ["telegram", "telegram"]
+    assert outcome(step(api, verification)) == "sms"
+
+
+@pytest.mark.usefixtures("no_call_waits")
+def test_step_that_commits_while_a_call_looks_for_one_is_its_answer(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    verification = sent(api)
+    firsts = []
+
+    def look_for_step(*_args: object) -> None:
+        monkeypatch.undo()
+        firsts.append(step(api, verification))
+
+    monkeypatch.setattr(next_channel, "_taken_since", look_for_step)
+    second = step(api, verification)
+
+    assert [outcome(answer) for answer in (*firsts, second)] == ["telegram", "telegram"]
+    assert Message.objects.count() == 2
+
+
+@pytest.mark.usefixtures("no_call_waits")
+def test_failed_step_is_a_failure_for_a_call_that_overlaps_it(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    verification = sent(api)
+    began = ids.request_id()
+    step(api, verification)
+    claim()
+    apply_event(Attempt.objects.get(channel="telegram"), EventKind.REFUSED)
+
+    monkeypatch.setattr(ids, "request_id", lambda: began)
+    answer = step(api, verification)
+
+    assert (answer.status, answer.code, answer.body["channel"]) == (
+        502,
+        "delivery_failed",
+        "telegram",
+    )
 
 
 def test_call_takes_no_second_step_while_the_first_call_waits(api: Api) -> None:
