@@ -174,7 +174,8 @@ def _send_by_untried(
 ) -> SentCode:
     messages = _messages(verification)
     request = _request_like(messages[0], verification, requester)
-    order = RequestedOrder(tuple(messages[-1].params.get("order", ())))
+    orders = (message.params["order"] for message in messages if "order" in message.params)
+    order = RequestedOrder(tuple(next(orders, ())))
     channel = _next_channel(sender.principal, request, tried, order)
     try:
         return send_code(

@@ -170,6 +170,14 @@ def test_next_message_has_no_link_in_place_of_a_closed_one(api: Api) -> None:
     assert Link.objects.count() == 1
 
 
+def test_latest_named_order_counts(test_api: Api) -> None:
+    verification = sent(test_api, channels=["sms", "telegram"])
+    sent(test_api, channels=["max", "whatsapp"])
+    sent(test_api)
+
+    assert outcome(step(test_api, verification)) == "channel_unavailable"
+
+
 def test_next_message_keeps_request_fields(api: Api) -> None:
     types = get_type_hints(CodeSendRequest)
     is_text = {name: types[name] in {str, str | None} for name in STORED_FIELDS}
