@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 from django.conf import settings
-from django.db import transaction
+from django.db import DataError, IntegrityError, ProgrammingError, transaction
 
 from channels.phone_numbers import e164_or_none, spellings
 from persons.models import Erasure
@@ -62,12 +62,15 @@ def dump() -> Iterator[str]:
 
 @transaction.atomic
 def load(lines: Iterable[str]) -> int:
-    """Adds a dumped list; returns the number of its lines."""
+    """Adds a dumped list; returns the number of its lines. Raises ValueError for any other file."""
     count = 0
-    for line in filter(str.strip, lines):
-        values: dict[str, Any] = orjson.loads(line)
-        execute(_ADD, values | {"phone_hash": bytes.fromhex(values["phone_hash"])})
-        count += 1
+    try:
+        for line in filter(str.strip, lines):
+            values: dict[str, Any] = orjson.loads(line)
+            execute(_ADD, values | {"phone_hash": bytes.fromhex(values["phone_hash"])})
+            count += 1
+    except (KeyError, TypeError, DataError, IntegrityError, ProgrammingError) as error:
+        raise ValueError(f"line {count + 1}: {error!r}") from None
     return count
 
 

@@ -394,5 +394,5 @@ def _summary(setting: AutoTopUp) -> str:
     purchase = setting.package.code if setting.package else str(setting.tokens)
     return (
         f"< {setting.threshold} → {purchase}, {setting.gateway}, ≤ {setting.max_orders_per_day}"
-        f"/24 h, ≤ {setting.max_amount_per_month} {setting.currency}/30 d"
+        f"/day, ≤ {setting.max_amount_per_month} {setting.currency}/month"
     )

@@ -11,6 +11,7 @@ from pytest_django import Settings
 
 from accounts.models import Company
 from channels.models import Contact, Message
+from persons import erasure_list
 from persons.erasure import Reapplied, erase, reapply_erasures
 from persons.models import Erasure
 from persons.person import Person
@@ -145,6 +146,7 @@ def test_list_survives_outside_the_database(company: Company, tmp_path: Path) ->
         b"\xff", b"phones", b"[]", b"{}", b'{"phone_hash": "zz"}', b"null",
         b'{"company_id": "x", "mode": "", "key_id": "1", "phone_hash": "00", "erased_at": null}',
         b'{"company_id": null, "mode": null, "key_id": "1", "phone_hash": "00", "erased_at": null}',
+        b'{"company_id": null, "mode": {}, "key_id": "1", "phone_hash": "00", "erased_at": null}',
     ],
 )  # fmt: skip
 def test_file_that_is_no_list_is_refused_in_a_sentence(
@@ -157,3 +159,10 @@ def test_file_that_is_no_list_is_refused_in_a_sentence(
             call_command("reapply_erasures", str(tmp_path / name))
 
     assert not Erasure.objects.exists()
+
+
+def test_restore_says_that_the_file_is_no_list(db: None) -> None:
+    values = '"mode": "", "key_id": "1", "phone_hash": "00", "erased_at": null'
+
+    with pytest.raises(ValueError, match=r"line 2: DataError"):
+        erasure_list.load([f'{{"company_id": 1, {values}}}', f'{{"company_id": "x", {values}}}'])

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from operator_admin import archives
 from operator_admin.archives import blockers
 from operator_admin.backup import BackupError
 from storage.months import partitions
-from storage.months.calendar import next_month
+from storage.months.calendar import next_month, previous_month
 from storage.months.partitions import TABLES
 from storage.schema_changes.runs import LocksNotAvailableError, only_one, timeouts
 from storage.statements.queries import fetch_value
@@ -104,14 +104,15 @@ def _newest(before: str | None) -> date | None:
         return partitions.newest_to_archive(months, timezone.now()) if months else None
     try:
         month = datetime.strptime(f"{before}+0000", "%Y-%m%z").date()
-    except ValueError:
+        newest = previous_month(month)
+    except (ValueError, OverflowError):  # nothing is before the year 1
         raise CommandError("--before is a month, such as 2026-05") from None
     if month > next_month(oldest_kept):
         raise CommandError(
             f"Messages of {oldest_kept:%Y-%m} and later may still change: --before "
             f"{next_month(oldest_kept):%Y-%m} at the latest."
         )
-    return (month - timedelta(days=1)).replace(day=1)
+    return newest
 
 
 def _directory(option: Path | None) -> Path:

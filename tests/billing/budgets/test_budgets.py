@@ -278,7 +278,7 @@ def test_change_is_audited(company: Company) -> None:
     assert budgets.set_fixed(company=company, tokens={"": 9}, user=None) == []
 
     (event,) = company.audit.all()
-    assert (event.action, event.subject) == ("budget.changed", "24 h: auto → 9, SO: auto → 4")
+    assert (event.action, event.subject) == ("budget.changed", "day: auto → 9, SO: auto → 4")
 
 
 @pytest.mark.django_db(transaction=True)

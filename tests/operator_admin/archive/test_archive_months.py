@@ -86,6 +86,12 @@ def test_month_younger_than_late_receipts_is_refused(directory: Path) -> None:
         archive(directory, "--before", f"{timezone.now():%Y-%m}", days=0)
 
 
+@pytest.mark.parametrize("text", ["0001-01", "2026-13", "May"])
+def test_before_that_no_month_precedes_is_refused(text: str) -> None:
+    with pytest.raises(CommandError, match="--before is a month"):
+        archive_months._newest(text)
+
+
 def test_everything_is_kept_unless_set(history: Api, directory: Path) -> None:
     assert archive(directory, "--verbosity=1") == ""
     assert Message.objects.count() == 3
