@@ -28,6 +28,7 @@ LATIN = re.compile("[a-z]{3}", re.IGNORECASE)  # more than a language's code
 STRING = r"""u?('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
 IN_TEMPLATE = re.compile(rf"\b(?:n?pgettext\({STRING}, *|(?:n?gettext|_)\(){STRING}")
 IN_BRACES = re.compile(r"\{\w+\}")
+CUT = re.compile(r'(?:endblocktranslate|translate "[^"]*[^:"]") %\}\s*\{\{[^}]*\}\}[.,?]')
 KEYWORD = re.compile(r'(msgctxt|msgid_plural|msgid|msgstr(?:\[\d\])?) (".*")')
 
 Entry = dict[str, str]
@@ -231,3 +232,12 @@ def test_percent_sign_space_follows_the_language() -> None:
         (path, space) for path, space in spaces if (ROOT / path).is_relative_to(RUSSIAN)
     }
     assert {space for _path, space in spaces} == {"", "&nbsp;"}
+
+
+def test_no_sentence_is_cut_before_a_value() -> None:
+    """A translator must be able to move the value."""
+    pages = {
+        path: path.read_text(encoding="utf-8") for path in (ROOT / "templates").rglob("*.html")
+    }
+
+    assert {path: CUT.findall(page) for path, page in pages.items() if CUT.search(page)} == {}
