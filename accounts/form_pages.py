@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from typing import NamedTuple
 
 from django.contrib import messages
 from django.core.exceptions import ValidationError
@@ -13,7 +14,15 @@ from django.shortcuts import render
 from catalogue.errors import DomainError
 from catalogue.texts import StrOrPromise
 
-Back = tuple[str, StrOrPromise]  # the previous page's URL and title
+
+class PageLink(NamedTuple):
+    url: StrOrPromise
+    title: StrOrPromise
+
+
+class LastUse(NamedTuple):
+    label: StrOrPromise
+    at: datetime | None  # None: never
 
 
 def form_page(
@@ -22,7 +31,7 @@ def form_page(
     title: StrOrPromise,
     *,
     verb: StrOrPromise,
-    back: Back | None = None,
+    back: PageLink | None = None,
     heading: StrOrPromise = "",
     lead: StrOrPromise = "",
     note: StrOrPromise = "",
@@ -37,9 +46,9 @@ def confirm_page(
     title: StrOrPromise,
     *texts: StrOrPromise,
     verb: StrOrPromise,
-    back: Back,
+    back: PageLink,
     subject: StrOrPromise = "",
-    last_use: tuple[StrOrPromise, datetime | None] | None = None,
+    last_use: LastUse | None = None,
     warning: StrOrPromise = "",
     cancel: StrOrPromise = "",
     is_dangerous: bool = True,

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_POST
 
-from accounts.form_pages import Back, confirm_page, form_page, refusals_on, refusals_shown
+from accounts.form_pages import PageLink, confirm_page, form_page, refusals_on, refusals_shown
 from accounts.models import Member, User, UserSession
 from accounts.people import members
 from accounts.people.cabinet_access import (
@@ -162,11 +162,11 @@ def _consequence(person: Member, *, is_leaving: bool) -> str:
     )
 
 
-def _members(member: Member) -> Back:
+def _members(member: Member) -> PageLink:
     """The list of members, or the overview for members who may not see it."""
     if can_read_settings(member):
-        return reverse("member-list"), _("Members")
-    return reverse("overview"), _("Overview")
+        return PageLink(reverse("member-list"), _("Members"))
+    return PageLink(reverse("overview"), _("Overview"))
 
 
 def invitation_join(request: HttpRequest, token: str) -> HttpResponse:
@@ -180,7 +180,7 @@ def invitation_join(request: HttpRequest, token: str) -> HttpResponse:
                 "It was used, canceled or replaced by a newer one, or its 7 days are over. Ask an "
                 "owner of the company to invite you again."
             ),
-            "action": (reverse("overview"), _("Go to the cabinet")),
+            "action": PageLink(reverse("overview"), _("Go to the cabinet")),
         }
         return render(request, "notice.html", page, status=410)
     user = request.user

@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts.form_pages import confirm_page, form_page, refusals_on
+from accounts.form_pages import PageLink, confirm_page, form_page, refusals_on
 from accounts.models import Company, Member, SavedFilter, User
 from accounts.people.cabinet_access import (
     CabinetRequest,
@@ -138,7 +138,7 @@ def saved_filter_create(request: CabinetRequest) -> HttpResponse:
         form,
         _("Save the filter"),
         verb=_("Save"),
-        back=(f"{reverse(route)}?{request.GET.urlencode()}", _("Back to the list")),
+        back=PageLink(f"{reverse(route)}?{request.GET.urlencode()}", _("Back to the list")),
         lead=left_out if is_for_a_person else "",
         note=_("A filter of the same name is replaced. Only you see it."),
     )
@@ -152,7 +152,7 @@ def saved_filter_delete(request: CabinetRequest, pk: int) -> HttpResponse:
         row.delete()
         messages.success(request, _("Filter deleted."))
         return redirect(f"{route}?mode=live")
-    back = f"{route}?{row.query}", _("Back to the list")
+    back = PageLink(f"{route}?{row.query}", _("Back to the list"))
     return confirm_page(
         request, _("Delete the filter"), verb=_("Delete"), back=back, subject=row.name
     )

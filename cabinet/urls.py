@@ -10,6 +10,7 @@ from django.http import HttpResponse
 from django.urls import URLPattern, include, path, reverse_lazy
 from django.utils.translation import gettext_lazy as _
 
+from accounts.form_pages import PageLink
 from accounts.oidc import views as oidc_views
 from accounts.people import profile as profile_views
 from accounts.security import views as security_views
@@ -114,7 +115,7 @@ _account = [
         "account_reset_password_from_key_done",
         title=_("The password is changed"),
         text=_("Sign in with the new one."),
-        action=(reverse_lazy("account_login"), _("Sign in")),
+        action=PageLink(reverse_lazy("account_login"), _("Sign in")),
     ),
     _shown(
         "password/change/",
@@ -152,7 +153,7 @@ _account = [
         ],
         verb=_("Disconnect"),
         is_dangerous=True,
-        back=(reverse_lazy("mfa_index"), _("Two-step sign-in")),
+        back=PageLink(reverse_lazy("mfa_index"), _("Two-step sign-in")),
     ),
 ]
 _single_sign_on = [

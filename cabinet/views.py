@@ -19,7 +19,7 @@ from django.views.decorators.http import require_POST
 from django.views.i18n import set_language
 
 from accounts import key_issuing
-from accounts.form_pages import Back, confirm_page, form_page, refusals_on
+from accounts.form_pages import LastUse, PageLink, confirm_page, form_page, refusals_on
 from accounts.models import ApiKey, Company, Mode, User
 from accounts.people import companies, countries
 from accounts.people.cabinet_access import (
@@ -231,12 +231,12 @@ def key_revoke(request: CabinetRequest, pk: int) -> HttpResponse:
         verb=_("Revoke"),
         back=_key_list(),
         subject=_named(key),
-        last_use=(_("Last used"), key.last_used_at),
+        last_use=LastUse(_("Last used"), key.last_used_at),
     )
 
 
-def _key_list() -> Back:
-    return reverse("key-list"), _("API keys")
+def _key_list() -> PageLink:
+    return PageLink(reverse("key-list"), _("API keys"))
 
 
 def _named(key: ApiKey) -> SafeString:

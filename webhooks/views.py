@@ -15,7 +15,14 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from accounts.form_pages import Back, confirm_page, form_page, refusals_on, refusals_shown
+from accounts.form_pages import (
+    LastUse,
+    PageLink,
+    confirm_page,
+    form_page,
+    refusals_on,
+    refusals_shown,
+)
 from accounts.models import Member, Mode, scopes_of_role
 from accounts.people.cabinet_access import (
     CabinetRequest,
@@ -119,7 +126,7 @@ def webhook_create(request: CabinetRequest) -> HttpResponse:
                 company=request.company, **form.cleaned_data, **request.actor
             )
             return _show_once(request, endpoint, secret)
-    back = reverse("webhook-list"), _("Webhooks")
+    back = PageLink(reverse("webhook-list"), _("Webhooks"))
     return form_page(request, form, _("New address"), verb=_("Add the address"), back=back)
 
 
@@ -230,7 +237,7 @@ def webhook_delete(request: CabinetRequest, public_id: str) -> HttpResponse:
         verb=_("Delete"),
         back=_to(endpoint),
         subject=format_html("<strong>{}</strong>", endpoint.url),
-        last_use=(_("Last accepted"), endpoint.last_success_at),
+        last_use=LastUse(_("Last accepted"), endpoint.last_success_at),
     )
 
 
@@ -287,8 +294,8 @@ def delivery_replay(request: CabinetRequest, public_id: str) -> HttpResponse:
     return redirect("delivery-detail", delivery.public_id)
 
 
-def _to(endpoint: Endpoint) -> Back:
-    return reverse("webhook-detail", args=[endpoint.public_id]), endpoint.url
+def _to(endpoint: Endpoint) -> PageLink:
+    return PageLink(reverse("webhook-detail", args=[endpoint.public_id]), endpoint.url)
 
 
 def _endpoint(request: CabinetRequest, public_id: str) -> Endpoint:

@@ -24,7 +24,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from accounts.audit import record_authentication_event
-from accounts.form_pages import confirm_page
+from accounts.form_pages import PageLink, confirm_page
 from accounts.models import User
 from accounts.oidc import identities, tokens
 from accounts.oidc.provider import ID, Provider, redirect_uri
@@ -237,7 +237,7 @@ def connect(request: HttpRequest) -> HttpResponse:
         _("Connect %(provider)s") % names,
         text % names,
         verb=_("Go to %(provider)s") % names,
-        back=(reverse("sso-identity"), _("Single sign-on")),
+        back=PageLink(reverse("sso-identity"), _("Single sign-on")),
         is_dangerous=False,
     )
 
@@ -265,7 +265,7 @@ def disconnect(request: HttpRequest) -> HttpResponse:
             "give you, and your other sessions end."
         ),
         verb=_("Disconnect"),
-        back=(reverse("sso-identity"), _("Single sign-on")),
+        back=PageLink(reverse("sso-identity"), _("Single sign-on")),
     )
 
 

@@ -1,7 +1,7 @@
 """Settings whose values the pages mention, and values formatted as text."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.utils.translation import gettext, ngettext
@@ -11,6 +11,7 @@ from accounts.keys import api_keys
 from api import idempotency, pagination
 from api.calls import TIME_OR_DAY, Schema
 from catalogue.channels import BY_NAME, CHANNELS, USUAL_PATIENCE, join_titles
+from catalogue.texts import StrOrPromise
 from channels.routing import lookup
 from links.addresses.target_urls import MAX_LENGTH as URL_LENGTH
 from links.api.fields import TEXT_LENGTH
@@ -94,11 +95,18 @@ def _plain(name: str) -> str:
     }[name]
 
 
+class ChannelPrice(NamedTuple):
+    title: StrOrPromise
+    tokens: int
+
+
 def numbers() -> dict[str, Any]:
     return {
         "channels": CHANNELS,
         "channel_titles": join_titles(),
-        "prices": [(BY_NAME[name].title, price) for name, price in settings.PRICES.items()],
+        "prices": [
+            ChannelPrice(BY_NAME[name].title, price) for name, price in settings.PRICES.items()
+        ],
         "sms_segments": settings.MAX_SMS_SEGMENTS,
         "code_lifetime": settings.CODE_LIFETIME,
         "code_attempts": settings.CODE_ATTEMPTS,

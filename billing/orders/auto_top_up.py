@@ -105,7 +105,7 @@ def _reason(failed: Order) -> AutoTopUp.Pause:
 
 
 def _available(company_id: int) -> int:
-    return ledger.balance(company_id)[0]
+    return ledger.balance(company_id).available
 
 
 def _write(setting: AutoTopUp) -> Order | None:

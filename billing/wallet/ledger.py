@@ -235,7 +235,12 @@ def _transfer(
     )
 
 
-def balance(company_id: int) -> tuple[int, int]:
-    """(available, held); (0, 0) for a company that never had tokens."""
+class Balance(NamedTuple):
+    available: int
+    held: int
+
+
+def balance(company_id: int) -> Balance:
+    """Zeros for a company that never had tokens."""
     wallets = Wallet.objects.filter(company_id=company_id)
-    return wallets.values_list("available", "held").first() or (0, 0)
+    return Balance(*wallets.values_list("available", "held").first() or (0, 0))

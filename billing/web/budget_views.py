@@ -179,7 +179,7 @@ def budget_edit(request: CabinetRequest) -> HttpResponse:
         key_limits.set_limits(company=company, tokens=form.limits(), user=request.user, ip=ip)
         messages.success(request, gettext("Budgets saved; they take effect within two seconds."))
         return redirect("budget-edit")
-    available, _held = ledger.balance(company.pk)
+    available = ledger.balance(company.pk).available
     context = {
         "form": form,
         "most": min(available, uses[0].left),

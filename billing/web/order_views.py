@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET
 
-from accounts.form_pages import confirm_page
+from accounts.form_pages import PageLink, confirm_page
 from accounts.people.cabinet_access import (
     CabinetRequest,
     can_manage_money,
@@ -72,7 +72,7 @@ def order_cancel(request: CabinetRequest, public_id: str) -> HttpResponse:
         if is_open
         else _("It has already ended."),
         verb=_("Cancel the top-up") if is_open else "",
-        back=(reverse("balance-order", args=[order.public_id]), _("Top-up")),
+        back=PageLink(reverse("balance-order", args=[order.public_id]), _("Top-up")),
         subject=_summary(order),
         cancel=_("Keep it") if is_open else _("Go to the top-up"),
     )

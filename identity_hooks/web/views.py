@@ -17,7 +17,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
 from accounts.audit import record
-from accounts.form_pages import Back, confirm_page, form_page, refusals_on
+from accounts.form_pages import LastUse, PageLink, confirm_page, form_page, refusals_on
 from accounts.masked_phones import mask_phone
 from accounts.models import Mode, User
 from accounts.people.cabinet_access import (
@@ -253,7 +253,7 @@ def hook_revoke(request: CabinetRequest, pk: int) -> HttpResponse:
         verb=_("Revoke"),
         back=_hook_page(hook),
         subject=format_html("<strong>{}</strong>", hook.name),
-        last_use=(_("Last used"), hook.last_used_at),
+        last_use=LastUse(_("Last used"), hook.last_used_at),
     )
 
 
@@ -270,12 +270,12 @@ def hook_try(request: CabinetRequest, pk: int) -> HttpResponse:
     return _detail(request, hook, form, result)
 
 
-def _hook_list() -> Back:
-    return reverse("hook-list"), _("Identity servers")
+def _hook_list() -> PageLink:
+    return PageLink(reverse("hook-list"), _("Identity servers"))
 
 
-def _hook_page(hook: Hook) -> Back:
-    return reverse("hook-detail", args=[hook.pk]), hook.name
+def _hook_page(hook: Hook) -> PageLink:
+    return PageLink(reverse("hook-detail", args=[hook.pk]), hook.name)
 
 
 def _active(request: CabinetRequest, pk: int) -> Hook:

@@ -36,7 +36,7 @@ RETURNING l.url, l.utm,
   (SELECT channel FROM channels_message m WHERE m.id = l.message_id) AS channel
 """  # noqa: S608 - of constants
 
-_TEXTS = (_("This link opens once"), _("It leads to"), _("Open"))
+_TEXTS = responses.PageTexts(_("This link opens once"), _("It leads to"), _("Open"))
 
 
 class _Target(NamedTuple):

@@ -3,7 +3,7 @@
 Live 302, unknown 404, expired, opened or disabled 410.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, NamedTuple
 from urllib.parse import urljoin
@@ -38,17 +38,25 @@ _STATUSES: dict[NoTarget | str, str] = {
     NOT_FOUND: "404 Not Found",
     TOO_MANY_REQUESTS: "429 Too Many Requests",
 }
-_TEXTS: dict[NoTarget | str, tuple[StrOrPromise, ...]] = {  # the title, and what to do
-    GONE: (
+
+
+class PageTexts(NamedTuple):
+    title: StrOrPromise
+    text: StrOrPromise  # what to do
+    button: StrOrPromise = ""
+
+
+_TEXTS: dict[NoTarget | str, PageTexts] = {
+    GONE: PageTexts(
         pgettext_lazy("short link", "This link no longer works"),
         _("Ask the sender for a new link."),
     ),
-    ONE_TIME_GONE: (
+    ONE_TIME_GONE: PageTexts(
         _("This link can no longer be opened"),
         _("It opens once, and somebody has opened it, or it has expired."),
     ),
-    NOT_FOUND: (_("There is no such link"), _("Check that the whole address was copied.")),
-    TOO_MANY_REQUESTS: (_("Too many attempts"), _("Try again in a few minutes.")),
+    NOT_FOUND: PageTexts(_("There is no such link"), _("Check that the whole address was copied.")),
+    TOO_MANY_REQUESTS: PageTexts(_("Too many attempts"), _("Try again in a few minutes.")),
 }
 _UNAVAILABLE = "Сервис временно недоступен. The service is temporarily unavailable.\n".encode()
 
@@ -81,9 +89,9 @@ class Visit(NamedTuple):
         return self.host_id is not None or short_hosts.dedicated_host() is not None
 
 
-def texts_in(language: str, texts: Iterable[StrOrPromise]) -> list[str]:
+def texts_in(language: str, texts: PageTexts) -> PageTexts:
     with translation.override(language):
-        return [str(text) for text in texts]
+        return PageTexts(*map(str, texts))
 
 
 def redirect_to(status: str, url: str) -> VisitorResponse:

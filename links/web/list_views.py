@@ -22,7 +22,7 @@ from django.utils.translation import gettext_lazy, ngettext, pgettext
 from django.views.decorators.http import require_GET, require_POST
 
 from accounts.audit import record
-from accounts.form_pages import confirm_page, refusals_shown
+from accounts.form_pages import PageLink, confirm_page, refusals_shown
 from accounts.models import Company, Member, Mode
 from accounts.people.cabinet_access import (
     CabinetRequest,
@@ -194,7 +194,7 @@ def batch_stop(request: CabinetRequest, public_id: str) -> HttpResponse:
         _("Stop the whole batch"),
         f"{stopped % {'n': batch.count}} {consequence}",
         verb=_("Stop the batch"),
-        back=(batch.url, _("Short links")),
+        back=PageLink(batch.url, _("Short links")),
         subject=format_html("<code>{}</code>", batch.public_id),
     )
 
@@ -226,7 +226,7 @@ def links_stop(request: CabinetRequest) -> HttpResponse:
             "release the links again."
         ),
         verb=_("Stop all links"),
-        back=(f"{reverse('settings')}#stop-links", _("Settings")),
+        back=PageLink(f"{reverse('settings')}#stop-links", _("Settings")),
     )
 
 

@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_POST
 
-from accounts.form_pages import Back, confirm_page, form_page, refusals_on
+from accounts.form_pages import PageLink, confirm_page, form_page, refusals_on
 from accounts.models import Company, Member, Mode
 from accounts.people.cabinet_access import (
     CabinetRequest,
@@ -72,7 +72,7 @@ def link_create(request: CabinetRequest) -> HttpResponse:
             link = shorten(owner=_Owner(request.company.pk), link=form.new_link())
             messages.success(request, _("The link is ready."))
             return redirect("link-detail", link.public_id)
-    back = reverse("link-list"), _("Short links")
+    back = PageLink(reverse("link-list"), _("Short links"))
     return form_page(request, form, _("New link"), verb=_("Create the link"), back=back)
 
 
@@ -201,8 +201,8 @@ def _changed(
     return redirect("link-detail", link.public_id)
 
 
-def _to(link: Link) -> Back:
-    return reverse("link-detail", args=[link.public_id]), link.slug
+def _to(link: Link) -> PageLink:
+    return PageLink(reverse("link-detail", args=[link.public_id]), link.slug)
 
 
 def _link(request: CabinetRequest, public_id: str) -> Link:

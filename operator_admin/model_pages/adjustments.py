@@ -138,7 +138,7 @@ def _result(company: Company, tokens: int) -> str:
             "%(n)s tokens deducted from %(company)s.",
             -tokens,
         )
-    available, _held = ledger.balance(company.pk)
+    available = ledger.balance(company.pk).available
     result = text % {"n": grouped(abs(tokens)), "company": company}
     return result + " " + _("Available now: %(n)s.") % {"n": grouped(available)}
 

@@ -107,7 +107,7 @@ def _company(user: User) -> Company:
 
 
 def _fund(company: Company, cost: int, user: User) -> None:
-    available, _held = ledger.balance(company.pk)
+    available = ledger.balance(company.pk).available
     if available < cost:
         ledger.grant(company=company, amount=cost - available, reason=PURPOSE, user=user)
 

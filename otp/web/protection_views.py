@@ -13,7 +13,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET, require_POST
 
-from accounts.form_pages import confirm_page
+from accounts.form_pages import PageLink, confirm_page
 from accounts.models import Company, GuardMode
 from accounts.people import countries
 from accounts.people.cabinet_access import (
@@ -207,7 +207,7 @@ def protection_lift(request: CabinetRequest, pk: int) -> HttpResponse:
         ),
         gettext("The day's budget and the budgets by country still apply."),
         verb=gettext("Let through for an hour"),
-        back=(reverse("protection"), gettext("Protection")),
+        back=PageLink(reverse("protection"), gettext("Protection")),
         subject=format_html(
             "<strong>{}</strong>", notifications.scope_name(restriction.kind, restriction.value)
         ),

@@ -50,7 +50,7 @@ def _first_mode(company: Company) -> Mode:
     """Live if a live message could be sent: the company is approved and has
     tokens for the cheapest channel.
     """
-    available, _held = ledger.balance(company.pk)
+    available = ledger.balance(company.pk).available
     is_able = company.status == Company.Status.APPROVED and available >= min(
         message_prices.price_of(channel.name, company.country) for channel in CHANNELS
     )

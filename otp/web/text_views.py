@@ -13,7 +13,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from accounts.form_pages import confirm_page, refusals_on
+from accounts.form_pages import PageLink, confirm_page, refusals_on
 from accounts.keys.principal import CompanyTexts
 from accounts.people.cabinet_access import (
     CabinetRequest,
@@ -196,7 +196,7 @@ def text_delete(request: CabinetRequest, pk: int) -> HttpResponse:
             "their way keep this one."
         ),
         verb=gettext("Delete"),
-        back=(reverse("text-list"), gettext("Texts")),
+        back=PageLink(reverse("text-list"), gettext("Texts")),
         subject=format_html(
             '<div class="bubble bubble-text" lang="{}">{}</div>',
             text.locale,

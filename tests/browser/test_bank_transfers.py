@@ -50,7 +50,7 @@ class Queue:
 
     @property
     def balance(self) -> int:
-        return ledger.balance(self.order.company_id)[0]
+        return ledger.balance(self.order.company_id).available
 
 
 @pytest.fixture

@@ -188,7 +188,7 @@ def test_owner_turns_automatic_top_ups_on_and_off(page: Page, live_server: LiveS
     payments.apply_event("sandbox", payment_event(Order.objects.latest("pk")))
     auto_top_up.save_methods()
 
-    ledger.withdraw(company=company, amount=ledger.balance(company.pk)[0], reason="test")
+    ledger.withdraw(company=company, amount=ledger.balance(company.pk).available, reason="test")
     assert auto_top_up.run() == 1
     page.goto(f"{live_server.url}/cabinet/balance/automatic")
     expect(page.get_by_text("Demo •••• 4242")).to_be_visible()

@@ -41,7 +41,7 @@ def overview(request: CabinetRequest) -> HttpResponse:
     balance = ledger.balance(company.pk) if request.member.can_see_money else None
     context = {
         "balance": balance,
-        "notices": notices_for(company, available=balance[0] if balance else None),
+        "notices": notices_for(company, available=balance.available if balance else None),
         "mode": mode,
         "period": period,
         "rows_url": f"{reverse('message-list')}?mode={mode}",

@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
-from accounts.form_pages import Back, confirm_page, form_page
+from accounts.form_pages import PageLink, confirm_page, form_page
 from accounts.keys import api_keys
 from accounts.keys.principal import Principal
 from accounts.models import Mode
@@ -112,8 +112,8 @@ def rule_delete(request: CabinetRequest, address: str) -> HttpResponse:
     )
 
 
-def _rules() -> Back:
-    return reverse("policy"), _("Policy")
+def _rules() -> PageLink:
+    return PageLink(reverse("policy"), _("Policy"))
 
 
 def _rule(request: CabinetRequest, address: str) -> StoredRule:

@@ -42,7 +42,7 @@ def _automatic(company: Company) -> None:
 
 
 def _is_topped_up(company: Company) -> bool:
-    return ledger.balance(company.pk)[0] == 1010
+    return ledger.balance(company.pk).available == 1010
 
 
 def _paid_with_saving(company: Company) -> None:
