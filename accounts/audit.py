@@ -101,8 +101,8 @@ def record(
 
 
 def acts_as_operator(user: User, company: Company) -> bool:
-    """Whether the user is an operator and no member of the company, which must not
-    learn who acted.
+    """Whether the user is an operator and no member of the company, which must not learn who
+    acted.
     """
     return user.is_staff and not company.members.filter(user=user.pk).exists()
 

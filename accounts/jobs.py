@@ -1,9 +1,8 @@
 """Scheduled work for many companies; one failure does not hold up the others.
 
-A failure is counted in `JobFailure` and retried with growing delays. After MAX_TRIES operators
-are alerted, and the row that somebody waits for shows the failure. Retries continue daily, or at
-the job's own interval, so that a fixed release completes the work; success deletes the
-`JobFailure`.
+A failure is counted in `JobFailure` and retried with growing delays. After MAX_TRIES operators are
+alerted, and the row that somebody waits for shows the failure. Retries continue daily, or at the
+job's own interval, so that a fixed release completes the work; success deletes the `JobFailure`.
 """
 
 import threading

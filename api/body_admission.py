@@ -89,8 +89,8 @@ def network(environ: Mapping[str, Any]) -> str:
 
 
 def refuse(environ: Mapping[str, Any], error: Error) -> Refusal:
-    """The response sent instead of the application's. It closes the connection, on which a body
-    may still be arriving.
+    """The response sent instead of the application's. It closes the connection, on which a body may
+    still be arriving.
     """
     retry_after = _RETRY_AFTER.get(error)
     headers = [("Connection", "close"), ("Cache-Control", "no-store")]

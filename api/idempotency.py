@@ -134,8 +134,8 @@ def forget(key: IdempotencyKey, subject_id: UUID) -> None:
 def store_response(key: IdempotencyKey, status: int, body: str) -> StoredResponse:
     """Stores the response for replays unless one is stored; returns the stored one.
 
-    A slow request and a duplicate that rebuilt its response meanwhile must return the same.
-    A response never contains a code.
+    A slow request and a duplicate that rebuilt its response meanwhile must return the same. A
+    response never contains a code.
     """
     params = [status, body, key.company_id, key.mode, key.path, key.key]
     return select_one(StoredResponse, _SQL["store"], params) or StoredResponse(status, body)

@@ -137,8 +137,8 @@ def _sections(
     for kind in SECTIONS.values():
         is_this = form is not None and form.slug == kind.slug
         section_form = form if form and is_this else _form(request, kind, company=company)
-        # The submitted section keeps the version that it was opened with, until it shows that
-        # newer values are stored.
+        # The submitted section keeps the version that it was opened with, until it shows that newer
+        # values are stored.
         version = request.POST.get("version", "") if is_this and not stored else ""
         yield Section(
             form=section_form,

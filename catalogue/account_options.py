@@ -11,8 +11,8 @@ from catalogue.texts import StrOrPromise
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option of an account: an argument of its class, and an environment variable.
-    Operators may also enter an option with a label in the admin.
+    """An option of an account: an argument of its class, and an environment variable. Operators may
+    also enter an option with a label in the admin.
     """
 
     name: str

@@ -108,8 +108,8 @@ def run(names: Collection[str], part: Slice) -> Iterator[Breach]:
 
 
 def remember(breaches: Iterable[Breach], check_kind: str) -> None:
-    """Stores the findings of a scheduled check for the operators' alerts,
-    until the next two checks.
+    """Stores the findings of a scheduled check for the operators' alerts, until the next two
+    checks.
     """
     texts = [f"{breach.check}: {breach.subject}" for breach in breaches]
     cache.set(_key(check_kind), texts[:MAX_REMEMBERED], REMEMBERED[check_kind])

@@ -100,8 +100,8 @@ LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 class Scheduler(PersistentScheduler):
-    """Beat's scheduler. Its file only stores when each task last ran, so no
-    error of the file may stop the schedule.
+    """Beat's scheduler. Its file only stores when each task last ran, so no error of the file may
+    stop the schedule.
     """
 
     _store: Any

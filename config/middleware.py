@@ -156,8 +156,8 @@ class ErrorPages:
 
 
 def _is_conflict(error: Exception) -> bool:
-    """Whether another request took a unique key, or deleted the row: for `save()` of a deleted
-    row alone Django raises a plain DatabaseError.
+    """Whether another request took a unique key, or deleted the row: for `save()` of a deleted row
+    alone Django raises a plain DatabaseError.
     """
     return isinstance(error.__cause__, UniqueViolation) or type(error) is DatabaseError
 

@@ -81,8 +81,8 @@ def reading_copy(month: date) -> Iterator[None]:
 
 
 def delete_originals(month: date) -> None:
-    """Deletes rows from tables that also hold other months; no other session waits for
-    these rows.
+    """Deletes rows from tables that also hold other months; no other session waits for these
+    rows.
     """
     for table in BY_MESSAGE:
         execute(f"DELETE FROM {table} WHERE {_condition(month)}")  # noqa: S608

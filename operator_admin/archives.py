@@ -138,8 +138,8 @@ class Archive:
     say: Say
 
     def add(self, month: date) -> Path:
-        """Archives a month and returns its file. After a BackupError, the finished
-        steps stay done.
+        """Archives a month and returns its file. After a BackupError, the finished steps stay
+        done.
         """
         if not ArchivedMonth.objects.filter(pk=month).exists():
             if reasons := list(blockers(month)):

@@ -16,8 +16,8 @@ from channels.guard.scope_evidence import ScopeKind
 
 
 class Verification(models.Model):
-    """A code sent to a phone for a purpose. The code is derived from the id unless
-    `is_custom`; this row has only its MAC.
+    """A code sent to a phone for a purpose. The code is derived from the id unless `is_custom`;
+    this row has only its MAC.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -107,8 +107,8 @@ class Verification(models.Model):
 
 
 class SealedCode(models.Model):
-    """A custom code until its message ends: `otp.sealed_codes`. Backups
-    do not contain these rows.
+    """A custom code until its message ends: `otp.sealed_codes`. Backups do not contain these
+    rows.
     """
 
     message_id = models.UUIDField(primary_key=True)
@@ -275,8 +275,8 @@ class GuardRestriction(models.Model):
 
 
 class GuardProgress(models.Model):
-    """A single row: the time up to which outcomes of codes are counted.
-    The counting worker locks it.
+    """A single row: the time up to which outcomes of codes are counted. The counting worker locks
+    it.
     """
 
     ONLY = 1
@@ -323,8 +323,8 @@ class GuardReplay(models.Model):
 
 
 class GuardReport(models.Model):
-    """The time of the next report on the guard's would-be decisions, for a
-    company in monitoring mode.
+    """The time of the next report on the guard's would-be decisions, for a company in monitoring
+    mode.
     """
 
     company = models.OneToOneField(Company, models.CASCADE, related_name="+")

@@ -158,8 +158,8 @@ def _require_payment(principal: Principal, message: Message, decision: Decision)
 
 
 def _stepped_meanwhile(sender: Sender, message: Message) -> SentCode | None:
-    """The answer to the later of two concurrent calls, which would otherwise take a second step.
-    So would its repeat, whose key is stored with the step that the other took.
+    """The answer to the later of two concurrent calls, which would otherwise take a second step. So
+    would its repeat, whose key is stored with the step that the other took.
     """
     hold = message.hold
     message.refresh_from_db()

@@ -93,9 +93,7 @@ def _ascii_label(label: str) -> str:
 
 @cache
 def top_level_domains() -> frozenset[str]:
-    """Top-level domains in Unicode and Punycode, from the Public Suffix List
-    that fido2 ships.
-    """
+    """Top-level domains in Unicode and Punycode, from the Public Suffix List that fido2 ships."""
     listed = (files("fido2") / "public_suffix_list.dat").read_text("utf-8")
     rules = (line.strip() for line in listed.splitlines())
     names = {rule.rpartition(".")[2] for rule in rules if rule and not rule.startswith("//")}

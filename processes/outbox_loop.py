@@ -1,8 +1,8 @@
 """The loop that serves an outbox: it claims due rows, starts calls, and records their outcomes.
 
 One thread runs the loop and owns the database connection; calls run on a pool of threads, outside
-any transaction. A claim is committed before its call, so a crash leaves a lease that expires,
-not an unrecorded call.
+any transaction. A claim is committed before its call, so a crash leaves a lease that expires, not
+an unrecorded call.
 """
 
 import threading
@@ -59,8 +59,8 @@ class OutboxLoop(Generic[Outcome]):
         connection.close()
 
     def call(self, function: Callable[P, Outcome], *args: P.args, **kwargs: P.kwargs) -> None:
-        """Calls the function on a thread; what it returns is an outcome. It must not raise, or
-        its owner would count the call as running forever.
+        """Calls the function on a thread; what it returns is an outcome. It must not raise, or its
+        owner would count the call as running forever.
         """
         self.pool.submit(lambda: self.add(function(*args, **kwargs)))
 

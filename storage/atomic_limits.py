@@ -1,7 +1,7 @@
 """Rate limits of a request, checked and counted in one atomic Redis script.
 
-All limits are checked before any is counted, so a refused request uses up none. Redis keys hold
-a keyed hash of the phone, never the phone.
+All limits are checked before any is counted, so a refused request uses up none. Redis keys hold a
+keyed hash of the phone, never the phone.
 """
 
 import hashlib

@@ -36,8 +36,8 @@ class HeavyWork:
 
     @contextmanager
     def turn(self, company_id: int | None) -> Iterator[None]:
-        """Raises TooBusyError, which becomes a 503, if no turn comes in time or the company
-        has reached its limit. `company_id` is None for work of no company.
+        """Raises TooBusyError, which becomes a 503, if no turn comes in time or the company has
+        reached its limit. `company_id` is None for work of no company.
         """
         release_connection()
         # In a transaction a waiting caller would hold its connection, so it does not wait.

@@ -4,10 +4,9 @@ A ring is therefore rotated in three steps, with a restart of all processes afte
 is appended, then moved to the front, then the old one is dropped. A new key put first at once would
 sign texts that processes not yet restarted cannot verify.
 
-Texts encrypted at rest are stored as
-`fernet:<id of the key>:<token>`, under the first key of MFA_KEYS. Each purpose derives its
-own key, so that no text can be decrypted for another purpose. A text without the prefix predates
-encryption and is read as plaintext.
+Texts encrypted at rest are stored as `fernet:<id of the key>:<token>`, under the first key of
+MFA_KEYS. Each purpose derives its own key, so that no text can be decrypted for another purpose. A
+text without the prefix predates encryption and is read as plaintext.
 """
 
 import base64

@@ -71,9 +71,7 @@ class SnapshotCache(Generic[T]):
         self._stale_at = _NEVER
 
     def get(self) -> T:
-        """The value for requests: one thread refreshes a stale value
-        while other threads use it.
-        """
+        """The value for requests: one thread refreshes a stale value while other threads use it."""
         if time.monotonic() >= self._stale_at:
             self._refresh_stale()
         return self.value

@@ -60,8 +60,8 @@ def is_outage(error: Exception) -> bool:
 
 
 def savepoint() -> AbstractContextManager[object]:
-    """A savepoint in a transaction, rolled back if its body raises;
-    nothing outside of transactions.
+    """A savepoint in a transaction, rolled back if its body raises; nothing outside of
+    transactions.
     """
     return transaction.atomic() if connection.in_atomic_block else nullcontext()
 
@@ -74,8 +74,8 @@ def write_together(
 ) -> None:
     """Writes all rows at once, and refused batches by halves, so that no row affects another.
 
-    `write` is one commit, or part of the caller's; `refused` is called with each refused row
-    by itself.
+    `write` is one commit, or part of the caller's; `refused` is called with each refused row by
+    itself.
     """
     if not rows:
         return

@@ -1,7 +1,7 @@
 """Runs the tests that failed in the last run once more, alone: `python -m tests.rerun_failed`.
 
-Those that pass now are flaky. They are named and do not fail the run, unless there are too many
-of which tests/README.md does not know the cause.
+Those that pass now are flaky. They are named and do not fail the run, unless there are too many of
+which tests/README.md does not know the cause.
 """
 
 import json

@@ -1,7 +1,7 @@
 """pytest plugin: real stores and a test account for every run, before the settings are read.
 
-Under pytest-xdist each worker has its own stores, because tests empty Redis and kill servers;
-the controller has none.
+Under pytest-xdist each worker has its own stores, because tests empty Redis and kill servers; the
+controller has none.
 """
 
 import gc

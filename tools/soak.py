@@ -1,5 +1,5 @@
-"""`python -m tools.soak [--minutes 60] [--rate 20] [--json FILE]`: an hour of steady
-load, and whether memory, connections and dead rows stay level.
+"""`python -m tools.soak [--minutes 60] [--rate 20] [--json FILE]`: an hour of steady load, and
+whether memory, connections and dead rows stay level.
 """
 
 import argparse

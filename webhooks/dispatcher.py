@@ -148,8 +148,8 @@ def record(outcomes: Sequence[CallOutcome]) -> None:
     round_of: dict[UUID, datetime | None] = dict(
         fetch_tuples(_SQL["update_deliveries"], [ids, *moves])
     )
-    # A message's own URL says nothing about the endpoint: it may be gone, or always wrong.
-    # Nor does a URL that the endpoint had when the call began.
+    # A message's own URL says nothing about the endpoint: it may be gone, or always wrong. Nor does
+    # a URL that the endpoint had when the call began.
     about_endpoints = [
         outcome
         for outcome in outcomes

@@ -22,8 +22,8 @@ class AuditEvent(models.Model):
 
     A company sees neither the e-mail nor the IP address of an operator: `actor_shown`, `ip_shown`.
 
-    Deletions elsewhere must not touch a row, so its references have no constraint: it keeps the
-    ids of deleted users and companies, and `actor` keeps the e-mail address.
+    Deletions elsewhere must not touch a row, so its references have no constraint: it keeps the ids
+    of deleted users and companies, and `actor` keeps the e-mail address.
     """
 
     company = models.ForeignKey(

@@ -122,8 +122,8 @@ def metadata() -> dict[str, Any]:
 
 
 def keys_of(token: str) -> Iterator[SigningKey]:
-    """The key that the token's header names, then the same key read again, in case the token is
-    not signed by the first: providers rotate keys, some under the old id or without one.
+    """The key that the token's header names, then the same key read again, in case the token is not
+    signed by the first: providers rotate keys, some under the old id or without one.
     """
     try:
         header = jwt.get_unverified_header(token)

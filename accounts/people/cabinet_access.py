@@ -105,8 +105,8 @@ def current_member(request: HttpRequest) -> Member | None:
 
 
 def choose_company(request: HttpRequest, company_id: int) -> None:
-    """Makes the session act for this company. Forms of another company that are open in other
-    tabs, or wait for reauthentication, become invalid: they would change this company.
+    """Makes the session act for this company. Forms of another company that are open in other tabs,
+    or wait for reauthentication, become invalid: they would change this company.
     """
     if request.session.get(_COMPANY) == company_id:
         return

@@ -1,8 +1,8 @@
 """A user's sessions, including those opened through the identity provider, and known browsers.
 
 allauth.usersessions was rejected: with activity tracking it writes in a transaction on every
-request, it fails for clients without an IP address, and it ends no session when a factor changes
-or a password is reset.
+request, it fails for clients without an IP address, and it ends no session when a factor changes or
+a password is reset.
 """
 
 import hmac

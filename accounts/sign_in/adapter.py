@@ -48,8 +48,8 @@ def key_of(request: HttpRequest, email: str) -> str:
 
 
 def consume(request: HttpRequest, email: str) -> RateLimitUsage | None:
-    """Counts a sign-in attempt against the account, from any network; None if it is
-    over the limit.
+    """Counts a sign-in attempt against the account, from any network; None if it is over the
+    limit.
     """
     email = email.strip().lower()
     device = _device_of(request, email)

@@ -178,8 +178,8 @@ def _set_passwordless(credential: dict[str, Any], is_passwordless: bool) -> None
 
 
 # allauth counts wrong codes of reauthentication and sign-in together, so a stolen session could
-# lock its owner out. Here each session has few attempts (sessions.spend_attempt), and each user
-# has a limit per minute ("reauthenticate").
+# lock its owner out. Here each session has few attempts (sessions.spend_attempt), and each user has
+# a limit per minute ("reauthenticate").
 
 
 class PastedCodeMixin(Base):

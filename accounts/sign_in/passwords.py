@@ -1,8 +1,8 @@
 """Rates new passwords against an attacker who knows the user and the product.
 
 The strength is the sum over parts: a letter 1, a digit ½, a common word 3, and little or nothing
-for known or predictable parts: the names of the product, the user and the company, a year, a row
-of keys, a repetition. The password is rated as typed, with leetspeak undone (0 for o), and in the
+for known or predictable parts: the names of the product, the user and the company, a year, a row of
+keys, a repetition. The password is rated as typed, with leetspeak undone (0 for o), and in the
 other keyboard layout; the lowest strength counts.
 """
 

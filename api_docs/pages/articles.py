@@ -1,5 +1,5 @@
-"""The pages' articles: Django templates of Markdown, served as HTML and Markdown; search reads
-them as plain text.
+"""The pages' articles: Django templates of Markdown, served as HTML and Markdown; search reads them
+as plain text.
 
 We write the articles, so their content, including HTML, is trusted.
 """

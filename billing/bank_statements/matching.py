@@ -63,8 +63,8 @@ class StatementLine:
     occurrence: int = 1  # number among the lines whose `key` has otherwise the same parts
 
     def __post_init__(self) -> None:
-        """Raises ValueError for values that no bank writes: a transfer is
-        money, so nothing is guessed.
+        """Raises ValueError for values that no bank writes: a transfer is money, so nothing is
+        guessed.
         """
         texts = (self.account, self.document_number, self.party_name, self.party_inn)
         if not all(map(is_clean, (*texts, self.party_account, self.purpose, self.operation_id))):
@@ -219,8 +219,8 @@ def _differs(transfer: BankTransfer, order: Order) -> str:
 
 
 def _doubt(transfer: BankTransfer, order: Order) -> str:
-    """The doubt about a transfer whose payer wrote the purpose; in a
-    payment link the bank wrote it.
+    """The doubt about a transfer whose payer wrote the purpose; in a payment link the bank wrote
+    it.
     """
     if order.state == Order.State.CANCELED:
         return Problem.CANCELED

@@ -139,8 +139,8 @@ def operations(
 
 
 def line_of(operation: Mapping[str, Any], account: str) -> StatementLine:
-    """The line of an operation. Raises ValueError, KeyError, TypeError or
-    ArithmeticError if it is malformed.
+    """The line of an operation. Raises ValueError, KeyError, TypeError or ArithmeticError if it is
+    malformed.
     """
     is_incoming = str(operation["typeOfOperation"]).lower() == "credit"
     party = operation.get("payer" if is_incoming else "receiver") or {}

@@ -214,8 +214,8 @@ _SQL = sql_files.read_several("billing/budgets/budgets.sql")
 
 
 def update_usual() -> int:
-    """Recalculates usual budgets from the stored days; fixed budgets stay as they are.
-    Publishes them where keys are loaded; returns how many companies' budgets changed.
+    """Recalculates usual budgets from the stored days; fixed budgets stay as they are. Publishes
+    them where keys are loaded; returns how many companies' budgets changed.
     """
     ids = fetch_column(_SQL["companies"])
     return sum(

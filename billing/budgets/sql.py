@@ -1,8 +1,8 @@
 """SQL fragments of the budgets for the ledger, and the usage of a budget.
 
 The wallet's row counts the usage, so the UPDATE that pays also checks and advances it: exact under
-races, and rolled back with the payment. The fragments expect the aliases `wallet`, a row
-of billing_wallet, and `period`, the row of PERIOD.
+races, and rolled back with the payment. The fragments expect the aliases `wallet`, a row of
+billing_wallet, and `period`, the row of PERIOD.
 """
 
 from collections.abc import Mapping

@@ -75,8 +75,8 @@ def missing_details(company: Company) -> Mapping[str, object]:
 
 @transaction.atomic
 def _issue_month(pk: int, seller: Seller) -> int:
-    """Issues a document for each currency: payments in one are no
-    advance for charges in another.
+    """Issues a document for each currency: payments in one are no advance for charges in
+    another.
     """
     closed = ClosedMonth.objects.select_for_update().select_related("company").get(pk=pk)
     if not closed.is_due:
@@ -122,8 +122,8 @@ def _advances(seller: Seller) -> list[Order]:
 
 
 def _of_tax_payer() -> Q:
-    """Filters out most of the companies that `is_tax_payer` rejects;
-    they would fill every batch.
+    """Filters out most of the companies that `is_tax_payer` rejects; they would fill every
+    batch.
     """
     country = Q(company__billingprofile__country="RU")
     country |= Q(company__billingprofile__country="", company__country="RU")
@@ -131,8 +131,8 @@ def _of_tax_payer() -> Q:
 
 
 def is_tax_payer(company: Company) -> bool:
-    """Whether the buyer may deduct Russian VAT: it has an INN, and all
-    other details of an invoice.
+    """Whether the buyer may deduct Russian VAT: it has an INN, and all other details of an
+    invoice.
     """
     profile = getattr(company, "billingprofile", None)
     return profile is not None and profile.effective_country == "RU" and not profile.missing
@@ -184,8 +184,8 @@ def _write(document: Document, lines: list[dict[str, Any]], seller: Seller) -> D
 def _taxed(
     charges: Sequence[Mapping[str, Any]], seller: Seller, company: Company, day: date
 ) -> list[dict[str, Any]]:
-    """The charges with this buyer's rate on that day; without regimes of
-    the seller, the top-up's rate.
+    """The charges with this buyer's rate on that day; without regimes of the seller, the top-up's
+    rate.
     """
     profile = BillingProfile.for_company(company)
     charge_rates = [Decimal(row["vat_rate"]) if row["vat_rate"] else None for row in charges]
@@ -253,8 +253,8 @@ def send_again(*, document: Document, user: User, ip: str | None = None) -> None
 
 
 def send(company: Company, documents: Sequence[Document], *, again: bool = False) -> None:
-    """Mails documents to owners, accountants and the address for them;
-    once, or once more on request.
+    """Mails documents to owners, accountants and the address for them; once, or once more on
+    request.
     """
     if not documents:
         return

@@ -163,8 +163,8 @@ def _totals(
 def _prepaid_opening(
     company_id: int, start: datetime, balance: int, previous: ClosedMonth | None
 ) -> prepaid.Sums:
-    """The last month's closing balance; at first all payments, minus the
-    worth of tokens used before.
+    """The last month's closing balance; at first all payments, minus the worth of tokens used
+    before.
     """
     if previous is not None:
         return {currency: Decimal(money["closing"]) for currency, money in previous.money.items()}

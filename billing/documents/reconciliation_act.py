@@ -37,8 +37,8 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """The account in one currency. Balances are positive if the seller owes:
-    the buyer has paid in advance.
+    """The account in one currency. Balances are positive if the seller owes: the buyer has paid in
+    advance.
     """
 
     currency: str

@@ -1,9 +1,8 @@
 """A document as ФНС format 5.03 of invoices and transfer documents (УПД): КНД 1115131.
 
 Order of 19.12.2023 № ЕД-7-26/970@; the schema is ON_NSCHFDOPPR_1_997_01_05_03. With VAT the
-document is an invoice and an act (СЧФДОП), without it an act (ДОП); an advance has only
-an invoice (СЧФ).
-The file is unsigned: the exchange operator's program signs it.
+document is an invoice and an act (СЧФДОП), without it an act (ДОП); an advance has only an invoice
+(СЧФ). The file is unsigned: the exchange operator's program signs it.
 """
 
 import re
@@ -135,8 +134,8 @@ def render(document: Document) -> bytes:
 
 
 def _clean(root: Element) -> None:
-    """Removes control characters: XML has none, and one in a name would
-    make the whole file unreadable.
+    """Removes control characters: XML has none, and one in a name would make the whole file
+    unreadable.
     """
     for element in root.iter():
         element.attrib.update({name: one_line(text) for name, text in element.attrib.items()})

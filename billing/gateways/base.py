@@ -146,8 +146,8 @@ class WebhookRequest:
 
 
 def check_id(text: str) -> str:
-    """Checks that a provider's id is printable ASCII: ids are used in API
-    addresses and our columns.
+    """Checks that a provider's id is printable ASCII: ids are used in API addresses and our
+    columns.
     """
     if not _ID.fullmatch(text):
         raise ValueError("not an id")

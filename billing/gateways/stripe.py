@@ -266,8 +266,8 @@ def _unit(currency: str) -> Decimal:
 
 
 def to_minor(amount: Decimal, currency: str) -> int:
-    """Converts to the currency's smallest unit; never rounds: an order
-    that does not fit is an error.
+    """Converts to the currency's smallest unit; never rounds: an order that does not fit is an
+    error.
     """
     minor = amount / _unit(currency)
     if minor != minor.to_integral_value():

@@ -92,8 +92,8 @@ class BankTransfer(models.Model):
 
 
 class StatementMark(models.Model):
-    """The time up to which an account's statement has been read. Its row
-    is the lock of a reading.
+    """The time up to which an account's statement has been read. Its row is the lock of a
+    reading.
     """
 
     account = models.CharField(max_length=22)

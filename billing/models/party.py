@@ -134,8 +134,8 @@ class BillingProfile(models.Model):
     company = models.OneToOneField(
         Company, models.CASCADE, primary_key=True, verbose_name=_("company")
     )
-    # The country on invoices; empty: the company's, which also determines
-    # how its phones are parsed.
+    # The country on invoices; empty: the company's, which also determines how its phones are
+    # parsed.
     country = models.CharField(_("country"), max_length=2, blank=True, default="", db_default="")
     legal_name = models.CharField(_("legal name"), max_length=200, blank=True)
     inn = models.CharField(_("INN"), max_length=20, blank=True)

@@ -20,8 +20,8 @@ class Wallet(models.Model):
     held = models.BigIntegerField(_("held"), default=0)
     # The time of the last change of the balance, by the newest transfer.
     moved_at = models.DateTimeField(null=True, editable=False)
-    # Budget usage: tokens held on this day, by API key too ("0": the cabinet),
-    # and in this hour by country.
+    # Budget usage: tokens held on this day, by API key too ("0": the cabinet), and in this hour by
+    # country.
     day = models.DateField(null=True, editable=False)
     day_tokens = models.BigIntegerField(default=0, db_default=0, editable=False)
     hour = models.DateTimeField(null=True, editable=False)

@@ -227,8 +227,8 @@ def _pay(order: Order) -> None:
 
 
 def _is_still_wanted(order: Order) -> bool:
-    """Whether the order is still wanted: consent may have ended while
-    other calls were waited for.
+    """Whether the order is still wanted: consent may have ended while other calls were waited
+    for.
     """
     rows = Order.objects.filter(pk=order.pk, state=Order.State.CREATED, company__closes_at=None)
     return rows.exclude(company__status=Company.Status.SUSPENDED).exists()
@@ -292,8 +292,8 @@ def _save_method(saving: MethodSaving) -> bool:
 
 @transaction.atomic
 def _store(saving: MethodSaving, method: SavedPaymentMethod | None) -> bool:
-    """Stores the method. The row is the lock: one worker stores it, and
-    only while it is still wanted.
+    """Stores the method. The row is the lock: one worker stores it, and only while it is still
+    wanted.
     """
     if not MethodSaving.objects.filter(pk=saving.pk).delete()[0] or method is None:
         return False

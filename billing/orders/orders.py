@@ -171,8 +171,8 @@ def payment_request(order: Order) -> PaymentRequest:
 
 
 def _buyer(order: Order) -> Buyer:
-    """The payer for receipts, which persons get: in Russia a company has
-    a tax number of ten digits.
+    """The payer for receipts, which persons get: in Russia a company has a tax number of ten
+    digits.
     """
     profile = BillingProfile.for_company(order.company)
     email = profile.email or (order.created_by.email if order.created_by else "")

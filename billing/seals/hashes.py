@@ -38,8 +38,8 @@ def head_of(previous: str, day: date, parts: Sequence[Part]) -> str:
 
 
 def head_of_rows(previous: str, day: date, rows: Iterable[Sequence[object]]) -> str:
-    """The head after the day; for all companies, rows are (company, its
-    head), ascending by company.
+    """The head after the day; for all companies, rows are (company, its head), ascending by
+    company.
     """
     lines = [previous, day.isoformat(), *(json.dumps(list(row)) for row in rows)]
     return sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
@@ -105,8 +105,8 @@ class RunningHash:
 
 
 def days_of(company_id: int, since: date, until: date) -> Iterator[tuple[date, list[Part]]]:
-    """The parts of each day with transfers, from `since` to the day before `until`, read in
-    bounded statements. The days must be closed, or be locked by the caller.
+    """The parts of each day with transfers, from `since` to the day before `until`, read in bounded
+    statements. The days must be closed, or be locked by the caller.
     """
     today, parts = since, dict[str, RunningHash]()
     for piece in _pieces(company_id, since, until):

@@ -19,8 +19,8 @@ from storage import advisory_locks
 from storage.statements import sql_files
 from storage.statements.queries import execute, fetch_column, fetch_value
 
-# Allows for clocks set back by a failover, and for the time between a
-# transaction's start and its lock.
+# Allows for clocks set back by a failover, and for the time between a transaction's start and its
+# lock.
 MARGIN = timedelta(minutes=10)
 
 _SQL = sql_files.read_several("billing/seals/sealing.sql")

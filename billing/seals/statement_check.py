@@ -29,8 +29,8 @@ PROGRAM = settings.BASE_DIR / "static" / "kvitok-verify.py"
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """The result; `problem` is the program's code of the fault, empty
-    if the statement is proved.
+    """The result; `problem` is the program's code of the fault, empty if the statement is
+    proved.
     """
 
     problem: str = ""

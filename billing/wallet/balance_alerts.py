@@ -125,8 +125,8 @@ def _check_alert(alert: BalanceAlert, outlook: BalanceOutlook | None) -> bool:
 
 
 def _has_recovered(alert: BalanceAlert, now: int | None) -> bool:
-    """Whether the level was left: a balance that fluctuates around it must
-    not cause an e-mail each time.
+    """Whether the level was left: a balance that fluctuates around it must not cause an e-mail each
+    time.
     """
     if now is None:
         return True
@@ -240,8 +240,8 @@ def _nearly_used(company_id: int) -> Iterator[BudgetUsage | KeyUsage]:
 
 @transaction.atomic
 def _notify(company_id: int, use: BudgetUsage | KeyUsage) -> bool:
-    """Writes the e-mail. Its key contains budget and period, so only one of
-    parallel sweeps writes it.
+    """Writes the e-mail. Its key contains budget and period, so only one of parallel sweeps writes
+    it.
     """
     subject = use.country if isinstance(use, BudgetUsage) else f"key-{use.key_id}"
     key = f"budget:{company_id}:{subject}:{use.resets_at.timestamp():.0f}"

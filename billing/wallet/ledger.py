@@ -4,8 +4,8 @@ Every kind of transfer debits one account and credits another, so the books bala
 tokens from available to held, a capture on to spent, a release back; the other kinds are between
 available and the world outside. The statement that accepts a message opens its hold
 (`billing.wallet.holds`); `move_holds` exchanges it for the hold of the next channel; only `settle`,
-or a statement with `capture_sql`, closes it. Wallets are locked last, by ascending company,
-except by the statement that accepts a send (decision 0002); groups of sends skip locked wallets.
+or a statement with `capture_sql`, closes it. Wallets are locked last, by ascending company, except
+by the statement that accepts a send (decision 0002); groups of sends skip locked wallets.
 """
 
 from collections.abc import Collection, Sequence

@@ -135,8 +135,8 @@ REFRESH_ON_CHANGE = {
 
 
 class ProfileForm(RefusesStaleForm, forms.ModelForm):  # type: ignore[type-arg]
-    """The form with the chosen country's fields. `is_complete`: requires
-    all that an invoice needs.
+    """The form with the chosen country's fields. `is_complete`: requires all that an invoice
+    needs.
     """
 
     country = CountryField()

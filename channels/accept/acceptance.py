@@ -219,8 +219,8 @@ def first_row(statement: str, params: Mapping[str, Any], kind: Callable[..., Row
 
 
 def violated_constraint(error: IntegrityError) -> str:
-    """The name of the violated constraint. The index of a month's partition
-    has the month as a suffix.
+    """The name of the violated constraint. The index of a month's partition has the month as a
+    suffix.
     """
     cause = error.__cause__
     name = cause.diag.constraint_name if isinstance(cause, psycopg.Error) else None

@@ -96,8 +96,8 @@ CountedMessage = Send | Message | MessageState
 
 
 class UntriedChannel(Protocol):
-    """Decides whether to send a live code by an untried channel, to which
-    the cool-down does not apply.
+    """Decides whether to send a live code by an untried channel, to which the cool-down does not
+    apply.
     """
 
     @property

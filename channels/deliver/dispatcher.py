@@ -59,8 +59,8 @@ DEFAULT_THROTTLE_WAIT = 1.0  # seconds, if a throttled account gets no Retry-Aft
 # A call starts only if all of it fits into the lease, with two seconds to spare.
 LEASE_MARGIN = 2
 START_TIMEOUT = settings.LEASE - sum(settings.PROVIDER_TIMEOUT) - LEASE_MARGIN
-# An earlier poll could reach a vendor that is still processing the
-# message and does not know it yet.
+# An earlier poll could reach a vendor that is still processing the message and does not know it
+# yet.
 AMBIGUOUS_POLL_DELAY = sum(settings.PROVIDER_TIMEOUT) + LEASE_MARGIN
 
 
@@ -238,8 +238,8 @@ def _call_provider(claimed: ClaimedMessage, message: Outgoing) -> Event:
 
 
 def _mask(error: SendError, code: str) -> None:
-    """Masks custom codes, which may have letters; providers mask the
-    numbers that a vendor echoes.
+    """Masks custom codes, which may have letters; providers mask the numbers that a vendor
+    echoes.
     """
     for name in ("code", "detail"):
         pattern = re.compile(re.escape(code), re.IGNORECASE)
@@ -381,8 +381,8 @@ def _can_reroute(claimed: ClaimedMessage, error: SendError) -> bool:
         return claimed.has_contact_account
     if not error.account:
         return False
-    # When the message was claimed, another account may have been at its
-    # rate limit or share of threads.
+    # When the message was claimed, another account may have been at its rate limit or share of
+    # threads.
     content = Content(claimed.content)
     return claimed.has_other_account or availability.has_alternative(
         claimed.provider, content, claimed.mode, claimed.phone

@@ -109,9 +109,7 @@ class AccountLock:
                 return
 
     def _take(self) -> None:
-        """Takes the lock on its own session: a pooled session would
-        pass the lock to others.
-        """
+        """Takes the lock on its own session: a pooled session would pass the lock to others."""
         session = sessions.connect()
         row = session.execute(_TRY_LOCK, self._key).fetchone()
         if not (row and row[0]):

@@ -142,8 +142,8 @@ def sweep() -> None:
 
 
 def expire_leases() -> int:
-    """Marks attempts of dead workers as ambiguous: only a vendor that can be
-    polled may know their outcome.
+    """Marks attempts of dead workers as ambiguous: only a vendor that can be polled may know their
+    outcome.
     """
     events = [
         with_provider_id(

@@ -179,8 +179,8 @@ class Guard:
     def _step(
         evidence: ScopeEvidence, usual_rate: float, excess: float, *, needed: float = 1.0
     ) -> GuardStep:
-        """The step for this evidence. `needed` scales the tokens and the
-        certainty that a step requires.
+        """The step for this evidence. `needed` scales the tokens and the certainty that a step
+        requires.
         """
         step = next(
             (step for step, least in STEP_LOSSES if excess >= needed * least), GuardStep.ALLOW

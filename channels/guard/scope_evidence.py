@@ -195,8 +195,8 @@ _STORED_SENDS = COUNTED_OF_PHONE + KNOWN_CODES + 1
 @dataclass(slots=True)
 class PhoneHistory:
     """The codes of one phone with one company; times in seconds. A phone that entered a code before
-    passes whatever the guard finds, with a few codes a day. It forgets no correct code: build
-    it from rows only as far back as correct codes are remembered.
+    passes whatever the guard finds, with a few codes a day. It forgets no correct code: build it
+    from rows only as far back as correct codes are remembered.
     """
 
     first_entered: float | None = None

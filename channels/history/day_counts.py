@@ -1,9 +1,9 @@
 """Aggregates each past day off the send path, so that the overview reads totals.
 
-A day is counted once for all companies, after the last transaction that could belong to it. A
-later change (a late receipt, a deadline) marks the day stale, and it is counted again. A count
-replaces the earlier one, so a repeat changes nothing. Today is never counted here: readers add it
-from the messages themselves.
+A day is counted once for all companies, after the last transaction that could belong to it. A later
+change (a late receipt, a deadline) marks the day stale, and it is counted again. A count replaces
+the earlier one, so a repeat changes nothing. Today is never counted here: readers add it from the
+messages themselves.
 """
 
 from collections import defaultdict
@@ -167,8 +167,8 @@ def _count_each(cursor: CursorWrapper, stale: Sequence[_StaleDay]) -> None:
 
 
 def _count_all(cursor: CursorWrapper, day: date) -> None:
-    """Counts all companies in one statement, or each company separately
-    if one cannot be counted.
+    """Counts all companies in one statement, or each company separately if one cannot be
+    counted.
     """
     try:
         with transaction.atomic():

@@ -102,8 +102,8 @@ def is_long(company: Company, filters: Mapping[str, Any]) -> bool:
 
 @transaction.atomic
 def start(*, member: Member, mode: str, query: str, language: str, ip: str | None) -> MessageExport:
-    """Starts a file; raises ValidationError while too many of the
-    company's files are in progress.
+    """Starts a file; raises ValidationError while too many of the company's files are in
+    progress.
     """
     company = member.company
     Company.objects.select_for_update(no_key=True).get(pk=company.pk)

@@ -43,8 +43,8 @@ class FallbackReason(StrEnum):
     CLICK = "click"
     CANCELED = "cancelled"  # the code was canceled, replaced or guessed wrong too often
     BLOCKED = "blocked"  # the phone was blocked, by its STOP or by the operator
-    # Kept the next channel: an earlier channel delivered, but the next
-    # vendor already has the message.
+    # Kept the next channel: an earlier channel delivered, but the next vendor already has the
+    # message.
     OWED = "owed"  # charged if the next channel delivers too
 
 

@@ -52,8 +52,8 @@ Row = dict[str, Any]  # by columns, for the JSON parameters of `store_statement`
 
 
 class _StoredCall(NamedTuple):
-    """The content of a vendor's call. `skips_known`: leave out a *sent* of
-    an attempt whose acceptance is already written.
+    """The content of a vendor's call. `skips_known`: leave out a *sent* of an attempt whose
+    acceptance is already written.
     """
 
     receipts: list[Row]
@@ -91,8 +91,8 @@ def _with_raw(events: InboundEvents) -> Iterator[tuple[Receipt, bytes]]:
 
 
 def _store(call: _StoredCall) -> int:
-    """Stores the receipts. A refused receipt is left out: the vendor
-    would repeat the call forever.
+    """Stores the receipts. A refused receipt is left out: the vendor would repeat the call
+    forever.
     """
     new: set[str] = set()
 
@@ -108,8 +108,8 @@ def _refuse(row: Row, error: Exception) -> None:
 
 
 def _store_together(calls: Sequence[_StoredCall]) -> list[int]:
-    """Stores the receipts of several calls. A receipt that several calls
-    repeat counts once for each.
+    """Stores the receipts of several calls. A receipt that several calls repeat counts once for
+    each.
     """
     rows = [row for call in calls for row in call.receipts]
     recipients = [row for call in calls for row in call.recipients]
@@ -118,8 +118,8 @@ def _store_together(calls: Sequence[_StoredCall]) -> list[int]:
 
 
 def _insert(rows: Sequence[Row], recipients: Sequence[Row], *, skips_known: bool) -> set[str]:
-    """Inserts in sorted order, so that parallel repeats cannot deadlock; returns
-    the digests of new receipts.
+    """Inserts in sorted order, so that parallel repeats cannot deadlock; returns the digests of new
+    receipts.
     """
     if not rows:
         return set()

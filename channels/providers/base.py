@@ -153,8 +153,8 @@ class RefusedError(SendError):
 class DestinationRefusedError(RefusedError):
     """The account may not send to this destination, a country for example.
 
-    Another account may carry the message. One company's odd destination must not open the
-    account's circuit breaker for all.
+    Another account may carry the message. One company's odd destination must not open the account's
+    circuit breaker for all.
     """
 
 

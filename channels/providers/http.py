@@ -181,8 +181,8 @@ class HttpProvider(Provider):
         return replace(answer, token=secret) if secret else answer
 
     def _get(self, path: str, *, url: str = "", authorization: str = "") -> Json:
-        """Makes a read-only call; returns the object in the answer, or
-        raises the error of the answer.
+        """Makes a read-only call; returns the object in the answer, or raises the error of the
+        answer.
         """
         answer = self._query(path, url=url, authorization=authorization)
         if answer.status >= 300 or not answer.data:
@@ -306,8 +306,8 @@ def text_of(value: Json, name: str) -> str:
 
 
 def word_of(value: Json, name: str) -> str:
-    """The word under this name in capitals, as vendors write it in
-    either case; empty without one.
+    """The word under this name in capitals, as vendors write it in either case; empty without
+    one.
     """
     return text_of(value, name).upper()
 

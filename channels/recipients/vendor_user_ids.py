@@ -76,8 +76,8 @@ def enqueue(provider: str, phone: str, user_id: str, ref: str) -> None:
 
 
 def record_queued() -> None:
-    """Records queued ids. A row leaves the queue only once it is written: a
-    later call writes the rest.
+    """Records queued ids. A row leaves the queue only once it is written: a later call writes the
+    rest.
     """
     while not _queue.empty():  # only the dispatcher removes entries
         provider, recipient = _queue.get()

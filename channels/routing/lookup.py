@@ -72,8 +72,8 @@ def look_up(principal: Principal, phone: str, purpose: str) -> PhoneFacts:
 
 
 def _seconds_over(key: str) -> int:
-    """Counts once; returns 0, or the seconds to wait. Without Redis, counts
-    in PostgreSQL by whole hours.
+    """Counts once; returns 0, or the seconds to wait. Without Redis, counts in PostgreSQL by whole
+    hours.
     """
     limit, seconds = LIMIT
     try:

@@ -31,8 +31,8 @@ PURPOSE_LENGTH = 64
 
 @dataclass(frozen=True, slots=True)
 class StoredRule:
-    """A rule as stored in the company's row. None and empty leave a
-    field to less specific rules.
+    """A rule as stored in the company's row. None and empty leave a field to less specific
+    rules.
     """
 
     country: str = ""  # ISO 3166; empty: all

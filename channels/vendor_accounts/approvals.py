@@ -1,5 +1,5 @@
-"""The approval state of our templates and senders at vendors, read
-periodically and stored with the time.
+"""The approval state of our templates and senders at vendors, read periodically and stored with the
+time.
 """
 
 from collections.abc import Mapping
@@ -41,8 +41,8 @@ class ReadResult:
 
 
 def refresh(names: list[str] | None = None) -> dict[str, ReadResult]:
-    """Asks the vendors of these accounts, or of all, in parallel. Changes
-    nothing for a silent vendor.
+    """Asks the vendors of these accounts, or of all, in parallel. Changes nothing for a silent
+    vendor.
     """
     live, hosted = registry.live_providers(), registry.hosted_providers()
     accounts = {

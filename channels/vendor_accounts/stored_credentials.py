@@ -29,8 +29,8 @@ _seen: dict[str, str] = {}
 
 
 def update_registry(encrypted: Mapping[str, str]) -> None:
-    """Makes the registry use these credentials, by account name, if they
-    differ from the last ones.
+    """Makes the registry use these credentials, by account name, if they differ from the last
+    ones.
     """
     if dict(encrypted) == _seen:
         return
@@ -43,8 +43,8 @@ def update_registry(encrypted: Mapping[str, str]) -> None:
 
 @on_reset
 def _forget() -> None:
-    """Makes the next snapshot count as a change, because the registry has
-    dropped the last one, too.
+    """Makes the next snapshot count as a change, because the registry has dropped the last one,
+    too.
     """
     _seen.clear()
 
@@ -84,8 +84,8 @@ def has_stored(name: str) -> bool:
 
 @transaction.atomic
 def save(*, name: str, values: Mapping[str, str], user: User, ip: str) -> list[str]:
-    """Stores non-empty values. An empty secret keeps the stored one, any other empty
-    value is removed. Returns the changed names.
+    """Stores non-empty values. An empty secret keeps the stored one, any other empty value is
+    removed. Returns the changed names.
     """
     row = ProviderAccount.objects.select_for_update().filter(name=name).first()
     before = _readable(name, row.credentials) if row else {}

@@ -38,8 +38,8 @@ _queue: SimpleQueue[tuple[str, AccountAlert]] = SimpleQueue()
 
 @transaction.atomic
 def record(provider: str, alert: AccountAlert, times: int = 1) -> None:
-    """Stores and logs an alert; opens the breaker or e-mails the
-    operators if the alert requires it.
+    """Stores and logs an alert; opens the breaker or e-mails the operators if the alert requires
+    it.
     """
     log.warning("account_alert", provider=provider, code=alert.code, kind=alert.kind.value)
     earlier = _upsert(provider, alert, times)
@@ -91,8 +91,8 @@ def _mail_warning(provider: str, alert: AccountAlert, text: str) -> None:
 
 
 def enqueue(provider: str, alert: AccountAlert) -> None:
-    """Queues an alert from a provider's thread, which has no database: the
-    dispatcher records it soon.
+    """Queues an alert from a provider's thread, which has no database: the dispatcher records it
+    soon.
     """
     _queue.put((provider, alert))
 

@@ -1,5 +1,5 @@
-"""Declares GET /messages, /messages/{id}, /test/messages and /channels,
-and the events of messages.
+"""Declares GET /messages, /messages/{id}, /test/messages and /channels, and the events of
+messages.
 """
 
 from datetime import datetime, timedelta

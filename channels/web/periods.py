@@ -34,8 +34,8 @@ class DayPreset:
 
 
 def day_presets(*names: str) -> list[DayPreset]:
-    """The day presets with these names, in this order; a number is the
-    length in days until today.
+    """The day presets with these names, in this order; a number is the length in days until
+    today.
     """
     today = timezone.localdate()
     yesterday, last_month = today - timedelta(days=1), previous_month(today)

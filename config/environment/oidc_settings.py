@@ -46,9 +46,7 @@ def _grant(item: str) -> Grant:
 
 
 def _issuer(text: str, *, is_production: bool) -> str:
-    """The issuer exactly as in the provider's `iss`, including a final
-    slash.
-    """
+    """The issuer exactly as in the provider's `iss`, including a final slash."""
     if not text:
         return ""
     url = urlsplit(text)

@@ -85,8 +85,8 @@ def _simulated(
 def _addresses(
     environ: Mapping[str, str], urls: Mapping[str, str], without_proxy: Iterable[str]
 ) -> dict[str, str]:
-    """The URLs in addition to those in `environ`. The simulator is on
-    loopback, which no proxy reaches.
+    """The URLs in addition to those in `environ`. The simulator is on loopback, which no proxy
+    reaches.
     """
     ours = {
         "VENDOR_URLS": [f"{name}={url}" for name, url in urls.items()],

@@ -15,8 +15,8 @@ from identity_hooks.hook_call import (
 )
 from identity_hooks.kind import HookOptions, Kind, Setting, Trial
 
-# The plugin does not escape the sentence, so a quote or a line break in it breaks the JSON.
-# Two patterns, because a single one takes time quadratic in the body's length.
+# The plugin does not escape the sentence, so a quote or a line break in it breaks the JSON. Two
+# patterns, because a single one takes time quadratic in the body's length.
 _BEGINNING = re.compile(r'"(?:text|message)"\s*:\s*"')
 _END = re.compile(r'"\s*,\s*"(?:to|phone)"\s*:\s*"([^"]*)"')
 

@@ -23,8 +23,8 @@ from parsing.hosts import top_level_domains
 _SCHEME = re.compile(r"(?<![A-Za-z0-9+.-])([A-Za-z0-9+.-]+):[/\\]{2}")
 _SCHEME_START = re.compile(r"(?<![^\W_])[A-Za-z]")
 _SPACE_OR_QUOTE = re.compile(r"[\s<>\"«»“”]")
-# Some registries sell names with emoji and symbols. Before a name's first
-# letter they are decoration.
+# Some registries sell names with emoji and symbols. Before a name's first letter they are
+# decoration.
 _ANY = r"[^\s\x00-,./:-@\[-^`{-\x7f]"
 _LABELS = re.compile(rf"{_ANY}+(?:\.{_ANY}+)*")
 _LETTER = re.compile(r"[\w-]")

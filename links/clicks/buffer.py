@@ -80,8 +80,8 @@ class Networks:
 
 @text_cache(4096)
 def _public_network(ip: str) -> str:
-    """The visitor's network; empty for our own addresses: a measurement, or a
-    proxy that hides everybody.
+    """The visitor's network; empty for our own addresses: a measurement, or a proxy that hides
+    everybody.
     """
     network = client_network(ip)
     return network if network and ip_network(network).is_global else ""
@@ -108,8 +108,8 @@ class ClickBuffer:
         self._reported_at = 0.0
 
     def add(self, link_id: str, environ: Mapping[str, Any]) -> None:
-        """Adds a click. Never raises: the visitor is redirected even if
-        the click cannot be counted.
+        """Adds a click. Never raises: the visitor is redirected even if the click cannot be
+        counted.
         """
         try:
             self._add(link_id, environ)

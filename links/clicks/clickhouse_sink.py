@@ -1,5 +1,4 @@
-"""Writes clicks from the stream to ClickHouse, in its own consumer group, and erases a
-person's.
+"""Writes clicks from the stream to ClickHouse, in its own consumer group, and erases a person's.
 
 An entry is acknowledged after the server has answered. If the answer was lost or the process was
 killed, the entry is written again with the same keys.
@@ -34,8 +33,8 @@ from storage.store_errors import write_together
 log = structlog.get_logger(__name__)
 
 CONSUMER = Consumer(SINK, "sink", max_clicks=50_000)
-# One process writes at a time: two would write everything twice: wasteful but harmless.
-# The lock is kept after a failure, so that a hanging server does not occupy a thread of the worker.
+# One process writes at a time: two would write everything twice: wasteful but harmless. The lock is
+# kept after a failure, so that a hanging server does not occupy a thread of the worker.
 LOCK, LOCK_TIMEOUT = "clicks:clickhouse-lock", clickhouse.WRITE_TIMEOUT + 30
 
 # Clicks of links that do not exist are left out: PostgreSQL does not store them either. An erased

@@ -16,8 +16,8 @@ from storage.redis_client import blocking_redis_client, redis_client
 log = structlog.get_logger(__name__)
 TABLE = "clicks"
 
-# A click inserted twice has the same key twice: merges keep one row, and reads use FINAL.
-# `id` tells clicks of one link in one millisecond apart.
+# A click inserted twice has the same key twice: merges keep one row, and reads use FINAL. `id`
+# tells clicks of one link in one millisecond apart.
 CREATE = f"""
 CREATE TABLE IF NOT EXISTS {TABLE} (
   link_id UUID, millis UInt64, id UInt64,

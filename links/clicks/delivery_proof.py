@@ -1,5 +1,5 @@
-"""A person's click proves that the message with the link arrived, and cancels its fallback to
-other channels.
+"""A person's click proves that the message with the link arrived, and cancels its fallback to other
+channels.
 """
 
 from typing import Any

@@ -50,8 +50,8 @@ def _respond(text: str, visit: Visit) -> VisitorResponse:
     preview_slug = mistyped_slugs.preview_slug(text)
     slug = text if preview_slug is None else preview_slug
     outcome = resolve(slug, visit.host_id)
-    # Guessing slugs ends in 429. Existing links are not counted: a carrier's
-    # customers share one address.
+    # Guessing slugs ends in 429. Existing links are not counted: a carrier's customers share one
+    # address.
     if (
         outcome is NOT_FOUND
         and mistyped_slugs.repair(slug)

@@ -36,8 +36,8 @@ SQL_READER_TIMEOUT = 1.0  # seconds
 
 
 class LinkStore:
-    """Reads links from PostgreSQL through a bulkhead: a few connections of
-    the process's pool at most.
+    """Reads links from PostgreSQL through a bulkhead: a few connections of the process's pool at
+    most.
     """
 
     def __init__(self) -> None:

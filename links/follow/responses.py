@@ -83,8 +83,8 @@ class Visit(NamedTuple):
 
     @property
     def is_short_host(self) -> bool:
-        """Whether every path of the host is a slug, so that the stylesheet
-        comes from another host.
+        """Whether every path of the host is a slug, so that the stylesheet comes from another
+        host.
         """
         return self.host_id is not None or short_hosts.dedicated_host() is not None
 
@@ -155,8 +155,8 @@ def _page(status: str, body: bytes, visit: Visit, *headers: tuple[str, str]) -> 
 
 @cache
 def _error_page_html(outcome: NoTarget | str, language: str, is_short_host: bool) -> bytes:
-    """The page in the visitor's language, then in the other one: an SMS
-    in either may have the link.
+    """The page in the visitor's language, then in the other one: an SMS in either may have the
+    link.
     """
     other = page_languages.other(language)
     context = {

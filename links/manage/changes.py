@@ -144,8 +144,8 @@ def _expiry(link: Link, lifetime: int | None) -> datetime | None:
 
 
 def disable_with_codes(cursor: CursorWrapper, verification_ids: Sequence[UUID]) -> None:
-    """Disables the links of ended codes in the caller's transaction. Call it
-    before messages are locked.
+    """Disables the links of ended codes in the caller's transaction. Call it before messages are
+    locked.
     """
     cursor.execute(channels_sql.in_changeable_months(_DISABLE_WITH_CODES), [list(verification_ids)])
     dead = [Link(id=link_id, slug=key, key=key) for link_id, key in cursor.fetchall()]

@@ -1,5 +1,5 @@
-"""The cabinet's list of short links, also as a spreadsheet, stops of a
-batch or of all links, imports.
+"""The cabinet's list of short links, also as a spreadsheet, stops of a batch or of all links,
+imports.
 """
 
 from collections.abc import Iterator

@@ -93,8 +93,8 @@ def delivery_falls() -> Iterator[Problem]:
 
 
 def balance_low() -> Iterator[Problem]:
-    """Low balances in vendors' answers to sends; `account_broken` queries vendors that
-    report them.
+    """Low balances in vendors' answers to sends; `account_broken` queries vendors that report
+    them.
     """
     since, live = timezone.now() - BALANCE_WINDOW, registry.live_providers()
     for alert in ProviderAlert.objects.filter(code="balance_low", at__gte=since).order_by("at"):
@@ -150,8 +150,8 @@ def disk_full() -> Iterator[Problem]:
             yield str(path), {"free": round(100 * usage.free / usage.total)}
 
 
-# The doctor's checks without a rule of their own. Not `static_files`, which a machine
-# with only workers does not have.
+# The doctor's checks without a rule of their own. Not `static_files`, which a machine with only
+# workers does not have.
 CHECKS: list[doctor.Check] = [
     stores.settings_are_sound,
     stores.legal_addresses,

@@ -72,8 +72,8 @@ def _require_readable() -> None:
 def _dump(directory: Path, *, jobs: int, programs: Path | None) -> Manifest:
     # The transaction stays open until pg_dump ends, whose sessions read its snapshot.
     execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-    # Snapshots do not cover DETACH: the dump could have a month's rows and the sums lack them.
-    # So the tables are locked before the snapshot, until both are done.
+    # Snapshots do not cover DETACH: the dump could have a month's rows and the sums lack them. So
+    # the tables are locked before the snapshot, until both are done.
     execute(f"LOCK TABLE {', '.join(_WITH_MONTHS)} IN ACCESS SHARE MODE")
     [(snapshot, taken_at)] = fetch_tuples("SELECT pg_export_snapshot(), clock_timestamp()")
     server = postgres.server_version()

@@ -126,16 +126,16 @@ def _drop_notices() -> int:
 
 
 def _end_sessions() -> int:
-    """Ends all sessions: people signed out or removed since the backup must not be
-    signed in again.
+    """Ends all sessions: people signed out or removed since the backup must not be signed in
+    again.
     """
     UserSession.objects.all().delete()
     return Session.objects.all().delete()[0]
 
 
 def _postpone_deletions() -> None:
-    """Postpones deletions: an owner may have canceled one since the backup. The last warning
-    before the new day is due in a week, so a rehearsal e-mails nobody.
+    """Postpones deletions: an owner may have canceled one since the backup. The last warning before
+    the new day is due in a week, so a rehearsal e-mails nobody.
     """
     day = timezone.now() + 2 * WARNING_PERIOD
     Company.objects.closing().filter(closes_at__lt=day).update(closes_at=day)

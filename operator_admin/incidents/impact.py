@@ -15,8 +15,8 @@ from storage.statements.queries import select
 RECENT = timedelta(hours=1)
 PAGE_SIZE = 50
 
-# Reads only the open messages of large tables. A code with less than a minute left will hardly
-# be entered in time.
+# Reads only the open messages of large tables. A code with less than a minute left will hardly be
+# entered in time.
 _WAITING = """
 SELECT m.channel, count(*) AS waiting,
   count(*) FILTER (WHERE m.created_at > now() - interval '30 seconds') AS under_30s,

@@ -107,9 +107,7 @@ def _named_models() -> list[ContentType]:
 
 
 class TranslatedPermissions:
-    """Translates permissions in forms: Django stores their names in
-    English.
-    """
+    """Translates permissions in forms: Django stores their names in English."""
 
     def formfield_for_manytomany(self, db_field: Any, request: Any = None, **kwargs: Any) -> Any:
         if db_field.related_model is Permission:

@@ -169,8 +169,8 @@ def _of_maturing(since: datetime, until: datetime) -> Iterator[CodeOutcome]:
 
 
 def _of_entered(since: datetime, until: datetime) -> Iterator[CodeOutcome]:
-    """Codes that were entered in this interval, after they became mature or without ever
-    becoming mature.
+    """Codes that were entered in this interval, after they became mature or without ever becoming
+    mature.
     """
     params = _id_ranges(since - _lifetime() - MATURE_WITHIN, until)
     params |= {"since": since, "until": until}

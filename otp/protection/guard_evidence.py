@@ -121,8 +121,8 @@ def save_evidence(
     touched: Iterable[GuardScope],
     countries: Mapping[GuardScope, str],
 ) -> None:
-    """Saves the evidence. One process at a time writes a company's rows:
-    `GuardProgress` is locked.
+    """Saves the evidence. One process at a time writes a company's rows: `GuardProgress` is
+    locked.
     """
     rows = [
         _row(

@@ -11,8 +11,8 @@ LENGTH = 24  # hexadecimal digits of a hash
 
 @dataclass(frozen=True, slots=True)
 class Requester:
-    """The address and the device as keyed hashes that differ between
-    companies; empty if unknown.
+    """The address and the device as keyed hashes that differ between companies; empty if
+    unknown.
     """
 
     ip: str = ""

@@ -169,8 +169,8 @@ def _renew(restriction: GuardRestriction, assessment: Assessment, now: datetime)
 
 @transaction.atomic
 def lift(*, restriction: GuardRestriction, user: User, ip: str | None = None) -> None:
-    """Lets sends of the restriction's scope through for an hour, and
-    deletes the evidence against them.
+    """Lets sends of the restriction's scope through for an hour, and deletes the evidence against
+    them.
     """
     # Locks in the order of `guard_evidence`, which would otherwise write its evidence back.
     list(GuardProgress.objects.select_for_update())
@@ -237,8 +237,8 @@ def _let_through(
 def let_through(
     *, company: Company, scope: GuardScope, country: str = "", user: User, ip: str | None = None
 ) -> None:
-    """Lets sends to numbers with this prefix (in `country`), or of this
-    country, through for an hour.
+    """Lets sends to numbers with this prefix (in `country`), or of this country, through for an
+    hour.
     """
     list(GuardProgress.objects.select_for_update())
     stored = Company.objects.select_for_update(no_key=True).get(pk=company.pk)
@@ -327,8 +327,8 @@ def scopes_of_restriction(restriction: GuardRestriction) -> tuple[GuardScope, ..
 
 
 def count_stopped(restriction_id: int) -> None:
-    """Counts a stopped send in Redis, so that a refusal writes no row.
-    Not counted without Redis.
+    """Counts a stopped send in Redis, so that a refusal writes no row. Not counted without
+    Redis.
     """
     try:
         redis_client().hincrby(STOPPED_KEY, str(restriction_id), 1)

@@ -262,8 +262,8 @@ def _take_in_postgres(windows: Sequence[Window]) -> Callable[[Sequence[Window]],
 
 
 def store_key(sender: Sender, message: Message) -> None:
-    """Stores the Idempotency-Key of a repeat, so that it too is answered
-    with this message for a day.
+    """Stores the Idempotency-Key of a repeat, so that it too is answered with this message for a
+    day.
     """
     if sender.idempotency_key is None:
         return

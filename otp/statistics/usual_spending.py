@@ -41,9 +41,7 @@ class _Spent(NamedTuple):
 
 
 def refresh() -> int:
-    """Counts finished, uncounted days; returns how many
-    companies' budgets changed.
-    """
+    """Counts finished, uncounted days; returns how many companies' budgets changed."""
     _factor, day_count = settings.BUDGET_USUAL
     today = timezone.localdate()
     days = {today - timedelta(days=ago) for ago in range(1, day_count + 1)}

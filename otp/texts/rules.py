@@ -139,8 +139,8 @@ _RULES: Sequence[Callable[[str], Iterator[str]]] = (
 
 
 def describe_character(char: str) -> str:
-    """The character as «’» U+2019 RIGHT SINGLE QUOTATION MARK; invisible
-    characters without the glyph.
+    """The character as «’» U+2019 RIGHT SINGLE QUOTATION MARK; invisible characters without the
+    glyph.
     """
     glyph = "" if category(char)[0] in "CZ" else f"«{char}» "
     return f"{glyph}U+{ord(char):04X} {name(char, '')}".strip()

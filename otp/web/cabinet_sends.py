@@ -100,8 +100,8 @@ def _find(key: IdempotencyKey) -> UUID | None:
 
 
 def check(*, company: Company, verification: Verification, code: str) -> None:
-    """Checks a code like `POST /otp/verify`: spends an attempt; raises
-    the refusal as a DomainError.
+    """Checks a code like `POST /otp/verify`: spends an attempt; raises the refusal as a
+    DomainError.
     """
     principal = api_keys.without_key(company, verification.mode)
     phone, purpose = verification.phone, verification.purpose

@@ -101,8 +101,8 @@ class Sample:
 
     @property
     def bytes(self) -> int:
-        """The size encoded or in UTF-8, whichever is larger: Google does
-        not say which it counts.
+        """The size encoded or in UTF-8, whichever is larger: Google does not say which it
+        counts.
         """
         counted = gsm.count_segments(self.text)
         bits = counted.units * (16 if counted.encoding == "UCS-2" else 7)
@@ -153,8 +153,8 @@ def current_samples(company: Company, texts: CompanyTexts) -> list[Sample]:
 
 
 def preview(options: Mapping[str, Any], *, company: Company) -> dict[str, list[Sample]]:
-    """Renders unsaved settings as each channel shows them; invalid values
-    fall back to the defaults.
+    """Renders unsaved settings as each channel shows them; invalid values fall back to the
+    defaults.
     """
     length = str(options.get("code_length") or "")
     language = options.get("language")

@@ -47,8 +47,8 @@ def _country(phone: str, company: Company) -> str:
 
 
 def _first_mode(company: Company) -> Mode:
-    """Live if a live message could be sent: the company is approved and has
-    tokens for the cheapest channel.
+    """Live if a live message could be sent: the company is approved and has tokens for the cheapest
+    channel.
     """
     available = ledger.balance(company.pk).available
     is_able = company.status == Company.Status.APPROVED and available >= min(

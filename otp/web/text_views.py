@@ -269,8 +269,8 @@ def _sms_samples(request: CabinetRequest, texts: CompanyTexts, form: AutofillFor
 
 
 def _is_submit(request: CabinetRequest) -> bool:
-    """Whether the form was submitted; without JavaScript another button
-    of it requests the preview.
+    """Whether the form was submitted; without JavaScript another button of it requests the
+    preview.
     """
     return request.method == "POST" and "preview" not in request.POST
 

@@ -115,8 +115,8 @@ class Metrics(NamedTuple):
 
 
 def directory() -> Path:
-    """The directory of this service's slots: another service on the
-    machine has another SECRET_KEY.
+    """The directory of this service's slots: another service on the machine has another
+    SECRET_KEY.
     """
     service = salted_hmac(__name__, "service", algorithm="sha256").hexdigest()[:16]
     settings.METRICS_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -126,9 +126,7 @@ def directory() -> Path:
 
 
 def start() -> None:
-    """Takes over a dead process's files at the start of this one, not at
-    the first count.
-    """
+    """Takes over a dead process's files at the start of this one, not at the first count."""
     _metrics()
 
 

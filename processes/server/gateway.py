@@ -1,9 +1,8 @@
 """Runs a WSGI application on granian's threads; a request body being received holds no thread.
 
 granian's own WSGI bridge receives a body on the thread that runs the application, without a
-deadline, so 64 slow bodies block a process; and it merges `X_Forwarded_For` into
-`X-Forwarded-For`. This gateway uses granian's RSGI interface: body frames arrive as futures,
-headers keep their names.
+deadline, so 64 slow bodies block a process; and it merges `X_Forwarded_For` into `X-Forwarded-For`.
+This gateway uses granian's RSGI interface: body frames arrive as futures, headers keep their names.
 """
 
 import threading

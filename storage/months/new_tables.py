@@ -18,8 +18,8 @@ from storage.statements.named_rows import fetch_all
 
 @dataclass(frozen=True, slots=True)
 class _Index:
-    """`has_key`: it covers the partition key; otherwise PostgreSQL
-    cannot enforce it across partitions.
+    """`has_key`: it covers the partition key; otherwise PostgreSQL cannot enforce it across
+    partitions.
     """
 
     name: str

@@ -140,8 +140,8 @@ _ROOT = Path(__file__).resolve().parents[2]
 class RunSqlFile(RunSQL):
     """Runs a file of CREATE OR REPLACE statements, which may run again.
 
-    `digest` is `digest_of` the file when the migration was written. An edited file
-    needs a new migration that runs it again; a test compares the newest one's digest.
+    `digest` is `digest_of` the file when the migration was written. An edited file needs a new
+    migration that runs it again; a test compares the newest one's digest.
     """
 
     def __init__(self, path: str, digest: str) -> None:

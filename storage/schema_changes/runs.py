@@ -116,9 +116,9 @@ def _building(cursor: CursorWrapper, pid: int) -> tuple[str, str]:
 
 _RETRIED = (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected)
 _MAX_PAUSE = 30.0  # seconds between two tries
-# PostgreSQL checks a wait for a deadlock once, after `deadlock_timeout`: 1 s in other sessions.
-# If the migration waits last, its own check comes first and it yields. If another session waits
-# last, the migration's `lock_timeout` ends the deadlock before the other session checks.
+# PostgreSQL checks a wait for a deadlock once, after `deadlock_timeout`: 1 s in other sessions. If
+# the migration waits last, its own check comes first and it yields. If another session waits last,
+# the migration's `lock_timeout` ends the deadlock before the other session checks.
 _DEADLOCK_TIMEOUT, _SHORT_LOCK_TIMEOUT = 0.2, 0.5  # seconds
 _KEY = 0x6B7669746F6B  # of the advisory lock: "kvitok"
 
@@ -158,8 +158,8 @@ def may_set_deadlock_timeout(connection: BaseDatabaseWrapper) -> bool:
 @contextmanager
 def only_one(connection: BaseDatabaseWrapper, say: Say) -> Iterator[None]:
     """Serialises migrations of a database."""
-    # Polled: a waiting statement would hold a snapshot, for which a concurrent index build of
-    # the other migration would wait.
+    # Polled: a waiting statement would hold a snapshot, for which a concurrent index build of the
+    # other migration would wait.
     if not _advisory(connection, "pg_try_advisory_lock"):
         say("Waiting for another migrate of this database …")
         while not _advisory(connection, "pg_try_advisory_lock"):

@@ -122,8 +122,8 @@ class GroupCommit(Generic[Write, Result]):
                     member.turn.release()
 
     def _start_next(self, leader: _Member[Write, Result]) -> None:
-        """Starts the next leader after the group. A leader that was
-        passed already has a successor.
+        """Starts the next leader after the group. A leader that was passed already has a
+        successor.
         """
         with self._lock:
             if self._leader is not leader:

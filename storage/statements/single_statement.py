@@ -42,8 +42,8 @@ def fetch_rows(statement: str, params: Params, kind: Callable[..., Row]) -> list
 
 
 def after_commit(action: Callable[[], object]) -> None:
-    """Like `transaction.on_commit`, but opens no connection to see
-    whether there is a transaction.
+    """Like `transaction.on_commit`, but opens no connection to see whether there is a
+    transaction.
     """
     if connection.in_atomic_block:
         transaction.on_commit(action)

@@ -73,8 +73,8 @@ def test_passkey_signs_in_without_a_password(
     page.goto(f"{live_server.url}/account/2fa/webauthn/")
     expect(page.get_by_role("cell", name="Ноутбук", exact=True)).to_be_visible()
     page.get_by_role("link", name="Удалить Ноутбук").click()
-    # Pressed before its script runs it must do nothing: a form without an answer of the device
-    # ends at the overview, and what was to be confirmed is lost.
+    # Pressed before its script runs it must do nothing: a form without an answer of the device ends
+    # at the overview, and what was to be confirmed is lost.
     expect(page.get_by_role("button", name="Ключ доступа")).to_have_attribute("type", "button")
     page.wait_for_load_state()
     page.get_by_role("button", name="Ключ доступа").click()

@@ -58,8 +58,8 @@ def states(attempt: Attempt) -> tuple[str, str]:
 
 
 def claim(limit: int = 32) -> list[claims.ClaimedMessage]:
-    """Claims as a worker with fresh account settings. Ages the messages first: those of a test
-    are not older than its transaction.
+    """Claims as a worker with fresh account settings. Ages the messages first: those of a test are
+    not older than its transaction.
     """
     Message.objects.filter(due_at__isnull=False).update(due_at=F("created_at") - A_MINUTE)
     availability.reset()

@@ -1,8 +1,8 @@
 """Steps of CAMARA's .feature files for one-time-password-sms, run by behave outside of this tree.
 
 The environment has the service's address, a key of each kind, the standard's YAML, and a number
-that asked to get nothing. Each scenario has a number of its own: the last four digits script what
-a test key's number does. Every answer is held against the YAML, too.
+that asked to get nothing. Each scenario has a number of its own: the last four digits script what a
+test key's number does. Every answer is held against the YAML, too.
 """
 
 import itertools

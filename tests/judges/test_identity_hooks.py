@@ -1,5 +1,5 @@
-"""Libraries that identity servers use judge the hooks; others' servers and connectors that npm
-has are in `tests/identity_hooks/servers`.
+"""Libraries that identity servers use judge the hooks; others' servers and connectors that npm has
+are in `tests/identity_hooks/servers`.
 """
 
 from functools import partial

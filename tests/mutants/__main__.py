@@ -1,5 +1,5 @@
-"""Removes guards one at a time, each in a copy of the checkout, and runs the checks that
-must fail: `python -m tests.mutants [NAME …]`.
+"""Removes guards one at a time, each in a copy of the checkout, and runs the checks that must fail:
+`python -m tests.mutants [NAME …]`.
 
 Exit code 1 when a mutant survives; 2 when a patch or a check is broken, so that nothing is known.
 """
@@ -100,8 +100,8 @@ def run(copies: Copies, mutant: Mutant, checks: Sequence[str]) -> Run:
 
 
 def _template(mutant: Mutant) -> dict[str, str]:
-    """Names the migrated database, which has every guard: not for a mutant of a migration, or of
-    a file of SQL that one runs.
+    """Names the migrated database, which has every guard: not for a mutant of a migration, or of a
+    file of SQL that one runs.
     """
     paths = [hunk.path for hunk in mutant.hunks]
     is_of_schema = any("migrations/" in path or path.endswith(".sql") for path in paths)

@@ -5,8 +5,8 @@ A patch is what `git diff` writes, below two kinds of header line:
     Guard: what the guard promises
     Caught-by: tests/folder/test_module.py::test_name (may come more than once)
 
-Line numbers are ignored: the lines of a hunk must be in its file exactly once. So a patch
-survives changes elsewhere in the file.
+Line numbers are ignored: the lines of a hunk must be in its file exactly once. So a patch survives
+changes elsewhere in the file.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,7 @@
 """npm tools that lint the OpenAPI schema, and what the JavaScript examples import.
 
-`python -m tests.stack.schema_tools` installs them into var/; tests that need them are skipped
-where they are not.
+`python -m tests.stack.schema_tools` installs them into var/; tests that need them are skipped where
+they are not.
 """
 
 import sys

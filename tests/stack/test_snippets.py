@@ -98,8 +98,8 @@ def spoiled(tmp_path: Path) -> Toolchain:
 def test_examples_do_what_they_show(
     service: Service, threads: ThreadPoolExecutor, tmp_path: Path
 ) -> None:
-    """In those of these languages that this machine can run, and Python it can; at once, for
-    most of the time they wait. A spoiled one is noticed.
+    """In those of these languages that this machine can run, and Python it can; at once, for most
+    of the time they wait. A spoiled one is noticed.
     """
     chosen = [BY_NAME[name] for name in ("python", "curl", "javascript")]
     wrong = ExampleRun(BY_NAME["python"], spoiled(tmp_path), service)

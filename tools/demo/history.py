@@ -101,8 +101,8 @@ def fill_company(company: Company, *, messages: int, days: int) -> None:
 def fill_companies(
     companies: Senders, *, messages: int, days: int, on_chunk: Progress = lambda _day, _count: None
 ) -> int:
-    """Fills the days before today until these companies have `messages`; returns how many
-    were added. Each chunk is a commit, so an interrupted call is continued by the next one.
+    """Fills the days before today until these companies have `messages`; returns how many were
+    added. Each chunk is a commit, so an interrupted call is continued by the next one.
     """
     filled = _filled_days(companies.company_ids)
     targets = _spread(messages, days)

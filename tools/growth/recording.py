@@ -50,8 +50,8 @@ def _explained(text: str, params: Any) -> Reading:
 
 
 def blocks_of(node: dict[str, Any]) -> int:
-    """The blocks of the whole plan. The root omits data-modifying CTEs, which run at the end; a
-    CTE scan includes the blocks of the CTE.
+    """The blocks of the whole plan. The root omits data-modifying CTEs, which run at the end; a CTE
+    scan includes the blocks of the CTE.
     """
     children = node.get("Plans", [])
     blocks = 0 if node["Node Type"] == "CTE Scan" else _inclusive(node)

@@ -19,8 +19,8 @@ from storage.schema_changes.runs import (
 )
 
 # Seconds: longer than PostgreSQL's `deadlock_timeout` of 1 s, after which an autovacuum yields to
-# us; shorter than the lock timeout of the service, 3 s, so that statements behind us succeed.
-# Where the role may shorten `deadlock_timeout`, this is 0.5 s at most.
+# us; shorter than the lock timeout of the service, 3 s, so that statements behind us succeed. Where
+# the role may shorten `deadlock_timeout`, this is 0.5 s at most.
 _LOCK_TIMEOUT = 2.0
 _GIVE_UP_AFTER = 900.0
 _BEFORE_0_2_0 = ("accounts", "0001_squashed")  # 0.2.0 replaced its migrations by one per app

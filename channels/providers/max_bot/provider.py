@@ -157,8 +157,8 @@ def _written(update: http.Json, token: str) -> BotUpdate | None:
 
 
 def _own_phone(message: http.Json, attachments: list[object], user_id: int, token: str) -> str:
-    """The number of the sender's own card: alone, not forwarded, signed
-    with our token; otherwise ''.
+    """The number of the sender's own card: alone, not forwarded, signed with our token; otherwise
+    ''.
     """
     card = http.mapping(http.first(attachments).get("payload"))
     vcf, owner = card.get("vcf_info"), http.mapping(card.get("max_info")).get("user_id")

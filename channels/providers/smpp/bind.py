@@ -172,8 +172,8 @@ class Bind:
         storing.cancel()
 
     async def _back_off(self) -> None:
-        """Backoff with full jitter, so that the clients of a restarted centre
-        do not reconnect together.
+        """Backoff with full jitter, so that the clients of a restarted centre do not reconnect
+        together.
         """
         longest = min(MAX_BACKOFF, MIN_BACKOFF * 2.0 ** min(self._failures, 10))
         with suppress(TimeoutError):

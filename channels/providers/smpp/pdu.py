@@ -111,8 +111,8 @@ def _read_string(parsed: Any, field: str, octets: bytes, start: int) -> tuple[by
 
 
 def _tlvs(octets: bytes, needed: Set[int]) -> dict[int, bytes]:
-    """Ignores octets after the last whole parameter; raises ValueError if
-    a needed parameter is cut.
+    """Ignores octets after the last whole parameter; raises ValueError if a needed parameter is
+    cut.
     """
     tlvs, offset = {}, 0
     while offset + 4 <= len(octets):

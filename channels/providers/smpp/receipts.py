@@ -151,8 +151,8 @@ _OWN_STATES: dict[str, ReceiptState | None] = {
     _IGNORED: None,
 }
 _UNDELIVERED = {ReceiptState.UNREACHABLE, ReceiptState.FAILED}
-# network_error_code: GSM, and callBarred of 3GPP TS 29.002. The `err` of the
-# text differs between centres.
+# network_error_code: GSM, and callBarred of 3GPP TS 29.002. The `err` of the text differs between
+# centres.
 _CALL_BARRED = bytes([3, 0, 13])
 _STORED_TLVS = (_ID, _STATE, _ERROR)
 _SPACE = " \t\r\n"  # excludes control characters, which Python's white space includes
@@ -191,8 +191,8 @@ class ReceiptFormat:
 
 
 def parse_states(written: Mapping[str, str]) -> dict[str, ReceiptState | None]:
-    """Parses an account's own states, as {"FAILED": "unreachable", "9":
-    "ignored"}; raises ValueError.
+    """Parses an account's own states, as {"FAILED": "unreachable", "9": "ignored"}; raises
+    ValueError.
     """
     try:
         return {

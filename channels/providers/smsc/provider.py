@@ -106,8 +106,8 @@ class Smsc(http.HttpProvider):
         return Accepted(_provider_id(message.phone, message_number))
 
     def _denied_error(self, answer: http.VendorResponse) -> SendError | None:
-        """The error of code 6: a refused sender is the account's fault, a
-        refused text this message's.
+        """The error of code 6: a refused sender is the account's fault, a refused text this
+        message's.
         """
         code, detail = answer.data.get("error_code"), answer.data.get("error")
         if code != _DENIED:

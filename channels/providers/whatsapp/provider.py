@@ -122,8 +122,8 @@ class WhatsAppCloud(http.HttpProvider):
             return Accepted(
                 provider_id,
                 _reservation_alert(accepted.get("message_status"), template),
-                # Meta may spell a number as on the day when its account was made,
-                # or return another number.
+                # Meta may spell a number as on the day when its account was made, or return another
+                # number.
                 http.text(http.first(answer.data.get("contacts")).get("wa_id")) or "",
             )
         raise self._refusal(answer)
@@ -140,8 +140,8 @@ class WhatsAppCloud(http.HttpProvider):
         return list(checks(self._account, requirements))
 
     def approvals(self) -> list[Approval] | None:
-        """The approvals of templates; None without the id of the business
-        account, which owns them.
+        """The approvals of templates; None without the id of the business account, which owns
+        them.
         """
         if not self._account.business_account:
             return None

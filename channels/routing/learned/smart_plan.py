@@ -70,8 +70,8 @@ def _plan(company_id: int, phone: str, prices: dict[str, int], *, is_preview: bo
 
 
 def _has_reached(company_id: int, phone: str) -> bool:
-    """Whether this company reached the phone while it is remembered, so
-    older months are not read.
+    """Whether this company reached the phone while it is remembered, so older months are not
+    read.
     """
     since = first_id_at(timezone.now() - timedelta(seconds=EXPIRY))
     return Message.objects.filter(

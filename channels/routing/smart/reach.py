@@ -1,8 +1,8 @@
 """Whether a channel reaches a phone, from the memory of this phone and of similar ones.
 
 The delivered share of a channel's sends depends on country, carrier range and the phone's past. A
-small cell is shrunk to its parent: range to country, country to channel, channel to a guess.
-Counts have a half-life of weeks; `health` tracks the current hour.
+small cell is shrunk to its parent: range to country, country to channel, channel to a guess. Counts
+have a half-life of weeks; `health` tracks the current hour.
 """
 
 from collections.abc import Iterable

@@ -1,5 +1,5 @@
-"""The overview's table of the steps reached by messages, with a link
-from each row to its messages.
+"""The overview's table of the steps reached by messages, with a link from each row to its
+messages.
 """
 
 from collections.abc import Iterator
@@ -62,8 +62,8 @@ class FunnelStep(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SmsComparison:
-    """The cost of deliveries, and of the same deliveries by SMS at
-    today's price of their countries.
+    """The cost of deliveries, and of the same deliveries by SMS at today's price of their
+    countries.
     """
 
     charged: int

@@ -1,7 +1,7 @@
 """Each guard of a hold tested alone, where no other guard hides its absence.
 
-Tokens of another message are held as well: else the wallet's own refusal to fall below zero
-would stand in for whichever guard is missing.
+Tokens of another message are held as well: else the wallet's own refusal to fall below zero would
+stand in for whichever guard is missing.
 """
 
 from concurrent.futures import ThreadPoolExecutor

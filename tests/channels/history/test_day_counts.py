@@ -152,8 +152,8 @@ def test_missed_days_are_counted_later(company: Company) -> None:
 
 
 def test_days_before_the_first_counted_one_follow(company: Company) -> None:
-    """Days of a release that counted 60 days, or of an imported history; phones of
-    that age are anonymised.
+    """Days of a release that counted 60 days, or of an imported history; phones of that age are
+    anonymised.
     """
     for ago in (3, 70, 120, 200):
         message = create_finished(company, ago)

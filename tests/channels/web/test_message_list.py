@@ -143,8 +143,8 @@ def test_overview_query_count_is_constant(
     MessageFactory.create_batch(rows, company=owner.company)
 
     # session, user, memberships; watermark, messages, twice totals with codes and tokens; balance,
-    # recent of both modes; keys, any message, any code entered: total, watermark, live, test;
-    # of the breakdown the watermark, counted days, today, its tokens, days to be counted.
+    # recent of both modes; keys, any message, any code entered: total, watermark, live, test; of
+    # the breakdown the watermark, counted days, today, its tokens, days to be counted.
     with django_assert_num_queries(31):
         client.get(reverse("overview"))
 
