@@ -29,6 +29,8 @@ from catalogue.ids import uuid_or_none
 from catalogue.languages import page_languages
 from channels import phone_numbers
 from channels.accept.acceptance import Sender
+from channels.accept.outcome import WaitForFirstSend
+from channels.accept.send_limits import cool_down
 from channels.routing.company_policy import locale_for
 from compat.dialect import Answer, Dialect, dialect_of_path
 from otp import verifications
@@ -41,6 +43,7 @@ from processes.server.gateway import Refusal
 FORM = "application/x-www-form-urlencoded"
 _PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
 DEFAULT_LANGUAGE = page_languages.worldwide()  # clients' libraries are in English
+FIRST_SEND_WAIT = 0.3  # seconds: longer than a send takes to commit, too short to hold threads up
 MAX_PATH = 80  # characters: the size of the log's column
 
 
@@ -128,16 +131,16 @@ class CompatView(ApiView):
         return sent
 
     def live_despite_cool_down(
-        self, request: CodeSendRequest, error: Error
+        self, request: CodeSendRequest, error: Error, retry_after: int | None
     ) -> FoundVerification | None:
         """The live verification, if our cool-down, which the dialect does not have, refused a send.
 
         None after another error, for a custom code, and if the live code is bound to another
-        payment: the person then has another code. Takes only the error's code: an exception among
+        payment: the person then has another code. Takes the error's values: an exception among
         the locals of its own traceback is a cycle, which keeps the callers' locals alive.
         """
         too_soon = error is Error.RESEND_TOO_SOON and request.custom_code is None
-        live = self.find_live(request.phone) if too_soon else None
+        live = self.find_started(request.phone, retry_after) if too_soon else None
         return live if live is not None and live.binding == request.binding else None
 
     def check(
@@ -171,6 +174,17 @@ class CompatView(ApiView):
         verification = verifications.find(self.principal, found_id)
         self.phone = mask_phone(verification.phone)
         return verification
+
+    def find_started(self, phone: str, retry_after: int | None) -> FoundVerification | None:
+        """The live verification after a refusal by the cool-down. While all of the cool-down is
+        left, the send that began it may be committing: a client called twice at once.
+        """
+        wait = WaitForFirstSend(FIRST_SEND_WAIT)
+        while (live := self.find_live(phone)) is None:
+            if (retry_after or 0) < cool_down(self.principal.own_limits) or wait.is_over:
+                break
+            wait.pause()
+        return live
 
     def find_live(self, phone: str) -> FoundVerification | None:
         """The verification whose code can be entered now."""

@@ -186,8 +186,10 @@ class SendingView(InfobipView):
             sent = self.send(self.code_request(phone, code_length=length))
             verification_id, message_id = sent.verification_id, sent.outcome.message_id
         except DomainError as error:
-            live = self.find_live(phone)
-            if live is None or error.error not in STATUS_WHILE_LIVE:
+            if error.error not in STATUS_WHILE_LIVE:
+                raise
+            live = self.find_started(phone, error.retry_after)
+            if live is None:
                 raise
             verification_id, message_id = live.id, live.messages[-1].pk
             status = STATUS_WHILE_LIVE[error.error]

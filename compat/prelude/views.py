@@ -159,7 +159,7 @@ class Verifications(PreludeView):
         """The response about the earlier message, for a retry during the cool-down, or about a
         blocked send; None for other errors.
         """
-        if live := self.live_despite_cool_down(code_request, error.error):
+        if live := self.live_despite_cool_down(code_request, error.error, error.retry_after):
             return self._under_way(live)
         reason, factors = _blocked(error, code_request.phone, restricted)
         if not reason:

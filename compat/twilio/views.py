@@ -214,7 +214,7 @@ class Verifications(TwilioView):
         try:
             verification = self._shown_verification(self.send(code_request), code_request)
         except DomainError as error:
-            live = self.live_despite_cool_down(code_request, error.error)
+            live = self.live_despite_cool_down(code_request, error.error, error.retry_after)
             if live is None:
                 raise
             verification = live

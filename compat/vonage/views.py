@@ -133,7 +133,7 @@ class Requests(CompatView):
             sent = self.send(self._request(phone, body, steps))
         except DomainError as error:
             if error.error is Error.RESEND_TOO_SOON:
-                self._refuse_running(phone)  # another request came first
+                self._refuse_running(phone, error.retry_after)  # another request came first
             if error.error is Error.TOO_MANY_ATTEMPTS:
                 wait = error.retry_after
                 raise ProblemError(THROTTLED, Error.TOO_MANY_ATTEMPTS, retry_after=wait) from None
@@ -152,9 +152,9 @@ class Requests(CompatView):
             custom_code=body["code"],
         )
 
-    def _refuse_running(self, phone: str) -> None:
+    def _refuse_running(self, phone: str, retry_after: int | None = None) -> None:
         """One whose messages all failed does not run: its start was answered with the failure."""
-        running = self.find_live(phone)
+        running = self.find_started(phone, retry_after)
         messages = running.messages if running else []
         if running and any(message.state not in Message.FAILED_STATES for message in messages):
             raise ProblemError(ALREADY_RUNNING, Error.RESEND_TOO_SOON, request_id=str(running.id))

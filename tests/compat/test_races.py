@@ -8,6 +8,8 @@ import pytest
 from accounts.models import Company, Mode
 from channels.models import Message
 from compat.dialect import dialects
+from compat.infobip.dialect import infobip_id
+from otp import verifications
 from otp.models import Verification
 from tests.api.clients import Answer
 from tests.api.races import at_once
@@ -45,3 +47,40 @@ def test_many_creates_at_once_send_one_message(company: Company) -> None:
     assert Message.objects.count() == 1
     assert {answer.status for answer in answers} <= {201, 429}
     assert len({answer.body["sid"] for answer in answers if answer.status == 201}) == 1
+
+
+TARGET = {"target": {"type": "phone_number", "value": PHONE}}
+WORKFLOW = {"brand": "Shop", "workflow": [{"channel": "sms", "to": PHONE}]}
+
+
+@pytest.mark.parametrize(
+    ("dialect", "path", "body"),
+    [
+        ("prelude", "/v2/verification", TARGET),
+        ("infobip", "/2fa/2/pin", {"to": PHONE}),
+        ("vonage", "/v2/verify", WORKFLOW),
+    ],
+)
+def test_second_of_two_creates_waits_for_the_commit_of_the_first(
+    company: Company,
+    monkeypatch: pytest.MonkeyPatch,
+    dialect: str,
+    path: str,
+    body: dict[str, object],
+) -> None:
+    """The cool-down begins before the first has committed."""
+    key = (company.pk, Mode.LIVE.value, "login")
+    ids = {"applicationId": "application", "messageId": "message 6"}
+    named = {name: infobip_id(text, *key) for name, text in ids.items()}
+    client = DialectClient(dialects()[dialect], client_key(company, mode=Mode.LIVE).plaintext)
+    client.json(path, body | named)
+    find_live = verifications.find_live
+    looks = iter([False, False])  # Vonage looks once before it sends
+
+    monkeypatch.setattr(
+        verifications, "find_live", lambda *given: find_live(*given) if next(looks, True) else None
+    )
+    answer = client.json(path, body | named)
+
+    assert answer.status == (409 if dialect == "vonage" else 200), answer.body
+    assert Message.objects.count() == 1
