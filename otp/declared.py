@@ -12,7 +12,7 @@ from channels.extensions import MessageKind, register
 from channels.guard.scope_evidence import ScopeKind
 from links.manage import timeline
 from otp import history, sealed_codes
-from otp.check import settlement
+from otp.check import entered_codes, settlement
 from otp.protection import guard_evidence
 from otp.protection.notifications import scope_name
 from otp.statistics import savings_count
@@ -48,7 +48,7 @@ register(
         timeline=history.timeline_entries,
         opened_at=timeline.opened_at,
         settle=settlement.settle_verified,
-        report=settlement.report_entered,
+        report=entered_codes.report,
         find_custom_codes=sealed_codes.find,
         count_breakdowns=history.count_breakdowns,
         with_purpose=history.with_purpose,

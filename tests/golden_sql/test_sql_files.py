@@ -37,7 +37,7 @@ from links.make import retired_aliases
 from links.manage import changes
 from operator_admin import attention, figures
 from otp import sql
-from otp.check import check, settlement
+from otp.check import check, entered_codes, settlement
 from otp.protection import known_phones
 from otp.send import custom_code, tried_channels
 from otp.statistics import savings_count, usual_spending
@@ -142,6 +142,7 @@ STATEMENTS = {
             for texts in (check._REFUSAL_SQL_BY_PHONE, check._REFUSAL_SQL_BY_ID)
         ),
     ],
+    "otp/check/entered_codes.sql": [entered_codes._ENTERED_AT_VENDORS],
     "otp/check/settlement.sql": [*whole(settlement._SQL), settlement._SETTLE_VERIFIED],
     "otp/send/custom_code.sql": whole(custom_code._SQL),
     "otp/send/tried_channels.sql": whole(tried_channels._SQL),

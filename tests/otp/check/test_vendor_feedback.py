@@ -16,7 +16,7 @@ from channels.deliver import sweeps
 from channels.lifecycle.state_machine import EventKind
 from channels.models import Attempt
 from channels.vendor_accounts import registry
-from otp.check import settlement
+from otp.check import entered_codes, settlement
 from otp.models import Verification
 from storage.redis_client import redis_client
 from tests.api.clients import Api
@@ -38,7 +38,7 @@ def url(settings: Settings) -> str:
 
 @pytest.fixture(autouse=True)
 def _nobody_waits() -> None:
-    redis_client().delete(settlement.QUEUE)
+    redis_client().delete(entered_codes.QUEUE)
 
 
 def by_telegram(api: Api, phone: str = PHONE) -> Attempt:
@@ -76,7 +76,7 @@ def test_vendor_is_called_without_a_transaction(wire: Wire, url: str, api: Api) 
     enter(api)
     settlement.settle_verified()
 
-    assert settlement.report_entered() == 1
+    assert entered_codes.report() == 1
 
     assert set(states) == {"idle"}
 
@@ -90,13 +90,13 @@ def test_entered_code_is_reported_once_after_its_settlement(
     if has_receipt:
         apply_event(attempt, EventKind.DELIVERED)
     code = enter(api)
-    assert settlement.report_entered() == 0
+    assert entered_codes.report() == 0
 
     settlement.settle_verified()
     assert recorded_reports(wire) == []  # not by the loop that settles
-    assert settlement.report_entered() == 1
+    assert entered_codes.report() == 1
     settlement.settle_verified()
-    assert settlement.report_entered() == 0
+    assert entered_codes.report() == 0
 
     assert recorded_reports(wire) == [{"request_id": attempt.provider_id, "code": code}]
 
@@ -122,7 +122,7 @@ def test_telegram_gets_no_report_of_code_delivered_elsewhere(wire: Wire, api: Ap
 
     settlement.settle_verified()
 
-    assert settlement.report_entered() == 0
+    assert entered_codes.report() == 0
     assert recorded_reports(wire) == []
 
 
@@ -145,7 +145,7 @@ def test_other_codes_are_not_reported(wire: Wire, api: Api) -> None:
 
     settlement.settle_verified()
 
-    assert settlement.report_entered() == 0
+    assert entered_codes.report() == 0
     assert recorded_reports(wire) == []
 
 
@@ -157,7 +157,7 @@ def test_company_s_custom_code_is_no_longer_known(wire: Wire, api: Api) -> None:
 
     assert settlement.settle_verified() == 1
 
-    assert settlement.report_entered() == 0
+    assert entered_codes.report() == 0
     assert recorded_reports(wire) == []
 
 
@@ -167,7 +167,7 @@ def test_code_of_a_test_key_is_not_reported_to_vendors(wire: Wire, test_api: Api
 
     assert settlement.settle_verified() == 1
 
-    assert settlement.report_entered() == 0
+    assert entered_codes.report() == 0
 
 
 def test_code_with_a_removed_key_is_not_rendered(wire: Wire, api: Api, settings: Settings) -> None:
@@ -176,7 +176,7 @@ def test_code_with_a_removed_key_is_not_rendered(wire: Wire, api: Api, settings:
     settlement.settle_verified()
     settings.OTP_KEYS = {"9": b"another key"}
 
-    assert settlement.report_entered() == 0
+    assert entered_codes.report() == 0
     assert recorded_reports(wire) == []
 
 
@@ -203,7 +203,7 @@ def test_failing_vendor_is_paused_without_logging_codes(
     captured = structlog.testing.LogCapture()
     every_level = structlog.make_filtering_bound_logger(0)
     log = structlog.wrap_logger(None, processors=[captured], wrapper_class=every_level)
-    monkeypatch.setattr(settlement, "log", log)
+    monkeypatch.setattr(entered_codes, "log", log)
     wire.post(url, **answer)
     entered = []
     for phone in OTHER_PHONES:
@@ -211,13 +211,13 @@ def test_failing_vendor_is_paused_without_logging_codes(
         entered.append(enter(api, phone))
     assert settlement.settle_verified() == 12
 
-    assert settlement.report_entered() == 0
+    assert entered_codes.report() == 0
 
     assert 1 <= len(wire.calls) <= calls
     assert calls == 8 or len(wire.calls) == 12
     assert captured.entries
     assert not any(code in str(captured.entries) for code in [*entered, "482915"])
-    assert settlement._pop_waiting() == []
+    assert entered_codes._pop_waiting() == []
     assert not Verification.objects.filter(settled_at__isnull=True).exists()
 
 
@@ -229,14 +229,14 @@ def test_slow_vendor_gets_its_turn_again_in_the_next_round(
         return 200, {}, '{"ok": true, "result": {}}'
 
     wire.add_callback("POST", url, callback=answer)
-    monkeypatch.setattr(settlement, "MAX_REPORT_SECONDS", 0.02)
+    monkeypatch.setattr(entered_codes, "MAX_REPORT_SECONDS", 0.02)
     for phone in OTHER_PHONES:
         apply_event(by_telegram(api, phone), EventKind.DELIVERED)
         enter(api, phone)
     settlement.settle_verified()
 
-    assert settlement.report_entered() == 8
-    assert settlement.report_entered() == 4
+    assert entered_codes.report() == 8
+    assert entered_codes.report() == 4
 
 
 def test_other_account_is_reported_while_one_is_paused(
@@ -250,10 +250,10 @@ def test_other_account_is_reported_while_one_is_paused(
         apply_event(attempt, EventKind.DELIVERED)
         Attempt.objects.filter(pk=attempt.pk).update(provider=name)
         enter(api, phone)
-    settlement._skipped_until["telegram_gateway"] = time.monotonic() + 60
+    entered_codes._skipped_until["telegram_gateway"] = time.monotonic() + 60
     settlement.settle_verified()
 
-    assert settlement.report_entered() == 1
+    assert entered_codes.report() == 1
 
     (call,) = wire.calls
     assert call.request.headers["Authorization"] == "Bearer other"
@@ -266,18 +266,18 @@ def test_nothing_is_kept_where_no_vendor_asks(api: Api, monkeypatch: pytest.Monk
 
     settlement.settle_verified()
 
-    assert redis_client().llen(settlement.QUEUE) == 0
-    assert settlement.report_entered() == 0
+    assert redis_client().llen(entered_codes.QUEUE) == 0
+    assert entered_codes.report() == 0
 
 
 def test_list_of_those_that_wait_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settlement, "MAX_QUEUED", 3)
+    monkeypatch.setattr(entered_codes, "MAX_QUEUED", 3)
     ids = [Verification().pk for _ in range(5)]
 
-    settlement._enqueue_entered(ids)
+    entered_codes.enqueue(ids)
 
-    assert settlement._pop_waiting() == ids[2:]
-    assert 0 < settlement.QUEUE_TTL <= 600
+    assert entered_codes._pop_waiting() == ids[2:]
+    assert 0 < entered_codes.QUEUE_TTL <= 600
 
 
 @pytest.mark.usefixtures("no_redis")
@@ -286,4 +286,4 @@ def test_settlement_goes_on_without_redis(api: Api) -> None:
     enter(api)
 
     assert settlement.settle_verified() == 1
-    assert settlement.report_entered() == 0
+    assert entered_codes.report() == 0
