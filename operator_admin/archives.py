@@ -21,8 +21,9 @@ from operator_admin import archive_dumps
 from operator_admin.archive_dumps import SUMS
 from operator_admin.backup import BackupError
 from operator_admin.backup.manifest import sha256
-from storage.months import partitions
-from storage.months.partitions import TABLES, attached_months, is_attached, partition
+from storage.months import old_months
+from storage.months.old_months import attached_months, is_attached
+from storage.months.partitions import TABLES, partition
 from storage.schema_changes.runs import Say, retry
 
 # Each counts rows that block the month. Types are explicit, since the application's role may create
@@ -108,13 +109,13 @@ def close(month: date, say: Say) -> None:
 
 @transaction.atomic
 def _close(month: date) -> None:
-    transfers = partitions.partition("billing_transfer", month)
+    transfers = partition("billing_transfer", month)
     with connection.cursor() as cursor:
         cursor.execute(_NEWEST.format(transfers=transfers))
         (newest,) = cursor.fetchone()
         ArchivedMonth.objects.create(month=month)
         cursor.execute(_RECORD_SUMS.format(transfers=transfers), [month])
-        partitions.detach(month)
+        old_months.detach(month)
         cursor.execute(_NEWEST.format(transfers=transfers))
         if cursor.fetchone() != (newest,):
             raise BackupError(f"a transfer was added to {month:%Y-%m}: run the command again")
@@ -126,7 +127,7 @@ def unfinished() -> list[date]:
 
 
 def due(newest: date) -> list[date]:
-    return [month for month in partitions.attached_months() if month <= newest]
+    return [month for month in attached_months() if month <= newest]
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,5 +197,5 @@ def restore(path: Path, programs: Path | None) -> str:
 def drop(month: date) -> None:
     """Deletes the rows and tables that are in the file."""
     archive_dumps.delete_originals(month)
-    partitions.drop(month)
+    old_months.drop(month)
     ArchivedMonth.objects.filter(pk=month).update(dropped_at=timezone.now())

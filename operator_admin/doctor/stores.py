@@ -18,7 +18,7 @@ from billing.models import ArchivedMonth
 from operator_admin import database_role as roles
 from operator_admin.doctor.finding import Finding, failed, finding, passed
 from storage import sessions
-from storage.months import partitions
+from storage.months import old_months, partitions
 from storage.redis_client import raise_if_demoted, redis_client
 from storage.redis_connections import ServerRefusalError
 from storage.schema_changes.runs import unapplied_migrations
@@ -155,8 +155,8 @@ def archives() -> Finding:
     if not settings.MESSAGES_KEPT_MONTHS:
         return passed("archives", _("every month is kept"))
     since = timezone.now() - GRACE
-    newest = partitions.newest_to_archive(settings.MESSAGES_KEPT_MONTHS, since)
-    late = [month for month in partitions.attached_months() if month <= newest]
+    newest = old_months.newest_to_archive(settings.MESSAGES_KEPT_MONTHS, since)
+    late = [month for month in old_months.attached_months() if month <= newest]
     stuck = ArchivedMonth.objects.filter(dropped_at=None, detached_at__lt=since)
     late += stuck.order_by("month").values_list("month", flat=True)
     detail = (

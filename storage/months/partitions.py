@@ -1,8 +1,8 @@
-"""Partitions of tables by month: created ahead, analyzed while young, detached and dropped.
+"""Partitions of tables by month: created ahead, and analyzed while young.
 
 The partition key is a time, or a UUIDv7, whose first 48 bits are one. Rows that belong to a message
 are partitioned by the message's id, so they are in the same month as the message. Months are in
-UTC. Only the tables' owner can detach one.
+UTC.
 
 Until a partition's first ANALYZE PostgreSQL has no statistics on its ids, and scans all of it for
 each look-up; autovacuum comes only once a minute. So a thread of each worker analyzes it, not a
@@ -19,8 +19,10 @@ from django.utils import timezone
 
 from catalogue.ids import first_id_at
 from processes.background import PeriodicThread
-from storage.months.calendar import month_of, next_month, parse_month, previous_month
+from storage.months.calendar import month_of, next_month, parse_month
 from storage.statements.queries import execute, fetch_column, fetch_tuples, fetch_value
+
+log = structlog.get_logger(__name__)
 
 MONTHS_AHEAD = 3
 LOCK_TIMEOUT = "2s"
@@ -92,6 +94,10 @@ def bound(table: MonthlyTable, month: date) -> str:
     return f"'{at.isoformat() if table.key.endswith('_at') else first_id_at(at)}'"
 
 
+def partition(table: str, month: date) -> str:
+    return f"{table}_{month:%Y_%m}"
+
+
 def month_named(partition: str) -> date:
     year, month = partition.rsplit("_", 2)[1:]
     return parse_month(f"{year}-{month}")
@@ -100,76 +106,6 @@ def month_named(partition: str) -> date:
 def _months_between(first: date, last: date | None) -> int:
     return (last.year - first.year) * 12 + last.month - first.month if last else 0
 
-
-_ATTACHED = """
-SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-WHERE i.inhparent = ANY(%s::regclass[]) AND c.relname ~ '_[0-9]{4}_[0-9]{2}$'
-"""
-_IS_ATTACHED = "SELECT relispartition FROM pg_class WHERE oid = to_regclass(%s)"
-# The service's lock order: a session that waits for us holds nothing that we wait for.
-LOCK_ORDER = (
-    "otp_verification",
-    "channels_message",
-    "channels_attempt",
-    "channels_receipt",
-    "billing_transfer",
-    "webhooks_event",
-)
-
-
-def partition(table: str, month: date) -> str:
-    return f"{table}_{month:%Y_%m}"
-
-
-def newest_to_archive(months: int, now: datetime) -> date:
-    """The newest month that ended `months` whole months before this one began."""
-    month = month_of(now, UTC)
-    for _number in range(months + 1):
-        month = previous_month(month)
-    return month
-
-
-def attached_months() -> list[date]:
-    """Months with an attached partition of any table, ascending. A table's first partition also has
-    all earlier rows.
-    """
-    return sorted(
-        {month_named(name) for name in fetch_column(_ATTACHED, [[table.name for table in TABLES]])}
-    )
-
-
-def is_attached(table: str, month: date) -> bool | None:
-    """Whether the partition is attached; None if there is no such table."""
-    is_attached: bool | None = fetch_value(_IS_ATTACHED, [f"public.{partition(table, month)}"])
-    return is_attached
-
-
-def detach(month: date) -> None:
-    """Detaches a month in the caller's transaction, which blocks all others until it ends. Not
-    CONCURRENTLY: that works neither with a default partition nor for six tables at once.
-    """
-    for table in LOCK_ORDER:
-        execute(f"LOCK TABLE ONLY {table} IN ACCESS EXCLUSIVE MODE")
-    for table in LOCK_ORDER:
-        execute(f"ALTER TABLE {table} DETACH PARTITION {partition(table, month)}")
-
-
-def drop(month: date) -> None:
-    """Drops a detached month; raises if a table of the month is still a partition."""
-    for table in _detached(month):
-        execute(f"DROP TABLE {table}")
-
-
-def _detached(month: date) -> Iterator[str]:
-    for table in LOCK_ORDER:
-        state = is_attached(table, month)
-        if state:
-            raise RuntimeError(f"{partition(table, month)} is attached")
-        if state is False:
-            yield partition(table, month)
-
-
-log = structlog.get_logger(__name__)
 
 INTERVAL = 5.0  # seconds
 MIN_CHANGES, MAX_TABLE_ROWS = 100, 100_000  # rows; autovacuum is soon enough for larger ones

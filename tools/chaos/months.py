@@ -13,9 +13,9 @@ from django.db import connection, transaction
 from billing.models import ArchivedMonth
 from billing.wallet import ledger
 from catalogue.ids import first_id_at
-from storage.months import partitions
+from storage.months import old_months
 from storage.months.calendar import month_of, next_month
-from storage.months.partitions import TABLES
+from storage.months.partitions import TABLES, partition
 from tests.factories import CompanyFactory
 from tests.stack.programs import Program
 from tools.chaos.checks import Finding, select
@@ -31,7 +31,7 @@ MONTHS, MESSAGES = 3, 12_000  # archived months; messages of each
 
 def seed(now: datetime) -> date:
     """Creates messages of months that can be archived; returns the month after the last one."""
-    month = partitions.newest_to_archive(4 + MONTHS - 1, now)
+    month = old_months.newest_to_archive(4 + MONTHS - 1, now)
     months.create_earlier(month)
     company = CompanyFactory.create(name="History")
     ledger.grant(company=company, amount=MONTHS * MESSAGES * 16 + 5, reason="chaos")
@@ -104,7 +104,7 @@ class Archiver:
 
     def findings(self, *, is_finished: bool) -> Iterator[Finding]:
         wrong = [] if is_finished else ["the last run failed: see archiver.log"]
-        attached = partitions.attached_months()
+        attached = old_months.attached_months()
         wrong += [f"{month:%Y-%m} is attached" for month in attached if month < self.before]
         archived = ArchivedMonth.objects.exclude(dropped_at=None).count()
         wrong += (
@@ -125,13 +125,13 @@ class Archiver:
 def _move_borders(session: psycopg.Connection[Any], at: datetime) -> None:
     this = month_of(datetime.now(UTC), UTC)
     after = next_month(this)
-    for name in partitions.LOCK_ORDER:
+    for name in old_months.LOCK_ORDER:
         session.execute(f"LOCK TABLE ONLY {name} IN ACCESS EXCLUSIVE MODE")
     for table in TABLES:
         ends = [_start_of(this), at, _start_of(next_month(after))]
         is_by_time = table.key.endswith("_at")
         bounds = [end.isoformat() if is_by_time else first_id_at(end) for end in ends]
-        parts = [partitions.partition(table.name, month) for month in (this, after)]
+        parts = [partition(table.name, month) for month in (this, after)]
         for part in parts:
             session.execute(f"ALTER TABLE {table.name} DETACH PARTITION {part}")
         for part, since, until in zip(parts, bounds, bounds[1:], strict=False):

@@ -15,9 +15,9 @@ from django.utils import timezone
 from operator_admin import archives
 from operator_admin.archives import blockers
 from operator_admin.backup import BackupError
-from storage.months import partitions
+from storage.months import old_months
 from storage.months.calendar import next_month, previous_month
-from storage.months.partitions import TABLES
+from storage.months.partitions import TABLES, partition
 from storage.schema_changes.runs import LocksNotAvailableError, only_one, timeouts
 from storage.statements.queries import fetch_value
 
@@ -98,10 +98,10 @@ class Command(BaseCommand):
 
 def _newest(before: str | None) -> date | None:
     """The newest month to be archived; None if all are kept."""
-    oldest_kept = partitions.newest_to_archive(settings.MIN_KEPT_MONTHS, timezone.now())
+    oldest_kept = old_months.newest_to_archive(settings.MIN_KEPT_MONTHS, timezone.now())
     if before is None:
         months = settings.MESSAGES_KEPT_MONTHS
-        return partitions.newest_to_archive(months, timezone.now()) if months else None
+        return old_months.newest_to_archive(months, timezone.now()) if months else None
     try:
         month = datetime.strptime(f"{before}+0000", "%Y-%m%z").date()
         newest = previous_month(month)
@@ -123,5 +123,5 @@ def _directory(option: Path | None) -> Path:
 
 
 def _bytes(month: date) -> int:
-    names = [partitions.partition(table.name, month) for table in TABLES]
+    names = [partition(table.name, month) for table in TABLES]
     return int(fetch_value(_SIZE, [names]))

@@ -18,7 +18,7 @@ from operator_admin.doctor import stores
 from operator_admin.management.commands import archive_months
 from otp.models import Verification
 from storage.months.calendar import next_month
-from storage.months.partitions import is_attached, newest_to_archive
+from storage.months.old_months import is_attached, newest_to_archive
 from tests.api.clients import Api
 from tests.channels.message_stages import send
 from tests.factories import EventFactory

@@ -20,7 +20,7 @@ from otp.models import Verification
 from persons.erasure import erase
 from persons.person import Person
 from storage.months.calendar import next_month
-from storage.months.partitions import is_attached
+from storage.months.old_months import is_attached
 from tests.api.clients import Api
 from tests.operator_admin.archive.commands import archive, breaches
 from tests.operator_admin.backup.conftest import take

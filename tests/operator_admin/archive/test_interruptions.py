@@ -11,7 +11,7 @@ from django.db import connection
 
 from billing.wallet import ledger
 from channels.models import FallbackEvent
-from storage.months.partitions import is_attached
+from storage.months.old_months import is_attached
 from tests.api.clients import Api
 from tests.operator_admin.archive.commands import archive, breaches
 from tests.operator_admin.archive.databases import copied
