@@ -8,7 +8,7 @@ from cabinet import search, settings_forms
 from channels.extensions import MessageKind, register
 from links import link_imports
 from links.api import calls
-from links.clicks import counting
+from links.clicks import counting, partitions
 from links.make import message_text
 from links.manage import timeline
 from links.web import forms, search_sources
@@ -22,7 +22,7 @@ register(
         opened_at=timeline.opened_at,
     )
 )
-PURGERS += [counting.rotate_partitions, counting.delete_old_batches, link_imports.purge]
+PURGERS += [partitions.rotate, counting.delete_old_batches, link_imports.purge]
 search.register(search_sources.PAGES, search_sources.SOURCE)
 settings_forms.register(forms.LinksSection)
 events.declare(*calls.EVENTS)

@@ -2,12 +2,12 @@
 
 Click rows, the counts of their links and the entry's id are one commit, and the entry is
 acknowledged after it. If the counter dies in between, the next one reads the entry again and finds
-its id. Monthly partitions are created before they are needed, and dropped when old.
+its id.
 """
 
 import time
 from collections.abc import Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -18,69 +18,14 @@ from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 
-from links.clicks import stream
+from links.clicks import partitions, stream
 from links.clicks.stream import Batch, Click, Consumer
 from storage import advisory_locks
-from storage.months.calendar import month_of, next_month
-from storage.months.partitions import month_named
+from storage.months.calendar import month_of
 from storage.statements import sql_files
 from storage.statements.json_rows import dump_rows, json_rows
-from storage.statements.queries import execute, fetch_column
+from storage.statements.queries import execute
 from storage.store_errors import write_together
-
-CREATE_LOCK = 0x6B766C70  # an advisory lock: IF NOT EXISTS alone lets two sessions collide
-_CREATE = """
-CREATE TABLE IF NOT EXISTS links_click_{year}_{month:02} PARTITION OF links_click
-FOR VALUES FROM ('{first}') TO ('{next}')
-"""
-_MONTHS = "SELECT relid::regclass::text FROM pg_partition_tree('links_click') WHERE isleaf"
-
-_created: set[date] = set()
-
-
-def ensure_partitions(*months: date) -> None:
-    """Creates the partitions of these months; checks once per process."""
-    for month in set(months) - _created:
-        is_kept = not connection.in_atomic_block  # a rollback drops the table
-        with transaction.atomic():
-            advisory_locks.lock(CREATE_LOCK)
-            execute(
-                _CREATE.format(
-                    year=month.year,
-                    month=month.month,
-                    first=_midnight(month),
-                    next=_midnight(next_month(month)),
-                )
-            )
-        if is_kept:
-            _created.add(month)
-
-
-def ensure_upcoming_partitions() -> None:
-    this = month_of(timezone.now(), UTC)
-    ensure_partitions(this, next_month(this))
-
-
-def drop_old_partitions() -> int:
-    """Drops the months whose last click is older than RAW_RETENTION days; returns their number."""
-    oldest = timezone.now() - timedelta(days=settings.RAW_RETENTION)
-    names = fetch_column(_MONTHS)
-    old = [name for name in names if next_month(month_named(name)) <= oldest.date()]
-    for name in old:
-        execute(f'DROP TABLE "{name}"')
-        _created.discard(month_named(name))
-    return len(old)
-
-
-def rotate_partitions(_limit: int) -> int:
-    """Creates upcoming partitions and drops old ones, hourly."""
-    ensure_upcoming_partitions()
-    return drop_old_partitions()
-
-
-def _midnight(month: date) -> str:
-    return f"{month.isoformat()} 00:00:00+00"
-
 
 log = structlog.get_logger(__name__)
 Row = dict[str, Any]
@@ -116,7 +61,7 @@ def count(batches: list[Batch]) -> None:
     rows_of = {UUID(hex=batch.id): [_row(c, now) for c in batch.clicks] for batch in batches}
     times = [row["millis"] for rows in rows_of.values() for row in rows]
     ends = (min(times), max(times)) if times else ()  # less than a month apart
-    ensure_partitions(*{month_of(datetime.fromtimestamp(t / 1000, UTC), UTC) for t in ends})
+    partitions.ensure(*{month_of(datetime.fromtimestamp(t / 1000, UTC), UTC) for t in ends})
     with transaction.atomic(), connection.cursor() as cursor:
         # One counter at a time: two would block each other on the same links.
         advisory_locks.lock(COUNT_LOCK)

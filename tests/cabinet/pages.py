@@ -14,7 +14,7 @@ from billing.orders.prices import Quote
 from catalogue.ids import uuid7
 from channels.models import Message, RouteDay
 from channels.routing.stored_rules import StoredRule, rules_of
-from links.clicks import counting
+from links.clicks import partitions
 from links.models import ClickDay, LinkImport, Stop
 from otp.models import Autofill, GuardReplay, GuardRestriction
 from persons.models import CompanyExport
@@ -182,7 +182,7 @@ def create_links(company: Company) -> None:
     carried = LinkFactory.create(company=company, message_id=sent.id)
     Message.objects.filter(pk=sent.pk).update(subject_id=carried.id)
     ClickDay.objects.create(link=link, day=timezone.localdate(now), clicks=3, previews=1)
-    counting.ensure_upcoming_partitions()
+    partitions.ensure_upcoming()
     execute(
         "INSERT INTO links_click VALUES (%s, %s, 'person', 'news.example', 'ios', 'KZ')",
         [link.id, now],

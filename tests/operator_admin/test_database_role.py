@@ -12,7 +12,7 @@ from pytest_django import Settings
 from accounts.audit import record
 from accounts.models import AuditEvent
 from billing.wallet import ledger
-from links.clicks import counting
+from links.clicks import partitions
 from operator_admin import database_role
 from operator_admin.doctor import stores
 from storage.months import partitions as months
@@ -120,9 +120,9 @@ def test_application_role_does_its_daily_work(application: None) -> None:
     ledger.grant(company=company, amount=5, reason="gift")
     record("settings.changed", "brand", company=company, user=user)
     user.delete()
-    counting._created.clear()
-    counting.ensure_upcoming_partitions()
-    counting.drop_old_partitions()
+    partitions._created.clear()
+    partitions.ensure_upcoming()
+    partitions.drop_old()
 
     assert AuditEvent.objects.filter(action="settings.changed").count() == 1
 

@@ -13,7 +13,7 @@ from api.models import IdempotentRequest
 from channels.models import Attempt, Contact, KnownRecipient, Message, Part, ProviderAlert, Receipt
 from channels.routing.learned import phone_memories
 from channels.routing.smart.reach import PhoneMemory
-from links.clicks import counting
+from links.clicks import partitions
 from links.models import Link, Report
 from otp.models import Verification
 from tests.factories import (
@@ -104,7 +104,7 @@ def _link(company: Company, phone: str, mode: str) -> Message:
     )  # fmt: skip
     Link.objects.filter(pk=link.pk).update(message_id=message.pk)
     Report.objects.create(link=link, reason="other", words=f"I am {phone}")
-    counting.ensure_upcoming_partitions()
+    partitions.ensure_upcoming()
     execute(
         "INSERT INTO links_click (link_id, at, kind, referrer, device, country)"
         " VALUES (%s, now(), 'person', %s, 'ios', 'RU')",

@@ -13,7 +13,7 @@ from django.utils import timezone
 from accounts.models import Company, Mode
 from channels.history import day_counts
 from channels.models import CountedDay
-from links.clicks import counting as click_months
+from links.clicks import partitions as click_months
 from parsing.days import start_of
 from storage.months.calendar import month_of
 from tools.command_line import say
@@ -54,7 +54,7 @@ def of_companies(
         )
     month_tables.create_earlier(timezone.localdate() - timedelta(days=months * _MONTH + 1))
     recent = timezone.now() - timedelta(days=settings.RAW_RETENTION)
-    click_months.ensure_partitions(*(month_of(at, UTC) for at in (recent, timezone.now())))
+    click_months.ensure(*(month_of(at, UTC) for at in (recent, timezone.now())))
     progress, companies = _Progress(), senders.made_up(many, messages=messages)
     added = fill_companies(
         companies, messages=messages, days=months * _MONTH, on_chunk=progress.add

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from accounts.models import Company
 from links.api.views import with_slug
-from links.clicks import counting
+from links.clicks import partitions
 from links.models import Link
 from operator_admin.model_pages.links import LinkAdmin
 from storage.months.calendar import month_of
@@ -61,7 +61,7 @@ def test_period_from_an_extreme_year_is_too_long(api: Api, interval: str) -> Non
 
 
 def clicked(link_id: UUID, *moments: datetime) -> None:
-    counting.ensure_partitions(*{month_of(at, UTC) for at in moments})
+    partitions.ensure(*{month_of(at, UTC) for at in moments})
     with connection.cursor() as cursor:
         cursor.executemany(
             "INSERT INTO links_click VALUES (%s, %s, 'person', '', 'ios', 'KZ')",

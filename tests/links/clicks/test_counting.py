@@ -10,7 +10,7 @@ import pytest
 from django.conf import settings
 from django.utils import timezone
 
-from links.clicks import counting, statistics
+from links.clicks import counting, partitions, statistics
 from links.clicks.bot_detection import VisitorKind
 from links.clicks.buffer import STREAM
 from links.clicks.stream import Batch, Click
@@ -199,12 +199,12 @@ def test_implausible_click_time_is_replaced_by_now() -> None:
 
 def test_old_partitions_are_dropped_and_day_counts_stay() -> None:
     link, old = LinkFactory.create(), timezone.now() - timedelta(days=70)
-    counting.ensure_partitions(month_of(old, UTC))
+    partitions.ensure(month_of(old, UTC))
     counting.count([Batch(uuid4().hex, [Click(link.id, "person", int(time.time() * 1000))])])
     execute("UPDATE links_click SET at = %s", [old])
     ClickDay.objects.update(day=old.date())
 
-    dropped = [counting.rotate_partitions(100), counting.rotate_partitions(100)]
+    dropped = [partitions.rotate(100), partitions.rotate(100)]
 
     assert dropped == [1, 0]
     assert rows_of(link) == []
@@ -214,11 +214,11 @@ def test_old_partitions_are_dropped_and_day_counts_stay() -> None:
 
 def test_partition_within_the_retention_stays() -> None:
     link, kept = LinkFactory.create(), timezone.now() - timedelta(days=settings.RAW_RETENTION - 1)
-    counting.ensure_partitions(month_of(kept, UTC))
+    partitions.ensure(month_of(kept, UTC))
     counting.count([Batch(uuid4().hex, [Click(link.id, "person", int(time.time() * 1000))])])
     execute("UPDATE links_click SET at = %s", [kept])
 
-    counting.rotate_partitions(100)
+    partitions.rotate(100)
 
     assert len(rows_of(link)) == 1
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounts.models import ApiKey, AuditEvent, Company
 from links.addresses.slugs import generate
-from links.clicks import counting
+from links.clicks import partitions
 from links.follow import cached_row, resolution
 from links.models import ClickDay, Link
 from storage.months.calendar import month_of
@@ -143,7 +143,7 @@ def test_clicks_by_day_and_by_hour(api: Api) -> None:
     link = LinkFactory.create(company=api.company, clicks=3, previews=1)
     now = timezone.now()
     ClickDay.objects.create(link=link, day=timezone.localdate(now), clicks=3, previews=1)
-    counting.ensure_partitions(month_of(now, UTC), month_of(now - timedelta(hours=2), UTC))
+    partitions.ensure(month_of(now, UTC), month_of(now - timedelta(hours=2), UTC))
     with connection.cursor() as cursor:
         cursor.executemany(
             "INSERT INTO links_click VALUES (%s, %s, %s, %s, %s, %s)",
@@ -182,7 +182,7 @@ def test_days_are_whole_ones_of_the_service_in_utc(api: Api) -> None:
 
 def test_hours_are_in_utc_for_any_requested_zone(api: Api) -> None:
     link, at = LinkFactory.create(company=api.company), timezone.now().replace(minute=10)
-    counting.ensure_partitions(month_of(at, UTC))
+    partitions.ensure(month_of(at, UTC))
     execute("INSERT INTO links_click VALUES (%s, %s, 'person', '', '', '')", [link.id, at])
     delhi = at.astimezone(ZoneInfo("Asia/Kolkata"))  # half an hour off
     span = {"from": delhi.isoformat(), "to": (delhi + timedelta(minutes=1)).isoformat()}

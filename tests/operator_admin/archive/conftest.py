@@ -14,7 +14,7 @@ from billing.seals import sealing
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import FallbackEvent, Message
 from channels.outcomes import transitions
-from links.clicks import counting
+from links.clicks import partitions
 from storage.months.calendar import next_month
 from tests.api.clients import Api
 from tests.channels.message_stages import accepted
@@ -28,7 +28,7 @@ def month() -> date:
 
 @pytest.fixture
 def own_database(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(counting, "_created", set())  # in another database
+    monkeypatch.setattr(partitions, "_created", set())  # in another database
     settings = connection.settings_dict
     with copied(settings["TEST"]["TEMPLATE"] or settings["NAME"], "kvitok_archive"):
         yield
