@@ -1,96 +1,25 @@
 """The view of all vendors' webhooks: the provider verifies and parses the call, we store and
 answer.
 
-A worker applies the stored receipts later. Updates of our bots are applied here.
+A worker applies the stored receipts later.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import datetime
-from functools import partial, wraps
+from functools import wraps
 from typing import Any
 
 import structlog
-from django.conf import settings
-from django.core.cache import cache
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseForbidden, HttpResponseNotAllowed
 from django.http.request import HttpHeaders
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
 from api.base_view import DATABASE_UNAVAILABLE, as_domain_error
+from channels import bot_updates
 from channels.outcomes import inbound_receipts, transitions
-from channels.phone_numbers import e164_or_none
-from channels.providers.bot import BotText
-from channels.providers.inbound import (
-    BotBlocked,
-    BotUpdate,
-    ContactShared,
-    InboundEvents,
-    InvalidWebhookError,
-    Said,
-    Started,
-    Stopped,
-    WebhookRequest,
-)
-from channels.recipients import blocked_phones, contacts
-from channels.tasks import send_bot_reply
+from channels.providers.inbound import InboundEvents, InvalidWebhookError, WebhookRequest
+from channels.recipients import blocked_phones
 from channels.vendor_accounts import registry, vendor_alerts
-from storage import atomic_limits
-
-REPLY_COOLDOWN = 10  # seconds between equal replies to one chat
-REQUEST_LIFETIME = 7 * 86400  # seconds in which a contact may answer the bot's request
-
-
-def apply_bot_update(provider: str, update: BotUpdate, at: datetime | None) -> None:
-    reply = partial(_reply, provider, update.chat_id)
-    match _as_command(update):
-        case ContactShared(chat_id=chat_id, locale=locale, needs_request=True) if not cache.get(
-            _request_key(provider, chat_id)
-        ):
-            reply(locale, BotText.SHARE)
-        case ContactShared(phone, chat_id, locale):
-            number = e164_or_none(phone, settings.OPERATOR_COUNTRY) or phone
-            if contacts.store_contact(provider, phone=number, chat_id=chat_id, at=at):
-                reply(locale, BotText.READY)
-        case Started(chat_id, locale):
-            is_known = contacts.resume(provider, chat_id, at)
-            reply(locale, BotText.READY if is_known else BotText.SHARE)
-        case Stopped(chat_id, locale):
-            contacts.stop(provider, chat_id, at)
-            reply(locale, BotText.STOPPED)
-        case BotBlocked(chat_id, blocked=True):
-            contacts.stop(provider, chat_id, at)
-        case BotBlocked(chat_id):
-            contacts.resume(provider, chat_id, at)
-
-
-def _as_command(update: BotUpdate) -> BotUpdate:
-    if isinstance(update, Said):
-        if blocked_phones.is_stop(update.text):
-            return Stopped(update.chat_id, update.locale)
-        if blocked_phones.is_start(update.text):
-            return Started(update.chat_id, update.locale)
-    return update
-
-
-def _reply(provider: str, chat_id: int, locale: str, text: BotText) -> None:
-    """Replies at most once per cool-down: the messenger would throttle the bot for everybody."""
-    if text is BotText.SHARE:
-        cache.set(_request_key(provider, chat_id), 1, REQUEST_LIFETIME)
-    if not cache.add(f"bot-answer:{_chat(provider, chat_id)}:{text.value}", 1, REPLY_COOLDOWN):
-        return
-    transaction.on_commit(partial(send_bot_reply.delay, provider, chat_id, locale, text.value))
-
-
-def _request_key(provider: str, chat_id: int) -> str:
-    return f"bot-request:{_chat(provider, chat_id)}"
-
-
-def _chat(provider: str, chat_id: int) -> str:
-    """The chat without the person's id, which outlives an erasure in the cache."""
-    return atomic_limits.hashed(f"{provider}:{chat_id}")
-
 
 log = structlog.get_logger(__name__)
 
@@ -168,7 +97,7 @@ def handle_events(provider: str, batch: Sequence[InboundEvents]) -> None:
         for reply in events.replies:
             transitions.end_blocked(blocked_phones.apply_reply(provider, reply))
         for update in events.bot_updates:
-            apply_bot_update(provider, update, events.updated_at)
+            bot_updates.apply(provider, update, events.updated_at)
         if new or not events.receipts:  # the alerts of a repeat are already recorded
             for alert in dict.fromkeys(events.alerts):
                 vendor_alerts.record(provider, alert)

@@ -12,7 +12,7 @@ from django.core.cache import cache
 from pytest_django import DjangoCaptureOnCommitCallbacks
 from pytest_django import Settings as SettingsFixture
 
-from channels import vendor_webhooks
+from channels import bot_updates
 from channels.deliver import claims
 from channels.deliver.dispatcher import Dispatcher
 from channels.lifecycle.state_machine import EventKind
@@ -104,8 +104,8 @@ def test_unrequested_contact_is_requested_first(
 
 
 def test_request_of_another_person_or_bot_stays_open(settings: SettingsFixture) -> None:
-    cache.set(vendor_webhooks._request_key("max_bot", USER + 1), 1)
-    cache.set(vendor_webhooks._request_key("telegram_bot", USER), 1)
+    cache.set(bot_updates._request_key("max_bot", USER + 1), 1)
+    cache.set(bot_updates._request_key("telegram_bot", USER), 1)
 
     post_webhook("contact_own")
 
