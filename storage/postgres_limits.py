@@ -1,8 +1,12 @@
 """Limits counted in PostgreSQL, exact without Redis: `atomic_limits` counts in Redis."""
 
+from collections.abc import Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 from django.db import connection
+
+from storage.atomic_limits import Bucket, Pool
 
 _TAKE = """
 INSERT INTO accounts_cacheentry AS used (key, value, expires_at)
@@ -21,3 +25,44 @@ def count_in_postgres(key: str, *, most: int, end: datetime, count: int = 1) -> 
     with connection.cursor() as cursor:
         cursor.execute(_TAKE, params)
         return bool(cursor.rowcount)
+
+
+DAY = 86_400.0
+
+
+class PoolUse(NamedTuple):
+    company_id: int
+    at: float  # seconds, of any clock
+
+
+class _BucketLevel:
+    """A bucket, as the time at which it is full again, as in `storage.atomic_limits`."""
+
+    def __init__(self, bucket: Bucket) -> None:
+        self.interval = bucket.interval / 1000
+        self.capacity = self.interval * bucket.size
+        self.full_at = float("-inf")
+
+    def wait(self, at: float) -> float:
+        return max(0.0, max(self.full_at, at) + self.interval - at - self.capacity)
+
+    def take(self, at: float) -> None:
+        # A send cannot overdraw the bucket, even if it was counted while Redis had lost others.
+        self.full_at = min(max(self.full_at, at) + self.interval, at + self.capacity)
+
+
+def pool_wait(pool: Pool, sent: Sequence[PoolUse], use: PoolUse) -> float:
+    """Seconds until the pool would grant `use`, after the sends in `sent`, oldest first."""
+    shared, reserve = _BucketLevel(pool.shared), _BucketLevel(pool.reserve)
+    for number, past in enumerate(sent):
+        is_first = _is_first(pool, sent[:number], past)
+        is_reserved = shared.wait(past.at) > 0 and is_first and not reserve.wait(past.at)
+        (reserve if is_reserved else shared).take(past.at)
+    wait = shared.wait(use.at)
+    return min(wait, reserve.wait(use.at)) if _is_first(pool, sent, use) else wait
+
+
+def _is_first(pool: Pool, sent: Sequence[PoolUse], use: PoolUse) -> bool:
+    """Whether this is one of the company's first sends of the day."""
+    sends = sum(past.company_id == use.company_id and past.at > use.at - DAY for past in sent)
+    return sends < pool.reserved_sends

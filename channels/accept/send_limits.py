@@ -8,7 +8,7 @@ waits longer than one send takes to refill; each company's first sends of a day 
 reserve, so that other companies cannot block them.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -30,50 +30,10 @@ from channels.lifecycle.snapshots import MessageState
 from channels.models import Message
 from storage import advisory_locks, atomic_limits
 from storage.atomic_limits import Bucket, LimiterDownError, LimitResult, Pool, Window, hashed
+from storage.postgres_limits import PoolUse, pool_wait
 from storage.primary_connection import NotPrimaryError
 from storage.redis_client import redis_client
 from storage.statements import sql_files
-
-DAY = 86_400.0
-
-
-class PoolUse(NamedTuple):
-    company_id: int
-    at: float  # seconds, of any clock
-
-
-class _BucketLevel:
-    """A bucket, as the time at which it is full again, as in `storage.atomic_limits`."""
-
-    def __init__(self, bucket: Bucket) -> None:
-        self.interval = bucket.interval / 1000
-        self.capacity = self.interval * bucket.size
-        self.full_at = float("-inf")
-
-    def wait(self, at: float) -> float:
-        return max(0.0, max(self.full_at, at) + self.interval - at - self.capacity)
-
-    def take(self, at: float) -> None:
-        # A send cannot overdraw the bucket, even if it was counted while Redis had lost others.
-        self.full_at = min(max(self.full_at, at) + self.interval, at + self.capacity)
-
-
-def pool_wait(pool: Pool, sent: Sequence[PoolUse], use: PoolUse) -> float:
-    """Seconds until the pool would grant `use`, after the sends in `sent`, oldest first."""
-    shared, reserve = _BucketLevel(pool.shared), _BucketLevel(pool.reserve)
-    for number, past in enumerate(sent):
-        is_first = _is_first(pool, sent[:number], past)
-        is_reserved = shared.wait(past.at) > 0 and is_first and not reserve.wait(past.at)
-        (reserve if is_reserved else shared).take(past.at)
-    wait = shared.wait(use.at)
-    return min(wait, reserve.wait(use.at)) if _is_first(pool, sent, use) else wait
-
-
-def _is_first(pool: Pool, sent: Sequence[PoolUse], use: PoolUse) -> bool:
-    """Whether this is one of the company's first sends of the day."""
-    sends = sum(past.company_id == use.company_id and past.at > use.at - DAY for past in sent)
-    return sends < pool.reserved_sends
-
 
 log = structlog.get_logger(__name__)
 
