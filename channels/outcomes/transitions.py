@@ -47,7 +47,8 @@ def apply_in_transaction(cursor: CursorWrapper, events: Sequence[Event]) -> list
     """Applies events in the caller's transaction; after the commit the caller calls `announce`."""
     ids = list({event.message_id for event in events})
     lock_messages(cursor, ids)
-    return _pay_and_write(cursor, decide_each(load_messages(cursor, ids), events))
+    decisions = decide_each(load_messages(cursor, ids), events)
+    return write_decisions(cursor, pay_fallbacks(cursor, decisions))
 
 
 def decide_each(snapshots: Sequence[Snapshot], events: Sequence[Event]) -> list[Decision]:
@@ -55,10 +56,6 @@ def decide_each(snapshots: Sequence[Snapshot], events: Sequence[Event]) -> list[
     for event in events:
         events_of[event.message_id].append(event)
     return [state_machine.decide(item, events_of[item.message.id]) for item in snapshots]
-
-
-def _pay_and_write(cursor: CursorWrapper, decisions: Sequence[Decision]) -> list[Decision]:
-    return write_decisions(cursor, pay_fallbacks(cursor, decisions))
 
 
 def pay_fallbacks(cursor: CursorWrapper, decisions: Sequence[Decision]) -> list[Decision]:
@@ -123,7 +120,8 @@ def give_up(message_ids: Sequence[UUID]) -> list[Decision]:
         # Checked under the lock, because a worker may have claimed one in the meantime.
         snapshots = load_messages(cursor, message_ids)
         idle = [snapshot for snapshot in snapshots if not snapshot.has_open_attempt]
-        decisions = _pay_and_write(cursor, [state_machine.give_up(item) for item in idle])
+        expired = [state_machine.give_up(item) for item in idle]
+        decisions = write_decisions(cursor, pay_fallbacks(cursor, expired))
     announce(decisions)
     return decisions
 
@@ -134,9 +132,8 @@ def fall_back(message_ids: Sequence[UUID]) -> list[Decision]:
         statement = within(sql.MESSAGES["lock_patience_expired"], months_of(message_ids))
         cursor.execute(statement, [list(message_ids)])
         snapshots = load_messages(cursor, [message_id for (message_id,) in cursor.fetchall()])
-        decisions = _pay_and_write(
-            cursor, [fallback_chain.expire_patience(snapshot) for snapshot in snapshots]
-        )
+        switched = [fallback_chain.expire_patience(snapshot) for snapshot in snapshots]
+        decisions = write_decisions(cursor, pay_fallbacks(cursor, switched))
     announce(decisions)
     return decisions
 
@@ -208,7 +205,8 @@ def _cancel_locked(cursor: CursorWrapper, reason: FallbackReason) -> list[Decisi
     if ids:
         cursor.execute(within(sql.MESSAGES["end_use"], months_of(ids)), [ids])
     snapshots = load_messages(cursor, ids)
-    return _pay_and_write(cursor, [fallback_chain.cancel(item, reason) for item in snapshots])
+    canceled = [fallback_chain.cancel(item, reason) for item in snapshots]
+    return write_decisions(cursor, pay_fallbacks(cursor, canceled))
 
 
 def prove(
@@ -236,4 +234,4 @@ def prove(
         fallback_chain.cancel_fallback(decision, CANCEL_REASONS[proof])
         for decision in decide_each(snapshots, events)
     ]
-    return _pay_and_write(cursor, decisions)
+    return write_decisions(cursor, pay_fallbacks(cursor, decisions))
