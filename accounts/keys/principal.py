@@ -176,12 +176,6 @@ _COPIED_COLUMNS = (
 
 def principal_of(row: Mapping[str, Any]) -> Principal:
     limits = CompanyLimits(**{name: row[name] for name in CompanyLimits._fields})
-    rules = LinkRules(
-        host=row["link_host"],
-        targets=tuple(row["link_targets"]),
-        utm=row["link_utm"],
-        expired_url=row["link_expired_url"],
-    )
     return Principal(
         **{name: row[name] for name in _COPIED_COLUMNS},
         scopes=scopes_of_role(row["maker_role"]).intersection(row["scopes"]),
@@ -192,7 +186,9 @@ def principal_of(row: Mapping[str, Any]) -> Principal:
         fallback=_fallback(row),
         policy=policy_of(orjson.loads(row["policy"])),
         texts=texts_of(row["texts"]),
-        link_rules=NO_RULES if rules == NO_RULES else rules,
+        link_rules=LinkRules(
+            row["link_host"], tuple(row["link_targets"]), row["link_utm"], row["link_expired_url"]
+        ),
         budgets=orjson.loads(row["budgets"]),
         guard=_guard(row["guard_mode"], orjson.loads(row["guard_restrictions"])),
     )
