@@ -14,6 +14,7 @@ PAGES = sorted(path for path in (ROOT / "docs").rglob("*.md") if "examples" not 
 _OURS = "|".join([*PACKAGES, "tools"])
 _NAME = re.compile(rf"`((?:{_OURS})(?:\.(?!csv\b)\w+)+)`")
 _FILE = re.compile(rf"`((?:{_OURS}|tests|deploy|docs)/[\w/.-]+)`")
+_CALL_BACK = re.compile(r"calls\s+back\s+`[^`]+`")
 _NAME_IN_FILE = re.compile(r"`([A-Z_]{3,})` (?:of|in) `([\w/-]+\.py)`")
 _NAMED = re.compile(r"(?<![\w/])docs/(?!examples/)[\w/-]+\.md\b")
 _LINK = re.compile(r"\]\((?!https?:)([^)\s#]*)(?:#([^)\s]+))?\)")
@@ -137,8 +138,16 @@ def walks() -> list[str]:
 
 
 @pytest.mark.parametrize("walk", walks(), ids=lambda walk: walk.split("`")[1])
-def test_walk_returns_to_no_package(walk: str) -> None:
-    visits = [package for package, _ in groupby(map(package_of, _NAME.findall(walk)))]
+def test_walk_returns_to_a_package_only_where_it_calls_back(walk: str) -> None:
+    onwards = _CALL_BACK.sub("", walk)
+    visits = [package for package, _ in groupby(map(package_of, _NAME.findall(onwards)))]
 
     assert visits == list(dict.fromkeys(visits))
     assert len(visits) > 1
+
+
+def test_each_column_of_a_table_has_a_name() -> None:
+    pages = [*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md"), ROOT / "tests/README.md"]
+    unnamed = re.compile(r"^(?=.*\| +\|)\|.*\|\n\|[-:|]+\|$", re.MULTILINE)
+
+    assert [page for page in pages if unnamed.search(page.read_text(encoding="utf-8"))] == []
