@@ -172,9 +172,8 @@ class KeyedCache(Generic[K, V]):
             return flight.result(SINGLE_FLIGHT_TIMEOUT)
         try:
             value = read()
-            if (
-                self._flights.get(key) is future
-            ):  # nothing has been invalidated since the read began
+            # Otherwise the key was invalidated after the read began.
+            if self._flights.get(key) is future:
                 self.store({key: value}, time.monotonic())
             future.set_result(value)
         except BaseException as error:

@@ -29,6 +29,7 @@ from billing.models import (
     Document,
     DocumentCounter,
     Order,
+    Payment,
     Seller,
     VatRegime,
 )
@@ -220,10 +221,15 @@ def _line(charge: Mapping[str, Any], order: Order | None) -> dict[str, Any]:
         "invoice": order.number if order else "",
         "invoice_day": day_of(order.created_at).isoformat() if order and order.number else "",
         "payment": paid.reference if paid else "",
-        "payment_day": f"{paid.paid_on:%Y-%m-%d}"
-        if paid and paid.paid_on
-        else (day_of(order.paid_at).isoformat() if order and order.paid_at else ""),
+        "payment_day": _payment_day(order, paid),
     }
+
+
+def _payment_day(order: Order | None, paid: Payment | None) -> str:
+    """The bank's day of the payment in ISO 8601, or that of our record; empty if unpaid."""
+    if paid and paid.paid_on:
+        return paid.paid_on.isoformat()
+    return day_of(order.paid_at).isoformat() if order and order.paid_at else ""
 
 
 SENT, MAX_SENT_AGAIN = "document.sent", 20  # documents of a company in a day

@@ -70,11 +70,9 @@ class Links(LinkView):
     def _body(self, query: Mapping[str, str]) -> dict[str, Any]:
         """Filters by slug or alias, state, batch, and creation time (`from` ≤ created < `to`)."""
         params = QueryFields(query)
-        slug, batch, state = (
-            params.text(declared.WITH_SLUG),
-            params.text(declared.OF_BATCH),
-            params.text(declared.WITH_STATE),
-        )
+        slug = params.text(declared.WITH_SLUG)
+        batch = params.text(declared.OF_BATCH)
+        state = params.text(declared.WITH_STATE)
         start, end = params.time(declared.CREATED_FROM), params.time(declared.CREATED_TO)
         params.check()
         history = made_between(self.company_links(), start, end)

@@ -80,7 +80,7 @@ def test_ten_digits_that_begin_with_nine_are_russian_mobiles(country: str) -> No
 
 
 @pytest.mark.parametrize("prefix", ["700", "701", "705", "707", "708", "747", "771", "775", "778"])
-def test_ten_digits_of_a_kazakh_mobile(prefix: str) -> None:
+def test_ten_digits_of_a_mobile_are_read_as_kazakh(prefix: str) -> None:
     assert normalise(f"{prefix}1234567", "KZ") == f"+7{prefix}1234567"
 
 

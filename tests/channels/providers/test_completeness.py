@@ -35,7 +35,7 @@ def test_guide_names_the_tests_that_every_provider_passes() -> None:
     assert {name for name in shared - others if f"{name}`" not in GUIDE} == set()
 
 
-def test_has_its_line_in_the_registry(name: str) -> None:
+def test_provider_is_registered(name: str) -> None:
     made = registry.provider_class(VENDORS_OF_OURS[name])
 
     assert made.name == name

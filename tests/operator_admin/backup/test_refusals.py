@@ -103,7 +103,7 @@ def test_backup_of_a_newer_server(backup: Path) -> None:
     assert "The backup is of PostgreSQL 99, and the server is" in refusal(backup)
 
 
-def test_keys_that_are_missing(api: Api, directory: Path, copy: Copy) -> None:
+def test_missing_keys_are_named(api: Api, directory: Path, copy: Copy) -> None:
     EndpointFactory.create(company=api.company)
     take(directory)
     others = new_secrets()["WEBHOOK_KEYS"]

@@ -106,7 +106,7 @@ def test_ended_code_answers_right_and_wrong_guesses_alike(
     assert verification_of(PHONE).attempts == attempts
 
 
-def test_phone_that_was_never_written_to(api: Api, db: None) -> None:
+def test_unknown_phone_has_no_code(api: Api, db: None) -> None:
     assert both(api, "123456", "654321") == {(422, "code_not_found")}
 
 
@@ -210,7 +210,7 @@ def test_verify_works_without_tokens(api: Api, code: str) -> None:
     assert check(api, code).status == 200
 
 
-def test_eight_is_read_by_country(api: Api) -> None:
+def test_leading_eight_follows_the_company_country(api: Api) -> None:
     Company.objects.update(country="VN")
 
     assert api.post("/otp/send", {"phone": "84912345678"}).status == 200

@@ -200,7 +200,7 @@ def test_sampling_decides_alike_for_all_spans_of_a_message(
     assert all(sorted(name) == ["claim", "send twilio"] for name in names.values())
 
 
-def test_off_it_needs_no_package() -> None:
+def test_tracing_switched_off_imports_no_package() -> None:
     program = (
         "import sys; sys.modules['opentelemetry'] = None;"  # as if it were not installed
         "import django; django.setup(); from processes.monitoring import tracing;"

@@ -79,7 +79,7 @@ def test_group_that_was_not_written_runs_one_by_one(error: Exception) -> None:
 
 
 @pytest.mark.parametrize("error", [OperationalError("gone"), SystemExit()])
-def test_any_other_error_is_everybodys(error: BaseException) -> None:
+def test_other_error_is_raised_for_every_member(error: BaseException) -> None:
     doubling = Doubling(error=error)
     cause = error.__cause__ = ValueError()
 

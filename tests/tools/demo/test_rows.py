@@ -58,7 +58,7 @@ def test_every_table_has_its_rows(found: list[Breach]) -> None:
     assert Verification.objects.filter(verified_at=None).exists()
 
 
-def test_nothing_of_it_is_ever_sent_or_called(found: list[Breach]) -> None:
+def test_demo_rows_are_never_sent(found: list[Breach]) -> None:
     assert not Message.objects.filter(state__in=["queued", "sent"]).exists()
     assert not Delivery.objects.exclude(due_at=None).exists()
     assert not Mail.objects.exists()
