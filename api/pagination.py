@@ -74,7 +74,7 @@ def body_of_page(page: Page, body_of_row: Callable[[Any], dict[str, Any]]) -> di
 
 
 def limit_of(query: Mapping[str, str]) -> int:
-    limit = parse_integer(query.get("limit") or str(PAGE), least=1, most=MAX_PAGE)
+    limit = parse_integer(query.get("limit") or str(PAGE), minimum=1, maximum=MAX_PAGE)
     if limit is None:
         raise invalid_input(limit=format_lazy(_("Between 1 and {max}"), max=MAX_PAGE))
     return limit

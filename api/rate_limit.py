@@ -123,12 +123,12 @@ def consume_test_quota(company_id: int, quota: str, count: int = 1) -> None:
     """
     now = timezone.now()
     end = now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
-    most = settings.TEST_QUOTAS[quota]
+    limit = settings.TEST_QUOTAS[quota]
     key = f"quota:test:{quota}:{company_id}:{now:%Y%m%d}"
-    if count_in_postgres(key, most=most, end=end, count=count):
+    if count_in_postgres(key, limit=limit, end=end, count=count):
         return
     raise DomainError(
         Error.RATE_LIMITED,
-        message=format_lazy(_USED_UP[quota], max=most),
+        message=format_lazy(_USED_UP[quota], max=limit),
         retry_after=max(1, int((end - now).total_seconds()) + 1),
     )

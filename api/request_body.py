@@ -23,7 +23,7 @@ def read_body(
 ) -> bytes:
     """The raw body. Size and type are checked before it is read."""
     length = request.META.get("CONTENT_LENGTH")
-    if length and parse_integer(length, most=max_size) is None:
+    if length and parse_integer(length, maximum=max_size) is None:
         raise DomainError(Error.INVALID_INPUT, message=too_large(max_size))
     body = request.body
     if not body:
@@ -49,6 +49,6 @@ def json_object(request: HttpRequest, max_size: int = settings.MAX_API_BODY) -> 
     return payload
 
 
-def too_large(most: int) -> StrOrPromise:
-    size = most // 1024
+def too_large(max_size: int) -> StrOrPromise:
+    size = max_size // 1024
     return format_lazy(_("The request body is larger than {size} KB"), size=size)

@@ -38,12 +38,12 @@ PATIENCE = (*fallback_forms.PATIENCE, "fallback_max_cost")
 
 def bounds() -> dict[str, tuple[int, int, int]]:
     """Limit → (minimum, maximum, the service's default): what a company may choose."""
-    least, most = settings.COOL_DOWN_RANGE
+    minimum, maximum = settings.COOL_DOWN_RANGE
     codes = zip(CODES, settings.MAX_CODE_LIMITS, settings.CODE_LIMITS, strict=True)
     links = zip(LINKS, settings.MAX_LINK_LIMITS, settings.LINK_LIMITS, strict=True)
     return {
-        "cool_down": (least, most, settings.COOL_DOWN),
-        **{name: (1, most, standard) for name, most, (standard, _seconds) in (*codes, *links)},
+        "cool_down": (minimum, maximum, settings.COOL_DOWN),
+        **{name: (1, top, standard) for name, top, (standard, _seconds) in (*codes, *links)},
     }
 
 
@@ -267,19 +267,19 @@ class LimitsSection(SectionForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        for name, (least, most, standard) in bounds().items():
-            self._limit(name, least, most, standard)
+        for name, (minimum, maximum, standard) in bounds().items():
+            self._limit(name, minimum, maximum, standard)
 
-    def _limit(self, name: str, least: int, most: int, standard: int) -> None:
+    def _limit(self, name: str, minimum: int, maximum: int, standard: int) -> None:
         field = cast(forms.IntegerField, self.fields[name])
         if name == "cool_down":  # a value set by the operator beyond the bounds may stay
             current = self.instance.cool_down or standard
-            least, most = min(least, current), max(most, current)
-        field.validators += [MinValueValidator(least), MaxValueValidator(most)]
-        field.widget.attrs |= {"min": least, "max": most, "placeholder": standard}
+            minimum, maximum = min(minimum, current), max(maximum, current)
+        field.validators += [MinValueValidator(minimum), MaxValueValidator(maximum)]
+        field.widget.attrs |= {"min": minimum, "max": maximum, "placeholder": standard}
         field.help_text = _("From %(least)d to %(most)d. Leave empty for %(own)d.") % {
-            "least": least,
-            "most": most,
+            "least": minimum,
+            "most": maximum,
             "own": standard,
         }
 

@@ -117,7 +117,7 @@ class ReadableForms:
         charset = (request.content_params or {}).get("charset", "utf-8")
         if charset.lower() not in {"utf-8", "utf8"}:
             raise BadRequest("not UTF-8")
-        is_long = parse_integer(request.META.get("CONTENT_LENGTH") or "0", most=MAX_FORM) is None
+        is_long = parse_integer(request.META.get("CONTENT_LENGTH") or "0", maximum=MAX_FORM) is None
         if is_long and request.content_type == "application/x-www-form-urlencoded":
             raise RequestDataTooBig
         with suppress(UnreadablePostError):  # the client is gone, or its body was not admitted

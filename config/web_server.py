@@ -154,11 +154,11 @@ def limit_unread_responses(seconds: float) -> None:
 
 def raise_open_file_limit() -> None:
     """Raises the soft limit within the hard one. macOS reports infinity and refuses it."""
-    now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    limit = OPEN_FILES if most == resource.RLIM_INFINITY else min(most, OPEN_FILES)
+    now, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    limit = OPEN_FILES if hard_limit == resource.RLIM_INFINITY else min(hard_limit, OPEN_FILES)
     if now != resource.RLIM_INFINITY and now < limit:
         with suppress(ValueError, OSError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, most))
+            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard_limit))
 
 
 def main() -> None:

@@ -138,8 +138,8 @@ def _hashed_ip(principal: Principal, ip: str) -> str:
 def _lifetime(seconds: float | None) -> int | None:
     if seconds is None:
         return None
-    least, most = LIFETIMES
-    return int(min(max(seconds, least), most))
+    shortest, longest = LIFETIMES
+    return int(min(max(seconds, shortest), longest))
 
 
 def _send_link(hook: Hook, sender: Sender, number: str, message: WantedMessage) -> SendOutcome:

@@ -234,7 +234,7 @@ JOB = Job("link_imports", _("imports of links"))
 CHUNK = 250  # links made per commit
 MAX_UNFINISHED, MAX_FINISHED = 5, 50  # imports of one company
 MAX_FINISHED_UNAPPROVED = 5  # each takes some megabytes, and anybody may sign up
-KEPT = timedelta(days=7)
+RETENTION = timedelta(days=7)
 READING = HeavyWork("files of links read", limit=1, max_waiting=12, company_limit=2)  # seconds
 State = LinkImport.State
 # Data frames turn whole numbers into decimals once a cell of their column is empty.
@@ -276,8 +276,8 @@ def _store(job: LinkImport, rows: Sequence[LinkImportRow]) -> None:
     company = Company.objects.select_for_update(no_key=True).get(pk=job.company_id)
     _check_unfinished(company)  # checked again: parallel uploads are serialised here
     is_approved = company.status == Company.Status.APPROVED
-    most = MAX_FINISHED if is_approved else MAX_FINISHED_UNAPPROVED
-    delete_all_but_newest(company.link_imports.finished(), most)
+    limit = MAX_FINISHED if is_approved else MAX_FINISHED_UNAPPROVED
+    delete_all_but_newest(company.link_imports.finished(), limit)
     job.save(force_insert=True)
     LinkImportRow.objects.bulk_create(rows, batch_size=1000)
 
@@ -392,7 +392,7 @@ def _make(rows: Sequence[LinkImportRow], job: LinkImport, principal: Principal) 
 
 def purge(limit: int) -> int:
     """Deletes files a week after their upload; their links stay."""
-    old = LinkImport.objects.filter(created_at__lt=timezone.now() - KEPT).exclude(
+    old = LinkImport.objects.filter(created_at__lt=timezone.now() - RETENTION).exclude(
         state=State.RUNNING
     )
     batch = max(1, limit // MAX_ROWS)

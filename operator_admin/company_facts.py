@@ -125,9 +125,9 @@ class CheckedForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        for name, least in MIN_VALUES.items():
+        for name, minimum in MIN_VALUES.items():
             if name in self.fields:
-                self.fields[name].validators.append(MinValueValidator(least))
+                self.fields[name].validators.append(MinValueValidator(minimum))
         for name, channel in fallback_forms.PATIENCE.items():
             self.initial[name] = self.instance.patience.get(channel.name)
 

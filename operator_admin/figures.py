@@ -162,7 +162,7 @@ class CompanyDay:
 
 
 def companies(ids: Sequence[int]) -> dict[int, CompanyDay]:
-    days = select(CompanyDay, _SQL["companies"], {"ids": list(ids), "most": MAX_COUNTED})
+    days = select(CompanyDay, _SQL["companies"], {"ids": list(ids), "limit": MAX_COUNTED})
     return {day.id: day for day in days}
 
 
@@ -216,8 +216,8 @@ class Account:
     name: str
     title: str
     provider: Any = None
-    standing: AccountState | None = None
-    recent: int = 0  # calls of the last minutes
+    state: AccountState | None = None
+    recent_calls: int = 0  # calls of the last minutes
     recent_failures: int = 0
     routes: list[registry.Route] = field(default_factory=list)
     last_success: datetime | None = None
@@ -250,9 +250,9 @@ def accounts() -> list[Account]:
         name: Account(name, str(error_texts.provider_title(name)), live.get(name), states.get(name))
         for name in dict.fromkeys([*live, *error_texts.PROVIDERS])
     }
-    for recent in select(RecentCalls, _SQL["recent"]):
+    for recent in select(RecentCalls, _SQL["recent_calls"]):
         if account := accounts_by_name.get(recent.account):
-            account.recent, account.recent_failures = recent.calls, recent.failures
+            account.recent_calls, account.recent_failures = recent.calls, recent.failures
     for route in registry.routes():
         if route.mode == "live":
             accounts_by_name[route.provider].routes.append(route)
@@ -272,7 +272,8 @@ def call_failures() -> list[RecentCalls]:
 
 
 def _add_attempt_counts(accounts_by_name: dict[str, Account], live: Iterable[str]) -> None:
-    for name, last_success, last_hour in fetch_tuples(_SQL["providers"], {"names": list(live)}):
+    rows = fetch_tuples(_SQL["last_successes"], {"names": list(live)})
+    for name, last_success, last_hour in rows:
         account = accounts_by_name[name]
         account.last_success, account.last_hour = last_success, last_hour
     for name, attempts in fetch_tuples(_SQL["open_attempts"]):
@@ -284,5 +285,5 @@ def _add_attempt_counts(accounts_by_name: dict[str, Account], live: Iterable[str
 
 
 def _sort_key(account: Account) -> tuple[bool, int]:
-    position = account.standing.position if account.standing else 0
+    position = account.state.position if account.state else 0
     return account.provider is None, position

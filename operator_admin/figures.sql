@@ -54,12 +54,12 @@ LEFT JOIN LATERAL (
     count(*) FILTER (WHERE state IN ('delivered', 'failed', 'expired')) AS final
   FROM (SELECT state FROM channels_message m
         WHERE m.company_id = c.id AND m.mode = 'live' AND created_at > now() - interval '24 hours'
-        ORDER BY created_at DESC, id DESC LIMIT %(most)s) recent) day ON true
+        ORDER BY created_at DESC, id DESC LIMIT %(limit)s) recent) day ON true
 LEFT JOIN LATERAL (
   SELECT count(*) AS members FROM accounts_member p WHERE p.company_id = c.id) people ON true
 
 -- Attempts of the last hour and the last day, by the index on their start.
---: providers
+--: last_successes
 SELECT p.name AS account,
   (SELECT max(last.at) FROM (
      SELECT accepted_at AS at FROM channels_attempt a
@@ -71,7 +71,7 @@ SELECT p.name AS account,
 FROM unnest(%(names)s::text[]) AS p(name)
 
 -- Calls of the last five minutes, and how many failed.
---: recent
+--: recent_calls
 SELECT provider AS account, count(*) AS calls, count(*) FILTER (WHERE error_class <> '') AS failures
 FROM channels_attempt
 WHERE started_at > now() - interval '5 minutes' GROUP BY provider

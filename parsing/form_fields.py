@@ -123,15 +123,15 @@ class LinesField(SimpleArrayField):
 
 class JsonField(forms.JSONField):
     """Refuses a number of 5,000 digits and deep nesting, which Django's field turns into a server
-    error. `most` bounds the characters of the text; `max_length` would bound the parsed value.
+    error. `max_text` bounds its characters; `max_length` would bound the parsed value.
     """
 
-    def __init__(self, *, most: int, **options: Any) -> None:
+    def __init__(self, *, max_text: int, **options: Any) -> None:
         super().__init__(**options)
-        self.most = most
+        self.max_text = max_text
 
     def to_python(self, value: Any) -> Any:
-        if isinstance(value, str) and len(value) > self.most:
+        if isinstance(value, str) and len(value) > self.max_text:
             raise ValidationError(self.error_messages["invalid"], code="invalid")
         try:
             return super().to_python(value)

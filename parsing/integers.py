@@ -10,13 +10,13 @@ MAX_PAGE = 10_000
 _DIGITS = re.compile(r"\d{1,19}")  # of any script; MAX has 19
 
 
-def parse_integer(text: object, *, least: int = 0, most: int = MAX) -> int | None:
+def parse_integer(text: object, *, minimum: int = 0, maximum: int = MAX) -> int | None:
     """The number of these digits; None for anything else, or outside the bounds."""
     digits = str(text).strip()
     if not _DIGITS.fullmatch(digits):
         return None
     number = int(digits)
-    return number if least <= number <= most else None
+    return number if minimum <= number <= maximum else None
 
 
 def parse_page(text: str) -> int:

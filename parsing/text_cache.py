@@ -11,11 +11,11 @@ ByText = Callable[Concatenate[str, P], T]
 LONGEST = 500  # characters of a cached text
 
 
-def text_cache(most: int) -> Callable[[ByText[P, T]], ByText[P, T]]:
+def text_cache(maxsize: int) -> Callable[[ByText[P, T]], ByText[P, T]]:
     """Caches short texts only: a thousand headers of 30 KB would stay in memory."""
 
     def decorate(make: ByText[P, T]) -> ByText[P, T]:
-        cached = cast("ByText[P, T]", lru_cache(maxsize=most)(make))
+        cached = cast("ByText[P, T]", lru_cache(maxsize=maxsize)(make))
 
         @wraps(make)
         def call(text: str, /, *args: P.args, **kwargs: P.kwargs) -> T:

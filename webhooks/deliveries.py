@@ -42,7 +42,7 @@ def _count_by_hand(company_id: int) -> None:
     now = timezone.now()
     end = now.replace(second=0, microsecond=0) + timedelta(minutes=1)
     key = f"webhooks-by-hand:{company_id}:{end:%Y%m%d%H%M}"
-    if not count_in_postgres(key, most=BY_HAND_A_MINUTE, end=end):
+    if not count_in_postgres(key, limit=BY_HAND_A_MINUTE, end=end):
         wait = ceil((end - now).total_seconds())
         raise DomainError(Error.RATE_LIMITED, message=TOO_MANY_BY_HAND, retry_after=wait)
 
@@ -79,7 +79,7 @@ def _requeue(company_id: int, ids: Sequence[UUID]) -> int:
     now = timezone.now()
     end = now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
     key = f"webhooks-replayed:{company_id}:{end:%Y%m%d}"
-    if ids and not count_in_postgres(key, most=REPLAYED_A_DAY, end=end, count=len(ids)):
+    if ids and not count_in_postgres(key, limit=REPLAYED_A_DAY, end=end, count=len(ids)):
         wait = ceil((end - now).total_seconds())
         raise DomainError(Error.RATE_LIMITED, message=TOO_MANY_A_DAY, retry_after=wait)
     count = Delivery.objects.filter(pk__in=ids).update(

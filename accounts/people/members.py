@@ -73,13 +73,13 @@ def _require_few_invitations(company: Company) -> None:
     that anybody can choose at sign-up.
     """
     is_approved = company.status == Company.Status.APPROVED
-    most = MAX_INVITATIONS_A_DAY if is_approved else MAX_INVITATIONS_UNAPPROVED
+    limit = MAX_INVITATIONS_A_DAY if is_approved else MAX_INVITATIONS_UNAPPROVED
     a_day_ago = timezone.now() - timedelta(days=1)
-    if company.invitations.filter(sent_at__gt=a_day_ago).count() >= most:
+    if company.invitations.filter(sent_at__gt=a_day_ago).count() >= limit:
         raise ValidationError(
             _("%(n)d invitations were sent in a day, which is the maximum. Try again tomorrow."),
             code="too_many",
-            params={"n": most},
+            params={"n": limit},
         )
 
 

@@ -12,7 +12,7 @@ def exceeds_change_limit(user: User) -> bool:
     """Counts an action and returns whether it exceeds the limit; False while Redis is
     unavailable.
     """
-    windows = [Window(f"changes:{seconds}:{user.pk}", most, seconds) for most, seconds in CHANGES]
+    windows = [Window(f"changes:{seconds}:{user.pk}", limit, seconds) for limit, seconds in CHANGES]
     try:
         return acquire(windows).outcome != GRANTED
     except LimiterDownError:

@@ -56,7 +56,7 @@ else:  # allauth's forms derive from it already
 
 
 def _credential() -> JsonField:
-    return JsonField(widget=forms.HiddenInput, most=MAX_CREDENTIAL)
+    return JsonField(widget=forms.HiddenInput, max_text=MAX_CREDENTIAL)
 
 
 class ProofMixin(Base):

@@ -154,8 +154,8 @@ def check_id(text: str) -> str:
     return text
 
 
-def check_text(text: str, most: int = 120) -> None:
-    if len(text) > most or not is_line(text):
+def check_text(text: str, max_length: int = 120) -> None:
+    if len(text) > max_length or not is_line(text):
         raise ValueError("not a line of text")
 
 

@@ -109,8 +109,8 @@ class HoldMove:
     company_id: int
     message_id: UUID
     hold: int  # number of the open hold
-    old: int
-    new: int
+    old_price: int
+    new_price: int
     reason: str
     country: str = ""
     api_key_id: int | None = None
@@ -149,7 +149,9 @@ def move_holds(
     changes nothing. `touching`: companies whose holds the transaction settles later.
     """
     results = {
-        move.message_id: HoldMoveResult.PAID for move in moves if not move.old and not move.new
+        move.message_id: HoldMoveResult.PAID
+        for move in moves
+        if move.old_price == move.new_price == 0
     }
     priced = [move for move in moves if move.message_id not in results]
     if not priced:
@@ -158,8 +160,8 @@ def move_holds(
         "companies": [move.company_id for move in priced],
         "messages": [move.message_id for move in priced],
         "holds": [move.hold for move in priced],
-        "old": [move.old for move in priced],
-        "new": [move.new for move in priced],
+        "old_prices": [move.old_price for move in priced],
+        "new_prices": [move.new_price for move in priced],
         "reasons": [move.reason for move in priced],
         "countries": [move.country or Budget.UNKNOWN for move in priced],
         "keys": [sql.key_name(move.api_key_id) for move in priced],

@@ -9,16 +9,17 @@ wallet AS (
   FROM billing_wallet
   WHERE company_id = ANY(%(all_companies)s::bigint[]) ORDER BY company_id FOR UPDATE),
 requested AS (
-  SELECT move.*, new - old AS change,
-    CASE WHEN new >= old OR wallet.day = period.today
+  SELECT move.*, new_price - old_price AS change,
+    CASE WHEN new_price >= old_price OR wallet.day = period.today
       AND (held.created_at AT TIME ZONE %(time_zone)s::text)::date = period.today
-      THEN new - old ELSE 0 END AS day_change,
-    CASE WHEN new >= old OR wallet.hour = period.hour AND held.created_at >= period.hour
-      THEN new - old ELSE 0 END AS hour_change
+      THEN new_price - old_price ELSE 0 END AS day_change,
+    CASE WHEN new_price >= old_price OR wallet.hour = period.hour AND held.created_at >= period.hour
+      THEN new_price - old_price ELSE 0 END AS hour_change
   FROM period CROSS JOIN unnest(
-      %(companies)s::bigint[], %(messages)s::uuid[], %(holds)s::smallint[], %(old)s::bigint[],
-      %(new)s::bigint[], %(reasons)s::text[], %(countries)s::text[], %(keys)s::text[]) AS move(
-        company_id, message_id, hold, old, new, reason, country, api_key)
+      %(companies)s::bigint[], %(messages)s::uuid[], %(holds)s::smallint[],
+      %(old_prices)s::bigint[], %(new_prices)s::bigint[], %(reasons)s::text[],
+      %(countries)s::text[], %(keys)s::text[]) AS move(
+        company_id, message_id, hold, old_price, new_price, reason, country, api_key)
     LEFT JOIN wallet USING (company_id) LEFT JOIN billing_transfer held
       ON held.message_id = move.message_id AND held.hold = move.hold AND held.kind = 'hold'
       AND held.message_id BETWEEN :first_id AND :last_id),
@@ -48,10 +49,11 @@ evaluated AS (
 paid AS (SELECT * FROM evaluated WHERE is_affordable AND is_within),
 moved AS (
   INSERT INTO billing_transfer (company_id, kind, amount, message_id, hold, proof, reason)
-  SELECT company_id, 'release', old, message_id, hold, '', reason FROM paid WHERE old > 0
+  SELECT company_id, 'release', old_price, message_id, hold, '', reason FROM paid
+  WHERE old_price > 0
   UNION ALL
-  SELECT company_id, 'hold', new, message_id, (hold + 1)::smallint, '', '' FROM paid
-  WHERE new > 0),
+  SELECT company_id, 'hold', new_price, message_id, (hold + 1)::smallint, '', '' FROM paid
+  WHERE new_price > 0),
 changed AS (
   UPDATE billing_wallet wallet
   SET available = wallet.available - total.change, held = wallet.held + total.change,

@@ -226,10 +226,10 @@ def _currency(company_id: int) -> str:
 
 
 def _tokens_error(currency: str) -> dict[str, StrOrPromise]:
-    least, most = prices.min_tokens(currency), settings.MAX_TOP_UP_TOKENS
-    if least is None:
+    minimum, maximum = prices.min_tokens(currency), settings.MAX_TOP_UP_TOKENS
+    if minimum is None:
         return {"tokens": NOT_SOLD}
-    return {"tokens": format_lazy(_("Between {min} and {max}"), min=least, max=most)}
+    return {"tokens": format_lazy(_("Between {min} and {max}"), min=minimum, max=maximum)}
 
 
 def _return_url(fields: RequestFields) -> str:

@@ -53,8 +53,8 @@ class Sender:
     @property
     def wait_seconds(self) -> float:
         """The seconds to wait for the first outcome."""
-        most: float = settings.SEND_WAIT
-        return most if self.max_wait is None else min(self.max_wait, most)
+        longest: float = settings.SEND_WAIT
+        return longest if self.max_wait is None else min(self.max_wait, longest)
 
     @property
     def key_hash(self) -> str:

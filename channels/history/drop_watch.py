@@ -43,7 +43,7 @@ NORM_DAYS = 14
 # a share that fluctuates around it would cause an e-mail each time.
 OVER = 5.0
 SILENT = timedelta(hours=6)  # too few messages to judge: the drop is over
-KEPT = timedelta(days=90)
+RETENTION = timedelta(days=90)
 
 # Ids begin with the time: the range is a few pages of the primary key's index.
 _RECENT = """
@@ -106,7 +106,7 @@ def watch() -> None:
     drops = [pair for pair in recent if pair in norms and is_drop(recent[pair], norms[pair])]
     JOB.each(drops, lambda pair: _record_drop(pair, recent[pair], norms[pair], now))
     _end({pair for pair in recent if _is_as_usual(recent[pair], norms.get(pair))}, now)
-    DeliveryDrop.objects.filter(ended_at__lt=now - KEPT).delete()
+    DeliveryDrop.objects.filter(ended_at__lt=now - RETENTION).delete()
 
 
 def open_drops(company: Company) -> list[DeliveryDrop]:

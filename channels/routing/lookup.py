@@ -82,7 +82,7 @@ def _seconds_over(key: str) -> int:
         now = int(time.time())
         end = now - now % seconds + seconds
         until = datetime.fromtimestamp(end, UTC)
-        return 0 if count_in_postgres(f"{key}:{end}", most=limit, end=until) else end - now
+        return 0 if count_in_postgres(f"{key}:{end}", limit=limit, end=until) else end - now
     return 0 if result.outcome == counters.GRANTED else result.wait
 
 

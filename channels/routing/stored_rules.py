@@ -186,10 +186,10 @@ def _channel_faults(rule: StoredRule) -> list[StrOrPromise]:
 
 
 def _number_faults(rule: StoredRule) -> list[StrOrPromise]:
-    least, most = settings.PATIENCE_RANGE
+    minimum, maximum = settings.PATIENCE_RANGE
     faults: list[StrOrPromise] = []
-    if any(not least <= seconds <= most for seconds in (rule.patience or {}).values()):
-        faults.append(format_lazy(_("Wait: {min} to {max} seconds."), min=least, max=most))
+    if any(not minimum <= seconds <= maximum for seconds in (rule.patience or {}).values()):
+        faults.append(format_lazy(_("Wait: {min} to {max} seconds."), min=minimum, max=maximum))
     if rule.max_cost is not None and not 1 <= rule.max_cost <= settings.MAX_BUDGET:
         faults.append(
             _("The maximum price of a message must be a whole number of tokens, 1 or more.")

@@ -77,10 +77,10 @@ def web_address(name: str) -> str:
     return value
 
 
-def at_least(least: int, name: str, default: int) -> int:
+def at_least(minimum: int, name: str, default: int) -> int:
     value: int = env.int(name, default)
-    if value < least:
-        raise ImproperlyConfigured(f"{name} must be {least} or more")
+    if value < minimum:
+        raise ImproperlyConfigured(f"{name} must be {minimum} or more")
     return value
 
 
@@ -166,10 +166,10 @@ def whole_option(
     return int(text)
 
 
-def zero_or_at_least(least: int, name: str, default: int) -> int:
+def zero_or_at_least(minimum: int, name: str, default: int) -> int:
     value: int = env.int(name, default)
-    if value and value < least:
-        raise ImproperlyConfigured(f"{name} must be 0, or {least} or more")
+    if value and value < minimum:
+        raise ImproperlyConfigured(f"{name} must be 0, or {minimum} or more")
     return value
 
 

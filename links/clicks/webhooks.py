@@ -77,7 +77,7 @@ def _within_quota(rows: Sequence[EventRow]) -> Sequence[EventRow]:
         for company, count in counts.items()
         if not count_in_postgres(
             f"quota:test:click-events:{company}:{now:%Y%m%d}",
-            most=TEST_EVENTS_A_DAY,
+            limit=TEST_EVENTS_A_DAY,
             end=end,
             count=count,
         )
@@ -94,7 +94,7 @@ def _append(rows: Sequence[EventRow]) -> None:
     params: dict[str, Any] = {
         "base": settings.SHORT_URL,
         "scheme": short_hosts.scheme(),
-        "most_of_test": CLICKS_OF_TEST_LINK,
+        "max_test_clicks": CLICKS_OF_TEST_LINK,
         **arrays,
     }
     events.wake_dispatcher(execute(APPEND_EVENTS, params))

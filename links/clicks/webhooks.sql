@@ -13,7 +13,7 @@ SELECT n.event_id AS id, l.company_id, l.mode, 'link.clicked' AS kind, n.key,
 FROM unnest(%(event_id)s::uuid[], %(link_id)s::uuid[], %(batch_id)s::uuid[], %(key)s::text[],
             %(clicks)s::int[], %(at)s::float[])
   AS n(event_id, link_id, batch_id, key, clicks, at)
-JOIN links_link l ON l.id = n.link_id AND (l.mode <> 'test' OR l.clicks < %(most_of_test)s)
+JOIN links_link l ON l.id = n.link_id AND (l.mode <> 'test' OR l.clicks < %(max_test_clicks)s)
 LEFT JOIN links_clickbatch b ON b.id = n.batch_id
 LEFT JOIN links_shorthost h ON h.id = l.host_id
 

@@ -34,7 +34,7 @@ def is_nonce_valid(link_id: str, nonce: str | None) -> bool:
 def posted_form(environ: Mapping[str, Any]) -> QueryDict:
     """The posted form; empty if it is too long, malformed or has no length."""
     content_type = environ.get("CONTENT_TYPE", "").partition(";")[0].strip().lower()
-    length = parse_integer(environ.get("CONTENT_LENGTH"), most=MAX_FORM_BYTES)
+    length = parse_integer(environ.get("CONTENT_LENGTH"), maximum=MAX_FORM_BYTES)
     is_read = content_type == "application/x-www-form-urlencoded" and length is not None
     try:
         return QueryDict(environ["wsgi.input"].read(length) if is_read else b"")

@@ -274,10 +274,10 @@ def _components(
 
 def is_shown(row: StatusDay) -> bool:
     """Whether the figures reveal nothing about a single company."""
-    least = settings.STATUS_MIN_COMPANIES
-    if row.total < MIN_MESSAGES or row.companies < least:
+    min_companies = settings.STATUS_MIN_COMPANIES
+    if row.total < MIN_MESSAGES or row.companies < min_companies:
         return False
-    return least < 2 or row.largest <= MAX_SHARE_OF_ONE * row.total
+    return min_companies < 2 or row.largest <= MAX_SHARE_OF_ONE * row.total
 
 
 def _channel_days(

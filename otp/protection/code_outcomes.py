@@ -73,7 +73,7 @@ _OF_ALL = f"""
 _OF_COMPANY = f"""
 {_COLUMNS} {_OF_MESSAGES.format(companies="", any_code=OF_ANY_CODE)}
   AND m.company_id = %(company_id)s
-ORDER BY m.id DESC LIMIT %(most)s
+ORDER BY m.id DESC LIMIT %(limit)s
 """
 _ENTERED = f"""
 {_COLUMNS}
@@ -225,10 +225,10 @@ def _without_repeated(
             yield item._replace(kind=OutcomeKind.ENTERED)
 
 
-def sent_codes(company_id: int, since: datetime, until: datetime, *, most: int) -> list[SentCode]:
+def sent_codes(company_id: int, since: datetime, until: datetime, *, limit: int) -> list[SentCode]:
     """The company's newest codes, oldest first."""
     ranges = _id_ranges(since, until)
-    codes = _fetch(_OF_COMPANY, ranges | {"company_id": company_id, "most": most})[::-1]
+    codes = _fetch(_OF_COMPANY, ranges | {"company_id": company_id, "limit": limit})[::-1]
     return [code for code in codes if code.is_outcome_known]
 
 

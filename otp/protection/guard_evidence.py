@@ -171,7 +171,7 @@ JOB = Job("guard_evidence", _("evidence of the protection"), is_stream=True)
 MAX_STEP, MAX_ABSENCE = timedelta(seconds=20), timedelta(hours=1)
 # Numbers and addresses without recent outcomes are deleted; ranges and countries keep their norm.
 FORGOTTEN_AFTER, NORMS_FORGOTTEN_AFTER = timedelta(days=2), timedelta(days=60)
-KEPT = timedelta(days=180)
+RETENTION = timedelta(days=180)
 
 
 def count() -> None:
@@ -301,7 +301,7 @@ def purge(limit: int) -> int:
     old = GuardEvidence.objects.filter(seen_at__lt=now - FORGOTTEN_AFTER)
     faded = old.exclude(kind__in=norms) | old.filter(seen_at__lt=now - NORMS_FORGOTTEN_AFTER)
     count = delete_rows(faded, limit)
-    ended = GuardRestriction.objects.filter(ended_at__isnull=False, began_at__lt=now - KEPT)
+    ended = GuardRestriction.objects.filter(ended_at__isnull=False, began_at__lt=now - RETENTION)
     return count + delete_rows(ended, limit) + _forget_senders(now - FORGOTTEN_AFTER, limit)
 
 

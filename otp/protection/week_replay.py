@@ -171,7 +171,7 @@ def _claim() -> GuardReplay | None:
 def figures(company_id: int, until: datetime) -> WeekFigures:
     """The figures of the week before `until`; takes up to half a minute."""
     since = until - timedelta(days=DAYS)
-    codes = code_outcomes.sent_codes(company_id, since, until, most=MAX_CODES)
+    codes = code_outcomes.sent_codes(company_id, since, until, limit=MAX_CODES)
     begins = datetime.fromtimestamp(codes[0].created, UTC) if codes else None
     phones = {code.phone for code in codes}
     week = _Week(known_phones.histories(company_id, phones, begins) if begins else {})

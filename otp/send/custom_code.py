@@ -252,7 +252,7 @@ def _take_in_postgres(windows: Sequence[Window]) -> Callable[[Sequence[Window]],
         number = at // window.seconds
         end = datetime.fromtimestamp((number + 1) * window.seconds, UTC)
         key = f"{window.key}:{number}"
-        return count_in_postgres(key, most=window.limit, end=end, count=places)
+        return count_in_postgres(key, limit=window.limit, end=end, count=places)
 
     for window in windows:
         if not count(window):

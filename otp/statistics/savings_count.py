@@ -28,7 +28,7 @@ _LONGEST_HOLD = max(settings.HOLD_DEADLINE[Message.Kind.CODE.value], settings.LO
 SETTLED_AFTER = timedelta(seconds=_LONGEST_HOLD + 60)
 JOB = Job("savings", _("savings by routing"), is_stream=True)
 MAX_STEP, MAX_ABSENCE = timedelta(minutes=10), timedelta(days=2)
-KEPT = timedelta(days=400)
+RETENTION = timedelta(days=400)
 
 _CODES = sql_files.read("otp/statistics/savings_count.sql")
 
@@ -111,5 +111,5 @@ def _add_day(row: RouteDay) -> None:
 
 def purge(limit: int) -> int:
     """Deletes old days, and memories of phones that received no code for long."""
-    old = RouteDay.objects.filter(day__lt=timezone.localdate() - KEPT)
+    old = RouteDay.objects.filter(day__lt=timezone.localdate() - RETENTION)
     return delete_rows(old, limit) + phone_memories.purge(limit)

@@ -268,7 +268,9 @@ def test_old_files_go_and_their_links_stay(owner: Member) -> None:
     make_all(upload(owner, URL))
     running = upload(owner, URL)
     start(running)
-    LinkImport.objects.update(created_at=timezone.now() - link_imports.KEPT - timedelta(hours=1))
+    LinkImport.objects.update(
+        created_at=timezone.now() - link_imports.RETENTION - timedelta(hours=1)
+    )
 
     purges.purge()  # each has many rows, so one goes at a time, until all are gone
 

@@ -21,7 +21,7 @@ def test_anything_else_is_no_integer(text: str) -> None:
 
 
 def test_integer_outside_of_bounds_is_none() -> None:
-    assert [parse_integer(text, least=1, most=3) for text in "0134"] == [None, 1, 3, None]
+    assert [parse_integer(text, minimum=1, maximum=3) for text in "0134"] == [None, 1, 3, None]
 
 
 def test_page_has_an_end() -> None:

@@ -27,7 +27,13 @@ PAID, TOO_FEW, OVER = (
 
 
 def move(company_id: int, message_id: UUID, **fields: Any) -> ledger.HoldMove:
-    values: dict[str, Any] = {"hold": 1, "old": 0, "new": 16, "country": "RU", "reason": "test"}
+    values: dict[str, Any] = {
+        "hold": 1,
+        "old_price": 0,
+        "new_price": 16,
+        "country": "RU",
+        "reason": "test",
+    }
     return ledger.HoldMove(company_id, message_id, **values | fields)
 
 
@@ -118,7 +124,9 @@ class TestFallback:
         message = fall_back(api)
         assert used(api.company) == (16, {"RU": 16})
 
-        assert step(move(message.company_id, message.pk, hold=2, old=16, new=1)) == [PAID]
+        assert step(move(message.company_id, message.pk, hold=2, old_price=16, new_price=1)) == [
+            PAID
+        ]
 
         assert used(api.company) == (1, {"RU": 1})
         assert held_tokens(api.company) == 1
@@ -127,7 +135,7 @@ class TestFallback:
         message = fall_back(api)
         by_force("UPDATE billing_transfer SET created_at = created_at - interval '1 day'", [])
 
-        step(move(message.company_id, message.pk, hold=2, old=16, new=1))
+        step(move(message.company_id, message.pk, hold=2, old_price=16, new_price=1))
 
         assert used(api.company) == (16, {"RU": 16})
 

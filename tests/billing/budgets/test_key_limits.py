@@ -186,7 +186,11 @@ class TestFallback:
     def test_cheaper_step_refunds_the_key(self, api: Api) -> None:
         message, key = fall_back(api), key_of(api)
 
-        step(move(message.company_id, message.pk, hold=2, old=16, new=1, api_key_id=key.pk))
+        step(
+            move(
+                message.company_id, message.pk, hold=2, old_price=16, new_price=1, api_key_id=key.pk
+            )
+        )
 
         assert used(key) == 1
 

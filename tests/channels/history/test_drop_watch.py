@@ -154,7 +154,7 @@ def test_letter_goes_to_those_who_want_it(company: Company) -> None:
 
 
 def test_drops_are_kept_for_three_months(company: Company) -> None:
-    long_ago = timezone.now() - drop_watch.KEPT - timedelta(days=1)
+    long_ago = timezone.now() - drop_watch.RETENTION - timedelta(days=1)
     DeliveryDrop.objects.create(
         company=company, channel="sms", share=1, usual=90, began_at=long_ago, seen_at=long_ago,
         ended_at=long_ago,

@@ -115,11 +115,11 @@ class Life(RuleBasedStateMachine):
     def pay(self, decision: Decision) -> Decision:
         assert decision.fallback is not None
         move = fallback_chain.hold_move(decision.message, decision.fallback)
-        if self.available + move.old < move.new:
+        if self.available + move.old_price < move.new_price:
             return fallback_chain.reject_fallback(decision, decision.fallback)
-        assert self.holds.pop(move.hold) == move.old
-        self.holds[move.hold + 1] = move.new
-        self.available += move.old - move.new
+        assert self.holds.pop(move.hold) == move.old_price
+        self.holds[move.hold + 1] = move.new_price
+        self.available += move.old_price - move.new_price
         return fallback_chain.accept_fallback(decision, decision.fallback)
 
     @invariant()

@@ -100,7 +100,7 @@ def test_repeated_code_counts_once(company: Company) -> None:
     sent(company, ago=DAY - 800)
 
     begins = first.created_at - timedelta(minutes=1)
-    for code in sent_codes(company.pk, begins, timezone.now(), most=100):
+    for code in sent_codes(company.pk, begins, timezone.now(), limit=100):
         week.play(code)
 
     assert week.entered == 1  # refused, though right
