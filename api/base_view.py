@@ -199,19 +199,19 @@ class ApiView(View):
     def _log_request(self, request: HttpRequest, response: HttpResponse, seconds: float) -> None:
         key = self.principal
         entry = request_log.Entry(
-            key.company_id,
-            key.key_id,
-            key.mode,
-            self.request_id,
-            time.time() - seconds,
-            str(request.method),
-            self.logged_path(request),
-            response.status_code,
-            self.error_code,
-            self._named_fields(),
-            round(seconds * 1000),
-            self.phone,
-            self.message_id,
+            company_id=key.company_id,
+            api_key_id=key.key_id,
+            mode=key.mode,
+            request_id=self.request_id,
+            created_at=time.time() - seconds,
+            method=str(request.method),
+            path=self.logged_path(request),
+            status=response.status_code,
+            code=self.error_code,
+            fields=self._named_fields(),
+            duration=round(seconds * 1000),
+            phone=self.phone,
+            message_id=self.message_id,
         )
         request_log.buffer.add(entry)
 

@@ -103,11 +103,11 @@ def today() -> Today:
     waiting = Company.objects.filter(status=Company.Status.PENDING)
     invoices = Order.objects.filter(state=Order.State.PENDING, invoice_number__isnull=False)
     return Today(
-        sends(since),
-        queue(),
-        invoices.count(),
-        _accounts_with_open_breaker(),
-        list(waiting.order_by("created_at")[:SHOWN_WAITING]),
+        channels=sends(since),
+        queue=queue(),
+        unpaid=invoices.count(),
+        open_breakers=_accounts_with_open_breaker(),
+        waiting=list(waiting.order_by("created_at")[:SHOWN_WAITING]),
     )
 
 

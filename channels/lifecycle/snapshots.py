@@ -182,15 +182,15 @@ class Decision(NamedTuple):
         message = self.message
         country = country_of(message.phone) if kind is TransferKind.RELEASE else ""
         settlement = Settlement(
-            message.company_id,
-            message.id,
-            message.hold,
-            message.price,
-            kind,
-            proof,
-            reason,
-            country,
-            message.api_key_id,
+            company_id=message.company_id,
+            message_id=message.id,
+            hold=message.hold,
+            amount=message.price,
+            kind=kind,
+            proof=proof,
+            reason=reason,
+            country=country,
+            api_key_id=message.api_key_id,
         )
         return self._replace(settlements=(*self.settlements, settlement))
 

@@ -124,19 +124,19 @@ class _LoggedCall:
             return
         request_log.buffer.add(
             request_log.Entry(
-                self.hook.company_id,
-                0,
-                self.hook.mode,
-                self.id,
-                self.at,
-                str(self.request.method),
-                path_template(self.kind.name),
-                status,
-                self.code,
-                (),
-                self.milliseconds,
-                self.phone,
-                self.message_id,
+                company_id=self.hook.company_id,
+                api_key_id=0,
+                mode=self.hook.mode,
+                request_id=self.id,
+                created_at=self.at,
+                method=str(self.request.method),
+                path=path_template(self.kind.name),
+                status=status,
+                code=self.code,
+                fields=(),
+                duration=self.milliseconds,
+                phone=self.phone,
+                message_id=self.message_id,
             )
         )
 

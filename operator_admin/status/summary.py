@@ -237,12 +237,12 @@ def _read(_cursor: CursorWrapper) -> Summary:
     begun = [row for row in unresolved if row.began_at <= now]
     components = tuple(_components(incidents, begun, list(Alert.objects.firing())))
     return Summary(
-        now,
-        worst(item.level for item in components),
-        components,
-        tuple(begun),
-        tuple(row for row in unresolved if row.began_at > now),
-        tuple(row for row in incidents if row.resolved_at),
+        at=now,
+        level=worst(item.level for item in components),
+        components=components,
+        open=tuple(begun),
+        planned=tuple(row for row in unresolved if row.began_at > now),
+        over=tuple(row for row in incidents if row.resolved_at),
     )
 
 
