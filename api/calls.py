@@ -219,7 +219,7 @@ class Call:
     title: StrOrPromise
     description: StrOrPromise
     scope: Scope | None  # None: any key
-    answer: Fields  # besides `success` and `message`
+    response: Fields  # besides `success` and `message`
     message: StrOrPromise  # of a success; only an example if the view writes its own
     body: Fields = ()
     one_of: tuple[str, ...] = ()  # exactly one of these body fields must be given
@@ -276,9 +276,9 @@ class Call:
         fields = [field for field in self.body if field.example is not None or field.fields]
         return example_of(tuple(fields))
 
-    def answer_example(self) -> dict[str, Any]:
+    def response_example(self) -> dict[str, Any]:
         body = {"success": True, "message": str(self.message)}
-        return {**body, **example_of(self.answer), **self.example_values}
+        return {**body, **example_of(self.response), **self.example_values}
 
 
 def _names(fields: Fields, above: str = "") -> Iterator[str]:

@@ -110,7 +110,7 @@ LIST = Call(
     Scope.WEBHOOKS,
     message=_("Webhook endpoints"),
     query=(),
-    answer=page_of(ENDPOINT, _("The endpoints, newest first.")),
+    response=page_of(ENDPOINT, _("The endpoints, newest first.")),
 )
 CREATE = Call(
     "POST",
@@ -121,7 +121,7 @@ CREATE = Call(
     Scope.WEBHOOKS,
     message=_("The endpoint was added. Keep the secret: it is shown once"),
     body=(URL, EVENTS, DESCRIPTION),
-    answer=ENDPOINT_WITH_SECRET,
+    response=ENDPOINT_WITH_SECRET,
     refusals=(Error.INVALID_INPUT,),
     is_audited=True,
 )
@@ -133,7 +133,7 @@ GET = Call(
     _("Returns an endpoint and the state of its deliveries."),
     Scope.WEBHOOKS,
     message=_("Webhook endpoint"),
-    answer=ENDPOINT,
+    response=ENDPOINT,
     refusals=(Error.NOT_FOUND,),
 )
 NEW_URL = replace(URL, schema=nullable(URL.schema), required=False)
@@ -146,7 +146,7 @@ CHANGE = Call(
     Scope.WEBHOOKS,
     message=_("The changes were saved"),
     body=(NEW_URL, EVENTS, DESCRIPTION, ENABLED),
-    answer=ENDPOINT,
+    response=ENDPOINT,
     refusals=(Error.INVALID_INPUT, Error.NOT_FOUND),
 )
 DELETE = Call(
@@ -157,7 +157,7 @@ DELETE = Call(
     _("Deletes an endpoint. It receives no more events."),
     Scope.WEBHOOKS,
     message=_("The endpoint was deleted"),
-    answer=(ENDPOINT_ID,),
+    response=(ENDPOINT_ID,),
     refusals=(Error.NOT_FOUND,),
 )
 ROTATE = Call(
@@ -172,7 +172,7 @@ ROTATE = Call(
     ),
     Scope.WEBHOOKS,
     message=_("The new secret is ready; the old one keeps signing for another day"),
-    answer=ENDPOINT_WITH_SECRET,
+    response=ENDPOINT_WITH_SECRET,
     refusals=(Error.INVALID_INPUT, Error.NOT_FOUND),
     is_audited=True,
 )
@@ -192,7 +192,7 @@ TEST = Call(
     Scope.WEBHOOKS,
     message=_("An example is on its way"),
     body=(EXAMPLE_TYPE, EXAMPLE_EVENT),
-    answer=(
+    response=(
         Field(
             "id", identifier("dlv"), _("The delivery's id."), "dlv_0192f0c1a6dc7a4b9c5d6e7f80910213"
         ),

@@ -67,8 +67,8 @@ def _key(request: HttpRequest, fresh_key: str) -> dict[str, Any]:
 def quickstart() -> dict[str, Any]:
     with_test_key = {"cost": 0, "test": True, "resend_in": 0}
     return {
-        "sent": SEND_CODE.answer_example() | with_test_key,
-        "verified": VERIFY_CODE.answer_example(),
+        "sent": SEND_CODE.response_example() | with_test_key,
+        "verified": VERIFY_CODE.response_example(),
     }
 
 

@@ -110,16 +110,16 @@ def short(stem: str) -> str | None:
 
 def curl_of(call: Call) -> str:
     """A curl command with the call's example request."""
-    answer = call.answer_example()
-    path = call.path.format_map(answer | {"id": _id_in(answer)} if "{id}" in call.path else answer)
+    values = call.response_example()
+    path = call.path.format_map(values | {"id": _id_in(values)} if "{id}" in call.path else values)
     needed = {field.name: field.example for field in call.query or () if field.required}
     query = f"?{urlencode(needed)}" if needed else ""
     body = json.dumps(call.request_example(), ensure_ascii=False) if call.body else ""
     return _curl(call.method, path + query, body)
 
 
-def _id_in(answer: dict[str, Any]) -> Any:
-    return answer.get("id") or answer.get("batch") or answer["record"]["verification"]
+def _id_in(response: dict[str, Any]) -> Any:
+    return response.get("id") or response.get("batch") or response["record"]["verification"]
 
 
 def _curl(method: str, path: str, body: str) -> str:

@@ -92,10 +92,10 @@ class Components:
             f"{call.component_prefix}By{required.title()}Request", self.object_of(fields)
         )
 
-    def answer(self, call: Call) -> Schema:
-        answer = self.object_of(call.answer)
-        name = call.answer.name if isinstance(call.answer, Shape) else call.component_prefix
-        return self.add(f"{name}Response", {"allOf": [reference("Envelope"), answer]})
+    def response(self, call: Call) -> Schema:
+        response = self.object_of(call.response)
+        name = call.response.name if isinstance(call.response, Shape) else call.component_prefix
+        return self.add(f"{name}Response", {"allOf": [reference("Envelope"), response]})
 
 
 def reference(name: str) -> dict[str, Any]:

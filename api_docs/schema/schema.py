@@ -170,17 +170,17 @@ def responses(call: Call) -> dict[str, Schema]:
     for error in call.errors:
         by_status.setdefault(str(error.status.value), []).append(error)
     refused = {status: _refused(call, errors) for status, errors in by_status.items()}
-    return {"200": _answered(call)} | refused
+    return {"200": _success(call)} | refused
 
 
-def _answered(call: Call) -> Schema:
+def _success(call: Call) -> Schema:
     return {
         "description": str(call.message),
         "headers": headers.of_success(call),
         "content": {
             "application/json": {
-                "schema": Components().answer(call),
-                "example": call.answer_example(),
+                "schema": Components().response(call),
+                "example": call.response_example(),
             }
         },
     }
@@ -233,7 +233,7 @@ def schemas() -> dict[str, Schema]:
             components.value_of(field.schema)
         if call.has_body:
             components.request(call)
-        components.answer(call)
+        components.response(call)
     for declaration in declarations():
         components.object_of(payload_shape(declaration))
     return components.schemas

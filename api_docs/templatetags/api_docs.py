@@ -66,9 +66,9 @@ def _setup(context: Context, anchor: str, names: Sequence[str]) -> dict[str, Any
 
 
 @register.inclusion_tag("insertions/fields.md", takes_context=True)
-def fields(context: Context, several: Sequence[Field], direction: str = "answer") -> dict[str, Any]:
+def fields(context: Context, several: Sequence[Field], part: str = "response") -> dict[str, Any]:
     rows = [row for field in several for row in _rows(field, "")]
-    return {"rows": rows, "is_request": direction == "request"}
+    return {"rows": rows, "is_request": part == "request"}
 
 
 def _rows(field: Field, above: str) -> list[dict[str, Any]]:
@@ -102,8 +102,8 @@ def as_json(body: Mapping[str, Any], anchor: str) -> str:
 
 
 @register.simple_tag
-def answer_of(call: Call, anchor: str = "") -> str:
-    return as_json(call.answer_example(), anchor or f"{call.name}-answer")
+def response_of(call: Call, anchor: str = "") -> str:
+    return as_json(call.response_example(), anchor or f"{call.name}-answer")
 
 
 @register.simple_tag

@@ -47,7 +47,7 @@ GET_BALANCE = Call(
     _("Returns the tokens available to spend and the tokens held for messages in progress."),
     Scope.BALANCE,
     message=_("Token balance"),
-    answer=Shape(
+    response=Shape(
         "Balance",
         (
             Field("available", integer(0), _("Tokens available to spend."), 985),
@@ -103,7 +103,7 @@ LIST_SEALS = Call(
     Scope.BALANCE,
     message=_("Seals of the statement"),
     query=(PERIOD, LIMIT, CURSOR),
-    answer=page_of(SEAL, _("The seals, newest first.")),
+    response=page_of(SEAL, _("The seals, newest first.")),
     refusals=(Error.INVALID_INPUT,),
 )
 
@@ -262,7 +262,7 @@ LIST_DOCUMENTS = Call(
     Scope.BALANCE,
     message=_("Documents"),
     query=(LIMIT, CURSOR),
-    answer=page_of(DOCUMENT, _("The documents, newest first.")),
+    response=page_of(DOCUMENT, _("The documents, newest first.")),
     refusals=(Error.INVALID_INPUT,),
 )
 
@@ -275,7 +275,7 @@ LIST_TOP_UPS = Call(
     Scope.TOP_UP,
     message=_("Top-ups"),
     query=(LIMIT, CURSOR),
-    answer=page_of(ORDER, _("The top-ups, newest first.")),
+    response=page_of(ORDER, _("The top-ups, newest first.")),
     refusals=(Error.INVALID_INPUT,),
 )
 TOKENS_TO_BUY = option(
@@ -309,7 +309,7 @@ CREATE_TOP_UP = Call(
     message=STATE_TEXTS[Order.State.PENDING],
     body=(TOKENS_TO_BUY, PACKAGE_TO_BUY, GATEWAY, RETURN_URL),
     one_of=("tokens", "package"),
-    answer=ORDER,
+    response=ORDER,
     refusals=(Error.INVALID_INPUT,),
 )
 GET_TOP_UP = Call(
@@ -320,7 +320,7 @@ GET_TOP_UP = Call(
     _("Returns the current status of a top-up. The event `top_up.paid` also reports the payment."),
     Scope.TOP_UP,
     message=STATE_TEXTS[Order.State.PENDING],
-    answer=ORDER,
+    response=ORDER,
     refusals=(Error.NOT_FOUND,),
 )
 OPTIONS_OF_TOP_UP = Call(
@@ -332,7 +332,7 @@ OPTIONS_OF_TOP_UP = Call(
     Scope.TOP_UP,
     message=_("Packages and payment methods"),
     query=(),
-    answer=(
+    response=(
         Field("packages", array(), _("The packages on sale."), fields=PACKAGE),
         Field(
             "min_tokens",

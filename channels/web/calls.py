@@ -80,7 +80,7 @@ LIST_MESSAGES = Call(
     Scope.MESSAGES,
     message=_("Message history"),
     query=FILTERS,
-    answer=page_of(MESSAGE, NEWEST_FIRST),
+    response=page_of(MESSAGE, NEWEST_FIRST),
     refusals=LISTED,
 )
 
@@ -92,7 +92,7 @@ GET_MESSAGE = Call(
     _("Returns a message with its delivery attempts and the receipts from providers."),
     Scope.MESSAGES,
     message=_("Message"),
-    answer=MESSAGE_DETAILS,
+    response=MESSAGE_DETAILS,
     refusals=(Error.NOT_FOUND,),
 )
 
@@ -106,7 +106,7 @@ TEST_MESSAGES = Call(
     page="test-mode",
     message=_("Messages of test keys"),
     query=FILTERS,
-    answer=page_of(TEST_MESSAGE, NEWEST_FIRST),
+    response=page_of(TEST_MESSAGE, NEWEST_FIRST),
     refusals=LISTED,
 )
 
@@ -131,7 +131,7 @@ LIST_CHANNELS = Call(
     None,
     message=_("Channels"),
     query=(IN_COUNTRY,),
-    answer=(Field("data", array(), _("The channels."), fields=CHANNEL),),
+    response=(Field("data", array(), _("The channels."), fields=CHANNEL),),
     refusals=(Error.INVALID_INPUT,),
 )
 
@@ -180,7 +180,7 @@ LOOK_UP = Call(
     Scope.OTP,
     message=_("What is known about the number"),
     query=(LOOKUP_PURPOSE,),
-    answer=(
+    response=(
         UNDERSTOOD_PHONE,
         Field(
             "country",

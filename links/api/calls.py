@@ -48,7 +48,7 @@ SHORTEN = Call(
     page="shorten",
     message=_("The link was shortened"),
     body=of.NEW_LINK,
-    answer=(*of.ADDRESS, lifetime_fields.EXPIRES_IN, of.REUSED),
+    response=(*of.ADDRESS, lifetime_fields.EXPIRES_IN, of.REUSED),
     refusals=(Error.INVALID_INPUT, Error.URL_NOT_ALLOWED, Error.ALIAS_TAKEN),
 )
 
@@ -72,7 +72,7 @@ SEND_LINK = Call(
         *of.OPTIONS,
         *(field.sent for field in stored_fields.of_kind("link")),
     ),
-    answer=(
+    response=(
         sending.MESSAGE_ID,
         sending.UNDERSTOOD_PHONE,
         sending.USED_CHANNEL,
@@ -149,7 +149,7 @@ BULK = Call(
     page="links",
     message=_("Links created: 1 of 2"),
     body=(LINKS,),
-    answer=(
+    response=(
         Field(
             "batch",
             nullable(identifier("bat")),
@@ -180,7 +180,7 @@ STOP = Call(
     Scope.LINKS,
     page="links",
     message=_("The links of the batch were stopped"),
-    answer=(BATCH,),
+    response=(BATCH,),
     refusals=(Error.INVALID_INPUT, Error.NOT_FOUND),
 )
 RELEASE = Call(
@@ -195,7 +195,7 @@ RELEASE = Call(
     Scope.LINKS,
     page="links",
     message=_("The links of the batch open again"),
-    answer=(BATCH,),
+    response=(BATCH,),
     refusals=(Error.NOT_FOUND,),
     is_audited=True,
 )
@@ -228,7 +228,7 @@ LIST = Call(
     page="links",
     message=_("Short links"),
     query=(WITH_STATE, WITH_SLUG, OF_BATCH, CREATED_FROM, CREATED_TO, LIMIT, CURSOR),
-    answer=page_of(of.LINK, _("The links, newest first.")),
+    response=page_of(of.LINK, _("The links, newest first.")),
     refusals=(Error.INVALID_INPUT,),
 )
 GET = Call(
@@ -240,7 +240,7 @@ GET = Call(
     Scope.LINKS,
     page="links",
     message=_("Short link"),
-    answer=of.LINK,
+    response=of.LINK,
     refusals=(Error.NOT_FOUND,),
 )
 CHANGE = Call(
@@ -263,7 +263,7 @@ CHANGE = Call(
         of.NEW_EXPIRED_URL,
         of.NEW_TAGS,
     ),
-    answer=of.LINK,
+    response=of.LINK,
     refusals=(Error.INVALID_INPUT, Error.NOT_FOUND, Error.URL_NOT_ALLOWED, Error.ALIAS_TAKEN),
 )
 DISABLE = Call(
@@ -278,7 +278,7 @@ DISABLE = Call(
     Scope.LINKS,
     page="links",
     message=_("The link was disabled"),
-    answer=of.LINK,
+    response=of.LINK,
     example_values={"state": "disabled"},
     refusals=(Error.NOT_FOUND,),
 )
@@ -349,7 +349,7 @@ STATS = Call(
     page="links",
     message=_("Clicks on the link"),
     query=(INTERVAL, CLICKS_FROM, CLICKS_TO),
-    answer=LINK_STATS,
+    response=LINK_STATS,
     refusals=(Error.INVALID_INPUT, Error.NOT_FOUND),
 )
 

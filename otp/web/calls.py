@@ -127,7 +127,7 @@ SEND_CODE = Call(
         *OPTIONS,
         *REQUESTER,
     ),
-    answer=(
+    response=(
         MESSAGE_ID,
         UNDERSTOOD_PHONE,
         USED_CHANNEL,
@@ -228,7 +228,7 @@ VERIFY_CODE = Call(
     page="verify-code",
     message=_("The number is verified"),
     body=(VERIFIED_PHONE, VERIFIED_ID, CODE, PURPOSE, VERIFIED_BIND),
-    answer=VERIFICATION,
+    response=VERIFICATION,
     refusals=(
         Error.INVALID_INPUT,
         Error.INVALID_PHONE,

@@ -131,7 +131,7 @@ LIST_VERIFICATIONS = Call(
     Scope.OTP,
     message=_("Verifications"),
     query=(WITH_PHONE, WITH_PURPOSE, WITH_REFERENCE, IN_STATE, LIMIT, CURSOR),
-    answer=page_of(VERIFICATION_DETAILS, _("The verifications, newest first.")),
+    response=page_of(VERIFICATION_DETAILS, _("The verifications, newest first.")),
     refusals=(Error.INVALID_INPUT, Error.INVALID_PHONE),
 )
 GET_VERIFICATION = Call(
@@ -142,7 +142,7 @@ GET_VERIFICATION = Call(
     _("Returns a verification with its state and its messages, never the code."),
     Scope.OTP,
     message=_("Verification"),
-    answer=VERIFICATION_DETAILS,
+    response=VERIFICATION_DETAILS,
     refusals=(Error.NOT_FOUND,),
 )
 CANCEL_VERIFICATION = Call(
@@ -157,7 +157,7 @@ CANCEL_VERIFICATION = Call(
     ),
     Scope.OTP,
     message=_("The code is no longer valid"),
-    answer=VERIFICATION_DETAILS,
+    response=VERIFICATION_DETAILS,
     example_values={"state": "cancelled", "attempts_left": 0},
     refusals=(Error.NOT_FOUND, Error.CODE_USED),
 )
@@ -173,7 +173,7 @@ GET_EVIDENCE = Call(
     ),
     Scope.OTP,
     message=_("Evidence"),
-    answer=(
+    response=(
         Field(
             "record",
             mapping() | {"additionalProperties": True},
@@ -205,7 +205,7 @@ NEXT_CHANNEL = Call(
     Scope.OTP,
     message=status_text("code", "sms", "queued"),
     body=REQUESTER,
-    answer=SEND_CODE.answer,
+    response=SEND_CODE.response,
     example_values={"channel": "sms", "status": "queued", "cost": 16},
     refusals=(
         *SENT_REFUSALS,
@@ -247,7 +247,7 @@ FEEDBACK = Call(
     message=_("Thank you: the code counts as entered"),
     body=(VERIFIED_PHONE, REPORTED_ID, REPORTED_CODE, PURPOSE),
     one_of=("phone", "id"),
-    answer=VERIFICATION,
+    response=VERIFICATION,
     refusals=(
         Error.INVALID_INPUT,
         Error.INVALID_PHONE,

@@ -31,7 +31,7 @@ EXPORT = Call(
     Scope.PERSONS,
     message=_("Personal data"),
     query=(PERSON,),
-    answer=(
+    response=(
         UNDERSTOOD_PHONE,
         Field("exported_at", time(), _("When the data was exported."), "2026-11-23T10:15:12Z"),
         Field(
@@ -72,7 +72,7 @@ ERASE = Call(
     Scope.PERSONS,
     message=_("The data was erased"),
     body=(replace(PHONE, description=PERSON.description),),
-    answer=(Field("erased", {"type": "object"}, _("What was erased."), fields=ERASED),),
+    response=(Field("erased", {"type": "object"}, _("What was erased."), fields=ERASED),),
     refusals=(Error.INVALID_INPUT, Error.INVALID_PHONE, Error.PERSON_BUSY),
     is_audited=True,
 )

@@ -64,13 +64,13 @@ def test_example_of_a_request_is_accepted(api: Api, test_api: Api, call: Call) -
     assert (answer.status, example) == (200, example), answer.body
     assert example or not call.body
     if call.name != "replacePolicy":  # the rules that are left out are null, not absent
-        assert shape(answer.body) == shape(call.answer_example())
+        assert shape(answer.body) == shape(call.response_example())
 
 
 def test_example_of_a_disabled_link_is_of_a_disabled_link(test_api: Api) -> None:
     answer = perform(test_api, BY_NAME["disableLink"])
 
-    assert answer.body["state"] == BY_NAME["disableLink"].answer_example()["state"] == "disabled"
+    assert answer.body["state"] == BY_NAME["disableLink"].response_example()["state"] == "disabled"
 
 
 REFUSED: dict[Error, tuple[str, dict[str, Any]]] = {

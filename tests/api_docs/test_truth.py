@@ -40,7 +40,7 @@ def strict(schema: Schema) -> Schema:
 
 def check(call: Call, body: Mapping[str, Any]) -> None:
     """The answer has the fields that are written down, of those kinds, and no other."""
-    schema = strict(object_of(call.answer))
+    schema = strict(object_of(call.response))
     rest = {name: item for name, item in body.items() if name not in {"success", "message"}}
     jsonschema.validate(rest, schema, format_checker=jsonschema.FormatChecker())
 
@@ -59,7 +59,7 @@ def test_answer_has_the_fields_that_are_written_down(api: Api, test_api: Api, ca
 @pytest.mark.parametrize("language", ["ru", "en"])
 def test_example_of_an_answer_fits_its_schema(call: Call, language: str) -> None:
     with translation.override(language):
-        check(call, call.answer_example())
+        check(call, call.response_example())
 
 
 @pytest.mark.usefixtures("dispatcher", "price_list")

@@ -88,7 +88,7 @@ GET_POLICY = Call(
     Scope.POLICY,
     message=_("Policy"),
     query=(),
-    answer=(RULES,),
+    response=(RULES,),
 )
 PUT_POLICY = Call(
     "PUT",
@@ -103,7 +103,7 @@ PUT_POLICY = Call(
     Scope.POLICY,
     message=_("The policy was saved"),
     body=(RULES,),
-    answer=(RULES,),
+    response=(RULES,),
     refusals=(Error.INVALID_INPUT,),
 )
 
@@ -162,7 +162,7 @@ PREVIEW_POLICY = Call(
     Scope.POLICY,
     message=_("The channels for this number"),
     query=(OF_PHONE, FOR_PURPOSE, OF_KIND),
-    answer=(
+    response=(
         UNDERSTOOD_PHONE,
         Field("country", nullable(text()), _("The country of the number."), "RU"),
         Field(

@@ -138,7 +138,7 @@ def test_kind_of_a_value_in_words(schema: dict[str, object], expected_text: str)
 @pytest.mark.parametrize("language", ["ru", "en"])
 def test_sample_message_is_what_a_phone_would_show(language: str) -> None:
     with translation.override(language):
-        sample = BY_NAME["listTestMessages"].answer_example()["data"][0]["text"]
+        sample = BY_NAME["listTestMessages"].response_example()["data"][0]["text"]
 
     template = rendering.template(
         NO_TEXTS,
