@@ -151,7 +151,7 @@ def country_of(phone: str) -> str:
 
 @lru_cache(maxsize=20_000)
 def spellings(phone: str) -> tuple[str, ...]:
-    """The E.164 number, then its spellings in older rows and in vendors' answers."""
+    """The E.164 number, then its spellings in older rows and in vendors' responses."""
     return (phone, *renumbering.old_spellings(phone))
 
 

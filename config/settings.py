@@ -233,7 +233,7 @@ WRONG_CODE_LIMITS = [(10, 3600), (20, 86_400)]  # wrong codes per company and ph
 REFUSED_VERIFY_LIMIT = (10, 600)  # verify calls without a live code, per company and phone
 API_RATE = (at_least(1, "API_RATE", 1000), 10)  # requests per key: (count, seconds)
 # Per company and day, for all its test keys; `keys` counts values of Idempotency-Key and kilobytes
-# of their answers, and `changes` audited calls.
+# of their responses, and `changes` audited calls.
 TEST_QUOTAS = {"links": 3000, "messages": 3000, "changes": 3000, "keys": 20_000}
 MESSAGE_STORAGE = "config.middleware.MessageStorage"
 MAX_API_BODY = 65_536  # bytes

@@ -78,7 +78,7 @@ def new_spelling(e164: str) -> str | None:
 
 
 def old_spellings(e164: str) -> list[str]:
-    """The number's spellings in older rows and vendors' answers."""
+    """The number's spellings in older rows and vendors' responses."""
     return _rewritten(e164, _to_old())
 
 

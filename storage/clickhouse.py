@@ -109,7 +109,7 @@ def read(query: str) -> list[dict[str, Any]]:
     try:
         return [orjson.loads(line) for line in body.splitlines() if line]
     except ValueError:  # a page of a proxy, with status 200
-        raise UnavailableError("the answer is not JSON") from None
+        raise UnavailableError("the response is not JSON") from None
 
 
 def _post(options: Mapping[str, str], body: bytes, timeout: float) -> bytes:
@@ -117,7 +117,7 @@ def _post(options: Mapping[str, str], body: bytes, timeout: float) -> bytes:
     try:
         with requests.Session() as session:
             session.trust_env = False  # neither a proxy nor a password from the environment
-            answer = session.post(
+            response = session.post(
                 address.url,
                 params={"database": address.database, **options},
                 data=body,
@@ -128,9 +128,9 @@ def _post(options: Mapping[str, str], body: bytes, timeout: float) -> bytes:
             )
     except (requests.RequestException, OSError) as error:
         raise UnavailableError(type(error).__name__) from error
-    if answer.status_code != requests.codes.ok:
-        raise _error(answer.status_code, answer.text)
-    return answer.content
+    if response.status_code != requests.codes.ok:
+        raise _error(response.status_code, response.text)
+    return response.content
 
 
 def _error(status: int, text: str) -> ClickHouseError:

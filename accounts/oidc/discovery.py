@@ -53,16 +53,16 @@ def _json(
     release_connection()
     try:
         response = connections().request(method, "", headers, body, url=url)
-        answer = read_object(response.body)
+        parsed = read_object(response.body)
     except (HTTPError, ValueError) as error:
         raise RefusedError(Reason.UNAVAILABLE, type(error).__name__) from error
     if response.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         raise RefusedError(Reason.UNAVAILABLE, f"status {response.status}")
-    if answer.get("error") == INVALID_GRANT:
+    if parsed.get("error") == INVALID_GRANT:
         raise RefusedError(Reason.EXPIRED, INVALID_GRANT)
     if response.status != HTTPStatus.OK:
         raise RefusedError(Reason.INVALID, f"status {response.status}")
-    return answer
+    return parsed
 
 
 def require_secure(url: object) -> None:

@@ -78,7 +78,7 @@ def begin_authorization(
     nonce = secrets.token_urlsafe(32)
     if settings.OIDC_TRUSTED_ACR:
         params["acr_values"] = " ".join(settings.OIDC_TRUSTED_ACR)
-    answer = _provider(request).redirect(
+    response = _provider(request).redirect(
         request,
         process,
         next_url=next_url or None,
@@ -90,10 +90,10 @@ def begin_authorization(
     context = {
         "title": _("To %(provider)s") % {"provider": settings.OIDC_NAME},
         "text": _("You are being taken there to sign in."),
-        "action": (answer.url, _("Continue")),
+        "action": (response.url, _("Continue")),
     }
     page = render(request, "notice.html", context)
-    page["Refresh"] = f"0; url={answer.url}"
+    page["Refresh"] = f"0; url={response.url}"
     return page
 
 
@@ -102,10 +102,10 @@ def finish_authorization(request: HttpRequest) -> HttpResponse:
     _require_this_issuer(request)
     if "code" not in request.GET:
         raise RefusedError(Reason.CANCELED, request.GET.get("error", "")[:60])
-    answer = tokens.exchange(
+    response = tokens.exchange(
         code=request.GET["code"], verifier=state["pkce_code_verifier"], redirect_uri=redirect_uri()
     )
-    claims = tokens.claims_of(answer, nonce=state["nonce"])
+    claims = tokens.claims_of(response, nonce=state["nonce"])
     return _FINISH[state["process"]](request, claims, state)
 
 

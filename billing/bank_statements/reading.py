@@ -125,16 +125,16 @@ def operations(
             "to": _time(until),
             "limit": str(PAGE),
         } | ({"cursor": cursor} if cursor else {})
-        answer = bank.get(f"/api/v1/statement?{urlencode(query)}")
-        rows = answer.get("operations")
+        response = bank.get(f"/api/v1/statement?{urlencode(query)}")
+        rows = response.get("operations")
         if not isinstance(rows, list):
-            raise GatewayError("malformed answer: no operations")
+            raise GatewayError("malformed response: no operations")
         yield from (row for row in rows if isinstance(row, dict) and _is_booked(row))
-        following = str(answer.get("nextCursor") or "")
+        following = str(response.get("nextCursor") or "")
         if not following or not rows:
             return
         if following == cursor:
-            raise GatewayError("malformed answer: the cursor does not move")
+            raise GatewayError("malformed response: the cursor does not move")
         cursor = following
 
 

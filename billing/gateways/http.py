@@ -51,21 +51,21 @@ class ProviderApi:
             response = self.connections.request(method, path, sent, body)
         except HTTPError as error:
             raise GatewayError(type(error).__name__) from None
-        answer = _object(response.body)
-        if response.status in {200, 201} and answer is not None:
-            return answer
+        parsed = _object(response.body)
+        if response.status in {200, 201} and parsed is not None:
+            return parsed
         if 400 <= response.status < 500 and response.status not in {408, 409, 429}:
-            raise RefusedByProviderError(response.status, _reason(answer), _kind(answer))
+            raise RefusedByProviderError(response.status, _reason(parsed), _kind(parsed))
         raise GatewayError(f"status {response.status}")
 
 
 @contextmanager
-def parsing_answer() -> Iterator[None]:
+def parsing_response() -> Iterator[None]:
     """Turns a missing or malformed field into a GatewayError."""
     try:
         yield
     except (KeyError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
-        raise GatewayError(f"malformed answer: {type(error).__name__}") from None
+        raise GatewayError(f"malformed response: {type(error).__name__}") from None
 
 
 def _object(raw: bytes) -> dict[str, Any] | None:
@@ -75,14 +75,14 @@ def _object(raw: bytes) -> dict[str, Any] | None:
         return None
 
 
-def _kind(answer: dict[str, Any] | None) -> str:
-    error = (answer or {}).get("error")
+def _kind(parsed: dict[str, Any] | None) -> str:
+    error = (parsed or {}).get("error")
     return str(error.get("type") or "") if isinstance(error, dict) else ""
 
 
-def _reason(answer: dict[str, Any] | None) -> str:
+def _reason(parsed: dict[str, Any] | None) -> str:
     """Stripe's `error.message`, YooKassa's `description`, T-Bank's `errorMessage`."""
-    body = answer or {}
+    body = parsed or {}
     error = body.get("error")
     text = error.get("message") if isinstance(error, dict) else body.get("description")
     return str(text or body.get("errorMessage") or "")[:200]

@@ -25,7 +25,7 @@ from billing.gateways.base import (
     WebhookRequest,
 )
 from billing.gateways.base import PaymentState as State
-from billing.gateways.http import ProviderApi, RefusedByProviderError, parsing_answer
+from billing.gateways.http import ProviderApi, RefusedByProviderError, parsing_response
 from parsing.json_objects import read_object
 
 SIGNATURE = "Stripe-Signature"
@@ -106,13 +106,13 @@ class Stripe(Gateway):
             "Idempotency-Key": f"kvitok-{payment.order_id}",
         }
         session = self.api.post("/v1/checkout/sessions", urlencode(fields).encode(), headers)
-        with parsing_answer():
+        with parsing_response():
             return PaymentSession(_text(session["url"]), _text(session["id"]))
 
     def method_of(self, payment_id: str) -> SavedPaymentMethod | None:
         expanded = "expand[]=payment_intent.payment_method"
         session = self.api.get(f"/v1/checkout/sessions/{quote(payment_id, safe='')}?{expanded}")
-        with parsing_answer():
+        with parsing_response():
             method = (session.get("payment_intent") or {}).get("payment_method")
             if not method or not session.get("customer"):
                 return None
@@ -149,7 +149,7 @@ class Stripe(Gateway):
             if _is_final(refused):
                 raise DeclinedError(str(refused)) from None
             raise
-        with parsing_answer():
+        with parsing_response():
             state = INTENT_STATES.get(str(intent["status"]))
             if state is State.CANCELED:
                 raise DeclinedError(str(intent["status"]))
@@ -158,11 +158,11 @@ class Stripe(Gateway):
     def poll(self, payment_id: str) -> PaymentEvent | None:
         if payment_id.startswith(INTENT):
             intent = self.api.get(f"/v1/payment_intents/{quote(payment_id, safe='')}")
-            with parsing_answer():
+            with parsing_response():
                 state = INTENT_STATES.get(str(intent["status"]))
                 return _charge_event(intent, state) if state else None
         session = self.api.get(f"/v1/checkout/sessions/{quote(payment_id, safe='')}")
-        with parsing_answer():
+        with parsing_response():
             if session["payment_status"] == "paid":
                 return _event(session, State.PAID)
             return _event(session, State.CANCELED) if session["status"] == "expired" else None

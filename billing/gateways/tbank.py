@@ -28,7 +28,7 @@ from billing.gateways.base import (
     check_id,
 )
 from billing.gateways.base import PaymentState as State
-from billing.gateways.http import ProviderApi, RefusedByProviderError, parsing_answer
+from billing.gateways.http import ProviderApi, RefusedByProviderError, parsing_response
 from parsing.json_objects import read_object
 
 LIFETIME_DAYS = 3
@@ -75,12 +75,12 @@ class TBank(Gateway):
             body["redirectUrl"] = payment.return_url
         headers = {"Content-Type": "application/json", "X-Request-Id": str(uuid4())}
         link = self.api.post("/api/v1/b2b/qr/onetime", json.dumps(body).encode(), headers)
-        with parsing_answer():
+        with parsing_response():
             return PaymentSession(str(link["paymentUrl"]), str(link["qrId"]))
 
     def poll(self, payment_id: str) -> PaymentEvent | None:
         link = self.api.get(f"/api/v1/b2b/qr/{quote(payment_id, safe='')}/info")
-        with parsing_answer():
+        with parsing_response():
             state = STATES.get(str(link["status"]).lower())
             return _event(link, state) if state else None
 

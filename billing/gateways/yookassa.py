@@ -28,7 +28,7 @@ from billing.gateways.base import (
     check_id,
 )
 from billing.gateways.base import PaymentState as State
-from billing.gateways.http import ProviderApi, RefusedByProviderError, parsing_answer
+from billing.gateways.http import ProviderApi, RefusedByProviderError, parsing_response
 from parsing.json_objects import read_object
 
 STATES = {"succeeded": State.PAID, "canceled": State.CANCELED}
@@ -72,7 +72,7 @@ class YooKassa(Gateway):
         if payment.saves_method:
             body["save_payment_method"] = True
         opened = self._create(body, payment)
-        with parsing_answer():  # a payment canceled at once has no page
+        with parsing_response():  # a payment canceled at once has no page
             return PaymentSession(
                 str(opened["confirmation"]["confirmation_url"]), str(opened["id"])
             )
@@ -85,7 +85,7 @@ class YooKassa(Gateway):
 
     def method_of(self, payment_id: str) -> SavedPaymentMethod | None:
         payment = self.api.get(f"/v3/payments/{quote(payment_id, safe='')}")
-        with parsing_answer():
+        with parsing_response():
             method = payment.get("payment_method") or {}
             if not method.get("saved"):
                 return None
@@ -110,7 +110,7 @@ class YooKassa(Gateway):
             if refused.status in NO_SUCH_METHOD:
                 raise DeclinedError(str(refused)) from None
             raise
-        with parsing_answer():
+        with parsing_response():
             state = STATES.get(str(created["status"]))
             if state is State.CANCELED:
                 raise DeclinedError(str((created.get("cancellation_details") or {}).get("reason")))
@@ -118,7 +118,7 @@ class YooKassa(Gateway):
 
     def poll(self, payment_id: str) -> PaymentEvent | None:
         payment = self.api.get(f"/v3/payments/{quote(payment_id, safe='')}")
-        with parsing_answer():
+        with parsing_response():
             state = STATES.get(str(payment["status"]))
             return _event(payment, state) if state else None
 
@@ -137,7 +137,7 @@ class YooKassa(Gateway):
         except (ValueError, TypeError, KeyError):
             raise InvalidWebhookError from None
         try:
-            with parsing_answer():
+            with parsing_response():
                 return self._read(kind, object_id)
         except RefusedByProviderError as refused:
             if refused.status == 404:  # no such payment: the webhook is forged

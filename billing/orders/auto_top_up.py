@@ -2,8 +2,8 @@
 
 The settings' row is the lock under which an order is written, and the order has its own key before
 any provider is called. A charge with an unknown outcome is repeated with the order's key, to which
-the provider gives the first answer. After its last hour the order ends, and somebody has to check.
-Late money is still credited.
+the provider gives the first response. After its last hour the order ends, and somebody has to
+check. Late money is still credited.
 """
 
 from datetime import timedelta

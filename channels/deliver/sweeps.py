@@ -200,7 +200,7 @@ def _poll_attempt(due: _DueAttempt) -> Event:
         receipt = provider.poll(due.provider_id)
     except SendError:
         receipt = None
-    except Exception:  # one account's answers must not block the other accounts
+    except Exception:  # one account's responses must not block the other accounts
         log.exception("poll_crashed", provider=due.provider)
         receipt = None
     if receipt is None:

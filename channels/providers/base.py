@@ -273,7 +273,7 @@ class Provider(ABC):
         return None
 
     def poll(self, provider_id: str) -> Receipt | None:
-        """Reads a message's status from the vendor; None if there is no news or no answer."""
+        """Reads a message's status from the vendor; None if there is no news or no response."""
         return None
 
     def report_entered(self, provider_id: str, code: str) -> None:  # noqa: B027 - few vendors ask

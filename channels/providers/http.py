@@ -149,9 +149,9 @@ class HttpProvider(Provider):
 
     def _post(self, path: str, data: bytes) -> VendorResponse:
         body = _Body(data)
-        answer, failure = self._attempt("POST", path, body)
-        if answer is not None:
-            return answer
+        response, failure = self._attempt("POST", path, body)
+        if response is not None:
+            return response
         # Before the body is sent nothing can have happened; afterwards anything may have. Raised
         # here so that the caught error, whose text holds the URL, is not its context.
         if body.is_sent:
@@ -161,11 +161,11 @@ class HttpProvider(Provider):
     def _poll(self, path: str, data: bytes | None = None) -> Json:
         """Makes a poll: without a response there is no news, and the caller polls again."""
         body = None if data is None else _Body(data)
-        answer, failure = self._attempt("GET" if body is None else "POST", path, body)
-        if answer is None:
+        response, failure = self._attempt("GET" if body is None else "POST", path, body)
+        if response is None:
             logger.warning("%s could not be asked: %s", self.name, failure)
             return {}
-        return answer.data
+        return response.data
 
     def _query(
         self, path: str, data: bytes | None = None, *, url: str = "", authorization: str = ""
@@ -173,24 +173,22 @@ class HttpProvider(Provider):
         """Makes a read-only call; raises TransientError without a response."""
         body = None if data is None else _Body(data)
         method = "GET" if body is None else "POST"
-        answer, failure = self._attempt(method, path, body, url, authorization)
-        if answer is None:
+        response, failure = self._attempt(method, path, body, url, authorization)
+        if response is None:
             raise TransientError("no_connection", failure)
         # The token of this request must not be quoted: of "id|secret", that is the secret.
         secret = authorization.rpartition("|")[2]
-        return replace(answer, token=secret) if secret else answer
+        return replace(response, token=secret) if secret else response
 
     def _get(self, path: str, *, url: str = "", authorization: str = "") -> Json:
-        """Makes a read-only call; returns the object in the answer, or raises the error of the
-        answer.
-        """
-        answer = self._query(path, url=url, authorization=authorization)
-        if answer.status >= 300 or not answer.data:
-            raise self._refusal(answer)
-        return answer.data
+        """Makes a read-only call; returns the object in its response, or raises its error."""
+        response = self._query(path, url=url, authorization=authorization)
+        if response.status >= 300 or not response.data:
+            raise self._refusal(response)
+        return response.data
 
     @abstractmethod
-    def _refusal(self, answer: VendorResponse) -> SendError:
+    def _refusal(self, response: VendorResponse) -> SendError:
         """The error of an unsuccessful response, by the vendor's own codes."""
 
     def _attempt(
@@ -341,7 +339,7 @@ def from_rfc2822(value: object) -> datetime | None:
 
 
 def run_check(topic: str, check: Callable[[], Iterable[Check]]) -> list[Check]:
-    """Runs a check; without the vendor's answer its result is unknown."""
+    """Runs a check; without the vendor's response its result is unknown."""
     try:
         return list(check())
     except SendError as error:

@@ -89,7 +89,7 @@ class Reply:
 
     @property
     def sender(self) -> str:
-        """The person's id at the vendor, identical in answers and receipts."""
+        """The person's id at the vendor, identical in responses and receipts."""
         sender = self.user_id or self.phone.removeprefix("+")
         return "".join(filter(str.isprintable, sender))[:MAX_SENDER]
 
@@ -160,4 +160,4 @@ class InboundEvents:
     bot_updates: Sequence[BotUpdate] = ()
     updated_at: datetime | None = None  # time of the person's action by the vendor's clock
     alerts: Sequence[AccountAlert] = ()
-    handshake: str | None = None  # body of the answer if the vendor verifies the URL
+    handshake: str | None = None  # body of the response if the vendor verifies the URL

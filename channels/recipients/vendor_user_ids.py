@@ -1,7 +1,7 @@
 """Vendors' user ids, which a vendor may report instead of the phone.
 
 They are stored from receipts of our messages, so that STOP works for a person who hides the phone,
-and from answers of a vendor that contain another number than the one we sent to.
+and from responses of a vendor that contain another number than the one we sent to.
 """
 
 from collections.abc import Iterable, Sequence

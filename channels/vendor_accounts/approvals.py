@@ -50,7 +50,7 @@ def refresh(names: list[str] | None = None) -> dict[str, ReadResult]:
         for name, provider in live.items()
         if name not in hosted and (names is None or name in names)
     }
-    return {name: _store_answer(name, future) for name, future in _ask(accounts).items()}
+    return {name: _store_response(name, future) for name, future in _ask(accounts).items()}
 
 
 def _ask(providers: Mapping[str, Provider]) -> dict[str, "Future[list[Approval] | None]"]:
@@ -58,13 +58,13 @@ def _ask(providers: Mapping[str, Provider]) -> dict[str, "Future[list[Approval] 
         return {name: pool.submit(provider.approvals) for name, provider in providers.items()}
 
 
-def _store_answer(name: str, future: "Future[list[Approval] | None]") -> ReadResult:
+def _store_response(name: str, future: "Future[list[Approval] | None]") -> ReadResult:
     try:
         approvals = future.result()
     except SendError as error:
         log.info("approvals_not_read", provider=name, code=error.code)
         return ReadResult(error=str(error))
-    except Exception as error:  # one vendor's answer must not block the other vendors
+    except Exception as error:  # one vendor's response must not block the other vendors
         log.exception("approvals_not_understood", provider=name)
         return ReadResult(error=type(error).__name__)
     if approvals is None:

@@ -1,6 +1,6 @@
 """Writes clicks from the stream to ClickHouse, in its own consumer group, and erases a person's.
 
-An entry is acknowledged after the server has answered. If the answer was lost or the process was
+An entry is acknowledged after the server has answered. If the response was lost or the process was
 killed, the entry is written again with the same keys.
 
 Erased links are noted in the transaction of the erasure. A link stays noted while the stream can

@@ -153,13 +153,13 @@ class Consumer:
 
     def read(self, start: str) -> list[Entry]:
         try:
-            answer: Any = blocking_redis_client().xreadgroup(
+            reply: Any = blocking_redis_client().xreadgroup(
                 self.group, self.name, {STREAM: start}, count=READ_COUNT
             )
         except ResponseError:  # the group does not exist yet, or was lost with the stream
             blocking_redis_client().xgroup_create(STREAM, self.group, id="0", mkstream=True)
             return []
-        return answer[0][1] if answer else []
+        return reply[0][1] if reply else []
 
     def _chunks(self, entries: list[Entry]) -> Iterator[list[Entry]]:
         chunk: list[Entry] = []

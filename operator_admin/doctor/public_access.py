@@ -63,11 +63,11 @@ def public_url() -> Finding:
         "Fix PUBLIC_URL, DNS, the certificate or the proxy until this answers: curl {url}/livez"
     ).format(url=settings.PUBLIC_URL)
     try:
-        answer = _get(f"{settings.PUBLIC_URL}/livez")
+        status = _get(f"{settings.PUBLIC_URL}/livez").status_code
     except requests.RequestException as error:
         return failed("public URL", f"{settings.PUBLIC_URL}: {type(error).__name__}", remedy)
-    detail = _("{url} answers {status}").format(url=settings.PUBLIC_URL, status=answer.status_code)
-    return finding("public URL", detail, remedy, ok=answer.status_code == requests.codes.ok)
+    detail = _("{url} answers {status}").format(url=settings.PUBLIC_URL, status=status)
+    return finding("public URL", detail, remedy, ok=status == requests.codes.ok)
 
 
 def proxies() -> Finding:
@@ -78,8 +78,7 @@ def proxies() -> Finding:
         "X_Forwarded_For": UNDERSCORE_IP,
     }
     try:
-        answer = _get(f"{settings.PUBLIC_URL}/livez", headers).json()
-        request_seen: dict[str, Any] = answer["seen"]
+        request_seen: dict[str, Any] = _get(f"{settings.PUBLIC_URL}/livez", headers).json()["seen"]
     except (requests.RequestException, ValueError, KeyError, TypeError):
         remedy = _("See `public URL`; it must lead to this very service, with the same SECRET_KEY.")
         return failed("proxies", _("the service did not say what it sees"), remedy)
@@ -120,13 +119,13 @@ def short_host() -> Finding:
         "Point SHORT_URL's host at the web process, with its Host kept: curl -I {url}"
     ).format(url=url)
     try:
-        answer = _get(url)
+        response = _get(url)
     except requests.RequestException as error:
         return failed("short host", f"{settings.SHORT_URL}: {type(error).__name__}", remedy)
-    is_ours = answer.status_code == requests.codes.not_found and (
-        "noindex" in answer.headers.get("X-Robots-Tag", "")
+    is_ours = response.status_code == requests.codes.not_found and (
+        "noindex" in response.headers.get("X-Robots-Tag", "")
     )
-    detail = _("{url} answers {status}").format(url=settings.SHORT_URL, status=answer.status_code)
+    detail = _("{url} answers {status}").format(url=settings.SHORT_URL, status=response.status_code)
     return finding("short host", detail, remedy, ok=is_ours)
 
 

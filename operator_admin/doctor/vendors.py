@@ -84,7 +84,7 @@ def providers() -> list[Finding]:
 
 
 def vendor_approvals() -> list[Finding]:
-    """Templates and senders in use that the vendor's last answer no longer approves."""
+    """Templates and senders in use that the vendor's last response no longer approves."""
     used = list(VendorApproval.objects.filter(is_used=True).order_by("provider", "name"))
     bad = [row for row in used if row.status in approvals.BAD]
     if bad:

@@ -43,7 +43,7 @@ class TransportSecurity:
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         normalise_forwarded_proto(environ)
         if is_refused(environ):
-            status, headers, body = self._answer_plain_http(environ)
+            status, headers, body = self._respond_to_plain_http(environ)
             start_response(f"{status} {HTTPStatus(status).phrase}", headers)
             return [b"" if environ["REQUEST_METHOD"] == "HEAD" else body]
 
@@ -52,7 +52,7 @@ class TransportSecurity:
 
         return self._application(environ, start)
 
-    def _answer_plain_http(self, environ: WSGIEnvironment) -> Response:
+    def _respond_to_plain_http(self, environ: WSGIEnvironment) -> Response:
         """Redirects a page to HTTPS; refuses a request that carries a body or a key."""
         host = environ.get("HTTP_HOST", "").partition(":")[0].lower()
         is_page = not environ["PATH_INFO"].startswith(MACHINE_PATHS)

@@ -67,10 +67,10 @@ class MaxBot(Bot):
             body["attachments"] = [{"type": "inline_keyboard", "payload": keyboard}]
         # The schema describes the preview flag in reverse; its clients behave as the name says.
         path = f"/messages?user_id={user_id}&disable_link_preview=true"
-        answer = self._post(path, orjson.dumps(body))
-        sent = answer.data.get("message")
-        if answer.status >= 300 or not isinstance(sent, dict):
-            raise self._refusal(answer)
+        response = self._post(path, orjson.dumps(body))
+        sent = response.data.get("message")
+        if response.status >= 300 or not isinstance(sent, dict):
+            raise self._refusal(response)
         return Accepted(http.text(http.mapping(sent.get("body")).get("mid")))
 
     def check(self) -> None:
@@ -99,9 +99,9 @@ class MaxBot(Bot):
         if is_whole or not self._secret_token:
             return
         body = {"url": url, "secret": self._secret_token, "update_types": list(READERS)}
-        answer = self._query("/subscriptions", orjson.dumps(body))
-        if answer.data.get("success") is not True:
-            raise self._refusal(answer)
+        response = self._query("/subscriptions", orjson.dumps(body))
+        if response.data.get("success") is not True:
+            raise self._refusal(response)
 
     def parse_webhook(self, call: WebhookRequest) -> InboundEvents:
         secret = self._secret_token
@@ -113,15 +113,15 @@ class MaxBot(Bot):
         at = http.from_timestamp(milliseconds // 1000) if type(milliseconds) is int else None
         return InboundEvents(call.body, bot_updates=[change] if change else [], updated_at=at)
 
-    def _refusal(self, answer: http.VendorResponse) -> SendError:
-        code, detail = http.text_of(answer.data, "code"), answer.data.get("message")
+    def _refusal(self, response: http.VendorResponse) -> SendError:
+        code, detail = http.text_of(response.data, "code"), response.data.get("message")
         if not code:
-            return answer.undocumented_error()
-        if answer.status == 503:  # "service unavailable"
-            return answer.error(http.TRANSIENT, code, detail)
-        if answer.status < 500 and (kind := _ERROR_KINDS.get(code)):
-            return answer.error(kind, code, detail)
-        return answer.undocumented_error(code, detail)
+            return response.undocumented_error()
+        if response.status == 503:  # "service unavailable"
+            return response.error(http.TRANSIENT, code, detail)
+        if response.status < 500 and (kind := _ERROR_KINDS.get(code)):
+            return response.error(kind, code, detail)
+        return response.undocumented_error(code, detail)
 
 
 def _missing(types: object) -> list[str]:

@@ -127,13 +127,13 @@ class Bind:
         is passed to `late`.
         """
         session = await self._acquire_slot(until)
-        answer = session.request("submit_sm", **fields)
-        answer.add_done_callback(lambda _: session.slots.release())
+        response = session.request("submit_sm", **fields)
+        response.add_done_callback(lambda _: session.slots.release())
         try:
             async with asyncio.timeout(until - time.monotonic()):
-                return await asyncio.shield(answer)
+                return await asyncio.shield(response)
         except TimeoutError:
-            answer.add_done_callback(lambda done: _pass_late_response(done, late))
+            response.add_done_callback(lambda done: _pass_late_response(done, late))
             raise
 
     async def _acquire_slot(self, until: float) -> Session:
@@ -214,7 +214,7 @@ class Bind:
         return Session(*streams, window=self._window, deliver=self._deliver)
 
     async def _bind(self, session: Session) -> None:
-        response = session.request(
+        expected = session.request(
             "bind_transceiver",
             system_id=self._peer.system_id,
             password=self._peer.password,
@@ -222,9 +222,9 @@ class Bind:
             interface_version=VERSION,
         )
         async with asyncio.timeout(self._response_timeout):
-            answer = await response
-        if answer.status:
-            raise BindRefusedError(command_status.name(answer.status))
+            response = await expected
+        if response.status:
+            raise BindRefusedError(command_status.name(response.status))
 
     async def _watch(self, reading: asyncio.Task[None], session: Session) -> None:
         """Returns on stop; raises LostError if the connection breaks first."""
@@ -250,9 +250,9 @@ class Bind:
         await asyncio.wait(ended, timeout=UNBIND_TIMEOUT, return_when=asyncio.FIRST_COMPLETED)
 
 
-def _pass_late_response(answer: "asyncio.Future[Pdu]", late: Callable[[Pdu], None]) -> None:
-    if not answer.cancelled() and answer.exception() is None:
-        late(answer.result())
+def _pass_late_response(response: "asyncio.Future[Pdu]", late: Callable[[Pdu], None]) -> None:
+    if not response.cancelled() and response.exception() is None:
+        late(response.result())
 
 
 def _describe(error: Exception) -> str:

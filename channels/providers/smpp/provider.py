@@ -174,18 +174,18 @@ class Smpp(HostedProvider):
 
     async def _submit_once(self, bind: Bind, until: float, part: PartKey, fields: Fields) -> str:
         try:
-            answer = await bind.submit(until, partial(self._handle_late_response, part), **fields)
+            response = await bind.submit(until, partial(self._handle_late_response, part), **fields)
         except NotBoundError:
             raise _not_bound() from None
         except (LostError, TimeoutError, MalformedError) as error:
             raise AmbiguousError("no_answer", type(error).__name__) from None
-        if answer.status:
-            raise self._refusal(answer)
+        if response.status:
+            raise self._refusal(response)
         self._throttles = 0
-        return self._accept_part(answer, part)
+        return self._accept_part(response, part)
 
-    def _refusal(self, answer: Pdu) -> SendError:
-        error = command_status.refusal(answer.status, self._statuses)
+    def _refusal(self, response: Pdu) -> SendError:
+        error = command_status.refusal(response.status, self._statuses)
         if isinstance(error, ThrottledError) and error.account:
             error.retry_after = self._pause()
         return error
@@ -203,24 +203,24 @@ class Smpp(HostedProvider):
             asyncio.get_running_loop().call_at(self._paused_until, self._on_open)
         return self._paused_until - now
 
-    def _accept_part(self, answer: Pdu, part: PartKey) -> str:
+    def _accept_part(self, response: Pdu, part: PartKey) -> str:
         ref, number, total = part
-        message_id = self._id_format.from_response(receipts.text(answer.fields.get("message_id")))
+        message_id = self._id_format.from_response(receipts.text(response.fields.get("message_id")))
         if total > 1 and message_id:
             accepted = Part(ref, number, total, message_id)
             self._receipts.put(InboundEvents(b"", parts=[accepted]))
         return message_id
 
-    def _handle_late_response(self, part: PartKey, answer: Pdu) -> None:
+    def _handle_late_response(self, part: PartKey, response: Pdu) -> None:
         """Applies a response that came after its timeout."""
         ref, number, total = part
-        if not answer.status:
-            message_id = self._accept_part(answer, part)
+        if not response.status:
+            message_id = self._accept_part(response, part)
             if total == 1:
                 receipt = Receipt(message_id or None, ref, ReceiptState.SENT, "submit_sm_resp")
                 self._receipts.put(InboundEvents(b"", receipts=[receipt]))
         elif number == 1:  # the message was not started
-            error = command_status.refusal(answer.status, self._statuses)
+            error = command_status.refusal(response.status, self._statuses)
             state = _state_of(error)
             receipt = Receipt(None, ref, state, "submit_sm_resp", None, error.code, error.detail)
             self._receipts.put(InboundEvents(b"", receipts=[receipt]))

@@ -129,7 +129,7 @@ class Session:
                 async with asyncio.timeout(ENQUIRE_LINK_TIMEOUT):
                     await self.request("enquire_link")
             except TimeoutError:
-                raise LostError("no answer to enquire_link") from None
+                raise LostError("no response to enquire_link") from None
 
     def close(self) -> None:
         """Aborts the connection and fails all requests without a response."""

@@ -90,7 +90,7 @@ class Smsc(http.HttpProvider):
 
     def send(self, message: Outgoing) -> Accepted:
         self._check(message)
-        answer = self._post(
+        response = self._post(
             "/sys/send.php",
             self._form(
                 **self._sender,
@@ -100,23 +100,23 @@ class Smsc(http.HttpProvider):
                 valid=_validity(message.ttl),
             ),
         )
-        message_number = http.text(answer.data.get("id"))
-        if answer.status >= 300 or message_number is None or "error_code" in answer.data:
-            raise self._denied_error(answer) or self._refusal(answer, message.n)
+        message_number = http.text(response.data.get("id"))
+        if response.status >= 300 or message_number is None or "error_code" in response.data:
+            raise self._denied_error(response) or self._refusal(response, message.n)
         return Accepted(_provider_id(message.phone, message_number))
 
-    def _denied_error(self, answer: http.VendorResponse) -> SendError | None:
+    def _denied_error(self, response: http.VendorResponse) -> SendError | None:
         """The error of code 6: a refused sender is the account's fault, a refused text this
         message's.
         """
-        code, detail = answer.data.get("error_code"), answer.data.get("error")
+        code, detail = response.data.get("error_code"), response.data.get("error")
         if code != _DENIED:
             return None
         text = http.text(detail) or ""
         is_of_sender = bool(_OF_SENDER.search(text))
         if is_of_sender == bool(_OF_TEXT.search(text)):  # both, or neither
             is_of_sender = self._is_sender_unapproved()
-        return answer.error(http.ACCOUNT_REFUSED if is_of_sender else http.REFUSED, code, detail)
+        return response.error(http.ACCOUNT_REFUSED if is_of_sender else http.REFUSED, code, detail)
 
     def _is_sender_unapproved(self) -> bool:
         """Whether SMSC lists our sender as not approved; cached."""
@@ -132,10 +132,10 @@ class Smsc(http.HttpProvider):
         return self._is_sender_refused
 
     def approved_senders(self) -> set[str]:
-        answer = self._query("/sys/senders.php", self._form(get="1"))
-        if answer.status >= 300 or answer.rows is None:  # an error is an object
-            raise self._refusal(answer)
-        return {name for row in answer.rows if (name := http.text(row.get("sender")))}
+        response = self._query("/sys/senders.php", self._form(get="1"))
+        if response.status >= 300 or response.rows is None:  # an error is an object
+            raise self._refusal(response)
+        return {name for row in response.rows if (name := http.text(row.get("sender")))}
 
     def approvals(self) -> list[Approval]:
         """The sender names that SMSC's moderators have approved; it lists no others."""
@@ -162,11 +162,11 @@ class Smsc(http.HttpProvider):
         ]
 
     def _balance(self) -> Iterator[Check]:
-        answer = self._query("/sys/balance.php", self._form(cur="1"))
-        if answer.status >= 300 or "balance" not in answer.data:
-            raise self._refusal(answer)
-        balance = http.text(answer.data["balance"]) or ""
-        detail = f"{balance} {http.text(answer.data.get('currency')) or ''}".strip()
+        response = self._query("/sys/balance.php", self._form(cur="1"))
+        if response.status >= 300 or "balance" not in response.data:
+            raise self._refusal(response)
+        balance = http.text(response.data["balance"]) or ""
+        detail = f"{balance} {http.text(response.data.get('currency')) or ''}".strip()
         yield Check("balance", http.is_positive(balance), detail)
 
     def _approval(self) -> Iterator[Check]:
@@ -225,15 +225,15 @@ class Smsc(http.HttpProvider):
     def _form(self, **fields: str) -> bytes:
         return urlencode(self._account | fields).encode()
 
-    def _refusal(self, answer: http.VendorResponse, n: int = 1) -> SendError:
+    def _refusal(self, response: http.VendorResponse, n: int = 1) -> SendError:
         """The error of a refused send; `n` is the number of the attempt."""
-        code, detail = answer.data.get("error_code"), answer.data.get("error")
+        code, detail = response.data.get("error_code"), response.data.get("error")
         if code == _REPEATED and n > 1:
             # "The same request within a minute": an earlier attempt may be that request.
-            return answer.error(http.AMBIGUOUS, code, detail)
+            return response.error(http.AMBIGUOUS, code, detail)
         if code == _REPEATED:  # a resend of the same code, for example: only this message waits
-            return answer.error(http.THROTTLED, code, detail, retry_after=_REPEAT_WINDOW)
-        return answer.error_of(_ERROR_KINDS, code, detail)
+            return response.error(http.THROTTLED, code, detail, retry_after=_REPEAT_WINDOW)
+        return response.error_of(_ERROR_KINDS, code, detail)
 
 
 def _receipt(provider_id: str, word: str, at: object = None) -> Receipt:

@@ -71,8 +71,8 @@ class TelegramBot(Bot):
         return self._deliver(payload)
 
     def check(self) -> None:
-        answer = self._query(f"/bot{self._token}/getMe")
-        name = http.text(self._result(answer).get("username")) or ""
+        response = self._query(f"/bot{self._token}/getMe")
+        name = http.text(self._result(response).get("username")) or ""
         if self._username and name.lower() != self._username.lower():
             detail = f"Telegram calls the bot @{name}, the settings @{self._username}"
             raise RefusedError("username", detail, account=True)
@@ -109,12 +109,12 @@ class TelegramBot(Bot):
             "text": text,
             "link_preview_options": {"is_disabled": True},
         }
-        answer = self._send_message(payload)
-        moved_to = http.mapping(answer.data.get("parameters")).get("migrate_to_chat_id")
+        response = self._send_message(payload)
+        moved_to = http.mapping(response.data.get("parameters")).get("migrate_to_chat_id")
         if moved_to is not None:  # the group became a supergroup, which has another id
             logger.warning("the operators' chat has a new id: %s", moved_to)
-            answer = self._send_message(payload | {"chat_id": moved_to})
-        self._result(answer)
+            response = self._send_message(payload | {"chat_id": moved_to})
+        self._result(response)
 
     def _send_message(self, payload: http.Json) -> http.VendorResponse:
         return self._post(f"/bot{self._token}/sendMessage", orjson.dumps(payload))
@@ -135,25 +135,25 @@ class TelegramBot(Bot):
         at = http.from_timestamp((message or membership).get("date"))
         return InboundEvents(call.body, bot_updates=updates, updated_at=at)
 
-    def _result(self, answer: http.VendorResponse) -> http.Json:
-        if answer.data.get("ok") is not True:
-            raise self._refusal(answer)
-        return http.mapping(answer.data.get("result"))
+    def _result(self, response: http.VendorResponse) -> http.Json:
+        if response.data.get("ok") is not True:
+            raise self._refusal(response)
+        return http.mapping(response.data.get("result"))
 
-    def _refusal(self, answer: http.VendorResponse) -> SendError:
-        code, detail = answer.data.get("error_code"), str(answer.data.get("description"))
-        if answer.data.get("ok") is not False or not isinstance(code, int):
-            return answer.undocumented_error()
+    def _refusal(self, response: http.VendorResponse) -> SendError:
+        code, detail = response.data.get("error_code"), str(response.data.get("description"))
+        if response.data.get("ok") is not False or not isinstance(code, int):
+            return response.undocumented_error()
         if code == 429:  # the limit is the whole bot's
-            wait = http.number(http.mapping(answer.data.get("parameters")).get("retry_after"))
-            return answer.error(http.ACCOUNT_THROTTLED, code, detail, retry_after=wait)
+            wait = http.number(http.mapping(response.data.get("parameters")).get("retry_after"))
+            return response.error(http.ACCOUNT_THROTTLED, code, detail, retry_after=wait)
         if code == 403 or (code == 400 and any(phrase in detail.lower() for phrase in _CHAT_GONE)):
-            return answer.error(http.UNREACHABLE, code, detail)
+            return response.error(http.UNREACHABLE, code, detail)
         if code in {401, 404}:
-            return answer.error(http.ACCOUNT_REFUSED, code, detail)
-        if code == 400 or (code < 500 and answer.status < 500):
-            return answer.error(http.REFUSED, code, detail)
-        return answer.error(http.AMBIGUOUS, code, detail)
+            return response.error(http.ACCOUNT_REFUSED, code, detail)
+        if code == 400 or (code < 500 and response.status < 500):
+            return response.error(http.REFUSED, code, detail)
+        return response.error(http.AMBIGUOUS, code, detail)
 
 
 def _private_chat(event: http.Json) -> int | None:

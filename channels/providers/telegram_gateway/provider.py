@@ -90,10 +90,10 @@ class TelegramGateway(http.HttpProvider):
             "payload": message.ref,
             "callback_url": self._callback_url,
         }
-        answer = self._post("/sendVerificationMessage", orjson.dumps(payload))
-        if answer.data.get("ok") is not True:
-            raise self._refusal(answer)
-        result = http.mapping(answer.data.get("result"))
+        response = self._post("/sendVerificationMessage", orjson.dumps(payload))
+        if response.data.get("ok") is not True:
+            raise self._refusal(response)
+        result = http.mapping(response.data.get("result"))
         return Accepted(
             http.text(result.get("request_id")), _low_balance_alert(result.get("remaining_balance"))
         )
@@ -111,9 +111,10 @@ class TelegramGateway(http.HttpProvider):
         # Every successful call costs money or needs a message; the refusal of an unknown request id
         # proves that the token is valid.
         query = orjson.dumps({"request_id": "0"})
-        answer = self._query("/checkVerificationStatus", query)
-        if answer.data.get("ok") is not True and answer.data.get("error") != "REQUEST_ID_INVALID":
-            raise self._refusal(answer)
+        response = self._query("/checkVerificationStatus", query)
+        data = response.data
+        if data.get("ok") is not True and data.get("error") != "REQUEST_ID_INVALID":
+            raise self._refusal(response)
 
     def more_checks(self, requirements: AccountRequirements) -> list[Check]:
         # Only the response to a paid send contains the balance; `send` warns when it is low.
@@ -126,22 +127,22 @@ class TelegramGateway(http.HttpProvider):
     def report_entered(self, provider_id: str, code: str) -> None:
         # "Recommended" also for codes that Telegram did not make: it counts conversions.
         query = orjson.dumps({"request_id": provider_id, "code": code})
-        answer = self._query("/checkVerificationStatus", query)
-        if answer.data.get("ok") is not True:
-            raise self._refusal(answer)
+        response = self._query("/checkVerificationStatus", query)
+        if response.data.get("ok") is not True:
+            raise self._refusal(response)
 
-    def _refusal(self, answer: http.VendorResponse) -> SendError:
-        name = answer.data.get("error")
-        if answer.data.get("ok") is not False or not isinstance(name, str):
-            return answer.undocumented_error()
+    def _refusal(self, response: http.VendorResponse) -> SendError:
+        name = response.data.get("error")
+        if response.data.get("ok") is not False or not isinstance(name, str):
+            return response.undocumented_error()
         if "FLOOD_WAIT" in name:
             wait = http.number(name.rpartition("_")[2])
-            return answer.error(http.ACCOUNT_THROTTLED, "FLOOD_WAIT", retry_after=wait)
+            return response.error(http.ACCOUNT_THROTTLED, "FLOOD_WAIT", retry_after=wait)
         if name in _ERROR_KINDS:
-            return answer.error(_ERROR_KINDS[name], name)
-        if answer.status >= 300:
-            return answer.undocumented_error(detail=name)
-        return answer.error(http.TRANSIENT, "unknown_error", name)
+            return response.error(_ERROR_KINDS[name], name)
+        if response.status >= 300:
+            return response.undocumented_error(detail=name)
+        return response.error(http.TRANSIENT, "unknown_error", name)
 
 
 def _low_balance_alert(balance: object) -> AccountAlert | None:

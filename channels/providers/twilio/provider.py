@@ -125,19 +125,19 @@ class Twilio(http.HttpProvider):
             "StatusCallback": f"{self._callback_url}{separator}{urlencode({'ref': message.ref})}",
             "ValidityPeriod": min(max(message.ttl, 1), _MAX_VALIDITY),
         }
-        answer = self._post(f"{self._path}.json", urlencode(form).encode())
-        provider_id = http.text(answer.data.get("sid"))
-        if answer.status >= 300 or not provider_id:
-            raise self._refusal(answer)
+        response = self._post(f"{self._path}.json", urlencode(form).encode())
+        provider_id = http.text(response.data.get("sid"))
+        if response.status >= 300 or not provider_id:
+            raise self._refusal(response)
         return Accepted(provider_id)
 
     def check(self) -> None:
-        answer = self._query(f"{self._account}.json")
-        status = http.text(answer.data.get("status"))
-        if answer.status >= 300 or status is None:
-            raise self._refusal(answer)
+        response = self._query(f"{self._account}.json")
+        status = http.text(response.data.get("status"))
+        if response.status >= 300 or status is None:
+            raise self._refusal(response)
         if status != "active":
-            raise answer.error(http.ACCOUNT_REFUSED, "account_status", status)
+            raise response.error(http.ACCOUNT_REFUSED, "account_status", status)
 
     def more_checks(self, requirements: AccountRequirements) -> list[Check]:
         """Checks the balance, a sender, and the allowed countries."""
@@ -195,8 +195,9 @@ class Twilio(http.HttpProvider):
         """Reads the API of messages, or the one that `host` names, such as `accounts`."""
         return self._get(path, url=self._url.replace("://api.", f"://{host}.", 1) if host else "")
 
-    def _refusal(self, answer: http.VendorResponse) -> SendError:
-        return answer.error_of(ERROR_KINDS, answer.data.get("code"), answer.data.get("message"))
+    def _refusal(self, response: http.VendorResponse) -> SendError:
+        data = response.data
+        return response.error_of(ERROR_KINDS, data.get("code"), data.get("message"))
 
     def approvals(self) -> list[Approval] | None:
         """The campaigns of a messaging service; Twilio has no readable review of other senders."""

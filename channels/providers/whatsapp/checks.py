@@ -147,9 +147,9 @@ def _rows(account: Account) -> Iterator[http.Json]:
     path = f"{quote(account.business_account)}/message_templates?fields={FIELDS}&limit=100"
     after = ""
     for _page in range(MAX_PAGES):
-        answer = account.get(path + (f"&after={quote(after)}" if after else ""))
-        yield from http.objects(answer.get("data"))
-        paging = http.mapping(answer.get("paging"))
+        response = account.get(path + (f"&after={quote(after)}" if after else ""))
+        yield from http.objects(response.get("data"))
+        paging = http.mapping(response.get("paging"))
         after = text_of(http.mapping(paging.get("cursors")), "after")
         if not (after and paging.get("next")):
             return

@@ -115,8 +115,8 @@ class WhatsAppCloud(http.HttpProvider):
                 "components": _components(message),
             },
         }
-        answer = self._post(self._path, orjson.dumps(payload))
-        accepted = http.first(answer.data.get("messages"))
+        response = self._post(self._path, orjson.dumps(payload))
+        accepted = http.first(response.data.get("messages"))
         if provider_id := http.text(accepted.get("id")):
             template = self._templates[message.content]
             return Accepted(
@@ -124,17 +124,17 @@ class WhatsAppCloud(http.HttpProvider):
                 _reservation_alert(accepted.get("message_status"), template),
                 # Meta may spell a number as on the day when its account was made, or return another
                 # number.
-                http.text(http.first(answer.data.get("contacts")).get("wa_id")) or "",
+                http.text(http.first(response.data.get("contacts")).get("wa_id")) or "",
             )
-        raise self._refusal(answer)
+        raise self._refusal(response)
 
     def locale_for(self, tag: str, language: str) -> str:
         return nearest_language(self._languages, tag, language)
 
     def check(self) -> None:
-        answer = self._query(f"{self._number}?fields=id")
-        if http.text(answer.data.get("id")) is None:
-            raise self._refusal(answer)
+        response = self._query(f"{self._number}?fields=id")
+        if http.text(response.data.get("id")) is None:
+            raise self._refusal(response)
 
     def more_checks(self, requirements: AccountRequirements) -> list[Check]:
         return list(checks(self._account, requirements))
@@ -163,9 +163,9 @@ class WhatsAppCloud(http.HttpProvider):
             alerts=[alert for field, value in changes for alert in alerts_of(field, value)],
         )
 
-    def _refusal(self, answer: http.VendorResponse) -> SendError:
-        error = http.mapping(answer.data.get("error"))
-        return answer.error_of(ERROR_KINDS, code_of(error), error_detail(error))
+    def _refusal(self, response: http.VendorResponse) -> SendError:
+        error = http.mapping(response.data.get("error"))
+        return response.error_of(ERROR_KINDS, code_of(error), error_detail(error))
 
     def _challenge(self, url: str) -> str:
         query = dict(parse_qsl(urlsplit(url).query, keep_blank_values=True))
