@@ -264,7 +264,7 @@ ERROR_OF_EXCEPTION: dict[type[Exception], Error] = {
 
 
 class NotFoundView(ApiView):
-    """Answers every unknown path under /api/."""
+    """Responds to every unknown path under /api/."""
 
     def check_method(self, request: HttpRequest) -> Callable[..., HttpResponse]:
         raise DomainError(Error.NOT_FOUND)

@@ -9,7 +9,7 @@ purpose (`ApiKey.purpose`). To add a dialect, make `compat/<name>/` with
 - `views.py`: subclasses of `CompatView` with `dialect = DIALECT`. They read the body with
   `self.form(request)` or `json_object(request)`, its fields with `compat.fields`, the number with
   `self.number`, call `self.send`, `self.check` or another use case of `otp`, and return
-  `self.answer(body)`. To refuse, they raise a DomainError. Last come `urlpatterns`, made of
+  `self.respond(body)`. To refuse, they raise a DomainError. Last come `urlpatterns`, made of
   `path(…, view.as_view())`: the company's request log shows the converters' names in place of ids.
 
 No list registers it: `compat.dialect` finds the folder. `tests/compat/test_dialects.py` then tries

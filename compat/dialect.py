@@ -19,7 +19,7 @@ from catalogue.errors import DomainError, Error
 Headers = Mapping[str, Any]  # a request's headers by WSGI name: HTTP_AUTHORIZATION, …
 
 
-class Answer(NamedTuple):
+class Response(NamedTuple):
     """A response in a dialect; without a body if `body` is None."""
 
     status: int
@@ -43,7 +43,7 @@ class Dialect:
     documentation: str  # the vendor's page
     authenticate: tuple[Authenticate, ...]  # the ways to present a key, tried in turn
     errors: Mapping[Error, Any]
-    refuse: Callable[[DomainError, str], Answer]
+    refuse: Callable[[DomainError, str], Response]
     challenge: str = "Bearer"  # the WWW-Authenticate of a refusal without a key
     # Paths below the dialect's whose bodies are received before the sender is known, such as token
     # endpoints.

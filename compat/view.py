@@ -32,7 +32,7 @@ from channels.accept.acceptance import Sender
 from channels.accept.outcome import WaitForFirstSend
 from channels.accept.send_limits import cool_down
 from channels.routing.company_policy import locale_for
-from compat.dialect import Answer, Dialect, dialect_of_path
+from compat.dialect import Dialect, Response, dialect_of_path
 from otp import verifications
 from otp.check.check import Verified, check_code
 from otp.send.code_request import CodeSendRequest
@@ -49,7 +49,7 @@ MAX_PATH = 80  # characters: the size of the log's column
 
 class CompatView(ApiView):
     """A dialect's base view names the `dialect`; its views have `get`, `post`, … methods that call
-    one use case and return `self.answer(body)`, or raise a DomainError.
+    one use case and return `self.respond(body)`, or raise a DomainError.
 
     Order of checks: path, method, key, rate, size, body.
     """
@@ -71,22 +71,21 @@ class CompatView(ApiView):
         return _as_declared(request.resolver_match.route if request.resolver_match else "")
 
     def error_response(self, error: DomainError) -> HttpResponse:
-        answer = self.dialect.refuse(error, self.request_id)
-        response = self.respond(answer)
+        response = self.respond_with(self.dialect.refuse(error, self.request_id))
         response_headers.ask_for_key(response, error, self.dialect.challenge)
         return response
 
-    def answer(self, body: Any = None, status: int = 200) -> HttpResponse:
-        return self.respond(Answer(status, body))
+    def respond(self, body: Any = None, status: int = 200) -> HttpResponse:
+        return self.respond_with(Response(status, body))
 
-    def respond(self, answer: Answer) -> HttpResponse:
-        body = serialized(answer)
-        headers = {**answer.headers, **self.dialect.echoed(self.request.META)}
-        response = HttpResponse(body, answer.content_type, answer.status, headers=headers)
+    def respond_with(self, response: Response) -> HttpResponse:
+        body = serialized(response)
+        headers = {**response.headers, **self.dialect.echoed(self.request.META)}
+        http_response = HttpResponse(body, response.content_type, response.status, headers=headers)
         if not body:
-            del response["Content-Type"]
-        response["Content-Length"] = str(len(body))
-        return response
+            del http_response["Content-Type"]
+        http_response["Content-Length"] = str(len(body))
+        return http_response
 
     def form(self, request: HttpRequest) -> list[tuple[str, str]]:
         body = read_body(request, FORM).decode(errors="replace")
@@ -203,10 +202,10 @@ class NotFound(CompatView):
         raise DomainError(Error.NOT_FOUND)
 
 
-def serialized(answer: Answer) -> bytes:
-    if answer.body is None:
+def serialized(response: Response) -> bytes:
+    if response.body is None:
         return b""
-    return orjson.dumps(answer.body, str, orjson.OPT_UTC_Z | orjson.OPT_OMIT_MICROSECONDS)
+    return orjson.dumps(response.body, str, orjson.OPT_UTC_Z | orjson.OPT_OMIT_MICROSECONDS)
 
 
 def principal_of(dialect: Dialect, headers: Mapping[str, Any]) -> Principal:
@@ -231,14 +230,14 @@ def _sender(environ: Mapping[str, Any]) -> str:
 def _refuse(environ: Mapping[str, Any], error: DomainError, request_id: str) -> Refusal:
     dialect = dialect_of_path(environ["PATH_INFO"])
     if dialect is None:
-        answer = Answer(error.error.status, error.body(request_id=request_id))
+        response = Response(error.error.status, error.body(request_id=request_id))
     else:
         header = environ.get("HTTP_ACCEPT_LANGUAGE", "")
         with translation.override(page_languages.preferred(header, DEFAULT_LANGUAGE)):
-            answer = dialect.refuse(error, request_id)
-    repeated = dialect.echoed(environ) if dialect else {}
-    headers = [("Content-Type", answer.content_type), *answer.headers.items(), *repeated.items()]
-    return Refusal(answer.status, headers, serialized(answer))
+            response = dialect.refuse(error, request_id)
+    echoed = dialect.echoed(environ) if dialect else {}
+    headers = [("Content-Type", response.content_type), *response.headers.items(), *echoed.items()]
+    return Refusal(response.status, headers, serialized(response))
 
 
 ENTRY_POINT = EntryPoint(_sender, _refuse)

@@ -10,8 +10,8 @@ from django.utils.translation import gettext_lazy as _
 from catalogue.errors import DomainError
 from catalogue.texts import StrOrPromise
 from channels.accept.outcome import SendOutcome
-from identity_hooks.answers import refused_json, sent_json
 from identity_hooks.hook_call import HookCall, SimulatedCall, WantedMessage
+from identity_hooks.responses import refused_json, sent_json
 from identity_hooks.signatures import BEARER, Check, SecretForm
 
 

@@ -23,7 +23,7 @@ from catalogue.errors import DomainError, Error
 from catalogue.ids import started_at
 from channels.accept import acceptance
 from channels.accept.acceptance import Sender
-from channels.accept.outcome import WaitForFirstSend, is_answer_known
+from channels.accept.outcome import WaitForFirstSend, is_response_known
 from channels.lifecycle.snapshots import OPEN_MESSAGE, Decision, FallbackReason
 from channels.models import FallbackEvent, Message
 from channels.outcomes import transitions
@@ -76,25 +76,25 @@ def send_by_next_channel(
 
 
 def _taken_since(sender: Sender, verification: Verification) -> SentCode | None:
-    """The step of another call that had no answer yet when this call began. Returns None for a call
-    with an Idempotency-Key, which identifies its repeats itself. An answer takes a few milliseconds
-    to leave, and the clocks of two hosts differ, so overlapping calls may still take two steps.
+    """The step of another call that had no response yet when this call began. Returns None for a
+    call with an Idempotency-Key, which identifies its repeats itself. As a response leaves a little
+    later, and the clocks of two hosts differ, overlapping calls may still take two steps.
     """
     began_at = started_at(sender.request_id)
     if began_at is None or sender.idempotency_key is not None:
         return None
     newest, *earlier = _messages(verification)
     is_step = newest.channel not in {message.channel for message in earlier}
-    # A message is as old as its transaction, which may have waited; its outcome is the answer.
-    answered_at = newest.sent_at or newest.finished_at or newest.created_at
-    is_running = answered_at >= began_at or not is_answer_known(newest)
+    # A message is as old as its transaction, which may have waited; its outcome is the response.
+    responded_at = newest.sent_at or newest.finished_at or newest.created_at
+    is_running = responded_at >= began_at or not is_response_known(newest)
     if earlier and is_step and is_running:
         return sent_code(newest)
     messages = [newest, *earlier]
     event = FallbackEvent.objects.filter(
         message__in=messages, reason=FallbackReason.REQUESTED, at__gte=began_at
     ).first()
-    return _answer(event.message) if event else None
+    return _queued_code(event.message) if event else None
 
 
 def _require_live(principal: Principal, verification_id: UUID, *, is_locked: bool = False) -> None:
@@ -139,11 +139,11 @@ def _take_next_step(sender: Sender, verification: Verification) -> SentCode | No
         return _stepped_meanwhile(sender, message)
     transitions.announce([decision])
     wakeups.wake_workers()
-    return _answer(message)
+    return _queued_code(message)
 
 
-def _answer(message: Message) -> SentCode:
-    """The answer to the call: the vendor of the new channel has not been asked yet."""
+def _queued_code(message: Message) -> SentCode:
+    """The response to the call: the vendor of the new channel has not been asked yet."""
     message.refresh_from_db()
     sent = sent_code(message)
     return replace(sent, outcome=replace(sent.outcome, state=Message.State.QUEUED))
@@ -158,15 +158,15 @@ def _require_payment(principal: Principal, message: Message, decision: Decision)
 
 
 def _stepped_meanwhile(sender: Sender, message: Message) -> SentCode | None:
-    """The answer to the later of two concurrent calls, which would otherwise take a second step. So
-    would its repeat, whose key is stored with the step that the other took.
+    """The response to the later of two concurrent calls, which would otherwise take a second step.
+    So would its repeat, whose key is stored with the step that the other took.
     """
     hold = message.hold
     message.refresh_from_db()
     if message.hold <= hold:
         return None
     store_key(sender, message)
-    return _answer(message)
+    return _queued_code(message)
 
 
 def _send_by_untried(

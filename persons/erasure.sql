@@ -90,9 +90,9 @@ WHERE position(%(phone)s IN body) > 0
   AND (%(mode)s = '' OR mode = %(mode)s)
   AND (%(until)s::timestamptz IS NULL OR created_at <= %(until)s)
 
--- The targets of the person's links, short links in answers to sends, and aliases that contain the
--- phone. An answer about one link is like an item of `data` in that of `POST /links/bulk`.
---: answers_about_links
+-- The targets of the person's links, short links in responses to sends, and aliases with the phone.
+-- A response about one link is like an item of `data` in that of `POST /links/bulk`.
+--: responses_about_links
 UPDATE api_idempotentrequest r SET body = (r.body::jsonb || (
   SELECT CASE WHEN r.path = '/links/bulk'
     THEN jsonb_build_object('data', jsonb_agg(emptied ORDER BY n)) ELSE jsonb_agg(emptied) -> 0 END

@@ -101,7 +101,7 @@ class TopUpView(IdempotentView):
             raise DomainError(Error.FORBIDDEN, message=NOT_IN_TEST)
         return principal
 
-    def answer_of(self, order: Order) -> dict[str, Any]:
+    def response_body(self, order: Order) -> dict[str, Any]:
         return self.success({"message": STATE_TEXTS[order.state], **body_of(order, ORDER)})
 
 
@@ -128,14 +128,14 @@ class TopUps(TopUpView):
                 return_url=top_up.return_url,
                 idempotency_key=idempotency_key,
             )
-            return self.answer_of(order)
+            return self.response_body(order)
 
         return self.once(idempotency_key, effect, partial(self.rebuilt, idempotency_key))
 
     def rebuilt(self, key: IdempotencyKey | None, order_id: UUID) -> dict[str, Any] | None:
-        """Rebuilds the answer of a call that died: the order exists, reopening is idempotent."""
+        """Rebuilds the response to a call that died: the order exists, reopening is idempotent."""
         order = Order.objects.select_related("package").filter(pk=order_id).first()
-        return self.answer_of(orders.open_payment(order, key)) if order else None
+        return self.response_body(orders.open_payment(order, key)) if order else None
 
 
 class TopUp(TopUpView):
@@ -147,7 +147,7 @@ class TopUp(TopUpView):
         order = rows.filter(pk=order_id).first() if order_id else None
         if order is None:
             raise DomainError(Error.NOT_FOUND)
-        return ApiResponse(self.answer_of(order))
+        return ApiResponse(self.response_body(order))
 
 
 class TopUpOptions(ApiView):

@@ -71,8 +71,8 @@ def raise_if_failed(message_id: UUID, state: str, channel: str, error: str) -> N
     raise AfterEffectError(Error.RECIPIENT_UNREACHABLE, **fields, **invitation)
 
 
-def is_answer_known(message: Message) -> bool:
-    """Whether the call that created this message has its answer, or ended without one."""
+def is_response_known(message: Message) -> bool:
+    """Whether the call that created this message has its response, or ended without one."""
     age = time.time() - message.created_at.timestamp()
     return message.state != Message.State.QUEUED or age > settings.SEND_WAIT + CALL_GRACE
 

@@ -1,6 +1,6 @@
 """A company's own searchable texts, stored with a message; each is declared once.
 
-The calls, answers, webhooks, filters, files and erasures read this. A text also has a column with
+The calls, responses, webhooks, filters, files and erasures read this. A text also has a column with
 an index in `channels.models.Message`, is written by `otp/send/send.sql` and `links/make/send.sql`,
 and is an attribute of the requests whose sends take it.
 """

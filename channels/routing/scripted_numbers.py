@@ -36,7 +36,7 @@ NO_MORE_GUESSES = "0012"
 # The guard's steps, simulated by `otp.protection.send_check`.
 CHALLENGED, HELD_BACK = "0015", "0016"
 
-# Descriptions: the script of the last four digits, and the error of the answer, if any.
+# Descriptions: the script of the last four digits, and the error of the response, if any.
 OUTCOMES: dict[str, tuple[StrOrPromise, Error | None]] = {
     "0000": (_("delivered at once"), None),
     INVALID: (_("an invalid number"), Error.INVALID_PHONE),

@@ -1,4 +1,4 @@
-"""The base view of every call that sends: parse, send, answer, repeat the answer."""
+"""The base view of every call that sends: parse, send, respond, repeat the response."""
 
 from abc import abstractmethod
 from contextlib import AbstractContextManager, nullcontext
@@ -12,7 +12,7 @@ from api.idempotency import IdempotencyKey
 from api.idempotent_view import IdempotentView
 from catalogue.ids import public_id
 from channels.accept.acceptance import Sender
-from channels.accept.outcome import SendOutcome, is_answer_known, raise_if_failed
+from channels.accept.outcome import SendOutcome, is_response_known, raise_if_failed
 from channels.models import Message
 from channels.web.status_texts import status_text
 
@@ -29,7 +29,7 @@ class SendView(IdempotentView):
 
     @abstractmethod
     def body(self, sent: Any) -> dict[str, Any]:
-        """The answer."""
+        """The body of the response."""
 
     def post(self, request: HttpRequest) -> HttpResponse:
         payload = self.payload(request)
@@ -46,22 +46,22 @@ class SendView(IdempotentView):
 
     def guess_limit(self, _parsed: Any, _key: IdempotencyKey) -> AbstractContextManager[object]:
         """The context of a request with an Idempotency-Key; a subclass limits requests whose stored
-        answer would confirm a guess.
+        response would confirm a guess.
         """
         return nullcontext()
 
     def rebuild(self, message_id: UUID) -> dict[str, Any] | None:
-        """Rebuilds the answer of a send whose process died before answering; None while it may
+        """Rebuilds the response to a send whose process died before it responded; None while it may
         still run.
         """
         message = Message.objects.get(pk=message_id)
-        if not is_answer_known(message):
+        if not is_response_known(message):
             return None
         raise_if_failed(message.pk, message.state, message.channel, message.error)
         self.locale = message.locale
         return self.body(self.repeat(message))
 
-    def answer(self, outcome: SendOutcome, **more: Any) -> dict[str, Any]:
+    def outcome_body(self, outcome: SendOutcome, **more: Any) -> dict[str, Any]:
         self.message_id = outcome.message_id
         return self.success(
             {

@@ -10,9 +10,9 @@ from accounts.keys.principal import Principal
 from catalogue.errors import DomainError, Error
 from channels.recipients.blocked_phones import BlockedPhoneError
 from compat.dialect import (
-    Answer,
     Dialect,
     Headers,
+    Response,
     Row,
     complete,
     credentials,
@@ -87,11 +87,11 @@ def row_of(error: DomainError) -> Row:
     return QUOTA if limit in COMPANY_LIMITS else ERRORS[error.error]
 
 
-def refuse(error: DomainError, _request_id: str) -> Answer:
+def refuse(error: DomainError, _request_id: str) -> Response:
     row = row_of(error)
     faults = "; ".join(f"{name}: {texts[0]}" for name, texts in (error.errors or {}).items())
     message = faults or row.message or error.texts[0]
-    return Answer(row.status, {"status": row.status, "code": row.code, "message": message})
+    return Response(row.status, {"status": row.status, "code": row.code, "message": message})
 
 
 def echoed(headers: Headers) -> dict[str, str]:

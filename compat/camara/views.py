@@ -21,7 +21,7 @@ from api.request_body import json_object
 from catalogue.errors import DomainError, Error, invalid_input
 from channels.routing.company_policy import NO_ORDER, RequestedOrder, policy_for
 from compat.camara.dialect import CORRELATOR, DIALECT
-from compat.dialect import Answer, basic_credentials, credentials
+from compat.dialect import Response, basic_credentials, credentials
 from compat.fields import Body, Parsed, entered_code, optional, required
 from compat.view import FORM, CompatView
 from otp.texts import rules
@@ -81,7 +81,7 @@ class SendCode(CamaraView):
             if error.error is not Error.TOO_MANY_ATTEMPTS:  # wrong guesses of earlier codes
                 raise
             raise DomainError(Error.SEND_LIMIT, retry_after=error.retry_after) from None
-        return self.answer({"authenticationId": str(sent.verification_id)})
+        return self.respond({"authenticationId": str(sent.verification_id)})
 
     def _order(self, phone: str) -> RequestedOrder:
         """SMS, as the standard says, unless the company's policy has an order for this number: then
@@ -101,7 +101,7 @@ class ValidateCode(CamaraView):
                 body.add_error(field, request_fields.REQUIRED)
         body.check()
         self.check_found(self.find(body["authenticationId"]), body["code"])
-        return self.answer(status=204)
+        return self.respond(status=204)
 
 
 SCOPE = "one-time-password-sms:send-validate"
@@ -160,7 +160,7 @@ class Token(CompatView):
             "expires_in": issued_tokens.LIFETIME,
             "scope": SCOPE,
         }
-        return self.respond(Answer(200, body, HEADERS))
+        return self.respond_with(Response(200, body, HEADERS))
 
     def error_response(self, error: DomainError) -> HttpResponse:
         row = ERRORS.get(error.error)
@@ -174,7 +174,7 @@ class Token(CompatView):
 
     def _refuse(self, row: OAuthError, description: str) -> HttpResponse:
         body = {"error": row.error, "error_description": description}
-        return self.respond(Answer(row.status, body, HEADERS))
+        return self.respond_with(Response(row.status, body, HEADERS))
 
 
 ROOT = "one-time-password-sms"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from catalogue.errors import DomainError, Error
-from compat.dialect import Answer, Dialect, Row, by_scheme, complete, derived_id, limit_of
+from compat.dialect import Dialect, Response, Row, by_scheme, complete, derived_id, limit_of
 
 BAD = Row(400, "BAD_REQUEST")
 ERRORS = complete(
@@ -33,7 +33,7 @@ ERRORS = complete(
 )
 
 
-def refuse(error: DomainError, _request_id: str) -> Answer:
+def refuse(error: DomainError, _request_id: str) -> Response:
     row = ERRORS[Error.FORBIDDEN if limit_of(error) == "guard" else error.error]
     faults = {
         "to" if name == "phone" else name: [str(text) for text in texts]
@@ -42,7 +42,7 @@ def refuse(error: DomainError, _request_id: str) -> Answer:
     exception: dict[str, Any] = {"messageId": row.code, "text": row.message or error.texts[0]}
     if faults:
         exception["validationErrors"] = faults
-    return Answer(row.status, {"requestError": {"serviceException": exception}})
+    return Response(row.status, {"requestError": {"serviceException": exception}})
 
 
 def infobip_id(name: str, company_id: int, mode: str, purpose: str) -> str:

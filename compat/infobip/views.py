@@ -137,43 +137,43 @@ class InfobipView(CompatView):
 
 class Applications(InfobipView):
     def get(self, _request: HttpRequest) -> HttpResponse:
-        return self.answer([self.application()])
+        return self.respond([self.application()])
 
     def post(self, request: HttpRequest) -> HttpResponse:
         values(json_object(request), NAME_FIELDS)
-        return self.answer(self.application())
+        return self.respond(self.application())
 
 
 class Application(InfobipView):
     def get(self, _request: HttpRequest, **_path: str) -> HttpResponse:
-        return self.answer(self.application())
+        return self.respond(self.application())
 
     def put(self, request: HttpRequest, **_path: str) -> HttpResponse:
         values(json_object(request), NAME_FIELDS)
-        return self.answer(self.application())
+        return self.respond(self.application())
 
 
 class Messages(InfobipView):
     def get(self, _request: HttpRequest, **_path: str) -> HttpResponse:
         company_length = self.principal.code_length
         lengths = sorted(LENGTHS, key=lambda length: length != company_length)
-        return self.answer([self.template(length) for length in lengths])
+        return self.respond([self.template(length) for length in lengths])
 
     def post(self, request: HttpRequest, **_path: str) -> HttpResponse:
         length = pin_length(json_object(request), is_new=True)
-        return self.answer(self.template(length or self.principal.code_length))
+        return self.respond(self.template(length or self.principal.code_length))
 
 
 class Message(InfobipView):
     def get(self, _request: HttpRequest, message: str, **_path: str) -> HttpResponse:
-        return self.answer(self.template(self.length_of(message)))
+        return self.respond(self.template(self.length_of(message)))
 
     def put(self, request: HttpRequest, message: str, **_path: str) -> HttpResponse:
         length = self.length_of(message)
         options = pin_length(json_object(request), is_new=False)
         if options not in (None, length):
             raise invalid_input(pinLength="The template of another length has another messageId")
-        return self.answer(self.template(length))
+        return self.respond(self.template(length))
 
 
 class SendingView(InfobipView):
@@ -194,7 +194,7 @@ class SendingView(InfobipView):
             verification_id, message_id = live.id, live.messages[-1].pk
             status = STATUS_WHILE_LIVE[error.error]
         tracked = {"externalMessageId": public_id("msg", message_id)} if is_tracked else {}
-        return self.answer(
+        return self.respond(
             {
                 "pinId": pin_id(verification_id),
                 "to": phone.removeprefix("+"),
@@ -229,7 +229,7 @@ class Verify(InfobipView):
         """Checks a PIN; the status is 200 for a wrong PIN too."""
         code = values(json_object(request), GUESS_FIELDS)["pin"]
         verification = self.find(pin)
-        answer = {"pinId": pin_id(verification.id), "msisdn": verification.phone.removeprefix("+")}
+        body = {"pinId": pin_id(verification.id), "msisdn": verification.phone.removeprefix("+")}
         try:
             self.check_found(verification, code)
         except DomainError as error:
@@ -237,8 +237,8 @@ class Verify(InfobipView):
                 raise
             attempts_left = error.extra.get("attempts_left", 0)
             failed = {"attemptsRemaining": attempts_left, "pinError": PIN_ERRORS[error.error]}
-            return self.answer(answer | {"verified": False} | failed)
-        return self.answer(answer | {"verified": True, "attemptsRemaining": 0})
+            return self.respond(body | {"verified": False} | failed)
+        return self.respond(body | {"verified": True, "attemptsRemaining": 0})
 
 
 class Statuses(InfobipView):
@@ -252,7 +252,7 @@ class Statuses(InfobipView):
         )
         of_phone = verifications.of_messages(sent)
         filter_value = query.get("verified", "").lower()
-        return self.answer(
+        return self.respond(
             {
                 "verifications": [
                     status_of(verification)
@@ -271,14 +271,14 @@ class OtherChannel(CompatView):
 
 
 def status_of(verification: FoundVerification) -> dict[str, Any]:
-    answer = {
+    body = {
         "msisdn": verification.phone.removeprefix("+"),
         "verified": verification.verified_at is not None,
         "sentAt": int(verification.created_at.timestamp() * 1000),
     }
     if verification.verified_at is not None:
-        answer["verifiedAt"] = int(verification.verified_at.timestamp() * 1000)
-    return answer
+        body["verifiedAt"] = int(verification.verified_at.timestamp() * 1000)
+    return body
 
 
 def pin_id(verification_id: UUID) -> str:

@@ -5,7 +5,7 @@ by themselves, after `Retry-After`, unless `x-should-retry` says otherwise.
 """
 
 from catalogue.errors import DomainError, Error
-from compat.dialect import Answer, Dialect, Row, by_bearer, complete
+from compat.dialect import Dialect, Response, Row, by_bearer, complete
 
 ELSEWHERE = Row(400, "channel_not_enabled_in_region")
 WRONG_CODE = Row(400, "impossible_code")  # never written: a check responds with its status
@@ -72,7 +72,7 @@ def refused(code: str) -> DomainError:
     return DomainError(Error.INVALID_INPUT, errors={param: [message]}, prelude=code)
 
 
-def refuse(error: DomainError, request_id: str) -> Answer:
+def refuse(error: DomainError, request_id: str) -> Response:
     row = ERRORS[error.error]
     param = (
         "target.value" if error.error is Error.INVALID_PHONE else next(iter(error.errors or ()), "")
@@ -85,7 +85,7 @@ def refuse(error: DomainError, request_id: str) -> Answer:
     }
     if param:
         body["param"] = param
-    return Answer(row.status, body, {"x-should-retry": str(error.error in RETRYABLE).lower()})
+    return Response(row.status, body, {"x-should-retry": str(error.error in RETRYABLE).lower()})
 
 
 DIALECT = Dialect(

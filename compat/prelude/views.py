@@ -60,10 +60,10 @@ LINES = {
 class PreludeView(CompatView):
     dialect = DIALECT
 
-    def answer_filled(self, **body: Any) -> HttpResponse:
+    def respond_filled(self, **body: Any) -> HttpResponse:
         """The response without empty fields: Prelude's optional fields are absent, not null."""
         filled = {name: value for name, value in body.items() if value}
-        return self.answer(filled | {"request_id": self.request_id})
+        return self.respond(filled | {"request_id": self.request_id})
 
 
 class Verifications(PreludeView):
@@ -78,10 +78,9 @@ class Verifications(PreludeView):
         try:
             sent = self._sent(code_request, options["preferred_channel"])
         except DomainError as error:
-            answer = self._not_sent(error, code_request, restricted)
-            if answer is None:
-                raise
-            return answer
+            if (response := self._not_sent(error, code_request, restricted)) is not None:
+                return response
+            raise
         if sent.is_repeat and (live := self.find_live(code_request.phone)):
             return self._under_way(live)
         status, judged = "retry" if sent.is_resend else "success", {}
@@ -91,7 +90,7 @@ class Verifications(PreludeView):
             status = "shadow_blocked"
             judged = {"reason": "suspicious", "risk_factors": _factors(restricted)}
         names = fields.named_channels([sent.outcome.channel])
-        return self._answer(
+        return self._respond(
             sent.verification_id, status, code_request.reference, channels=names, **judged
         )
 
@@ -165,15 +164,15 @@ class Verifications(PreludeView):
         if not reason:
             return None
         judged = {"reason": reason, "risk_factors": factors}
-        return self._answer(uuid7(), "blocked", code_request.reference, **judged)
+        return self._respond(uuid7(), "blocked", code_request.reference, **judged)
 
     def _under_way(self, live: FoundVerification) -> HttpResponse:
         names = fields.named_channels(message.channel for message in live.messages[-1:])
-        return self._answer(live.id, "retry", live.reference, channels=names)
+        return self._respond(live.id, "retry", live.reference, channels=names)
 
-    def _answer(self, verification: UUID, status: str, reference: str, **more: Any) -> HttpResponse:
-        identity = _identity(verification, reference)
-        return self.answer_filled(**identity, method="message", status=status, **more)
+    def _respond(self, pk: UUID, status: str, reference: str, **more: Any) -> HttpResponse:
+        identity = _identity(pk, reference)
+        return self.respond_filled(**identity, method="message", status=status, **more)
 
 
 class Checks(PreludeView):
@@ -193,14 +192,14 @@ class Checks(PreludeView):
             status = CHECK_STATUS[error.error]
             if status == "transaction_mismatch" and payment is None:
                 status = "transaction_missing"
-        return self.answer_filled(status=status, **identity)
+        return self.respond_filled(status=status, **identity)
 
 
 class Lookup(PreludeView):
     def get(self, _request: HttpRequest, phone: str) -> HttpResponse:
         phone_info = look_up(self.principal, self.number(phone), self.principal.purpose)
         line = LINES.get(phone_info.type, "unknown")
-        return self.answer_filled(
+        return self.respond_filled(
             phone_number=phone_info.phone, country_code=phone_info.country, line_type=line
         )
 
@@ -221,7 +220,7 @@ class Feedback(PreludeView):
                 number = self.number(phone)
                 if kind == fields.COMPLETED:
                     self._report(number, reference)
-        return self.answer_filled(status="success")
+        return self.respond_filled(status="success")
 
     def _report(self, phone: str, reference: str) -> None:
         if verification_id := newest_to_phone(self.principal, phone, reference):

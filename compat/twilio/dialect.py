@@ -14,7 +14,7 @@ from django.utils.translation import gettext
 from catalogue.errors import DomainError, Error
 from channels.models import Message
 from channels.routing import landlines
-from compat.dialect import Answer, Dialect, Row, by_basic_password, complete, derived_id, limit_of
+from compat.dialect import Dialect, Response, Row, by_basic_password, complete, derived_id, limit_of
 from otp.verifications import State
 
 ERRORS = complete(
@@ -63,7 +63,7 @@ EXPLAINED = {Error.CODE_EXPIRED, Error.CODE_USED, Error.CODE_NOT_FOUND}
 _NAMES = {"phone": "To", "code": "CustomCode", "locale": "Locale", "channel": "Channel"}
 
 
-def refuse(error: DomainError, _request_id: str) -> Answer:
+def refuse(error: DomainError, _request_id: str) -> Response:
     row = ERRORS[Error.CHALLENGE_REQUIRED if limit_of(error) == "guard" else error.error]
     if error.message is landlines.LANDLINE:
         row = LANDLINE
@@ -73,7 +73,7 @@ def refuse(error: DomainError, _request_id: str) -> Answer:
     message = ": ".join(part for part in (row.message, detail) if part)
     info = f"https://www.twilio.com/docs/errors/{row.code}"
     body = {"code": row.code, "message": message, "more_info": info, "status": row.status}
-    return Answer(row.status, body)
+    return Response(row.status, body)
 
 
 def _detail(error: DomainError) -> str:

@@ -108,7 +108,7 @@ class TwilioView(CompatView):
         url = self.url(f"{path}?PageSize=50&Page=0")
         meta = {"key": key, "page": 0, "page_size": 50, "first_page_url": url, "url": url}
         others = {"previous_page_url": None, "next_page_url": None}
-        return self.answer({key: list(items), "meta": meta | others})
+        return self.respond({key: list(items), "meta": meta | others})
 
     def service(self) -> dict[str, Any]:
         url = self.url(f"/Services/{self.service_sid}")
@@ -156,7 +156,7 @@ class TwilioView(CompatView):
             "date_updated": verification.verified_at or max(times),
         }
 
-    def answer_verification(self, verification: Shown, status: int = 200) -> HttpResponse:
+    def respond_with_verification(self, verification: Shown, status: int = 200) -> HttpResponse:
         body = self.core(verification)
         attempts = [
             {
@@ -168,7 +168,7 @@ class TwilioView(CompatView):
         ]
         url = self.url(f"/Services/{self.service_sid}/Verifications/{body['sid']}")
         body |= {"lookup": {}, "send_code_attempts": attempts, "sna": None, "url": url}
-        return self.answer(body, status)
+        return self.respond(body, status)
 
     def attempt(self, message: Message, verification: FoundVerification) -> dict[str, Any]:
         """The attempt of a message; the newest one counts as converted if the code was entered."""
@@ -203,7 +203,7 @@ class Services(TwilioView):
 
 class Service(TwilioView):
     def get(self, _request: HttpRequest, **_path: str) -> HttpResponse:
-        return self.answer(self.service())
+        return self.respond(self.service())
 
     post = delete = Services.post
 
@@ -218,7 +218,7 @@ class Verifications(TwilioView):
             if live is None:
                 raise
             verification = live
-        return self.answer_verification(verification, 201)
+        return self.respond_with_verification(verification, 201)
 
     def _request(self, body: Body) -> CodeSendRequest:
         binding, is_trusted = fields.binding_of(body), body["RiskCheck"] == "disable"
@@ -250,7 +250,7 @@ class Verifications(TwilioView):
 
 class Verification(TwilioView):
     def get(self, _request: HttpRequest, sid: str, **_path: str) -> HttpResponse:
-        return self.answer_verification(self.find_by(sid))
+        return self.respond_with_verification(self.find_by(sid))
 
     def post(self, request: HttpRequest, sid: str, **_path: str) -> HttpResponse:
         body = self.body(request, (fields.NEW_STATUS,))
@@ -263,7 +263,7 @@ class Verification(TwilioView):
             verification = self.find(verification.id)
         elif (verification := cancel(self.principal, verification.id)).state is not State.CANCELED:
             raise DomainError(Error.NOT_FOUND)
-        return self.answer_verification(verification)
+        return self.respond_with_verification(verification)
 
 
 class VerificationCheck(TwilioView):
@@ -288,7 +288,7 @@ class VerificationCheck(TwilioView):
                 raise counted_refusal(self.principal, phone, spent) from None
         else:
             verification = self.find(checked.id)
-        return self.answer(self.core(verification) | {"sna_attempts_error_codes": []}, 201)
+        return self.respond(self.core(verification) | {"sna_attempts_error_codes": []}, 201)
 
 
 class Attempts(TwilioView):
@@ -323,7 +323,7 @@ class Attempt(TwilioView):
         message_id = parse_sid("VL", sid)
         verification = find_by_message(self.principal, message_id)
         message = next(message for message in verification.messages if message.id == message_id)
-        return self.answer(self.attempt(message, verification))
+        return self.respond(self.attempt(message, verification))
 
 
 class Summary(TwilioView):
@@ -342,7 +342,7 @@ class Summary(TwilioView):
             query.add_error(fields.AFTER, _("At most 92 days"))
         query.check()
         steps = self._steps(days) if service in {None, self.service_sid} else Steps()
-        return self.answer(
+        return self.respond(
             {
                 "total_attempts": steps.codes,
                 "total_converted": steps.entered,

@@ -9,9 +9,9 @@ from accounts.keys import signed_tokens
 from accounts.keys.principal import Principal
 from catalogue.errors import DomainError, Error
 from compat.dialect import (
-    Answer,
     Dialect,
     Headers,
+    Response,
     by_basic_password,
     complete,
     credentials,
@@ -108,7 +108,7 @@ class ProblemError(DomainError):
         self.row, self.members = row, members
 
 
-def refuse(error: DomainError, request_id: str) -> Answer:
+def refuse(error: DomainError, request_id: str) -> Response:
     row = error.row if isinstance(error, ProblemError) else _row_of(error)
     body: dict[str, Any] = {
         "type": row.type,
@@ -120,7 +120,7 @@ def refuse(error: DomainError, request_id: str) -> Answer:
         body["invalid_parameters"] = _parameters(error)
     elif isinstance(error, ProblemError):
         body |= error.members
-    return Answer(row.status, body, content_type="application/problem+json")
+    return Response(row.status, body, content_type="application/problem+json")
 
 
 def _row_of(error: DomainError) -> Row:

@@ -138,7 +138,7 @@ class Requests(CompatView):
                 wait = error.retry_after
                 raise ProblemError(THROTTLED, Error.TOO_MANY_ATTEMPTS, retry_after=wait) from None
             raise
-        return self.answer({"request_id": str(sent.verification_id)}, 202)
+        return self.respond({"request_id": str(sent.verification_id)}, 202)
 
     def _request(self, phone: str, body: Body, steps: list[tuple[str, str]]) -> CodeSendRequest:
         channels = tuple(dict.fromkeys(channel for channel, _to in steps))
@@ -184,11 +184,11 @@ class Verification(RunningView):
         code = values(json_object(request), CHECK)["code"]
         verification = self.find_running(request_id)
         self.check_found(verification, code)
-        return self.answer({"request_id": str(verification.id), "status": "completed"})
+        return self.respond({"request_id": str(verification.id), "status": "completed"})
 
     def delete(self, _request: HttpRequest, request_id: str) -> HttpResponse:
         verifications.cancel(self.principal, self.find_running(request_id).id)
-        return self.answer(status=204)
+        return self.respond(status=204)
 
 
 class NextWorkflow(RunningView):
@@ -205,7 +205,7 @@ class NextWorkflow(RunningView):
                 raise ProblemError(NO_EVENT_TO_TRIGGER, Error.CHANNEL_UNAVAILABLE) from None
             raise
         self.message_id = sent.outcome.message_id
-        return self.answer()
+        return self.respond()
 
 
 class Templates(CompatView):

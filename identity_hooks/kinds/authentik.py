@@ -4,7 +4,7 @@ from django.http import HttpResponse
 from django.utils.translation import gettext_lazy as _
 
 from catalogue.errors import DomainError
-from identity_hooks import answers, signatures
+from identity_hooks import responses, signatures
 from identity_hooks.hook_call import HookCall, SimulatedCall, WantedMessage, json_call
 from identity_hooks.kind import EVERYWHERE, HookOptions, Kind, Setting, Trial
 
@@ -16,8 +16,8 @@ def _read(call: HookCall, _options: HookOptions) -> WantedMessage:
 
 def _refused(refusal: DomainError) -> HttpResponse:
     """authentik shows the body to the person."""
-    return answers.with_retry(
-        answers.as_text(refusal.error.status, answers.for_a_person(refusal)), refusal
+    return responses.with_retry(
+        responses.as_text(refusal.error.status, responses.for_a_person(refusal)), refusal
     )
 
 
@@ -37,7 +37,7 @@ KIND = Kind(
     source="https://github.com/goauthentik/authentik authentik/stages/authenticator_sms/models.py",
     check=signatures.token,
     read=_read,
-    sent=lambda outcome: answers.as_text(200, answers.sent_sentence(outcome)),
+    sent=lambda outcome: responses.as_text(200, responses.sent_sentence(outcome)),
     refused=_refused,
     simulate=_simulate,
     settings=(

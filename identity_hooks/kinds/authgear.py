@@ -6,7 +6,7 @@ from django.utils.translation import gettext_lazy as _
 
 from catalogue.errors import DomainError, Error
 from catalogue.languages import page_languages
-from identity_hooks import answers, signatures
+from identity_hooks import responses, signatures
 from identity_hooks.hook_call import HookCall, SimulatedCall, WantedMessage, code_in, json_call
 from identity_hooks.kind import CLOUD, SELF_HOSTED, HookOptions, Kind, Setting, Trial
 
@@ -52,14 +52,14 @@ def _read(call: HookCall, options: HookOptions) -> WantedMessage:
 def _refused(refusal: DomainError) -> HttpResponse:
     body = {
         "code": CODES.get(refusal.error, "unknown_error"),
-        "description": answers.for_a_person(refusal),
+        "description": responses.for_a_person(refusal),
         "info": {
             "provider_name": "Kvitok",
             "provider_type": "kvitok",
-            "provider_error_code": answers.code_of(refusal),
+            "provider_error_code": responses.code_of(refusal),
         },
     }
-    return answers.as_json(refusal.error.status, body)
+    return responses.as_json(refusal.error.status, body)
 
 
 def _simulate(trial: Trial) -> SimulatedCall:
@@ -82,7 +82,7 @@ KIND = Kind(
     check=signatures.body_hmac(SIGNATURE),
     is_checked_by_headers=False,
     read=_read,
-    sent=lambda _outcome: answers.as_json(200, {"code": "ok"}),
+    sent=lambda _outcome: responses.as_json(200, {"code": "ok"}),
     refused=_refused,
     simulate=_simulate,
     patience=60,

@@ -7,7 +7,7 @@ from django.http import HttpResponse
 from django.utils.translation import gettext_lazy as _
 
 from catalogue.errors import DomainError, Error
-from identity_hooks import answers, signatures
+from identity_hooks import responses, signatures
 from identity_hooks.hook_call import (
     HookCall,
     SimulatedCall,
@@ -52,12 +52,12 @@ def _refused(refusal: DomainError) -> HttpResponse:
     After 503 with Retry-After the server calls again, within its 5 seconds.
     """
     status = refusal.error.status
-    body = {"error": {"http_code": status, "message": answers.for_a_person(refusal)}}
+    body = {"error": {"http_code": status, "message": responses.for_a_person(refusal)}}
     if refusal.error in _AS_STATUS:
-        return answers.as_json(status, body)
+        return responses.as_json(status, body)
     if refusal.error is Error.UNAVAILABLE:
-        return answers.with_retry(answers.as_json(status, body), refusal)
-    return answers.as_json(200, body)
+        return responses.with_retry(responses.as_json(status, body), refusal)
+    return responses.as_json(200, body)
 
 
 def _simulate(trial: Trial) -> SimulatedCall:
@@ -79,7 +79,7 @@ KIND = Kind(
     is_checked_by_headers=False,
     secrets=signatures.SUPABASE,
     read=_read,
-    sent=lambda _outcome: answers.as_json(200, {}),
+    sent=lambda _outcome: responses.as_json(200, {}),
     refused=_refused,
     simulate=_simulate,
     patience=5,

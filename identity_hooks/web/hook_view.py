@@ -28,11 +28,11 @@ from catalogue.languages import page_languages
 from channels import phone_numbers
 from channels.accept.outcome import SendOutcome
 from identity_hooks import hooks, receive
-from identity_hooks.answers import refused_json
 from identity_hooks.hook_call import CallRefusedError, HookCall, NothingToSendError
 from identity_hooks.kind import Kind
 from identity_hooks.kinds import kinds
 from identity_hooks.models import PATH, Hook
+from identity_hooks.responses import refused_json
 from processes import logs
 from processes.monitoring import metrics
 from processes.server.client_ip import client_ip
@@ -57,7 +57,7 @@ class _LoggedCall:
         self.message_id: UUID | None = None
         self.hook: Hook | None = None
 
-    def answer(self, url_id: str) -> HttpResponse:
+    def respond(self, url_id: str) -> HttpResponse:
         """The response, in the language of the person, or else of the company."""
         try:
             outcome = self._send(url_id)
@@ -202,19 +202,19 @@ def receive_call(
         return JsonResponse({"code": Error.NOT_FOUND.code}, status=404)
     handling = _LoggedCall(request, declared, path_secret)
     logs.request_id.set(handling.id)
-    answer = handling.answer(url_id)
-    handling.log_call(answer.status_code)
-    metrics.count_request("IdentityHook", answer.status_code, handling.milliseconds / 1000)
+    response = handling.respond(url_id)
+    handling.log_call(response.status_code)
+    metrics.count_request("IdentityHook", response.status_code, handling.milliseconds / 1000)
     log.info(
         "identity_hook",
         kind=kind,
         hook=handling.hook.pk if handling.hook else None,
-        status=answer.status_code,
+        status=response.status_code,
         code=handling.code,
         duration_ms=handling.milliseconds,
     )
     logs.request_id.set(None)
-    return _finished(answer, handling.id)
+    return _finished(response, handling.id)
 
 
 @csrf_exempt
@@ -261,9 +261,9 @@ def _sender(environ: Mapping[str, Any]) -> str:
 
 def _refuse(environ: Mapping[str, Any], refusal: DomainError, _request_id: str) -> Refusal:
     kind, _url_id, _secret = _parts(environ)
-    answer = kind.refused(refusal) if kind else refused_json(refusal)
-    headers = [("Content-Type", answer["Content-Type"])]
-    return Refusal(answer.status_code, headers, answer.content)
+    response = kind.refused(refusal) if kind else refused_json(refusal)
+    headers = [("Content-Type", response["Content-Type"])]
+    return Refusal(response.status_code, headers, response.content)
 
 
 ENTRY_POINT = EntryPoint(_sender, _refuse)

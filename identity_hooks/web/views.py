@@ -46,7 +46,7 @@ LOOPBACK = "127.0.0.1"
 class TrialResult(NamedTuple):
     body: str  # of the simulated call
     status: int
-    answer: str
+    response: str
     is_sent: bool
 
 
@@ -62,10 +62,10 @@ def run_trial(*, hook: Hook, phone: str, user: User, ip: str | None = None) -> T
     simulated = kind.simulate(Trial(usable[0], number, code, time.time(), hooks.options_of(hook)))
     record("hook.tried", f"{hook} {mask_phone(number)}", company=hook.company, user=user, ip=ip)
     response = receive_call(_request(hook, simulated), hook.kind, hook.url_id)
-    answer = response.content.decode(errors="replace")
-    is_sent = response.status_code < 300 and '"error"' not in answer
+    content = response.content.decode(errors="replace")
+    is_sent = response.status_code < 300 and '"error"' not in content
     return TrialResult(
-        _pretty(simulated.body.decode()), response.status_code, _pretty(answer), is_sent
+        _pretty(simulated.body.decode()), response.status_code, _pretty(content), is_sent
     )
 
 

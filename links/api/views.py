@@ -57,7 +57,7 @@ class LinkView(IdempotentView):
             raise DomainError(Error.NOT_FOUND)
         return link
 
-    def answer(self, body: dict[str, Any]) -> ApiResponse:
+    def respond(self, body: dict[str, Any]) -> ApiResponse:
         return ApiResponse(self.success(body))
 
 
@@ -65,7 +65,7 @@ class Links(LinkView):
     calls = (declared.LIST,)
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        return self.answer(self._body(request.GET))
+        return self.respond(self._body(request.GET))
 
     def _body(self, query: Mapping[str, str]) -> dict[str, Any]:
         """Filters by slug or alias, state, batch, and creation time (`from` ≤ created < `to`)."""
@@ -96,21 +96,21 @@ class LinkDetail(LinkView):
     calls = (declared.GET, declared.CHANGE, declared.DISABLE)
 
     def get(self, request: HttpRequest, public_id: str) -> HttpResponse:
-        return self.answer(body_of(self.link(public_id), of.LINK))
+        return self.respond(body_of(self.link(public_id), of.LINK))
 
     def patch(self, request: HttpRequest, public_id: str) -> HttpResponse:
         link = self.link(public_id)
         new_values = parsing.link_change(RequestFields(self.payload(request)), self.principal)
         changed = changes.change(link=link, new_values=new_values, ip=client_ip(request.META))
         changed.is_stopped = link.is_stopped
-        return self.answer(body_of(changed, of.LINK))
+        return self.respond(body_of(changed, of.LINK))
 
     def delete(self, request: HttpRequest, public_id: str) -> HttpResponse:
         off = changes.Change(is_enabled=False)
         link = self.link(public_id)
         if link.retired_at is None:
             link = changes.change(link=link, new_values=off, ip=client_ip(request.META))
-        return self.answer(body_of(link, of.LINK))
+        return self.respond(body_of(link, of.LINK))
 
 
 class LinkStats(LinkView):
@@ -126,8 +126,8 @@ class LinkStats(LinkView):
             first, last = timezone.localdate(start), timezone.localdate(end)
             points = statistics.by_day(link, first, last)
             start, end = statistics.midnight(first), statistics.midnight(last + timedelta(days=1))
-        breakdowns = _breakdowns(link, start, end)
-        return self.answer(body_of(link, declared.COUNTED) | _series(interval, points) | breakdowns)
+        counts = body_of(link, declared.COUNTED) | _series(interval, points)
+        return self.respond(counts | _breakdowns(link, start, end))
 
 
 def made_between(links: LinkQuerySet, start: datetime | None, end: datetime | None) -> LinkQuerySet:
@@ -233,7 +233,7 @@ class SendLink(SendView):
         return parse_link(payload, self.principal)
 
     def body(self, sent: SentLink) -> dict[str, Any]:
-        body = self.answer(sent.outcome, short_url=sent.short_url)
+        body = self.outcome_body(sent.outcome, short_url=sent.short_url)
         return (
             body | {"segments": sent.segments}
             if by_stored_name(sent.outcome.channel).has_segments
@@ -313,7 +313,7 @@ class Batch(LinkView):
     def delete(self, request: HttpRequest, public_id: str) -> HttpResponse:
         company, batch_id = stopping.find_batch(owner=self.principal, public_id=public_id)
         stopping.stop(company=company, batch_id=batch_id, ip=client_ip(request.META))
-        return self.answer({"batch": public_id})
+        return self.respond({"batch": public_id})
 
 
 class ReleaseBatch(LinkView):

@@ -231,7 +231,7 @@ def _agent_of(user_agent: str) -> _Agent:
 
 SCANNER_WINDOW = 2.0  # seconds after a hand-over
 
-# An attempt whose answer is outstanding counts from its start. An attempt that only exceeded its
+# An attempt whose response is outstanding counts from its start. An attempt that only exceeded its
 # timeout may have arrived; an attempt that a vendor rejected or gave up has not.
 _HAND_OVERS = """
 SELECT l.id AS link_id, (extract(epoch FROM a.started_at) * 1000)::bigint AS started,

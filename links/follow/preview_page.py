@@ -63,8 +63,8 @@ def respond(outcome: LinkTarget, visit: Visit) -> VisitorResponse:
         link = rows.first()
         if link is None or not link.is_live or link.used_at:
             return error_page(outcome.gone(), visit)
-        answer_of = _report if visit.method == "POST" else _show
-        return answer_of(link, outcome, visit)
+        page_of = _report if visit.method == "POST" else _show
+        return page_of(link, outcome, visit)
 
 
 def _report(link: Link, target: LinkTarget, visit: Visit) -> VisitorResponse:

@@ -95,7 +95,7 @@ class CustomCodeSend:
 
     @contextmanager
     def counted_as_guess(self, key: IdempotencyKey | None = None) -> Iterator[bool]:
-        """Wraps each answer that reveals whether the request's code is the phone's live code: a
+        """Wraps each response that reveals whether the request's code is the phone's live code: a
         repeat is answered, another code is refused. Refusals are limited like wrong codes in a
         check. Parallel requests with the same code count once, because together they reveal one
         code.

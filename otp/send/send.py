@@ -30,7 +30,7 @@ RANDOM_BITS = 80  # of an id, after its time
 
 @dataclass(frozen=True, slots=True)
 class SentCode:
-    """The answer to the sender. Durations are in seconds."""
+    """The response to the sender. Durations are in seconds."""
 
     outcome: SendOutcome
     expires_in: int
@@ -71,7 +71,7 @@ def send_code(
 def _send_or_repeat(
     custom: CustomCodeSend, sender: Sender, only_verification_id: UUID | None = None
 ) -> SentCode:
-    """Sends the code; a repeat waits for the first send and returns its answer."""
+    """Sends the code; a repeat waits for the first send and returns its response."""
     wait = WaitForFirstSend(WAIT)
     while (message := custom.find_repeated(sender)) is None:
         try:
@@ -124,7 +124,7 @@ def _send(
 
 
 def sent_code(message: Message) -> SentCode:
-    """The answer for a message that was accepted before, read from the database. Raises
+    """The response for a message that was accepted before, read from the database. Raises
     AfterEffectError if it has failed.
     """
     raise_if_failed(message.pk, message.state, message.channel, message.error)

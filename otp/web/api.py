@@ -129,14 +129,14 @@ class SendCode(KeyedByHashedCode, SendView):
     def guess_limit(
         self, request: CodeSendRequest, key: IdempotencyKey
     ) -> AbstractContextManager[object]:
-        """Counts the request as a guess at a custom code: with another request's key, the answer
+        """Counts the request as a guess at a custom code: with another request's key, the response
         would reveal whether the code is that request's.
         """
         custom = CustomCodeSend.of(self.principal, request)
         return custom.counted_as_guess(key) if custom else nullcontext()
 
     def body(self, sent: SentCode) -> dict[str, Any]:
-        body = self.answer(
+        body = self.outcome_body(
             sent.outcome,
             verification=public_id("otp", sent.verification_id),
             expires_in=sent.expires_in,
@@ -254,12 +254,12 @@ class VerificationDetail(ApiView):
     calls = (GET_VERIFICATION, CANCEL_VERIFICATION)
 
     def get(self, request: HttpRequest, public_id: str) -> HttpResponse:
-        return self._answer(find_named(self, public_id))
+        return self._respond(find_named(self, public_id))
 
     def delete(self, request: HttpRequest, public_id: str) -> HttpResponse:
-        return self._answer(find_named(self, public_id, verifications.cancel))
+        return self._respond(find_named(self, public_id, verifications.cancel))
 
-    def _answer(self, verification: FoundVerification) -> HttpResponse:
+    def _respond(self, verification: FoundVerification) -> HttpResponse:
         return ApiResponse(self.success(VERIFICATION_DETAILS.body_of(verification)))
 
 

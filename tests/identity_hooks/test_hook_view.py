@@ -12,7 +12,7 @@ from django.utils import timezone
 from accounts.models import Company, Mode
 from catalogue.errors import Error
 from channels.models import Message
-from identity_hooks import answers, hooks
+from identity_hooks import hooks, responses
 from identity_hooks.hook_call import json_call
 from identity_hooks.kinds import authgear, kinds
 from identity_hooks.mapping import DEFAULT
@@ -277,7 +277,7 @@ def test_person_does_not_learn_that_the_company_has_no_tokens(db: None) -> None:
 def test_every_limit_tells_the_person_to_wait() -> None:
     limits = {error for error in Error if error.status == 429}
 
-    assert limits <= answers.FOR_A_PERSON.keys()
+    assert limits <= responses.FOR_A_PERSON.keys()
     assert {authgear.CODES[limit] for limit in limits} == {"rate_limited"}
 
 

@@ -203,7 +203,7 @@ def test_trial_simulates_the_servers_call(company: Company, kind: str) -> None:
     with override_settings(TRUSTED_PROXY_COUNT=2):
         result = views.run_trial(hook=hook, phone="8 999 000-00-00", user=UserFactory.create())
 
-    assert (result.status, result.is_sent) == (200, True), result.answer
+    assert (result.status, result.is_sent) == (200, True), result.response
     assert Message.objects.get().phone == "+79990000000"
     assert AuditEvent.objects.get(action="hook.tried").subject.endswith("+7999•••••00")
 
@@ -214,7 +214,7 @@ def test_trial_of_a_mapping_of_links_sends_one(company: Company) -> None:
 
     result = views.run_trial(hook=hook, phone="8 999 000-00-00", user=UserFactory.create())
 
-    assert result.is_sent, result.answer
+    assert result.is_sent, result.response
     assert Message.objects.get().kind == Message.Kind.LINK
 
 

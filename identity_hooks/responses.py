@@ -70,7 +70,7 @@ def code_of(refusal: DomainError) -> str:
     return str(getattr(refusal, "reason", refusal.error.code))
 
 
-def with_retry(answer: HttpResponse, refusal: DomainError) -> HttpResponse:
+def with_retry(response: HttpResponse, refusal: DomainError) -> HttpResponse:
     if refusal.retry_after is not None:
-        answer["Retry-After"] = str(refusal.retry_after)
-    return answer
+        response["Retry-After"] = str(refusal.retry_after)
+    return response
