@@ -64,14 +64,14 @@ def without_key(company: Company, mode: str) -> Principal:
 def refresh() -> None:
     """Asks which companies have changed, and reads again those of their keys that are in use.
 
-    The answer takes effect once all keys are read: after a failure the next call asks again.
+    The snapshot takes effect once all keys are read: after a failure the next call asks again.
     """
     asked_at = time.monotonic()
-    answer = _changes.ask()
-    due = _valid_keys.take_due(_changes.companies(answer))
+    snapshot = _changes.ask()
+    due = _valid_keys.take_due(_changes.companies(snapshot))
     if due:
         _read(due)
-    _changes.last = answer
+    _changes.last = snapshot
     _valid_keys.confirm(asked_at)
 
 

@@ -1,7 +1,7 @@
 """The process cache of API keys: an entry is valid while its company is known to be unchanged.
 
 Triggers record each change with the id of its transaction (`accounts_companychange`), and a thread
-polls for changes. Without an answer, or without the thread, an entry is valid for `ttl` seconds
+polls for changes. Without a snapshot, or without the thread, an entry is valid for `ttl` seconds
 after it was read.
 """
 
@@ -16,7 +16,7 @@ from accounts.models import CompanyChange
 from storage.statements.single_statement import fetch_rows
 
 
-class Answer(NamedTuple):
+class Snapshot(NamedTuple):
     server: datetime  # its start time, unique to the microsecond
     oldest_running: int  # every transaction before this one has ended
     changes: frozenset[tuple[int, int]]  # (transaction, company)
@@ -48,12 +48,12 @@ class _Change(NamedTuple):
 
 
 class CompanyChanges:
-    """Reads the changes since the last answer that the process has applied."""
+    """Reads the changes since the last snapshot that the process has applied."""
 
     def __init__(self) -> None:
-        self.last: Answer | None = None
+        self.last: Snapshot | None = None
 
-    def ask(self) -> Answer:
+    def ask(self) -> Snapshot:
         """Asks in one autocommit statement, hence in one snapshot. The caller sets `last`."""
         since = _NOTHING_YET if self.last is None else self.last.oldest_running
         rows = fetch_rows(_ASK, [since], _Change)
@@ -62,19 +62,19 @@ class CompanyChanges:
             for row in rows
             if row.transaction_id is not None and row.company_id is not None
         )
-        return Answer(rows[0].server, rows[0].oldest_running, changes)
+        return Snapshot(rows[0].server, rows[0].oldest_running, changes)
 
-    def companies(self, answer: Answer) -> set[int] | None:
-        """Companies with changes since the last answer; None: possibly every company.
+    def companies(self, snapshot: Snapshot) -> set[int] | None:
+        """Companies with changes since the last snapshot; None: possibly every company.
 
         After a failover the new server may reuse ids of transactions that the old one lost.
         """
         last = self.last
-        if last is None or last.server != answer.server:
+        if last is None or last.server != snapshot.server:
             return None
-        if answer.oldest_running < last.oldest_running:
+        if snapshot.oldest_running < last.oldest_running:
             return None
-        companies = {company_id for _, company_id in answer.changes - last.changes}
+        companies = {company_id for _, company_id in snapshot.changes - last.changes}
         return None if CompanyChange.EVERY_COMPANY in companies else companies
 
 
@@ -105,7 +105,7 @@ class Entry(Generic[V]):
 
 
 class KeyCache(Generic[V]):
-    """Cached answers by digest; emptied when full."""
+    """Cached records by digest; emptied when full."""
 
     def __init__(self, ttl: float, max_entries: int) -> None:
         self.ttl = ttl
@@ -117,7 +117,7 @@ class KeyCache(Generic[V]):
         self._lock = threading.Lock()
         self.entries: dict[bytes, Entry[V]] = {}
         self.used: set[bytes] = set()  # since the thread ran last
-        self._asked_at = NEVER  # when the last applied answer was asked for
+        self._asked_at = NEVER  # when the last applied snapshot was asked for
         self._answered_at = ALWAYS
 
     def get(self, digest: bytes) -> V | None:
@@ -131,29 +131,29 @@ class KeyCache(Generic[V]):
         return entry.record.value
 
     def store(
-        self, digests: Iterable[bytes], answers: dict[bytes, KeyRecord[V]], read_at: float
+        self, digests: Iterable[bytes], records: dict[bytes, KeyRecord[V]], read_at: float
     ) -> None:
-        """Stores the answers of a read that began at `read_at`; drops keys that it did not find."""
+        """Stores the records of a read that began at `read_at`; drops keys that it did not find."""
         with self._lock:
-            new = sum(digest not in self.entries for digest in answers)
+            new = sum(digest not in self.entries for digest in records)
             if len(self.entries) + new > self._max_entries:
                 self.entries.clear()
             for digest in digests:
-                if digest in answers:
-                    self._keep(digest, answers[digest], read_at)
+                if digest in records:
+                    self._keep(digest, records[digest], read_at)
                 else:
                     self.entries.pop(digest, None)
 
-    def _keep(self, digest: bytes, answer: KeyRecord[V], read_at: float) -> None:
+    def _keep(self, digest: bytes, record: KeyRecord[V], read_at: float) -> None:
         last = self.entries.get(digest)
         # A read may lack a change that was reported while it ran.
         is_watched = read_at >= self._answered_at
         lifetime = min(
             LIFETIME if is_watched else self.ttl,
-            ALWAYS if answer.expires_in is None else answer.expires_in,
+            ALWAYS if record.expires_in is None else record.expires_in,
         )
         self.entries[digest] = Entry(
-            answer,
+            record,
             read_at=read_at,
             ends_at=read_at + lifetime,
             due_at=read_at + REFRESH_AFTER if is_watched else read_at,
@@ -167,7 +167,7 @@ class KeyCache(Generic[V]):
     def take_due(self, changed: set[int] | None) -> list[bytes]:
         """Drops unused keys of changed companies (None: of all); returns the keys to read again.
 
-        These stay valid until then, but at most `ttl` seconds after the last answer that was
+        These stay valid until then, but at most `ttl` seconds after the last snapshot that was
         applied.
         """
         with self._lock:
