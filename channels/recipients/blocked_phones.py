@@ -9,6 +9,8 @@ import structlog
 from django.conf import settings
 from django.core.cache import cache
 from django.db import transaction
+from django.db.models import Value
+from django.db.models.functions import Concat, Left
 from django.utils import timezone
 
 from catalogue.errors import DomainError, Error
@@ -87,6 +89,11 @@ def _block(provider: str, reply: Reply, phones: set[str]) -> None:
     rows = [BlockedPhone(phone=phone, said_stop=True, reason=reason) for phone in phones]
     # One statement: between two, a START could lift the block that the first has found.
     BlockedPhone.objects.bulk_create(rows, ignore_conflicts=True)
+    # The operator reads the reason before lifting a block of their own, which no START lifts.
+    by_operator = BlockedPhone.objects.filter(phone__in=phones, said_stop=False)
+    by_operator.exclude(reason__startswith=reason).update(
+        reason=Left(Concat(Value(f"{reason}; "), "reason"), 200)
+    )
     log.info("phone_opted_out", provider=provider, phones=len(phones))
     # A hidden phone, a short code, an e-mail gateway: the operator has to look at it.
     if not phones:

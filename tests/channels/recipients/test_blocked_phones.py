@@ -105,6 +105,17 @@ def test_stop_blocks_sends_until_start(api: Api) -> None:
     assert api.post("/otp/send", {"phone": PHONE}).status == 200
 
 
+def test_block_by_the_operator_notes_the_persons_stop() -> None:
+    """The operator would otherwise lift the block without learning of it."""
+    BlockedPhone.objects.create(phone=PHONE, reason="fraud")
+
+    for _repeat in range(2):
+        store_due_receipt("STOP")
+
+    row = BlockedPhone.objects.get()
+    assert (row.reason, row.said_stop) == ("STOP, Twilio; fraud", False)
+
+
 def test_start_keeps_a_block_by_the_operator() -> None:
     BlockedPhone.objects.create(phone=PHONE, reason="a complaint")
 
