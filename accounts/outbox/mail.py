@@ -19,7 +19,8 @@ import structlog
 from django.conf import settings
 from django.core import signing
 from django.core.mail import get_connection
-from django.db import models
+from django.db import models, transaction
+from django.db.models.functions import Now
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.urls import reverse
@@ -32,7 +33,6 @@ from parsing.characters import one_line
 from parsing.hosts import ascii_address
 from storage import atomic_limits
 from storage.atomic_limits import Window
-from storage.statements.queries import fetch_value
 
 log = structlog.get_logger(__name__)
 MAX_PER_HOUR = 100  # of one template to one address; alerts to operators are 60 at most
@@ -245,17 +245,6 @@ BATCH = 20  # e-mails in one run
 LEASE = 120  # seconds until an unrecorded e-mail is sent again
 DELAYS = (10, 60, 300, 1800, 7200, 18_000, 36_000)  # seconds between tries
 
-# Delivery is at least once: after a crash while sending, the e-mail is sent again. ARRAY picks one
-# row; a join might run its inner query once per row, and claim another row each time.
-CLAIM = """
-UPDATE accounts_mail
-SET due_at = statement_timestamp() + make_interval(secs => %s), tries = tries + 1
-WHERE id = ANY(ARRAY(SELECT id FROM accounts_mail WHERE due_at <= statement_timestamp()
-                     ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED))
-RETURNING id
-"""
-
-
 _one_run = threading.Lock()  # a hanging mail server blocks one thread per worker, not all
 
 
@@ -282,9 +271,16 @@ def _deliver() -> int:
     return sent
 
 
+@transaction.atomic
 def _claim() -> Mail | None:
-    mail_id = fetch_value(CLAIM, [LEASE])
-    return None if mail_id is None else Mail.objects.get(pk=mail_id)
+    """Delivery is at least once: after a crash while sending, the e-mail is sent again."""
+    due = Mail.objects.select_for_update(skip_locked=True).filter(due_at__lte=Now())
+    email = due.order_by("due_at").first()
+    if email is not None:
+        email.tries += 1
+        lease = Now() + timedelta(seconds=LEASE)
+        Mail.objects.filter(pk=email.pk).update(due_at=lease, tries=email.tries)
+    return email
 
 
 def _send(email: Mail) -> bool:

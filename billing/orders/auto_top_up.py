@@ -13,6 +13,7 @@ from typing import Any
 import structlog
 from django.db import transaction
 from django.db.models import F, Q, Sum
+from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -35,7 +36,6 @@ from billing.orders import orders, payments, prices
 from billing.orders.prices import Quote
 from billing.wallet import ledger
 from catalogue.errors import DomainError
-from storage.statements.queries import fetch_column
 
 log = structlog.get_logger(__name__)
 DUE = Job("auto_top_up", _("automatic top-ups"))
@@ -195,21 +195,18 @@ def _pause(setting: AutoTopUp, reason: AutoTopUp.Pause) -> None:
     notifications.notify_auto_top_up_paused(setting)
 
 
-# The claim is committed before the call, so that two workers do not make the same call.
-_CLAIM = """
-UPDATE billing_automaticorder SET tried_at = now() WHERE order_id = ANY(ARRAY(
-  SELECT a.order_id FROM billing_automaticorder a JOIN billing_order o ON o.id = a.order_id
-    JOIN accounts_company c ON c.id = o.company_id
-  WHERE o.state = 'created' AND o.expires_at > now()
-    AND c.status <> 'suspended' AND c.closes_at IS NULL
-    AND (a.tried_at IS NULL OR a.tried_at < now() - make_interval(secs => %s))
-  ORDER BY a.order_id LIMIT %s FOR UPDATE OF a SKIP LOCKED))
-RETURNING order_id
-"""
-
-
+@transaction.atomic
 def _claim_unopened() -> list[Order]:
-    ids = fetch_column(_CLAIM, [RETRY_SECONDS, BATCH])
+    """Commits before the calls, so that two workers do not make the same call."""
+    claimable = AutomaticOrder.objects.select_for_update(of=("self",), skip_locked=True)
+    unopened = claimable.filter(
+        Q(tried_at=None) | Q(tried_at__lt=Now() - timedelta(seconds=RETRY_SECONDS)),
+        order__state=Order.State.CREATED,
+        order__expires_at__gt=Now(),
+        order__company__closes_at=None,
+    ).exclude(order__company__status=Company.Status.SUSPENDED)
+    ids = [row.pk for row in unopened.order_by("pk")[:BATCH]]
+    AutomaticOrder.objects.filter(pk__in=ids).update(tried_at=Now())
     return list(Order.objects.filter(pk__in=ids).select_related("automatic", "company"))
 
 

@@ -13,6 +13,9 @@ from urllib.parse import urlsplit
 import structlog
 from django.conf import settings
 from django.core.mail import get_connection
+from django.db import transaction
+from django.db.models import F
+from django.db.models.functions import Now
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone, translation
@@ -24,23 +27,14 @@ from channels.providers.telegram_bot.provider import TelegramBot
 from channels.vendor_accounts import operator_mail
 from operator_admin.alerts.rules import RULES
 from operator_admin.models import Alert, TelegramNotice
-from storage.statements.queries import fetch_column
 
 log = structlog.get_logger(__name__)
 
 MAX_TEXT = 4000  # characters; Telegram accepts 4096
+BATCH = 50  # notices in one message
 LEASE = 60  # seconds until a call without a recorded outcome is repeated
 DELAYS = [timedelta(minutes=minutes) for minutes in (1, 2, 5, 15, 60)]  # the last one repeats
 GIVE_UP_AFTER = timedelta(days=1)
-
-_CLAIM = """
-UPDATE operator_admin_telegramnotice
-SET due_at = clock_timestamp() + make_interval(secs => %s), tries = tries + 1
-WHERE id = ANY(ARRAY(
-  SELECT id FROM operator_admin_telegramnotice WHERE due_at <= clock_timestamp()
-  ORDER BY id LIMIT 50 FOR UPDATE SKIP LOCKED))
-RETURNING id
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,9 +155,13 @@ def deliver_telegram() -> bool:
     return True
 
 
+@transaction.atomic
 def _claim() -> list[TelegramNotice]:
-    ids = fetch_column(_CLAIM, [LEASE])
-    return list(TelegramNotice.objects.filter(pk__in=ids).order_by("pk"))
+    due = TelegramNotice.objects.select_for_update(skip_locked=True).filter(due_at__lte=Now())
+    ids = list(due.order_by("pk").values_list("pk", flat=True)[:BATCH])
+    claimed = TelegramNotice.objects.filter(pk__in=ids)
+    claimed.update(due_at=Now() + timedelta(seconds=LEASE), tries=F("tries") + 1)
+    return list(claimed.order_by("pk"))
 
 
 def _postpone(due: Sequence[TelegramNotice], error: SendError) -> None:
