@@ -6,12 +6,13 @@ from datetime import timedelta
 from uuid import UUID
 
 from django.core.cache import cache
-from django.db import connection, transaction
+from django.db import transaction
 
 from billing.models import SealedDay, Transfer
 from billing.seals.hashes import utc_start_of
 from catalogue.ids import first_id_at
 from storage.statements import sql_files
+from storage.statements.queries import execute, fetch_column
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +82,10 @@ def breaches(*, recent: bool = False) -> Iterator[Breach]:
     """Yields every breach in changes since the last sealed day, or, with `recent`, in the last two
     hours. The whole history is left to `full_reconciliation`, unless nothing is sealed yet.
     """
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+    with transaction.atomic():
+        execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         if not recent:
-            cursor.execute("SET LOCAL statement_timeout = 0")
+            execute("SET LOCAL statement_timeout = 0")
         checks = CHECKS.keys() - FULL_SCAN_CHECKS if recent else CHECKS.keys()
         yield from run(checks, RECENT if recent else since_last_seal())
 
@@ -99,12 +100,10 @@ def since_last_seal() -> Slice:
 
 def run(names: Collection[str], part: Slice) -> Iterator[Breach]:
     """Runs these checks, in their own order, in the caller's transaction."""
-    with connection.cursor() as cursor:
-        for check, query in CHECKS.items():
-            if check in names:
-                cursor.execute(query.format(**asdict(part)))
-                for (subject,) in cursor.fetchall():
-                    yield Breach(check, subject)
+    for check, query in CHECKS.items():
+        if check in names:
+            for subject in fetch_column(query.format(**asdict(part))):
+                yield Breach(check, subject)
 
 
 def remember(breaches: Iterable[Breach], check_kind: str) -> None:

@@ -14,11 +14,11 @@ from uuid import UUID
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from django.db import connection
 
 from channels.extensions import NotRenderableError
 from channels.providers.base import Content
 from otp import codes, sql
+from storage.statements.queries import execute
 from storage.statements.single_statement import fetch_rows
 
 _GATEWAY_CODE = re.compile(r"[0-9]{4,8}")  # https://core.telegram.org/gateway/api
@@ -68,5 +68,4 @@ def _sealed_code(**columns: Any) -> SealedCode:
 
 def wipe_expired() -> None:
     """Deletes expired codes; most were deleted with their message."""
-    with connection.cursor() as cursor:
-        cursor.execute(sql.WIPE_EXPIRED_CODES)
+    execute(sql.WIPE_EXPIRED_CODES)

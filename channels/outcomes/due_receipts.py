@@ -23,6 +23,7 @@ from channels.vendor_accounts import registry
 from processes.monitoring import tracing
 from storage.statements import sql_files
 from storage.statements.named_rows import fetch_all
+from storage.statements.queries import fetch_column, fetch_value
 from storage.store_errors import is_refusal
 
 log = structlog.get_logger(__name__)
@@ -47,10 +48,8 @@ _SQL = sql_files.read_several("channels/outcomes/due_receipts.sql")
 
 def apply_stored() -> bool:
     """Applies a batch of due receipts; returns whether more may be due."""
-    with connection.cursor() as cursor:
-        cursor.execute(sql.in_changeable_months(_SQL["has_due"]))
-        if not cursor.fetchone()[0]:
-            return False
+    if not fetch_value(sql.in_changeable_months(_SQL["has_due"])):
+        return False
     try:
         delivered, has_left = unchanged_messages.deliver_unchanged(BATCH_SIZE)
         applied = _apply_batch(BATCH_SIZE) if has_left else 0
@@ -87,10 +86,7 @@ def _apply_batch(limit: int, receipt_id: int | None = None) -> int:
 
 def _apply_one_by_one() -> None:
     """Isolates a receipt the database refuses: it stays stored but is no longer retried."""
-    with connection.cursor() as cursor:
-        cursor.execute(sql.in_changeable_months(_SQL["due_ids"]), [BATCH_SIZE])
-        ids = [receipt_id for (receipt_id,) in cursor.fetchall()]
-    for receipt_id in ids:
+    for receipt_id in fetch_column(sql.in_changeable_months(_SQL["due_ids"]), [BATCH_SIZE]):
         try:
             _apply_batch(1, receipt_id=receipt_id)
         except DatabaseError as error:

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from uuid import UUID
 
-from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
 from channels import sql
@@ -18,6 +17,7 @@ from channels.outcomes.decision_writer import lock_messages
 from channels.providers.inbound import Part
 from parsing.characters import stored_text
 from storage.statements import sql_files
+from storage.statements.queries import execute
 
 _SQL = sql_files.read_several("channels/outcomes/sms_parts.sql")
 
@@ -30,11 +30,10 @@ FAILURES = {EventKind.REFUSED, EventKind.UNREACHABLE, EventKind.BARRED, EventKin
 
 def store(provider: str, parts: Sequence[Part]) -> None:
     """Stores parts; skips parts of attempts unknown to this provider. Safe to repeat."""
-    with connection.cursor() as cursor:
-        for part in parts:
-            provider_id = stored_text(part.provider_id, 200)
-            params = (part.number, part.total, provider_id, part.ref, provider)
-            cursor.execute(sql.in_changeable_months(_SQL["store"]), params)
+    for part in parts:
+        provider_id = stored_text(part.provider_id, 200)
+        params = (part.number, part.total, provider_id, part.ref, provider)
+        execute(sql.in_changeable_months(_SQL["store"]), params)
 
 
 def resolve(cursor: CursorWrapper, events: Sequence[PartEvent]) -> list[Event]:

@@ -21,6 +21,7 @@ from channels.lifecycle.state_machine import Event, EventKind
 from channels.vendor_accounts import breaker_mail, registry
 from processes.monitoring import metrics
 from storage.statements import sql_files
+from storage.statements.queries import execute
 
 WINDOW = 30.0  # seconds
 MIN_CALLS, MAX_CALLS = 20, 1000  # calls within the window; fewer decide nothing, more are not kept
@@ -149,15 +150,12 @@ def write(change: Change) -> None:
         case Close(call):
             close(call.provider)
         case Release(call):
-            with connection.cursor() as cursor:
-                cursor.execute(RELEASE, [call.provider])
+            execute(RELEASE, [call.provider])
 
 
 def close(provider: str) -> bool:
     """Returns False if it was already closed."""
-    with connection.cursor() as cursor:
-        cursor.execute(_SQL["close"], [provider])
-        closed = bool(cursor.rowcount)
+    closed = execute(_SQL["close"], [provider]) > 0
     if closed:
         log.info("breaker_closed", provider=provider)
     return closed

@@ -9,7 +9,6 @@ from uuid import UUID
 
 import orjson
 from django.conf import settings
-from django.db import connection
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
@@ -25,6 +24,7 @@ from storage import atomic_limits as counters
 from storage.statements import sql_files
 from storage.statements.group_commit import GroupCommit
 from storage.statements.json_rows import array_text, by_number, bytea, dump_rows
+from storage.statements.queries import fetch_value
 from storage.statements.single_statement import after_commit, fetch_rows
 
 _REFUSAL_SQL_BY_PHONE, _REFUSAL_SQL_BY_ID = (
@@ -134,9 +134,8 @@ def _duration(seconds: int) -> StrOrPromise:
 def _seconds_until_cap_allows(principal: Principal, phone: str) -> int:
     """Seconds until the cap lets a new code be sent and checked."""
     params = codes.code_identity(principal, phone, "") | cap_params()
-    with connection.cursor() as cursor:
-        cursor.execute(sql.in_live_months(_REFUSAL_SQL_BY_PHONE["seconds_until_allowed"]), params)
-        (seconds,) = cursor.fetchone()
+    statement = sql.in_live_months(_REFUSAL_SQL_BY_PHONE["seconds_until_allowed"])
+    seconds = fetch_value(statement, params)
     return max(0, ceil(round(float(seconds), 3)))
 
 

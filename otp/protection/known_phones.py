@@ -9,13 +9,13 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db import connection
 from django.utils import timezone
 
 from catalogue.ids import first_id_at
 from channels.guard import scope_evidence
 from channels.guard.scope_evidence import KNOWN_CODES, PhoneHistory
 from storage.statements import sql_files
+from storage.statements.queries import fetch_tuples
 
 KNOWN_AFTER = timedelta(seconds=scope_evidence.KNOWN_AFTER)
 REMEMBERED = timedelta(days=60)  # how far back correct codes are searched
@@ -41,9 +41,8 @@ def sends_to_known(sends: Collection[Send], now: datetime) -> dict[Send, bool]:
         "phones": [phone for _company_id, phone, _created in of_sends],
         "created": [created for _company_id, _phone, created in of_sends],
     }
-    with connection.cursor() as cursor:
-        cursor.execute(_SQL["of_sends"], params)
-        return {(company, phone, at): passes for company, phone, at, passes in cursor.fetchall()}
+    rows = fetch_tuples(_SQL["of_sends"], params)
+    return {(company, phone, at): passes for company, phone, at, passes in rows}
 
 
 def histories(
@@ -55,11 +54,10 @@ def histories(
     histories: dict[str, PhoneHistory] = {}
     params = _remembered_at(moment) | {"company_id": company_id, "moment": moment}
     ordered = sorted(phones)
-    with connection.cursor() as cursor:
-        for start in range(0, len(ordered), BATCH):
-            cursor.execute(_SQL["histories"], params | {"phones": ordered[start : start + BATCH]})
-            for phone, first, latest, sent in cursor.fetchall():
-                histories[phone] = PhoneHistory(first, latest, tuple(sorted(sent)))
+    for start in range(0, len(ordered), BATCH):
+        batch = {"phones": ordered[start : start + BATCH]}
+        for phone, first, latest, sent in fetch_tuples(_SQL["histories"], params | batch):
+            histories[phone] = PhoneHistory(first, latest, tuple(sorted(sent)))
     return histories
 
 

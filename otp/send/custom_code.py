@@ -24,7 +24,7 @@ from uuid import UUID, uuid4
 
 import orjson
 from django.conf import settings
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from accounts.keys.principal import Principal
@@ -45,7 +45,7 @@ from storage.atomic_limits import LimiterDownError, Window
 from storage.postgres_limits import count_in_postgres
 from storage.statements import sql_files
 from storage.statements.json_rows import array_text
-from storage.statements.named_rows import fetch_one
+from storage.statements.queries import fetch_value, select_one
 
 _SQL = sql_files.read_several("otp/send/custom_code.sql")
 
@@ -166,9 +166,8 @@ class CustomCodeSend:
             "cool_down": send_limits.cool_down(self.principal.own_limits),
             "resends": self.request.resends,
         }
-        with connection.cursor() as cursor:
-            cursor.execute(sql.in_live_months(_SQL["repeated_message"]), params)
-            row = fetch_one(cursor, _RepeatedMessage)
+        statement = sql.in_live_months(_SQL["repeated_message"])
+        row = select_one(_RepeatedMessage, statement, params)
         if row is None:
             return None
         if channels and not row.is_entered and not channels & channels_of(row.verification_id):
@@ -182,10 +181,8 @@ class CustomCodeSend:
         The hash covers the newest message to the phone: a send after the code was canceled or
         expired repeats no running send, and waits for the cool-down.
         """
-        with connection.cursor() as cursor:
-            cursor.execute(sql.in_live_months(_SQL["newest_message"]), self._owner())
-            row = cursor.fetchone()
-        newest = row[0].bytes if row else b""
+        newest_id = fetch_value(sql.in_live_months(_SQL["newest_message"]), self._owner())
+        newest = newest_id.bytes if newest_id else b""
         seed = self.macs[0] + newest + self.request.reference.encode()
         return replace(sender, own_key_hash=hashlib.sha256(seed).hexdigest()[:24])
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 import orjson
-from django.db import connection
 from django.utils.translation import gettext_lazy as _
 
 from accounts.keys.principal import Principal
@@ -20,6 +19,7 @@ from channels import sql as channels_sql
 from otp import codes, sql
 from otp.send.code_request import CodeSendRequest
 from storage.statements import sql_files
+from storage.statements.queries import execute, fetch_column, fetch_value
 
 if TYPE_CHECKING:  # `custom_code` imports this module
     from otp.send.custom_code import CustomCodeSend
@@ -75,9 +75,8 @@ class UntriedChannels:
             self.custom.lock()
         self.locked = self._live(_SQL["lock_live_verification"])
         if self.locked is not None:
-            with connection.cursor() as cursor:
-                lock = channels_sql.in_changeable_months(channels_sql.MESSAGES["lock_by_subjects"])
-                cursor.execute(lock, [[self.locked]])
+            lock = channels_sql.in_changeable_months(channels_sql.MESSAGES["lock_by_subjects"])
+            execute(lock, [[self.locked]])
         if self.only_verification_id is not None and self.locked != self.only_verification_id:
             raise DomainError(Error.CODE_EXPIRED)
         if self.locked is not None and self._are_untried(self.locked):
@@ -98,10 +97,8 @@ class UntriedChannels:
             "binding": orjson.dumps(binding).decode() if binding else None,
             "custom_macs": self.custom.macs_array if self.custom else None,
         }
-        with connection.cursor() as cursor:
-            cursor.execute(sql.in_live_months(statement), params)
-            row = cursor.fetchone()
-        return row[0] if row else None
+        verification_id: UUID | None = fetch_value(sql.in_live_months(statement), params)
+        return verification_id
 
     def _are_untried(self, verification_id: UUID) -> bool:
         return not self.names & channels_of(verification_id)
@@ -109,6 +106,6 @@ class UntriedChannels:
 
 def channels_of(verification_id: UUID) -> set[str]:
     """The channels that have carried a code, or are about to."""
-    with connection.cursor() as cursor:
-        cursor.execute(sql.in_live_months(_SQL["tried_channels"]), [verification_id])
-        return {channel for (channel,) in cursor.fetchall() if channel}
+    return {
+        *filter(None, fetch_column(sql.in_live_months(_SQL["tried_channels"]), [verification_id]))
+    }

@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any, NamedTuple
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -21,7 +21,7 @@ from channels.phone_numbers import country_of
 from channels.routing.learned import phone_memories
 from storage.sessions import database_now
 from storage.statements import sql_files
-from storage.statements.named_rows import fetch_all
+from storage.statements.queries import select
 
 # The last hold is released then, and swept soon after.
 _LONGEST_HOLD = max(settings.HOLD_DEADLINE[Message.Kind.CODE.value], settings.LONGEST_CODE_LIFETIME)
@@ -74,9 +74,7 @@ def _codes(since: datetime, until: datetime) -> list[_Code]:
         "first_code": first_id_at(since - timedelta(seconds=settings.LONGEST_CODE_LIFETIME)),
         "arms": RouteDay.Arm.values,
     }
-    with connection.cursor() as cursor:
-        cursor.execute(_CODES, params)
-        return fetch_all(cursor, _Code)
+    return select(_Code, _CODES, params)
 
 
 def _add(codes: list[_Code]) -> None:

@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -22,7 +22,7 @@ from catalogue.ids import first_id_at
 from channels.phone_numbers import country_of
 from parsing.days import start_of
 from storage.statements import sql_files
-from storage.statements.named_rows import fetch_all
+from storage.statements.queries import execute, select
 
 JOB = Job("usual_spending", _("usual spending"), is_stream=True)
 
@@ -61,12 +61,10 @@ def _count_day(day: date) -> None:
         "first_id": first_id_at(start - CLOCK_SKEW),
         "last_id": first_id_at(end + CLOCK_SKEW),
     }
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL statement_timeout = '10min'")
-        cursor.execute(_SPENT, params)
-        for spent in fetch_all(cursor, _Spent):
-            country = country_of(spent.phone) or budgets.UNKNOWN
-            hours[spent.company_id, country][spent.hour] += int(spent.tokens)
+    execute("SET LOCAL statement_timeout = '10min'")
+    for spent in select(_Spent, _SPENT, params):
+        country = country_of(spent.phone) or budgets.UNKNOWN
+        hours[spent.company_id, country][spent.hour] += int(spent.tokens)
     rows = [
         SpentDay(
             company_id=company_id,

@@ -4,7 +4,7 @@ from typing import Any
 
 import orjson
 from django.core.exceptions import ValidationError
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils.translation import gettext as _
 
 from accounts.audit import changes_of, record
@@ -17,6 +17,7 @@ from catalogue.languages import message_languages
 from otp.models import Autofill, CodeText
 from otp.texts import rules
 from storage.statements import sql_files
+from storage.statements.queries import fetch_value
 
 _SQL = sql_files.read_several("otp/texts/own_texts.sql")
 COLUMN = _SQL["column"]
@@ -56,9 +57,7 @@ def autofill_lines(texts: CompanyTexts) -> list[str]:
 
 
 def of_company(company: Company) -> CompanyTexts:
-    with connection.cursor() as cursor:
-        cursor.execute(_SQL["of_company"], [company.pk])
-        return texts_of(cursor.fetchone()[0])
+    return texts_of(fetch_value(_SQL["of_company"], [company.pk]))
 
 
 @transaction.atomic
