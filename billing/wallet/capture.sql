@@ -1,5 +1,5 @@
 -- Takes captured tokens from the wallets, after `settle.sql`.
 UPDATE billing_wallet wallet
-SET held = wallet.held - due.settled, available = wallet.available + due.returned,
-  moved_at = locked.at
-FROM due JOIN locked USING (company_id) WHERE wallet.company_id = due.company_id
+SET held = wallet.held - company_total.settled,
+  available = wallet.available + company_total.returned, moved_at = locked.at
+FROM company_total JOIN locked USING (company_id) WHERE wallet.company_id = company_total.company_id

@@ -1,6 +1,6 @@
 -- Pays as `hold_wallet.sql` does, for several messages: of each company all are paid, or none. For
 -- one message it takes 70 µs more.
-charged AS (
+debited_wallet AS (
 UPDATE billing_wallet wallet
 SET available = wallet.available - bill.tokens, held = wallet.held + bill.tokens,
   day = GREATEST(wallet.day, period.today), day_tokens = {day_used} + bill.tokens,
@@ -33,4 +33,4 @@ WHERE wallet.company_id = bill.company_id AND wallet.available >= bill.tokens
     SELECT FROM jsonb_each_text(by_key.tokens) AS k
     WHERE {key_used} + k.value::bigint > (by_key.limits->>k.key)::bigint)
 RETURNING wallet.company_id),
-paid AS (SELECT allowed.* FROM allowed JOIN charged USING (company_id))
+paid AS (SELECT allowed.* FROM allowed JOIN debited_wallet USING (company_id))

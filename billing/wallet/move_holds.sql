@@ -47,7 +47,7 @@ evaluated AS (
         PARTITION BY company_id ORDER BY change, message_id), 0), false) AS is_affordable
   FROM by_day move),
 paid AS (SELECT * FROM evaluated WHERE is_affordable AND is_within),
-moved AS (
+new_transfer AS (
   INSERT INTO billing_transfer (company_id, kind, amount, message_id, hold, proof, reason)
   SELECT company_id, 'release', old_price, message_id, hold, '', reason FROM paid
   WHERE old_price > 0

@@ -6,7 +6,7 @@ refund AS (
     sum(m.amount) FILTER (
       WHERE (h.created_at AT TIME ZONE %(time_zone)s::text)::date = period.today) AS day,
     COALESCE(sum(m.amount) FILTER (WHERE h.created_at >= period.hour), 0) AS hour
-  FROM period, moved m JOIN requested a USING (message_id, hold, kind)
+  FROM period, settlement m JOIN requested a USING (message_id, hold, kind)
     JOIN billing_transfer h USING (message_id, hold)
   WHERE m.kind = 'release' AND h.kind = 'hold'
     AND h.message_id BETWEEN :first_id AND :last_id GROUP BY m.company_id, a.country, a.api_key),
@@ -20,8 +20,8 @@ company_refund AS (
            GROUP BY api_key) AS of_key) AS keys
   FROM refund b GROUP BY company_id)
 UPDATE billing_wallet wallet
-SET held = wallet.held - due.settled, available = wallet.available + due.returned,
-  moved_at = locked.at,
+SET held = wallet.held - company_total.settled,
+  available = wallet.available + company_total.returned, moved_at = locked.at,
   day_tokens = CASE WHEN wallet.day = period.today THEN GREATEST(0,
     wallet.day_tokens - COALESCE(company_refund.day, 0)) ELSE wallet.day_tokens END,
   hour_tokens = CASE WHEN wallet.hour = period.hour THEN wallet.hour_tokens || COALESCE((
@@ -32,6 +32,6 @@ SET held = wallet.held - due.settled, available = wallet.available + due.returne
     SELECT jsonb_object_agg(k.key, GREATEST(
       0, COALESCE((wallet.key_tokens->>k.key)::bigint, 0) - k.value::bigint))
     FROM jsonb_each_text(company_refund.keys) AS k), '{}') ELSE wallet.key_tokens END
-FROM due JOIN locked USING (company_id)
+FROM company_total JOIN locked USING (company_id)
   LEFT JOIN company_refund USING (company_id) CROSS JOIN period
-WHERE wallet.company_id = due.company_id
+WHERE wallet.company_id = company_total.company_id

@@ -9,7 +9,7 @@ requested AS (
 locked AS (
   SELECT company_id, available + held AS balance, {at} AS at FROM billing_wallet
   WHERE company_id IN (SELECT company_id FROM requested) ORDER BY company_id FOR UPDATE),
-moved AS (
+settlement AS (
   INSERT INTO billing_transfer
     (company_id, kind, amount, message_id, hold, proof, reason, created_at, balance_after)
   SELECT company_id, kind, amount, message_id, hold, proof, reason, at,
@@ -22,7 +22,7 @@ moved AS (
       AND t.kind <> 'hold' AND t.message_id BETWEEN :first_id AND :last_id)
   ORDER BY message_id, hold
   ON CONFLICT DO NOTHING RETURNING company_id, kind, amount, message_id, hold),
-due AS (
+company_total AS (
   SELECT company_id, sum(amount) AS settled,
          COALESCE(sum(amount) FILTER (WHERE kind = 'release'), 0) AS returned
-  FROM moved GROUP BY company_id)
+  FROM settlement GROUP BY company_id)

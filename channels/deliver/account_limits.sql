@@ -24,8 +24,8 @@ counted AS MATERIALIZED (
 --: picked
 picked AS (
   SELECT * FROM (
-    SELECT due.*, row_number() OVER (PARTITION BY provider ORDER BY priority, due_at) AS row_number
-    FROM due) p
+    SELECT *, row_number() OVER (PARTITION BY provider ORDER BY priority, due_at) AS row_number
+    FROM due_message) AS ranked
   WHERE allowance IS NULL OR row_number <= allowance),
 used AS (
   UPDATE channels_provideraccount a SET

@@ -26,7 +26,7 @@ route AS MATERIALIZED (
     LEFT JOIN channels_provideraccount a ON a.name = w.provider {with_use}
   WHERE a.id IS NULL OR {is_counted}
     OR (a.is_enabled AND a.open_until IS NULL AND a.max_per_second IS NULL)),
-due AS (
+due_message AS (
   SELECT m.id, queued.priority, queued.due_at, chosen.*
   FROM channels_openmessage queued JOIN channels_message m ON m.id = queued.message_id
   CROSS JOIN LATERAL (

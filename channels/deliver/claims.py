@@ -28,7 +28,7 @@ CLAIM = sql_files.fill(
     with_use="",
     is_counted="false",
     has_subscribers=_HAS_SUBSCRIBERS,
-    picked="picked AS (SELECT * FROM due),",
+    picked="picked AS (SELECT * FROM due_message),",
 )
 
 _LIMITS = sql_files.read_several("channels/deliver/account_limits.sql")

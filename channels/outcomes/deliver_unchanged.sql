@@ -63,12 +63,12 @@ changed AS (
 stale AS ({stale_days}),
 applied AS (
   UPDATE channels_receipt receipt
-  SET due_at = NULL, applied_at = now(), attempt_id = handled.attempt_id
-  FROM (SELECT receipt_id, attempt_id FROM changed UNION ALL SELECT * FROM repeated) AS handled
-  WHERE receipt.id = handled.receipt_id
+  SET due_at = NULL, applied_at = now(), attempt_id = applicable.attempt_id
+  FROM (SELECT receipt_id, attempt_id FROM changed UNION ALL SELECT * FROM repeated) AS applicable
+  WHERE receipt.id = applicable.receipt_id
     AND receipt.received_at >= :start AND receipt.received_at < :end
   RETURNING receipt.id),
 {capture}
 SELECT (SELECT count(*) FROM stored) AS due, (SELECT count(*) FROM applied) AS applied,
   message_id, attempt_id, mode, channel, price, provider
-FROM (VALUES (1)) AS one_row LEFT JOIN changed ON true
+FROM (VALUES (1)) AS batch LEFT JOIN changed ON true

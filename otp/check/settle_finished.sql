@@ -2,7 +2,7 @@
 -- subscribes. `due`: the number of rows read. The others have something to prove, which
 -- `channels/lifecycle/state_machine.py` decides on; that these do not is tested by
 -- `test_code_of_a_finished_message_changes_no_money`.
-WITH due AS (
+WITH unsettled AS (
   SELECT v.id, (  -- not EXISTS, for which PostgreSQL may read all messages at once
       SELECT count(*) FROM channels_message m
       WHERE m.subject_id = v.id AND m.id BETWEEN :first_id AND :last_id
@@ -12,7 +12,7 @@ WITH due AS (
     AND id BETWEEN :first_id AND :last_id
   ORDER BY verified_at LIMIT %s FOR NO KEY UPDATE OF v SKIP LOCKED),
 settled AS (
-  UPDATE otp_verification v SET settled_at = now() FROM due
-  WHERE v.id = due.id AND v.id BETWEEN :first_id AND :last_id AND NOT due.is_unfinished
+  UPDATE otp_verification v SET settled_at = now() FROM unsettled
+  WHERE v.id = unsettled.id AND v.id BETWEEN :first_id AND :last_id AND NOT unsettled.is_unfinished
   RETURNING v.id)
-SELECT ARRAY(SELECT id FROM settled) AS settled, (SELECT count(*) FROM due) AS due
+SELECT ARRAY(SELECT id FROM settled) AS settled, (SELECT count(*) FROM unsettled) AS due
