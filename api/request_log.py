@@ -20,6 +20,7 @@ from django.db import connection
 from accounts.models import Mode
 from catalogue.errors import Error
 from parsing.characters import stored_text
+from storage.statements import sql_files
 from storage.statements.json_rows import dump_rows, json_rows
 from storage.statements.queries import execute
 from storage.store_errors import write_together
@@ -32,23 +33,15 @@ TEST_CAPACITY = 50_000  # requests with a company's test keys, which are free, p
 DAY = 86_400  # seconds
 MAX_FIELDS, FIELD_LENGTH, METHOD_LENGTH = 20, 40, 7
 
-_COLUMNS = (
-    "company_id, api_key_id, mode, request_id, created_at, method, path, status, code, fields,"
-    " duration, phone, message_id"
-)
-_INSERT = f"""
-INSERT INTO api_apirequest ({_COLUMNS})
-SELECT company_id, api_key_id, mode, request_id, to_timestamp(created_at), method, path, status,
-       code, ARRAY(SELECT json_array_elements_text(fields)), duration, phone, message_id
-FROM {
-    json_rows(
+_INSERT = sql_files.fill(
+    sql_files.read("api/request_log.sql"),
+    requests=json_rows(
         "requests",
         "company_id bigint, api_key_id bigint, mode text, request_id text,"
         " created_at double precision, method text, path text, status smallint, code text,"
         " fields json, duration int, phone text, message_id uuid",
-    )
-}
-"""  # noqa: S608 - constants
+    ),
+)
 
 # The BRIN index by time finds blocks, not rows: the purge reads whole blocks, oldest first.
 _DELETE = """

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
@@ -22,6 +22,8 @@ from billing.seals.sealing import BEGINNING
 from channels import reconciliation
 from channels.models import Message
 from channels.reconciliation import CHECKS, Breach, Slice
+from storage.statements import sql_files
+from storage.statements.queries import execute, fetch_column
 
 MESSAGES = 20_000  # messages per portion
 SEALS = 100  # company-days per portion
@@ -79,9 +81,8 @@ def _unfinished() -> ReconciliationRun:
 @transaction.atomic
 def _advance(run_id: int) -> ReconciliationRun | None:
     """Checks the next portion; None if the run was restarted meanwhile."""
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL statement_timeout = 0")
-        cursor.execute("SET LOCAL lock_timeout = 0")  # another process may be checking this portion
+    execute("SET LOCAL statement_timeout = 0")
+    execute("SET LOCAL lock_timeout = 0")  # another process may be checking this portion
     run = ReconciliationRun.objects.select_for_update().filter(pk=run_id).first()
     if run is None or run.finished_at is not None:
         return run
@@ -115,18 +116,7 @@ def _messages(position: Position) -> _Portion:
     return _Portion(breaches, {"after": str(until)} if until else None)
 
 
-# A company's days since the last seal, except days whose transfers are partly archived.
-_SEALED_SPANS = """
-SELECT s.company_id, COALESCE(before.available + before.held, 0) AS opening,
-  COALESCE((before.day + 1)::timestamp AT TIME ZONE 'UTC', '-infinity') AS since,
-  (s.day + 1)::timestamp AT TIME ZONE 'UTC' AS until
-FROM billing_seal s LEFT JOIN LATERAL (
-  SELECT day, available, held FROM billing_seal
-  WHERE company_id = s.company_id AND day < s.day ORDER BY day DESC LIMIT 1) AS before ON true
-WHERE s.id > {after:d} AND s.id <= {until:d} AND s.day > COALESCE((
-  SELECT max(last_at AT TIME ZONE 'UTC')::date FROM billing_archivedsum
-  WHERE company_id = s.company_id), '-infinity')
-"""
+_SEALED_SPANS = sql_files.read("channels/sealed_spans.sql")
 
 
 def _balances(position: Position) -> _Portion:
@@ -135,10 +125,8 @@ def _balances(position: Position) -> _Portion:
     ids = list(rows[:SEALS])
     if not ids:
         return _Portion([], None)
-    spans = _SEALED_SPANS.format(after=after, until=ids[-1])
-    with connection.cursor() as cursor:
-        cursor.execute(reconciliation.wrong_balances(spans))
-        subjects = [subject for (subject,) in cursor.fetchall()]
+    spans = sql_files.fill(_SEALED_SPANS, after=f"{after:d}", until=f"{ids[-1]:d}")
+    subjects = fetch_column(reconciliation.wrong_balances(spans))
     breaches = [Breach(reconciliation.BALANCE_DIFFERS, subject) for subject in subjects]
     return _Portion(breaches, {"after": ids[-1]})
 

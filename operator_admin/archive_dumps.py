@@ -20,6 +20,7 @@ from operator_admin.backup.manifest import DIGEST, sha256
 from persons.columns import ERASED
 from storage.months.calendar import next_month
 from storage.months.partitions import partition
+from storage.statements import sql_files
 from storage.statements.queries import execute, fetch_tuples, fetch_value
 
 # The sums of the tables, or of a copy.
@@ -35,12 +36,9 @@ BY_MESSAGE = ("channels_fallbackevent",)
 TABLES = (*MONTHLY, *BY_MESSAGE)
 
 _PHONE_PREFIX = r"CASE WHEN phone ~ '^\+?[0-9]{0,5}\*$' THEN phone ELSE '' END AS phone"
-_COLUMNS = """
-SELECT string_agg(CASE attname WHEN 'phone' THEN %s ELSE quote_ident(attname) END, ', '
-  ORDER BY attnum)
-FROM pg_attribute
-WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped AND attname <> ALL(%s)
-"""
+_SQL = sql_files.read_several(
+    "operator_admin/archive_dumps.sql", sums=SUMS.format(transfers="billing_transfer")
+)
 
 
 def schema(month: date) -> str:
@@ -94,7 +92,7 @@ def _condition(month: date) -> str:
 
 def _rows(table: str, month: date) -> str:
     left_out = [name for name in ERASED.get(table, "").split() if name != "phone"]
-    columns = fetch_value(_COLUMNS, [_PHONE_PREFIX, table, left_out])
+    columns = fetch_value(_SQL["columns"], [_PHONE_PREFIX, table, left_out])
     if table in MONTHLY:
         return f"SELECT {columns} FROM {partition(table, month)}"  # noqa: S608 - our names
     return f"SELECT {columns} FROM {table} WHERE {_condition(month)}"  # noqa: S608
@@ -103,15 +101,6 @@ def _rows(table: str, month: date) -> str:
 def _digest(rows: str) -> tuple[int, int]:
     [(count, digest)] = fetch_tuples(f"SELECT count(*), {DIGEST} FROM {rows} t")  # noqa: S608
     return int(count), int(digest)
-
-
-_DIFFERS = f"""
-WITH actual AS ({SUMS.format(transfers="billing_transfer")}),
-recorded AS (SELECT month_id, company_id, kind, transfers, tokens, last_at
-  FROM billing_archivedsum WHERE month_id = %s)
-SELECT EXISTS (
-  (TABLE actual EXCEPT TABLE recorded) UNION ALL (TABLE recorded EXCEPT TABLE actual))
-"""  # noqa: S608 - constants
 
 
 def write(month: date, path: Path, programs: Path | None) -> None:
@@ -139,7 +128,7 @@ def check_books(month: date, path: Path) -> None:
     seals.
     """
     with reading_copy(month):
-        differs = fetch_value(_DIFFERS, [month, month])
+        differs = fetch_value(_SQL["differs"], [month, month])
         parts = parts_of_transfers()
     if differs:
         raise BackupError(f"{path}: its sums are not those of the books")

@@ -10,6 +10,7 @@ from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
 from storage.months import partitions
+from storage.statements import sql_files
 
 APPEND_ONLY = ("accounts_auditevent", "billing_seal", "billing_sealedday", "billing_transfer")
 READ_ONLY = ("billing_archivedmonth", "billing_archivedsum", "django_migrations")
@@ -23,14 +24,7 @@ SELECT oid::regclass::text FROM pg_class
 WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND NOT relispartition
   AND relname ~ %s
 """
-_POWERS = """
-SELECT r.rolsuper AS is_superuser,
-       pg_has_role(c.relowner, 'MEMBER') AS is_owner,
-       has_table_privilege(c.oid, 'UPDATE') OR has_table_privilege(c.oid, 'DELETE')
-         OR has_table_privilege(c.oid, 'TRUNCATE') AS may_change
-FROM pg_class c, pg_roles r
-WHERE c.oid = %s::regclass AND r.rolname = current_user
-"""
+_POWERS = sql_files.read("operator_admin/database_role.sql")
 # Not the role's own tables: even a change to the same owner would lock them.
 _OWNED_BY_OTHERS = " JOIN pg_class c ON c.oid = relid WHERE pg_get_userbyid(c.relowner) <> %s"
 

@@ -18,29 +18,18 @@ from django.db import DataError, IntegrityError, ProgrammingError, transaction
 from channels.phone_numbers import e164_or_none, spellings
 from persons.models import Erasure
 from persons.person import Person, phones_in_links
+from storage.statements import sql_files
 from storage.statements.queries import execute, fetch_column
 from webhooks import signing
 
-_ADD = """
-INSERT INTO persons_erasure (company_id, mode, key_id, phone_hash, erased_at)
-VALUES (%(company_id)s, %(mode)s, %(key_id)s, %(phone_hash)s, COALESCE(%(erased_at)s, now()))
-ON CONFLICT (phone_hash, company_id, mode)
-DO UPDATE SET erased_at = GREATEST(persons_erasure.erased_at, excluded.erased_at)
-"""
-
-# Every phone with its own column.
-_PHONES = """
-SELECT DISTINCT phone FROM channels_message WHERE phone NOT LIKE '%*'
-UNION SELECT phone FROM channels_contact
-UNION SELECT phone FROM channels_receipt WHERE phone LIKE '+%'
-"""
+_SQL = sql_files.read_several("persons/erasure_list.sql")
 
 
 def add(person: Person) -> None:
     key_id = signing.current_key_id()
     values: dict[str, Any] = {"company_id": person.company_id, "mode": person.mode}
     values |= {"key_id": key_id, "phone_hash": phone_hash(person.phone, key_id), "erased_at": None}
-    execute(_ADD, values)
+    execute(_SQL["add"], values)
 
 
 def phone_hash(phone: str, key_id: str) -> bytes:
@@ -67,7 +56,7 @@ def load(lines: Iterable[str]) -> int:
     try:
         for line in filter(str.strip, lines):
             values: dict[str, Any] = orjson.loads(line)
-            execute(_ADD, values | {"phone_hash": bytes.fromhex(values["phone_hash"])})
+            execute(_SQL["add"], values | {"phone_hash": bytes.fromhex(values["phone_hash"])})
             count += 1
     except (KeyError, TypeError, DataError, IntegrityError, ProgrammingError) as error:
         raise ValueError(f"line {count + 1}: {error!r}") from None
@@ -98,4 +87,4 @@ def find_erased() -> Iterator[tuple[Person, datetime]]:
 
 
 def _phones() -> list[str]:
-    return fetch_column(_PHONES)
+    return fetch_column(_SQL["phones"])

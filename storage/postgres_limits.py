@@ -4,16 +4,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from django.db import connection
-
 from storage.atomic_limits import Bucket, Pool
+from storage.statements import sql_files
+from storage.statements.queries import execute
 
-_TAKE = """
-INSERT INTO accounts_cacheentry AS used (key, value, expires_at)
-SELECT %(key)s, to_jsonb(%(count)s::int), %(end)s WHERE %(count)s::int <= %(limit)s
-ON CONFLICT (key) DO UPDATE SET value = to_jsonb(used.value::int + %(count)s::int)
-WHERE used.value::int + %(count)s::int <= %(limit)s
-"""
+_TAKE = sql_files.read("storage/postgres_limits.sql")
 
 
 def count_in_postgres(key: str, *, limit: int, end: datetime, count: int = 1) -> bool:
@@ -22,9 +17,7 @@ def count_in_postgres(key: str, *, limit: int, end: datetime, count: int = 1) ->
     """
     params: dict[str, str | int | datetime]
     params = {"key": key, "count": count, "limit": limit, "end": end}
-    with connection.cursor() as cursor:
-        cursor.execute(_TAKE, params)
-        return bool(cursor.rowcount)
+    return execute(_TAKE, params) > 0
 
 
 DAY = 86_400.0

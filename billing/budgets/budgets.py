@@ -57,13 +57,17 @@ class KeyLimit(NamedTuple):
 
 NO_KEY = KeyLimit(0, None)
 
-_USAGE_NOW = f"""
-SELECT wallet.available, {sql.DAY_USED} AS day_used, {sql.DAY_ENDS} AS day_ends,
-  {sql.key_used("%(api_key)s::text")} AS key_used,
-  {sql.hour_used("%(country)s::text")} AS hour_used, {sql.HOUR_ENDS} AS hour_ends, now() AS now
-FROM billing_wallet wallet, ({sql.PERIOD}) AS period
-WHERE wallet.company_id = %(company_id)s
-"""  # noqa: S608
+_SQL = sql_files.read_several(
+    "billing/budgets/budgets.sql",
+    period=sql.PERIOD,
+    day_used=sql.DAY_USED,
+    day_ends=sql.DAY_ENDS,
+    hour_ends=sql.HOUR_ENDS,
+    key_used=sql.key_used("%(api_key)s::text"),
+    hour_used=sql.hour_used("%(country)s::text"),
+    hour_used_there=sql.hour_used("c.country"),
+    effective_budgets=sql.effective_budgets("%(company_id)s", "c.country"),
+)
 
 
 class _UsageNow(NamedTuple):
@@ -84,7 +88,7 @@ def refusal(
     """
     values = params(budgets, country)
     scope = {"company_id": company_id, "api_key": str(key.key_id)}
-    row = select_one(_UsageNow, _USAGE_NOW, values | scope)
+    row = select_one(_UsageNow, _SQL["usage_now"], values | scope)
     available = row.available if row else 0
     if row is None or available < price:
         return DomainError(Error.INSUFFICIENT_TOKENS, required=price, available=available)
@@ -145,31 +149,10 @@ def _used_up_message(use: BudgetUsage) -> StrOrPromise:
     )
 
 
-# The day's budget first, then each country in use or with a budget, the most used first.
-_USAGE_BY_COUNTRY = f"""
-SELECT c.country, CASE WHEN c.country = '' THEN {sql.DAY_USED}
-    ELSE {sql.hour_used("c.country")} END AS used,
-  CASE WHEN c.country = '' THEN budget.day ELSE budget.hour END AS tokens,
-  CASE WHEN c.country = '' THEN {sql.DAY_ENDS} ELSE {sql.HOUR_ENDS} END AS resets_at,
-  (SELECT fixed_tokens FROM billing_budget b
-   WHERE b.company_id = %(company_id)s AND b.country = c.country)
-FROM (SELECT '' AS country UNION SELECT unnest(%(countries)s::text[])
-      UNION SELECT country FROM billing_budget
-        WHERE company_id = %(company_id)s AND country <> '*'
-          AND (fixed_tokens > -1 OR usual_tokens > -1)
-      UNION SELECT key FROM billing_wallet u, jsonb_each_text(u.hour_tokens)
-        WHERE u.company_id = %(company_id)s AND u.hour >= date_trunc('hour', now())) AS c
-  CROSS JOIN ({sql.PERIOD}) AS period
-  LEFT JOIN billing_wallet wallet ON wallet.company_id = %(company_id)s
-  CROSS JOIN LATERAL ({sql.effective_budgets("%(company_id)s", "c.country")}) AS budget
-ORDER BY c.country = '' DESC, used DESC, c.country
-"""  # noqa: S608
-
-
 def usage(company_id: int, countries: list[str]) -> list[BudgetUsage]:
     """Usage of the day, and of each country that is listed, in use or has a budget."""
     values = {"company_id": company_id, "countries": countries, **sql.floors()}
-    return select(BudgetUsage, _USAGE_BY_COUNTRY, values)
+    return select(BudgetUsage, _SQL["usage_by_country"], values)
 
 
 def fixed_for_other_countries(company_id: int) -> int | None:
@@ -208,9 +191,6 @@ def set_fixed(
     values = {country or "day": [current.get(country), value] for country, value in changed.items()}
     record("budget.changed", subject, company=company, user=user, ip=ip, changes=values)
     return list(changed)
-
-
-_SQL = sql_files.read_several("billing/budgets/budgets.sql")
 
 
 def update_usual() -> int:

@@ -22,7 +22,8 @@ updated AS (
   ON CONFLICT (company_id, country) DO UPDATE SET usual_tokens = EXCLUDED.usual_tokens
     WHERE b.usual_tokens IS DISTINCT FROM EXCLUDED.usual_tokens
   RETURNING company_id)
-SELECT count(*) FROM (SELECT company_id FROM cleared UNION SELECT company_id FROM updated) AS moved
+SELECT count(*)
+FROM (SELECT company_id FROM cleared UNION SELECT company_id FROM updated) AS changed
 
 --: publish
 UPDATE accounts_company c SET budgets = current.budgets
@@ -31,3 +32,29 @@ FROM (SELECT ids.id, COALESCE((
         FROM billing_budget WHERE company_id = ids.id), '{}') AS budgets
       FROM unnest(%s::bigint[]) AS ids(id)) AS current
 WHERE c.id = current.id AND c.budgets <> current.budgets
+
+--: usage_now
+SELECT wallet.available, {day_used} AS day_used, {day_ends} AS day_ends,
+  {key_used} AS key_used,
+  {hour_used} AS hour_used, {hour_ends} AS hour_ends, now() AS now
+FROM billing_wallet wallet, ({period}) AS period
+WHERE wallet.company_id = %(company_id)s
+
+-- The day's budget first, then each country in use or with a budget, the most used first.
+--: usage_by_country
+SELECT c.country, CASE WHEN c.country = '' THEN {day_used}
+    ELSE {hour_used_there} END AS used,
+  CASE WHEN c.country = '' THEN budget.day ELSE budget.hour END AS tokens,
+  CASE WHEN c.country = '' THEN {day_ends} ELSE {hour_ends} END AS resets_at,
+  (SELECT fixed_tokens FROM billing_budget b
+   WHERE b.company_id = %(company_id)s AND b.country = c.country)
+FROM (SELECT '' AS country UNION SELECT unnest(%(countries)s::text[])
+      UNION SELECT country FROM billing_budget
+        WHERE company_id = %(company_id)s AND country <> '*'
+          AND (fixed_tokens > -1 OR usual_tokens > -1)
+      UNION SELECT key FROM billing_wallet u, jsonb_each_text(u.hour_tokens)
+        WHERE u.company_id = %(company_id)s AND u.hour >= date_trunc('hour', now())) AS c
+  CROSS JOIN ({period}) AS period
+  LEFT JOIN billing_wallet wallet ON wallet.company_id = %(company_id)s
+  CROSS JOIN LATERAL ({effective_budgets}) AS budget
+ORDER BY c.country = '' DESC, used DESC, c.country

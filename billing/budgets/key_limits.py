@@ -21,6 +21,7 @@ from accounts.models import ApiKey, Company, Mode, User
 from billing.budgets import sql
 from billing.budgets.sql import BudgetUsage
 from catalogue.errors import DomainError, Error
+from storage.statements import sql_files
 from storage.statements.queries import select
 
 
@@ -50,15 +51,12 @@ class KeyUsage:
         return min(100, self.used * 100 // self.tokens) if self.tokens else 100
 
 
-_USAGE = f"""
-SELECT k.id AS key_id, k.name, k.prefix || '…' || k.last4 AS masked_key, k.day_limit AS tokens,
-  COALESCE({sql.key_used("k.id::text")}, 0) AS used, {sql.DAY_ENDS} AS resets_at
-FROM accounts_apikey k CROSS JOIN ({sql.PERIOD}) AS period
-  LEFT JOIN billing_wallet wallet ON wallet.company_id = k.company_id
-WHERE k.company_id = %(company_id)s AND k.mode = %(mode)s AND k.revoked_at IS NULL
-  AND (k.expires_at IS NULL OR k.expires_at > now())
-ORDER BY k.created_at, k.id
-"""  # noqa: S608
+_USAGE = sql_files.fill(
+    sql_files.read("billing/budgets/key_usage.sql"),
+    used=sql.key_used("k.id::text"),
+    resets_at=sql.DAY_ENDS,
+    period=sql.PERIOD,
+)
 
 
 def usage(company_id: int) -> list[KeyUsage]:

@@ -15,6 +15,7 @@ from django.conf import settings
 
 from catalogue.errors import DomainError, Error
 from catalogue.texts import StrOrPromise
+from storage.statements import sql_files
 
 TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 
@@ -89,14 +90,11 @@ def floors() -> dict[str, Any]:
     }
 
 
+_EFFECTIVE = sql_files.read("billing/budgets/effective_budgets.sql")
+
+
 def effective_budgets(company: str, country: str) -> str:
     """Selects one row: the day's budget and the country's hourly budget. A set budget wins;
     otherwise the larger of the usual one and the default.
     """
-    fixed = "max(fixed_tokens) FILTER (WHERE country = {})"
-    usual = "max(usual_tokens) FILTER (WHERE country = {})"
-    return f"""
-SELECT COALESCE({fixed.format("''")}, GREATEST({usual.format("''")}, %(day_floor)s::bigint)) AS day,
-  COALESCE({fixed.format(country)}, GREATEST({usual.format(country)},
-    COALESCE({fixed.format("'*'")}, %(hour_floor)s::bigint))) AS hour
-FROM billing_budget WHERE company_id = {company} AND country IN ('', '*', {country})"""  # noqa: S608
+    return sql_files.fill(_EFFECTIVE, company=company, country=country)

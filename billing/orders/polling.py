@@ -14,6 +14,7 @@ from billing.gateways.http import RefusedByProviderError
 from billing.models import Order
 from billing.orders import orders, payments
 from catalogue.errors import DomainError
+from storage.statements import sql_files
 from storage.statements.queries import fetch_column
 
 log = structlog.get_logger(__name__)
@@ -25,20 +26,7 @@ NOT_FOUND = 404  # also an answer: nobody can have paid
 EXTENSION = timedelta(hours=1)
 MAX_WAIT = timedelta(days=4)
 
-# A minute after the order was placed, then whenever its age has doubled, and once it is overdue.
-# The claim is committed before the call, so that only one process polls a provider that hangs.
-_CLAIM = """
-UPDATE billing_order SET asked_at = now() WHERE id = ANY(ARRAY(
-  SELECT id FROM billing_order
-  WHERE state IN ('created', 'pending') AND gateway = ANY(%s::text[])
-    AND (payment_id <> '' OR expires_at > now() AND NOT EXISTS (
-      SELECT FROM billing_automaticorder automatic WHERE automatic.order_id = billing_order.id))
-    AND (now() - COALESCE(asked_at, created_at)
-           > GREATEST(interval '1 minute', COALESCE(asked_at, created_at) - created_at)
-         OR expires_at < now() AND (asked_at IS NULL OR asked_at < expires_at))
-  ORDER BY expires_at LIMIT %s FOR UPDATE SKIP LOCKED))
-RETURNING id
-"""
+_CLAIM = sql_files.read("billing/orders/polling.sql")
 
 
 def poll() -> int:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from billing.models import Transfer
 from storage.sessions import in_index_order
+from storage.statements import sql_files
 from storage.statements.named_rows import fetch_all
 
 NOTHING = "0" * 64  # the head before the first day
@@ -58,20 +59,14 @@ _MONTH = """CASE WHEN message_id IS NULL THEN '' ELSE to_char(to_timestamp(
   ('x' || left(replace(message_id::text, '-', ''), 12))::bit(48)::bigint / 1000.0)
   AT TIME ZONE 'UTC', 'YYYY-MM') END"""
 
-_CHUNK = f"""
-WITH chunk AS MATERIALIZED (
-  SELECT id, created_at, (created_at AT TIME ZONE 'UTC')::date AS day, {_MONTH} AS month,
-    {Transfer.AVAILABLE} AS available, {Transfer.HELD} AS held, {LINE} AS line
-  FROM billing_transfer WHERE company_id = %(company)s
-    AND created_at >= %(at)s AND created_at < %(until)s AND (created_at, id) > (%(at)s, %(id)s)
-  ORDER BY created_at, id LIMIT {CHUNK}),
-last AS (SELECT created_at, id FROM chunk ORDER BY created_at DESC, id DESC LIMIT 1)
-SELECT day, month, count(*) AS transfers, sum(available)::bigint AS available,
-  sum(held)::bigint AS held,
-  string_agg(line || E'\\n', '' ORDER BY chunk.created_at, chunk.id) AS lines,
-  last.created_at AS last_at, last.id AS last_id
-FROM chunk CROSS JOIN last GROUP BY day, month, last.created_at, last.id ORDER BY day, month
-"""  # noqa: S608 - constants of this file
+_CHUNK = sql_files.fill(
+    sql_files.read("billing/seals/chunk.sql"),
+    month=_MONTH,
+    available=Transfer.AVAILABLE,
+    held=Transfer.HELD,
+    line=LINE,
+    limit=str(CHUNK),
+)
 
 
 class _Piece(NamedTuple):

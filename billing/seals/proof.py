@@ -12,7 +12,6 @@ from collections.abc import Collection, Iterator, Sequence
 from datetime import date, timedelta
 from typing import NamedTuple
 
-from django.db import connection
 from django.db.models import Max
 
 from billing.models import ArchivedMonth, Seal, SealedDay, Transfer
@@ -20,7 +19,8 @@ from billing.seals.hashes import NOTHING, Part, days_of, head_of, utc_start_of
 from billing.seals.sealing import BEGINNING, sealed_days
 from catalogue.ids import first_id_at
 from storage.months.calendar import next_month, parse_month
-from storage.statements.queries import fetch_column, fetch_value
+from storage.statements import sql_files
+from storage.statements.queries import fetch_column, fetch_tuples, fetch_value
 
 PORTION_TRANSFERS = 200_000  # transfers in one portion, or one day
 PORTION_DAYS = 31  # of all companies, in one portion
@@ -31,16 +31,11 @@ BROKEN = "seal does not follow the one before"
 UNSEALED = "transfers behind a seal"
 OTHER_DAY = "sealed day differs from its seals"
 
-# A loose index scan of all three.
-_NEXT_COMPANY = """
-SELECT LEAST(
-  (SELECT company_id FROM billing_transfer WHERE company_id > %(after)s
-   ORDER BY company_id LIMIT 1),
-  (SELECT company_id FROM billing_seal WHERE company_id > %(after)s
-   ORDER BY company_id LIMIT 1),
-  (SELECT company_id FROM billing_archivedsum WHERE company_id > %(after)s
-   ORDER BY company_id LIMIT 1))
-"""
+_SQL = sql_files.read_several(
+    "billing/seals/proof.sql",
+    available=Transfer.AVAILABLE.replace("amount", "tokens"),
+    held=Transfer.HELD.replace("amount", "tokens"),
+)
 
 
 class Fault(NamedTuple):
@@ -56,7 +51,7 @@ class Portion(NamedTuple):
 
 
 def next_company(after: int) -> int | None:
-    company_id: int | None = fetch_value(_NEXT_COMPANY, {"after": after})
+    company_id: int | None = fetch_value(_SQL["next_company"], {"after": after})
     return company_id
 
 
@@ -145,40 +140,12 @@ def check_days(since: date = BEGINNING) -> Portion:
 SUM_DIFFERS = "archived sum differs from its seals"
 PRESENT = "transfers of an archived month"
 
-# An archived month has its holds settled, once each. The first one has all earlier months.
-_WRONG = f"""
-WITH sealed AS (
-  SELECT gone.month, sum(p.transfers) AS transfers, sum(p.available) AS available,
-    sum(p.held) AS held, max(s.day) AS last_day
-  FROM billing_seal s CROSS JOIN LATERAL jsonb_to_recordset(s.parts)
-    AS p(month text, transfers bigint, available bigint, held bigint)
-  CROSS JOIN LATERAL (
-    SELECT min(month) AS month FROM billing_archivedmonth
-    WHERE to_char(month, 'YYYY-MM') COLLATE "C" >= p.month) AS gone
-  WHERE s.company_id = %(company)s AND p.month <> '' AND gone.month IS NOT NULL
-    AND EXISTS (SELECT FROM billing_archivedmonth)
-  GROUP BY gone.month),
-kept AS (
-  SELECT month_id AS month, sum(transfers) AS transfers,
-    sum({Transfer.AVAILABLE.replace("amount", "tokens")}) AS available,
-    sum({Transfer.HELD.replace("amount", "tokens")}) AS held,
-    max((last_at AT TIME ZONE 'UTC')::date) AS last_day,
-    bool_and(kind IN ('hold', 'capture', 'release'))
-      AND sum(transfers) = 2 * sum(transfers) FILTER (WHERE kind = 'hold') AS is_settled
-  FROM billing_archivedsum WHERE company_id = %(company)s GROUP BY month_id)
-SELECT month FROM sealed FULL JOIN kept USING (month)
-WHERE (sealed.transfers, sealed.available, sealed.held, sealed.last_day)
-  IS DISTINCT FROM (kept.transfers, kept.available, kept.held, kept.last_day)
-  OR kept.is_settled IS NOT TRUE
-ORDER BY month
-"""  # noqa: S608 - constants
-
 
 def check_archived_sums(company_id: int) -> list[Fault]:
     """Finds a sum that was changed, deleted or invented, in each of the company's months."""
     return [
         Fault(SUM_DIFFERS, f"company {company_id} in {month:%Y-%m}")
-        for month in fetch_column(_WRONG, {"company": company_id})
+        for month in fetch_column(_SQL["wrong_archived_sums"], {"company": company_id})
     ]
 
 
@@ -206,9 +173,8 @@ def sealed_parts(months: Collection[str]) -> Parts:
     than it.
     """
     since = parse_month(min(months)) - timedelta(days=1)
-    with connection.cursor() as cursor:
-        cursor.execute(_SEALED, [since, list(months)])
-        parts = [(company, day, Part(**json.loads(part))) for company, day, part in cursor]
+    rows = fetch_tuples(_SEALED, [since, list(months)])
+    parts = [(company, day, Part(**json.loads(part))) for company, day, part in rows]
     return {(company, day, part.month): part for company, day, part in parts}
 
 

@@ -7,19 +7,16 @@ from uuid import UUID
 from billing.models import ArchivedMonth
 from catalogue.ids import first_id_at
 from storage.months.calendar import next_month
+from storage.statements import sql_files
 from storage.statements.queries import select_one
 
 _CHANGE = """CASE WHEN kind IN ('top_up', 'grant') THEN {0}
   WHEN kind IN ('withdraw', 'capture') THEN -{0} ELSE 0 END"""
-# Top-ups and a few late charges stay, though older than the last archived transfer.
-_OPENING = f"""
-SELECT gone.at, (gone.tokens + COALESCE((
-  SELECT sum({_CHANGE.format("amount")}) FROM billing_transfer
-  WHERE company_id = %(company)s AND created_at <= gone.at), 0))::bigint AS balance
-FROM (SELECT max(last_at) AS at, sum({_CHANGE.format("tokens")}) AS tokens
-      FROM billing_archivedsum WHERE company_id = %(company)s) AS gone
-WHERE gone.at IS NOT NULL
-"""  # noqa: S608 - constants
+_OPENING = sql_files.fill(
+    sql_files.read("billing/wallet/opening.sql"),
+    amount=_CHANGE.format("amount"),
+    tokens=_CHANGE.format("tokens"),
+)
 
 
 class Opening(NamedTuple):

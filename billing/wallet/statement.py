@@ -24,6 +24,7 @@ from billing.wallet.period_totals import balances_at, balances_before
 from catalogue.ids import public_id
 from parsing.days import local_time, start_of
 from storage.sessions import in_index_order, read_patiently
+from storage.statements import sql_files
 from storage.statements.named_rows import Row, fetch_all
 
 Kind = Transfer.Kind
@@ -35,14 +36,7 @@ NEWEST = """
 SELECT created_at, id FROM billing_transfer WHERE company_id = %(company)s
   AND created_at >= %(since)s AND created_at < %(until)s ORDER BY created_at DESC, id DESC LIMIT 1
 """
-NEXT_LINES = f"""
-SELECT created_at, id, kind, amount, message_id, reason, balance_after, {LINE} AS sealed_line
-FROM billing_transfer
-WHERE company_id = %(company)s {{condition}}
-  AND created_at >= %(last_at)s AND created_at <= %(newest_at)s
-  AND (created_at, id) > (%(last_at)s, %(last)s)
-  AND (created_at, id) <= (%(newest_at)s, %(newest)s) ORDER BY created_at, id
-"""  # noqa: S608 - constants
+_NEXT_LINES = sql_files.read("billing/wallet/next_lines.sql")
 BEGINNING, END = datetime(2000, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
 CHUNK = 2000
 
@@ -168,7 +162,7 @@ def _batches(
 
 def _next_lines(kinds: Set[Kind]) -> str:
     condition = f"AND {_in(kinds)}" if kinds <= EXTERNAL_KINDS else ""
-    return f"{NEXT_LINES.format(condition=condition)} LIMIT {CHUNK:d}"
+    return f"{sql_files.fill(_NEXT_LINES, line=LINE, condition=condition)} LIMIT {CHUNK:d}"
 
 
 def _in(kinds: Set[Kind]) -> str:

@@ -6,21 +6,16 @@ import time
 from collections.abc import Callable, Mapping
 
 import orjson
-from django.db import connection
 
 from processes.background import PeriodicThread
 from storage import key_rings
+from storage.statements import sql_files
+from storage.statements.queries import execute
 
 INTERVAL = 5.0  # seconds
 Details = Mapping[str, int]
 
-# Deletes the rows of processes silent for an hour.
-_UPSERT = """
-WITH gone AS (DELETE FROM channels_heartbeat WHERE at < now() - interval '1 hour')
-INSERT INTO channels_heartbeat (process, kind, at, details)
-VALUES (%s, %s, clock_timestamp(), %s::jsonb)
-ON CONFLICT (process) DO UPDATE SET at = excluded.at, details = excluded.details
-"""
+_UPSERT = sql_files.read("channels/deliver/heartbeats.sql")
 
 
 class HeartbeatWriter:
@@ -40,8 +35,7 @@ class HeartbeatWriter:
     def write(self, details: Details) -> None:
         identities = {} if self._shared else {"keys": key_rings.identities()}
         written = orjson.dumps({**details, **identities}).decode()
-        with connection.cursor() as cursor:
-            cursor.execute(_UPSERT, [self._process(), self.kind, written])
+        execute(_UPSERT, [self._process(), self.kind, written])
 
     def _process(self) -> str:
         name = self.kind if self._shared else f"{self.kind} {socket.gethostname()} {os.getpid()}"

@@ -26,7 +26,8 @@ from channels.outcomes import due_receipts, transitions
 from channels.providers.base import SendError
 from channels.vendor_accounts import registry, vendor_alerts
 from processes.background import PeriodicThread
-from storage.statements.named_rows import fetch_all
+from storage.statements import sql_files
+from storage.statements.queries import select
 from storage.store_errors import write_together
 
 log = structlog.get_logger(__name__)
@@ -42,48 +43,12 @@ def _not_waiting(step: str, message_id: str) -> str:
     return not_waiting_sql("deadlines", f"'{step}:' || {message_id}")
 
 
-EXPIRED_LEASES = f"""
-SELECT a.id AS attempt_id, a.provider, m.id AS message_id, m.phone
-FROM channels_attempt a JOIN channels_message m ON m.id = a.message_id
-WHERE a.lease_until < now() AND a.state = 'submitting'
-  AND a.message_id BETWEEN :first_id AND :last_id AND m.id BETWEEN :first_id AND :last_id
-  AND {_not_waiting("lease", "m.id")}
-ORDER BY a.lease_until LIMIT %s
-"""  # noqa: S608 - constants
-
-# Takes rows of each company and account in turn, as in `_DUE`. New credentials may mean another
-# account at the vendor, which never received the messages of the former one; a process may use the
-# former credentials for a moment longer.
-DUE_POLLS = f"""
-WITH ranked AS (
-  SELECT a.id, a.message_id, a.poll_at,
-    row_number() OVER (PARTITION BY m.company_id, a.provider ORDER BY a.poll_at) AS turn
-  FROM channels_attempt a JOIN channels_message m ON m.id = a.message_id
-  LEFT JOIN channels_provideraccount p ON p.name = a.provider
-  WHERE a.poll_at <= now() AND a.provider_id IS NOT NULL
-    AND (a.state = 'sent' OR a.state IN ('submitting', 'ambiguous')
-      AND (p.credentials_changed_at + interval '30 s' < a.started_at) IS NOT FALSE)
-    AND a.provider = ANY(%s) AND a.message_id BETWEEN :first_id AND :last_id
-    AND m.id BETWEEN :first_id AND :last_id AND {_not_waiting("poll", "a.message_id")}
-  ORDER BY turn, poll_at LIMIT %s),
-due AS (
-  SELECT a.id, a.message_id FROM channels_attempt a JOIN ranked USING (message_id, id)
-  WHERE a.poll_at <= now() AND a.message_id BETWEEN :first_id AND :last_id
-  FOR UPDATE OF a SKIP LOCKED)
-UPDATE channels_attempt a SET poll_at = now() + make_interval(secs => %s)
-FROM due WHERE a.id = due.id AND a.message_id = due.message_id
-  AND a.message_id BETWEEN :first_id AND :last_id
-RETURNING a.message_id, a.id AS attempt_id, a.provider, a.provider_id, a.state
-"""  # noqa: S608
-
-_DUE = """
-SELECT message_id, attempt_id FROM (
-  SELECT o.message_id, o.attempt_id, o.{at},
-    row_number() OVER (PARTITION BY m.company_id ORDER BY o.{at}) AS turn
-  FROM ({queue}) AS o JOIN channels_message m ON m.id = o.message_id
-  WHERE {messages} AND m.id BETWEEN :first_id AND :last_id AND {not_waiting}) AS due
-ORDER BY turn, {at} LIMIT %s
-"""
+_SQL = sql_files.read_several(
+    "channels/deliver/sweeps.sql",
+    no_lease_waits=_not_waiting("lease", "m.id"),
+    no_poll_waits=_not_waiting("poll", "a.message_id"),
+)
+_DUE = sql_files.read("channels/deliver/due_in_turn.sql")
 
 
 def _due(step: str, at: str, queue: str, messages: str = "true") -> str:
@@ -91,7 +56,7 @@ def _due(step: str, at: str, queue: str, messages: str = "true") -> str:
     leaves room for the others in every batch.
     """
     not_waiting = _not_waiting(step, "o.message_id")
-    return _DUE.format(at=at, queue=queue, messages=messages, not_waiting=not_waiting)
+    return sql_files.fill(_DUE, at=at, queue=queue, messages=messages, not_waiting=not_waiting)
 
 
 PATIENCE_EXPIRED = _due(
@@ -116,7 +81,7 @@ OVERDUE_MESSAGES = _due(
 
 
 class _DueAttempt(NamedTuple):
-    """A row of `EXPIRED_LEASES`, `DUE_POLLS` or `_DUE`."""
+    """A row of a statement of `sweeps.sql` or of `_DUE`."""
 
     message_id: UUID
     attempt_id: UUID
@@ -151,7 +116,7 @@ def expire_leases() -> int:
             lease.provider,
             lease.phone,
         )
-        for lease in _read(EXPIRED_LEASES, [BATCH])
+        for lease in _read(_SQL["expired_leases"], [BATCH])
     ]
     write_together(events, transitions.commit_events, _apply_without_provider_id)
     return len(events)
@@ -183,7 +148,7 @@ def fall_back() -> int:
 def poll() -> int:
     """Polls vendors about accepted or ambiguous attempts without a receipt."""
     with transaction.atomic():
-        due = _read(DUE_POLLS, [registry.pollable(), POLL_BATCH, POLL_LEASE])
+        due = _read(_SQL["due_polls"], [registry.pollable(), POLL_BATCH, POLL_LEASE])
     if not due:
         return 0
     with ThreadPoolExecutor(POLL_THREADS, thread_name_prefix="poll") as pool:
@@ -223,9 +188,7 @@ def give_up() -> int:
 
 
 def _read(statement: str, params: list[Any]) -> list[_DueAttempt]:
-    with connection.cursor() as cursor:
-        cursor.execute(sql.in_changeable_months(statement), params)
-        return fetch_all(cursor, _DueAttempt)
+    return select(_DueAttempt, sql.in_changeable_months(statement), params)
 
 
 def sweep_thread() -> PeriodicThread:

@@ -28,6 +28,7 @@ from channels.models import CountedDay, DayBreakdown, DayCount, Message, StaleDa
 from channels.phone_numbers import country_of
 from parsing.days import start_of
 from storage import advisory_locks
+from storage.statements import sql_files
 from storage.statements.named_rows import fetch_all
 from storage.store_errors import is_refusal
 
@@ -51,12 +52,7 @@ CASE WHEN state = 'delivered' THEN (
     EXTRACT(epoch FROM COALESCE(delivered_at, finished_at) - created_at) * 1000))) AS ms) AS taken)
 ELSE 0 END"""
 
-COUNT = f"""
-INSERT INTO channels_daycount (company_id, mode, day, channel, kind, state, pace, messages)
-SELECT company_id, mode, %(day)s::date, channel, kind, state, {PACE}, count(*)
-FROM channels_message WHERE created_at >= %(start)s AND created_at < %(end)s AND {{whose}}
-GROUP BY 1, 2, 4, 5, 6, 7 ORDER BY 1, 2, 4, 5, 6, 7
-"""  # noqa: S608 - constants of this file; in the index's order, by which a page reads them
+_COUNT = sql_files.read("channels/history/count_day.sql")
 # ALL_COMPANIES repeats the condition of the partial index on `created_at`.
 ALL_COMPANIES, ONE_COMPANY = (
     "phone NOT LIKE '%%*'",
@@ -65,16 +61,7 @@ ALL_COMPANIES, ONE_COMPANY = (
 # That index lacks messages whose phones are anonymised: their day is found by their ids.
 OLD_DAY = "id >= %(first_id)s AND id < %(end_id)s"
 
-# Includes all marks of the same days, so that each day is counted again only once.
-TAKE_STALE = """
-DELETE FROM channels_staleday s USING (
-  SELECT DISTINCT company_id, mode, day FROM (
-    SELECT * FROM channels_staleday WHERE due_at <= statement_timestamp()
-    ORDER BY id LIMIT %s) AS oldest) AS d
-WHERE s.company_id = d.company_id AND s.mode = d.mode AND s.day = d.day
-  AND s.due_at <= statement_timestamp()
-RETURNING s.company_id, s.mode, s.day
-"""
+_TAKE_STALE = sql_files.read("channels/history/take_stale.sql")
 
 # A company's most used purposes of a day. Clients choose purposes, even order numbers, and each
 # would otherwise have a row forever.
@@ -140,7 +127,7 @@ def _earlier_day() -> date | None:
 
 def _count_stale(cursor: CursorWrapper) -> int:
     """Deletes the marks before it reads the messages, so that no later change is missed."""
-    cursor.execute(TAKE_STALE, [BATCH_SIZE])
+    cursor.execute(_TAKE_STALE, [BATCH_SIZE])
     marks = fetch_all(cursor, _StaleDay)
     last = last_counted()
     stale = [
@@ -195,7 +182,7 @@ def _count(
     DayBreakdown.objects.filter(day=day, **company_filter).delete()
     everyone = OLD_DAY if is_anonymised(start) else ALL_COMPANIES
     ids = {"first_id": first_id_at(start - MARGIN), "end_id": first_id_at(end + MARGIN)}
-    statement = COUNT.format(whose=ONE_COMPANY if company_filter else everyone)
+    statement = sql_files.fill(_COUNT, pace=PACE, whose=ONE_COMPANY if company_filter else everyone)
     cursor.execute(statement, {"day": day, "start": start, "end": end, **ids, **company_filter})
     counts = extensions.kinds["code"].count_breakdowns(
         start=start, end=end, company_id=company_id, mode=mode

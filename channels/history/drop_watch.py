@@ -13,7 +13,7 @@ from math import exp, log
 from typing import NamedTuple
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Q, Sum
 from django.urls import reverse
 from django.utils import timezone
@@ -26,6 +26,8 @@ from catalogue.channels import BY_NAME
 from catalogue.ids import first_id_at
 from channels.history.figures import FINAL_STATES
 from channels.models import DayCount, DeliveryDrop, Message
+from storage.statements import sql_files
+from storage.statements.queries import fetch_tuples
 
 MIN_ENDED = 20  # current messages; with fewer, one switched-off phone moves the share
 MIN_NORM = 100  # messages in the norm
@@ -45,16 +47,7 @@ OVER = 5.0
 SILENT = timedelta(hours=6)  # too few messages to judge: the drop is over
 RETENTION = timedelta(days=90)
 
-# Ids begin with the time: the range is a few pages of the primary key's index.
-_RECENT = """
-SELECT company_id, channel, round(sum(share))::int AS delivered, count(*) AS ended
-FROM (
-  SELECT company_id, channel, avg((state = 'delivered')::int) AS share FROM channels_message
-  WHERE id >= %s AND id < %s AND mode = 'live' AND kind = 'code' AND state = ANY(%s)
-  GROUP BY company_id, channel, phone
-) AS phones
-GROUP BY company_id, channel HAVING count(*) >= %s
-"""
+_RECENT = sql_files.read("channels/history/drop_watch.sql")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +108,7 @@ def open_drops(company: Company) -> list[DeliveryDrop]:
 
 def _recent(now: datetime) -> dict[CompanyChannel, Outcomes]:
     since, until = first_id_at(now - WINDOW), first_id_at(now - YOUNGEST)
-    with connection.cursor() as cursor:
-        cursor.execute(_RECENT, [since, until, sorted(FINAL_STATES), MIN_ENDED])
-        rows = cursor.fetchall()
+    rows = fetch_tuples(_RECENT, [since, until, sorted(FINAL_STATES), MIN_ENDED])
     return {
         CompanyChannel(company_id, channel): Outcomes(delivered, ended)
         for company_id, channel, delivered, ended in rows

@@ -7,7 +7,6 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from django.conf import settings
-from django.db import connection
 from django.utils import timezone
 
 from accounts.models import Company, Mode
@@ -18,30 +17,15 @@ from channels import extensions
 from channels.history.day_counts import PACE, last_counted
 from channels.models import DayBreakdown, Message
 from parsing.days import start_of
-from storage.statements.named_rows import fetch_all
+from storage.statements import sql_files
+from storage.statements.queries import select
 
 DAYS = 14
 # The dimension in which every message and settlement has a value.
 CHANNEL = DayBreakdown.Dimension.CHANNEL
 FINAL_STATES = {Message.State.DELIVERED, *Message.FAILED_STATES}
 
-# Two results of one read: messages by day, channel and state; deliveries by duration.
-_READ = f"""
-WITH counted AS (
-  SELECT day, channel, state, pace, messages FROM channels_daycount
-  WHERE company_id = %(company_id)s AND mode = %(mode)s AND day >= %(first)s
-    AND day < LEAST(%(live_day)s::date, %(until)s::date)
-  UNION ALL
-  SELECT (created_at AT TIME ZONE %(zone)s)::date, channel, state, {PACE}, count(*)
-  FROM channels_message
-  WHERE company_id = %(company_id)s AND mode = %(mode)s AND created_at >= %(live_from)s
-    AND created_at < %(live_until)s
-  GROUP BY 1, 2, 3, 4)
-SELECT day, channel, state, pace, sum(messages)::bigint AS messages FROM (
-  SELECT *, day >= %(middle)s AS is_now FROM counted) AS every
-GROUP BY GROUPING SETS ((day, channel, state), (is_now, channel, pace))
-HAVING day IS NOT NULL OR (is_now AND pace > 0)
-"""  # noqa: S608 - constants of this project
+_READ = sql_files.fill(sql_files.read("channels/history/figures.sql"), pace=PACE)
 
 
 class _Counted(NamedTuple):
@@ -168,9 +152,7 @@ def _read_messages(result: Figures, company: Company, mode: str, **days: date) -
         "live_until": start_of(days["until"]),
         **days,
     }
-    with connection.cursor() as cursor:
-        cursor.execute(_READ, params)
-        rows = fetch_all(cursor, _Counted)
+    rows = select(_Counted, _READ, params)
     for row in rows:
         if row.day is None:
             continue

@@ -6,7 +6,7 @@ from functools import partial
 from uuid import UUID
 
 from django.conf import settings
-from django.db import DatabaseError, connection
+from django.db import DatabaseError
 from django.db.models import Model
 from django.utils import timezone
 
@@ -14,25 +14,18 @@ from accounts import jobs
 from accounts.purges import PURGES, Purger, delete_rows, purge_exports
 from channels.models import KnownRecipient, MessageExport, Part, ProviderAlert, Receipt
 from channels.recipients import contacts
+from storage.statements import sql_files
+from storage.statements.queries import execute, fetch_column
 from storage.store_errors import is_refusal, savepoint
 
+_NOT_WAITING = jobs.not_waiting_sql("purges", "channels_message.id::text")
 _DUE_PHONES = f"""
 SELECT id FROM channels_message WHERE created_at < now() - make_interval(days => %s)
-  AND phone NOT LIKE '%%*' AND state NOT IN ('queued', 'sent')
-  AND {jobs.not_waiting_sql("purges", "channels_message.id::text")}
+  AND phone NOT LIKE '%%*' AND state NOT IN ('queued', 'sent') AND {_NOT_WAITING}
 ORDER BY created_at LIMIT %s"""  # noqa: S608 - constants
-# Keeps the prefix for statistics, which identifies nobody. `sender` has hashes of address and
-# device, `callback` a URL that may identify the person. WhatsApp's message ids contain the phone.
-_ANONYMISE = """
-WITH changed AS (
-  UPDATE channels_message SET phone = left(phone, 5) || '*',
-    params = params - '{{sender,callback}}'::text[]
-  WHERE id IN ({due}) RETURNING id),
-attempts AS (
-  UPDATE channels_attempt SET provider_id = NULL, error_detail = ''
-  WHERE message_id IN (SELECT id FROM changed) AND (provider_id <> '' OR error_detail <> ''))
-SELECT FROM changed"""
-ANONYMISE_PHONES = _ANONYMISE.format(due=_DUE_PHONES)
+_ANONYMISE = sql_files.read("channels/history/anonymise.sql")
+_ANONYMISE_IDS = sql_files.fill(_ANONYMISE, due="SELECT unnest(%s::uuid[])")
+ANONYMISE_PHONES = sql_files.fill(_ANONYMISE, due=_DUE_PHONES)
 
 
 def _delete_older(model: type[Model], column: str, setting: str, limit: int) -> int:
@@ -45,9 +38,8 @@ def _anonymise_phones(limit: int) -> int:
     """Anonymises phones in batches, or message by message if one cannot be changed."""
     if not PURGES.is_failing():
         try:
-            with savepoint(), connection.cursor() as cursor:
-                cursor.execute(ANONYMISE_PHONES, [settings.PHONE_RETENTION, limit])
-                return int(cursor.rowcount)
+            with savepoint():
+                return execute(ANONYMISE_PHONES, [settings.PHONE_RETENTION, limit])
         except DatabaseError as error:
             if not is_refusal(error):
                 raise
@@ -55,13 +47,9 @@ def _anonymise_phones(limit: int) -> int:
 
     def anonymise(ids: Sequence[UUID]) -> None:
         nonlocal changed
-        with connection.cursor() as cursor:
-            cursor.execute(_ANONYMISE.format(due="SELECT unnest(%s::uuid[])"), [list(ids)])
-            changed += int(cursor.rowcount)
+        changed += execute(_ANONYMISE_IDS, [list(ids)])
 
-    with connection.cursor() as cursor:
-        cursor.execute(_DUE_PHONES, [settings.PHONE_RETENTION, limit])
-        due = [message_id for (message_id,) in cursor.fetchall()]
+    due = fetch_column(_DUE_PHONES, [settings.PHONE_RETENTION, limit])
     PURGES.write_batch(due, anonymise)
     return changed
 

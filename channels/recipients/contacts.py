@@ -8,7 +8,7 @@ from uuid import UUID
 
 import segno
 from django.core.cache import cache
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Q
 from django.db.models.functions import Greatest
 from django.utils import timezone
@@ -23,14 +23,10 @@ from channels.models import Attempt, Contact
 from channels.providers.bot import Bot
 from channels.vendor_accounts import registry
 from storage import advisory_locks
+from storage.statements import sql_files
+from storage.statements.queries import execute
 
-# A contact shared again after the call began stays.
-_MARK_REFUSED = """
-UPDATE channels_contact c SET blocked_at = date_trunc('second', a.started_at)
-FROM channels_attempt a JOIN channels_message m ON m.id = a.message_id
-WHERE a.id = ANY(%s) AND c.provider = a.provider AND c.phone = m.phone
-  AND c.blocked_at IS NULL AND c.shared_at < a.started_at
-"""
+_MARK_REFUSED = sql_files.read("channels/recipients/mark_refused.sql")
 
 # The bot then asks for the number again: codes for its next owner would arrive in this chat.
 LIFETIME = timedelta(days=365)
@@ -119,8 +115,7 @@ def mark_refused(events: Sequence[Event]) -> None:
         return
     gone_codes = frozenset[str]().union(*(bot.gone_codes for bot in _bots().values()))
     if ids := [event.attempt_id for event in unreachable if event.code in gone_codes]:
-        with connection.cursor() as cursor:
-            cursor.execute(_MARK_REFUSED, [ids])
+        execute(_MARK_REFUSED, [ids])
 
 
 def delete_unconfirmed(limit: int) -> int:

@@ -10,7 +10,6 @@ from typing import Any
 
 import structlog
 from django.conf import settings
-from django.db import connection
 
 from catalogue.ids import uuid_or_none
 from channels.phone_numbers import e164_or_none
@@ -19,25 +18,17 @@ from channels.providers.vendors import vendor_of
 from parsing.characters import stored_text
 from processes.outbox_loop import write_in_batches
 from storage.months.recent_ids import months_of_last, within
+from storage.statements import sql_files
 from storage.statements.json_rows import dump_rows, json_rows
+from storage.statements.queries import execute, fetch_value
 from storage.store_errors import write_together
 
 log = structlog.get_logger(__name__)
 
-# A fragment of the statement that stores receipts: even a repeated receipt reveals who is behind an
-# id. At most one write a day per person, and none for an anonymised phone.
-REMEMBER = f"""
-INSERT INTO channels_knownrecipient AS known (vendor, user_id, attempt_id)
-SELECT vendor, user_id, attempt_id
-FROM {json_rows("recipients", "vendor text, user_id text, attempt_id uuid")}
-WHERE NOT EXISTS (SELECT FROM channels_knownrecipient seen
-                  WHERE seen.vendor = n.vendor AND seen.user_id = n.user_id
-                    AND seen.seen_at >= now() - interval '1 day')
-  AND (SELECT m.phone FROM channels_attempt a JOIN channels_message m ON m.id = a.message_id
-       WHERE a.id = n.attempt_id AND a.message_id BETWEEN :first_id AND :last_id
-         AND m.id BETWEEN :first_id AND :last_id) NOT LIKE '%%*'
-ON CONFLICT (vendor, user_id) DO UPDATE SET attempt_id = excluded.attempt_id, seen_at = now()
-WHERE known.seen_at < now() - interval '1 day'"""  # noqa: S608
+REMEMBER = sql_files.fill(
+    sql_files.read("channels/recipients/remember.sql"),
+    recipients=json_rows("recipients", "vendor text, user_id text, attempt_id uuid"),
+)
 _PHONE = """
 SELECT m.phone FROM channels_knownrecipient k
 JOIN channels_attempt a ON a.id = k.attempt_id JOIN channels_message m ON m.id = a.message_id
@@ -87,8 +78,7 @@ def record_queued() -> None:
 
 def _write(batch: Sequence[dict[str, Any]]) -> None:
     statement = within(REMEMBER, months_of_last(settings.PHONE_RETENTION))
-    with connection.cursor() as cursor:
-        cursor.execute(statement, {"recipients": dump_rows(without_repeats(batch))})
+    execute(statement, {"recipients": dump_rows(without_repeats(batch))})
 
 
 def _refuse(row: dict[str, Any], error: Exception) -> None:
@@ -97,8 +87,5 @@ def _refuse(row: dict[str, Any], error: Exception) -> None:
 
 def phone_of(provider: str, user_id: str) -> str:
     """The phone of this person; empty if they got no message, or the phone is anonymised by now."""
-    with connection.cursor() as cursor:
-        cursor.execute(_PHONE, [vendor_of(provider), user_id])
-        row = cursor.fetchone()
-    phone: str = row[0] if row else ""
+    phone: str = fetch_value(_PHONE, [vendor_of(provider), user_id]) or ""
     return "" if phone.endswith("*") else phone

@@ -12,6 +12,7 @@ from django.db import connection, transaction
 from channels.models import VendorApproval
 from channels.providers.base import Approval, Provider, SendError
 from channels.vendor_accounts import registry
+from storage.statements import sql_files
 
 log = structlog.get_logger(__name__)
 BAD = (
@@ -21,15 +22,7 @@ BAD = (
     VendorApproval.Status.MISSING,
 )
 
-_UPSERT = """
-INSERT INTO channels_vendorapproval AS kept
-  (provider, kind, name, language, status, vendor_status, quality, reason, is_used)
-VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)
-ON CONFLICT (provider, kind, name, language) DO UPDATE SET
-  changed_at = CASE WHEN kept.status = excluded.status THEN kept.changed_at ELSE now() END,
-  seen_at = now(), status = excluded.status, vendor_status = excluded.vendor_status,
-  quality = excluded.quality, reason = excluded.reason, is_used = excluded.is_used
-"""
+_UPSERT = sql_files.read("channels/vendor_accounts/approvals.sql")
 
 
 @dataclass(frozen=True, slots=True)

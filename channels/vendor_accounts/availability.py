@@ -14,18 +14,14 @@ from catalogue.channels import Channel
 from channels.providers.base import Content
 from channels.vendor_accounts import registry, stored_credentials
 from storage.process_cache import SnapshotCache
+from storage.statements import sql_files
 from storage.statements.named_rows import fetch_all
 
 REFRESH_INTERVAL = 0.8
 HEARTBEAT_TIMEOUT = 20.0  # seconds: four heartbeats
 SHORT_PAUSE = 10.0  # seconds; a message waits out a shorter pause; a longer pause is unavailability
 
-_READ_ACCOUNTS = """
-SELECT name, credentials, prefixes,
-  open_until IS NOT NULL OR max_per_second IS NOT NULL AS is_limited,
-  is_enabled AND COALESCE(open_until, now()) <= now() + make_interval(secs => %s) AS is_available
-FROM channels_provideraccount
-"""
+_READ_ACCOUNTS = sql_files.read("channels/vendor_accounts/availability.sql")
 
 _READ_BOUND = """
 SELECT DISTINCT kind FROM channels_heartbeat

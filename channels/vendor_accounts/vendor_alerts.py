@@ -10,28 +10,20 @@ from queue import Empty, SimpleQueue
 
 import structlog
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 from django.urls import reverse
 from django.utils import timezone
 
 from channels.providers.inbound import AccountAlert, AlertKind
 from channels.vendor_accounts import circuit_breaker, error_texts, operator_mail, registry
 from parsing.characters import stored_text
+from storage.statements import sql_files
+from storage.statements.queries import fetch_value
 from storage.store_errors import is_refusal
 
 log = structlog.get_logger(__name__)
 
-# A repeated alert only increments its row: vendors repeat themselves by the thousand.
-_UPSERT = """
-WITH earlier AS (
-  SELECT at FROM channels_provideralert
-  WHERE provider = %(provider)s AND code = %(code)s AND detail = %(detail)s)
-INSERT INTO channels_provideralert AS alert (provider, code, detail, kind, times)
-VALUES (%(provider)s, %(code)s, %(detail)s, %(kind)s, %(times)s)
-ON CONFLICT (provider, code, detail)
-DO UPDATE SET at = now(), times = alert.times + excluded.times, kind = excluded.kind
-RETURNING (SELECT at FROM earlier)
-"""
+_UPSERT = sql_files.read("channels/vendor_accounts/vendor_alerts.sql")
 
 _queue: SimpleQueue[tuple[str, AccountAlert]] = SimpleQueue()
 
@@ -69,9 +61,7 @@ def _upsert(provider: str, alert: AccountAlert, times: int) -> datetime | None:
         "kind": alert.kind.value,
         "times": times,
     }
-    with connection.cursor() as cursor:
-        cursor.execute(_UPSERT, params)
-        earlier: datetime | None = cursor.fetchone()[0]
+    earlier: datetime | None = fetch_value(_UPSERT, params)
     return earlier
 
 

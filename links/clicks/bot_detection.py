@@ -35,6 +35,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from links.clicks.visit_details import cached
+from storage.statements import sql_files
 from storage.statements.queries import select
 
 # characters of a User-Agent; an app's own names make it longer, but never this long
@@ -231,16 +232,7 @@ def _agent_of(user_agent: str) -> _Agent:
 
 SCANNER_WINDOW = 2.0  # seconds after a hand-over
 
-# An attempt whose response is outstanding counts from its start. An attempt that only exceeded its
-# timeout may have arrived; an attempt that a vendor rejected or gave up has not.
-_HAND_OVERS = """
-SELECT l.id AS link_id, (extract(epoch FROM a.started_at) * 1000)::bigint AS started,
-  (extract(epoch FROM COALESCE(a.accepted_at, a.started_at)) * 1000)::bigint AS handed_over,
-  a.state NOT IN ('failed', 'expired') OR (a.state = 'expired' AND a.error_class = 'patience')
-    AS may_have_arrived
-FROM links_link l JOIN channels_attempt a ON a.message_id = l.message_id
-WHERE l.id = ANY(%s)
-"""
+_HAND_OVERS = sql_files.read("links/clicks/hand_overs.sql")
 
 
 class _HandOver(NamedTuple):

@@ -22,6 +22,7 @@ from storage import clickhouse
 from storage.heavy_work import HeavyWork
 from storage.redis_client import BackOff
 from storage.sessions import release_connection
+from storage.statements import sql_files
 from storage.statements.queries import select
 
 log = structlog.get_logger(__name__)
@@ -142,21 +143,7 @@ COUNTING = HeavyWork("clicks counted", limit=1)
 BREAKDOWN_SIZE = 10  # rows of a breakdown
 MAX_DAYS, MAX_HOURS = 366, 24 * 31  # points of the longest series
 
-_HOURS = """
-SELECT date_trunc('hour', at) AS at, count(*) FILTER (WHERE kind = 'person') AS clicks,
-  count(*) FILTER (WHERE kind IN ('preview', 'prefetch', 'probe')) AS previews,
-  count(*) FILTER (WHERE kind = 'scanner') AS scanners
-FROM links_click WHERE link_id = %s AND at >= %s AND at < %s GROUP BY 1
-"""
-
-# One pass for all three; `GROUPING` is 0 for the column that a row belongs to.
-_VISITORS = """
-SELECT CASE WHEN GROUPING(referrer) = 0 THEN 'referrers'
-            WHEN GROUPING(device) = 0 THEN 'devices' ELSE 'countries' END AS breakdown,
-  COALESCE(referrer, device, country) COLLATE "C" AS name, count(*) AS clicks
-FROM links_click WHERE link_id = %s AND kind = 'person' AND at >= %s AND at < %s
-GROUP BY GROUPING SETS ((referrer), (device), (country)) ORDER BY clicks DESC, name
-"""
+_SQL = sql_files.read_several("links/clicks/statistics.sql")
 
 
 def reading_turn(link: Link) -> AbstractContextManager[None]:
@@ -190,7 +177,7 @@ def _hours(link: Link, start: datetime, end: datetime) -> list[Point]:
     if (points := hours_in_clickhouse(link, start, end)) is not None:
         return points
     with reading_turn(link):
-        return select(Point, _HOURS, [link.pk, start, end])
+        return select(Point, _SQL["hours"], [link.pk, start, end])
 
 
 def visitors(link: Link, start: datetime, end: datetime) -> Visitors:
@@ -205,7 +192,7 @@ def visitors(link: Link, start: datetime, end: datetime) -> Visitors:
 
 def _visitors(link: Link, start: datetime, end: datetime) -> list[VisitorCount]:
     with reading_turn(link):
-        return select(VisitorCount, _VISITORS, [link.pk, start, end])
+        return select(VisitorCount, _SQL["visitors"], [link.pk, start, end])
 
 
 def oldest_click() -> datetime:

@@ -19,6 +19,7 @@ from redis.client import Pipeline
 from links.addresses.utm_tags import CHANNEL_PLACEHOLDER, add_tags
 from links.models import Link
 from storage.redis_client import Command, call, call_together, redis_client
+from storage.statements import sql_files
 
 LIVE_TTL = 86_400.0  # seconds that Redis keeps a live link
 SHORT_TTL = 30.0  # seconds for a missing or dead link, or one that may soon change its target
@@ -120,16 +121,7 @@ def is_decided(rows: Mapping[str, CachedRow | None], exact: str, folded: str) ->
     return rows.get(exact) is not None or rows.keys() >= {exact, folded}
 
 
-# Retired rows never resolve. A slug in another case matches only aliases. A message is joined only
-# if its channel is part of the target. There are always two keys: PostgreSQL would plan an array of
-# unknown length each time.
-SELECT = """
-    SELECT l.key, l.is_alias, l.id, l.url, l.expires_at, l.disabled_at, l.used_at,
-      l.company_id, l.batch_id, l.utm, l.expired_url, l.is_once, m.channel
-    FROM links_link l LEFT JOIN channels_message m
-      ON m.id = l.message_id AND position('{channel}' IN l.utm) > 0
-    WHERE l.key IN (%s, %s) AND l.retired_at IS NULL
-"""
+SELECT = sql_files.read("links/follow/select_links.sql")
 
 
 class SelectedLink(NamedTuple):

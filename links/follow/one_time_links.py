@@ -19,22 +19,11 @@ from links.follow.cached_row import ONE_TIME_GONE, LinkTarget
 from links.follow.responses import Visit, VisitorResponse, error_page
 from parsing.hosts import unicode_host
 from storage.sessions import pooled_connection
+from storage.statements import sql_files
 from storage.statements.queries import select_one
 
-_LIVE = """
-  l.id = %s AND l.is_once AND l.used_at IS NULL AND l.disabled_at IS NULL AND l.retired_at IS NULL
-  AND (l.expires_at IS NULL OR l.expires_at > now())
-  AND NOT EXISTS (SELECT FROM links_stop s WHERE s.company_id = l.company_id
-    AND (s.batch_id IS NULL OR s.batch_id = l.batch_id))
-"""
-_SELECT_TARGET = f"SELECT l.url FROM links_link l WHERE {_LIVE}"  # noqa: S608 - of constants
+_SQL = sql_files.read_several("links/follow/one_time_links.sql")
 
-# Only one of several concurrent visitors gets the target.
-_OPEN = f"""
-UPDATE links_link l SET used_at = now() WHERE {_LIVE}
-RETURNING l.url, l.utm,
-  (SELECT channel FROM channels_message m WHERE m.id = l.message_id) AS channel
-"""  # noqa: S608 - of constants
 
 _TEXTS = responses.PageTexts(_("This link opens once"), _("It leads to"), _("Open"))
 
@@ -46,7 +35,7 @@ class _Target(NamedTuple):
 
 
 def show_button(link: LinkTarget, visit: Visit) -> VisitorResponse:
-    row = _fetch(_SELECT_TARGET, link)
+    row = _fetch(_SQL["target"], link)
     if row is None:
         return error_page(ONE_TIME_GONE, visit)
     if bot_detection.kind_of(visit.environ) is not VisitorKind.PERSON:
@@ -59,7 +48,7 @@ def open_link(link: LinkTarget, visit: Visit) -> VisitorResponse:
         link.link_id, visitor_forms.posted_form(visit.environ).get("nonce")
     ):
         return _page("403 Forbidden", link, visit)  # the button must be pressed again
-    row = _fetch(_OPEN, link)
+    row = _fetch(_SQL["open"], link)
     if row is None:
         return error_page(ONE_TIME_GONE, visit)
     buffer.add(link.link_id, visit.environ)

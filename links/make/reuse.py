@@ -11,37 +11,10 @@ from channels.accept import acceptance
 from links import sql
 from links.make.new_link import MAX_TRIES, NewLink, Owner
 from links.models import Link
+from storage.statements import sql_files
 from storage.statements.queries import select
 
-_IS_LIVE = """
-(l.disabled_at IS NULL AND (l.expires_at IS NULL OR l.expires_at > now())
- AND NOT EXISTS (SELECT FROM links_stop s
-                 WHERE s.company_id = l.company_id AND s.batch_id = l.batch_id))"""
-# IS NOT NULL is redundant, but the planner needs it to use the partial index.
-_EQUAL = """
-l.company_id = %(company_id)s AND l.mode = %(mode)s::text
-AND l.reuse_key = ANY(%(link_reuse_key)s::uuid[]) AND l.reuse_key IS NOT NULL"""
-
-# Finds live links, clears the keys of dead ones, locked in one order, and makes new links for the
-# remaining requests. The unique index decides between concurrent requests; ON CONFLICT returns the
-# earlier row to the later request, whose snapshot does not show it.
-_FIND_OR_CREATE = f"""
-WITH existing AS (
-  SELECT l.reuse_key, l.id, l.slug, l.key, l.expires_at
-  FROM links_link l WHERE {_EQUAL} AND {_IS_LIVE}),
-dead AS (
-  UPDATE links_link SET reuse_key = NULL WHERE id IN (
-    SELECT l.id FROM links_link l WHERE {_EQUAL} AND NOT {_IS_LIVE} ORDER BY l.id FOR UPDATE)
-  RETURNING id),
-new_link AS ({sql.INSERT_FROM_ARRAYS},
-    (SELECT count(*) FROM dead) AS first_step  -- read, so that it runs first
-  WHERE NOT EXISTS (SELECT FROM existing WHERE existing.reuse_key = n.reuse_key)
-  ORDER BY n.reuse_key
-  ON CONFLICT (company_id, mode, reuse_key) WHERE reuse_key IS NOT NULL
-    DO UPDATE SET reuse_key = EXCLUDED.reuse_key
-  RETURNING reuse_key, id, slug, key, expires_at)
-SELECT * FROM existing UNION ALL SELECT * FROM new_link
-"""  # noqa: S608
+_SQL = sql_files.read_several("links/make/reuse.sql", insert=sql.INSERT_FROM_ARRAYS)
 
 
 class _ExistingLink(NamedTuple):
@@ -74,7 +47,7 @@ def find_or_create(
 
 
 def _execute(params: Mapping[str, Any]) -> dict[UUID, _ExistingLink]:
-    return {row.reuse_key: row for row in select(_ExistingLink, _FIND_OR_CREATE, params)}
+    return {row.reuse_key: row for row in select(_ExistingLink, _SQL["find_or_create"], params)}
 
 
 def _link(row: Mapping[str, Any], existing: _ExistingLink) -> Link:

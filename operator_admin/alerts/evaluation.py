@@ -15,6 +15,7 @@ from operator_admin.alerts import notifications
 from operator_admin.alerts.conditions import Details
 from operator_admin.alerts.rules import RULES, Group
 from operator_admin.models import Alert, AlertRun
+from storage.statements import sql_files
 from storage.statements.queries import fetch_value
 
 log = structlog.get_logger(__name__)
@@ -27,12 +28,7 @@ REOPENED_WITHIN = timedelta(hours=1)  # counts as the same alert: its reminders 
 REMINDERS = [timedelta(hours=hours) for hours in (1, 4, 12, 24)]  # the last one repeats
 RETENTION = timedelta(days=30)
 
-_CLAIM = """
-INSERT INTO operator_admin_alertrun ("group", at) VALUES (%s, clock_timestamp())
-ON CONFLICT ("group") DO UPDATE SET at = excluded.at
-WHERE operator_admin_alertrun.at < excluded.at - make_interval(secs => %s)
-RETURNING at
-"""
+_CLAIM = sql_files.read("operator_admin/alerts/claim.sql")
 
 Key = tuple[str, str]
 

@@ -76,11 +76,11 @@ def open_database() -> None:
 
 def other_sessions() -> list[str]:
     """Other sessions of the database: application or role, and address."""
-    return fetch_column("""SELECT COALESCE(NULLIF(application_name, ''), usename)
-                 || ' from ' || COALESCE(host(client_addr), 'this machine')
-               FROM pg_stat_activity
-               WHERE datname = current_database() AND backend_type = 'client backend'
-                 AND pid <> pg_backend_pid()""")
+    return fetch_column("""
+SELECT COALESCE(NULLIF(application_name, ''), usename) || ' from ' ||
+  COALESCE(host(client_addr), 'this machine') FROM pg_stat_activity
+WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()
+""")
 
 
 def _name() -> str:

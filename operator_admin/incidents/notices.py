@@ -13,6 +13,7 @@ from django.utils import timezone
 from accounts.models import Company
 from operator_admin.models import Incident
 from storage.process_cache import SnapshotCache
+from storage.statements import sql_files
 from storage.statements.queries import fetch_column
 
 REFRESH_INTERVAL = 3.0
@@ -20,14 +21,7 @@ SESSION_KEY = "dismissed_notices"
 MAX_DISMISSED = 50
 MAX_KEY = 40  # characters: a URL may contain any numbers
 
-# The channels that a company uses, from its newest messages and its counted days, by their indexes.
-_CHANNELS = """
-SELECT channel FROM (
-  SELECT channel FROM channels_message WHERE company_id = %(company)s AND mode = 'live'
-  ORDER BY created_at DESC, id DESC LIMIT 500) newest
-UNION SELECT channel FROM channels_daycount
-WHERE company_id = %(company)s AND mode = 'live' AND day > current_date - 30
-"""
+_CHANNELS = sql_files.read("operator_admin/incidents/used_channels.sql")
 
 
 def _read(_cursor: CursorWrapper) -> tuple[Incident, ...]:

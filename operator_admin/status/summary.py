@@ -13,16 +13,18 @@ from statistics import median
 from django.conf import settings
 from django.db.backends.utils import CursorWrapper
 from django.db.models import Q
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from catalogue.channels import BY_NAME, CHANNELS
-from channels.models import CountedDay
+from channels.models import CountedDay, Heartbeat
 from channels.vendor_accounts import pauses
 from operator_admin import figures
 from operator_admin.figures import AccountState
 from operator_admin.models import Alert, Incident, StatusDay
 from storage.process_cache import SnapshotCache
-from storage.statements.queries import execute, fetch_value
+from storage.statements import sql_files
+from storage.statements.queries import execute
 
 SHOWN_DAYS = 90
 PER_RUN = 10  # days; the first runs count the past
@@ -30,49 +32,7 @@ RECOUNTED = timedelta(days=3)  # late receipts change a day
 RECOUNT_AFTER = timedelta(hours=6)
 API = "api"
 
-# A channel without messages also gets a row, which marks the day as counted. The median is weighted
-# by messages.
-_COUNT = """
-INSERT INTO operator_admin_statusday AS counted
-  (component, day, total, good, companies, largest, median_ms, counted_at)
-WITH ended AS (
-  SELECT channel, company_id, pace, state, messages FROM channels_daycount
-  WHERE day = %(day)s AND mode = 'live' AND state IN ('delivered', 'failed', 'expired')),
-of_company AS (
-  SELECT channel, company_id, sum(messages) AS total,
-    sum(messages) FILTER (WHERE state = 'delivered') AS good
-  FROM ended GROUP BY 1, 2),
-paces AS (
-  SELECT channel, pace, sum(messages) AS messages FROM ended WHERE pace > 0 GROUP BY 1, 2),
-ranked AS (
-  SELECT channel, pace, sum(messages) OVER (PARTITION BY channel ORDER BY pace) AS running,
-    sum(messages) OVER (PARTITION BY channel) AS total FROM paces),
-medians AS (
-  SELECT channel, min(pace) FILTER (WHERE running * 2 >= total) AS median FROM ranked GROUP BY 1)
-SELECT c.name, %(day)s, COALESCE(sum(o.total), 0), COALESCE(sum(o.good), 0), count(o.company_id),
-  COALESCE(max(o.total), 0), max(m.median), now()
-FROM unnest(%(channels)s::text[]) AS c(name)
-LEFT JOIN of_company o ON o.channel = c.name LEFT JOIN medians m ON m.channel = c.name
-GROUP BY c.name
-ON CONFLICT (day, component) DO UPDATE SET total = excluded.total, good = excluded.good,
-  companies = excluded.companies, largest = excluded.largest, median_ms = excluded.median_ms,
-  counted_at = excluded.counted_at
-"""
-
-# Each minute counts once, however often the task runs: the row has the last counted minute.
-_MEASURE = """
-INSERT INTO operator_admin_statusday AS measured
-  (component, day, total, good, companies, largest, counted_at)
-VALUES (%(component)s, %(day)s, 1, %(alive)s, 0, 0, date_trunc('minute', now()))
-ON CONFLICT (day, component) DO UPDATE SET total = measured.total + 1,
-  good = measured.good + excluded.good, counted_at = excluded.counted_at
-WHERE measured.counted_at < excluded.counted_at
-"""
-
-_IS_WEB_ALIVE = """
-SELECT EXISTS (SELECT FROM channels_heartbeat
-  WHERE kind = 'web' AND at > clock_timestamp() - make_interval(secs => %s))
-"""
+_SQL = sql_files.read_several("operator_admin/status/summary.sql")
 
 
 def count_days() -> int:
@@ -99,14 +59,15 @@ def _due_days() -> list[date]:
 
 def _count(day: date) -> None:
     names = [channel.name for channel in CHANNELS]
-    execute(_COUNT, {"day": day, "channels": names})
+    execute(_SQL["count"], {"day": day, "channels": names})
 
 
 def measure_api() -> None:
     """Counts this minute, and whether a web process is alive in it."""
-    alive = int(fetch_value(_IS_WEB_ALIVE, [figures.ALIVE_SECONDS]))
+    since = Now() - timedelta(seconds=figures.ALIVE_SECONDS)
+    alive = int(Heartbeat.objects.filter(kind="web", at__gt=since).exists())
     day = timezone.localdate()
-    execute(_MEASURE, {"component": API, "day": day, "alive": alive})
+    execute(_SQL["measure"], {"component": API, "day": day, "alive": alive})
 
 
 # Alerts that mean late messages in every channel.

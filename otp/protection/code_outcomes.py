@@ -20,7 +20,6 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.conf import settings
-from django.db import connection
 
 from catalogue.ids import first_id_at
 from channels.guard.guard import MATURITY, MAX_DELIVERY_SECONDS
@@ -28,7 +27,8 @@ from channels.guard.scope_evidence import COUNTED_OF_PHONE, KNOWN_CODES, PHONE_W
 from otp.protection import known_phones
 from otp.protection.known_phones import Send
 from otp.unreported_codes import OF_ANY_CODE, REPORTED_WITHIN, is_outcome_known
-from storage.statements.named_rows import fetch_all
+from storage.statements import sql_files
+from storage.statements.queries import fetch_tuples, select
 
 LAG = timedelta(seconds=5)
 # The longest time from the request to the last channel until its code is mature; an id is older
@@ -38,51 +38,13 @@ MATURE_WITHIN = timedelta(seconds=MAX_DELIVERY_SECONDS + MATURITY + 10)
 # new, and then the newest message of the same code is looked up.
 USUALLY_MATURE_WITHIN = MATURE_WITHIN + timedelta(minutes=1)
 
-# Ids begin with the time, so all ranges are a few pages of primary keys. `last_try`, the time of
-# the last channel, is looked up only for a message that arrived late.
-_IS_OUTCOME_KNOWN = is_outcome_known(
-    "(COALESCE(m.delivered_at, m.created_at) + make_interval(secs => %(maturity)s))"
+_SQL = sql_files.read_several(
+    "otp/protection/code_outcomes.sql",
+    of_any_code=OF_ANY_CODE,
+    is_outcome_known=is_outcome_known(
+        "(COALESCE(m.delivered_at, m.created_at) + make_interval(secs => %(maturity)s))"
+    ),
 )
-_COLUMNS = f"""
-SELECT m.id, m.company_id, m.phone, m.price, m.subject_id,
-  COALESCE(m.params->'sender'->>'ip', '') AS ip,
-  COALESCE(m.params->'sender'->>'device', '') AS device,
-  EXTRACT(epoch FROM m.created_at)::float AS created,
-  EXTRACT(epoch FROM CASE WHEN m.delivered_at > m.created_at + make_interval(secs => %(prompt)s)
-    THEN (SELECT max(a.started_at) FROM channels_attempt a WHERE a.message_id = m.id)
-    ELSE m.created_at END)::float AS last_try,
-  EXTRACT(epoch FROM m.delivered_at)::float AS delivered,
-  EXTRACT(epoch FROM v.verified_at)::float AS verified,
-  {_IS_OUTCOME_KNOWN} AS is_outcome_known,
-  CASE WHEN m.id < %(recent)s THEN (SELECT n.id FROM channels_message n
-      WHERE n.subject_id = m.subject_id AND n.id >= m.id AND n.id < %(last)s
-      ORDER BY n.id DESC LIMIT 1)
-    ELSE m.id END AS newest_id
-"""  # noqa: S608 - constants
-_OF_MESSAGES = """
-FROM channels_message m {companies} LEFT JOIN otp_verification v ON v.id = m.subject_id
-  AND v.id >= %(first_code)s AND v.id < %(last)s
-WHERE m.id >= %(first)s AND m.id < %(last)s AND m.kind = 'code' AND {any_code}
-  AND m.mode = 'live' AND m.phone NOT LIKE '%%*'
-"""
-_NOT_OFF = "JOIN accounts_company c ON c.id = m.company_id AND c.guard_mode <> 'off'"
-_OF_ALL = f"""
-{_COLUMNS} {_OF_MESSAGES.format(companies=_NOT_OFF, any_code=OF_ANY_CODE)}
-  AND (m.id >= %(recent)s OR m.delivered_at > %(maturing)s)
-"""
-_OF_COMPANY = f"""
-{_COLUMNS} {_OF_MESSAGES.format(companies="", any_code=OF_ANY_CODE)}
-  AND m.company_id = %(company_id)s
-ORDER BY m.id DESC LIMIT %(limit)s
-"""
-_ENTERED = f"""
-{_COLUMNS}
-FROM otp_verification v JOIN channels_message m ON m.subject_id = v.id
-  {_NOT_OFF}
-WHERE v.id >= %(first)s AND v.id < %(last)s
-  AND v.verified_at > %(since)s AND v.verified_at <= %(until)s AND m.id >= %(first)s
-  AND m.kind = 'code' AND {OF_ANY_CODE} AND m.mode = 'live' AND m.phone NOT LIKE '%%*'
-"""
 
 
 class OutcomeKind(StrEnum):
@@ -151,7 +113,7 @@ def _of_maturing(since: datetime, until: datetime) -> Iterator[CodeOutcome]:
     oldest, recent = since - _lifetime() - MATURE_WITHIN, since - USUALLY_MATURE_WITHIN
     params = _id_ranges(oldest, until, recent=recent)
     params["maturing"] = since - timedelta(seconds=MATURITY)
-    codes = _fetch(_OF_ALL, params)
+    codes = _fetch(_SQL["of_all"], params)
     newest = _newest(codes)
     for code in codes:
         mature_at = code.mature_at
@@ -174,7 +136,7 @@ def _of_entered(since: datetime, until: datetime) -> Iterator[CodeOutcome]:
     """
     params = _id_ranges(since - _lifetime() - MATURE_WITHIN, until)
     params |= {"since": since, "until": until}
-    codes = _fetch(_ENTERED, params)
+    codes = _fetch(_SQL["entered"], params)
     newest = _newest(codes)
     for code in codes:
         verified = code.verified or 0.0  # all messages are
@@ -209,15 +171,12 @@ def _without_repeated(
     these misses. The limit of a known phone is higher by the codes with which it passes.
     """
     phones = sorted({item.code.phone for item in outcomes if item.kind not in KEPT_FOR_MANY_CODES})
-    with connection.cursor() as cursor:
-        since = until - timedelta(seconds=PHONE_WINDOW)
-        params: list[Any] = [phones, since, until, COUNTED_OF_PHONE]
-        cursor.execute(_SENT_RECENTLY, params)
-        over_limit = {
-            (company_id, phone)
-            for company_id, phone, count in cursor.fetchall()
-            if count > COUNTED_OF_PHONE + KNOWN_CODES or (company_id, phone) not in known_pairs
-        }
+    params = [phones, until - timedelta(seconds=PHONE_WINDOW), until, COUNTED_OF_PHONE]
+    over_limit = {
+        (company_id, phone)
+        for company_id, phone, count in fetch_tuples(_SENT_RECENTLY, params)
+        if count > COUNTED_OF_PHONE + KNOWN_CODES or (company_id, phone) not in known_pairs
+    }
     for item in outcomes:
         if item.code.send[:2] not in over_limit or item.kind in KEPT_FOR_MANY_CODES:
             yield item
@@ -228,14 +187,13 @@ def _without_repeated(
 def sent_codes(company_id: int, since: datetime, until: datetime, *, limit: int) -> list[SentCode]:
     """The company's newest codes, oldest first."""
     ranges = _id_ranges(since, until)
-    codes = _fetch(_OF_COMPANY, ranges | {"company_id": company_id, "limit": limit})[::-1]
+    codes = _fetch(_SQL["of_company"], ranges | {"company_id": company_id, "limit": limit})[::-1]
     return [code for code in codes if code.is_outcome_known]
 
 
 def _fetch(statement: str, params: dict[str, Any]) -> list[SentCode]:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, params | {"prompt": MAX_DELIVERY_SECONDS, "maturity": MATURITY})
-        return fetch_all(cursor, SentCode)
+    limits = {"prompt": MAX_DELIVERY_SECONDS, "maturity": MATURITY}
+    return select(SentCode, statement, params | limits)
 
 
 def _id_ranges(

@@ -13,7 +13,7 @@ from uuid import UUID
 
 import structlog
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 
 from catalogue.channels import BY_NAME
 from catalogue.ids import first_id_at
@@ -25,7 +25,8 @@ from channels.routing.smart.reach import Area, PhoneMemory
 from channels.routing.smart.router import Router, Try
 from otp.unreported_codes import OF_ANY_CODE, REPORTED_WITHIN, is_outcome_known
 from storage.sessions import database_now
-from storage.statements.named_rows import fetch_all
+from storage.statements import sql_files
+from storage.statements.queries import select
 from storage.store_errors import is_refusal
 
 # The replay closes a send after the same time; later events teach nothing.
@@ -35,24 +36,11 @@ UNREACHABLE_CLASSES = {"unreachable", "barred"}  # error classes that concern th
 CODE_AGE = timedelta(seconds=settings.LONGEST_CODE_LIFETIME)
 
 _IS_OUTCOME_KNOWN = is_outcome_known("(m.created_at + make_interval(secs => %(closed_after)s))")
-# Ids begin with the time, so the ranges of both tables are a few pages of their primary keys.
-_ATTEMPTS = f"""
-SELECT m.id, m.phone, EXTRACT(epoch FROM m.created_at)::float AS created,
-  EXTRACT(epoch FROM v.verified_at)::float AS verified,
-  v.verified_at IS NOT NULL AND EXISTS (SELECT FROM channels_message later
-    WHERE later.subject_id = m.subject_id AND later.id > m.id
-      AND later.created_at < v.verified_at) AS is_sent_again,
-  a.n, a.channel, a.provider, a.state, a.error_class,
-  EXTRACT(epoch FROM a.started_at)::float AS started,
-  EXTRACT(epoch FROM a.finished_at)::float AS finished
-FROM channels_message m JOIN channels_attempt a ON a.message_id = m.id
-    AND a.id >= %(first)s
-  LEFT JOIN otp_verification v ON v.id = m.subject_id
-    AND v.id >= %(first_code)s AND v.id < %(last)s
-WHERE m.id >= %(first)s AND m.id < %(last)s AND m.kind = 'code' AND {OF_ANY_CODE}
-  AND m.mode = 'live' AND m.phone NOT LIKE '%%*' AND {_IS_OUTCOME_KNOWN}
-ORDER BY m.id, a.n
-"""  # noqa: S608 - constants
+_ATTEMPTS = sql_files.fill(
+    sql_files.read("otp/statistics/route_learning.sql"),
+    of_any_code=OF_ANY_CODE,
+    is_outcome_known=_IS_OUTCOME_KNOWN,
+)
 
 
 class _Row(NamedTuple):
@@ -98,9 +86,7 @@ def _tried_codes(since: datetime, until: datetime) -> list[TriedCode]:
         "first_reported": first_id_at(start - REPORTED_WITHIN),
         "closed_after": CLOSED_AFTER.total_seconds(),
     }
-    with connection.cursor() as cursor:
-        cursor.execute(_ATTEMPTS, params)
-        rows = fetch_all(cursor, _Row)
+    rows = select(_Row, _ATTEMPTS, params)
     codes = [
         list(attempts_of_code) for _id, attempts_of_code in groupby(rows, key=lambda row: row.id)
     ]

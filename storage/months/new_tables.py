@@ -13,6 +13,7 @@ from django.utils import timezone
 from storage.months import partitions
 from storage.months.calendar import month_of, next_month
 from storage.months.partitions import TABLES, MonthlyTable
+from storage.statements import sql_files
 from storage.statements.named_rows import fetch_all
 
 
@@ -42,13 +43,7 @@ class _Index:
         return f'CREATE {unique}INDEX "{self.name}{suffix}" ON {table} USING{using}'
 
 
-_INDEXES = """
-SELECT c.relname AS name, pg_get_indexdef(i.indexrelid) AS definition, i.indisunique AS is_unique,
-  i.indisprimary AS is_primary, a.attnum = ANY(i.indkey) AS has_key
-FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
-JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attname = %s
-WHERE i.indrelid = %s::regclass ORDER BY c.relname
-"""
+_INDEXES = sql_files.read("storage/months/indexes.sql")
 _IDENTITIES = "SELECT attname FROM pg_attribute WHERE attrelid = %s::regclass AND attidentity <> ''"
 
 

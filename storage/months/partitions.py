@@ -20,6 +20,7 @@ from django.utils import timezone
 from catalogue.ids import first_id_at
 from processes.background import PeriodicThread
 from storage.months.calendar import month_of, next_month, parse_month
+from storage.statements import sql_files
 from storage.statements.queries import execute, fetch_column, fetch_tuples, fetch_value
 
 log = structlog.get_logger(__name__)
@@ -110,14 +111,7 @@ def _months_between(first: date, last: date | None) -> int:
 INTERVAL = 5.0  # seconds
 MIN_CHANGES, MAX_TABLE_ROWS = 100, 100_000  # rows; autovacuum is soon enough for larger ones
 
-# Partitions that have at least doubled. The role may not have been granted the function yet.
-_DOUBLED = """
-SELECT c.relname FROM pg_class c JOIN pg_stat_user_tables s ON s.relid = c.oid
-WHERE c.relname = ANY(%s) AND c.relispartition AND c.reltuples < %s
-  AND s.n_mod_since_analyze >= GREATEST(%s, c.reltuples)
-  AND has_function_privilege('analyze_month_partition(regclass)', 'EXECUTE')
-ORDER BY c.relname
-"""
+_DOUBLED = sql_files.read("storage/months/doubled.sql")
 
 
 def analyze_doubled() -> list[str]:

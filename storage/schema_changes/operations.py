@@ -21,6 +21,7 @@ from django.db.migrations import RunSQL
 from django.db.migrations.operations import AddIndex
 from django.db.migrations.state import ProjectState
 
+from storage.statements import sql_files
 from storage.statements.queries import execute, fetch_column
 
 Model = type[models.Model]
@@ -29,15 +30,7 @@ _INVALID = """
 SELECT 1 FROM pg_index WHERE indexrelid = to_regclass(quote_ident(%s)) AND NOT indisvalid
 """
 _IS_PARTITIONED = "SELECT relkind = 'p' FROM pg_class WHERE oid = to_regclass(quote_ident(%s))"
-# A partition created after the parent's index already has one, under another name.
-_PARTITIONS_WITHOUT = """
-SELECT c.relname FROM pg_partition_tree(to_regclass(quote_ident(%s))) p
-JOIN pg_class c ON c.oid = p.relid
-WHERE p.isleaf AND NOT EXISTS (
-  SELECT FROM pg_inherits h JOIN pg_index i ON i.indexrelid = h.inhrelid
-  WHERE h.inhparent = to_regclass(quote_ident(%s)) AND i.indrelid = p.relid)
-ORDER BY c.relname
-"""
+_PARTITIONS_WITHOUT = sql_files.read("storage/schema_changes/partitions_without.sql")
 
 
 class AddIndexConcurrently(NotInTransactionMixin, AddIndex):

@@ -18,6 +18,7 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.migrations.state import ProjectState
 
+from storage.statements import sql_files
 from storage.statements.named_rows import fetch_all, fetch_one
 
 Say = Callable[[str], None]
@@ -25,21 +26,7 @@ Say = Callable[[str], None]
 _INTERVAL = 0.2  # seconds between checks
 _REPEATED = 10.0  # seconds until a message is repeated
 
-_WAIT = r"""
-SELECT lower(regexp_replace(mode, '([a-z])([A-Z])', '\1 \2', 'g')) AS mode,
-       COALESCE(relation::regclass::text, 'a transaction') AS target
-FROM pg_locks WHERE pid = %s AND NOT granted LIMIT 1
-"""
-_BLOCKERS = """
-SELECT pid, COALESCE(usename::text, backend_type) AS role,
-       COALESCE(state, 'unknown state') AS state,
-       COALESCE(EXTRACT(epoch FROM clock_timestamp() - xact_start)::int, 0) AS seconds
-FROM pg_stat_activity WHERE pid = ANY(pg_blocking_pids(%s)) ORDER BY xact_start LIMIT 3
-"""
-_PROGRESS = """
-SELECT index_relid::regclass::text AS name, phase, 100 * blocks_done / blocks_total AS percent
-FROM pg_stat_progress_create_index WHERE pid = %s AND blocks_total > 0
-"""
+_SQL = sql_files.read_several("storage/schema_changes/waits.sql")
 
 
 class _Wait(NamedTuple):
@@ -48,7 +35,7 @@ class _Wait(NamedTuple):
 
 
 class _Blocker(NamedTuple):
-    """A row of `_BLOCKERS`: without the query's text, which may hold a phone."""
+    """A row of `blockers`: without the query's text, which may hold a phone."""
 
     pid: int
     role: str
@@ -93,11 +80,11 @@ def _watch(connection: BaseDatabaseWrapper, pid: int, over: threading.Event, say
 
 
 def _waiting(cursor: CursorWrapper, pid: int) -> tuple[str, str] | None:
-    cursor.execute(_WAIT, [pid])
+    cursor.execute(_SQL["wait"], [pid])
     wait = fetch_one(cursor, _Wait)
     if wait is None:
         return None
-    cursor.execute(_BLOCKERS, [pid])
+    cursor.execute(_SQL["blockers"], [pid])
     held = [
         f"process {blocker.pid} ({blocker.role}, {blocker.state}, for {blocker.seconds} s)"
         for blocker in fetch_all(cursor, _Blocker)
@@ -107,7 +94,7 @@ def _waiting(cursor: CursorWrapper, pid: int) -> tuple[str, str] | None:
 
 
 def _building(cursor: CursorWrapper, pid: int) -> tuple[str, str]:
-    cursor.execute(_PROGRESS, [pid])
+    cursor.execute(_SQL["progress"], [pid])
     progress = fetch_one(cursor, _Progress)
     if progress is None:
         return "", ""

@@ -9,16 +9,18 @@ from itertools import product
 import pytest
 from django.db import connection
 
-from accounts.keys import api_keys
-from api import idempotency
-from billing.budgets import budgets
+from accounts.keys import api_keys, key_cache
+from api import idempotency, request_log
+from billing.budgets import budgets, key_limits
 from billing.documents import month_closing
-from billing.seals import sealing
-from billing.wallet import ledger, period_totals
-from channels import reconciliation
+from billing.orders import polling
+from billing.seals import hashes, proof, sealing
+from billing.wallet import archived, ledger, period_totals, statement
+from channels import full_reconciliation, reconciliation
 from channels import sql as channels_sql
 from channels.accept import send_limits
-from channels.deliver import claims
+from channels.deliver import claims, fair_queueing, heartbeats, sweeps
+from channels.history import day_counts, drop_watch, figures, retention
 from channels.outcomes import (
     decision_writer,
     due_receipts,
@@ -27,23 +29,35 @@ from channels.outcomes import (
     transitions,
     unchanged_messages,
 )
+from channels.recipients import contacts, vendor_user_ids
 from channels.reconciliation import CHECKS
-from channels.vendor_accounts import circuit_breaker
-from config.environment.variables import ROOT
+from channels.vendor_accounts import approvals, availability, circuit_breaker, vendor_alerts
 from links import sql as links_sql
-from links.clicks import counting, delivery_proof
+from links.clicks import bot_detection, counting, delivery_proof
+from links.clicks import statistics as click_statistics
 from links.clicks import webhooks as click_webhooks
-from links.make import retired_aliases
+from links.follow import cached_row, one_time_links
+from links.make import retired_aliases, reuse
 from links.manage import changes
-from operator_admin import attention, figures
-from otp import sql
+from operator_admin import archive_dumps, attention, database_role
+from operator_admin import figures as operator_figures
+from operator_admin.alerts import evaluation
+from operator_admin.incidents import impact, notices
+from operator_admin.status import summary
+from otp import history, sql
 from otp.check import check, entered_codes, settlement
-from otp.protection import known_phones
+from otp.protection import code_outcomes, known_phones
 from otp.send import custom_code, tried_channels
-from otp.statistics import savings_count, usual_spending
+from otp.statistics import route_learning, savings_count, usual_spending
 from otp.texts import own_texts
+from persons import erasure_list
 from persons import sql as person_sql
+from storage import postgres_limits
+from storage.months import new_tables, partitions
+from storage.schema_changes import operations, runs
 from storage.statements.single_statement import _numbered
+from storage.statements.sql_files import fill
+from tests.packages import PACKAGES, ROOT
 from tests.storage.test_sql_files import installed
 from webhooks import dispatcher as webhook_dispatcher
 from webhooks import events as webhook_events
@@ -134,7 +148,7 @@ STATEMENTS = {
     "links/make/insert.sql": [links_sql.SHORTEN, links_sql.INSERT_MANY, links_sql.GENERATED],
     "links/manage/disable_with_codes.sql": [changes._DISABLE_WITH_CODES],
     "operator_admin/attention.sql": [attention._SQL[name] for name in attention.KINDS],
-    "operator_admin/figures.sql": [*figures._SQL.values()],
+    "operator_admin/figures.sql": [*operator_figures._SQL.values()],
     "otp/check/refusals.sql": [
         *(check._REFUSAL_SQL_BY_PHONE[name] for name in ("phone_of_id", "seconds_until_allowed")),
         *(
@@ -147,12 +161,69 @@ STATEMENTS = {
     "otp/send/custom_code.sql": whole(custom_code._SQL),
     "otp/send/tried_channels.sql": whole(tried_channels._SQL),
     "otp/texts/own_texts.sql": [own_texts._SQL["of_company"]],
+    "accounts/keys/changes.sql": [key_cache._ASK],
+    "api/request_log.sql": [request_log._INSERT],
+    "billing/budgets/effective_budgets.sql": [budgets._SQL["usage_by_country"]],
+    "billing/budgets/key_usage.sql": [key_limits._USAGE],
+    "billing/orders/polling.sql": [polling._CLAIM],
+    "billing/seals/chunk.sql": [hashes._CHUNK],
+    "billing/seals/proof.sql": whole(proof._SQL),
+    "billing/wallet/next_lines.sql": [
+        statement._next_lines(set(kinds)) for kinds in (statement.Kind, [statement.Kind.GRANT])
+    ],
+    "billing/wallet/opening.sql": [archived._OPENING],
+    "channels/sealed_spans.sql": [fill(full_reconciliation._SEALED_SPANS, after="0", until="1")],
+    "channels/deliver/due_in_turn.sql": [
+        sweeps.PATIENCE_EXPIRED,
+        sweeps.OVERDUE_ATTEMPTS,
+        sweeps.OVERDUE_MESSAGES,
+    ],
+    "channels/deliver/fair_queueing.sql": [fair_queueing._REORDER],
+    "channels/deliver/heartbeats.sql": [heartbeats._UPSERT],
+    "channels/deliver/sweeps.sql": whole(sweeps._SQL),
+    "channels/history/anonymise.sql": [retention.ANONYMISE_PHONES, retention._ANONYMISE_IDS],
+    "channels/history/count_day.sql": [
+        fill(day_counts._COUNT, pace=day_counts.PACE, whose=whose)
+        for whose in (day_counts.ALL_COMPANIES, day_counts.ONE_COMPANY, day_counts.OLD_DAY)
+    ],
+    "channels/history/drop_watch.sql": [drop_watch._RECENT],
+    "channels/history/figures.sql": [figures._READ],
+    "channels/history/take_stale.sql": [day_counts._TAKE_STALE],
+    "channels/recipients/mark_refused.sql": [contacts._MARK_REFUSED],
+    "channels/recipients/remember.sql": [vendor_user_ids.REMEMBER],
+    "channels/vendor_accounts/approvals.sql": [approvals._UPSERT],
+    "channels/vendor_accounts/availability.sql": [availability._READ_ACCOUNTS],
+    "channels/vendor_accounts/vendor_alerts.sql": [vendor_alerts._UPSERT],
+    "links/clicks/hand_overs.sql": [bot_detection._HAND_OVERS],
+    "links/clicks/statistics.sql": whole(click_statistics._SQL),
+    "links/follow/one_time_links.sql": whole(one_time_links._SQL),
+    "links/follow/select_links.sql": [cached_row.SELECT],
+    "links/make/reuse.sql": whole(reuse._SQL),
+    "operator_admin/alerts/claim.sql": [evaluation._CLAIM],
+    "operator_admin/archive_dumps.sql": whole(archive_dumps._SQL),
+    "operator_admin/database_role.sql": [database_role._POWERS],
+    "operator_admin/incidents/impact.sql": whole(impact._SQL),
+    "operator_admin/incidents/used_channels.sql": [notices._CHANNELS],
+    "operator_admin/status/summary.sql": whole(summary._SQL),
+    "otp/history.sql": [
+        text
+        for texts in (history._OF_COMPANY, history._OF_ALL, history._OF_OLD_DAY)
+        for text in whole(texts)
+    ],
+    "otp/protection/code_outcomes.sql": whole(code_outcomes._SQL),
+    "otp/statistics/route_learning.sql": [route_learning._ATTEMPTS],
+    "persons/erasure_list.sql": whole(erasure_list._SQL),
+    "storage/months/doubled.sql": [partitions._DOUBLED],
+    "storage/months/indexes.sql": [new_tables._INDEXES],
+    "storage/postgres_limits.sql": [postgres_limits._TAKE],
+    "storage/schema_changes/partitions_without.sql": [operations._PARTITIONS_WITHOUT],
+    "storage/schema_changes/waits.sql": whole(runs._SQL),
 }
 
 
 def test_each_file_is_listed_here() -> None:
-    apps = {path.parent.parent for path in ROOT.glob("*/migrations/0001_initial.py")}
-    files = {str(path.relative_to(ROOT)) for app in apps for path in app.rglob("*.sql")}
+    found = (path for name in PACKAGES for path in (ROOT / name).rglob("*.sql"))
+    files = {str(path.relative_to(ROOT)) for path in found}
 
     assert files - installed().keys() == STATEMENTS.keys()
 

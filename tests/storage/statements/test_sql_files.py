@@ -1,8 +1,11 @@
 """Statements of `.sql` files: their names and placeholders."""
 
+import re
+
 import pytest
 
 from storage.statements import sql_files
+from tests.packages import PACKAGES, ROOT
 
 TEMPLATE = """
 -- Adds numbers, each {times}.
@@ -41,3 +44,23 @@ def test_queries_follow_a_statements_ctes() -> None:
         sql_files.more_ctes({"a": "SELECT 1", "b": "TABLE a"})
         == ", a AS (SELECT 1), b AS (TABLE a)"
     )
+
+
+_STATEMENT = re.compile(r'"""\s*((?:SELECT|INSERT|UPDATE|DELETE|WITH)\b.*?)\s*"""', re.DOTALL)
+
+
+def test_statements_of_four_lines_are_in_files() -> None:
+    """Except ClickHouse's, which read `FINAL`: `tests/golden_sql` could not plan them."""
+    statements = [
+        (path, statement)
+        for name in PACKAGES
+        for path in (ROOT / name).rglob("*.py")
+        for statement in _STATEMENT.findall(path.read_text(encoding="utf-8"))
+    ]
+
+    assert len(statements) > 20
+    assert [
+        f"{path.relative_to(ROOT)}: {statement}"
+        for path, statement in statements
+        if statement.count("\n") > 2 and " FINAL" not in statement
+    ] == []

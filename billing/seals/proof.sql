@@ -1,0 +1,36 @@
+-- A loose index scan of all three.
+--: next_company
+SELECT LEAST(
+  (SELECT company_id FROM billing_transfer WHERE company_id > %(after)s
+   ORDER BY company_id LIMIT 1),
+  (SELECT company_id FROM billing_seal WHERE company_id > %(after)s
+   ORDER BY company_id LIMIT 1),
+  (SELECT company_id FROM billing_archivedsum WHERE company_id > %(after)s
+   ORDER BY company_id LIMIT 1))
+
+-- An archived month has its holds settled, once each. The first one has all earlier months.
+--: wrong_archived_sums
+WITH sealed AS (
+  SELECT gone.month, sum(p.transfers) AS transfers, sum(p.available) AS available,
+    sum(p.held) AS held, max(s.day) AS last_day
+  FROM billing_seal s CROSS JOIN LATERAL jsonb_to_recordset(s.parts)
+    AS p(month text, transfers bigint, available bigint, held bigint)
+  CROSS JOIN LATERAL (
+    SELECT min(month) AS month FROM billing_archivedmonth
+    WHERE to_char(month, 'YYYY-MM') COLLATE "C" >= p.month) AS gone
+  WHERE s.company_id = %(company)s AND p.month <> '' AND gone.month IS NOT NULL
+    AND EXISTS (SELECT FROM billing_archivedmonth)
+  GROUP BY gone.month),
+kept AS (
+  SELECT month_id AS month, sum(transfers) AS transfers,
+    sum({available}) AS available,
+    sum({held}) AS held,
+    max((last_at AT TIME ZONE 'UTC')::date) AS last_day,
+    bool_and(kind IN ('hold', 'capture', 'release'))
+      AND sum(transfers) = 2 * sum(transfers) FILTER (WHERE kind = 'hold') AS is_settled
+  FROM billing_archivedsum WHERE company_id = %(company)s GROUP BY month_id)
+SELECT month FROM sealed FULL JOIN kept USING (month)
+WHERE (sealed.transfers, sealed.available, sealed.held, sealed.last_day)
+  IS DISTINCT FROM (kept.transfers, kept.available, kept.held, kept.last_day)
+  OR kept.is_settled IS NOT TRUE
+ORDER BY month

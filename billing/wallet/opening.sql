@@ -1,0 +1,7 @@
+-- Top-ups and a few late charges stay, though older than the last archived transfer.
+SELECT gone.at, (gone.tokens + COALESCE((
+  SELECT sum({amount}) FROM billing_transfer
+  WHERE company_id = %(company)s AND created_at <= gone.at), 0))::bigint AS balance
+FROM (SELECT max(last_at) AS at, sum({tokens}) AS tokens
+      FROM billing_archivedsum WHERE company_id = %(company)s) AS gone
+WHERE gone.at IS NOT NULL
