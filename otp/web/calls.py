@@ -90,7 +90,6 @@ CHALLENGE = option(
     text(maxLength=4000),
     _("A solved challenge, if the call before was refused with `challenge_required`."),
 )
-REQUESTER = (IP, DEVICE_ID, TRUSTED, CHALLENGE)
 
 CUSTOM_CODE_SCHEMA = text(pattern=f"^{custom_codes.PATTERN}$")
 CUSTOM_CODE = option(
@@ -125,7 +124,10 @@ SEND_CODE = Call(
         LINK_FOR_CODE_LIFETIME,
         LINK_UNTIL,
         *OPTIONS,
-        *REQUESTER,
+        IP,
+        DEVICE_ID,
+        TRUSTED,
+        CHALLENGE,
     ),
     response=(
         MESSAGE_ID,

@@ -29,12 +29,16 @@ from catalogue.errors import Error
 from channels.web.fields import SENT_REFUSALS
 from channels.web.message_fields import MESSAGE, NUMBER
 from channels.web.status_texts import status_text
+from links.api.fields import SHORT_URL
 from otp.verifications import State
 from otp.web.calls import (
+    CHALLENGE,
     CUSTOM_CODE_SCHEMA,
+    DEVICE_ID,
+    IP,
     PURPOSE,
-    REQUESTER,
     SEND_CODE,
+    TRUSTED,
     VERIFICATION,
     VERIFICATION_ID,
     VERIFIED_PHONE,
@@ -204,9 +208,14 @@ NEXT_CHANNEL = Call(
     ),
     Scope.OTP,
     message=status_text("code", "sms", "queued"),
-    body=REQUESTER,
+    body=(replace(IP, example="203.0.113.7"), DEVICE_ID, TRUSTED, CHALLENGE),
     response=SEND_CODE.response,
-    example_values={"channel": "sms", "status": "queued", "cost": 16},
+    example_values={
+        "channel": "sms",
+        "status": "queued",
+        "cost": 16,
+        "short_url": SHORT_URL.example,
+    },
     refusals=(
         *SENT_REFUSALS,
         Error.NOT_FOUND,
