@@ -31,8 +31,7 @@ CREATE TABLE entries (      -- every try at entering a code
     key TEXT,               -- Idempotency-Key, if any
     try TEXT,               -- identifies the entry: repeats of one call share it
     company_id INTEGER, phone TEXT, is_correct INTEGER, status INTEGER, code TEXT,
-    verification TEXT,
-    seconds REAL, at REAL);
+    verification TEXT, seconds REAL, at REAL);
 """
 
 
