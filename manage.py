@@ -16,7 +16,7 @@ if __name__ == "__main__":
     try:
         "".join(sys.argv).encode()  # raises for an argument that is not UTF-8
         execute_from_command_line(sys.argv)
-    except UnicodeError as error:
+    except (UnicodeDecodeError, UnicodeEncodeError) as error:
         sys.exit(f"An argument or another input is not UTF-8 ({error}).")
     except OperationalError as error:
         sys.exit(f"The database does not answer ({error}). Is the service running: make run?")

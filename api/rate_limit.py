@@ -99,7 +99,7 @@ class KeyRateLimiter:
             return False
         key = f"rate:{key_id}:{window.limit}:{window.ends_at}"
         try:
-            number, _ = call_together(("INCR", key), ("EXPIRE", key, seconds + 1))
+            number, _expiry = call_together(("INCR", key), ("EXPIRE", key, seconds + 1))
         except redis.RedisError as error:
             self._back_off.start()
             log.warning("rate_limiter_unavailable", error=type(error).__name__)

@@ -36,7 +36,7 @@ MINUTES_FROM = 120  # waits of this many seconds or more are shown in minutes
 
 def cap_params() -> dict[str, int]:
     """SQL parameters of the cap on wrong codes at one phone, across codes and purposes."""
-    (hourly, _), (daily, _) = settings.WRONG_CODE_LIMITS
+    (hourly, _hour), (daily, _day) = settings.WRONG_CODE_LIMITS
     return {"failed_hour": hourly, "failed_day": daily}
 
 
