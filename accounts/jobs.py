@@ -98,7 +98,8 @@ class Job:
         """
         if not subjects:
             return
-        retry_times, now = self._retry_times(), timezone.now()
+        retry_times = self._retry_times()
+        now = timezone.now()
         due = [subject for subject in subjects if not self._waits(retry_times, key(subject), now)]
         refused: list[S] = []
 
@@ -204,7 +205,8 @@ class RoundRobin:
         if not self._thread.acquire(blocking=False):
             return
         try:
-            ends_at, idle = time.monotonic() + MAX_RUN, 0
+            ends_at = time.monotonic() + MAX_RUN
+            idle = 0
             while idle < len(self._steps) and time.monotonic() < ends_at:
                 self._steps.rotate(-1)  # first, so one that fails does not hold up the others
                 idle = 0 if self._steps[-1]() else idle + 1

@@ -93,7 +93,8 @@ def purge() -> int:
 
 
 def _in_batches(step: Purger) -> int:
-    total, count = 0, BATCH
+    total = 0
+    count = BATCH
     while count >= BATCH:  # a step may count rows of several tables
         try:
             count = step(BATCH)

@@ -149,7 +149,8 @@ class ApiView(View):
     def response_to_exception(self, error: Exception) -> HttpResponse:
         """The error response for an exception."""
         refusal = as_domain_error(error)
-        self.error_code, self.faulty_fields = refusal.error.code, tuple(refusal.errors or ())
+        self.error_code = refusal.error.code
+        self.faulty_fields = tuple(refusal.errors or ())
         if refusal.error is Error.INTERNAL_ERROR:
             log.error("api_crash", exc_info=error)
         response = self.error_response(refusal)

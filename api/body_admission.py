@@ -105,7 +105,8 @@ def refuse(environ: Mapping[str, Any], error: Error) -> Refusal:
             status, refusal_headers, body = entry_point.refuse(environ, refusal, request_id)
         headers += [*refusal_headers, ("X-Request-Id", request_id)]
     else:
-        status, body = error.status, _PLAIN_TEXT[error]
+        status = error.status
+        body = _PLAIN_TEXT[error]
         headers.append(("Content-Type", "text/plain; charset=utf-8"))
     headers.append(("Content-Length", str(len(body))))
     return Refusal(status, add_security_headers(headers, environ), body)

@@ -52,9 +52,11 @@ class IdempotentView(ApiView):
         if replay is not None:
             return replay
         try:
-            status, body = 200, effect()
+            status = 200
+            body = effect()
         except AfterEffectError as error:
-            status, body = error.error.status, self.error_body(error)
+            status = error.error.status
+            body = self.error_body(error)
         except (DomainError, IntegrityError):
             replay = self._replay(key, rebuild)  # a parallel request may have succeeded meanwhile
             if replay is None:
@@ -81,11 +83,13 @@ class IdempotentView(ApiView):
                 self._count_key()
                 idempotency.insert(key)
                 try:
-                    status, body = 200, effect()
+                    status = 200
+                    body = effect()
                 except DomainError as error:
                     if error.error is Error.INVALID_INPUT or error.error.status in NOT_STORED:
                         raise
-                    status, body = error.error.status, self.error_body(error)
+                    status = error.error.status
+                    body = self.error_body(error)
                 response = self._store(key, status, body)
                 self._count_key(len(response.content) // KILOBYTE)
         except IntegrityError:

@@ -104,7 +104,8 @@ def page_or_first(
 ) -> Page:
     """A page of a list on the web, of at most PAGE rows; the first page for an invalid cursor."""
     try:
-        limit, cursor = min(PAGE, limit_of(query)), query.get("cursor", "")
+        limit = min(PAGE, limit_of(query))
+        cursor = query.get("cursor", "")
         return page_of(rows, {"limit": str(limit), "cursor": cursor}, history=history)
     except DomainError:
         return page_of(rows, {}, history=history)

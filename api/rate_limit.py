@@ -71,7 +71,8 @@ class KeyRateLimiter:
     def count(self, principal: Principal) -> Usage | None:
         """Counts this request; None while Redis is unavailable."""
         key_id = principal.key_id
-        limit, seconds = principal.api_rate or settings.API_RATE[0], settings.API_RATE[1]
+        limit = principal.api_rate or settings.API_RATE[0]
+        seconds = settings.API_RATE[1]
         while True:
             with self._lock:
                 now = int(time.time())

@@ -78,7 +78,8 @@ class RequestBuffer:
     def reset(self) -> None:
         self._entries: deque[Entry] = deque()
         self._over_limit: set[tuple[int, int, str]] = set()  # since the last batch
-        self._day, self._test_requests = 0, Counter[int]()  # of that day, by company
+        self._day = 0
+        self._test_requests = Counter[int]()  # of that day, by company
         self._starting = threading.Lock()
         self._writing = threading.Lock()
         self._is_started = False
@@ -109,7 +110,8 @@ class RequestBuffer:
         if entry.mode != Mode.TEST:
             return False
         if self._day != (day := int(entry.created_at // DAY)):
-            self._day, self._test_requests = day, Counter()
+            self._day = day
+            self._test_requests = Counter()
         self._test_requests[entry.company_id] += 1
         return self._test_requests[entry.company_id] > TEST_CAPACITY
 

@@ -34,10 +34,13 @@ INVOICE = re.compile(r"20\d\d-\d+")
 def _order_text(event: AuditEvent) -> str:
     """The text of an order: «счёт 2026-1: 1 000 токенов, 1 900,00 ₽»."""
     if event.changes:
-        number, tokens = event.subject, event.changes["tokens"][1]
+        number = event.subject
+        tokens = event.changes["tokens"][1]
         amount = event.changes["amount"][1]
     elif match := OLD_ORDER.fullmatch(event.subject):
-        number, tokens, amount = match[1], int(match[2]), match[3]
+        number = match[1]
+        tokens = int(match[2])
+        amount = match[3]
     else:
         return event.subject
     bought = ngettext("%(n)s token", "%(n)s tokens", tokens) % {"n": grouped(tokens)}
@@ -46,7 +49,8 @@ def _order_text(event: AuditEvent) -> str:
 
 def _payment_text(event: AuditEvent) -> str:
     """The text of a payment, «1 900,00 ₽, 2f5a-1» for "1900.00 RUB 2f5a-1", and its result."""
-    amount, number = " ".join(event.subject.split()[:2]), event.subject.split()[2:]
+    amount = " ".join(event.subject.split()[:2])
+    number = event.subject.split()[2:]
     after = {name: new for name, (_old, new) in (event.changes or {}).items()}
     became = [str(Payment.Resolution(after["resolution"]).label)] if after.get("resolution") else []
     became += [str(after["note"])] if after.get("note") else []

@@ -80,7 +80,8 @@ def save(
         rows.update(is_default=False)
     values: dict[str, Any] = {"query": query_of(page, params), "is_default": is_default}
     if existing := rows.filter(name__iexact=name).first():
-        existing.query, existing.is_default = values["query"], is_default
+        existing.query = values["query"]
+        existing.is_default = is_default
         existing.save(update_fields=["query", "is_default"])
         return existing
     if rows.count() >= SavedFilter.MAX_SAVED:

@@ -56,7 +56,8 @@ def language(request: HttpRequest) -> HttpResponse:
 def company_create(request: HttpRequest) -> HttpResponse:
     if memberships(request):
         return redirect("overview")
-    invitation, person = invitation_of(request), request.user
+    invitation = invitation_of(request)
+    person = request.user
     if invitation and isinstance(person, User) and is_same(person.email, invitation.email):
         return redirect("invitation-join", request.session["invitation"])
     if all_memberships(request):

@@ -33,9 +33,12 @@ class Error(Enum):
         member = object.__new__(cls)
         # Enum hashes values, and a lazy text has no hash before Django's apps are ready.
         member._value_ = len(cls.__members__)
-        member.status, member.message = HTTPStatus(status), message
-        member.when, member.remedy = when, remedy
-        member.extra_fields, member.optional_fields = extra_fields, optional_fields
+        member.status = HTTPStatus(status)
+        member.message = message
+        member.when = when
+        member.remedy = remedy
+        member.extra_fields = extra_fields
+        member.optional_fields = optional_fields
         return member
 
     INVALID_API_KEY = (

@@ -253,7 +253,8 @@ def _other_spellings(number: PhoneNumber, *, is_international: bool) -> Iterator
         yield new
     if phonenumbers.is_valid_number(number) or not is_international:
         return
-    code, national = number.country_code, phonenumbers.national_significant_number(number)
+    code = number.country_code
+    national = phonenumbers.national_significant_number(number)
     if national.startswith(str(code)):  # see _CODE_TWICE
         yield f"+{national}"
     if national.startswith("0"):  # dialled at home, in countries whose numbers have no such prefix

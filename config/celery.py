@@ -136,7 +136,8 @@ class Scheduler(PersistentScheduler):
         now = self.app.now()
         for entry in self.schedule.values():
             if entry.last_run_at is not None and entry.last_run_at > now:
-                entry.last_run_at, self._heap = now, None
+                entry.last_run_at = now
+                self._heap = None
         delay: float = super().tick(*args, **options)
         return delay
 

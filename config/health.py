@@ -54,7 +54,9 @@ class DatabaseCheck:
         with self._starting:
             if time.monotonic() >= self._stale_at:
                 self._begin()
-            report, future, begun_at = self._report, self._done, self._begun_at
+            report = self._report
+            future = self._done
+            begun_at = self._begun_at
         with suppress(TimeoutError):
             future.result(max(0.0, begun_at + TIMEOUT - time.monotonic()))
         parts = {"database": NO_ANSWER} | report
@@ -64,8 +66,10 @@ class DatabaseCheck:
         self._stale_at = float("-inf")
 
     def _begin(self) -> None:
-        self._report, self._done = {}, Future()
-        self._begun_at, self._stale_at = time.monotonic(), float("inf")
+        self._report = {}
+        self._done = Future()
+        self._begun_at = time.monotonic()
+        self._stale_at = float("inf")
         arguments = (self._report, self._done)
         threading.Thread(target=self._run, args=arguments, name="readiness", daemon=True).start()
 

@@ -48,7 +48,8 @@ class SkipPageMiddleware:
     """
 
     def __init__(self, get_response: GetResponse) -> None:
-        self.get_response, self.views = get_response, ChainEnd.last_made
+        self.get_response = get_response
+        self.views = ChainEnd.last_made
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if request.path_info.startswith(MACHINE_PATHS):

@@ -355,7 +355,9 @@ class LinkImport(models.Model):
         self.save(update_fields=["made", "refused"])
 
     def finish(self, state: "LinkImport.State", *, reason: str = "") -> None:
-        self.state, self.reason, self.finished_at = state, reason, timezone.now()
+        self.state = state
+        self.reason = reason
+        self.finished_at = timezone.now()
         self.save(update_fields=["state", "reason", "finished_at"])
 
 

@@ -146,7 +146,8 @@ class Archive:
             if reasons := list(blockers(month)):
                 raise BackupError(f"{month:%Y-%m} stays: {'; '.join(reasons)}")
             close(month, self.say)
-        row, path = ArchivedMonth.objects.get(pk=month), self._file(month)
+        row = ArchivedMonth.objects.get(pk=month)
+        path = self._file(month)
         if not row.sha256:
             if path.exists():
                 raise BackupError(f"{path} is there already: move it away, and run this again")

@@ -206,7 +206,8 @@ def _item(row: Row, alerts: dict[str, Alert]) -> Item:
     kind = KINDS[row.kind]
     subject, detail = kind.texts(row)
     if alert := alerts.get(row.id) if row.kind == "alert" else None:
-        subject, detail = alert.rule, alert.subject
+        subject = alert.rule
+        detail = alert.subject
         if alert.rule in RULES:
             subject, detail, _remedy = RULES[alert.rule].texts_of(alert)
     return Item(kind, row.since, subject, detail, kind.url(row))

@@ -60,7 +60,8 @@ def _months(cursor: CursorWrapper) -> Iterator[str]:
 
 def _statements(role: str) -> list[str]:
     rights = "SELECT, INSERT, UPDATE, DELETE"
-    tables, fixed = ", ".join(APPEND_ONLY), ", ".join(READ_ONLY)
+    tables = ", ".join(APPEND_ONLY)
+    fixed = ", ".join(READ_ONLY)
     return [
         f"GRANT USAGE, CREATE ON SCHEMA public TO {role}",
         f"GRANT {rights} ON ALL TABLES IN SCHEMA public TO {role}",

@@ -245,14 +245,16 @@ class Account:
 
 
 def accounts() -> list[Account]:
-    live, states = registry.live_providers(), account_states()
+    live = registry.live_providers()
+    states = account_states()
     accounts_by_name = {
         name: Account(name, str(error_texts.provider_title(name)), live.get(name), states.get(name))
         for name in dict.fromkeys([*live, *error_texts.PROVIDERS])
     }
     for recent in select(RecentCalls, _SQL["recent_calls"]):
         if account := accounts_by_name.get(recent.account):
-            account.recent_calls, account.recent_failures = recent.calls, recent.failures
+            account.recent_calls = recent.calls
+            account.recent_failures = recent.failures
     for route in registry.routes():
         if route.mode == "live":
             accounts_by_name[route.provider].routes.append(route)
@@ -275,7 +277,8 @@ def _add_attempt_counts(accounts_by_name: dict[str, Account], live: Iterable[str
     rows = fetch_tuples(_SQL["last_successes"], {"names": list(live)})
     for name, last_success, last_hour in rows:
         account = accounts_by_name[name]
-        account.last_success, account.last_hour = last_success, last_hour
+        account.last_success = last_success
+        account.last_hour = last_hour
     for name, attempts in fetch_tuples(_SQL["open_attempts"]):
         if name in accounts_by_name:
             accounts_by_name[name].open_attempts = attempts

@@ -50,7 +50,8 @@ class DatabaseCollector:
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         try:
-            queue, heartbeats = figures.queue(), figures.heartbeats()
+            queue = figures.queue()
+            heartbeats = figures.heartbeats()
             states = figures.account_states()
             guard = list(_guard_gauges())
         except (DatabaseError, PoolTimeout) as error:

@@ -92,7 +92,8 @@ class OperatorAdminSite(admin.AdminSite):
     def login(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        next_url, user = _redirect_target(request), request.user
+        next_url = _redirect_target(request)
+        user = request.user
         if not isinstance(user, User):
             login_url = resolve_url(settings.LOGIN_URL)
             return HttpResponseRedirect(f"{login_url}?{urlencode({REDIRECT_FIELD_NAME: next_url})}")

@@ -38,7 +38,8 @@ class SealedCode(NamedTuple):
     def open(self) -> str:
         if self.key_id not in codes.known_keys():
             raise NotRenderableError("the key of this code is no longer in OTP_KEYS")
-        nonce, text = self.sealed[:_NONCE_BYTES], self.sealed[_NONCE_BYTES:]
+        nonce = self.sealed[:_NONCE_BYTES]
+        text = self.sealed[_NONCE_BYTES:]
         try:
             return _cipher(self.key_id).decrypt(nonce, text, self.message_id.bytes).decode()
         except InvalidTag:
@@ -47,7 +48,8 @@ class SealedCode(NamedTuple):
 
 def seal(code: str, message_id: UUID) -> SealedCode:
     """Encrypts the code under the current key, bound to this message."""
-    key_id, nonce = codes.current_key(), os.urandom(_NONCE_BYTES)
+    key_id = codes.current_key()
+    nonce = os.urandom(_NONCE_BYTES)
     text = _cipher(key_id).encrypt(nonce, code.encode(), message_id.bytes)
     return SealedCode(message_id, key_id, nonce + text)
 

@@ -71,7 +71,10 @@ class Connections:
         max_calls: int = 0,
         ca_file: str = "",
     ) -> None:
-        self._url, self._timeout, self.proxy, self._ca_file = url, timeout, proxy, ca_file
+        self._url = url
+        self._timeout = timeout
+        self.proxy = proxy
+        self._ca_file = ca_file
         self._free_calls = BoundedSemaphore(max_calls) if max_calls else None
 
     def request(
@@ -132,7 +135,8 @@ class Connections:
 
     def _find_pool(self, url: str) -> tuple[HTTPConnectionPool, str]:
         """The pool and the prefix of paths: an HTTP proxy without a tunnel needs the full URL."""
-        pool, address = self._manager.connection_from_url(url), urlsplit(url)
+        pool = self._manager.connection_from_url(url)
+        address = urlsplit(url)
         if pool.proxy is not None and address.scheme == "http":
             return pool, url
         return pool, f"{address.path}?{address.query}" if address.query else address.path
@@ -199,7 +203,8 @@ class _ResponseWithDeadline(FinalResponse):
 
 class _ReaderWithDeadline(io.RawIOBase):
     def __init__(self, sock: socket.socket, reader: io.RawIOBase) -> None:
-        self._sock, self._reader = sock, reader
+        self._sock = sock
+        self._reader = reader
         self._ends_at = time.monotonic() + (sock.gettimeout() or 0)
 
     def readable(self) -> bool:
@@ -231,7 +236,8 @@ def _make_manager(proxy: str, **options: Any) -> PoolManager:
     if not proxy:
         return PoolManager(**options)
     login = urlsplit(proxy)
-    user, password = unquote(login.username or ""), unquote(login.password or "")
+    user = unquote(login.username or "")
+    password = unquote(login.password or "")
     if login.scheme.startswith("socks"):
         return SOCKSProxyManager(proxy, user or None, password or None, **options)
     headers = make_headers(proxy_basic_auth=f"{user}:{password}") if user else None

@@ -75,9 +75,12 @@ def _make_part(row: CompanyExport, file: ExportFile) -> None:
     _store(row, file.name, text.encode())
     row.rows += len(rows)
     if end is None:
-        row.file, row.reached_at, row.reached_id = row.file + 1, None, ""
+        row.file += 1
+        row.reached_at = None
+        row.reached_id = ""
     else:
-        row.reached_at, row.reached_id = end.created_at, str(end.id)
+        row.reached_at = end.created_at
+        row.reached_id = str(end.id)
     row.save(update_fields=["rows", "file", "reached_at", "reached_id"])
 
 
@@ -124,7 +127,8 @@ class _Chunks:
         pass
 
     def take(self) -> bytes:
-        content, self.pending = b"".join(self.pending), []
+        content = b"".join(self.pending)
+        self.pending = []
         return content
 
 

@@ -178,7 +178,8 @@ def reapply_erasures() -> Reapplied:
         with connection.cursor() as cursor:
             lift_timeout(cursor)
         persons = list(find_erased())
-    erased = unfinished = 0
+    erased = 0
+    unfinished = 0
     for person, erased_at in persons:
         try:
             counts = erase(person=person, until=erased_at)

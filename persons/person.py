@@ -219,7 +219,8 @@ def numbers_in(text: str) -> Iterator[str]:
     """Each group of digits, alone and with groups before it: `/77/7/916/123-45-67`."""
     for groups in digit_groups_in(text):
         for end in range(len(groups)):
-            digits, start = groups[end], end
+            digits = groups[end]
+            start = end
             while len(digits) <= MAX_DIGITS:
                 yield digits
                 start -= 1

@@ -21,7 +21,8 @@ class CoalescingThread:
     """
 
     def __init__(self, name: str, work: Callable[[], bool]) -> None:
-        self._name, self._work = name, work
+        self._name = name
+        self._work = work
         self._triggered = threading.Event()
         self._starting = threading.Lock()
         self._pid = 0
@@ -57,7 +58,8 @@ class PeriodicThread:
 
     def __init__(self, name: str, work: Callable[[], object], interval: float) -> None:
         self.name = name
-        self._work, self._interval = work, interval
+        self._work = work
+        self._interval = interval
         self._stopping = threading.Event()
 
     def start(self) -> None:

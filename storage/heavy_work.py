@@ -29,10 +29,13 @@ class HeavyWork:
         """At most `limit` run at once; `max_waiting` more threads wait up to `timeout` seconds. One
         company may run or wait `company_limit` times, by default half of `max_waiting`.
         """
-        self.name, self.timeout = name, timeout
-        self.turns, self.queue = BoundedSemaphore(limit), BoundedSemaphore(limit + max_waiting)
+        self.name = name
+        self.timeout = timeout
+        self.turns = BoundedSemaphore(limit)
+        self.queue = BoundedSemaphore(limit + max_waiting)
         self._company_limit = max_waiting // 2 if company_limit is None else company_limit
-        self._of_company, self._lock = Counter[int](), Lock()
+        self._of_company = Counter[int]()
+        self._lock = Lock()
 
     @contextmanager
     def turn(self, company_id: int | None) -> Iterator[None]:

@@ -55,7 +55,8 @@ class EncryptedTexts:
     """`purpose` separates the keys; errors say that `users` need the missing one."""
 
     def __init__(self, purpose: str, users: str) -> None:
-        self._info, self._users = purpose.encode(), users
+        self._info = purpose.encode()
+        self._users = users
 
     def encrypt(self, text: str) -> str:
         key_id = current_key_id()

@@ -46,7 +46,8 @@ class _BucketLevel:
 
 def pool_wait(pool: Pool, sent: Sequence[PoolUse], use: PoolUse) -> float:
     """Seconds until the pool would grant `use`, after the sends in `sent`, oldest first."""
-    shared, reserve = _BucketLevel(pool.shared), _BucketLevel(pool.reserve)
+    shared = _BucketLevel(pool.shared)
+    reserve = _BucketLevel(pool.reserve)
     for number, past in enumerate(sent):
         is_first = _is_first(pool, sent[:number], past)
         is_reserved = shared.wait(past.at) > 0 and is_first and not reserve.wait(past.at)

@@ -51,8 +51,11 @@ class SnapshotCache(Generic[T]):
         interval: float = REFRESH_INTERVAL,
         copy: SharedCopy[T] | None = None,
     ) -> None:
-        self._name, self._read, self._default = name, read, default
-        self._interval, self._copy = interval, copy
+        self._name = name
+        self._read = read
+        self._default = default
+        self._interval = interval
+        self._copy = copy
         self.reset()
         on_reset(self.reset)
 
@@ -136,7 +139,8 @@ class SnapshotCache(Generic[T]):
             copy = self._copy.read() if self._copy else None
             if copy is None:
                 raise
-            self.value, self.is_loaded = copy, True
+            self.value = copy
+            self.is_loaded = True
             log.warning("cache_read_from_copy", cache=self._name)
 
     def _read_value(self) -> None:

@@ -97,7 +97,8 @@ def _parse(url: SplitResult) -> RedisAddress:
         "username": unquote(user) or query.pop("username", None),
         "password": unquote(password) or query.pop("password", None),
     }
-    sentinels, path = None, unquote(url.path)
+    sentinels = None
+    path = unquote(url.path)
     if scheme == UNIX:
         options["path"], path = path, ""
     elif url.scheme in _SENTINEL:

@@ -59,7 +59,8 @@ class MasterConnection(AbstractConnection):
         find_master: Callable[[], Server] | None = None,
         **options: Any,
     ) -> None:
-        self._on_refusal, self._find_master = on_refusal, find_master
+        self._on_refusal = on_refusal
+        self._find_master = find_master
         self._is_open = False
         self._master: Server | None = None
         super().__init__(**options)

@@ -159,7 +159,8 @@ class TestWebhook(_View):
 
 def _kind(fields: RequestFields) -> str | None:
     """The kind given as `type`, as in events, or as `event`; both must agree."""
-    kind, other_spelling = fields.text(EXAMPLE_TYPE), fields.text(EXAMPLE_EVENT)
+    kind = fields.text(EXAMPLE_TYPE)
+    other_spelling = fields.text(EXAMPLE_EVENT)
     fields.check()
     if kind and other_spelling and kind != other_spelling:
         raise invalid_input(event=CONFLICTING_KINDS)

@@ -272,7 +272,8 @@ def _exchange(
     target: Destination, sock: socket.socket, body: bytes, headers: Mapping[str, str]
 ) -> http.client.HTTPResponse:
     connection = http.client.HTTPConnection(target.host, target.port)
-    connection.sock, connection.response_class = sock, FinalResponse
+    connection.sock = sock
+    connection.response_class = FinalResponse
     fixed = {"Host": target.authority, "Connection": "close"}
     connection.request("POST", target.path, body, fixed | dict(headers))
     return connection.getresponse()

@@ -224,7 +224,8 @@ def _old_secrets(endpoint: Endpoint, now: datetime) -> list[dict[str, Any]]:
     older = signing.still_signing(endpoint.older_secrets, now)
     if (until := endpoint.previous_until) is None or until <= now:
         return older
-    key_id, generation = endpoint.previous_key_id, endpoint.generation - 1
+    key_id = endpoint.previous_key_id
+    generation = endpoint.generation - 1
     return [*older, {"key_id": key_id, "generation": generation, "until": until.isoformat()}]
 
 
@@ -268,7 +269,8 @@ def disable_if_failing(endpoint_id: UUID, status: int | None, round_at: datetime
 def disable_automatically(several: QuerySet[Endpoint], reason: Endpoint.Reason) -> None:
     """Disables endpoints on behalf of the service and notifies owners and developers."""
     for endpoint in several.select_for_update(of=["self"], no_key=True).select_related("company"):
-        endpoint.disabled_at, endpoint.disabled_reason = timezone.now(), reason
+        endpoint.disabled_at = timezone.now()
+        endpoint.disabled_reason = reason
         endpoint.save(update_fields=["disabled_at", "disabled_reason"])
         record("webhook.gave_up", endpoint.url, company=endpoint.company, user=None)
         key = f"endpoint-disabled:{endpoint.pk}:{endpoint.disabled_at.isoformat()}"

@@ -122,14 +122,19 @@ def secrets_of(claimed: ClaimedDelivery) -> list[str]:
 
 def call(claimed: ClaimedDelivery) -> CallOutcome:
     """Runs on a pool thread; never raises."""
-    started_at, started = timezone.now(), time.monotonic()
+    started_at = timezone.now()
+    started = time.monotonic()
     headers: dict[str, str] = {}
-    status, answer, error, retry_after = None, "", "", 0.0
+    status = None
+    answer = ""
+    error = ""
+    retry_after = 0.0
     try:
         body = body_of(claimed.event_id, claimed.kind, claimed.at, claimed.data)
         headers = _headers(claimed, body, started_at)
         response = egress.post(claimed.url, body, headers)
-        status, answer = response.status, response.body
+        status = response.status
+        answer = response.body
         if status in BUSY:
             wait = seconds_of_retry(response.retry_after, timezone.now()) or 0.0
             retry_after = min(wait, MAX_RETRY_AFTER)

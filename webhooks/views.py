@@ -75,7 +75,8 @@ class EndpointForm(RefusesStaleForm, forms.Form):
         allowed = {*kinds_for(scopes_of_role(role)), *stored}
         kinds = [kind for kind in EventKind.values if kind in allowed]
         field = cast("forms.MultipleChoiceField", self.fields["kinds"])
-        field.choices, field.initial = event_choices(kinds), kinds
+        field.choices = event_choices(kinds)
+        field.initial = kinds
 
     def clean_url(self) -> str:
         try:
@@ -315,7 +316,8 @@ def _show_once(request: CabinetRequest, endpoint: Endpoint, secret: str) -> Http
 
 
 def _delivery_context(delivery: Delivery, member: Member) -> dict[str, object]:
-    event, attempts = delivery.event, list(delivery.attempts.order_by("-started_at", "-id"))
+    event = delivery.event
+    attempts = list(delivery.attempts.order_by("-started_at", "-id"))
     is_soon = delivery.due_in is not None and delivery.due_in <= settings.WEBHOOK_LEASE
     is_called = is_soon and delivery.tries > delivery.finished_tries(attempts)
     return {

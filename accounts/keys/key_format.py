@@ -10,7 +10,8 @@ CHECKSUM_LENGTH = 6
 
 
 def _checksum(text: str) -> str:
-    value, digits = zlib.crc32(text.encode()), ""
+    value = zlib.crc32(text.encode())
+    digits = ""
     for _ in range(CHECKSUM_LENGTH):
         value, digit = divmod(value, 62)
         digits = ALPHABET[digit] + digits

@@ -115,7 +115,8 @@ class Export(models.Model):
         return self.created_at + self.LIFETIME
 
     def finish(self, state: State) -> None:
-        self.state, self.finished_at = state, timezone.now()
+        self.state = state
+        self.finished_at = timezone.now()
         self.save(update_fields=["state", "rows", "finished_at"])
         if state != self.State.READY:
             self.parts.all().delete()

@@ -114,7 +114,8 @@ def find_or_create(claims: Claims, request: HttpRequest) -> User:
 
 
 def _require_creatable(claims: Claims) -> None:
-    address, is_verified = tokens.email(claims), tokens.is_email_verified(claims)
+    address = tokens.email(claims)
+    is_verified = tokens.is_email_verified(claims)
     if address and is_verified and _is_taken(address):
         raise RefusedError(Reason.ADDRESS_TAKEN)
     if not granted_to(tokens.groups(claims)):

@@ -107,7 +107,8 @@ class _MailParser(HTMLParser):
         self.subject = ""
         self.parts: list[str] = []
         self._skipped = ""
-        self._address, self._label_from = "", 0
+        self._address = ""
+        self._label_from = 0
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if self._skipped:

@@ -194,7 +194,8 @@ def member_required(
                 return HttpResponseNotAllowed(["POST"] if is_read else ["GET", "HEAD"])
             if not allows(member):
                 raise PermissionDenied
-            cabinet.member, cabinet.company = member, member.company
+            cabinet.member = member
+            cabinet.company = member.company
             cabinet.actor = Actor(user=cabinet.user, ip=client_ip(request.META))
             response = _response_instead(cabinet, is_recorded=is_recorded or not is_read) or view(
                 cabinet, *args, **kwargs

@@ -219,7 +219,8 @@ def _lock_and_reload(member: Member) -> bool:
     stored = Member.objects.filter(pk=member.pk).first()
     if stored is None:
         return False
-    member.role, member.from_provider = stored.role, stored.from_provider
+    member.role = stored.role
+    member.from_provider = stored.from_provider
     return True
 
 

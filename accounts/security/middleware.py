@@ -63,7 +63,8 @@ class AccountSecurityMiddleware:
     def _respond(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
         sessions.write_browser_cookie(request, response)
-        user, name = request.user, _view_name(request)
+        user = request.user
+        name = _view_name(request)
         if not isinstance(user, User):
             if name == PASSKEY_LOGIN_VIEW and _reached_form(request, response):
                 audit.record_authentication_event(

@@ -206,7 +206,8 @@ def post_change(
     once per `key`.
     """
     agent = request.META.get("HTTP_USER_AGENT", "")
-    ip, device = address_of(request), device_name(agent)
+    ip = address_of(request)
+    device = device_name(agent)
     _post(kind, user, params, ip=ip, device=device, to=to or primary_address(user), key=key)
 
 
@@ -271,7 +272,8 @@ def _post(
 ) -> None:
     notice = NOTICES[kind]
     with translation.override(reader.language):
-        subject, text = str(notice.subject), str(notice.text) % params
+        subject = str(notice.subject)
+        text = str(notice.text) % params
     mail.post(
         template="account_change",
         to=to,

@@ -146,7 +146,8 @@ _recorded_at: dict[str, float] = {}
 
 def record_activity(request: HttpRequest, user: User) -> None:
     """Stores the session's address, device and time of use, at most once a minute."""
-    key, now = request.session.session_key, time.monotonic()
+    key = request.session.session_key
+    now = time.monotonic()
     if key is None or now - _recorded_at.get(key, -SEEN_INTERVAL) < SEEN_INTERVAL:
         return
     if len(_recorded_at) >= MAX_REMEMBERED:

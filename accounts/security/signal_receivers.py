@@ -93,7 +93,8 @@ def on_email_added(
 
 
 def on_email_confirmed(request: HttpRequest, email_address: EmailAddress, **_rest: Any) -> None:
-    user, address = email_address.user, email_address.email
+    user = email_address.user
+    address = email_address.email
     record_authentication_event("address.confirmed", user=user, request=request, subject=address)
     if not email_address.primary:  # at sign-up the first address is the primary one
         notifications.post_change("address.confirmed", user=user, request=request, address=address)

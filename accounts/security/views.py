@@ -26,7 +26,8 @@ def signed_in_user(request: HttpRequest) -> User:
 
 @login_required
 def session_list(request: HttpRequest) -> HttpResponse:
-    user, key = signed_in_user(request), request.session.session_key
+    user = signed_in_user(request)
+    key = request.session.session_key
     sessions.record_activity(request, user)
     alive = UserSession.objects.alive().filter(user=user).order_by("-last_seen_at")
     rows = [

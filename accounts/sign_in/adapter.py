@@ -136,10 +136,8 @@ class AccountAdapter(DefaultAccountAdapter):
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
         super().pre_authenticate(request, **credentials)
-        network_usage, account_usage = (
-            self._login_failed_rl_usage,
-            consume(request, credentials.get("email", "")),
-        )
+        network_usage = self._login_failed_rl_usage
+        account_usage = consume(request, credentials.get("email", ""))
         if network_usage is None or account_usage is None:
             self._rollback_login_failed_rl_usage()
             raise self.validation_error("too_many_login_attempts")

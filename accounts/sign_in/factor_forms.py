@@ -99,7 +99,8 @@ def _consume_challenge(claimed: Authenticator, response: AuthenticationResponse)
     if stored is None or not cache.add(f"mfa.challenge?{challenge}", "y", CHALLENGE_LIFETIME):
         raise get_adapter().validation_error("incorrect_code")
     counter: int = stored.wrap().authenticator_data.counter  # type: ignore[no-untyped-call]
-    last, now = stored.data.get(COUNTER, counter), assertion.authenticator_data.counter
+    last = stored.data.get(COUNTER, counter)
+    now = assertion.authenticator_data.counter
     if (last or now) and now <= last:
         raise ValidationError(
             _(

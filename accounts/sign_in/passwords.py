@@ -91,7 +91,9 @@ def _readings(typed: str) -> Iterator[str]:
 
 
 def _strength_of_reading(text: str, obvious: frozenset[str]) -> float:
-    total, start, seen = 0.0, 0, set[str]()
+    total = 0.0
+    start = 0
+    seen = set[str]()
     while start < len(text):
         part, value = _next_part(text, start, obvious)
         total += 0.0 if len(part) > 1 and part in seen else value

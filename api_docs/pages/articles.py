@@ -41,7 +41,8 @@ class Renderer(RendererHTML):
         return self.renderToken(tokens, idx, *rest)
 
     def heading_close(self, tokens: Sequence[Token], idx: int, *rest: Any) -> str:
-        anchor, text = tokens[idx - 2].attrGet("id"), text_of(tokens[idx - 1])
+        anchor = tokens[idx - 2].attrGet("id")
+        text = text_of(tokens[idx - 1])
         link = format_html(
             ' <a class="anchor" href="#{}" aria-label="{}">#</a>',
             anchor,

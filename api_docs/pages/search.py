@@ -87,13 +87,15 @@ def stem(word: str) -> str:
 
 def score(section: Section, stems: Sequence[str], language: str) -> int:
     """The relevance; 0 if a word is in neither the text, its title nor the page's title."""
-    title, text = folded(section.title), folded(section.text)
+    title = folded(section.title)
+    text = folded(section.text)
     page = folded(str(section.page.title))
     total = 0
     for stem in stems:
         begins = re.compile(rf"(?<!\w){re.escape(stem)}")
         here = sum(1 for _found in islice(begins.finditer(text), MAX_COUNTED))
-        in_title, in_page = bool(begins.search(title)), bool(begins.search(page))
+        in_title = bool(begins.search(title))
+        in_page = bool(begins.search(page))
         if not (here or in_title or in_page):
             return 0
         total += here + 20 * in_title + 5 * in_page + 20 * (title == stem)

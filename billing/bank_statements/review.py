@@ -91,7 +91,9 @@ def _locked(transfer: BankTransfer) -> bool:
 
 
 def _settle(transfer: BankTransfer, state: str, action: str, user: User, ip: str | None) -> None:
-    transfer.state, transfer.settled_at, transfer.settled_by = state, timezone.now(), user
+    transfer.state = state
+    transfer.settled_at = timezone.now()
+    transfer.settled_by = user
     transfer.save(update_fields=["state", "settled_at", "settled_by", "order", "payment"])
     company = transfer.order.company if transfer.order else None
     subject = f"{transfer}: {transfer.party_name}" + (f" → {transfer.order}" if company else "")

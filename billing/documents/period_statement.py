@@ -116,7 +116,8 @@ def make(company: Company, first: date, last: date) -> PeriodStatement:
 
 def _bounds(first: date, last: date) -> list[date]:
     """The first day of each month in the period, with the ends of the period itself."""
-    days, month = [first], next_month(first)
+    days = [first]
+    month = next_month(first)
     while month <= last:
         days.append(month)
         month = next_month(month)

@@ -211,7 +211,8 @@ def _table(body: Element, document: Document) -> None:
 
 
 def _line(table: Element, document: Document, number: int, line: dict[str, Any]) -> None:
-    amount, rate = Decimal(line["amount"]), line["vat_rate"]
+    amount = Decimal(line["amount"])
+    rate = line["vat_rate"]
     vat = Decimal(line["vat"]) if line["vat"] is not None else None
     row = SubElement(table, "СведТов", НомСтр=str(number))
     if document.kind == Document.Kind.ADVANCE:

@@ -130,10 +130,8 @@ class YooKassa(Gateway):
             raise InvalidWebhookError
         try:
             notification = read_object(webhook.body)
-            kind, object_id = (
-                str(notification["event"]),
-                check_id(str(notification["object"]["id"])),
-            )
+            kind = str(notification["event"])
+            object_id = check_id(str(notification["object"]["id"]))
         except (ValueError, TypeError, KeyError):
             raise InvalidWebhookError from None
         try:

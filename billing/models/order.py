@@ -182,7 +182,8 @@ class Order(models.Model):
         self.refresh_from_db(fields=["state", "payment_id", "payment_url"])
 
     def mark_paid(self) -> None:
-        self.state, self.paid_at = self.State.PAID, timezone.now()
+        self.state = self.State.PAID
+        self.paid_at = timezone.now()
         self.finished_at = self.paid_at
         self.save(update_fields=["state", "paid_at", "finished_at"])
 
@@ -256,8 +257,10 @@ class Payment(models.Model):
         return f"{self.amount} {self.currency} {self.payment_id}"
 
     def mark_settled(self, user: User, resolution: str, note: str = "") -> None:
-        self.settled_at, self.settled_by = timezone.now(), user
-        self.resolution, self.note = resolution, note
+        self.settled_at = timezone.now()
+        self.settled_by = user
+        self.resolution = resolution
+        self.note = note
         self.save(update_fields=["settled_at", "settled_by", "resolution", "note"])
 
     @property

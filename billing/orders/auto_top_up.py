@@ -109,7 +109,8 @@ def _available(company_id: int) -> int:
 
 
 def _write(setting: AutoTopUp) -> Order | None:
-    gateway, quote = registry.find(setting.gateway), quote_of(setting)
+    gateway = registry.find(setting.gateway)
+    quote = quote_of(setting)
     if obstacle := _obstacle(setting, gateway, quote):
         _pause(setting, obstacle)
     if obstacle or gateway is None or quote is None:
@@ -190,7 +191,8 @@ def spent_this_month(company_id: int, currency: str) -> Decimal:
 
 
 def _pause(setting: AutoTopUp, reason: AutoTopUp.Pause) -> None:
-    setting.paused_at, setting.paused_for = timezone.now(), reason
+    setting.paused_at = timezone.now()
+    setting.paused_for = reason
     setting.save(update_fields=["paused_at", "paused_for"])
     notifications.notify_auto_top_up_paused(setting)
 
@@ -383,7 +385,9 @@ def _end_uncharged(company: Company, **filters: str) -> None:
 
 def _turn_off(setting: AutoTopUp) -> None:
     _end_uncharged(setting.company)
-    setting.is_enabled, setting.paused_at, setting.paused_for = False, None, ""
+    setting.is_enabled = False
+    setting.paused_at = None
+    setting.paused_for = ""
     setting.save(update_fields=["is_enabled", "paused_at", "paused_for"])
 
 

@@ -73,7 +73,9 @@ def place(
     if text := unsuitable_reason(gateway, quote):
         raise DomainError(Error.INVALID_INPUT, message=text, errors={"gateway": [text]})
     order = new_order(company, quote, gateway)
-    order.return_url, order.created_by, order.api_key_id = return_url, user, api_key_id
+    order.return_url = return_url
+    order.created_by = user
+    order.api_key_id = api_key_id
     with transaction.atomic():
         # First, so that a duplicate call waits here and takes no invoice number.
         if idempotency_key is not None:
@@ -124,7 +126,8 @@ def insert(order: Order, gateway: Gateway, *, ip: str | None = None) -> None:
         order.parties = invoices.snapshot_parties(seller, profile)
         invoices.assign_number(order)
     order.save(force_insert=True)
-    user, bought = order.created_by, audited_values(order)
+    user = order.created_by
+    bought = audited_values(order)
     record("order.created", order, company=order.company, user=user, ip=ip, changes=bought)
 
 

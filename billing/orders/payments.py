@@ -81,10 +81,13 @@ def confirm_bank_transfer(
     if existing is not None and not _may_correct(existing, order, amount):
         return None
     payment = existing or Payment(gateway=order.gateway, payment_id=transfer_id, order=order)
-    payment.amount, payment.currency = amount, order.currency
+    payment.amount = amount
+    payment.currency = order.currency
     payment.problem = _problem(order, amount, order.currency)
     payment.is_credited = payment.problem in CREDITED
-    payment.reference, payment.paid_on, payment.confirmed_by = reference, paid_on, user
+    payment.reference = reference
+    payment.paid_on = paid_on
+    payment.confirmed_by = user
     payment.save()
     if not payment.is_credited:
         record("payment.recorded", payment, company=order.company, user=user, ip=ip)
@@ -120,7 +123,8 @@ def credit_received(*, payment: Payment, user: User, ip: str | None = None) -> b
     before = [f"{order.tokens}", f"{order.amount} {order.currency}"]
     if order.state == Order.State.PAID:
         order = payment.order = _copy_of(order)
-    order.tokens, order.amount = tokens, payment.amount
+    order.tokens = tokens
+    order.amount = payment.amount
     order.save()
     changes: Changes = {
         "tokens": [before[0], tokens],

@@ -137,7 +137,8 @@ def _return(gateway: str, event: RefundEvent) -> Refund | None:
         return None
     refund.returned_at = timezone.now()
     if refund.settled_at and refund.owed:  # the operator may have deducted the rest
-        refund.settled_at, refund.problem = None, Refund.Problem.WON
+        refund.settled_at = None
+        refund.problem = Refund.Problem.WON
     refund.save(update_fields=["returned_at", "settled_at", "problem"])
     payment = refund.payment
     if payment is None or payment.order is None:
@@ -151,7 +152,8 @@ def _pass_on(amount_taken: int, payment: Payment, order: Order) -> int:
     """Gives later refunds the tokens that they lacked while this one was open, out of the returned
     tokens. Returns their number.
     """
-    refunded, passed = Decimal(0), 0
+    refunded = Decimal(0)
+    passed = 0
     refunds = payment.refunds.filter(returned_at=None, currency=payment.currency)
     for other in refunds.order_by("pk") if payment.is_credited else ():
         refunded += other.amount
@@ -159,7 +161,8 @@ def _pass_on(amount_taken: int, payment: Payment, order: Order) -> int:
         moved = min(due, amount_taken - passed)
         if due > moved:
             other.settled_at = None  # now owed for spent tokens
-        other.tokens, other.taken = other.tokens + due, other.taken + moved
+        other.tokens += due
+        other.taken += moved
         other.problem = _problem(other, payment, refunded)
         other.save(update_fields=["tokens", "taken", "problem", "settled_at"])
         passed += moved

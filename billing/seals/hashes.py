@@ -86,7 +86,9 @@ class RunningHash:
     """The running hash of a part's lines."""
 
     def __init__(self) -> None:
-        self.transfers = self.available = self.held = 0
+        self.transfers = 0
+        self.available = 0
+        self.held = 0
         self.digest = sha256()
 
     def add(self, piece: _Piece) -> None:
@@ -103,7 +105,8 @@ def days_of(company_id: int, since: date, until: date) -> Iterator[tuple[date, l
     """The parts of each day with transfers, from `since` to the day before `until`, read in bounded
     statements. The days must be closed, or be locked by the caller.
     """
-    today, parts = since, dict[str, RunningHash]()
+    today = since
+    parts = dict[str, RunningHash]()
     for piece in _pieces(company_id, since, until):
         if piece.day != today and parts:
             yield today, _done(parts)

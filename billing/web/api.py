@@ -90,7 +90,8 @@ class Documents(ApiView):
 
 
 def _listed(view: ApiView, request: HttpRequest, rows: QuerySet[Any], shape: Shape) -> ApiResponse:
-    query, company_id = request.GET.dict(), view.principal.company_id
+    query = request.GET.dict()
+    company_id = view.principal.company_id
     return ApiResponse(view.success(list_body(rows, query, shape.body_of, company_id=company_id)))
 
 

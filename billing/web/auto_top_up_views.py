@@ -79,7 +79,8 @@ class AutoTopUpForm(RefusesStaleForm, TopUpForm):
 
     def clean(self) -> dict[str, Any]:
         data = super().clean()
-        quote, most = data.get("quote"), data.get("max_amount_per_month")
+        quote = data.get("quote")
+        most = data.get("max_amount_per_month")
         if quote is not None and most is not None and most < quote.amount:
             self.add_error("max_amount_per_month", BELOW_ONE)
         return data

@@ -42,7 +42,8 @@ class TopUpForm(forms.Form):
         self.min_tokens = prices.min_tokens(currency)
         self.gateways = {gateway.name: gateway for gateway in registry.available()}
         other: Choices = [(CUSTOM_AMOUNT, _("Custom amount"))] if self.min_tokens else []
-        package, gateway = self.fields["package"], self.fields["gateway"]
+        package = self.fields["package"]
+        gateway = self.fields["gateway"]
         package.choices = [*((p.code, str(p)) for p in self.packages), *other]  # type: ignore[attr-defined]
         gateway.choices = [(name, registry.title(name)) for name in self.gateways]  # type: ignore[attr-defined]
         package.initial = self.packages[0].code if self.packages else CUSTOM_AMOUNT
@@ -114,7 +115,8 @@ class BalanceAlertForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}
-        kind, level = cleaned.get("kind"), cleaned.get("level")
+        kind = cleaned.get("kind")
+        level = cleaned.get("level")
         if kind and level and level > MAX_LEVELS[Kind(kind)]:
             text = gettext("At most %(most)s for this alert.") % {"most": MAX_LEVELS[Kind(kind)]}
             self.add_error("level", text)
@@ -236,7 +238,9 @@ class ProfileForm(RefusesStaleForm, forms.ModelForm):  # type: ignore[type-arg]
         data = super().clean() or self.cleaned_data
         data.setdefault("kpp", "")
         if not self.errors:
-            country, inn, kpp = data["country"], data["inn"], data["kpp"]
+            country = data["country"]
+            inn = data["inn"]
+            kpp = data["kpp"]
             errors = billing_details.format_errors(country=country, inn=inn, kpp=kpp)
             data["inn"] = billing_details.vat_id(country, inn) or inn
             if self.is_complete and not errors:
@@ -259,7 +263,8 @@ class PendingPurchaseForm(forms.Form):
         """Returns None if nothing is requested, or it is not sold."""
         if not self.is_bound or not self.is_valid():
             return None
-        package, tokens = self.cleaned_data["package"], self.cleaned_data["tokens"]
+        package = self.cleaned_data["package"]
+        tokens = self.cleaned_data["tokens"]
         if package:
             return prices.quote_package(package)
         return prices.quote_tokens(tokens or 0, currency)

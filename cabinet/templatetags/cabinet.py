@@ -191,16 +191,19 @@ def company_notices(context: Context) -> dict[str, object]:
 
 
 def _notices(member: Member) -> Iterator[Notice]:
-    company, url = member.company, _support_url(member.company)
+    company = member.company
+    url = _support_url(member.company)
     if company.closes_at and company.is_closing:
         day = date_format(timezone.localtime(company.closes_at), "j E Y")
         text = gettext(
             "The company will be deleted on %(day)s. Until then everything works except automatic "
             "top-ups."
         )
-        may, view = gettext("An owner can cancel the deletion."), ""
+        may = gettext("An owner can cancel the deletion.")
+        view = ""
         if member.can_manage_members:
-            may, view = pgettext("notice", "Cancel the deletion"), "company-keep"
+            may = pgettext("notice", "Cancel the deletion")
+            view = "company-keep"
         yield Notice("closing", "danger", "warning", text % {"day": day}, may, view=view)
     if company.status == Company.Status.PENDING:
         text = gettext(

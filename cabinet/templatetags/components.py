@@ -225,8 +225,10 @@ def filter_form(
     preset.
     """
     form: BaseForm = context["form"]
-    url, mode = reverse(view), context.get("mode")
-    visible, own_days = form.visible_fields(), days.split()
+    url = reverse(view)
+    mode = context.get("mode")
+    visible = form.visible_fields()
+    own_days = days.split()
     first = main.split() or [field.name for field in visible]
     others = [field for field in visible if field.name not in (*first, *own_days)]
     return {

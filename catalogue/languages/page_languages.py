@@ -61,7 +61,8 @@ def preferred(header: str, default: str = "") -> str:
     """The language that an Accept-Language header (RFC 9110, 12.5.4) prefers, else `default`, else
     the service's.
     """
-    best, best_quality = default or settings.LANGUAGE_CODE, 0.0
+    best = default or settings.LANGUAGE_CODE
+    best_quality = 0.0
     for item in header.lower().split(","):
         tag, _, parameter = item.partition(";")
         name = tag.strip().partition("-")[0]
@@ -70,7 +71,8 @@ def preferred(header: str, default: str = "") -> str:
         except ValueError:
             quality = 0.0
         if name in codes() and quality > best_quality:
-            best, best_quality = name, quality
+            best = name
+            best_quality = quality
     return best
 
 

@@ -57,7 +57,8 @@ def _is_well_formed(lowered: str) -> bool:
 def _in_case(lowered: str) -> str:
     """Section 2.1.1: regions in capitals, scripts capitalised, and neither after a singleton."""
     first, *rest = lowered.split("-")
-    cased, is_after_singleton = [first], len(first) == 1
+    cased = [first]
+    is_after_singleton = len(first) == 1
     for subtag in rest:
         is_after_singleton |= len(subtag) == 1
         if is_after_singleton or len(subtag) not in {2, 4}:

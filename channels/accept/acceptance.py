@@ -73,14 +73,16 @@ class NewMessage:
 
     @property
     def counted(self) -> send_limits.Send:
-        principal, phone = self.sender.principal, self.request.phone
+        principal = self.sender.principal
+        phone = self.request.phone
         return send_limits.Send(
             self.id, principal.company_id, principal.mode, self.kind, phone, principal.own_limits
         )
 
     def params(self) -> dict[str, Any]:
         """The columns that both `send.sql` request, and the `time_zone` of `hold_wallet.sql`."""
-        principal, idempotency_key = self.sender.principal, self.sender.idempotency_key
+        principal = self.sender.principal
+        idempotency_key = self.sender.idempotency_key
         return {
             "message_id": self.id,
             "company_id": principal.company_id,
@@ -124,7 +126,8 @@ class FundsReturnedError(Exception):
 
 def payment_refusal(message: NewMessage) -> Exception:
     """Reads the reason again, because the refusing statement saw an older balance."""
-    principal, phone = message.sender.principal, message.request.phone
+    principal = message.sender.principal
+    phone = message.request.phone
     return refusal_of_price(principal, phone, message.plan.price) or FundsReturnedError()
 
 
@@ -156,8 +159,10 @@ def accept_and_wait(prepared: PreparedSend[WrittenT]) -> tuple[WrittenT, SendOut
     """Returns the result of `write`, and the first outcome; raises AfterEffectError if that is a
     failure. The database connection is closed before the wait and free for other requests.
     """
-    message, plan = prepared.message, prepared.message.plan
-    principal, phone = message.sender.principal, message.request.phone
+    message = prepared.message
+    plan = prepared.message.plan
+    principal = message.sender.principal
+    phone = message.request.phone
     if principal.is_test:
         _take_quota(principal, message.request.content)
     waits = not scripted_numbers.is_scripted(principal, phone, scripted_numbers.QUEUED)

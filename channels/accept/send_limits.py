@@ -97,7 +97,8 @@ def acquire(
         yield acquired.one_try
     except Exception as error:
         if nothing_was_written(error) or (key_hash and not isinstance(error, IntegrityError)):
-            key, holder = acquired.key, f"{send.id.hex}:"
+            key = acquired.key
+            holder = f"{send.id.hex}:"
             atomic_limits.release(_windows(send), cool_down=key, holder=holder, pool=_pool(send))
         raise
 
@@ -195,7 +196,8 @@ def _raise_if_refused(limit: LimitResult) -> None:
     if limit.outcome == atomic_limits.COOLING_DOWN:
         raise DomainError(Error.RESEND_TOO_SOON, retry_after=limit.wait)
     if limit.outcome == atomic_limits.POOL_EMPTY:
-        kind, text = "phone_all_companies", SHARED_POOL_EMPTY
+        kind = "phone_all_companies"
+        text = SHARED_POOL_EMPTY
         raise DomainError(
             Error.SEND_LIMIT, message=text, retry_after=limit.wait, limit={"kind": kind}
         )

@@ -207,7 +207,8 @@ def _hand_over(claimed: ClaimedMessage, start_before: float) -> Event:
 
 
 def _call_provider(claimed: ClaimedMessage, message: Outgoing) -> Event:
-    provider, called_at = registry.provider(claimed.provider), time.monotonic()
+    provider = registry.provider(claimed.provider)
+    called_at = time.monotonic()
     try:
         accepted = provider.send(message)
     except SendError as error:

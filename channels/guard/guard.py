@@ -213,7 +213,8 @@ class Guard:
     def record_delivery(self, now: float, code: PendingCode, tokens: float, after: float) -> None:
         if after > MAX_DELIVERY_SECONDS or code.is_over or not code.is_evidence:
             return
-        code.tokens, code.is_pending = tokens, True
+        code.tokens = tokens
+        code.is_pending = True
         self.add_pending(now, code.scopes)
 
     def record_timeout(self, now: float, code: PendingCode, *, is_counted: bool = True) -> None:
@@ -232,14 +233,16 @@ class Guard:
             return
         self._no_longer_pending(now, code)
         self.record_hit(now, code.scopes, corrects=code.tokens if code.is_missed else None)
-        code.is_missed, code.is_over = False, True
+        code.is_missed = False
+        code.is_over = True
 
     def record_later_entry(self, now: float, code: PendingCode) -> None:
         """Records that the same code was entered from a later message, which shows a person."""
         self._no_longer_pending(now, code)
         if code.is_missed:
             self.undo_miss(now, code.scopes, code.tokens)
-        code.is_missed, code.is_over = False, True
+        code.is_missed = False
+        code.is_over = True
 
     def add_pending(self, now: float, scopes: tuple[GuardScope, ...]) -> None:
         """Records a delivered code that may still be entered."""
@@ -248,7 +251,8 @@ class Guard:
 
     def record_miss(self, now: float, scopes: tuple[GuardScope, ...], tokens: float) -> None:
         """Records a code that was delivered promptly, charged `tokens`, and not entered in time."""
-        usual_rate, evidences = self._usual_rate(now), self._of(now, scopes)
+        usual_rate = self._usual_rate(now)
+        evidences = self._of(now, scopes)
         is_apart = any(item.is_apart for item in evidences)
         if not is_apart:
             self.company.norm.add(now, trials=1.0)

@@ -114,7 +114,10 @@ class ScopeEvidence:
         if corrects is not None:
             self._subtract_miss(corrects, usual_rate)
         if self.score <= 0:
-            self.score = self.hits = self.misses = self.tokens = 0.0
+            self.score = 0.0
+            self.hits = 0.0
+            self.misses = 0.0
+            self.tokens = 0.0
             self.is_apart = False
 
     def _subtract_miss(self, tokens: float, usual_rate: float) -> None:
@@ -166,7 +169,8 @@ class ScopeEvidence:
         (Ville's inequality), or about twice that because the test chose the start of the fall.
         Fading makes this approximate.
         """
-        attack, people = ATTACK_RATE_RATIO * usual_rate, LOWEST_RATE_RATIO * usual_rate
+        attack = ATTACK_RATE_RATIO * usual_rate
+        people = LOWEST_RATE_RATIO * usual_rate
         return self.hits * math.log(attack / people) + self.misses * math.log(
             (1 - attack) / (1 - people)
         )
@@ -175,7 +179,8 @@ class ScopeEvidence:
         """-log of Chernoff's bound on the probability of so few correct codes if people enter half
         the norm.
         """
-        trials, share = self.hits + self.misses, ATTACK_RATE_RATIO * usual_rate
+        trials = self.hits + self.misses
+        share = ATTACK_RATE_RATIO * usual_rate
         if not trials or self.hits >= share * trials:
             return 0.0
         missed = self.misses * math.log(self.misses / trials / (1 - share))

@@ -39,7 +39,8 @@ class Screen:
 
 def render(message: Message) -> tuple[str | None, str | None]:
     """Returns (text, code) as the worker would send them."""
-    params, kind = message.params, extensions.kinds[message.kind]
+    params = message.params
+    kind = extensions.kinds[message.kind]
     if extensions.CUSTOM_CODE in params:
         sealed = kind.find_custom_codes([message.pk])
         params = params | {extensions.CUSTOM_CODE: sealed.get(message.pk)}

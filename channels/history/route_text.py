@@ -44,7 +44,8 @@ def _reason(route: Mapping[str, Any], plan: list[list[Any]]) -> str:
 
 def _following(plan: list[list[Any]]) -> list[str]:
     """The following steps, each as «SMS after 14 s»."""
-    parts, waited = [], 0
+    parts = []
+    waited = 0
     for (_channel, patience), (following, _patience) in pairwise(plan):
         waited += int(patience or 0)
         parts.append(_("%(channel)s after %(n)d s") % {"channel": _title(following), "n": waited})

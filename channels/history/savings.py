@@ -76,7 +76,8 @@ class Saving:
         """Half of the interval. Uses the variance of both arms together: the few held-out codes may
         contain no SMS by chance, and would then seem not to vary.
         """
-        smart, held_out = self.smart, self.held_out
+        smart = self.smart
+        held_out = self.held_out
         variance = (smart.spread + held_out.spread) / (smart.codes + held_out.codes - 2)
         error = sqrt(variance * (1 / smart.codes + 1 / held_out.codes))
         return round(Z * error * smart.codes)
@@ -104,7 +105,8 @@ def of_days(rows: Iterable[RouteDay]) -> list[Saving]:
         by_arm[row.arm].add(row)
     if not by_arm:
         return []
-    smart, held_out = RouteDay.Arm.SMART, RouteDay.Arm.HOLD_OUT
+    smart = RouteDay.Arm.SMART
+    held_out = RouteDay.Arm.HOLD_OUT
     countries = [
         Saving(country, arms[country, smart], arms[country, held_out])
         for country in sorted({country for country, _arm in arms})

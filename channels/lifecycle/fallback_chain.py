@@ -17,7 +17,8 @@ from channels.phone_numbers import country_of
 
 def expire_patience(snapshot: Snapshot) -> Decision:
     """Requests a fallback because no proof arrived in time, whatever the attempt's state."""
-    decision, message = undecided(snapshot), snapshot.message
+    decision = undecided(snapshot)
+    message = snapshot.message
     if not message.is_open or not message.chain:
         return decision
     if message.time_left > MIN_TIME_LEFT:
@@ -30,7 +31,8 @@ def take_next_step(snapshot: Snapshot) -> Decision:
     step or too little time is left, or if a vendor may have the message: the step would return its
     tokens, so its late delivery would charge nothing, whatever becomes of the next channel.
     """
-    decision, message = undecided(snapshot), snapshot.message
+    decision = undecided(snapshot)
+    message = snapshot.message
     if not message.is_open or not message.chain or message.time_left <= MIN_TIME_LEFT:
         return decision
     if snapshot.has_open_attempt:

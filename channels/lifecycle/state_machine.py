@@ -183,7 +183,8 @@ def _accepted(decision: Decision, _was: str, attempt: AttemptState, _event: Even
 
 
 def _delivered(decision: Decision, _was: str, attempt: AttemptState, event: Event) -> Decision:
-    proof, message = event.proof or DeliveryProof.RECEIPT, decision.message
+    proof = event.proof or DeliveryProof.RECEIPT
+    message = decision.message
     if message.state == "delivered":
         return _settle_owed(decision, attempt, TransferKind.CAPTURE, proof=proof)
     if message.is_open:

@@ -58,7 +58,8 @@ class Bot(http.HttpProvider):
         **connection: Any,
     ) -> None:
         super().__init__(**connection)
-        self._secret_token, self._username = secret_token, username
+        self._secret_token = secret_token
+        self._username = username
         self.capabilities = Capabilities(
             frozenset(Content),
             receipts=False,

@@ -68,11 +68,14 @@ def split(text: str, alphabet: Alphabet | None = None) -> Split:
 
 def _cut(text: str, sizes: list[int], capacity: int) -> list[str]:
     """Moves an escape or surrogate pair that would straddle a border whole into the next part."""
-    pieces, start, used = [], 0, 0
+    pieces = []
+    start = 0
+    used = 0
     for index, size in enumerate(sizes):
         if used + size > capacity:
             pieces.append(text[start:index])
-            start, used = index, 0
+            start = index
+            used = 0
         used += size
     return [*pieces, text[start:]]
 

@@ -128,7 +128,9 @@ class HttpProvider(Provider):
         if not (token.isascii() and token.isprintable()):
             # The client would refuse it later and quote it in its error.
             raise ValueError(f"the token of {self.name} has characters that no request may carry")
-        self._url, self._token, self._timeout = api_url.rstrip("/"), token, timeout
+        self._url = api_url.rstrip("/")
+        self._token = token
+        self._timeout = timeout
         self._ca_file = ca_file
         self._headers = {
             "User-Agent": f"kvitok/{_VERSION}",
@@ -204,7 +206,8 @@ class HttpProvider(Provider):
         except HTTPError as error:
             return None, _root_cause(error)
         wait = seconds_of_retry(response.headers.get("Retry-After", ""), datetime.now(UTC))
-        data, rows = parse(response.body), parse_rows(response.body)
+        data = parse(response.body)
+        rows = parse_rows(response.body)
         return VendorResponse(response.status, data, wait, self._token, rows), ""
 
 

@@ -171,7 +171,8 @@ def patience(fallback: Fallback | None, channel: Channel, kind: str) -> float:
 
 def check_country(principal: Principal, phone: str) -> None:
     """Enforces the company's allowed countries; test keys spend no money, so they are exempt."""
-    allowed, country = principal.allowed_countries, country_of(phone)
+    allowed = principal.allowed_countries
+    country = country_of(phone)
     if allowed and country not in allowed and not principal.is_test:
         name = country or phone[:4]
         raise DomainError(

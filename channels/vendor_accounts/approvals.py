@@ -37,7 +37,8 @@ def refresh(names: list[str] | None = None) -> dict[str, ReadResult]:
     """Asks the vendors of these accounts, or of all, in parallel. Changes nothing for a silent
     vendor.
     """
-    live, hosted = registry.live_providers(), registry.hosted_providers()
+    live = registry.live_providers()
+    hosted = registry.hosted_providers()
     accounts = {
         name: provider
         for name, provider in live.items()

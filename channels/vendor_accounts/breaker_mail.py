@@ -35,7 +35,8 @@ class Substitutes:
 def find_substitutes(name: str) -> Substitutes:
     """The enabled accounts of the channel with a closed breaker, for the operators' mail."""
     live = registry.live_providers()
-    account, rows = live[name], {row.name: row for row in ProviderAccount.objects.all()}
+    account = live[name]
+    rows = {row.name: row for row in ProviderAccount.objects.all()}
     substitutes = Substitutes([], [])
     for other, provider in live.items():
         row = rows.get(other)

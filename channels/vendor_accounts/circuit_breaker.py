@@ -162,7 +162,8 @@ def close(provider: str) -> bool:
 
 
 def _trip(change: Trip) -> None:
-    name, cause = change.call.provider, change.cause
+    name = change.call.provider
+    cause = change.cause
     with transaction.atomic(), connection.cursor() as cursor:
         params: dict[str, str | int | float] = {
             "name": name,

@@ -127,7 +127,8 @@ def provider_title(provider: str) -> StrOrPromise:
     """The title of an account: “Twilio”, “Twilio · kz”."""
     if provider.startswith("test_"):
         return _("Test phone")
-    vendor, account = vendor_of(provider), provider.partition(":")[2]
+    vendor = vendor_of(provider)
+    account = provider.partition(":")[2]
     title = PROVIDERS.get(vendor, vendor)
     return f"{title} · {account}" if account else title
 

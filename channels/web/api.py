@@ -142,7 +142,8 @@ def _list(
     (`from` ≤ created < `to`).
     """
     params = QueryFields(query)
-    phone, state = params.text(WITH_PHONE), params.text(WITH_STATUS)
+    phone = params.text(WITH_PHONE)
+    state = params.text(WITH_STATUS)
     start, end = params.time(CREATED_FROM), params.time(CREATED_TO)
     texts = {
         field.name: value for field in stored_fields.FIELDS if (value := params.text(field.filter))

@@ -216,7 +216,8 @@ _EVENT_FIELDS = tuple(field for field in MESSAGE if field.name not in {"read_at"
 
 def _example(kind: EventKind, subject: str, now: datetime) -> dict[str, Any]:
     status = kind.removeprefix("message.")
-    is_over, is_sent = status != "sent", status in {"sent", "delivered"}
+    is_over = status != "sent"
+    is_sent = status in {"sent", "delivered"}
     return example_of(_EVENT_FIELDS) | {
         "id": f"msg_{subject}",
         "status": status,

@@ -94,7 +94,8 @@ def chart(
 
 
 def _segments(counts: Counter[str], top: int, series: Sequence[Series]) -> list[Segment]:
-    segments, y = list[Segment](), float(HEIGHT)
+    segments = list[Segment]()
+    y = float(HEIGHT)
     for item in series:
         if counts[item.name]:
             height = max(MIN_HEIGHT, HEIGHT * counts[item.name] / top)

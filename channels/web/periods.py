@@ -38,7 +38,8 @@ def day_presets(*names: str) -> list[DayPreset]:
     today.
     """
     today = timezone.localdate()
-    yesterday, last_month = today - timedelta(days=1), previous_month(today)
+    yesterday = today - timedelta(days=1)
+    last_month = previous_month(today)
     presets: dict[str, tuple[StrOrPromise, DayRange | None]] = {
         "all": (_("all days"), None),
         "today": (_("today"), DayRange(today, today)),
@@ -111,5 +112,6 @@ class PeriodForm(forms.Form):
                 raise ValidationError({"date_from": _("This day comes after the last one.")})
             if (last - first).days >= MAX_DAYS:
                 raise ValidationError({"date_from": _("A year at most.")})
-            data["date_from"], data["date_to"] = first, last
+            data["date_from"] = first
+            data["date_to"] = last
         return data

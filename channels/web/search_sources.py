@@ -92,7 +92,8 @@ def _to_phones_like(messages: QuerySet[Message], part: Q, text: str, member: Mem
     if not member.can_see_phones:  # digit by digit it would reveal the masked digits
         detail = _("your role sees masked phones")
         return [Hit(gettext("The full number is needed"), _list_url(Mode.LIVE, text), detail)]
-    lists, rows = [], []
+    lists = []
+    rows = []
     for mode in Mode:
         history = messages.filter(mode=mode)
         page = page_of(

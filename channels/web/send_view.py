@@ -34,7 +34,8 @@ class SendView(IdempotentView):
     def post(self, request: HttpRequest) -> HttpResponse:
         payload = self.payload(request)
         parsed = self.parse(payload)
-        self.phone, self.locale = mask_phone(parsed.phone), parsed.locale
+        self.phone = mask_phone(parsed.phone)
+        self.locale = parsed.locale
         idempotency_key = self.idempotency_key(request, payload)
         sender = Sender(self.principal, self.request_id, idempotency_key)
 

@@ -73,7 +73,8 @@ class SendCode(CamaraView):
     def post(self, request: HttpRequest, version: str) -> HttpResponse:
         body = self.read(request, version)
         body.check()
-        number, text = self.number(body["phoneNumber"]), body["message"]
+        number = self.number(body["phoneNumber"])
+        text = body["message"]
         code = self.code_request(number, order=self._order(number), text=text, is_new=True)
         try:
             sent = self.send(code)

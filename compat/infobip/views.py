@@ -184,14 +184,16 @@ class SendingView(InfobipView):
         status = "MESSAGE_SENT"
         try:
             sent = self.send(self.code_request(phone, code_length=length))
-            verification_id, message_id = sent.verification_id, sent.outcome.message_id
+            verification_id = sent.verification_id
+            message_id = sent.outcome.message_id
         except DomainError as error:
             if error.error not in STATUS_WHILE_LIVE:
                 raise
             live = self.find_started(phone, error.retry_after)
             if live is None:
                 raise
-            verification_id, message_id = live.id, live.messages[-1].pk
+            verification_id = live.id
+            message_id = live.messages[-1].pk
             status = STATUS_WHILE_LIVE[error.error]
         tracked = {"externalMessageId": public_id("msg", message_id)} if is_tracked else {}
         return self.respond(

@@ -83,7 +83,8 @@ class Verifications(PreludeView):
             raise
         if sent.is_repeat and (live := self.find_live(code_request.phone)):
             return self._under_way(live)
-        status, judged = "retry" if sent.is_resend else "success", {}
+        status = "retry" if sent.is_resend else "success"
+        judged = {}
         if options["force_challenge"] or (restricted and restricted.is_without_sms):
             status = "challenged"
         elif restricted and not restricted.is_enforced:
@@ -114,7 +115,8 @@ class Verifications(PreludeView):
         requester = fields.signals_of(body, self.principal.company_id)
         phone = self.number(fields.target_of(body))
         order = self._order(phone, options)
-        url, principal = options["callback_url"], self.principal
+        url = options["callback_url"]
+        principal = self.principal
         try:
             callback = find_callback(principal.company_id, principal.mode, url) if url else None
         except DomainError:
@@ -133,8 +135,10 @@ class Verifications(PreludeView):
 
     def _order(self, phone: str, options: Mapping[str, Any]) -> tuple[str, ...]:
         """The channels to try; empty: the company's rules or smart routing decide."""
-        requested, preferred = options["channels"], options["preferred_channel"]
-        is_challenged, most = options["force_challenge"], options["max_auto_fallbacks"]
+        requested = options["channels"]
+        preferred = options["preferred_channel"]
+        is_challenged = options["force_challenge"]
+        most = options["max_auto_fallbacks"]
         if not (requested or preferred or is_challenged or most is not None):
             return ()
         policy = policy_for(self.principal, phone, self.principal.purpose)
@@ -179,7 +183,8 @@ class Checks(PreludeView):
     def post(self, request: HttpRequest) -> HttpResponse:
         """The result is in `status`: a wrong code is not an HTTP error."""
         body = json_object(request)
-        code, payment = values(body, fields.CHECK)["code"], fields.payment_of(body, "psd2")
+        code = values(body, fields.CHECK)["code"]
+        payment = fields.payment_of(body, "psd2")
         phone = self.number(fields.target_of(body))
         live = self.find_live(phone)
         identity = _identity(live.id, live.reference) if live else {}

@@ -136,7 +136,8 @@ class TwilioView(CompatView):
         }
 
     def core(self, verification: Shown) -> dict[str, Any]:
-        binding, status = verification.binding or {}, dialect.STATUS[verification.state]
+        binding = verification.binding or {}
+        status = dialect.STATUS[verification.state]
         channels = [message.channel for message in verification.messages]
         times = [
             verification.created_at,
@@ -221,7 +222,8 @@ class Verifications(TwilioView):
         return self.respond_with_verification(verification, 201)
 
     def _request(self, body: Body) -> CodeSendRequest:
-        binding, is_trusted = fields.binding_of(body), body["RiskCheck"] == "disable"
+        binding = fields.binding_of(body)
+        is_trusted = body["RiskCheck"] == "disable"
         try:
             requester = requester_of(
                 self.principal.company_id, ip=body["DeviceIp"], is_trusted=is_trusted
@@ -296,7 +298,8 @@ class Attempts(TwilioView):
 
     def get(self, request: HttpRequest) -> HttpResponse:
         query = QueryFields(request.GET.dict())
-        sid, to = query.text(fields.VERIFICATION_SID), query.text(fields.ATTEMPTS_TO)
+        sid = query.text(fields.VERIFICATION_SID)
+        to = query.text(fields.ATTEMPTS_TO)
         filters = {
             "service_sid": query.text(fields.SERVICE),
             "channel": query.text(fields.ANY_CHANNEL),
@@ -331,7 +334,8 @@ class Summary(TwilioView):
 
     def get(self, request: HttpRequest) -> HttpResponse:
         query = QueryFields(request.GET.dict())
-        service, after = query.text(fields.SERVICE), query.time(fields.AFTER)
+        service = query.text(fields.SERVICE)
+        after = query.time(fields.AFTER)
         last = timezone.localdate(query.time(fields.BEFORE))
         first = timezone.localdate(after) if after else last - timedelta(days=DAYS - 1)
         days = DayRange(first, last)

@@ -105,7 +105,8 @@ class ProblemError(DomainError):
         **members: Any,
     ) -> None:
         super().__init__(error, retry_after=retry_after)
-        self.row, self.members = row, members
+        self.row = row
+        self.members = members
 
 
 def refuse(error: DomainError, request_id: str) -> Response:

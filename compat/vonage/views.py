@@ -94,7 +94,8 @@ def _fault(n: int, step: object) -> tuple[str, StrOrPromise] | None:
     """The invalid parameter of a step, and the reason."""
     if not isinstance(step, Mapping):
         return f"workflow[{n}]", WRONG_FORMAT
-    channel, to = step.get("channel"), step.get("to")
+    channel = step.get("channel")
+    to = step.get("to")
     if not isinstance(channel, str) or channel not in {*CHANNELS, *UNSUPPORTED_CHANNELS}:
         return f"workflow[{n}].channel", allowed_values([*CHANNELS, *UNSUPPORTED_CHANNELS])
     if channel == "silent_auth" and n:

@@ -79,7 +79,8 @@ def _addresses(values: Mapping[str, Any]) -> Iterator[str]:
             url = urlsplit(values[name])
             host, _port = url.hostname or "", url.port
         except ValueError:
-            host, url = "", urlsplit("")
+            host = ""
+            url = urlsplit("")
         if url.scheme != "https" or not host or url.query or url.fragment or url.username:
             yield f"{name} is unset or not https: set it to https:// and your host"
         elif url.path.strip("/"):

@@ -144,7 +144,8 @@ def provider_timeout(text: str) -> tuple[float, float]:
     try:
         connect, read = map(float, text.split(","))
     except ValueError:
-        connect = read = 0
+        connect = 0
+        read = 0
     if not (0 < connect < 3600 and 0 < read < 3600):
         raise ImproperlyConfigured("PROVIDER_TIMEOUT must be two numbers of seconds: 2,8")
     return connect, read

@@ -60,7 +60,8 @@ def compile_catalogues() -> None:
 
 
 def _is_current(name: str) -> bool:
-    stamp, lock = _stamp(name), ROOT / "requirements" / f"{name}.txt"
+    stamp = _stamp(name)
+    lock = ROOT / "requirements" / f"{name}.txt"
     return stamp.exists() and stamp.read_bytes() == lock.read_bytes()
 
 

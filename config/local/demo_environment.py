@@ -52,7 +52,8 @@ def new_secrets() -> dict[str, str]:
 
 def stored_secrets(path: Path) -> dict[str, str]:
     """The secrets in a file, generated at the first run; later runs add new ones."""
-    stored, fresh = _read(path), new_secrets()
+    stored = _read(path)
+    fresh = new_secrets()
     if fresh.keys() - stored:
         stored = fresh | stored
         _write(path, stored)

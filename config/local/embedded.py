@@ -40,7 +40,8 @@ class Servers:
         cluster: Path | None = None,
     ) -> "Servers":
         """`cluster`: a data directory of a stopped server, copied if there is none yet."""
-        postgres = redis = None
+        postgres = None
+        redis = None
         if not is_set(environ, "DATABASE_URL"):
             log = logs / "postgres.log"
             postgres = Postgres(directory / "postgres", durable=durable, log=log, cluster=cluster)

@@ -37,7 +37,9 @@ CODES = {
 
 def _read(call: HookCall, options: HookOptions) -> WantedMessage:
     variables = "template_variables"
-    code, link, text = call.text(variables, "code"), call.text(variables, "link"), call.text("body")
+    code = call.text(variables, "code")
+    link = call.text(variables, "link")
+    text = call.text("body")
     if not code and not link:
         code = code_in(text, options.code_length)
     return WantedMessage(

@@ -31,7 +31,8 @@ def _read(call: HookCall, options: HookOptions) -> WantedMessage:
         ends = list(_END.finditer(body, beginning.end())) if beginning else []
         if beginning is None or not ends:
             raise
-        phone, text = ends[-1][1], body[beginning.end() : ends[-1].start()]
+        phone = ends[-1][1]
+        text = body[beginning.end() : ends[-1].start()]
     return WantedMessage(phone=phone, text=text, code=code_in(text, options.code_length))
 
 

@@ -66,7 +66,8 @@ def _simulate(trial: Trial) -> SimulatedCall:
         "user": {"id": str(uuid4()), "phone": trial.phone.removeprefix("+")},
         "sms": {"otp": trial.code, "phone": trial.phone.removeprefix("+")},
     }
-    body, message_id = orjson.dumps(payload), str(uuid4())
+    body = orjson.dumps(payload)
+    message_id = str(uuid4())
     headers = signatures.standard_headers("webhook", trial.secret, message_id, trial.at, body)
     return json_call(payload, headers)
 

@@ -42,7 +42,8 @@ def _simulate(trial: Trial) -> SimulatedCall:
         "templateData": {"text": f"{trial.code} is your one-time password."},
         "args": {"oTP": trial.code, "expiry": int(300 * NANOSECONDS)},
     }
-    timestamp, body = str(int(trial.at)), orjson.dumps(payload)
+    timestamp = str(int(trial.at))
+    body = orjson.dumps(payload)
     signature = signatures.zitadel_signature(trial.secret, timestamp, body)
     return json_call(payload, {"ZITADEL-Signature": f"t={timestamp},v1={signature}"})
 

@@ -46,7 +46,8 @@ class _LoggedCall:
     """A call, and its entry in the request log."""
 
     def __init__(self, request: HttpRequest, kind: Kind, path_secret: str) -> None:
-        self.request, self.kind = request, kind
+        self.request = request
+        self.kind = kind
         self.path_secret = path_secret
         self.started = time.perf_counter()
         self.at = time.time()

@@ -75,7 +75,8 @@ def _site(host: str) -> str:
 def addresses(text: str) -> Iterator[str]:
     """All text from a scheme to the next space, and bare hosts under a real top-level domain."""
     rest = _DOTS.sub(".", as_seen(text))
-    bare, read_to = [], 0
+    bare = []
+    read_to = 0
     for scheme in _SCHEME.finditer(rest):
         start = _SCHEME_START.search(rest, scheme.start(), scheme.end(1))
         # no scheme, or a scheme within the previous address

@@ -117,7 +117,8 @@ class LinkStats(LinkView):
     calls = (declared.STATS,)
 
     def get(self, request: HttpRequest, public_id: str) -> HttpResponse:
-        link, query = self.link(public_id), QueryFields(request.GET)
+        link = self.link(public_id)
+        query = QueryFields(request.GET)
         interval = query.text(declared.INTERVAL) or "day"
         start, end = _period(query, interval)
         if interval == "hour":
@@ -262,7 +263,8 @@ class BulkLinks(LinkView):
             return self._make(items, key)
 
     def _make(self, items: Sequence[object], key: IdempotencyKey | None) -> HttpResponse:
-        new_links, batch_id = [self._new_link(item) for item in items], uuid7()
+        new_links = [self._new_link(item) for item in items]
+        batch_id = uuid7()
 
         def effect() -> dict[str, Any]:
             good = [item for item in new_links if isinstance(item, NewLink)]

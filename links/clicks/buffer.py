@@ -54,7 +54,8 @@ class Networks:
     """The clicks of each network in the current minute; addresses are not kept longer."""
 
     def __init__(self) -> None:
-        self._minute, self._clicks = 0, Counter[str]()
+        self._minute = 0
+        self._clicks = Counter[str]()
         self._links = set[tuple[str, str]]()
 
     def is_loop(self, link_id: str, environ: Mapping[str, Any]) -> bool:
@@ -68,7 +69,9 @@ class Networks:
             return False
         minute = int(time.time() // 60)
         if minute != self._minute or len(self._clicks) >= MAX_NETWORKS:
-            self._minute, self._clicks, self._links = minute, Counter(), set()
+            self._minute = minute
+            self._clicks = Counter()
+            self._links = set()
         self._clicks[network] += 1
         if self._clicks[network] <= NETWORK_CLICKS:
             return False
@@ -104,7 +107,8 @@ class ClickBuffer:
         self._starting = threading.Lock()
         self._is_started = False
         self._networks = Networks()
-        self._dropped = self._left_out = 0
+        self._dropped = 0
+        self._left_out = 0
         self._reported_at = 0.0
 
     def add(self, link_id: str, environ: Mapping[str, Any]) -> None:
@@ -179,7 +183,8 @@ class ClickBuffer:
                 log.warning("clicks_dropped", count=self._dropped)
             if self._left_out:
                 log.info("clicks_of_loops_left_out", count=self._left_out)
-            self._dropped = self._left_out = 0
+            self._dropped = 0
+            self._left_out = 0
 
 
 _buffer = ClickBuffer()

@@ -114,7 +114,8 @@ def _has_all_clicks(link: Link, start: datetime) -> bool:
     link; erased clicks may remain for a while.
     """
     try:
-        since, lag = clickhouse_tables.complete_since(), stream.sink_lag_seconds()
+        since = clickhouse_tables.complete_since()
+        lag = stream.sink_lag_seconds()
     except (RedisError, OSError):
         return False
     if since is None or lag is None or lag > MAX_LAG or since > max(start, link.created_at):

@@ -168,7 +168,8 @@ class Consumer:
             clicks = _clicks(entry)
             if chunk and clicks > room:
                 yield chunk
-                chunk, room = [], self.max_clicks
+                chunk = []
+                room = self.max_clicks
             chunk.append(entry)
             room -= clicks
         if chunk:
@@ -212,7 +213,8 @@ class Consumer:
             STREAM, self.group, "-", "+", READ_COUNT, self._dead_letter_consumer, idle=pause
         )
         for pending in waiting:
-            entry_id, tries = pending["message_id"], pending["times_delivered"] + 1
+            entry_id = pending["message_id"]
+            tries = pending["times_delivered"] + 1
             claimed: Any = blocking_redis_client().xclaim(
                 STREAM, self.group, self._dead_letter_consumer, pause, [entry_id], retrycount=tries
             )

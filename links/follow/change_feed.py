@@ -77,7 +77,8 @@ def publish_link_change() -> None:
 
 class ChangeFeed:
     def __init__(self, cache: SlugCache, stops: StopCache) -> None:
-        self._cache, self._stops = cache, stops
+        self._cache = cache
+        self._stops = stops
         self._unpublished: set[str] = set()
         self._start_lock = threading.Lock()
         self.is_listening = False

@@ -49,7 +49,8 @@ class LinkStore:
 
     def read(self, slug: str, host_id: int | None) -> CachedRow | None:
         """The row with exactly this slug, or else an alias that differs from it only in case."""
-        exact, folded = short_hosts.key(host_id, slug), short_hosts.key(host_id, slug.lower())
+        exact = short_hosts.key(host_id, slug)
+        folded = short_hosts.key(host_id, slug.lower())
         keys = list(dict.fromkeys((exact, folded)))
         rows = self._read_redis(keys)
         if not is_decided(rows, exact, folded):
@@ -99,7 +100,8 @@ class LinkStore:
 
 class Resolver:
     def __init__(self, stops: StopCache | None = None, store: LinkStore | None = None) -> None:
-        self._stops, self._store = stops or _stops, store or LinkStore()
+        self._stops = stops or _stops
+        self._store = store or LinkStore()
         self.reset()
 
     def reset(self) -> None:

@@ -41,7 +41,8 @@ def render_link(
     *, subject_id: UUID, params: Mapping[str, Any], locale: str, channel: str
 ) -> Rendered:
     """Renders the message of a link; its text was fixed at acceptance."""
-    text, url = params["text"], params["short_url"]
+    text = params["text"]
+    url = params["short_url"]
     if url is None:
         raise NotRenderableError("the person was erased, and the link with them")
     if BY_NAME[channel].has_link_button:

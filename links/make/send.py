@@ -66,7 +66,8 @@ class PreparedLinkSend(PreparedSend[str]):
 
     def write(self) -> str:
         """Returns the short URL."""
-        message, principal = self.message, self.message.sender.principal
+        message = self.message
+        principal = self.message.sender.principal
         row = self.link.row(principal)
         url = short_url(row["slug"], self.link.host)
         params = message.params() | sql.params(row, self.link.lifetime)

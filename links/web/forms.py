@@ -65,7 +65,8 @@ class TargetForm(forms.Form):
 
     def __init__(self, *args: Any, company: Company, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.company, self.rules = company, link_rules(company)
+        self.company = company
+        self.rules = link_rules(company)
         if not self._offered_tags():
             del self.fields["has_tags"]
 

@@ -176,7 +176,8 @@ def link_enable(request: CabinetRequest, public_id: str) -> HttpResponse:
 @member_required()
 def link_qr(request: CabinetRequest, public_id: str, kind: str) -> HttpResponse:
     """The short link as a QR code to print: an SVG, sharp at any size, or a PNG."""
-    link, drawn = _link(request, public_id), BytesIO()
+    link = _link(request, public_id)
+    drawn = BytesIO()
     if _is_masked(link, request.member):
         raise PermissionDenied
     code = segno.make(link.short_url, error="m", micro=False)

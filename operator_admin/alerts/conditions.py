@@ -96,7 +96,8 @@ def balance_low() -> Iterator[Problem]:
     """Low balances in vendors' responses to sends; `account_broken` queries vendors that
     report them.
     """
-    since, live = timezone.now() - BALANCE_WINDOW, registry.live_providers()
+    since = timezone.now() - BALANCE_WINDOW
+    live = registry.live_providers()
     for alert in ProviderAlert.objects.filter(code="balance_low", at__gte=since).order_by("at"):
         if alert.provider in live:
             yield alert.provider, {"said": alert.detail or alert.code}

@@ -85,7 +85,8 @@ def _apply(
     over: list[Alert] = []
     for key, alert in alerts.items():
         if key in details:
-            alert.details, alert.missing_since = details[key], None
+            alert.details = details[key]
+            alert.missing_since = None
         elif alert.rule in evaluated and _is_over(alert, at):
             alert.ended_at = at
             over.append(alert)
@@ -106,7 +107,8 @@ def _begin(key: Key, at: datetime) -> Alert:
     alert = ended.order_by("-ended_at").first()
     if alert is None:
         return Alert(rule=rule, subject=subject, began_at=at, due_at=due_at)
-    alert.began_at, alert.ended_at = at, None
+    alert.began_at = at
+    alert.ended_at = None
     alert.due_at = max(due_at, alert.due_at) if alert.notices else due_at
     return alert
 

@@ -172,6 +172,7 @@ def _postpone(due: Sequence[TelegramNotice], error: SendError) -> None:
     for notice in due:
         wait = DELAYS[min(notice.tries, len(DELAYS)) - 1]
         wait = max(wait, timedelta(seconds=getattr(error, "retry_after", None) or 0))
-        notice.due_at, notice.error = timezone.now() + wait, str(error)[:200]
+        notice.due_at = timezone.now() + wait
+        notice.error = str(error)[:200]
         notice.save(update_fields=["due_at", "error"])
     TelegramNotice.objects.filter(created_at__lt=timezone.now() - GIVE_UP_AFTER).delete()

@@ -77,7 +77,8 @@ class Watchdog:
             was_reported = bool(redis_client().getdel(_KEY))
         except (RedisError, OSError):
             was_reported = self._sent > 0
-        self._sent, self._due_at = 0, 0.0
+        self._sent = 0
+        self._due_at = 0.0
         if was_reported:
             with translation.override(settings.OPERATOR_LANGUAGE):
                 _write(_("PostgreSQL answers again"), _("Accepted messages are sent now."))

@@ -68,7 +68,8 @@ def click_copy() -> Finding:
     try:
         if not clickhouse_tables.exists():
             return failed("clickhouse", _("it has no table of clicks"), CLICKHOUSE_TABLE_REMEDY)
-        age, since = stream.sink_lag_seconds(), clickhouse_tables.complete_since()
+        age = stream.sink_lag_seconds()
+        since = clickhouse_tables.complete_since()
     except clickhouse.ClickHouseError as error:
         return failed("clickhouse", str(error), CLICKHOUSE_REMEDY)
     except (RedisError, OSError) as error:

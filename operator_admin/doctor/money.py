@@ -32,7 +32,8 @@ def ledger() -> Finding:
 
 def seals() -> Finding:
     """Yesterday is sealed today, once no transaction of that day is open."""
-    last, ago = SealedDay.last(), timezone.now() - timedelta(days=SEALED_AFTER)
+    last = SealedDay.last()
+    ago = timezone.now() - timedelta(days=SEALED_AFTER)
     detail = (
         _("transfers are sealed to {last}").format(last=last)
         if last
@@ -65,7 +66,8 @@ def bank_statement() -> list[Finding]:
     if not settings.GATEWAY_ACCOUNTS["tbank"]["has_statement"]:
         return []
     account = settings.GATEWAY_ACCOUNTS["tbank"]["account"]
-    title, row = "bank statement", StatementMark.objects.filter(account=account).first()
+    title = "bank statement"
+    row = StatementMark.objects.filter(account=account).first()
     if row is not None and row.error:
         return [failed(title, row.error, STATEMENT_REMEDY)]
     if row is None or row.read_at is None or row.read_at < timezone.now() - STATEMENT_AGE:

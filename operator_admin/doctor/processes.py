@@ -21,7 +21,8 @@ TIMEOUT = 3  # seconds
 
 def broker() -> Finding:
     """Sends a message through a temporary queue and reads it back."""
-    name, token = f"doctor.{uuid.uuid4().hex}", uuid.uuid4().hex
+    name = f"doctor.{uuid.uuid4().hex}"
+    token = uuid.uuid4().hex
     options = {"auto_delete": True, "durable": False, "expires": 60}
     remedy = _(
         "Start the broker, or fix CELERY_BROKER_URL (by default it is REDIS_URL). "

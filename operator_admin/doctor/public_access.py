@@ -86,7 +86,8 @@ def proxies() -> Finding:
 
 
 def _judge_proxies(request_seen: dict[str, Any]) -> Finding:
-    trusted, added = settings.TRUSTED_PROXY_COUNT, int(request_seen["forwarded"]) - 1
+    trusted = settings.TRUSTED_PROXY_COUNT
+    added = int(request_seen["forwarded"]) - 1
     detail = _("TRUSTED_PROXY_COUNT={trusted}, proxies that added an address: {added}").format(
         trusted=trusted, added=max(added, 0)
     )
@@ -193,7 +194,8 @@ def _read_provider(issuer: str) -> Finding:
     """Reads the provider's published metadata and keys, like a sign-in does."""
     try:
         discovery.clear_cache()
-        document, keys = discovery.metadata(), discovery.signing_keys()
+        document = discovery.metadata()
+        keys = discovery.signing_keys()
     except RefusedError as refused:
         remedy = _(
             "OIDC_ISSUER must be the `issuer` that the provider writes, to the last slash: "

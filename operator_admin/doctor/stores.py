@@ -231,10 +231,12 @@ def redis() -> Finding:
 def redis_memory() -> Finding:
     """Eviction silently drops rate limits and the broker's tasks; a full Redis refuses new ones."""
     try:
-        memory, stats = _info("memory"), _info("stats")
+        memory = _info("memory")
+        stats = _info("stats")
     except redis_library.RedisError as error:
         return failed("redis memory", type(error).__name__, REDIS_REMEDY)
-    policy, limit = memory["maxmemory_policy"], int(memory["maxmemory"])
+    policy = memory["maxmemory_policy"]
+    limit = int(memory["maxmemory"])
     evicted = int(stats["evicted_keys"])
     used = int(memory["used_memory"])
     if policy == "noeviction" and used > FULL_REDIS * limit > 0:

@@ -70,7 +70,8 @@ ALERT_WINDOW = timedelta(days=1)
 
 def providers() -> list[Finding]:
     """Checks live accounts, except those with their own processes: see `processes.binds`."""
-    live, hosted = registry.live_providers(), registry.hosted_providers()
+    live = registry.live_providers()
+    hosted = registry.hosted_providers()
     if not live:
         return [
             failed("providers", _("none is configured: nothing can be sent"), NO_PROVIDER_REMEDY)

@@ -97,6 +97,7 @@ def channel_states() -> list[ChannelState]:
 def affected_companies(channel: str, page: int) -> list[AffectedCompany]:
     """The companies of a page, and one more if there is a next page."""
     since = first_id_at(timezone.now() - RECENT)
-    limit, offset = PAGE_SIZE + 1, page * PAGE_SIZE
+    limit = PAGE_SIZE + 1
+    offset = page * PAGE_SIZE
     params = {"channel": channel, "since": since, "limit": limit, "offset": offset}
     return select(AffectedCompany, _SQL["companies"], params)

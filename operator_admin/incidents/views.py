@@ -94,7 +94,8 @@ def resume(request: HttpRequest, name: str) -> HttpResponse:
 @page("incidents/new/", "incident-new", permission=CHANGE_PERMISSION)
 def new(request: HttpRequest) -> HttpResponse:
     """A new incident with the standard text for the URL's channel and impact."""
-    impact, channel = request.GET.get("impact", ""), request.GET.get("channel", "")
+    impact = request.GET.get("impact", "")
+    channel = request.GET.get("channel", "")
     kind = impact if impact in Incident.Impact.values else Incident.Impact.DEGRADED
     channel = channel if channel in BY_NAME else ""
     form = IncidentForm(request.POST or None, initial=initial_values(kind, channel))
@@ -115,7 +116,8 @@ def incident(request: HttpRequest, pk: int) -> HttpResponse:
         if not request.user.has_perm(CHANGE_PERMISSION):
             raise PermissionDenied
         if form.is_valid():
-            state, text = form.cleaned_data["state"], form.text()
+            state = form.cleaned_data["state"]
+            text = form.text()
             _report(request, timeline.add_update(
                 incident_id=pk, state=state, text=text, **actor(request)
             ))  # fmt: skip

@@ -112,7 +112,8 @@ def _was_done(request: HttpRequest, form: AdjustForm) -> bool:
 def _apply(request: HttpRequest, company: Company, form: AdjustForm) -> bool:
     """Returns whether this request or a duplicate moved the tokens; else adds form errors."""
     key = f"adjust:{form.cleaned_data['once'].hex}"
-    tokens, reason = form.cleaned_data["tokens"], form.cleaned_data["reason"]
+    tokens = form.cleaned_data["tokens"]
+    reason = form.cleaned_data["reason"]
     try:
         move_tokens(company=company, tokens=tokens, reason=reason, key=key, **actor(request))
     except IntegrityError:

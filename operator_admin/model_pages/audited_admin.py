@@ -82,7 +82,8 @@ class AuditedChangesAdmin(ModelAdmin):
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: Any) -> None:
         super().save_model(request, obj, form, change)
-        before, now = form.initial if change else {}, form.cleaned_data
+        before = form.initial if change else {}
+        now = form.cleaned_data
         changes = [f"{name} {before.get(name, '')} → {now[name]}" for name in form.changed_data]
         self._record(request, f"{obj}: {', '.join(changes)}")
 

@@ -91,7 +91,8 @@ class RefusesStaleForms(admin.ModelAdmin):  # type: ignore[type-arg]
 
 class PermissionsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
     def label_from_instance(self, permission: Any) -> str:
-        kind, action = permission.content_type, permission.codename.partition("_")[0]
+        kind = permission.content_type
+        action = permission.codename.partition("_")[0]
         if action not in ACTIONS or kind.app_label not in apps.app_configs:
             return str(permission)
         app = apps.get_app_config(kind.app_label).verbose_name
@@ -220,7 +221,8 @@ class ModelAdmin(ManualChanges, Autocompletion, FormFields):
         """Drops selected keys that cannot exist, since Django would query for them. Django also
         accepts rows of other pages, which our pages do not offer.
         """
-        key, posted = self.model._meta.pk, request.POST.copy()  # noqa: SLF001
+        key = self.model._meta.pk  # noqa: SLF001
+        posted = request.POST.copy()
         ticked = posted.getlist(ACTION_CHECKBOX_NAME)
         posted.setlist(ACTION_CHECKBOX_NAME, [text for text in ticked if _is_value(key, text)])
         posted["select_across"] = "0"

@@ -60,10 +60,13 @@ class UncountedChangeList(DjangoChangeList):
         return str(self.get_query_string(remove=[AFTER]))
 
     def _show(self, request: HttpRequest, rows: Any, older: str | None) -> None:
-        self.result_list, self.older = rows, older
+        self.result_list = rows
+        self.older = older
         self.result_count = self.full_result_count = len(rows)
-        self.show_full_result_count, self.show_admin_actions = False, True
-        self.can_show_all = self.multi_page = False
+        self.show_full_result_count = False
+        self.show_admin_actions = True
+        self.can_show_all = False
+        self.multi_page = False
         self.paginator = self.model_admin.get_paginator(request, self.queryset, 1)
 
 
@@ -122,7 +125,8 @@ class KeysetChangeList(UncountedChangeList):
     def _older(self, rows: QuerySet[Any], last: Model | None) -> QuerySet[Any]:
         if last is None:
             return rows
-        name, value = self.field, getattr(last, self.field)
+        name = self.field
+        value = getattr(last, self.field)
         if name in {"pk", "id"}:
             return rows.filter(pk__lt=last.pk)
         return rows.filter(**{f"{name}__lte": value}).filter(
@@ -146,7 +150,8 @@ class UrgentFirstChangeList(KeysetChangeList):
     """
 
     def get_results(self, request: HttpRequest) -> None:
-        after, size = self.after.removeprefix(URGENT), self.list_per_page
+        after = self.after.removeprefix(URGENT)
+        size = self.list_per_page
         is_urgent = self._urgent()
         rows: list[tuple[str, Any]] = []
         if not self.after or self.after.startswith(URGENT):

@@ -174,12 +174,15 @@ class CompanyAdmin(AuditedAdmin, ModelAdmin):
     @admin.display(description=_("status"))
     def status_word(self, company: Company) -> str:
         if company.deleted_at is not None:
-            kind, text = "suspended", str(_("deleted"))
+            kind = "suspended"
+            text = str(_("deleted"))
         elif company.closes_at is not None:
             day = date_format(timezone.localtime(company.closes_at), "j E Y")
-            kind, text = "pending", gettext("will be deleted on %(day)s") % {"day": day}
+            kind = "pending"
+            text = gettext("will be deleted on %(day)s") % {"day": day}
         else:
-            kind, text = company.status, company.get_status_display()
+            kind = company.status
+            text = company.get_status_display()
         return format_html('<span class="admin-state is-{}">{}</span>', kind, text)
 
     @admin.display(description=_("tokens: available + held"))
@@ -324,7 +327,8 @@ def _change_status(
     key = f"adjust:{form_id.hex}:{company.pk}"
     if company.status == status or Transfer.objects.with_key(key).exists():
         return False
-    reason, tokens = form.cleaned_data["reason"], form.cleaned_data.get("tokens") or 0
+    reason = form.cleaned_data["reason"]
+    tokens = form.cleaned_data.get("tokens") or 0
     company_service.change_status(
         company=company, status=status, reason=reason, tokens=tokens, **actor(request)
     )

@@ -96,7 +96,8 @@ IDENTITY_NAMES = {
 def _set_translated_names(model: type[Model], singular: Any, several: Any, fields: Any) -> None:
     """Sets names that allauth lacks; a proxy model would have other permissions."""
     options: Any = model._meta  # noqa: SLF001 - Django's documented Options API
-    options.verbose_name, options.verbose_name_plural = singular, several
+    options.verbose_name = singular
+    options.verbose_name_plural = several
     for field, name in fields.items():
         options.get_field(field).verbose_name = name
 

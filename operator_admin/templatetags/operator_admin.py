@@ -30,7 +30,8 @@ def menu_link(context: RequestContext, name: str, label: StrOrPromise) -> SafeSt
     """
     if not may_open(context["request"].user, name):
         return SafeString()
-    url, path = reverse(f"admin:{name}"), context["request"].path
+    url = reverse(f"admin:{name}")
+    path = context["request"].path
     is_open = path == url or (name != "index" and path.startswith(url))
     current = ' aria-current="page"' if is_open else ""
     return format_html(f'<a href="{{}}"{current}>{{}}</a>', url, label)
@@ -106,7 +107,8 @@ def waiting_counts() -> dict[str, int]:
 
 @register.inclusion_tag("components/operator_notices.html", takes_context=True)
 def operator_notices(context: RequestContext) -> dict[str, Any]:
-    member, request = context.get("member"), context.get("request")
+    member = context.get("member")
+    request = context.get("request")
     incidents = notices.for_company(member.company, request.session) if member and request else []
     return {
         "notices": incidents,

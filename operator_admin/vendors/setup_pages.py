@@ -271,7 +271,8 @@ def _can_have_more(name: str) -> bool:
 
 
 def _step_views(name: str, steps: Iterable[SetupStep]) -> Iterator[dict[str, Any]]:
-    vendor, account = VENDORS[vendor_of(name)], name.partition(":")[2]
+    vendor = VENDORS[vendor_of(name)]
+    account = name.partition(":")[2]
     options = settings.PROVIDER_ACCOUNTS.get(name, {})
     for n, step in enumerate(steps, start=1):
         variables = {

@@ -66,7 +66,8 @@ def report() -> int:
     """Reports entered codes to vendors; returns how many reports were accepted. Holds no
     transaction while it waits for vendors.
     """
-    accounts, reports = registry.wanting_entered_codes(), 0
+    accounts = registry.wanting_entered_codes()
+    reports = 0
     ends_at = time.monotonic() + MAX_REPORT_SECONDS
     with ThreadPoolExecutor(THREADS, thread_name_prefix="entered-codes") as pool:
         while accounts and time.monotonic() < ends_at and (ids := _pop_waiting()):

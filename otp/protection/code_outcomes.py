@@ -110,7 +110,8 @@ def outcomes(since: datetime, until: datetime) -> list[CodeOutcome]:
 
 def _of_maturing(since: datetime, until: datetime) -> Iterator[CodeOutcome]:
     start, end = since.timestamp(), until.timestamp()
-    oldest, recent = since - _lifetime() - MATURE_WITHIN, since - USUALLY_MATURE_WITHIN
+    oldest = since - _lifetime() - MATURE_WITHIN
+    recent = since - USUALLY_MATURE_WITHIN
     params = _id_ranges(oldest, until, recent=recent)
     params["maturing"] = since - timedelta(seconds=MATURITY)
     codes = _fetch(_SQL["of_all"], params)
@@ -140,7 +141,8 @@ def _of_entered(since: datetime, until: datetime) -> Iterator[CodeOutcome]:
     newest = _newest(codes)
     for code in codes:
         verified = code.verified or 0.0  # all messages are
-        is_newest, mature_at = code.id == newest[code.subject_id], code.mature_at
+        is_newest = code.id == newest[code.subject_id]
+        mature_at = code.mature_at
         was_missed = code.is_outcome_known and mature_at is not None and verified > mature_at
         if was_missed:
             kind = OutcomeKind.ENTERED_LATE if is_newest else OutcomeKind.EXCUSED

@@ -212,7 +212,8 @@ def _narrower(row: GuardRestriction) -> dict[str, Any]:
 
 
 def _end(restriction: GuardRestriction, now: datetime, user: User) -> None:
-    restriction.ended_at, restriction.lifted_by = now, user
+    restriction.ended_at = now
+    restriction.lifted_by = user
     restriction.save(update_fields=["ended_at", "lifted_by"])
 
 

@@ -120,7 +120,8 @@ def _enforce(restricted: Restricted, *, is_shorter: bool) -> None:
 
 def _strictest(guard: GuardSettings, phone: str, requester: Requester) -> OpenRestriction | None:
     """The strictest restriction on this send. None also if a member let one of its scopes pass."""
-    now, strictest = time.time(), None
+    now = time.time()
+    strictest = None
     for scope in scopes_of(phone, country_of(phone), requester.ip, requester.device):
         restriction = guard.restrictions.get((scope.kind.value, scope.value))
         if restriction is None or restriction.until <= now:

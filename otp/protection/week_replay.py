@@ -91,7 +91,8 @@ class _Week:
         self._schedule(code, pending_code, history)
 
     def _schedule(self, code: SentCode, pending_code: PendingCode, history: PhoneHistory) -> None:
-        tokens, mature_at = float(code.price), code.mature_at
+        tokens = float(code.price)
+        mature_at = code.mature_at
         if code.delivered is not None and mature_at is not None:
             self._at(
                 code.delivered, lambda at: self.guard.record_delivery(at, pending_code, tokens, 0.0)
@@ -163,7 +164,8 @@ def _claim() -> GuardReplay | None:
     )
     replay = due.order_by("asked_at").select_for_update(skip_locked=True).first()
     if replay is not None:
-        replay.started_at, replay.tries = now, replay.tries + 1
+        replay.started_at = now
+        replay.tries += 1
         replay.save(update_fields=["started_at", "tries"])
     return replay
 

@@ -25,7 +25,9 @@ class CodeText:
     def __init__(
         self, principal: Principal, request: CodeSendRequest, link: NewLink | None
     ) -> None:
-        self._principal, self._request, self._link = principal, request, link
+        self._principal = principal
+        self._request = request
+        self._link = link
         # what it depends on, besides the channel
         self._wording: dict[str, Any] = {
             "locale": message_languages.match(request.locale, principal.language),
@@ -39,7 +41,9 @@ class CodeText:
         """The plan with the segments of its SMS; raises if they are too many."""
         if not plan.has_segments:
             return plan
-        principal, request, link = self._principal, self._request, self._link
+        principal = self._principal
+        request = self._request
+        link = self._link
         template = rendering.template(principal.texts, channel=BY_NAME["sms"], **self._wording)
         # With a code and a slug of the length that will be generated.
         text = rendering.fill(

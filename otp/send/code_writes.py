@@ -119,7 +119,8 @@ class PreparedCodeSend(PreparedSend[CodeRow]):
 
     def write(self) -> CodeRow:
         """Writes the send alone or together with concurrent ones; each try has a new slug."""
-        principal, link = self.message.sender.principal, self.link
+        principal = self.message.sender.principal
+        link = self.link
         statement = sql.send(
             is_test=principal.is_test,
             has_link=link is not None,
@@ -173,7 +174,8 @@ class PreparedCodeSend(PreparedSend[CodeRow]):
 
 
 def _verification_params(principal: Principal, request: CodeSendRequest) -> dict[str, Any]:
-    verification_id, key_id = uuid7(), codes.current_key()
+    verification_id = uuid7()
+    key_id = codes.current_key()
     length = request.code_length or principal.code_length
     code = request.custom_code or codes.derive(verification_id, key_id=key_id, length=length)
     expires_at_once = scripted_numbers.is_scripted(

@@ -112,7 +112,8 @@ class CustomCodeSend:
             for limit, seconds in settings.WRONG_CODE_LIMITS
         ]
         running = f"own-code:{owner}:{self.macs[0].hex()[:24]}"
-        full, is_guess = 0, True  # seconds until a window has a place again
+        full = 0  # seconds until a window has a place again
+        is_guess = True
         try:
             refund_windows = _take(windows, running)
         except DomainError as error:
@@ -156,7 +157,8 @@ class CustomCodeSend:
         """Returns the message that the request would repeat; a new code repeats none."""
         if self.request.is_new:
             return None
-        channel, binding = self.request.channel, self.request.binding
+        channel = self.request.channel
+        binding = self.request.binding
         channels = {channel} if channel else set(self.request.order.channels)
         params: dict[str, Any] = self._owner() | {
             "macs": self.macs_array,
@@ -204,7 +206,8 @@ class CustomCodeSend:
         """Serialises sends of custom codes to one phone in the transaction of the send. Raises
         RepeatedError if the send before had the same code.
         """
-        request, key = self.request, f"{self.principal.company_id}:{self.principal.mode}"
+        request = self.request
+        key = f"{self.principal.company_id}:{self.principal.mode}"
         name = f"custom code:{key}:{request.phone}:{request.purpose}"
         number = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big", signed=True)
         advisory_locks.lock(number)

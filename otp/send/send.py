@@ -44,7 +44,8 @@ class SentCode:
         """Whether the code was there before. Ids begin with milliseconds: a resent code's id is
         older than its message's.
         """
-        code, message = self.verification_id.int, self.outcome.message_id.int
+        code = self.verification_id.int
+        message = self.outcome.message_id.int
         return self.is_repeat or code >> RANDOM_BITS < message >> RANDOM_BITS
 
 

@@ -91,7 +91,8 @@ class UntriedChannels:
             raise DomainError(Error.CODE_EXPIRED, message=TOO_LATE)
 
     def _live(self, statement: str) -> UUID | None:
-        request, binding = self.request, self.request.binding
+        request = self.request
+        binding = self.request.binding
         params = codes.code_identity(self.principal, request.phone, request.purpose) | {
             "requested_length": request.code_length,
             "binding": orjson.dumps(binding).decode() if binding else None,

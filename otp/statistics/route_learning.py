@@ -102,7 +102,8 @@ def _try(rows: list[_Row]) -> ChannelTry:
     """The try of a channel, by its last attempt: earlier attempts failed for reasons other than the
     recipient.
     """
-    last, names = rows[-1], [row.provider for row in rows]
+    last = rows[-1]
+    names = [row.provider for row in rows]
     is_there = last.error_class not in UNREACHABLE_CLASSES
     is_failed = last.state == "failed"
     return ChannelTry(

@@ -30,7 +30,8 @@ SEGMENTED = {"", *(channel.name for channel in CHANNELS if channel.has_segments)
 
 def parse(column: str) -> CompanyTexts:
     """Parses the column `COLUMN`: JSON that Django returns as text."""
-    bodies, lines = {}, ("", "")
+    bodies = {}
+    lines = ("", "")
     for locale, purpose, channel, body in orjson.loads(column):
         if locale:
             bodies[locale, purpose, channel] = body
@@ -114,7 +115,8 @@ def set_autofill(
     _refuse_texts_too_long(company, new)
     lines = {"webotp_host": webotp_host, "app_hash": app_hash}
     Autofill.objects.update_or_create(company=company, defaults=lines)
-    values, subject = changes_of(texts, lines), _audit_subject(lines)
+    values = changes_of(texts, lines)
+    subject = _audit_subject(lines)
     record("autofill.changed", subject, company=company, user=user, ip=ip, changes=values)
     evict_keys(company)
 

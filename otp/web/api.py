@@ -94,8 +94,10 @@ def parse_code(payload: Mapping[str, Any], principal: Principal) -> CodeSendRequ
 
 
 def _requester(fields: RequestFields, principal: Principal) -> Requester:
-    ip, device = fields.text(IP), fields.text(DEVICE_ID)
-    is_trusted, challenge = bool(fields.boolean(TRUSTED)), fields.text(CHALLENGE) or ""
+    ip = fields.text(IP)
+    device = fields.text(DEVICE_ID)
+    is_trusted = bool(fields.boolean(TRUSTED))
+    challenge = fields.text(CHALLENGE) or ""
     try:
         return requester_of(
             principal.company_id, ip=ip, device=device, is_trusted=is_trusted, challenge=challenge
@@ -198,8 +200,10 @@ class Feedback(KeyedByHashedCode):
     def post(self, request: HttpRequest) -> HttpResponse:
         payload = self.payload(request)
         fields = RequestFields(payload)
-        public_id, code = fields.text(REPORTED_ID) or "", fields.text(REPORTED_CODE)
-        phone, purpose = fields.text(VERIFIED_PHONE), fields.text(PURPOSE)
+        public_id = fields.text(REPORTED_ID) or ""
+        code = fields.text(REPORTED_CODE)
+        phone = fields.text(VERIFIED_PHONE)
+        purpose = fields.text(PURPOSE)
         if not (public_id or phone or fields.errors.keys() & {"phone", "id"}):
             fields.add_error(VERIFIED_PHONE, PHONE_OR_ID)
         if phone and not (public_id or code or "code" in fields.errors):
@@ -232,9 +236,12 @@ class VerificationList(ApiView):
         return ApiResponse(self.success(self._body(request.GET)))
 
     def _body(self, query: Mapping[str, str]) -> dict[str, Any]:
-        params, principal = QueryFields(query), self.principal
-        phone, reference = params.text(WITH_PHONE), params.text(WITH_REFERENCE) or ""
-        purpose, state = params.text(WITH_PURPOSE) or "", params.text(IN_STATE) or ""
+        params = QueryFields(query)
+        principal = self.principal
+        phone = params.text(WITH_PHONE)
+        reference = params.text(WITH_REFERENCE) or ""
+        purpose = params.text(WITH_PURPOSE) or ""
+        state = params.text(IN_STATE) or ""
         params.check()
         rows = verifications.listed(principal, purpose=purpose, reference=reference, state=state)
         if phone:

@@ -104,5 +104,6 @@ def check(*, company: Company, verification: Verification, code: str) -> None:
     DomainError.
     """
     principal = api_keys.without_key(company, verification.mode)
-    phone, purpose = verification.phone, verification.purpose
+    phone = verification.phone
+    purpose = verification.purpose
     check_code(principal=principal, phone=phone, purpose=purpose, code=code)

@@ -36,11 +36,9 @@ def parse_target(fields: RequestFields, principal: Principal) -> GuessTarget:
     """The verification that the fields name. Raises a DomainError that names the invalid fields,
     including those read before.
     """
-    text, phone, purpose = (
-        fields.text(VERIFIED_ID),
-        fields.text(VERIFIED_PHONE),
-        fields.text(PURPOSE),
-    )
+    text = fields.text(VERIFIED_ID)
+    phone = fields.text(VERIFIED_PHONE)
+    purpose = fields.text(PURPOSE)
     if not (text or phone or fields.errors.keys() & {PHONE.name, VERIFIED_ID.name}):
         fields.add_error(PHONE, PHONE_OR_ID)
     fields.check()

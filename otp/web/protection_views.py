@@ -161,7 +161,9 @@ def protection_mode(request: CabinetRequest) -> HttpResponse:
         for refused in form.non_field_errors():
             messages.error(request, str(refused))
         return redirect("protection")
-    company, values, actor = request.company, form.cleaned_data, request.actor
+    company = request.company
+    values = form.cleaned_data
+    actor = request.actor
     changes = [
         restrictions.set_mode(company=company, mode=values["mode"], **actor),
         restrictions.watch_others(company=company, watches=values["watches_others"], **actor),

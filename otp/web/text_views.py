@@ -254,7 +254,8 @@ def autofill_edit(request: CabinetRequest) -> HttpResponse:
 
 @member_required(can_read_settings)
 def autofill_preview(request: CabinetRequest) -> HttpResponse:
-    texts, form = own_texts.of_company(request.company), AutofillForm(request.GET)
+    texts = own_texts.of_company(request.company)
+    form = AutofillForm(request.GET)
     faults = [fault for field_errors in form.errors.values() for fault in field_errors]
     context = {"faults": faults, "samples": _sms_samples(request, texts, form)}
     return render(request, "cabinet/text_preview.html", context)

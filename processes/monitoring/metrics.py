@@ -55,7 +55,8 @@ class Slot:
                 continue
             self._clean(number)
             if self._lock is None:
-                self._lock, self._number = lock, number
+                self._lock = lock
+                self._number = number
             else:
                 lock.close()
         for type_ in TYPES:

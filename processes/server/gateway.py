@@ -79,7 +79,8 @@ class Gateway:
 
     def schedule(self, watcher: Any) -> None:
         """Called by granian for each request, on a separate thread; must not raise."""
-        scope, protocol = watcher.scope, watcher.proto
+        scope = watcher.scope
+        protocol = watcher.proto
         try:
             environ = build_environ(scope)
             response = self._early_response(environ)

@@ -114,7 +114,8 @@ class ResponseSender:
 
 def _read_beginning(chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes] | None]:
     """The whole response, or its first MAX_IN_MEMORY bytes and the remaining chunks."""
-    parts, size = [], 0
+    parts = []
+    size = 0
     for chunk in chunks:
         parts.append(chunk)
         size += len(chunk)

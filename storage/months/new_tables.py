@@ -91,7 +91,8 @@ def partition(table: MonthlyTable) -> None:
 
 def _replace(cursor: CursorWrapper, table: MonthlyTable) -> None:
     """Replaces the table by a partitioned one with its columns, defaults, checks and identities."""
-    name, plain = table.name, f"{table.name}_plain"
+    name = table.name
+    plain = f"{table.name}_plain"
     cursor.execute(_IDENTITIES, [name])
     identities = [column for (column,) in cursor.fetchall()]
     for column in identities:

@@ -138,7 +138,8 @@ class RunSqlFile(RunSQL):
     """
 
     def __init__(self, path: str, digest: str) -> None:
-        self.path, self.digest = path, digest
+        self.path = path
+        self.digest = digest
         super().__init__((_ROOT / path).read_text(encoding="utf-8"), RunSQL.noop)
 
     def deconstruct(self) -> tuple[str, list[str], dict[str, str]]:

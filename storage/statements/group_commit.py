@@ -49,7 +49,8 @@ class GroupCommit(Generic[Write, Result]):
         alone: Callable[[Write], Result],
         together: Callable[[Sequence[Write]], Sequence[Result | None]],
     ) -> None:
-        self._alone, self._together = alone, together
+        self._alone = alone
+        self._together = together
         self._lock = threading.Lock()
         self._waiting: deque[_Member[Write, Result]] = deque()
         # The leader of the group that others wait for. Nobody waits for one that was passed.
@@ -141,4 +142,5 @@ class GroupCommit(Generic[Write, Result]):
         group[0].turn.release()
 
     def _make_leader(self, member: _Member[Write, Result]) -> None:
-        self._leader, self._started_at = member, time.monotonic()
+        self._leader = member
+        self._started_at = time.monotonic()

@@ -26,10 +26,12 @@ class Command(BaseCommand):
                 full_reconciliation.restart()
             run = full_reconciliation.advance()
             breaches = [Breach(*values) for values in run.breaches]
-            checks, sealed = full_reconciliation.NUMBER_OF_CHECKS, None
+            checks = full_reconciliation.NUMBER_OF_CHECKS
+            sealed = None
         else:
             breaches = list(reconciliation.breaches())
-            checks, sealed = len(reconciliation.CHECKS), SealedDay.last()
+            checks = len(reconciliation.CHECKS)
+            sealed = SealedDay.last()
         for breach in breaches:
             self.stdout.write(f"{breach.check}: {breach.subject}")
         if breaches:

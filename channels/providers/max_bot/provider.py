@@ -44,7 +44,8 @@ class MaxBot(Bot):
     gone_codes = _GONE
 
     def send(self, message: Outgoing) -> Accepted:
-        user_id, labels = self._chat_of(message), texts(message.locale)
+        user_id = self._chat_of(message)
+        labels = texts(message.locale)
         buttons: list[http.Json] = []
         if message.code:
             buttons.append({"type": "clipboard", "text": labels["copy"], "payload": message.code})
@@ -94,7 +95,8 @@ class MaxBot(Bot):
         """Subscribes again: MAX drops, without notice, a subscription whose address failed for
         eight hours.
         """
-        subscriptions, url = self._subscriptions(), requirements.hook_url
+        subscriptions = self._subscriptions()
+        url = requirements.hook_url
         is_whole = url in subscriptions and not _missing(subscriptions[url])
         if is_whole or not self._secret_token:
             return
@@ -114,7 +116,8 @@ class MaxBot(Bot):
         return InboundEvents(call.body, bot_updates=[change] if change else [], updated_at=at)
 
     def _refusal(self, response: http.VendorResponse) -> SendError:
-        code, detail = http.text_of(response.data, "code"), response.data.get("message")
+        code = http.text_of(response.data, "code")
+        detail = response.data.get("message")
         if not code:
             return response.undocumented_error()
         if response.status == 503:  # "service unavailable"
@@ -161,7 +164,8 @@ def _own_phone(message: http.Json, attachments: list[object], user_id: int, toke
     ''.
     """
     card = http.mapping(http.first(attachments).get("payload"))
-    vcf, owner = card.get("vcf_info"), http.mapping(card.get("max_info")).get("user_id")
+    vcf = card.get("vcf_info")
+    owner = http.mapping(card.get("max_info")).get("user_id")
     if len(attachments) != 1 or message.get("link") is not None or owner != user_id:
         return ""
     if not isinstance(vcf, str) or not _is_signed(vcf, card.get("hash"), token):

@@ -84,10 +84,13 @@ class Bind:
         on_open: Callable[[], None],
         receipts: ReceiptQueue,
     ) -> None:
-        self._peer, self._window = peer, window
+        self._peer = peer
+        self._window = window
         self._connect_timeout, self._response_timeout = timeout
         self._enquire = enquire
-        self._deliver, self._on_open, self._receipts = deliver, on_open, receipts
+        self._deliver = deliver
+        self._on_open = on_open
+        self._receipts = receipts
         self._session: Session | None = None
         self._failures = 0
         self._addresses = cycle(peer.addresses)
@@ -199,7 +202,8 @@ class Bind:
 
     async def _unless_stopped(self, work: Coroutine[Any, Any, T]) -> T:
         """Cancels the work on stop: a silent centre must not delay it."""
-        task, stopping = asyncio.create_task(work), asyncio.create_task(self._stopping.wait())
+        task = asyncio.create_task(work)
+        stopping = asyncio.create_task(self._stopping.wait())
         await asyncio.wait({task, stopping}, return_when=asyncio.FIRST_COMPLETED)
         stopping.cancel()
         if not task.done():

@@ -114,7 +114,8 @@ def _tlvs(octets: bytes, needed: Set[int]) -> dict[int, bytes]:
     """Ignores octets after the last whole parameter; raises ValueError if a needed parameter is
     cut.
     """
-    tlvs, offset = {}, 0
+    tlvs = {}
+    offset = 0
     while offset + 4 <= len(octets):
         tag, length = struct.unpack(">HH", octets[offset : offset + 4])
         value = octets[offset + 4 : offset + 4 + length]

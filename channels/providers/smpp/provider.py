@@ -93,7 +93,9 @@ class Smpp(HostedProvider):
             source, source_ton, source_npi, dest_ton, dest_npi, alphabet, long, validity
         )
         self._statuses = command_status.parse_overrides(statuses or {})
-        self.window, self._enquire, self._timeout = window, enquire, timeout
+        self.window = window
+        self._enquire = enquire
+        self._timeout = timeout
         self._id_format = ID_FORMATS[message_ids]
         self._receipt_format = ReceiptFormat(
             self._id_format, parse_states(receipt_states or {}), frozenset(barred_errors)
@@ -104,7 +106,8 @@ class Smpp(HostedProvider):
         self._bind: Bind | None = None
 
     def start(self, *, store: StoreEvents, on_open: Callable[[], None]) -> None:
-        self._receipts, self._on_open = ReceiptQueue(store), on_open
+        self._receipts = ReceiptQueue(store)
+        self._on_open = on_open
         self._bind = Bind(
             self._peer,
             window=self.window,

@@ -310,10 +310,8 @@ def reply(deliver: Pdu) -> Reply | None:
     """A person's reply; None for receipts and concatenated parts."""
     if (deliver.fields.get("esm_class") or 0) & (_KIND | _UDH_INDICATOR):
         return None
-    phone, content = (
-        _address(deliver, "source"),
-        _decode(deliver, _octets(deliver)[:_MAX_REPLY_OCTETS]),
-    )
+    phone = _address(deliver, "source")
+    content = _decode(deliver, _octets(deliver)[:_MAX_REPLY_OCTETS])
     return Reply(phone, content, "" if phone else text(deliver.fields.get("source_addr")))
 
 

@@ -31,7 +31,8 @@ class Session:
         window: int,
         deliver: OnDeliver,
     ) -> None:
-        self._reader, self._writer = reader, writer
+        self._reader = reader
+        self._writer = writer
         self._deliver = deliver
         self._sequence = pdu.SequenceGenerator()
         # The name of the expected response and its future, by sequence number.

@@ -84,7 +84,8 @@ class Smsc(http.HttpProvider):
         account = {"login": login, "psw": password} if login else {"apikey": password}
         self._account = account | {"fmt": "3", "charset": "utf-8"}
         self._sender = {"sender": sender} if sender else {}
-        self._sender_asked_at, self._is_sender_refused = -_SENDER_CACHE_SECONDS, False
+        self._sender_asked_at = -_SENDER_CACHE_SECONDS
+        self._is_sender_refused = False
         self._secret = callback_secret
         self._barred_errors = frozenset(barred_errors)
 
@@ -109,7 +110,8 @@ class Smsc(http.HttpProvider):
         """The error of code 6: a refused sender is the account's fault, a refused text this
         message's.
         """
-        code, detail = response.data.get("error_code"), response.data.get("error")
+        code = response.data.get("error_code")
+        detail = response.data.get("error")
         if code != _DENIED:
             return None
         text = http.text(detail) or ""
@@ -139,7 +141,8 @@ class Smsc(http.HttpProvider):
 
     def approvals(self) -> list[Approval]:
         """The sender names that SMSC's moderators have approved; it lists no others."""
-        sender, approved = self._sender.get("sender", ""), self.approved_senders()
+        sender = self._sender.get("sender", "")
+        approved = self.approved_senders()
         approvals = [
             Approval(ApprovalKind.SENDER, name, ApprovalStatus.APPROVED, is_used=name == sender)
             for name in sorted(approved)
@@ -227,7 +230,8 @@ class Smsc(http.HttpProvider):
 
     def _refusal(self, response: http.VendorResponse, n: int = 1) -> SendError:
         """The error of a refused send; `n` is the number of the attempt."""
-        code, detail = response.data.get("error_code"), response.data.get("error")
+        code = response.data.get("error_code")
+        detail = response.data.get("error")
         if code == _REPEATED and n > 1:
             # "The same request within a minute": an earlier attempt may be that request.
             return response.error(http.AMBIGUOUS, code, detail)

@@ -141,7 +141,8 @@ class TelegramBot(Bot):
         return http.mapping(response.data.get("result"))
 
     def _refusal(self, response: http.VendorResponse) -> SendError:
-        code, detail = response.data.get("error_code"), str(response.data.get("description"))
+        code = response.data.get("error_code")
+        detail = str(response.data.get("description"))
         if response.data.get("ok") is not False or not isinstance(code, int):
             return response.undocumented_error()
         if code == 429:  # the limit is the whole bot's
@@ -165,7 +166,8 @@ def _private_chat(event: http.Json) -> int | None:
 
 
 def _message_update(message: http.Json) -> BotUpdate | None:
-    chat_id, sender = _private_chat(message), http.mapping(message.get("from"))
+    chat_id = _private_chat(message)
+    sender = http.mapping(message.get("from"))
     if chat_id is None:
         return None
     if "contact" in message:

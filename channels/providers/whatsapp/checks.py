@@ -61,7 +61,8 @@ def checks(account: Account, requirements: AccountRequirements) -> Iterator[Chec
 
 def _number(account: Account) -> Iterator[Check]:
     number = account.get(f"{quote(account.number)}?fields={NUMBER_FIELDS}")
-    status, platform = word_of(number, "status"), word_of(number, "platform_type")
+    status = word_of(number, "status")
+    platform = word_of(number, "platform_type")
     is_registered = status in {"", "CONNECTED"} and platform in {"", "CLOUD_API"}
     yield Check("number_registered", is_registered, " ".join(filter(None, (status, platform))))
     verified = word_of(number, "code_verification_status")
@@ -135,7 +136,8 @@ def approvals(account: Account) -> Iterator[Approval]:
     listed = set[tuple[str, str]]()
     used = {(name, language) for name in account.templates for language in account.languages}
     for row in _rows(account):
-        name, language = text_of(row, "name"), text_of(row, "language")
+        name = text_of(row, "name")
+        language = text_of(row, "language")
         if name:
             listed.add((name, language))
             yield _approval(row, name, language, is_used=(name, language) in used)

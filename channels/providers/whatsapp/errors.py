@@ -36,7 +36,8 @@ _NO_SUCH_OBJECT = 33
 
 def code_of(error: http.Json) -> object:
     """The code to look up: the subcode if the object cannot be reached."""
-    code, subcode = error.get("code"), error.get("error_subcode")
+    code = error.get("code")
+    subcode = error.get("error_subcode")
     return _NO_SUCH_OBJECT if (code, subcode) == (100, _NO_SUCH_OBJECT) else code
 
 
@@ -125,7 +126,8 @@ def _template_quality(value: http.Json) -> AccountAlert | None:
 
 def _template_category(value: http.Json) -> AccountAlert | None:
     """A category that changed, or will in a day; it determines the price and the limits."""
-    new, announced = word_of(value, "new_category"), word_of(value, "correct_category")
+    new = word_of(value, "new_category")
+    announced = word_of(value, "correct_category")
     if not (new or announced):
         return None
     if announced and announced != new:

@@ -78,7 +78,8 @@ class WhatsAppCloud(http.HttpProvider):
         super().__init__(**connection)
         self._number = f"/{quote(version)}/{quote(phone_number_id)}"
         self._path = f"{self._number}/messages"
-        self._app_secret, self._verify_token = app_secret, verify_token
+        self._app_secret = app_secret
+        self._verify_token = verify_token
         self._languages = languages
         self._templates = {
             **dict.fromkeys(_CODES, code_template),
@@ -169,7 +170,8 @@ class WhatsAppCloud(http.HttpProvider):
 
     def _challenge(self, url: str) -> str:
         query = dict(parse_qsl(urlsplit(url).query, keep_blank_values=True))
-        token, mode = query.get("hub.verify_token", ""), query.get("hub.mode")
+        token = query.get("hub.verify_token", "")
+        mode = query.get("hub.mode")
         is_known = bool(self._verify_token) and http.constant_time_equal(token, self._verify_token)
         if not is_known or mode != "subscribe" or "hub.challenge" not in query:
             raise InvalidWebhookError("hub.verify_token does not match")
@@ -187,7 +189,8 @@ class WhatsAppCloud(http.HttpProvider):
 
 
 def _components(message: Outgoing) -> list[http.Json]:
-    code, slug = message.code or "", urlsplit(message.short_url or "").path.rpartition("/")[2]
+    code = message.code or ""
+    slug = urlsplit(message.short_url or "").path.rpartition("/")[2]
     body, button = {
         **dict.fromkeys(_CODES, ([code], code)),
         Content.LINK: ([message.text], slug),
@@ -218,7 +221,8 @@ def _recipient(status: http.Json) -> Recipient | None:
 
 def _reply(message: http.Json) -> Reply | None:
     """A reply from a phone, or from a business-scoped user id if the phone is hidden."""
-    sender, reply = http.text_of(message, "from"), _reply_text(message)
+    sender = http.text_of(message, "from")
+    reply = _reply_text(message)
     if not reply:
         return None
     user_id = _user_id(message.get("from_user_id"))
@@ -235,7 +239,8 @@ def _user_id(value: object) -> str:
 
 def _reply_text(message: http.Json) -> str | None:
     """The text of a person's message, typed or from a quick-reply button."""
-    typed, button = http.mapping(message.get("text")), http.mapping(message.get("button"))
+    typed = http.mapping(message.get("text"))
+    button = http.mapping(message.get("button"))
     return http.text(typed.get("body")) or http.text(button.get("text"))
 
 

@@ -146,7 +146,8 @@ class _Learned:
         router = decode(orjson.loads(state) if isinstance(state, str) else state)
         for probes in list(_exploration.probes.values()):  # changed by requests
             probes.gap = MIN_GAP  # the new state contains their outcomes
-        self.router, self.version = router, version
+        self.router = router
+        self.version = version
         return router
 
 

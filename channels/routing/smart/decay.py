@@ -122,7 +122,8 @@ def curve_of(bins: Sequence[float]) -> tuple[float, ...]:
     total = sum(bins)
     starts = (0.0, *EDGES)
     values: list[float] = []
-    below, index = 0.0, 0
+    below = 0.0
+    index = 0
     for second in range(SECONDS):
         while index < len(EDGES) and EDGES[index] <= second:
             below += bins[index]

@@ -27,7 +27,9 @@ class Run:
     def add(self, gain: float, expected: float, delivered: float) -> bool:
         self.score += gain
         if self.score <= 0:
-            self.score = self.expected = self.delivered = 0.0
+            self.score = 0.0
+            self.expected = 0.0
+            self.delivered = 0.0
             return False
         self.expected += expected
         self.delivered += delivered
@@ -66,8 +68,10 @@ class Health:
                 else math.log((1 - other) / (1 - probability))
             )
             if run.add(gain, expected, hit):
-                self.expected, self.delivered = run.expected, run.delivered
-                self.fall, self.rise = Run(), Run()
+                self.expected = run.expected
+                self.delivered = run.delivered
+                self.fall = Run()
+                self.rise = Run()
                 return
 
     def correct(self, now: float) -> None:

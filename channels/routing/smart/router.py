@@ -72,7 +72,8 @@ class Exploration:
     ) -> PlanStep | None:
         """The channel to try first among the omitted ones, given with their prices."""
         if int(now // DAY) != self.day:
-            self.day, self.spent = int(now // DAY), 0
+            self.day = int(now // DAY)
+            self.spent = 0
         for channel, price in left_out:
             probes = self.probes.setdefault((country, channel), _Probes(now))
             if now >= probes.next_at and self.spent + price <= self.tokens_a_day:

@@ -106,11 +106,9 @@ def _described(dimension: str, value: str, keys: dict[str, str]) -> tuple[str, d
 
 def steps_of(total: Steps, before: Steps) -> list[FunnelStep]:
     """The steps with their shares. `before`: the counts of an equally long period before."""
-    of_asked, of_linked, of_codes = (
-        _("of the messages asked for"),
-        _("of what arrived with a short link"),
-        _("of the codes, each counted once"),
-    )
+    of_asked = _("of the messages asked for")
+    of_linked = _("of what arrived with a short link")
+    of_codes = _("of the codes, each counted once")
     steps = [
         (_("Requested"), "requested", "", "all"),
         (_("Accepted by carrier"), "handed_over", of_asked, ""),

@@ -36,7 +36,9 @@ MISSED = {"failed": _("%(n)s failed"), "expired": _("%(n)s expired")}
 
 @member_required()
 def overview(request: CabinetRequest) -> HttpResponse:
-    company, mode, period = request.company, _mode_of(request), PeriodForm(request.GET)
+    company = request.company
+    mode = _mode_of(request)
+    period = PeriodForm(request.GET)
     sees_money = request.member.can_see_money and mode == Mode.LIVE
     balance = ledger.balance(company.pk) if request.member.can_see_money else None
     context = {
@@ -62,11 +64,13 @@ def _figures_of_period(
     request: CabinetRequest, days: DayRange, mode: Mode, *, sees_money: bool
 ) -> dict[str, Any]:
     """The chart, the funnel and the breakdown of the period."""
-    company, by = request.company, dimension_of(request.GET.get("by", ""))
+    company = request.company
+    by = dimension_of(request.GET.get("by", ""))
     summary = figures(company, mode, days)
     tables = breakdowns(company, mode, days, {by, Dimension.COUNTRY, Dimension.CHANNEL})
     before = total_before(company, mode, days)
-    places, channels = tables[Dimension.COUNTRY], tables[Dimension.CHANNEL]
+    places = tables[Dimension.COUNTRY]
+    channels = tables[Dimension.CHANNEL]
     return {
         "days_query": f"&date_from={days.first:%Y-%m-%d}&date_to={days.last:%Y-%m-%d}",
         "figures": summary,
@@ -102,7 +106,9 @@ def overview_csv(request: CabinetRequest) -> HttpResponseBase:
     form = PeriodForm(request.GET)
     if form.is_own and not form.is_valid():
         return page_of_filter(request, "overview")
-    mode, days, by = _mode_of(request), form.day_range(), dimension_of(request.GET.get("by", ""))
+    mode = _mode_of(request)
+    days = form.day_range()
+    by = dimension_of(request.GET.get("by", ""))
     company = request.company
     table = breakdown(company, mode, days, by)
     rows = breakdown_table.csv_rows(table, company, sees_money=request.member.can_see_money)

@@ -72,7 +72,8 @@ class PreviewPolicy(ApiView):
 
     def get(self, request: HttpRequest) -> HttpResponse:
         query = QueryFields(request.GET)
-        phone, purpose = query.text(OF_PHONE), query.text(FOR_PURPOSE)
+        phone = query.text(OF_PHONE)
+        purpose = query.text(FOR_PURPOSE)
         kind = query.text(OF_KIND) or "code"
         query.check()
         number = phone_numbers.normalise(phone or "", self.principal.country)
@@ -134,6 +135,7 @@ def _is_a(value: object, kind: type) -> bool:
 def _rule(rule: Mapping[str, Any]) -> StoredRule:
     """A rule with its language in the letter case of BCP 47; the use case refuses invalid tags."""
     values = {name: value for name, value in rule.items() if value is not None}
-    country, tag = values.get("country", ""), values.get("locale", "")
+    country = values.get("country", "")
+    tag = values.get("locale", "")
     locale = tags.canonical(tag) or tag
     return StoredRule(**values | {"country": country.upper(), "locale": locale})

@@ -19,7 +19,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         company = _company(options["company"])
-        tokens, reason = options["tokens"], options["reason"].strip()
+        tokens = options["tokens"]
+        reason = options["reason"].strip()
         if not tokens or not reason:
             raise CommandError("Give a number of tokens other than 0 and a reason.")
         try:

@@ -69,7 +69,8 @@ class Command(BaseCommand):
 
     def _restore(self, options: dict[str, Any], erasures: list[str]) -> None:
         findings = self._adopt(options) if options["already_restored"] else self._load(options)
-        copied, last_id = token_sums(), last_transfer()
+        copied = token_sums()
+        last_id = last_transfer()
         findings += self._show([_held_back(hold_back())])
         if options["prove"]:
             findings += self._show(prove(copied, last_id, erasures=erasures))
