@@ -20,7 +20,8 @@ from parsing.integers import parse_integer
 from storage.heavy_work import HeavyWork
 from storage.sessions import read_patiently
 
-PAGE, MAX_PAGE = 50, 200
+PAGE = 50
+MAX_PAGE = 200
 LONG_PAGES = HeavyWork("long pages", limit=1, max_waiting=24)  # over PAGE rows: 0.03 s each
 NEWEST_FIRST = ("-created_at", "-id")
 # Rows scanned for a page of a filter without an index; the next number if the page is not full.

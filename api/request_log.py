@@ -31,7 +31,9 @@ BATCH = 2_000  # requests per statement
 INTERVAL = 1.0  # seconds
 TEST_CAPACITY = 50_000  # requests with a company's test keys, which are free, per process and day
 DAY = 86_400  # seconds
-MAX_FIELDS, FIELD_LENGTH, METHOD_LENGTH = 20, 40, 7
+MAX_FIELDS = 20
+FIELD_LENGTH = 40  # characters
+METHOD_LENGTH = 7  # characters
 
 _INSERT = sql_files.fill(
     sql_files.read("api/request_log.sql"),

@@ -43,7 +43,8 @@ def _read(cursor: CursorWrapper) -> _ByCountry:
 
 
 _prices = SnapshotCache("sms_prices", _read, _NONE, interval=REFRESH_INTERVAL)
-keep_fresh, refresh = _prices.keep_fresh, _prices.read
+keep_fresh = _prices.keep_fresh
+refresh = _prices.read
 
 
 def price_of(channel: str, country: str = "") -> int:

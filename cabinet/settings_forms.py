@@ -29,7 +29,8 @@ from catalogue import channels
 from catalogue.languages import message_languages
 from catalogue.texts import StrOrPromise
 
-HOUR, DAY = 3600, 86_400
+HOUR = 3600
+DAY = 86_400
 LIFETIMES = (HOUR, DAY, 7 * DAY, 30 * DAY, 90 * DAY, 365 * DAY)
 CODES = ("codes_per_10_min", "codes_per_hour", "codes_per_day")
 LINKS = ("links_per_10_min", "links_per_day")
@@ -105,7 +106,8 @@ class SectionForm(CompanyModelForm):
 
 
 class CompanySection(SectionForm):
-    slug, title = "company", _("Company")
+    slug = "company"
+    title = _("Company")
     money_fields = ("country",)
     paired_fields = ("language", "country")
 
@@ -139,7 +141,8 @@ class CompanySection(SectionForm):
 
 
 class CodesSection(SectionForm):
-    slug, title = "codes", _("Codes")
+    slug = "codes"
+    title = _("Codes")
     layout = "cabinet/settings/codes.html"
     links = (("text-list", _("Custom texts and autofill")),)
 
@@ -150,7 +153,8 @@ class CodesSection(SectionForm):
 
 
 class ChannelsSection(fallback_forms.WithFallback, SectionForm):
-    slug, title = "channels", _("Channels and fallback")
+    slug = "channels"
+    title = _("Channels and fallback")
     stored = ("default_channel", *fallback_forms.FIELDS, "fallback_chain", "patience")
     layout = "cabinet/settings/channels.html"
 
@@ -193,7 +197,8 @@ class ChannelsSection(fallback_forms.WithFallback, SectionForm):
 
 
 class CountriesSection(SectionForm):
-    slug, title = "countries", _("Allowed countries")
+    slug = "countries"
+    title = _("Allowed countries")
     layout = "cabinet/settings/countries.html"
 
     allowed_countries = CountriesField(label=_("Allowed countries"))
@@ -256,7 +261,8 @@ class CountriesSection(SectionForm):
 
 
 class LimitsSection(SectionForm):
-    slug, title = "limits", _("Send limits")
+    slug = "limits"
+    title = _("Send limits")
     paired_fields = ("cool_down", *CODES, *LINKS)
     intro = _("How often one phone may be messaged, so that nobody is flooded at your expense.")
     links = (("budget-edit", _("Budgets: how many tokens may be spent")),)
@@ -301,7 +307,8 @@ class LimitsSection(SectionForm):
 
 
 class SecuritySection(SectionForm):
-    slug, title = "security", _("Member sign-in")
+    slug = "security"
+    title = _("Member sign-in")
     outro = _("The addresses that a key may be used from are set on the key itself.")
     links = (
         ("key-list", _("API keys")),

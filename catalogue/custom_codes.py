@@ -4,7 +4,8 @@ import re
 
 from django.utils.translation import gettext_lazy as _
 
-MIN_LENGTH, MAX_LENGTH = 4, 10
+MIN_LENGTH = 4
+MAX_LENGTH = 10
 PATTERN = f"[A-Za-z0-9]{{{MIN_LENGTH},{MAX_LENGTH}}}"
 WRONG_FORM = _("A string of 4 to 10 Latin letters or digits")
 _CODE = re.compile(PATTERN)

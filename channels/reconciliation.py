@@ -38,7 +38,8 @@ class Slice:
 # Earlier runs have checked old messages. Phones are anonymised much later; the condition on them
 # lets the partial index on `created_at` find recent messages.
 RECENT_MESSAGES = "m.created_at > now() - interval '2 hours' AND m.phone NOT LIKE '%*'"
-RECENT, ALL = Slice(RECENT_MESSAGES), Slice()
+RECENT = Slice(RECENT_MESSAGES)
+ALL = Slice()
 # A message is final within a day after its acceptance, or found open past its deadline.
 MAX_MESSAGE_AGE = timedelta(days=3)
 

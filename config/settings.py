@@ -226,7 +226,8 @@ MAX_CODE_LIMITS = (10, 20, 20)
 MAX_LINK_LIMITS = (10, 20)
 # Per phone over all companies, separately for codes and links: the burst size, refilled evenly over
 # a day. The reserve is for each company's first sends in 24 hours, if others have emptied the pool.
-PHONE_POOL, PHONE_RESERVE = (20, 86_400), (10, 86_400)
+PHONE_POOL = (20, 86_400)
+PHONE_RESERVE = (10, 86_400)
 RESERVED_SENDS = 2
 RELEASE_LIMIT = (3, 600)  # refused sends that give their slot back, per company and phone
 WRONG_CODE_LIMITS = [(10, 3600), (20, 86_400)]  # wrong codes per company and phone
@@ -244,7 +245,8 @@ MAX_BODIES = 1000  # received at once, per process
 MAX_BODIES_PER_SENDER = 100  # a key, or without one an IP address
 MAX_BODY_MEMORY = 2**26  # bytes of all received bodies, per process
 UNREAD_TIMEOUT = 60.0  # seconds without reading the response
-PHONE_RETENTION, RAW_RETENTION = 90, 30  # days
+PHONE_RETENTION = 90  # days
+RAW_RETENTION = 30  # days
 # Whole months besides this one that stay in the database; 0: all. Younger rows may still change.
 MIN_KEPT_MONTHS = 4
 MESSAGES_KEPT_MONTHS = zero_or_at_least(MIN_KEPT_MONTHS, "MESSAGES_KEPT_MONTHS", 0)
@@ -357,15 +359,18 @@ WHITENOISE_USE_FINDERS = not PRODUCTION
 # --- Browser security ----------------------------------------------------------------------------
 
 SESSION_COOKIE_AGE = 12 * 3600
-SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PRODUCTION
+SESSION_COOKIE_SECURE = PRODUCTION
+CSRF_COOKIE_SECURE = PRODUCTION
 # With the prefix no other host of the domain can set this cookie.
 _COOKIE_PREFIX = "__Host-" if PRODUCTION else ""
-SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = f"{_COOKIE_PREFIX}session", f"{_COOKIE_PREFIX}csrftoken"
+SESSION_COOKIE_NAME = f"{_COOKIE_PREFIX}session"
+CSRF_COOKIE_NAME = f"{_COOKIE_PREFIX}csrftoken"
 # `processes.server.https` does it, and refuses the API rather than redirect.
 SECURE_SSL_REDIRECT = False
 HSTS_SECONDS = 31_536_000
 SECURE_HSTS_SECONDS = HSTS_SECONDS if PRODUCTION else 0
-SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = PRODUCTION
+SECURE_HSTS_INCLUDE_SUBDOMAINS = PRODUCTION
+SECURE_HSTS_PRELOAD = PRODUCTION
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUSTED_PROXY_COUNT else None
 SILENCED_SYSTEM_CHECKS = [
     "auth.W004",  # the e-mail is unique, by a constraint on its lower case

@@ -65,6 +65,17 @@ _ESCAPED = re.compile(r"\A'(?=[=+\-@0-9])")  # keeps text from being a formula i
 _CUT_ENTITY = re.compile(r"&(?:amp|#38|#x26)\Z", re.IGNORECASE)  # in addresses copied from HTML
 ENCODINGS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-sig"}
 
+JOB = Job("link_imports", _("imports of links"))
+CHUNK = 250  # links made per commit
+MAX_UNFINISHED = 5  # imports of a company
+MAX_FINISHED = 50
+MAX_FINISHED_UNAPPROVED = 5  # each takes some megabytes, and anybody may sign up
+RETENTION = timedelta(days=7)
+READING = HeavyWork("files of links read", limit=1, max_waiting=12, company_limit=2)  # seconds
+State = LinkImport.State
+# Data frames turn whole numbers into decimals once a cell of their column is empty.
+_FRACTION = re.compile(r"[.,]0{1,2}\Z")
+GIVEN_UP = _("The other rows could not be imported because of a fault on our side.")
 TOO_MANY_CELLS = _(
     "The row has more cells than columns: put an address with a comma or a semicolon in quotes."
 )
@@ -228,18 +239,6 @@ def _columns_by_title() -> dict[str, str]:
 
 def _plain(title: str) -> str:
     return _PUNCTUATION.sub("", title).casefold()
-
-
-JOB = Job("link_imports", _("imports of links"))
-CHUNK = 250  # links made per commit
-MAX_UNFINISHED, MAX_FINISHED = 5, 50  # imports of one company
-MAX_FINISHED_UNAPPROVED = 5  # each takes some megabytes, and anybody may sign up
-RETENTION = timedelta(days=7)
-READING = HeavyWork("files of links read", limit=1, max_waiting=12, company_limit=2)  # seconds
-State = LinkImport.State
-# Data frames turn whole numbers into decimals once a cell of their column is empty.
-_FRACTION = re.compile(r"[.,]0{1,2}\Z")
-GIVEN_UP = _("The other rows could not be imported because of a fault on our side.")
 
 
 def upload(*, company: Company, user: User, mode: str, name: str, content: bytes) -> LinkImport:

@@ -34,9 +34,12 @@ _SQL = sql_files.read_several(
     array_columns=", ".join(f"n.{name}" for name in INSERTED_COLUMNS),
     arrays=", ".join(f"%(link_{name})s::{kind}[]" for name, kind in INSERTED_COLUMNS.items()),
 )
-INSERT, INSERT_WITH_CODE = _SQL["insert"], _SQL["insert_with_code"]
-INSERT_FROM_ARRAYS, INSERT_MANY = _SQL["insert_from_arrays"], _SQL["insert_many"]
-SHORTEN, GENERATED = _SQL["shorten"], _SQL["generated"]
+INSERT = _SQL["insert"]
+INSERT_WITH_CODE = _SQL["insert_with_code"]
+INSERT_FROM_ARRAYS = _SQL["insert_from_arrays"]
+INSERT_MANY = _SQL["insert_many"]
+SHORTEN = _SQL["shorten"]
+GENERATED = _SQL["generated"]
 
 _SEND = sql_files.read("links/make/send.sql")
 

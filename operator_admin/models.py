@@ -9,7 +9,9 @@ from accounts.models import Company, User
 from catalogue import channels
 from catalogue.languages import page_languages
 
-TITLE_LENGTH, TEXT_LENGTH = 120, 600  # of incidents
+# Characters of an incident.
+TITLE_LENGTH = 120
+TEXT_LENGTH = 600
 
 
 class AlertQuerySet(models.QuerySet["Alert"]):

@@ -77,7 +77,8 @@ def paged(name: str, rows: Sequence[Any], number: int, size: int) -> dict[str, A
 
 
 class OperatorAdminSite(admin.AdminSite):
-    site_header = site_title = "Kvitok"
+    site_header = "Kvitok"
+    site_title = "Kvitok"
     index_title = _("Today")
     index_template = "operator_admin/today.html"
     empty_value_display = "—"

@@ -36,7 +36,9 @@ from persons.export import export
 from persons.person import Person, find_rows_and_links, lift_timeout, parse_phone
 
 PLACEHOLDER = re.compile(r"%\(\w+\)s")  # for a detail of an alert
-ENDED_WITHIN, MAX_ENDED = timedelta(days=7), 100  # alerts shown as over
+# The ended alerts that are shown.
+ENDED_WITHIN = timedelta(days=7)
+MAX_ENDED = 100
 
 
 class TrialMessageForm(forms.Form):

@@ -20,7 +20,8 @@ def in_live_months(statement: str) -> str:
 
 
 _CODES = sql_files.read_several("otp/codes.sql")
-SEALED_CODES, WIPE_EXPIRED_CODES = _CODES["sealed_codes"], _CODES["wipe_expired_codes"]
+SEALED_CODES = _CODES["sealed_codes"]
+WIPE_EXPIRED_CODES = _CODES["wipe_expired_codes"]
 ANONYMISE_PHONES = _CODES["anonymise_phones"]
 
 
@@ -77,4 +78,5 @@ def _check(guesses: str, is_alone: str) -> str:
     return f"{parts[guesses]} {parts['check']}"
 
 
-CHECK_CODE, CHECK_CODES = _check("one_guess", "true"), _check("several_guesses", "false")
+CHECK_CODE = _check("one_guess", "true")
+CHECK_CODES = _check("several_guesses", "false")

@@ -29,7 +29,9 @@ MAX_IDLE = 64  # connections
 MAX_BODY = 2**20  # bytes of a response's body, decoded
 CHUNK = 2**16
 MAX_INTERIM_RESPONSES = 20  # before the final one
-MAX_LINE, MAX_HEADERS = 2**16, 100  # http.client's limits for a response's header section
+# The limits of http.client for a response's header section.
+MAX_LINE = 2**16  # bytes
+MAX_HEADERS = 100
 _INTERIM = re.compile(rb"HTTP/\S+\s+1(?!01)\d\d\s")
 _HEADER = re.compile(rb"[!-9;-~]*:|[ \t]")  # or a header's continuation line
 

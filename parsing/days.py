@@ -7,7 +7,8 @@ from datetime import UTC, date, datetime, time, tzinfo
 from django.utils import timezone
 from django.utils.dateparse import parse_date, parse_datetime
 
-FIRST_DAY, LAST_DAY = date(1970, 1, 1), date(2199, 12, 31)
+FIRST_DAY = date(1970, 1, 1)
+LAST_DAY = date(2199, 12, 31)
 _FIRST = datetime.combine(FIRST_DAY, time.min, UTC)
 _LAST = datetime.combine(LAST_DAY, time.max, UTC)
 

@@ -115,7 +115,10 @@ end
 return {wait}
 """
 
-COOLING_DOWN, DUPLICATE, POOL_EMPTY, GRANTED = -1, -2, -3, 0
+COOLING_DOWN = -1
+DUPLICATE = -2
+POOL_EMPTY = -3
+GRANTED = 0
 
 
 class LimiterDownError(Exception):

@@ -18,7 +18,10 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from requests.auth import HTTPBasicAuth
 
-CONNECT_TIMEOUT, WRITE_TIMEOUT, READ_TIMEOUT = 2.0, 30.0, 3.0  # seconds
+# In seconds.
+CONNECT_TIMEOUT = 2.0
+WRITE_TIMEOUT = 30.0
+READ_TIMEOUT = 3.0
 
 # `Code: 27, e.displayText() = DB::Exception: …` in 18.16, `Code: 27. DB::Exception: …` since 21.
 _ERROR = re.compile(

@@ -12,15 +12,19 @@ from urllib.parse import SplitResult, parse_qs, quote, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-TCP, TLS, UNIX = "redis", "rediss", "unix"
+TCP = "redis"
+TLS = "rediss"
+UNIX = "unix"
 _SENTINEL = {"redis+sentinel": TCP, "rediss+sentinel": TLS}
 # `redis+socket` is kombu's spelling.
 _SCHEMES = {TCP: TCP, TLS: TLS, "redis+socket": UNIX, UNIX: UNIX, **_SENTINEL}
 _KOMBU_SENTINEL = "sentinel"  # kombu's spelling, which names no service
-_PORT, _SENTINEL_PORT = 6379, 26379
+_PORT = 6379
+_SENTINEL_PORT = 26379
 _TLS_OPTIONS = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_cert_reqs")
 _VERIFICATIONS = ("none", "optional", "required")
-_TRUE, _FALSE = ("true", "yes", "1"), ("false", "no", "0")
+_TRUE = ("true", "yes", "1")
+_FALSE = ("false", "no", "0")
 
 
 @dataclass(frozen=True)

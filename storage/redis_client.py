@@ -125,7 +125,8 @@ class _ThreadConnection(threading.local):
             raise
 
 
-_connection, _blocking_connection = _ThreadConnection(), _ThreadConnection()
+_connection = _ThreadConnection()
+_blocking_connection = _ThreadConnection()
 
 
 def call(*command: str | bytes | int) -> Any:

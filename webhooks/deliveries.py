@@ -24,8 +24,10 @@ from webhooks.models import Delivery, DeliveryAttempt, Endpoint, Event, EventKin
 
 State = Delivery.State
 
-REPLAYED_AT_ONCE, REPLAYED_A_DAY = 1000, 50_000
-EXAMPLE, BY_HAND_A_MINUTE = "example:", 20
+REPLAYED_AT_ONCE = 1000
+REPLAYED_A_DAY = 50_000
+EXAMPLE = "example:"  # the beginning of an example's key
+BY_HAND_A_MINUTE = 20  # examples and repeats of a company
 TOO_MANY_BY_HAND = format_lazy(
     _("Up to {max} examples and repeats a minute; try a little later"), max=BY_HAND_A_MINUTE
 )

@@ -31,9 +31,11 @@ MAX_CALLS_PER_ENDPOINT = 4  # in parallel: a hanging endpoint must not delay oth
 MAX_CALLS_PER_COMPANY = 8
 # Receivers that respond just in time cause no failures, and those of a few companies would occupy
 # every thread. Slow companies share half of the threads.
-SLOW_AFTER, SLOW_FOR = 2.0, 600.0  # seconds: of a slow call, and that its company counts as slow
+SLOW_AFTER = 2.0  # seconds; a longer call is slow
+SLOW_FOR = 600.0  # seconds that a company counts as slow after such a call
 
-BATCH, BATCHES = 1000, 20  # deliveries canceled per statement, statements per run
+BATCH_SIZE = 1000  # deliveries canceled by a statement
+MAX_BATCHES = 20  # of a run
 
 _SQL = sql_files.read_several(
     "webhooks/dispatcher.sql",
@@ -185,10 +187,10 @@ def cancel_undeliverable() -> int:
     Works in small batches, because a backlog may be of any size.
     """
     total = 0
-    for _batch in range(BATCHES):
+    for _batch in range(MAX_BATCHES):
         with connection.cursor() as cursor:
-            cursor.execute(_SQL["cancel_undeliverable"], [BATCH])
+            cursor.execute(_SQL["cancel_undeliverable"], [BATCH_SIZE])
             total += cursor.rowcount
-            if cursor.rowcount < BATCH:
+            if cursor.rowcount < BATCH_SIZE:
                 break
     return total

@@ -104,7 +104,9 @@ class ExampleForm(forms.Form):
     )
 
 
-QUICK, SLOW = 2, 15  # seconds between polls of a delivery page
+# Seconds between polls of a delivery page.
+QUICK = 2
+SLOW = 15
 
 
 @member_required(can_read_technical_pages)

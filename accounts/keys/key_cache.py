@@ -67,7 +67,8 @@ class CompanyChanges:
         return None if CompanyChange.EVERY_COMPANY in companies else companies
 
 
-NEVER, ALWAYS = float("-inf"), float("inf")
+NEVER = float("-inf")
+ALWAYS = float("inf")
 ACTIVE_SECONDS = 60.0  # seconds after its last use
 REFRESH_AFTER = 61.0  # seconds, for a key in use: after its `last_used_at` is due for an update
 LIFETIME = 600.0  # seconds that a key is cached after it was read

@@ -2,7 +2,8 @@
 
 from typing import NamedTuple
 
-SUPERUSER, STAFF = "superuser", "staff"
+SUPERUSER = "superuser"
+STAFF = "staff"
 COMPANY_ROLES = ("owner", "developer", "accountant", "viewer")
 
 

@@ -37,7 +37,9 @@ from accounts.security.views import signed_in_user
 log = structlog.get_logger(__name__)
 P = ParamSpec("P")
 State = dict[str, Any]
-SIGN_IN, CONNECT, REAUTHENTICATE = "login", "connect", "reauthenticate"
+SIGN_IN = "login"
+CONNECT = "connect"
+REAUTHENTICATE = "reauthenticate"
 CLOCK_SKEW = tokens.LEEWAY
 
 

@@ -23,7 +23,9 @@ from storage.key_rings import EncryptedTexts, key_id_of
 
 SECRET_FIELDS = ("secret", "seed")  # of an authenticator app, of recovery codes
 _TEXTS = EncryptedTexts("kvitok second factors", "second factors")
-encrypt, decrypt, under_current_key = _TEXTS.encrypt, _TEXTS.decrypt, _TEXTS.under_current_key
+encrypt = _TEXTS.encrypt
+decrypt = _TEXTS.decrypt
+under_current_key = _TEXTS.under_current_key
 
 
 class MFAAdapter(DefaultMFAAdapter):

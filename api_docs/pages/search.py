@@ -15,7 +15,8 @@ from api_docs.pages.page_list import PAGES, Page
 
 MAX_RESULTS = 30
 AROUND = 90  # characters shown on either side of a match
-MAX_QUERY_LENGTH, MAX_WORDS = 100, 10  # of a query; each word is searched in every section
+MAX_QUERY_LENGTH = 100  # characters
+MAX_WORDS = 10  # of a query: each word is searched in every section
 MAX_COUNTED = 5  # occurrences of a word in a section that count
 _WORD = re.compile(r"[\w.-]+")
 

@@ -31,7 +31,8 @@ PREFIX = "/api/v1"
 
 # Tags in the order of the pages. They are the same in every language, because client generators
 # name classes and files after them. A call's tag is its scope, or `channels` without a scope.
-NO_SCOPE, EVENTS = "channels", "events"
+NO_SCOPE = "channels"
+EVENTS = "events"
 TAGS: dict[str, tuple[StrOrPromise, StrOrPromise]] = {
     "otp": (_("Codes"), _("Send a one-time code and verify it.")),
     "links": (_("Links"), _("Create and send short links and count clicks.")),

@@ -111,7 +111,8 @@ def numbered(lines: Iterable[StatementLine]) -> Iterator[StatementLine]:
         yield replace(line, occurrence=occurrences[line.key])
 
 
-Problem, State = BankTransfer.Problem, BankTransfer.State
+Problem = BankTransfer.Problem
+State = BankTransfer.State
 # 2026-17, but not a date: 2026-11-25.
 NUMBER = re.compile(r"(?<![\d.-])(20\d\d)\s?[-–—]\s?0*(\d{1,9})(?!\d|[-–—.]\d)")
 # «счёт № 17 от 25.11.2026»: payers leave out the year.

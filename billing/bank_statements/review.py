@@ -11,7 +11,8 @@ from billing.bank_statements import matching
 from billing.models import BankTransfer, Order
 from billing.orders import payments, refunds
 
-Direction, State = BankTransfer.Direction, BankTransfer.State
+Direction = BankTransfer.Direction
+State = BankTransfer.State
 
 
 @transaction.atomic

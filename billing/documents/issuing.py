@@ -232,7 +232,8 @@ def _payment_day(order: Order | None, paid: Payment | None) -> str:
     return day_of(order.paid_at).isoformat() if order and order.paid_at else ""
 
 
-SENT, MAX_SENT_AGAIN = "document.sent", 20  # documents of a company in a day
+SENT = "document.sent"
+MAX_SENT_AGAIN = 20  # documents of a company in a day
 
 
 def url_of(document: Document, kind: str) -> str:

@@ -28,7 +28,9 @@ def advance_title(line: dict[str, Any]) -> str:
 
 
 ENCODING = "windows-1251"  # required by the format
-VERSION, FORM_CODE, PROGRAM = "5.03", "1115131", "Kvitok"
+VERSION = "5.03"
+FORM_CODE = "1115131"
+PROGRAM = "Kvitok"
 CURRENCIES = {
     "RUB": ("643", "Российский рубль"),
     "USD": ("840", "Доллар США"),
@@ -65,7 +67,8 @@ _NOT_NAMES = {
     *("директор", "генеральный", "президент", "председатель", "управляющий", "руководитель"),
 }
 MAX_LENGTHS = {"name": 1000, "address": 1000, "number": 30}  # characters of the format
-_CENT, _UNIT = Decimal("0.01"), Decimal("0.00000000001")
+_CENT = Decimal("0.01")
+_UNIT = Decimal("0.00000000001")
 
 
 @dataclass(frozen=True, slots=True)

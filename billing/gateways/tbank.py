@@ -32,9 +32,11 @@ from billing.gateways.http import ProviderApi, RefusedByProviderError, parsing_r
 from parsing.json_objects import read_object
 
 LIFETIME_DAYS = 3
-MIN_AMOUNT, MAX_AMOUNT = Decimal(10), Decimal(999_999)
+MIN_AMOUNT = Decimal(10)
+MAX_AMOUNT = Decimal(999_999)
 VAT_RATES = frozenset({0, 5, 7, 10, 20, 22})
-MAX_PURPOSE, MAX_REDIRECT = 210, 1024
+MAX_PURPOSE = 210  # characters
+MAX_REDIRECT = 1024  # characters of an address
 # The API returns `Paid`, webhooks say `PAID`.
 STATES = {"paid": State.PAID, "cancelled": State.CANCELED, "expired": State.CANCELED}
 NO_SUCH_LINK = {400, 404, 422}

@@ -197,7 +197,8 @@ class Budget(models.Model):
     """Tokens a company may spend in a day or, by country, in a clock hour."""
 
     # Values in place of a country: the day's budget; the hourly budget of other countries.
-    DAY, ANY = "", "*"
+    DAY = ""
+    ANY = "*"
     UNKNOWN = "ZZ"  # numbers that belong to no country
 
     company = models.ForeignKey(

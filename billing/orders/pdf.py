@@ -22,7 +22,9 @@ REGULAR = FONTS / "DejaVuSansCondensed.ttf"
 FONT_FAMILY = "DejaVu"
 MARGIN = 15  # mm
 LINE = 5  # mm
-TEXT, SMALL, HEADING = 9.5, 8, 14  # points
+TEXT = 9.5  # points
+SMALL = 8
+HEADING = 14
 DRAWING = HeavyWork("documents drawn", limit=2)  # half a second each, some without a sign-in
 BOLD = FontFace(emphasis=TextEmphasis.B)
 

@@ -4,7 +4,8 @@ from billing.budgets import sql
 from storage.statements import sql_files
 
 _SQL = sql_files.read_several("billing/wallet/holds.sql")
-FREE, OPEN_HOLD = _SQL["free"], _SQL["open_hold"]
+FREE = _SQL["free"]
+OPEN_HOLD = _SQL["open_hold"]
 
 
 def _fill(name: str, *, country: str, key: str, **texts: str) -> str:
@@ -26,4 +27,5 @@ def _hold_wallets(unlocked: str = "") -> str:
 
 _KEY = f"COALESCE(n.api_key_id, {sql.NO_KEY})::text"
 HOLD_WALLET = _fill("hold_wallet", country="n.country", key=_KEY, api_key=_KEY)
-HOLD_WALLETS, HOLD_UNLOCKED_WALLETS = _hold_wallets(), _hold_wallets(_SQL["unlocked_wallets"])
+HOLD_WALLETS = _hold_wallets()
+HOLD_UNLOCKED_WALLETS = _hold_wallets(_SQL["unlocked_wallets"])

@@ -37,7 +37,8 @@ SELECT created_at, id FROM billing_transfer WHERE company_id = %(company)s
   AND created_at >= %(since)s AND created_at < %(until)s ORDER BY created_at DESC, id DESC LIMIT 1
 """
 _NEXT_LINES = sql_files.read("billing/wallet/next_lines.sql")
-BEGINNING, END = datetime(2000, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
+BEGINNING = datetime(2000, 1, 1, tzinfo=UTC)
+END = datetime(9999, 1, 1, tzinfo=UTC)
 CHUNK = 2000
 
 

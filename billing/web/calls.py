@@ -56,7 +56,8 @@ GET_BALANCE = Call(
     ),
 )
 
-MONTH, DAY = "month", "day"
+MONTH = "month"
+DAY = "day"
 PERIOD = Field(
     "period",
     choice([MONTH, DAY], "SealPeriod"),

@@ -9,7 +9,8 @@ from billing.bank_statements import matching
 from billing.models import BankTransfer, Order, Payment
 from billing.wallet.amounts import money
 
-Problem, Resolution = Payment.Problem, Payment.Resolution
+Problem = Payment.Problem
+Resolution = Payment.Resolution
 _WRONG = {Problem.WRONG_AMOUNT, Problem.WRONG_CURRENCY}
 
 

@@ -51,8 +51,8 @@ from storage.store_errors import write_together
 log = structlog.get_logger(__name__)
 
 TICK = 1.0  # seconds between database polls without a wake-up
-# seconds between polls after a rate limit, and how long it applies
-RATE_LIMITED_TICK, RATE_LIMITED_FOR = 0.1, 2.0
+RATE_LIMITED_TICK = 0.1  # seconds between database polls after a rate limit
+RATE_LIMITED_FOR = 2.0  # seconds for which the polls are so frequent
 CLAIM_BATCH = 32
 MAX_THREADS_PER_PROVIDER = max(1, settings.DELIVERY_THREADS * 3 // 4)  # of all threads
 DEFAULT_THROTTLE_WAIT = 1.0  # seconds, if a throttled account gets no Retry-After

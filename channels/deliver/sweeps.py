@@ -34,8 +34,11 @@ log = structlog.get_logger(__name__)
 # Retried every hour once given up, not once a day, because tokens are held meanwhile.
 JOB = Job("deadlines", _("deadlines of messages"), given_up_delay=timedelta(hours=1))
 BATCH = 200
-SWEEP_INTERVAL, POLL_INTERVAL = 1.0, 2.0  # seconds
-POLL_BATCH, POLL_THREADS = 40, 8  # done within POLL_LEASE even if vendors hang
+SWEEP_INTERVAL = 1.0  # seconds
+POLL_INTERVAL = 2.0  # seconds
+# The threads finish a batch within the lease even if vendors hang.
+POLL_BATCH_SIZE = 40
+POLL_THREADS = 8
 POLL_LEASE = 60.0  # seconds
 
 
@@ -148,7 +151,7 @@ def fall_back() -> int:
 def poll() -> int:
     """Polls vendors about accepted or ambiguous attempts without a receipt."""
     with transaction.atomic():
-        due = _read(_SQL["due_polls"], [registry.pollable(), POLL_BATCH, POLL_LEASE])
+        due = _read(_SQL["due_polls"], [registry.pollable(), POLL_BATCH_SIZE, POLL_LEASE])
     if not due:
         return 0
     with ThreadPoolExecutor(POLL_THREADS, thread_name_prefix="poll") as pool:

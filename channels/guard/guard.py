@@ -27,14 +27,18 @@ MAX_DELIVERY_SECONDS = 60.0  # seconds within which a delivery must come to be e
 MATURITY = 30.0  # seconds after its delivery at which a code that was not entered counts as missed
 # Logarithms; either suffices. MIN_CERTAINTY: the share is below half the norm, shown by few codes.
 # MIN_ODDS: a higher share, of an attack among people or one that enters codes, needs more codes.
-MIN_CERTAINTY, MIN_ODDS = math.log(100.0), math.log(200.0)
-REFUSE_LOSS, CHALLENGE_LOSS, CHEAP_ONLY_LOSS = 176.0, 144.0, 96.0  # tokens lost
+MIN_CERTAINTY = math.log(100.0)
+MIN_ODDS = math.log(200.0)
+REFUSE_LOSS = 176.0  # tokens
+CHALLENGE_LOSS = 144.0
+CHEAP_ONLY_LOSS = 96.0
 STEP_LOSSES = (
     (GuardStep.REFUSE, REFUSE_LOSS),
     (GuardStep.CHALLENGE, CHALLENGE_LOSS),
     (GuardStep.CHEAP_ONLY, CHEAP_ONLY_LOSS),
 )
-FIRST_REFUSAL, MAX_REFUSAL = HOUR, 24 * HOUR
+FIRST_REFUSAL = HOUR
+MAX_REFUSAL = 24 * HOUR
 # Otherwise an attack on numbers in use would keep their people out long after its end.
 MAX_REFUSAL_AMONG_PEOPLE = 4 * HOUR
 MAX_PENDING = {ScopeKind.COUNTRY: 24.0, ScopeKind.RANGE: 14.0}
@@ -43,7 +47,9 @@ MAX_PENDING_NARROW = 8.0  # in smaller scopes, before any correct code
 WATCHED_RATIO = 0.5
 # Only these scopes are held back if nearly all losses around them occurred in them.
 NARROW_SCOPES = {ScopeKind.THOUSAND, ScopeKind.HUNDRED, ScopeKind.IP, ScopeKind.DEVICE}
-MAX_NORM, MIN_NORM, FIRST_NORM = 0.95, 0.3, 0.8
+MAX_NORM = 0.95
+MIN_NORM = 0.3
+FIRST_NORM = 0.8
 SWEEP_INTERVAL = 6 * HOUR
 KNOWN_PHONE_RULE = "verified_before"  # the rule of phones that pass every step
 

@@ -58,7 +58,8 @@ NORM_HALF_LIFE = 7 * DAY
 NORM_STRENGTH = 50.0
 DISCOUNT_AFTER_REFUSAL = 0.7
 MIN_CORRECT_CODES = 10.0  # recent correct codes that prove the presence of people
-MIN_LOSS_SHARE, ROUNDING = 0.8, 1e-6
+MIN_LOSS_SHARE = 0.8
+ROUNDING = 1e-6
 
 
 @dataclass(slots=True)
@@ -189,10 +190,12 @@ class ScopeEvidence:
 
 # A number that entered a code at least this long ago passes every step, with this many codes a day
 # since its newest correct code: a bought number may have entered one.
-KNOWN_AFTER, KNOWN_CODES = DAY, 3
+KNOWN_AFTER = DAY
+KNOWN_CODES = 3
 # Only this many codes to one phone count against the numbers around it: a developer's own phone, or
 # a bombed one, says nothing about them. Codes with which a known phone passes come on top.
-COUNTED_OF_PHONE, PHONE_WINDOW = 3, 12 * HOUR
+COUNTED_OF_PHONE = 3
+PHONE_WINDOW = 12 * HOUR
 
 _STORED_SENDS = COUNTED_OF_PHONE + KNOWN_CODES + 1
 

@@ -54,10 +54,8 @@ ELSE 0 END"""
 
 _COUNT = sql_files.read("channels/history/count_day.sql")
 # ALL_COMPANIES repeats the condition of the partial index on `created_at`.
-ALL_COMPANIES, ONE_COMPANY = (
-    "phone NOT LIKE '%%*'",
-    "company_id = %(company_id)s AND mode = %(mode)s::text",
-)
+ALL_COMPANIES = "phone NOT LIKE '%%*'"
+ONE_COMPANY = "company_id = %(company_id)s AND mode = %(mode)s::text"
 # That index lacks messages whose phones are anonymised: their day is found by their ids.
 OLD_DAY = "id >= %(first_id)s AND id < %(end_id)s"
 
@@ -70,7 +68,8 @@ COUNTS = tuple(field.name for field in fields(StepCounts))
 _counts_of = attrgetter(*COUNTS)
 # An anonymised phone keeps its first digits: enough for most countries, once padded to the length
 # of other phones.
-ANONYMISED_LENGTH, FILLING = 12, "2"
+ANONYMISED_LENGTH = 12
+FILLING = "2"
 
 
 class _StaleDay(NamedTuple):

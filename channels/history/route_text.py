@@ -11,7 +11,8 @@ from catalogue.channels import by_stored_name
 from channels.routing.learned.smart_plan import SMART
 from channels.routing.smart.router import ReasonCode
 
-HOUR, DAY = 3600, 86_400
+HOUR = 3600
+DAY = 86_400
 
 
 def route_text(route: Mapping[str, Any]) -> str:

@@ -37,8 +37,10 @@ UNACCEPTED = {"submitting", "ambiguous"}
 UNDELIVERED = OPEN_ATTEMPT | {"failed", "expired"}
 MAX_TRIES = 8
 MIN_TIME_LEFT = 30  # useful seconds a message must have left for another try
-RETRY_BASE, RETRY_CAP = 0.5, 10.0
-FIRST_POLL_DELAY, MAX_POLL_DELAY = 10.0, 120.0
+RETRY_BASE = 0.5  # seconds
+RETRY_CAP = 10.0  # seconds
+FIRST_POLL_DELAY = 10.0  # seconds
+MAX_POLL_DELAY = 120.0  # seconds
 
 
 class EventKind(StrEnum):

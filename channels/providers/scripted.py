@@ -16,9 +16,14 @@ from channels.providers.base import (
 )
 from channels.providers.inbound import Receipt, ReceiptState
 
-UNREACHABLE, LATE, NEVER, REFUSED, FALLS_BACK = "0003", "0006", "0007", "0008", "0009"
+UNREACHABLE = "0003"
+LATE = "0006"
+NEVER = "0007"
+REFUSED = "0008"
+FALLS_BACK = "0009"
 QUEUED = "0010"
-LATE_SECONDS = QUEUED_SECONDS = 30
+LATE_SECONDS = 30
+QUEUED_SECONDS = 30
 
 
 class ScriptedProvider(Provider):

@@ -28,7 +28,8 @@ log = structlog.get_logger(__name__)
 
 REPEATED_FOR = 7 * 86_400  # seconds
 
-_STOP, _START = message_languages.words("stop"), message_languages.words("start")
+_STOP = message_languages.words("stop")
+_START = message_languages.words("start")
 
 
 class BlockedPhoneError(DomainError):

@@ -34,7 +34,8 @@ EXPIRED_CODE = "0004"
 QUEUED = scripted.QUEUED
 NO_MORE_GUESSES = "0012"
 # The guard's steps, simulated by `otp.protection.send_check`.
-CHALLENGED, HELD_BACK = "0015", "0016"
+CHALLENGED = "0015"
+HELD_BACK = "0016"
 
 # Descriptions: the script of the last four digits, and the error of the response, if any.
 OUTCOMES: dict[str, tuple[StrOrPromise, Error | None]] = {

@@ -71,7 +71,9 @@ def _read(cursor: CursorWrapper) -> AccountSnapshot:
 
 
 _accounts = SnapshotCache("availability", _read, AccountSnapshot(), interval=REFRESH_INTERVAL)
-refresh, keep_fresh, reset = _accounts.read, _accounts.keep_fresh, _accounts.reset
+refresh = _accounts.read
+keep_fresh = _accounts.keep_fresh
+reset = _accounts.reset
 
 
 def has_account(channel: Channel, content: Content, mode: str, phone: str = "") -> bool:

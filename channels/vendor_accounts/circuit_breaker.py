@@ -24,7 +24,8 @@ from storage.statements import sql_files
 from storage.statements.queries import execute
 
 WINDOW = 30.0  # seconds
-MIN_CALLS, MAX_CALLS = 20, 1000  # calls within the window; fewer decide nothing, more are not kept
+MIN_CALLS = 20  # within the window; fewer decide nothing
+MAX_CALLS = 1000  # that are kept of a window
 MAX_DOUBLINGS = 8  # of the pause
 JITTER = 0.25  # fraction of the pause
 

@@ -24,7 +24,9 @@ log = structlog.get_logger(__name__)
 PUBSUB_CHANNEL = "outcomes"  # the pub/sub channel
 RECONNECT_DELAY = 1.0
 FIRST_CONNECT_TIMEOUT = 0.3  # seconds the first send of a process waits for the subscription
-PING_INTERVAL, SILENCE_TIMEOUT = 0.5, 1.5  # seconds: a Redis that hangs keeps its connections open
+PING_INTERVAL = 0.5  # seconds
+# Seconds without a reply after which Redis counts as down: it keeps its connections when it hangs.
+SILENCE_TIMEOUT = 1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,8 @@ class Waiter:
 
 _waiters: dict[UUID, Waiter] = {}
 _slots = threading.BoundedSemaphore(settings.SEND_WAITERS)
-_listener_pid, _started_at = 0, 0.0
+_listener_pid = 0
+_started_at = 0.0
 _start = threading.Lock()
 _connected = threading.Event()
 

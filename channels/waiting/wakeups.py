@@ -15,7 +15,8 @@ log = structlog.get_logger(__name__)
 
 _LIST = "wake"  # the list workers block on
 # Entries of the list: each wakes one worker, which claims everything due.
-MAX_ENTRIES, TRIMMED_TO = 16, 8
+MAX_ENTRIES = 16
+TRIMMED_TO = 8
 
 
 def key(account: str = "") -> str:

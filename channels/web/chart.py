@@ -25,7 +25,10 @@ class Extra(NamedTuple):
 
 
 BY_CHANNEL = [Series(channel.name, channel.title, channel.colour) for channel in CHANNELS]
-BAR_WIDTH, STEP, HEIGHT = 7, 10, 100  # viewBox units; the drawing stretches to its container
+# Units of the viewBox: the drawing stretches to its container.
+BAR_WIDTH = 7
+STEP = 10
+HEIGHT = 100
 ROUND_TOPS = (2, 4, 6, 8, 10, 12, 16, 20, 30, 40, 50, 60, 80, 100)  # tenths of a power of ten
 MAX_LABELS = 8  # as many as fit beside each other on a phone
 TENTHS = 10  # possible positions of the tip of a day

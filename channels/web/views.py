@@ -31,7 +31,9 @@ from channels.vendor_accounts import registry
 from channels.web import periods
 from channels.web.forms import HistoryFilter, PhoneFilter, query_of
 
-FAST_POLL, SLOW_POLL = 2, 15  # seconds between polls of an open message
+# Seconds between polls of an open message.
+FAST_POLL = 2
+SLOW_POLL = 15
 
 
 @member_required()

@@ -117,7 +117,8 @@ class OAuthError(NamedTuple):
     status: int = 400
 
 
-INVALID_REQUEST, INVALID_CLIENT = OAuthError("invalid_request"), OAuthError("invalid_client", 401)
+INVALID_REQUEST = OAuthError("invalid_request")
+INVALID_CLIENT = OAuthError("invalid_client", 401)
 ERRORS = {  # other errors are written like the dialect's
     Error.INVALID_API_KEY: INVALID_CLIENT,
     Error.FORBIDDEN: OAuthError("unauthorized_client"),

@@ -287,7 +287,8 @@ def pin_id(verification_id: UUID) -> str:
     return verification_id.hex.upper()
 
 
-APPLICATION, SENT = "2fa/2/applications/<application>", "2fa/2/pin/<pin>"
+APPLICATION = "2fa/2/applications/<application>"
+SENT = "2fa/2/pin/<pin>"
 urlpatterns = [
     path("2fa/2/applications", Applications.as_view()),
     path(APPLICATION, Application.as_view()),

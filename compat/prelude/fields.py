@@ -14,7 +14,8 @@ from compat.prelude.dialect import refused
 from otp.protection.requesters import Requester, requester_of
 from otp.texts import bindings
 
-NUMBER, EMAIL = "phone_number", "email_address"
+NUMBER = "phone_number"
+EMAIL = "email_address"
 PSD2 = "prelude:psd2"  # the template for payments
 CHANNEL_NAMES = ("sms", "rcs", "whatsapp", "viber", "zalo", "telegram")
 COMPLETED = "verification.completed"

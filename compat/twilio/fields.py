@@ -15,7 +15,8 @@ from compat.fields import Body, custom_code, entered_code, optional, parsed
 from otp.texts import bindings
 from parsing import characters
 
-MAX_TAGS, MAX_TAG = 10, 128
+MAX_TAGS = 10
+MAX_TAG = 128
 
 
 def json_texts(parameter: str) -> dict[str, str]:
@@ -54,8 +55,10 @@ def no_rate_limits(parameter: str) -> None:
         )
 
 
-LONG, NAME = text(maxLength=1000), text(maxLength=64)
-TO, PAYEE = optional("To", NAME), optional("Payee", NAME)
+LONG = text(maxLength=1000)
+NAME = text(maxLength=64)
+TO = optional("To", NAME)
+PAYEE = optional("Payee", NAME)
 AMOUNT = optional("Amount", text(maxLength=32))
 DEVICE_IP = optional("DeviceIp", NAME)
 SEND = (
@@ -76,7 +79,8 @@ NEW_STATUS = optional("Status", text(enum=["canceled", "approved"])).as_required
 VERIFICATION_SID = optional("VerificationSid", text(pattern="^VE[0-9a-fA-F]{32}$"))
 CHECK = (entered_code("Code").as_required(), TO, VERIFICATION_SID, AMOUNT, PAYEE)
 # The parameters of lists.
-SERVICE, ANY_CHANNEL = optional("VerifyServiceSid", NAME), optional("Channel", NAME)
+SERVICE = optional("VerifyServiceSid", NAME)
+ANY_CHANNEL = optional("Channel", NAME)
 ATTEMPTS_TO = optional("ChannelData.To", NAME)
 CONVERSION = optional("Status", text(enum=["converted", "unconverted"]))
 AFTER = optional("DateCreatedAfter", time_or_day())

@@ -36,7 +36,8 @@ from otp.send.code_request import CodeSendRequest
 from otp.send.send import SentCode
 from otp.verifications import FoundVerification, State, cancel, find_by_message
 
-DAYS, MAX_DAYS = 30, 92  # days of a summary, by default and at most
+DAYS = 30  # of a summary by default
+MAX_DAYS = 92  # of a summary
 NO_HISTORY = _(
     "A key of this kind reads no history: name a VerificationSid, or a number in ChannelData.To"
 )
@@ -206,7 +207,8 @@ class Service(TwilioView):
     def get(self, _request: HttpRequest, **_path: str) -> HttpResponse:
         return self.respond(self.service())
 
-    post = delete = Services.post
+    post = Services.post
+    delete = Services.post
 
 
 class Verifications(TwilioView):

@@ -19,7 +19,8 @@ from compat.dialect import (
     limit_of,
 )
 
-NEXMO, VONAGE = "https://developer.nexmo.com", "https://developer.vonage.com"
+NEXMO = "https://developer.nexmo.com"
+VONAGE = "https://developer.vonage.com"
 
 
 class Row(NamedTuple):

@@ -27,8 +27,11 @@ from parsing import characters
 
 CHANNELS = {"sms": "sms", "whatsapp": "whatsapp"}  # Vonage's names, and ours
 UNSUPPORTED_CHANNELS = ("whatsapp_interactive", "voice", "rcs", "email", "silent_auth")
-MAX_STEPS, MAX_TO = 10, 50
-MIN_LIFETIME, MAX_LIFETIME = 60, 900  # seconds of a code
+MAX_STEPS = 10
+MAX_TO = 50
+# Seconds that a code is valid.
+MIN_LIFETIME = 60
+MAX_LIFETIME = 900
 
 MAX_DIGITS = 8
 
@@ -217,7 +220,9 @@ class Templates(CompatView):
     def get(self, _request: HttpRequest, **_ids: str) -> HttpResponse:
         raise ProblemError(NO_TEMPLATES, Error.FORBIDDEN)
 
-    post = patch = delete = get
+    post = get
+    patch = get
+    delete = get
 
 
 TEMPLATE = "v2/verify/templates/<template>"

@@ -23,7 +23,8 @@ _BACKENDS = {
     "memory": f"{_DJANGO}.locmem",
     "dummy": f"{_DJANGO}.dummy",
 }
-_TRUE, _FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off"}
+_TRUE = {"1", "true", "yes", "on"}
+_FALSE = {"0", "false", "no", "off"}
 _SHAPE = (
     "EMAIL_URL must be smtp://user:password@host:587?tls=1, or ?ssl=1 on port 465, "
     "where # / ? @ in a user name or password are %23 %2F %3F %40"

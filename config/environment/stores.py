@@ -90,7 +90,12 @@ redis_address.parse(REDIS_URL)  # fails at start if malformed
 BROKER_URL = env.str("CELERY_BROKER_URL", "") or REDIS_URL
 # Celery gets a URL that may be logged; our Redis transport reads BROKER_URL itself. These two take
 # precedence over the environment's CELERY_BROKER_URL, which Celery reads by itself.
-CELERY_BROKER_READ_URL = CELERY_BROKER_WRITE_URL = (
+CELERY_BROKER_READ_URL = (
+    redis_address.parse(BROKER_URL, variable="CELERY_BROKER_URL").celery_url
+    if redis_address.is_redis(BROKER_URL)
+    else BROKER_URL
+)
+CELERY_BROKER_WRITE_URL = (
     redis_address.parse(BROKER_URL, variable="CELERY_BROKER_URL").celery_url
     if redis_address.is_redis(BROKER_URL)
     else BROKER_URL

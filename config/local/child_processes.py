@@ -17,7 +17,9 @@ from typing import Any, Self
 from config.local.processes import StartError, last_lines, signal_group
 
 _WARNINGS = re.compile(r'\b(?:WARNING|ERROR|CRITICAL)\b|"level":\s*"(?:warning|error|critical)"')
-_MIN_PAUSE, _MAX_PAUSE = 0.2, 5.0  # before a child that exited is restarted
+# Seconds before a child that exited is restarted.
+_MIN_PAUSE = 0.2
+_MAX_PAUSE = 5.0
 _TERMINAL = 0  # file descriptor
 _SAME_REQUEST = 0.5  # seconds within which two stop signals count as one
 _STABLE = 10.0  # seconds of running that reset the exit count

@@ -25,7 +25,8 @@ def _read(cursor: CursorWrapper) -> Mapping[str, Host]:
 
 _NONE: Mapping[str, Host] = {}
 _hosts = SnapshotCache("hosts", _read, _NONE)
-invalidate_cache, keep_fresh = _hosts.invalidate, _hosts.keep_fresh
+invalidate_cache = _hosts.invalidate
+keep_fresh = _hosts.keep_fresh
 
 
 def find(host: str) -> Host | None:

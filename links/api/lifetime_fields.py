@@ -14,7 +14,10 @@ from api.calls import (
     option,
 )
 
-MINUTE, MONTH, FIVE_YEARS = 60, 2_592_000, 157_680_000  # seconds
+# In seconds.
+MINUTE = 60
+MONTH = 2_592_000
+FIVE_YEARS = 157_680_000
 UNTIL_NAMES = choice(["code"], "LinkUntil")
 LINK_LIFETIME = option(
     "expires_in",

@@ -228,7 +228,8 @@ def parse_link(payload: Mapping[str, Any], principal: Principal) -> LinkSendRequ
 class SendLink(SendView):
     calls = (declared.SEND_LINK,)
     kind = "link"
-    send, repeat = staticmethod(send_link), staticmethod(sent_link)
+    send = staticmethod(send_link)
+    repeat = staticmethod(sent_link)
 
     def parse(self, payload: dict[str, Any]) -> LinkSendRequest:
         return parse_link(payload, self.principal)

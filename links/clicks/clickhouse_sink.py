@@ -35,7 +35,8 @@ log = structlog.get_logger(__name__)
 CONSUMER = Consumer(SINK, "sink", max_clicks=50_000)
 # One process writes at a time: two would write everything twice: wasteful but harmless. The lock is
 # kept after a failure, so that a hanging server does not occupy a thread of the worker.
-LOCK, LOCK_TIMEOUT = "clicks:clickhouse-lock", clickhouse.WRITE_TIMEOUT + 30
+LOCK = "clicks:clickhouse-lock"
+LOCK_TIMEOUT = clickhouse.WRITE_TIMEOUT + 30
 
 # Clicks of links that do not exist are left out: PostgreSQL does not store them either. An erased
 # link's clicks must not return from the stream.

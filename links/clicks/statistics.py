@@ -142,7 +142,9 @@ MAX_CLICKS_AT_ONCE = 20_000  # of a link
 COUNTING = HeavyWork("clicks counted", limit=1)
 
 BREAKDOWN_SIZE = 10  # rows of a breakdown
-MAX_DAYS, MAX_HOURS = 366, 24 * 31  # points of the longest series
+# Points of the longest series.
+MAX_DAYS = 366
+MAX_HOURS = 24 * 31
 
 _SQL = sql_files.read_several("links/clicks/statistics.sql")
 

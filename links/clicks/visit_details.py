@@ -12,7 +12,8 @@ from django.conf import settings
 
 from processes.server.client_ip import client_ip
 
-MAX_ENTRIES, MAX_HEADER_LENGTH = 20_000, 512
+MAX_ENTRIES = 20_000
+MAX_HEADER_LENGTH = 512
 
 T = TypeVar("T")
 

@@ -31,7 +31,8 @@ class NoTarget(Enum):
     NOT_FOUND = "not_found"
 
 
-GONE, ONE_TIME_GONE = NoTarget.GONE, NoTarget.ONE_TIME_GONE
+GONE = NoTarget.GONE
+ONE_TIME_GONE = NoTarget.ONE_TIME_GONE
 NOT_FOUND = NoTarget.NOT_FOUND
 
 

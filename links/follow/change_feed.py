@@ -61,7 +61,9 @@ SlugCache = KeyedCache[SlugKey, Resolution]
 
 
 CHANNEL = "links"
-LINKS_CHANGED, STOPS_CHANGED = b"", b"stops"  # contents of the messages
+# Contents of the messages.
+LINKS_CHANGED = b""
+STOPS_CHANGED = b"stops"
 POLL_TIMEOUT = 1.0  # seconds
 SILENCE_TIMEOUT = 2.0  # seconds without a reply after which Redis counts as down
 RECONNECT_DELAY = 0.6  # seconds; the interval at which the stops are read meanwhile

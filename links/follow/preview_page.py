@@ -54,7 +54,9 @@ def submit(*, link_id: UUID, reason: str, text: str) -> None:
 
 
 POLICY = f"; form-action 'self'{responses.NO_FRAMING}"
-OK, BAD_REQUEST, FORBIDDEN = "200 OK", "400 Bad Request", "403 Forbidden"
+OK = "200 OK"
+BAD_REQUEST = "400 Bad Request"
+FORBIDDEN = "403 Forbidden"
 
 
 def respond(outcome: LinkTarget, visit: Visit) -> VisitorResponse:

@@ -33,7 +33,8 @@ from processes.server.rsgi_response import Response
 
 log = structlog.get_logger(__name__)
 
-READ_METHODS, FORM_METHODS = "GET, HEAD", "GET, HEAD, POST"
+READ_METHODS = "GET, HEAD"
+FORM_METHODS = "GET, HEAD, POST"
 
 
 def respond(text: str, environ: Mapping[str, Any], host_id: int | None = None) -> VisitorResponse:

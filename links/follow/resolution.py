@@ -30,7 +30,8 @@ from storage.redis_client import BackOff
 from storage.statements.single_statement import fetch_rows
 
 # seconds that a slug is cached in this process; maximum number of slugs
-TTL, MAX_SLUGS = 1.0, 50_000
+TTL = 1.0
+MAX_SLUGS = 50_000
 SQL_READERS = 4  # connections of the process's pool; the rest are for writers
 SQL_READER_TIMEOUT = 1.0  # seconds
 
@@ -186,7 +187,10 @@ def _slug_key(slug: str, host_id: int | None) -> SlugKey:
 _stops = StopCache()
 _resolver = Resolver()
 os.register_at_fork(after_in_child=_resolver.reset)
-resolve, cached, cache_new = _resolver.resolve, _resolver.cached, _resolver.cache_new
+resolve = _resolver.resolve
+cached = _resolver.cached
+cache_new = _resolver.cache_new
 invalidate_before_commit = _resolver.invalidate_before_commit
 invalidate_after_commit = _resolver.invalidate_after_commit
-are_stopped, publish_stop_change = _resolver.are_stopped, _resolver.publish_stop_change
+are_stopped = _resolver.are_stopped
+publish_stop_change = _resolver.publish_stop_change

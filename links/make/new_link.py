@@ -20,7 +20,8 @@ from links.addresses.short_hosts import Host
 from links.follow import resolution
 from links.models import Link
 
-SLUG_LENGTH, SLUG_LENGTH_IN_MESSAGES = 8, 10
+SLUG_LENGTH = 8
+SLUG_LENGTH_IN_MESSAGES = 10
 MAX_TRIES = 5
 # Links of companies that await approval; these must neither look trusted nor last.
 PENDING_LIFETIME = 3600  # seconds

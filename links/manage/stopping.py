@@ -25,7 +25,8 @@ from links.make.new_link import Owner
 from links.models import Link, Stop
 
 BY_OPERATOR = _("The operator of the service stopped these links, and only they can release them")
-STOPPED, RELEASED = "links.stopped", "links.released"
+STOPPED = "links.stopped"
+RELEASED = "links.released"
 # stops of a company; every process reads all companies' stops each second
 MAX_STOPPED_BATCHES = 500
 TOO_MANY = format_lazy(

@@ -225,7 +225,8 @@ SAMPLE = "https://example.com/catalog"
 
 
 class LinksSection(SectionForm):
-    slug, title = "links", _("Short links")
+    slug = "links"
+    title = _("Short links")
     intro = _(
         "For new links; existing ones stay as they are. For links under your own host, write to "
         "the operator of the service and name the host."

@@ -31,9 +31,12 @@ Details = dict[str, Any]
 Problem = tuple[str, Details]  # the subject, the details
 Condition = Callable[[], Iterator[Problem]]
 
-MAX_SILENCE, LATE_CLICKS = 60.0, 300.0  # seconds
-MIN_CALLS, MAX_FAILED = 20, 0.2  # failed calls, as a share
-MIN_FINAL, MIN_DELIVERED = 50, 0.7  # delivered messages, as a share of those with a final state
+MAX_SILENCE = 60.0  # seconds
+LATE_CLICKS = 300.0  # seconds
+MIN_CALLS = 20
+MAX_FAILED = 0.2  # of the calls
+MIN_FINAL = 50  # messages with a final state
+MIN_DELIVERED = 0.7  # of the messages with a final state
 LOW_DISK = 0.1  # of the disk's size
 BALANCE_WINDOW = timedelta(days=1)
 

@@ -29,7 +29,8 @@ DIGEST = "COALESCE(sum(('x' || substr(md5(t::text), 1, 15))::bit(60)::bigint), 0
 _WALLETS = "SELECT COALESCE(sum(available), 0), COALESCE(sum(held), 0) FROM billing_wallet"
 _TRANSFERS = "SELECT kind, count(*), sum(amount) FROM billing_transfer GROUP BY kind ORDER BY kind"
 BOOKS = ("billing_order", "billing_payment", "billing_transfer", "billing_wallet")
-AVAILABLE, HELD = "tokens available", "tokens held"
+AVAILABLE = "tokens available"
+HELD = "tokens held"
 
 Sums = dict[str, str]
 
@@ -108,7 +109,8 @@ def _ring(setting: str) -> dict[str, bytes]:
     return ring
 
 
-NAME, FORMAT = "manifest.json", 1
+NAME = "manifest.json"
+FORMAT = 1
 CHECKSUM = "checksum"  # of the rest of the manifest
 
 

@@ -9,7 +9,11 @@ from operator_admin import figures
 from operator_admin.doctor.finding import Finding, failed, finding, passed
 from storage import clickhouse
 
-LATE_QUEUE, LATE_OUTBOX, LATE_CLICKS, LATE_CLICKHOUSE = 30.0, 300.0, 60.0, 300.0  # seconds
+# Ages in seconds from which a backlog counts as late.
+LATE_QUEUE = 30.0
+LATE_OUTBOX = 300.0
+LATE_CLICKS = 60.0
+LATE_CLICKHOUSE = 300.0
 CLICKS_REMEDY = gettext_lazy(
     "See `redis`, `beat` and `worker`: every second the beat makes a worker count them."
 )

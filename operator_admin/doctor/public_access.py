@@ -183,7 +183,8 @@ def _inspect(host: str, port: int) -> Certificate:
     return Certificate(host, days, _("ends in {days} days").format(days=days))
 
 
-PROVIDER, ROLES = "single sign-on", "sign-on roles"
+PROVIDER = "single sign-on"
+ROLES = "sign-on roles"
 
 
 def identity_provider() -> list[Finding]:

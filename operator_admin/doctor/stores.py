@@ -27,7 +27,8 @@ from storage.statements.queries import execute, fetch_column, fetch_tuples, fetc
 _UNLIMITED = "SELECT name FROM pg_settings WHERE name = ANY(%s) AND setting = '0' ORDER BY name"
 _COLLATION_VERSIONS = """SELECT datcollversion, pg_database_collation_actual_version(oid)
 FROM pg_database WHERE datname = current_database()"""
-MIN_POSTGRES, MIN_REDIS = 15, (6, 2)
+MIN_POSTGRES = 15
+MIN_REDIS = (6, 2)
 MAX_CLOCK_SKEW = 2.0  # seconds
 FULL_REDIS = 0.9  # of `maxmemory`
 GRACE = timedelta(days=3)  # until an archive is late

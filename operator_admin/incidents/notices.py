@@ -32,7 +32,9 @@ def _read(_cursor: CursorWrapper) -> tuple[Incident, ...]:
 _cache: SnapshotCache[tuple[Incident, ...]] = SnapshotCache(
     "notices", _read, (), interval=REFRESH_INTERVAL
 )
-refresh, keep_fresh, reset = _cache.refresh, _cache.keep_fresh, _cache.reset
+refresh = _cache.refresh
+keep_fresh = _cache.keep_fresh
+reset = _cache.reset
 
 
 def for_company(company: Company, session: SessionBase) -> list[Incident]:

@@ -15,7 +15,8 @@ from catalogue.texts import StrOrPromise
 from operator_admin.incidents import notices
 from operator_admin.models import Incident, IncidentUpdate
 
-Impact, State = Incident.Impact, Incident.State
+Impact = Incident.Impact
+State = Incident.State
 
 SERVICE = _("The service")
 TITLES: dict[str, StrOrPromise] = {

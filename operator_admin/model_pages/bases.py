@@ -158,7 +158,9 @@ class Autocompletion:
 class ManualChanges:
     """Restricts which changes an operator with the permission may make; viewing is unaffected."""
 
-    may_add = may_change = may_delete = True
+    may_add = True
+    may_change = True
+    may_delete = True
 
     def has_add_permission(self, request: HttpRequest, *parent: Any) -> bool:
         return self.may_add and super().has_add_permission(request, *parent)  # type: ignore[misc]
@@ -241,7 +243,9 @@ def _is_value(field: Any, text: str) -> bool:
 class ReadOnlyAdmin(ModelAdmin):
     """A read-only history."""
 
-    may_add = may_change = may_delete = False
+    may_add = False
+    may_change = False
+    may_delete = False
 
 
 class ActionAdmin(ReadOnlyAdmin):
@@ -269,7 +273,9 @@ class ActionAdmin(ReadOnlyAdmin):
 
 
 class ReadOnlyInline(ManualChanges, admin.TabularInline):  # type: ignore[type-arg]
-    may_add = may_change = may_delete = False
+    may_add = False
+    may_change = False
+    may_delete = False
     extra = 0
     can_delete = False
     show_change_link = True

@@ -67,7 +67,9 @@ def _payment_message(payment: Payment | None) -> tuple[int, str]:
     return messages.SUCCESS, _("The payment is confirmed.")
 
 
-CREDIT, RETURN, CLOSE = "credit", "return", "close"
+CREDIT = "credit"
+RETURN = "return"
+CLOSE = "close"
 TITLES: dict[str, StrOrPromise] = {
     CREDIT: gettext_lazy("Credit the payment"),
     RETURN: gettext_lazy("Return to the payer"),

@@ -116,7 +116,8 @@ class GroupAdmin(AuditedAdmin, TranslatedPermissions, FormFields, DjangoGroupAdm
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return operator(request).is_superuser
 
-    has_change_permission = has_delete_permission = has_add_permission
+    has_change_permission = has_add_permission
+    has_delete_permission = has_add_permission
 
 
 class OwnedAdmin(ModelAdmin):
@@ -125,7 +126,8 @@ class OwnedAdmin(ModelAdmin):
     list_select_related = ("user",)
     search_help_text = _("E-mail address")
 
-    may_add = may_change = False
+    may_add = False
+    may_change = False
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return super().has_delete_permission(request, obj) and _may_change_owner(request, obj)

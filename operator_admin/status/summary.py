@@ -140,8 +140,11 @@ MIN_MESSAGES = 20  # ended messages of a day that is shown
 MAX_SHARE_OF_ONE = 0.85  # of the day's messages, by one company
 # Percentage points below the channel's own median day. Shares differ by channel, because people
 # without a messenger are not failures of the service.
-DEGRADED_FROM, OUTAGE_FROM = 5.0, 20.0
-API_OPERATIONAL, API_DEGRADED = 0.999, 0.99  # least shares of minutes alive
+DEGRADED_FROM = 5.0
+OUTAGE_FROM = 20.0
+# The least shares of minutes in which the API responded.
+API_OPERATIONAL = 0.999
+API_DEGRADED = 0.99
 HISTORY_DAYS = 90
 MAX_HISTORY = 50
 
@@ -210,7 +213,9 @@ def _read(_cursor: CursorWrapper) -> Summary:
 _cache: SnapshotCache[Summary | None] = SnapshotCache(
     "status", _read, None, interval=REFRESH_INTERVAL
 )
-get, reset, refresh = _cache.get, _cache.reset, _cache.refresh
+get = _cache.get
+reset = _cache.reset
+refresh = _cache.refresh
 
 
 def _components(

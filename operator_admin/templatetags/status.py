@@ -13,7 +13,9 @@ from operator_admin.status.summary import Component, Day, Level
 
 register = template.Library()
 
-BAR, GAP = 6, 3  # units of the drawing
+# Units of the drawing.
+BAR = 6
+GAP = 3
 LEVELS: dict[str, StrOrPromise] = {
     Level.OPERATIONAL: gettext_lazy("Works"),
     Level.MAINTENANCE: gettext_lazy("Maintenance"),

@@ -30,7 +30,9 @@ class ProviderAccountAdmin(ModelAdmin):
     )  # fmt: skip
     readonly_fields = ("name",)
 
-    may_add = may_delete = False  # the environment or the set-up pages do that
+    # The environment or the set-up pages add and delete accounts.
+    may_add = False
+    may_delete = False
 
     def save_model(
         self, request: HttpRequest, obj: ProviderAccount, form: Any, change: Any

@@ -28,11 +28,13 @@ log = structlog.get_logger(__name__)
 
 _ENTERED_AT_VENDORS = sql_files.read("otp/check/entered_codes.sql")
 QUEUE = "entered_codes"  # a list of ids
-MAX_QUEUED, QUEUE_TTL = 10_000, 600  # ids; seconds
+MAX_QUEUED = 10_000
+QUEUE_TTL = 600  # seconds
 THREADS = 8
 # A slow vendor delays the polls of other vendors by at most these seconds and one call. A vendor
 # that does not answer is not called for a minute.
-MAX_REPORT_SECONDS, SKIPPED_FOR = 2.0, 60.0
+MAX_REPORT_SECONDS = 2.0
+SKIPPED_FOR = 60.0
 
 _skipped_until: dict[str, float] = {}  # by account, in `time.monotonic` seconds
 on_reset(_skipped_until.clear)

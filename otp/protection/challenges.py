@@ -20,7 +20,8 @@ from storage.redis_client import redis_client
 
 log = structlog.get_logger(__name__)
 
-ALGORITHM, COST = "PBKDF2/SHA-256", 3000  # iterations of one try, about a millisecond
+ALGORITHM = "PBKDF2/SHA-256"
+COST = 3000  # iterations of one try: about a millisecond
 KEY_PREFIX = "00"  # one try in 256 succeeds
 LIFETIME = timedelta(minutes=10)
 MAX_LENGTH = 4000  # characters of a solution

@@ -168,9 +168,11 @@ def _time(seconds: float) -> datetime:
 
 JOB = Job("guard_evidence", _("evidence of the protection"), is_stream=True)
 # A worker that was away catches up in steps, and skips outcomes too old to matter.
-MAX_STEP, MAX_ABSENCE = timedelta(seconds=20), timedelta(hours=1)
+MAX_STEP = timedelta(seconds=20)
+MAX_ABSENCE = timedelta(hours=1)
 # Numbers and addresses without recent outcomes are deleted; ranges and countries keep their norm.
-FORGOTTEN_AFTER, NORMS_FORGOTTEN_AFTER = timedelta(days=2), timedelta(days=60)
+FORGOTTEN_AFTER = timedelta(days=2)
+NORMS_FORGOTTEN_AFTER = timedelta(days=60)
 RETENTION = timedelta(days=180)
 
 

@@ -28,7 +28,8 @@ from storage.store_errors import is_outage, savepoint
 DAYS = 7
 # The newest codes of a very large company; half a minute of a worker's time.
 MAX_CODES = 50_000
-LEASE, MAX_TRIES = timedelta(minutes=5), 3
+LEASE = timedelta(minutes=5)
+MAX_TRIES = 3
 JOB = Job("guard_replays", _("previews of the protection"))
 
 

@@ -120,7 +120,8 @@ def _try(rows: list[_Row]) -> ChannelTry:
 log = structlog.get_logger(__name__)
 LAG = timedelta(seconds=3)  # until the event is committed
 SILENT_AFTER = 60.0  # seconds without proof, if no other attempt followed
-MAX_STEP, MAX_ABSENCE = timedelta(minutes=1), timedelta(hours=6)
+MAX_STEP = timedelta(minutes=1)
+MAX_ABSENCE = timedelta(hours=6)
 
 
 def learn() -> None:

@@ -27,7 +27,8 @@ from storage.statements.queries import select
 _LONGEST_HOLD = max(settings.HOLD_DEADLINE[Message.Kind.CODE.value], settings.LONGEST_CODE_LIFETIME)
 SETTLED_AFTER = timedelta(seconds=_LONGEST_HOLD + 60)
 JOB = Job("savings", _("savings by routing"), is_stream=True)
-MAX_STEP, MAX_ABSENCE = timedelta(minutes=10), timedelta(days=2)
+MAX_STEP = timedelta(minutes=10)
+MAX_ABSENCE = timedelta(days=2)
 RETENTION = timedelta(days=400)
 
 _CODES = sql_files.read("otp/statistics/savings_count.sql")

@@ -14,7 +14,8 @@ from django.utils.translation import gettext as _
 from otp.texts import rules
 from parsing.characters import is_line
 
-PAYMENT, DOCUMENT = ("amount", "payee", "currency"), ("document", "title")
+PAYMENT = ("amount", "payee", "currency")
+DOCUMENT = ("document", "title")
 MAX_NAME = 60  # characters of a payee or a title
 # Digits as people write amounts, optionally with a currency sign or code: `100.50`, `1 000,00 ₽`,
 # `€39.99`.

@@ -123,7 +123,8 @@ class KeyedByHashedCode(IdempotentView):
 class SendCode(KeyedByHashedCode, SendView):
     calls = (SEND_CODE,)
     kind = "code"
-    send, repeat = staticmethod(send_code), staticmethod(sent_code)
+    send = staticmethod(send_code)
+    repeat = staticmethod(sent_code)
 
     def parse(self, payload: dict[str, Any]) -> CodeSendRequest:
         return parse_code(payload, self.principal)

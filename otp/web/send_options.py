@@ -24,7 +24,9 @@ from parsing.characters import is_line, is_text
 from webhooks.egress import MAX_URL_LENGTH
 from webhooks.endpoints import Callback, find_callback
 
-MAX_METADATA, MAX_METADATA_NAME, MAX_METADATA_TEXT = 10, 40, 200  # strings, characters, characters
+MAX_METADATA = 10  # entries
+MAX_METADATA_NAME = 40  # characters
+MAX_METADATA_TEXT = 200  # characters
 
 CHANNELS = option(
     "channels",

@@ -109,7 +109,8 @@ def _months_between(first: date, last: date | None) -> int:
 
 
 INTERVAL = 5.0  # seconds
-MIN_CHANGES, MAX_TABLE_ROWS = 100, 100_000  # rows; autovacuum is soon enough for larger ones
+MIN_CHANGES = 100  # rows
+MAX_TABLE_ROWS = 100_000  # autovacuum is soon enough for larger tables
 
 _DOUBLED = sql_files.read("storage/months/doubled.sql")
 

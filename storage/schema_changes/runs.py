@@ -106,7 +106,8 @@ _MAX_PAUSE = 30.0  # seconds between two tries
 # PostgreSQL checks a wait for a deadlock once, after `deadlock_timeout`: 1 s in other sessions. If
 # the migration waits last, its own check comes first and it yields. If another session waits last,
 # the migration's `lock_timeout` ends the deadlock before the other session checks.
-_DEADLOCK_TIMEOUT, _SHORT_LOCK_TIMEOUT = 0.2, 0.5  # seconds
+_DEADLOCK_TIMEOUT = 0.2  # seconds
+_SHORT_LOCK_TIMEOUT = 0.5  # seconds
 _KEY = 0x6B7669746F6B  # of the advisory lock: "kvitok"
 
 

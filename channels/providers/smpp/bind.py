@@ -19,7 +19,9 @@ from channels.providers.smpp.session import LostError, OnDeliver, Session
 
 T = TypeVar("T")
 
-MIN_BACKOFF, MAX_BACKOFF = 0.5, 60.0  # seconds, with full jitter, between two attempts to bind
+# Seconds between two attempts to bind, with full jitter.
+MIN_BACKOFF = 0.5
+MAX_BACKOFF = 60.0
 STABLE_AFTER = 10.0  # seconds of a bind after which the backoff is reset
 UNBIND_TIMEOUT = 2.0  # seconds to drain the receipts, then once more for the response to unbind
 VERSION = 0x34

@@ -49,7 +49,9 @@ from channels.providers.smpp.submit_sm import (
     ValidityFormat,
 )
 
-MIN_PAUSE, MAX_PAUSE = 0.5, 10.0  # seconds without sends after throttling, with full jitter
+# Seconds without sends after throttling, with full jitter.
+MIN_PAUSE = 0.5
+MAX_PAUSE = 10.0
 PART_RETRY_DELAY = 0.2  # seconds before the next part of a started message is retried
 
 _UNREADABLE = AccountAlert("receipt", "unreadable", AlertKind.WARNING)

@@ -75,7 +75,8 @@ def _single(read: Callable[[str], str]) -> Callable[[str], tuple[str, ...]]:
     return lambda written: (read(written),)
 
 
-_hexadecimal, _decimal = _number_reader(16), _number_reader(10)
+_hexadecimal = _number_reader(16)
+_decimal = _number_reader(10)
 ID_FORMATS: dict[str, IdFormat] = {
     "auto": IdFormat(_normalise, _candidates),
     "same": IdFormat(_unchanged, _single(_unchanged)),
@@ -86,11 +87,15 @@ ID_FORMATS: dict[str, IdFormat] = {
 }
 
 
-_KIND, _RECEIPT, _INTERMEDIATE = 0x3C, 0x04, 0x20  # bits of esm_class
+# Bits of esm_class.
+_KIND = 0x3C
+_RECEIPT = 0x04
+_INTERMEDIATE = 0x20
 _INTERNATIONAL = 1  # type of number
 _UDH_INDICATOR = 0x40  # a part of a concatenated message, so not a keyword
 # data_coding: UCS-2 by SMPP, and with a message class by 3GPP TS 23.038; Cyrillic by SMPP.
-_UCS2, _CYRILLIC = {0x08, *range(0x18, 0x1C)}, consts.SMPP_ENCODING_ISO88595
+_UCS2 = {0x08, *range(0x18, 0x1C)}
+_CYRILLIC = consts.SMPP_ENCODING_ISO88595
 _MAX_REPLY_OCTETS = 280  # octets, more than any keyword needs
 _MAX_WORD = 20  # characters of an unknown state
 _PHONE = re.compile(r"\+?[1-9][0-9]{6,14}")

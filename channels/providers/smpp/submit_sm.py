@@ -11,13 +11,21 @@ from channels.providers.gsm import Alphabet
 
 Fields = dict[str, Any]
 
-INTERNATIONAL, NETWORK_SPECIFIC, ALPHANUMERIC = 1, 3, 5  # type of number
-UNKNOWN, ISDN = 0, 1  # numbering plan
+# Types of number.
+INTERNATIONAL = 1
+NETWORK_SPECIFIC = 3
+ALPHANUMERIC = 5
+# Numbering plans.
+UNKNOWN = 0
+ISDN = 1
 AUTO_DETECT = -1  # by whether the source is a name or a number
 MAX_NAME_LENGTH = 11  # characters that a phone can show: 3GPP TS 23.040, 9.1.2.5
-MAX_NUMBER_DIGITS, MIN_NUMBER_DIGITS = 15, 7  # digits of E.164; fewer are a short code
+MAX_NUMBER_DIGITS = 15  # of E.164
+MIN_NUMBER_DIGITS = 7  # a number with fewer digits is a short code
 UDH_INDICATOR = 0x40  # of esm_class
-DEFAULT_ALPHABET, UCS2 = 0, 8  # data_coding
+# Values of data_coding.
+DEFAULT_ALPHABET = 0
+UCS2 = 8
 FINAL_RECEIPT = 1  # registered_delivery: a receipt of the final state, good or bad
 MAX_VALIDITY = 30 * 86_400  # seconds: a relative time has no more than 31 days
 

@@ -36,10 +36,12 @@ from channels.providers.inbound import (
 
 _MAX_ID = 2**31 - 1
 _MAX_VALIDITY = 24 * 60  # minutes
-_REPEATED, _NOT_FOUND = 9, 3
+_REPEATED = 9
+_NOT_FOUND = 3
 _REPEAT_WINDOW = 60.0  # seconds
 _DENIED = 6  # "for its text or its sender's name"; the text seldom says which
-_OF_SENDER, _OF_TEXT = re.compile(r"sender|отправител", re.I), re.compile(r"\btext|текст", re.I)
+_OF_SENDER = re.compile(r"sender|отправител", re.I)
+_OF_TEXT = re.compile(r"\btext|текст", re.I)
 _SENDER_CACHE_SECONDS = 300.0
 _NO_MONEY = "24"
 # https://smsc.ru/api/http/send/errors/ (28 November 2026); codes 6 and 9 depend on more.

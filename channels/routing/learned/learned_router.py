@@ -29,7 +29,8 @@ from storage.process_cache import SnapshotCache
 
 FORMAT = 3
 # In trials. Ranges follow the numbers that clients send, so rare ones are dropped.
-MIN_WEIGHT, MIN_RANGE_WEIGHT = 0.05, 0.5
+MIN_WEIGHT = 0.05
+MIN_RANGE_WEIGHT = 0.5
 DIGITS = 5  # significant digits
 State = dict[str, Any]
 

@@ -25,7 +25,8 @@ log = structlog.get_logger(__name__)
 
 HELD_OUT = 20  # 1 in N sends
 RANGE_DIGITS = 7  # digits of a number after its carrier's range
-SMART, HOLD_OUT = "smart", "hold_out"
+SMART = "smart"
+HOLD_OUT = "hold_out"
 
 
 @dataclass(frozen=True, slots=True)

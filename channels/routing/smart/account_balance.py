@@ -11,7 +11,8 @@ from channels.routing.smart.decay import HOUR, Counts
 
 HALF_LIFE = 6 * HOUR
 REVIEW = 300.0  # seconds between changes
-STEP, MIN_SHARE = 0.1, 0.05
+STEP = 0.1
+MIN_SHARE = 0.05
 MARGIN = 0.03  # smaller gaps are ignored
 MIN_STANDARD_ERRORS = 2.5  # standard errors that a gap must exceed
 STRENGTH = 10.0

@@ -10,10 +10,13 @@ from dataclasses import dataclass, field
 from channels.routing.smart.decay import HOUR, weight
 
 HALF_LIFE = 3 * HOUR
-FALL, RISE = 0.4, 2.5  # tested changes, as factors of the present health
+# The tested changes, as factors of the present health.
+FALL = 0.4
+RISE = 2.5
 MIN_LOG_LIKELIHOOD_RATIO = 4.6  # about 100 : 1
 PRIOR = 1.5  # sends assumed to have gone as expected, so that a dead channel can recover
-BEST, WORST = 1.0, 0.02
+BEST = 1.0
+WORST = 0.02
 
 
 @dataclass(slots=True)

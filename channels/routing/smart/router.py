@@ -51,7 +51,9 @@ def reason_for(
 
 PROBE_TOKENS_A_DAY = 100  # of the whole service
 PROBE_PATIENCE = 6  # seconds; SMS follows soon
-MIN_GAP, MAX_GAP = 120.0, 1800.0  # seconds between two probes of a channel
+# Seconds between two probes of a channel.
+MIN_GAP = 120.0
+MAX_GAP = 1800.0
 
 
 @dataclass(slots=True)
@@ -100,7 +102,9 @@ WAITING = (
     + (0.2,) * (SECONDS - 120)
 )
 TIMES_HALF_LIFE = 12 * HOUR
-PROOF_GUESS, CODE_GUESS = (4.0, 0.8), (15.0, 0.7)  # median and sigma, in seconds
+# Medians in seconds, and sigmas.
+PROOF_GUESS = (4.0, 0.8)
+CODE_GUESS = (15.0, 0.7)
 EVERYWHERE = "*"  # all countries: the parent of a country's histogram
 PROBABILITY_STEP = 0.05  # rounding lets similar sends share one computed choice
 

@@ -190,7 +190,7 @@ def test_account_with_old_credential_change_is_polled(wire: Wire, api: Api) -> N
 def test_polls_of_one_company_leave_room_for_others(
     wire: Wire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sweeps, "POLL_BATCH", 2)
+    monkeypatch.setattr(sweeps, "POLL_BATCH_SIZE", 2)
     crowd = CompanyFactory.create()
     for n, company in enumerate([crowd, crowd, CompanyFactory.create()]):
         AttemptFactory.create(
