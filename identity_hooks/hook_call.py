@@ -113,7 +113,6 @@ class WantedMessage:
     purpose: str = ""
     locale: str = ""  # BCP 47
     ip: str = ""  # of the person
-    repeat_id: str = ""  # the same in every retry
     sent_at: float | None = None  # Unix seconds
     lifetime: float | None = None  # seconds until the server's own code expires
 

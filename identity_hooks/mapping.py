@@ -31,7 +31,7 @@ from identity_hooks.signatures import Check, SecretForm
 from parsing import integers
 from parsing.characters import is_text
 
-PATHS = ("phone", "code", "text", "link", "purpose", "locale", "ip", "repeat_id", "sent_at")
+PATHS = ("phone", "code", "text", "link", "purpose", "locale", "ip", "sent_at")
 CONTENTS = ("code", "text", "link")
 NAMES = {*PATHS, "only_if", "auth", "lifetime"}
 LIFETIMES = range(60, 901)  # seconds
@@ -53,7 +53,6 @@ DEFAULT = {
     "purpose": "/purpose",
     "locale": "/locale",
     "ip": "/ip",
-    "repeat_id": "/id",
     "auth": "token",
 }
 
@@ -201,7 +200,6 @@ def simulate(mapping: Mapping[str, Any], trial: Trial) -> SimulatedCall:
         "code": trial.code,
         "text": f"Your code is {trial.code}",
         "link": "" if mapping.get("code") or mapping.get("text") else "https://example.com/",
-        "repeat_id": str(uuid4()),
         "sent_at": int(trial.at * 1000),
     }
     for name, value in values.items():

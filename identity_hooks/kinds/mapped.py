@@ -46,7 +46,6 @@ CLERK = _kind(
         "code": "/data/data/otp_code",
         "text": "/data/message",
         "ip": "/event_attributes/http_request/client_ip",
-        "repeat_id": "/data/id",
         "sent_at": "/timestamp",
         "lifetime": 600,
         "only_if": {"/type": "sms.created", "/data/delivered_by_clerk": False},
@@ -121,7 +120,7 @@ NOVU = _kind(
     "novu",
     "Novu",
     source="https://github.com/novuhq/novu packages/providers/src/lib/sms/generic-sms",
-    mapping={"phone": "/to", "text": "/content", "repeat_id": "/id"},
+    mapping={"phone": "/to", "text": "/content"},
     settings=(
         Setting(
             EVERYWHERE,

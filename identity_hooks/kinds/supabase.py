@@ -33,7 +33,6 @@ def _read(call: HookCall, _options: HookOptions) -> WantedMessage:
         code=call.text("sms", "otp"),
         purpose="mfa" if is_second_factor else "",
         ip=call.text("metadata", "ip_address"),
-        repeat_id=call.text("metadata", "uuid"),  # webhook-id changes with each retry
     )
 
 
