@@ -63,7 +63,7 @@ class ApiView(View):
     default_language: ClassVar[str] = ""  # for clients without a preference; empty: the service's
 
     call: Call
-    principal: Principal
+    principal: Principal  # set once the key is identified, if there is one
     request_id: str
     rate: Usage | None = None
     # For the company's request log. Not the exception itself: its traceback refers to the view, and
@@ -136,6 +136,9 @@ class ApiView(View):
         """The body with the envelope around it."""
         envelope = {"success": True, "message": self.call.message, **body}
         return envelope | {"warnings": self.warnings} if self.warnings else envelope
+
+    def respond(self, body: Mapping[str, Any]) -> HttpResponse:
+        return ApiResponse(self.success(body))
 
     def error_body(self, error: DomainError) -> dict[str, Any]:
         body = error.body(request_id=self.request_id)

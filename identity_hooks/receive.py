@@ -153,12 +153,12 @@ def _send_link(hook: Hook, sender: Sender, number: str, message: WantedMessage) 
     order = RequestedOrder(tuple(hook.channels))
     key = _link_key(hook, principal, number, message.link)
     wait = WaitForFirstSend(WAIT)
-    while not (sent := _find(key, principal)):
+    while not (sent := _outcome_or_forget(key, principal)):
         try:
             keyed = _with_key(sender, key)
             return send_link(sender=keyed, request=request, order=order).outcome
         except (DomainError, IntegrityError) as error:
-            if sent := _find(key, principal):  # the same call was faster
+            if sent := _outcome_or_forget(key, principal):  # the same call was faster
                 return sent
             is_running = getattr(error, "error", None) is Error.REQUEST_IN_PROGRESS
             if not is_running or wait.is_over:
@@ -182,19 +182,23 @@ def _link_key(hook: Hook, principal: Principal, number: str, link: str) -> Idemp
     )
 
 
-def _find(key: IdempotencyKey, principal: Principal) -> SendOutcome | None:
-    """The outcome of the link's message. Raises AfterEffectError if that failed; once the cool-down
-    is over, the link is sent again.
+def _outcome_or_forget(key: IdempotencyKey, principal: Principal) -> SendOutcome | None:
+    """The outcome of the message sent under this key; raises AfterEffectError if that failed. A
+    failed message whose cool-down is over is forgotten, so that the link can be sent again.
     """
     stored = idempotency.find_response(key)
     if not isinstance(stored, MissingResponse) or stored.subject_id is None:
         return None
     message = Message.objects.get(pk=stored.subject_id)
-    age = timezone.now() - message.created_at
-    if message.state in Message.FAILED_STATES and age.total_seconds() > cool_down(
-        principal.own_limits
-    ):
+    if _may_be_sent_again(message, principal):
         idempotency.forget(key, message.pk)
         return None
     raise_if_failed(message.pk, message.state, message.channel, message.error)
     return SendOutcome.of(message)
+
+
+def _may_be_sent_again(message: Message, principal: Principal) -> bool:
+    age = timezone.now() - message.created_at
+    return message.state in Message.FAILED_STATES and age.total_seconds() > cool_down(
+        principal.own_limits
+    )

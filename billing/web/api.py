@@ -65,7 +65,7 @@ class Balance(ApiView):
 
     def get(self, request: HttpRequest) -> HttpResponse:
         available, held = ledger.balance(self.principal.company_id)
-        return ApiResponse(self.success({"available": available, "held": held}))
+        return self.respond({"available": available, "held": held})
 
 
 class Seals(ApiView):
@@ -165,7 +165,7 @@ class TopUpOptions(ApiView):
             "currency": currency,
             "gateways": [gateway.name for gateway in registry.available()],
         }
-        return ApiResponse(self.success(options))
+        return self.respond(options)
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,7 +96,7 @@ class NewMessage:
             "phone": self.request.phone,
             "locale": self.request.locale,
             "request_id": self.sender.request_id,
-            **{name: getattr(self.request, name, "") for name in stored_fields.NAMES},
+            **stored_fields.of_request(self.request, self.kind),
             "price": self.plan.price,
             "segments": self.plan.segments,
             "priority": 0 if self.kind == "code" else 1,
@@ -197,10 +197,7 @@ def _commit(prepared: PreparedSend[WrittenT]) -> WrittenT:
                 with one_try():
                     written = prepared.write()
             except (FundsReturnedError, IntegrityError) as error:
-                if (
-                    isinstance(error, IntegrityError)
-                    and violated_constraint(error) not in prepared.retried_on
-                ):
+                if not _may_retry(error, prepared.retried_on):
                     raise
                 if not tries_left:
                     raise DomainError(Error.UNAVAILABLE, retry_after=1) from None
@@ -209,6 +206,12 @@ def _commit(prepared: PreparedSend[WrittenT]) -> WrittenT:
                     tracing.record_commit(message.id, traced)
                 return written
     raise AssertionError("the last try returns or raises")
+
+
+def _may_retry(error: Exception, retried_on: Collection[str]) -> bool:
+    if isinstance(error, IntegrityError):
+        return violated_constraint(error) in retried_on
+    return isinstance(error, FundsReturnedError)
 
 
 def first_row(statement: str, params: Mapping[str, Any], kind: Callable[..., Row]) -> Row:

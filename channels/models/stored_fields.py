@@ -55,3 +55,10 @@ def of_kind(kind: str) -> tuple[StoredField, ...]:
 def parse(fields: RequestFields, kind: str) -> dict[str, str]:
     """The texts of a send; empty where left out."""
     return {field.name: fields.text(field.sent) or "" for field in of_kind(kind)}
+
+
+def of_request(request: object, kind: str) -> dict[str, str]:
+    """The texts of a parsed request; empty where its kind takes none."""
+    return {
+        field.name: getattr(request, field.name) if kind in field.kinds else "" for field in FIELDS
+    }

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.masked_phones import mask_phone
 from accounts.people import countries
 from api import pagination
-from api.base_view import ApiResponse, ApiView
+from api.base_view import ApiView
 from api.calls import body_of
 from api.request_fields import QueryFields
 from billing import message_prices
@@ -52,7 +52,7 @@ class Messages(ApiView):
     calls = (LIST_MESSAGES,)
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        return ApiResponse(self.success(_list(self, request.GET, MESSAGE.body_of)))
+        return self.respond(_list(self, request.GET, MESSAGE.body_of))
 
 
 class MessageDetail(ApiView):
@@ -76,7 +76,7 @@ class MessageDetail(ApiView):
         )
         if message is None:
             raise _not_found(message_id)
-        return ApiResponse(self.success(body_of(message, MESSAGE_DETAILS)))
+        return self.respond(body_of(message, MESSAGE_DETAILS))
 
 
 class Channels(ApiView):
@@ -89,7 +89,7 @@ class Channels(ApiView):
             query.add_error(IN_COUNTRY, NOT_A_COUNTRY)
         query.check()
         data = [_channel(channel, self.principal.mode, country) for channel in CHANNELS]
-        return ApiResponse(self.success({"data": data}))
+        return self.respond({"data": data})
 
 
 class Lookup(ApiView):
@@ -108,7 +108,7 @@ class Lookup(ApiView):
             "type": phone_info.type,
             "channels": [CHANNEL_REACH.body_of(item) for item in phone_info.channels],
         }
-        return ApiResponse(self.success(body))
+        return self.respond(body)
 
 
 class TestMessages(ApiView):
@@ -120,7 +120,7 @@ class TestMessages(ApiView):
     def get(self, request: HttpRequest) -> HttpResponse:
         if not self.principal.is_test:
             raise DomainError(Error.FORBIDDEN, message=TEST_KEYS_ONLY)
-        return ApiResponse(self.success(_list(self, request.GET, _as_on_phone)))
+        return self.respond(_list(self, request.GET, _as_on_phone))
 
 
 def _not_found(message_id: UUID) -> DomainError:

@@ -13,7 +13,6 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.keys.principal import Principal
 from api import pagination
-from api.base_view import ApiResponse
 from api.calls import body_of
 from api.idempotency import IdempotencyKey
 from api.idempotent_view import IdempotentView
@@ -56,9 +55,6 @@ class LinkView(IdempotentView):
         if not link:
             raise DomainError(Error.NOT_FOUND)
         return link
-
-    def respond(self, body: dict[str, Any]) -> ApiResponse:
-        return ApiResponse(self.success(body))
 
 
 class Links(LinkView):

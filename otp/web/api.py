@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.keys.principal import Principal
 from accounts.masked_phones import mask_phone
 from api import pagination
-from api.base_view import ApiResponse, ApiView
+from api.base_view import ApiView
 from api.idempotency import IdempotencyKey
 from api.idempotent_view import IdempotentView
 from api.request_fields import QueryFields, RequestFields
@@ -234,7 +234,7 @@ class VerificationList(ApiView):
     calls = (LIST_VERIFICATIONS,)
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        return ApiResponse(self.success(self._body(request.GET)))
+        return self.respond(self._body(request.GET))
 
     def _body(self, query: Mapping[str, str]) -> dict[str, Any]:
         params = QueryFields(query)
@@ -268,7 +268,7 @@ class VerificationDetail(ApiView):
         return self._respond(find_named(self, public_id, verifications.cancel))
 
     def _respond(self, verification: FoundVerification) -> HttpResponse:
-        return ApiResponse(self.success(VERIFICATION_DETAILS.body_of(verification)))
+        return self.respond(VERIFICATION_DETAILS.body_of(verification))
 
 
 def find_named(
@@ -290,6 +290,6 @@ class Evidence(ApiView):
 
     def get(self, request: HttpRequest, public_id: str) -> HttpResponse:
         body = evidence_of(self.principal.company_id, find_named(self, public_id))
-        response = ApiResponse(self.success(body))
+        response = self.respond(body)
         response["Content-Disposition"] = f'attachment; filename="{public_id}.json"'
         return response

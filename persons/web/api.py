@@ -5,7 +5,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 
 from accounts.keys.principal import Principal
-from api.base_view import ApiResponse, ApiView
+from api.base_view import ApiView
 from api.idempotent_view import IdempotentView
 from api.request_fields import REQUIRED, QueryFields, RequestFields
 from catalogue.errors import DomainError, Error, invalid_input
@@ -30,7 +30,7 @@ class ExportPerson(ApiView):
         person = _person(self.principal, phone)
         with PERSON_SEARCHES.turn(person.company_id):
             data = export(person=person, ip=client_ip(request.META))
-        return ApiResponse(self.success(data))
+        return self.respond(data)
 
 
 class ErasePerson(IdempotentView):

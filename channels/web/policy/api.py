@@ -8,7 +8,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Company
-from api.base_view import ApiResponse, ApiView
+from api.base_view import ApiView
 from api.request_fields import REQUIRED, QueryFields, RequestFields
 from catalogue.errors import DomainError, Error
 from catalogue.languages import tags
@@ -64,7 +64,7 @@ class Policy(ApiView):
 
     def _rules(self, company: Company) -> HttpResponse:
         rules = [RULE.body_of(rule) for rule in stored_rules.rules_of(company)]
-        return ApiResponse(self.success({RULES.name: rules}))
+        return self.respond({RULES.name: rules})
 
 
 class PreviewPolicy(ApiView):
@@ -90,7 +90,7 @@ class PreviewPolicy(ApiView):
             "barred": [channel.name for channel in preview.barred],
             "rules": [MATCHED.body_of(StoredRule(*key)) for key in preview.rules],
         }
-        return ApiResponse(self.success(body))
+        return self.respond(body)
 
 
 def _parse(items: list[Any]) -> list[StoredRule]:
