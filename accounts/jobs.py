@@ -231,8 +231,8 @@ def _identity(subject: object) -> tuple[str, int | None]:
 
 def not_waiting_sql(job: str, subject: str) -> str:
     """An SQL condition for queries with a LIMIT, which rows waiting for a retry must not use up."""
-    return f"""NOT EXISTS (SELECT FROM accounts_jobfailure f WHERE f.job = '{job}'
-  AND f.subject = {subject} AND f.due_at > now())"""
+    return f"""NOT EXISTS (SELECT FROM accounts_jobfailure failure WHERE failure.job = '{job}'
+  AND failure.subject = {subject} AND failure.due_at > now())"""
 
 
 def title_of(name: str) -> StrOrPromise:

@@ -6,9 +6,9 @@
 WITH RECURSIVE with_transfers AS (
   (SELECT company_id FROM billing_transfer ORDER BY company_id LIMIT 1)
   UNION ALL
-  SELECT (SELECT t.company_id FROM billing_transfer t
-          WHERE t.company_id > with_transfers.company_id
-          ORDER BY t.company_id LIMIT 1)
+  SELECT (SELECT transfer.company_id FROM billing_transfer transfer
+          WHERE transfer.company_id > with_transfers.company_id
+          ORDER BY transfer.company_id LIMIT 1)
   FROM with_transfers WHERE with_transfers.company_id IS NOT NULL)
 SELECT company_id, COALESCE(available, 0) AS available, COALESCE(held, 0) AS held,
   COALESCE((day + 1)::timestamp AT TIME ZONE 'UTC', '-infinity') AS since
@@ -19,20 +19,22 @@ LEFT JOIN LATERAL (
   ORDER BY day DESC LIMIT 1) AS last ON true
 
 --: booked
-SELECT company_id, s.available + tail.available AS available, s.held + tail.held AS held
-FROM ({last_seals}) s CROSS JOIN LATERAL (
+SELECT company_id, seal.available + tail.available AS available, seal.held + tail.held AS held
+FROM ({last_seals}) seal CROSS JOIN LATERAL (
   SELECT COALESCE(sum({available}), 0) AS available, COALESCE(sum({held}), 0) AS held
-  FROM billing_transfer WHERE company_id = s.company_id AND created_at >= s.since) AS tail
+  FROM billing_transfer WHERE company_id = seal.company_id AND created_at >= seal.since) AS tail
 
 --: spans_since_last_seals
 SELECT company_id, available + held AS opening, since, 'infinity'::timestamptz AS until
-FROM ({last_seals}) s
+FROM ({last_seals}) seal
 
 -- {spans}: company_id, the balance at `since`, and the end of the checked transfers.
 --: wrong_balances
 SELECT 'company ' || company_id || ' at ' || created_at FROM (
-  SELECT s.company_id, t.created_at, balance_after, opening + sum({available} + {held}) OVER (
-      PARTITION BY s.company_id, since ORDER BY created_at, t.id) AS balance
-  FROM ({spans}) s JOIN billing_transfer t
-    ON t.company_id = s.company_id AND created_at >= since AND created_at < until) t
+  SELECT span.company_id, transfer.created_at, balance_after,
+    opening + sum({available} + {held}) OVER (
+      PARTITION BY span.company_id, since ORDER BY created_at, transfer.id) AS balance
+  FROM ({spans}) span JOIN billing_transfer transfer
+    ON transfer.company_id = span.company_id AND created_at >= since AND created_at < until
+  ) AS checked
 WHERE balance_after <> balance

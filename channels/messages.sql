@@ -5,9 +5,10 @@
 -- Locks messages in the common order. A message's lock also protects its attempts: every writer of
 -- their states takes it first. A join, so that each id is looked up in its own month.
 --: lock
-SELECT m.id FROM unnest(%s::uuid[]) AS wanted(id) JOIN channels_message m ON m.id = wanted.id
-WHERE m.id BETWEEN :first_id AND :last_id
-ORDER BY m.id FOR UPDATE OF m
+SELECT message.id
+FROM unnest(%s::uuid[]) AS wanted(id) JOIN channels_message message ON message.id = wanted.id
+WHERE message.id BETWEEN :first_id AND :last_id
+ORDER BY message.id FOR UPDATE OF message
 
 --: lock_by_subjects
 SELECT id FROM channels_message WHERE subject_id = ANY(%s) AND id BETWEEN :first_id AND :last_id
@@ -33,27 +34,29 @@ WHERE id = ANY(%s) AND id BETWEEN :first_id AND :last_id AND state IN ('queued',
 -- The channels by which newer messages of the same subject were sent, are being sent or will be,
 -- unless that failed.
 --: channels_of_newer
-SELECT v.id, unnest(ARRAY[n.channel, a.channel])
-FROM unnest(%s::uuid[], %s::uuid[]) AS v(id, subject_id)
-JOIN channels_message n ON n.subject_id = v.subject_id AND n.id > v.id
-LEFT JOIN channels_attempt a
-  ON a.message_id = n.id AND a.message_id BETWEEN :first_id AND :last_id
-WHERE n.id BETWEEN :first_id AND :last_id AND n.state <> 'failed'
+SELECT wanted.id, unnest(ARRAY[newer.channel, attempt.channel])
+FROM unnest(%s::uuid[], %s::uuid[]) AS wanted(id, subject_id)
+JOIN channels_message newer ON newer.subject_id = wanted.subject_id AND newer.id > wanted.id
+LEFT JOIN channels_attempt attempt
+  ON attempt.message_id = newer.id AND attempt.message_id BETWEEN :first_id AND :last_id
+WHERE newer.id BETWEEN :first_id AND :last_id AND newer.state <> 'failed'
 
 -- Messages with all their attempts. Read after the lock, so in the state of the last commit.
 --: load
-SELECT m.id, m.company_id, m.mode, m.kind, m.channel, m.chain, m.phone, m.state, m.error, m.tries,
-  m.hold, m.price, EXTRACT(epoch FROM m.useful_until - now())::float AS time_left, m.subject_id,
-  {has_subscribers} AS has_subscribers,
-  EXTRACT(epoch FROM m.due_at - now())::float AS due_in, m.is_owed,
-  m.api_key_id,
-  a.id AS attempt_id, a.n AS attempt_n, a.hold AS attempt_hold, a.state AS attempt_state,
-  a.provider AS attempt_provider, a.provider_id AS attempt_provider_id, a.polls AS attempt_polls,
-  a.channel AS attempt_channel, a.price AS attempt_price, a.error_class AS attempt_error_class
-FROM unnest(%s::uuid[]) AS wanted(id) JOIN channels_message m ON m.id = wanted.id
-LEFT JOIN channels_attempt a
-  ON a.message_id = m.id AND a.message_id BETWEEN :first_id AND :last_id
-WHERE m.id BETWEEN :first_id AND :last_id ORDER BY m.id, a.n
+SELECT message.id, message.company_id, message.mode, message.kind, message.channel, message.chain,
+  message.phone, message.state, message.error, message.tries, message.hold, message.price,
+  message.subject_id, message.is_owed, message.api_key_id, {has_subscribers} AS has_subscribers,
+  EXTRACT(epoch FROM message.useful_until - now())::float AS time_left,
+  EXTRACT(epoch FROM message.due_at - now())::float AS due_in,
+  attempt.id AS attempt_id, attempt.n AS attempt_n, attempt.hold AS attempt_hold,
+  attempt.state AS attempt_state, attempt.provider AS attempt_provider,
+  attempt.provider_id AS attempt_provider_id, attempt.polls AS attempt_polls,
+  attempt.channel AS attempt_channel, attempt.price AS attempt_price,
+  attempt.error_class AS attempt_error_class
+FROM unnest(%s::uuid[]) AS wanted(id) JOIN channels_message message ON message.id = wanted.id
+LEFT JOIN channels_attempt attempt
+  ON attempt.message_id = message.id AND attempt.message_id BETWEEN :first_id AND :last_id
+WHERE message.id BETWEEN :first_id AND :last_id ORDER BY message.id, attempt.n
 
 -- A part of statements that change the messages of `changed`: marks the counts of earlier days
 -- stale in the same commit.
@@ -65,11 +68,12 @@ SELECT DISTINCT company_id, mode, day FROM changed WHERE day < (now() AT TIME ZO
 -- it over, because the vendor's receipts under that id refer to it.
 --: take_over_provider_ids
 UPDATE channels_attempt earlier SET provider_id = NULL
-FROM unnest(%s::uuid[], %s::text[]) AS n(id, provider_id)
-JOIN channels_attempt later ON later.id = n.id AND later.message_id BETWEEN :first_id AND :last_id
+FROM unnest(%s::uuid[], %s::text[]) AS given(id, provider_id)
+JOIN channels_attempt later ON later.id = given.id
+  AND later.message_id BETWEEN :first_id AND :last_id
 WHERE earlier.message_id = later.message_id AND earlier.message_id BETWEEN :first_id AND :last_id
   AND earlier.n < later.n
-  AND earlier.provider = later.provider AND earlier.provider_id = n.provider_id
+  AND earlier.provider = later.provider AND earlier.provider_id = given.provider_id
 
 --: insert_fallback_events
 INSERT INTO channels_fallbackevent (message_id, reason, channel)
@@ -78,17 +82,18 @@ SELECT * FROM unnest(%s::uuid[], %s::text[], %s::text[])
 -- A part of a statement of `webhooks.events`: the event of a message's new state, with the fields
 -- of GET /messages, without the code. {stored_texts}: the fields of `stored_fields`.
 --: events
-SELECT n.event_id AS id, m.company_id, m.mode, 'message.' || m.state AS kind,
-  'msg_' || replace(m.id::text, '-', '') AS key, jsonb_build_object(
-    'id', 'msg_' || replace(m.id::text, '-', ''), 'kind', m.kind, 'phone', m.phone,
-    'channel', m.channel, 'status', m.state, 'error', NULLIF(m.error, ''), 'cost', m.price,
-    'segments', CASE WHEN m.channel IN ({channels_with_segments}) THEN m.segments END,
-    'short_url', m.params->'short_url', 'locale', m.locale, 'door', m.params->'door',
-    {stored_texts}, 'metadata', m.params->'metadata',
-    'test', m.mode = 'test', 'request_id', m.request_id,
+SELECT given.event_id AS id, message.company_id, message.mode, 'message.' || message.state AS kind,
+  'msg_' || replace(message.id::text, '-', '') AS key, jsonb_build_object(
+    'id', 'msg_' || replace(message.id::text, '-', ''), 'kind', message.kind,
+    'phone', message.phone, 'channel', message.channel, 'status', message.state,
+    'error', NULLIF(message.error, ''), 'cost', message.price,
+    'segments', CASE WHEN message.channel IN ({channels_with_segments}) THEN message.segments END,
+    'short_url', message.params->'short_url', 'locale', message.locale,
+    'door', message.params->'door', {stored_texts}, 'metadata', message.params->'metadata',
+    'test', message.mode = 'test', 'request_id', message.request_id,
     'created_at', {iso_created_at}, 'sent_at', {iso_sent_at},
-    'delivered_at', {iso_delivered_at},
-    'finished_at', {iso_finished_at}) AS data, now() AS at,
-  m.params->'callback' AS callback
-FROM channels_message m JOIN unnest(%s::uuid[], %s::uuid[]) AS n(id, event_id) ON m.id = n.id
-WHERE m.id BETWEEN :first_id AND :last_id
+    'delivered_at', {iso_delivered_at}, 'finished_at', {iso_finished_at}) AS data, now() AS at,
+  message.params->'callback' AS callback
+FROM channels_message message JOIN unnest(%s::uuid[], %s::uuid[]) AS given(id, event_id)
+  ON message.id = given.id
+WHERE message.id BETWEEN :first_id AND :last_id

@@ -17,7 +17,7 @@ from storage.statements.queries import execute, fetch_column
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Conditions on messages `m`, their transfers `t` and their attempts `a`."""
+    """Conditions on messages, their transfers and their attempts."""
 
     messages: str = "TRUE"
     transfers: str = "TRUE"
@@ -31,13 +31,13 @@ class Slice:
         bounds = [f"{{id}} > '{after}'"] if after else []
         bounds += [f"{{id}} <= '{until}'"] if until else []
         condition = " AND ".join(bounds) or "TRUE"
-        ids = ("m.id", "t.message_id", "a.message_id")
+        ids = ("message.id", "transfer.message_id", "attempt.message_id")
         return cls(*(condition.format(id=message_id) for message_id in ids))
 
 
 # Earlier runs have checked old messages. Phones are anonymised much later; the condition on them
 # lets the partial index on `created_at` find recent messages.
-RECENT_MESSAGES = "m.created_at > now() - interval '2 hours' AND m.phone NOT LIKE '%*'"
+RECENT_MESSAGES = "message.created_at > now() - interval '2 hours' AND message.phone NOT LIKE '%*'"
 RECENT = Slice(RECENT_MESSAGES)
 ALL = Slice()
 # A message is final within a day after its acceptance, or found open past its deadline.

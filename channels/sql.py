@@ -18,12 +18,12 @@ def in_changeable_months(statement: str) -> str:
 
 MESSAGES = sql_files.read_several(
     "channels/messages.sql",
-    has_subscribers=events.has_endpoint_sql("m"),
-    stored_texts=", ".join(f"'{name}', NULLIF(m.{name}, '')" for name in stored_fields.NAMES),
+    has_subscribers=events.has_endpoint_sql("message"),
+    stored_texts=", ".join(f"'{name}', NULLIF(message.{name}, '')" for name in stored_fields.NAMES),
     channels_with_segments=", ".join(f"'{item.name}'" for item in CHANNELS if item.has_segments),
-    iso_created_at=events.iso_sql("m.created_at"),
-    iso_sent_at=events.iso_sql("m.sent_at"),
-    iso_delivered_at=events.iso_sql("m.delivered_at"),
-    iso_finished_at=events.iso_sql("m.finished_at"),
+    iso_created_at=events.iso_sql("message.created_at"),
+    iso_sent_at=events.iso_sql("message.sent_at"),
+    iso_delivered_at=events.iso_sql("message.delivered_at"),
+    iso_finished_at=events.iso_sql("message.finished_at"),
 )
 APPEND_MESSAGE_EVENTS = f"WITH {events.append_sql(MESSAGES['events'], has_callback=True)}"

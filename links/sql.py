@@ -31,7 +31,7 @@ _SQL = sql_files.read_several(
     "links/make/insert.sql",
     columns=", ".join(INSERTED_COLUMNS),
     values=", ".join(f"%(link_{name})s::{kind}" for name, kind in INSERTED_COLUMNS.items()),
-    array_columns=", ".join(f"n.{name}" for name in INSERTED_COLUMNS),
+    array_columns=", ".join(f"given.{name}" for name in INSERTED_COLUMNS),
     arrays=", ".join(f"%(link_{name})s::{kind}[]" for name, kind in INSERTED_COLUMNS.items()),
 )
 INSERT = _SQL["insert"]

@@ -99,7 +99,7 @@ def _rows(table: str, month: date) -> str:
 
 
 def _digest(rows: str) -> tuple[int, int]:
-    [(count, digest)] = fetch_tuples(f"SELECT count(*), {DIGEST} FROM {rows} t")  # noqa: S608
+    [(count, digest)] = fetch_tuples(f"SELECT count(*), {DIGEST} FROM {rows} stored")  # noqa: S608
     return int(count), int(digest)
 
 

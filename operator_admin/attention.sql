@@ -6,34 +6,42 @@ SELECT id::text, created_at, name, ARRAY[country]::text[] FROM accounts_company
 WHERE status = 'pending' AND deleted_at IS NULL
 
 --: report
-SELECT r.id::text, r.reported_at, l.slug, ARRAY[r.reason]::text[] FROM links_report r
-JOIN links_link l ON l.id = r.link_id WHERE r.handled_at IS NULL
+SELECT report.id::text, report.reported_at, link.slug, ARRAY[report.reason]::text[]
+FROM links_report report
+JOIN links_link link ON link.id = report.link_id WHERE report.handled_at IS NULL
 
 --: payment
-SELECT p.id::text, p.created_at, COALESCE(c.name, p.payment_id),
+SELECT payment.id::text, payment.created_at, COALESCE(company.name, payment.payment_id),
   array_remove(
-    ARRAY[p.problem, p.gateway, p.amount::text, p.currency, o.amount::text, o.currency], NULL)
-FROM billing_payment p LEFT JOIN billing_order o ON o.id = p.order_id
-LEFT JOIN accounts_company c ON c.id = o.company_id
-WHERE p.settled_at IS NULL AND NOT p.problem = ''
+    ARRAY[payment.problem, payment.gateway, payment.amount::text, payment.currency,
+      billing_order.amount::text, billing_order.currency], NULL)
+FROM billing_payment payment LEFT JOIN billing_order ON billing_order.id = payment.order_id
+LEFT JOIN accounts_company company ON company.id = billing_order.company_id
+WHERE payment.settled_at IS NULL AND payment.problem <> ''
 
 --: transfer
-SELECT t.id::text, t.created_at, COALESCE(NULLIF(t.party_name, ''), t.document_number),
-  array_remove(ARRAY[t.problem, t.amount::text, t.currency, o.amount::text, o.currency], NULL)
-FROM billing_banktransfer t LEFT JOIN billing_order o ON o.id = t.order_id
-WHERE t.state = 'review'
+SELECT bank_transfer.id::text, bank_transfer.created_at,
+  COALESCE(NULLIF(bank_transfer.party_name, ''), bank_transfer.document_number),
+  array_remove(ARRAY[bank_transfer.problem, bank_transfer.amount::text, bank_transfer.currency,
+    billing_order.amount::text, billing_order.currency], NULL)
+FROM billing_banktransfer bank_transfer LEFT JOIN billing_order
+  ON billing_order.id = bank_transfer.order_id
+WHERE bank_transfer.state = 'review'
 
 --: refund
-SELECT r.id::text, r.created_at, r.refund_id,
-  ARRAY[CASE WHEN r.payment_id IS NULL THEN 'unknown' WHEN r.problem = '' THEN 'spent'
-    ELSE r.problem END]::text[]
-FROM billing_refund r
-WHERE (r.payment_id IS NULL OR r.taken < r.tokens OR NOT r.problem = '')
-  AND (r.returned_at IS NULL OR r.problem = 'won') AND r.settled_at IS NULL
+SELECT refund.id::text, refund.created_at, refund.refund_id,
+  ARRAY[CASE WHEN refund.payment_id IS NULL THEN 'unknown' WHEN refund.problem = '' THEN 'spent'
+    ELSE refund.problem END]::text[]
+FROM billing_refund refund
+WHERE (refund.payment_id IS NULL OR refund.taken < refund.tokens OR refund.problem <> '')
+  AND (refund.returned_at IS NULL OR refund.problem = 'won') AND refund.settled_at IS NULL
 
 --: month
-SELECT m.id::text, m.created_at, c.name, ARRAY[to_char(m.month, 'MM.YYYY')]
-FROM billing_closedmonth m JOIN accounts_company c ON c.id = m.company_id WHERE m.is_due
+SELECT closed_month.id::text, closed_month.created_at, company.name,
+  ARRAY[to_char(closed_month.month, 'MM.YYYY')]
+FROM billing_closedmonth closed_month JOIN accounts_company company
+  ON company.id = closed_month.company_id
+WHERE closed_month.is_due
 
 --: alert
 SELECT id::text, began_at, subject, ARRAY[rule]::text[] FROM operator_admin_alert

@@ -26,7 +26,7 @@ WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND NOT relisparti
 """
 _POWERS = sql_files.read("operator_admin/database_role.sql")
 # Not the role's own tables: even a change to the same owner would lock them.
-_OWNED_BY_OTHERS = " JOIN pg_class c ON c.oid = relid WHERE pg_get_userbyid(c.relowner) <> %s"
+_OWNED_BY_OTHERS = " JOIN pg_class ON pg_class.oid = relid WHERE pg_get_userbyid(relowner) <> %s"
 
 
 class UnknownRoleError(Exception):

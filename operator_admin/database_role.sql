@@ -1,6 +1,6 @@
-SELECT r.rolsuper AS is_superuser,
-       pg_has_role(c.relowner, 'MEMBER') AS is_owner,
-       has_table_privilege(c.oid, 'UPDATE') OR has_table_privilege(c.oid, 'DELETE')
-         OR has_table_privilege(c.oid, 'TRUNCATE') AS may_change
-FROM pg_class c, pg_roles r
-WHERE c.oid = %s::regclass AND r.rolname = current_user
+SELECT role.rolsuper AS is_superuser,
+       pg_has_role(relation.relowner, 'MEMBER') AS is_owner,
+       has_table_privilege(relation.oid, 'UPDATE') OR has_table_privilege(relation.oid, 'DELETE')
+         OR has_table_privilege(relation.oid, 'TRUNCATE') AS may_change
+FROM pg_class relation, pg_roles role
+WHERE relation.oid = %s::regclass AND role.rolname = current_user

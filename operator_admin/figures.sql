@@ -16,16 +16,18 @@ SELECT
   (SELECT EXTRACT(epoch FROM now() - min(due_at)) FROM channels_openmessage
    WHERE due_at <= now()) AS oldest_due,
   (SELECT count(*) FROM channels_openmessage WHERE due_at > now()) AS retrying,
-  (SELECT count(*) FROM channels_openmessage o JOIN channels_message m ON m.id = o.message_id
-   WHERE m.state IN ('queued', 'sent')) AS open_messages,
+  (SELECT count(*)
+   FROM channels_openmessage queued JOIN channels_message message ON message.id = queued.message_id
+   WHERE message.state IN ('queued', 'sent')) AS open_messages,
   (SELECT COALESCE(sum(held), 0)::bigint FROM billing_wallet) AS held,
   (SELECT count(*) FROM channels_attempt
    WHERE lease_until IS NOT NULL AND state = 'submitting') AS leases,
   (SELECT count(*) FROM channels_attempt
    WHERE lease_until < now() AND state = 'submitting') AS overdue_leases,
-  (SELECT count(*) FROM channels_openmessage o JOIN channels_message m ON m.id = o.message_id
-   JOIN channels_attempt a ON a.message_id = o.message_id
-   WHERE m.state IN ('queued', 'sent') AND a.state = 'ambiguous') AS ambiguous,
+  (SELECT count(*)
+   FROM channels_openmessage queued JOIN channels_message message ON message.id = queued.message_id
+   JOIN channels_attempt attempt ON attempt.message_id = queued.message_id
+   WHERE message.state IN ('queued', 'sent') AND attempt.state = 'ambiguous') AS ambiguous,
   (SELECT count(*) FROM channels_receipt WHERE due_at IS NOT NULL) AS parked_receipts,
   (SELECT EXTRACT(epoch FROM now() - min(received_at)) FROM channels_receipt
    WHERE due_at IS NOT NULL) AS oldest_parked,
@@ -42,33 +44,37 @@ FROM channels_heartbeat ORDER BY kind, at DESC
 
 -- The companies of one page: reads at most the newest 10,000 messages of a day for each.
 --: companies
-SELECT c.id, w.available, w.held, last.created_at AS last_send,
+SELECT wanted.id, wallet.available, wallet.held, last.created_at AS last_send,
   day.sends, day.delivered, day.final, people.members
-FROM unnest(%(ids)s::bigint[]) AS c(id)
-LEFT JOIN billing_wallet w ON w.company_id = c.id
+FROM unnest(%(ids)s::bigint[]) AS wanted(id)
+LEFT JOIN billing_wallet wallet ON wallet.company_id = wanted.id
 LEFT JOIN LATERAL (
-  SELECT created_at FROM channels_message m WHERE m.company_id = c.id AND m.mode = 'live'
+  SELECT created_at FROM channels_message message
+  WHERE message.company_id = wanted.id AND message.mode = 'live'
   ORDER BY created_at DESC, id DESC LIMIT 1) last ON true
 LEFT JOIN LATERAL (
   SELECT count(*) AS sends, count(*) FILTER (WHERE state = 'delivered') AS delivered,
     count(*) FILTER (WHERE state IN ('delivered', 'failed', 'expired')) AS final
-  FROM (SELECT state FROM channels_message m
-        WHERE m.company_id = c.id AND m.mode = 'live' AND created_at > now() - interval '24 hours'
+  FROM (SELECT state FROM channels_message message
+        WHERE message.company_id = wanted.id AND message.mode = 'live'
+          AND created_at > now() - interval '24 hours'
         ORDER BY created_at DESC, id DESC LIMIT %(limit)s) recent) day ON true
 LEFT JOIN LATERAL (
-  SELECT count(*) AS members FROM accounts_member p WHERE p.company_id = c.id) people ON true
+  SELECT count(*) AS members FROM accounts_member member WHERE member.company_id = wanted.id
+) AS people ON true
 
 -- Attempts of the last hour and the last day, by the index on their start.
 --: last_successes
-SELECT p.name AS account,
+SELECT account.name AS account,
   (SELECT max(last.at) FROM (
-     SELECT accepted_at AS at FROM channels_attempt a
-     WHERE a.provider = p.name AND a.accepted_at IS NOT NULL
-       AND a.started_at > now() - interval '24 hours'
-     ORDER BY a.started_at DESC LIMIT 1) last) AS last_success,
-  (SELECT count(*) FROM channels_attempt a
-   WHERE a.provider = p.name AND a.started_at > now() - interval '1 hour') AS last_hour
-FROM unnest(%(names)s::text[]) AS p(name)
+     SELECT accepted_at AS at FROM channels_attempt attempt
+     WHERE attempt.provider = account.name AND attempt.accepted_at IS NOT NULL
+       AND attempt.started_at > now() - interval '24 hours'
+     ORDER BY attempt.started_at DESC LIMIT 1) last) AS last_success,
+  (SELECT count(*) FROM channels_attempt attempt
+   WHERE attempt.provider = account.name
+     AND attempt.started_at > now() - interval '1 hour') AS last_hour
+FROM unnest(%(names)s::text[]) AS account(name)
 
 -- Calls of the last five minutes, and how many failed.
 --: recent_calls
@@ -87,17 +93,17 @@ WHERE started_at > now() - interval '10 minutes' AND provider = ANY(%(names)s) G
 -- The operator's settings and the breakers' current states.
 --: accounts
 SELECT name, id, is_enabled, position, weight, share_factor, prefixes, max_per_second, reason,
-  opened_at, trips,
-  pause_reason, is_paused_with_channel,
+  opened_at, trips, pause_reason, is_paused_with_channel,
   CASE WHEN open_until IS NULL THEN 'closed' WHEN open_until <= now() THEN 'half-open'
        ELSE 'open' END AS breaker,
   GREATEST(0, EXTRACT(epoch FROM open_until - now()))::float AS opens_in
 FROM channels_provideraccount
 
 --: open_attempts
-SELECT a.provider AS account, count(*) AS attempts FROM channels_openmessage o
-JOIN channels_attempt a ON a.message_id = o.message_id AND a.id = o.attempt_id
-GROUP BY a.provider
+SELECT attempt.provider AS account, count(*) AS attempts FROM channels_openmessage queued
+JOIN channels_attempt attempt ON attempt.message_id = queued.message_id
+  AND attempt.id = queued.attempt_id
+GROUP BY attempt.provider
 
 --: errors
 SELECT provider AS account, error_class, error_code, count(*) AS times FROM channels_attempt

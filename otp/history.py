@@ -45,12 +45,13 @@ def _statements(messages: str, wallets: str = "true") -> dict[str, str]:
 
 
 _OF_COMPANY = _statements(
-    "m.company_id = %(company_id)s AND m.mode = %(mode)s::text", "w.company_id = %(company_id)s"
+    "message.company_id = %(company_id)s AND message.mode = %(mode)s::text",
+    "wallet.company_id = %(company_id)s",
 )
 # Repeats the condition of the partial index on `created_at`. The index lacks messages whose phones
 # are anonymised: their day is found by their ids.
-_OF_ALL = _statements("m.phone NOT LIKE '%%*'")
-_OF_OLD_DAY = _statements("m.id >= %(first_code)s AND m.id < %(last_code)s")
+_OF_ALL = _statements("message.phone NOT LIKE '%%*'")
+_OF_OLD_DAY = _statements("message.id >= %(first_code)s AND message.id < %(last_id)s")
 
 
 def count_breakdowns(
@@ -63,7 +64,7 @@ def count_breakdowns(
         "first_code": first_id_at(
             start - timedelta(seconds=settings.LONGEST_CODE_LIFETIME) - sql.CLOCK_SKEW
         ),
-        "last_code": first_id_at(end + sql.CLOCK_SKEW),
+        "last_id": first_id_at(end + sql.CLOCK_SKEW),
         "first_message": first_id_at(start - OLDEST_SETTLED),
         "first_reported": first_id_at(start - OLDEST_SETTLED - unreported_codes.REPORTED_WITHIN),
         "company_id": company_id,

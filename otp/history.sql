@@ -14,22 +14,26 @@ GROUP BY GROUPING SETS ((company_id, mode, channel), (company_id, mode, prefix),
 -- id for the messages that carry a link.
 --: steps
 WITH sent AS (
-  SELECT m.company_id, m.mode, m.channel, left(m.phone, 7) AS prefix, m.phone,
-    COALESCE(v.purpose, '') AS purpose, COALESCE(m.api_key_id::text, '') AS api_key,
-    m.state = 'delivered' AS is_delivered,
-    m.state = 'delivered' OR m.sent_at IS NOT NULL AS is_handed_over,
-    m.content IN ('code_with_link', 'link') AS has_link,
-    CASE WHEN m.content IN ('code_with_link', 'link') THEN EXISTS (
-      SELECT FROM links_link l WHERE l.message_id = m.id AND l.clicked_at IS NOT NULL
-        AND l.id = CASE m.kind WHEN 'link' THEN m.subject_id
-          ELSE (m.params ->> 'link')::uuid END) ELSE false END AS is_opened,
-    v.id IS NOT NULL AND {is_outcome_known} AND 1 = row_number() OVER (
-      PARTITION BY m.company_id, m.mode, v.id
-      ORDER BY m.state = 'delivered' DESC, m.created_at DESC, m.id DESC) AS is_code,
-    v.verified_at IS NOT NULL AS is_entered
-  FROM channels_message m LEFT JOIN otp_verification v ON v.id = m.subject_id
-    AND m.kind = 'code' AND v.id >= %(first_code)s AND v.id < %(last_code)s
-  WHERE m.created_at >= %(start)s AND m.created_at < %(end)s AND {messages})
+  SELECT message.company_id, message.mode, message.channel, left(message.phone, 7) AS prefix,
+    message.phone,
+    COALESCE(verification.purpose, '') AS purpose,
+    COALESCE(message.api_key_id::text, '') AS api_key,
+    message.state = 'delivered' AS is_delivered,
+    message.state = 'delivered' OR message.sent_at IS NOT NULL AS is_handed_over,
+    message.content IN ('code_with_link', 'link') AS has_link,
+    CASE WHEN message.content IN ('code_with_link', 'link') THEN EXISTS (
+      SELECT FROM links_link link WHERE link.message_id = message.id AND link.clicked_at IS NOT NULL
+        AND link.id = CASE message.kind WHEN 'link' THEN message.subject_id
+          ELSE (message.params ->> 'link')::uuid END) ELSE false END AS is_opened,
+    verification.id IS NOT NULL AND {is_outcome_known} AND 1 = row_number() OVER (
+      PARTITION BY message.company_id, message.mode, verification.id
+      ORDER BY message.state = 'delivered' DESC, message.created_at DESC, message.id DESC
+    ) AS is_code,
+    verification.verified_at IS NOT NULL AS is_entered
+  FROM channels_message message LEFT JOIN otp_verification verification
+    ON verification.id = message.subject_id AND message.kind = 'code'
+    AND verification.id >= %(first_code)s AND verification.id < %(last_id)s
+  WHERE message.created_at >= %(start)s AND message.created_at < %(end)s AND {messages})
 SELECT company_id, mode, {by_dimension},
   count(*) AS requested,
   count(*) FILTER (WHERE is_handed_over) AS handed_over,
@@ -45,18 +49,22 @@ FROM sent {groups}
 -- transfers have an index by company.
 --: settled
 WITH settled AS (
-  SELECT w.company_id, 'live' AS mode, COALESCE(m.channel, '') AS channel,
-    left(COALESCE(m.phone, ''), 7) AS prefix, COALESCE(m.phone, '') AS phone,
-    COALESCE(v.purpose, '') AS purpose, COALESCE(m.api_key_id::text, '') AS api_key, t.amount,
-    t.kind = 'capture' AS is_capture
-  FROM billing_wallet w
+  SELECT wallet.company_id, 'live' AS mode, COALESCE(message.channel, '') AS channel,
+    left(COALESCE(message.phone, ''), 7) AS prefix, COALESCE(message.phone, '') AS phone,
+    COALESCE(verification.purpose, '') AS purpose,
+    COALESCE(message.api_key_id::text, '') AS api_key, transfer.amount,
+    transfer.kind = 'capture' AS is_capture
+  FROM billing_wallet wallet
   CROSS JOIN LATERAL (
-    SELECT message_id, amount, kind FROM billing_transfer WHERE company_id = w.company_id
-      AND kind IN ('capture', 'release') AND created_at >= %(start)s AND created_at < %(end)s) AS t
-  LEFT JOIN channels_message m
-    ON m.id = t.message_id AND m.id >= %(first_message)s AND m.id < %(last_code)s
-  LEFT JOIN otp_verification v ON v.id = m.subject_id AND m.kind = 'code'
-    AND v.id >= %(first_message)s AND v.id < %(last_code)s
+    SELECT message_id, amount, kind FROM billing_transfer WHERE company_id = wallet.company_id
+      AND kind IN ('capture', 'release')
+      AND created_at >= %(start)s AND created_at < %(end)s) AS transfer
+  LEFT JOIN channels_message message
+    ON message.id = transfer.message_id AND message.id >= %(first_message)s
+      AND message.id < %(last_id)s
+  LEFT JOIN otp_verification verification ON verification.id = message.subject_id
+    AND message.kind = 'code'
+    AND verification.id >= %(first_message)s AND verification.id < %(last_id)s
   WHERE {wallets})
 SELECT company_id, mode, {by_dimension},
   0 AS requested, 0 AS handed_over, 0 AS delivered, 0 AS linked, 0 AS opened, 0 AS codes,

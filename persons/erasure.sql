@@ -93,18 +93,21 @@ WHERE position(%(phone)s IN body) > 0
 -- The targets of the person's links, short links in responses to sends, and aliases with the phone.
 -- A response about one link is like an item of `data` in that of `POST /links/bulk`.
 --: responses_about_links
-UPDATE api_idempotentrequest r SET body = (r.body::jsonb || (
-  SELECT CASE WHEN r.path = '/links/bulk'
-    THEN jsonb_build_object('data', jsonb_agg(emptied ORDER BY n)) ELSE jsonb_agg(emptied) -> 0 END
+UPDATE api_idempotentrequest stored SET body = (stored.body::jsonb || (
+  SELECT CASE WHEN stored.path = '/links/bulk'
+    THEN jsonb_build_object('data', jsonb_agg(emptied ORDER BY position))
+      ELSE jsonb_agg(emptied) -> 0 END
   FROM (
-    SELECT n, item
+    SELECT position, item
       || CASE WHEN item ->> 'id' = ANY(%(link_ids)s) THEN '{"url": "about:blank"}'
               WHEN item ->> 'id' = ANY(%(event_keys)s) AND item ? 'short_url'
               THEN '{"short_url": null}' ELSE '{}' END::jsonb
       || CASE WHEN item ->> 'id' = ANY(%(alias_ids)s)
               THEN '{"short_url": null, "slug": null}' ELSE '{}' END::jsonb AS emptied
-    FROM jsonb_array_elements(CASE WHEN r.path = '/links/bulk' THEN r.body::jsonb -> 'data'
-      ELSE jsonb_build_array(r.body::jsonb) END) WITH ORDINALITY AS items(item, n)) AS own))::text
+    FROM jsonb_array_elements(
+      CASE WHEN stored.path = '/links/bulk' THEN stored.body::jsonb -> 'data'
+           ELSE jsonb_build_array(stored.body::jsonb) END)
+      WITH ORDINALITY AS items(item, position)) AS own))::text
 WHERE company_id = ANY(%(companies)s) AND (
   body::jsonb ->> 'id' = ANY(%(link_ids)s::text[] || %(event_keys)s::text[])
   OR jsonb_path_query_array(body::jsonb, '$.data[*].id') ?| %(link_ids)s::text[])

@@ -33,57 +33,66 @@ PERSON_SEARCHES = HeavyWork("persons looked for", limit=1)
 
 SECTIONS = {
     "messages": Section(
-        "channels_message t WHERE id = ANY(%(messages)s) ORDER BY created_at",
+        "channels_message stored WHERE id = ANY(%(messages)s) ORDER BY created_at",
         "msg",
         ("api_key_id", "due_at", "priority"),
     ),
     "attempts": Section(
-        "channels_attempt t WHERE id = ANY(%(attempts)s) ORDER BY started_at",
+        "channels_attempt stored WHERE id = ANY(%(attempts)s) ORDER BY started_at",
         "",
         ("lease_until", "poll_at", "polls"),
         ("provider_id", "error_detail"),
     ),
     "receipts": Section(
-        "channels_receipt t WHERE attempt_id = ANY(%(attempts)s) ORDER BY received_at",
+        "channels_receipt stored WHERE attempt_id = ANY(%(attempts)s) ORDER BY received_at",
         "",
         ("digest", "due_at"),
         ("provider_id", "alternatives", "ref", "raw", "error_detail"),
     ),
     "sms_parts": Section(
-        "channels_part t WHERE attempt_id = ANY(%(attempts)s) ORDER BY id", "", (), ("provider_id",)
+        "channels_part stored WHERE attempt_id = ANY(%(attempts)s) ORDER BY id",
+        "",
+        (),
+        ("provider_id",),
     ),
     "fallback_events": Section(
-        "channels_fallbackevent t WHERE message_id = ANY(%(messages)s) ORDER BY at"
+        "channels_fallbackevent stored WHERE message_id = ANY(%(messages)s) ORDER BY at"
     ),
     "verifications": Section(
-        "otp_verification t WHERE id = ANY(%(verifications)s) ORDER BY created_at",
+        "otp_verification stored WHERE id = ANY(%(verifications)s) ORDER BY created_at",
         "otp",
         ("mac", "key_id"),
     ),
     "links": Section(
-        "links_link t WHERE id = ANY(%(links)s) ORDER BY created_at", "lnk", ("key", "reuse_key")
+        "links_link stored WHERE id = ANY(%(links)s) ORDER BY created_at",
+        "lnk",
+        ("key", "reuse_key"),
     ),
     # The first clicks of each link: the person's are among them, and anybody can make millions.
     "clicks": Section(
         "unnest(%(links)s::uuid[]) AS own(id) CROSS JOIN LATERAL ("
         "SELECT * FROM links_click WHERE link_id = own.id ORDER BY at"
-        " LIMIT %(clicks_of_link)s) AS t ORDER BY t.at"
+        " LIMIT %(clicks_of_link)s) AS stored ORDER BY stored.at"
     ),
-    "link_reports": Section("links_report t WHERE link_id = ANY(%(links)s) ORDER BY reported_at"),
-    "events": Section("webhooks_event t WHERE id = ANY(%(events)s) ORDER BY at", "evt", ("key",)),
+    "link_reports": Section(
+        "links_report stored WHERE link_id = ANY(%(links)s) ORDER BY reported_at"
+    ),
+    "events": Section(
+        "webhooks_event stored WHERE id = ANY(%(events)s) ORDER BY at", "evt", ("key",)
+    ),
     "webhook_deliveries": Section(
-        "webhooks_delivery t WHERE event_id = ANY(%(events)s) ORDER BY created_at",
+        "webhooks_delivery stored WHERE event_id = ANY(%(events)s) ORDER BY created_at",
         "dlv",
         ("due_at", "claims", "priority"),
     ),
     "webhook_answers": Section(
-        "webhooks_deliveryattempt t WHERE delivery_id IN (SELECT id FROM webhooks_delivery"
+        "webhooks_deliveryattempt stored WHERE delivery_id IN (SELECT id FROM webhooks_delivery"
         " WHERE event_id = ANY(%(events)s)) ORDER BY started_at",
         "",
         ("headers",),
     ),
     "idempotent_requests": Section(
-        "api_idempotentrequest t WHERE position(%(phone)s IN body) > 0"
+        "api_idempotentrequest stored WHERE position(%(phone)s IN body) > 0"
         " AND (%(company_id)s::bigint IS NULL OR company_id = %(company_id)s)"
         " AND (%(mode)s = '' OR mode = %(mode)s) ORDER BY created_at",
         "",
@@ -92,22 +101,22 @@ SECTIONS = {
 }
 # Data of the service itself, for all companies.
 SECTIONS_EVERYWHERE = {
-    "blocked_phones": Section("channels_blockedphone t WHERE phone = %(phone)s"),
-    "bot_contacts": Section("channels_contact t WHERE phone = %(phone)s"),
+    "blocked_phones": Section("channels_blockedphone stored WHERE phone = %(phone)s"),
+    "bot_contacts": Section("channels_contact stored WHERE phone = %(phone)s"),
     "routing_memory": Section(
-        "channels_rememberedphone t WHERE phone_hash = ANY(%(phone_hashes)s)",
+        "channels_rememberedphone stored WHERE phone_hash = ANY(%(phone_hashes)s)",
         "",
         ("phone_hash", "key_id"),
     ),
     "vendor_user_ids": Section(
-        "channels_knownrecipient t WHERE attempt_id = ANY(%(attempts)s) ORDER BY id"
+        "channels_knownrecipient stored WHERE attempt_id = ANY(%(attempts)s) ORDER BY id"
     ),
     "alerts": Section(
-        "channels_provideralert t WHERE position(%(digits)s IN detail) > 0 OR detail IN ("
+        "channels_provideralert stored WHERE position(%(digits)s IN detail) > 0 OR detail IN ("
         "SELECT user_id FROM channels_knownrecipient WHERE attempt_id = ANY(%(attempts)s))"
     ),
     "unmatched_receipts": Section(
-        "channels_receipt t WHERE attempt_id IS NULL"
+        "channels_receipt stored WHERE attempt_id IS NULL"
         " AND (phone = %(phone)s OR position(%(digits)s::bytea IN raw) > 0)",
         "",
         ("digest", "due_at"),
@@ -143,9 +152,9 @@ def export(*, person: Person, user: User | None = None, ip: str | None = None) -
 
 def _statement(section: Section, person: Person) -> str:
     left_out = section.hidden if person.is_everywhere else section.hidden + section.internal
-    columns = "to_jsonb(t)" + "".join(f" - '{name}'" for name in left_out)
+    columns = "to_jsonb(stored)" + "".join(f" - '{name}'" for name in left_out)
     if section.id_prefix:
-        public_id = f"'{section.id_prefix}_' || replace(t.id::text, '-', '')"
+        public_id = f"'{section.id_prefix}_' || replace(stored.id::text, '-', '')"
         columns += f" || jsonb_build_object('id', {public_id})"
     return f"SELECT ({columns})::text FROM {section.rows}"  # noqa: S608
 

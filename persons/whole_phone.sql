@@ -10,14 +10,16 @@ WITH named AS (
     AND (%(until)s::timestamptz IS NULL OR created_at <= %(until)s)
   ORDER BY id FOR NO KEY UPDATE),
 changed AS (
-  UPDATE channels_message m SET {name} = '' FROM named WHERE m.id = named.id
-  RETURNING m.id, company_id, mode, subject_id),
+  UPDATE channels_message message SET {name} = '' FROM named WHERE message.id = named.id
+  RETURNING message.id, company_id, mode, subject_id),
 events AS (
-  UPDATE webhooks_event e SET data = e.data || jsonb_build_object('{name}', NULL) FROM changed m
-  WHERE e.company_id = m.company_id AND e.mode = m.mode AND e.data ->> '{name}' IS NOT NULL
-    AND e.key IN ('msg_' || replace(m.id::text, '-', ''),
-      'otp_' || replace(m.subject_id::text, '-', ''))
-  RETURNING e.id),
+  UPDATE webhooks_event event SET data = event.data || jsonb_build_object('{name}', NULL)
+  FROM changed
+  WHERE event.company_id = changed.company_id AND event.mode = changed.mode
+    AND event.data ->> '{name}' IS NOT NULL
+    AND event.key IN ('msg_' || replace(changed.id::text, '-', ''),
+      'otp_' || replace(changed.subject_id::text, '-', ''))
+  RETURNING event.id),
 answers AS (
   UPDATE webhooks_deliveryattempt SET answer = '' WHERE answer <> '' AND delivery_id IN (
     SELECT id FROM webhooks_delivery WHERE event_id IN (SELECT id FROM events)))

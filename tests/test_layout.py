@@ -96,6 +96,20 @@ def test_no_line_of_sql_is_too_long() -> None:
     ] == []
 
 
+def test_each_table_of_a_statement_has_a_word_for_a_name() -> None:
+    """`message.id`, not `m.id`: the letters of one statement are not those of the next."""
+    letter = re.compile(r"(?<![\w.%'{])[a-z]\.[a-z_*{]")
+    files = [path for name in PACKAGES for path in (ROOT / name).rglob("*.sql")]
+
+    assert len(files) > 50
+    assert [
+        f"{path}:{number}"
+        for path in files
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if letter.search(line.partition("--")[0])
+    ] == []
+
+
 def test_slow_tests_exist() -> None:
     """An entry may be a folder, a file, or the beginning of a test's name."""
     for entry in (*LONG, *SLOW):

@@ -3,23 +3,29 @@
 -- data, at, and for `append_with_callbacks` also callback, an `endpoints.Callback` or NULL.
 
 --: subscribed
-SELECT h.id, h.company_id, h.mode, h.kind, h.key, h.data, h.at, e.id AS endpoint_id, '' AS url
-FROM happened h JOIN webhooks_endpoint e
-  ON e.company_id = h.company_id AND e.mode = h.mode AND h.kind = ANY(e.kinds)
-  AND e.disabled_at IS NULL AND e.deleted_at IS NULL
+SELECT happened.id, happened.company_id, happened.mode, happened.kind, happened.key, happened.data,
+  happened.at, endpoint.id AS endpoint_id, '' AS url
+FROM happened JOIN webhooks_endpoint endpoint
+  ON endpoint.company_id = happened.company_id AND endpoint.mode = happened.mode
+  AND happened.kind = ANY(endpoint.kinds)
+  AND endpoint.disabled_at IS NULL AND endpoint.deleted_at IS NULL
 
 -- Deliveries to a message's own URL, whatever kinds its endpoint subscribes to; not a second one if
 -- that is an endpoint's URL, and none if the endpoint is disabled or has moved to another host.
 --: called_back
-SELECT h.id, h.company_id, h.mode, h.kind, h.key, h.data, h.at, e.id, h.callback ->> 'url'
-FROM happened h JOIN webhooks_endpoint e
-  ON e.id = (h.callback ->> 'endpoint')::uuid AND e.company_id = h.company_id AND e.mode = h.mode
-  AND e.disabled_at IS NULL AND e.deleted_at IS NULL
+SELECT happened.id, happened.company_id, happened.mode, happened.kind, happened.key, happened.data,
+  happened.at, endpoint.id, happened.callback ->> 'url'
+FROM happened JOIN webhooks_endpoint endpoint
+  ON endpoint.id = (happened.callback ->> 'endpoint')::uuid
+  AND endpoint.company_id = happened.company_id AND endpoint.mode = happened.mode
+  AND endpoint.disabled_at IS NULL AND endpoint.deleted_at IS NULL
   AND {endpoint_origin} = {callback_origin}
 WHERE NOT EXISTS (
-  SELECT FROM webhooks_endpoint o
-  WHERE o.company_id = h.company_id AND o.mode = h.mode AND o.url = h.callback ->> 'url'
-    AND h.kind = ANY(o.kinds) AND o.disabled_at IS NULL AND o.deleted_at IS NULL)
+  SELECT FROM webhooks_endpoint subscribed
+  WHERE subscribed.company_id = happened.company_id AND subscribed.mode = happened.mode
+    AND subscribed.url = happened.callback ->> 'url'
+    AND happened.kind = ANY(subscribed.kinds) AND subscribed.disabled_at IS NULL
+    AND subscribed.deleted_at IS NULL)
 
 --: inserts
 event AS (

@@ -11,22 +11,24 @@
 -- others.
 WITH busy AS (
   SELECT * FROM unnest(%(deliveries)s::uuid[], %(endpoints)s::uuid[], %(companies)s::bigint[])
-    AS b(delivery, endpoint, company)),
+    AS given(delivery, endpoint, company)),
 waiting AS (
-  SELECT d.id, d.priority, d.due_at, e.company_id FROM {callable_endpoints}
+  SELECT delivery.id, delivery.priority, delivery.due_at, endpoint.company_id
+  FROM {callable_endpoints}
   CROSS JOIN LATERAL (
-    SELECT next.id, p.priority, next.due_at FROM {priorities}
+    SELECT next.id, priorities.priority, next.due_at FROM {priorities}
     CROSS JOIN LATERAL (
-      SELECT id, due_at FROM webhooks_delivery d
-      WHERE endpoint_id = e.id AND priority = p.priority AND due_at <= statement_timestamp()
+      SELECT id, due_at FROM webhooks_delivery delivery
+      WHERE endpoint_id = endpoint.id AND priority = priorities.priority
+        AND due_at <= statement_timestamp()
         AND id <> ALL(%(deliveries)s::uuid[]) AND {is_on_own_host}
       ORDER BY due_at LIMIT %(endpoint_limit)s) next
-    ORDER BY p.priority, next.due_at
-    LIMIT GREATEST(0, CASE WHEN e.failing_since IS NULL THEN %(endpoint_limit)s ELSE 1 END
-      - (SELECT count(*) FROM busy WHERE endpoint = e.id))) d),
+    ORDER BY priorities.priority, next.due_at
+    LIMIT GREATEST(0, CASE WHEN endpoint.failing_since IS NULL THEN %(endpoint_limit)s ELSE 1 END
+      - (SELECT count(*) FROM busy WHERE busy.endpoint = endpoint.id))) delivery),
 positioned AS (
   SELECT id, due_at, row_number() OVER (PARTITION BY company_id ORDER BY priority, due_at)
-    + (SELECT count(*) FROM busy WHERE company = company_id) AS position,
+    + (SELECT count(*) FROM busy WHERE busy.company = company_id) AS position,
     COALESCE(array_position(%(slow)s::bigint[], company_id), 0) AS slow_rank
   FROM waiting),
 ranked AS (
@@ -39,17 +41,19 @@ picked AS (
   WHERE slow_rank = 0 OR position_among_slow <= %(slow_limit)s
   ORDER BY position, slow_rank, due_at LIMIT 8 * %(limit)s),
 taken AS (
-  SELECT d.id FROM picked JOIN webhooks_delivery d USING (id)
-  WHERE d.due_at <= statement_timestamp()
+  SELECT delivery.id FROM picked JOIN webhooks_delivery delivery USING (id)
+  WHERE delivery.due_at <= statement_timestamp()
   ORDER BY picked.position, picked.slow_rank, picked.due_at LIMIT %(limit)s
-  FOR UPDATE OF d SKIP LOCKED)
-UPDATE webhooks_delivery d
-SET due_at = statement_timestamp() + make_interval(secs => %(lease)s), tries = d.tries + 1,
-  claims = d.claims + 1
-FROM taken, webhooks_endpoint e, webhooks_event v
-WHERE d.id = taken.id AND e.id = d.endpoint_id AND v.id = d.event_id
-RETURNING d.id AS delivery_id, d.claims, d.tries, v.id AS event_id, v.kind, v.at, v.data,
-  e.id AS endpoint_id, e.company_id, COALESCE(NULLIF(d.url, ''), e.url) AS url,
-  d.url <> '' AS is_callback, e.key_id, e.generation,
-  CASE WHEN e.previous_until > statement_timestamp() THEN e.previous_key_id ELSE '' END
-    AS previous_key_id, e.older_secrets
+  FOR UPDATE OF delivery SKIP LOCKED)
+UPDATE webhooks_delivery delivery
+SET due_at = statement_timestamp() + make_interval(secs => %(lease)s), tries = delivery.tries + 1,
+  claims = delivery.claims + 1
+FROM taken, webhooks_endpoint endpoint, webhooks_event event
+WHERE delivery.id = taken.id AND endpoint.id = delivery.endpoint_id AND event.id = delivery.event_id
+RETURNING delivery.id AS delivery_id, delivery.claims, delivery.tries, event.id AS event_id,
+  event.kind, event.at, event.data, endpoint.id AS endpoint_id, endpoint.company_id,
+  COALESCE(NULLIF(delivery.url, ''), endpoint.url) AS url,
+  delivery.url <> '' AS is_callback, endpoint.key_id, endpoint.generation,
+  CASE WHEN endpoint.previous_until > statement_timestamp()
+       THEN endpoint.previous_key_id ELSE '' END
+    AS previous_key_id, endpoint.older_secrets

@@ -39,8 +39,8 @@ MAX_BATCHES = 20  # of a run
 
 _SQL = sql_files.read_several(
     "webhooks/dispatcher.sql",
-    delivery_origin=origin_sql("d.url"),
-    endpoint_origin=origin_sql("e.url"),
+    delivery_origin=origin_sql("delivery.url"),
+    endpoint_origin=origin_sql("endpoint.url"),
 )
 CLAIM = sql_files.fill(sql_files.read("webhooks/claim.sql"), **_SQL)
 

@@ -1,15 +1,15 @@
 --: callable_endpoints
-webhooks_endpoint e JOIN accounts_company c
-    ON c.id = e.company_id AND c.status <> 'suspended'
-    AND e.disabled_at IS NULL AND e.deleted_at IS NULL
+webhooks_endpoint endpoint JOIN accounts_company company
+    ON company.id = endpoint.company_id AND company.status <> 'suspended'
+    AND endpoint.disabled_at IS NULL AND endpoint.deleted_at IS NULL
 
--- The condition that a delivery `d` of endpoint `e` goes to its URL, or to another on its host.
+-- The condition that a delivery goes to its endpoint's URL, or to another on the same host.
 --: is_on_own_host
-(d.url = '' OR {delivery_origin} = {endpoint_origin})
+(delivery.url = '' OR {delivery_origin} = {endpoint_origin})
 
 -- Each priority is a range of the index.
 --: priorities
-(VALUES (0), (1)) AS p(priority)
+(VALUES (0), (1)) AS priorities(priority)
 
 -- A separate, cheaper check: workers poll often, mostly in vain. Two index look-ups per endpoint.
 --: any_due
@@ -17,34 +17,36 @@ SELECT EXISTS (
   SELECT FROM {callable_endpoints} CROSS JOIN {priorities}
   CROSS JOIN LATERAL (
     SELECT 1 FROM webhooks_delivery
-    WHERE endpoint_id = e.id AND priority = p.priority AND due_at <= statement_timestamp()
+    WHERE endpoint_id = endpoint.id AND priority = priorities.priority
+      AND due_at <= statement_timestamp()
     LIMIT 1) d)
 
 -- Lock order everywhere: endpoints by id, then their deliveries.
 --: lock_endpoints
-SELECT e.id, e.url FROM webhooks_endpoint e
-WHERE e.deleted_at IS NULL
-  AND e.id IN (SELECT endpoint_id FROM webhooks_delivery WHERE id = ANY(%s::uuid[]))
-ORDER BY e.id FOR NO KEY UPDATE
+SELECT endpoint.id, endpoint.url FROM webhooks_endpoint endpoint
+WHERE endpoint.deleted_at IS NULL
+  AND endpoint.id IN (SELECT endpoint_id FROM webhooks_delivery WHERE id = ANY(%s::uuid[]))
+ORDER BY endpoint.id FOR NO KEY UPDATE
 
 -- Skips deliveries purged meanwhile.
 --: insert_attempts
 INSERT INTO webhooks_deliveryattempt
   (delivery_id, started_at, duration_ms, headers, status, answer, error)
-SELECT o.* FROM unnest(%s::uuid[], %s::timestamptz[], %s::int[], %s::jsonb[], %s::int[],
-                       %s::text[], %s::text[]) AS o(id, at, ms, headers, status, answer, error)
-WHERE EXISTS (SELECT FROM webhooks_delivery d WHERE d.id = o.id)
+SELECT outcome.* FROM unnest(%s::uuid[], %s::timestamptz[], %s::int[], %s::jsonb[], %s::int[],
+                       %s::text[], %s::text[])
+  AS outcome(id, at, ms, headers, status, answer, error)
+WHERE EXISTS (SELECT FROM webhooks_delivery delivery WHERE delivery.id = outcome.id)
 
 -- Only the holder of the claim writes: after the lease another worker may hold it. A delivery
 -- canceled meanwhile stays canceled unless it was accepted after all.
 --: update_deliveries
-UPDATE webhooks_delivery d SET state = o.state,
-  due_at = statement_timestamp() + make_interval(secs => o.due_in),
-  finished_at = CASE WHEN o.state <> 'pending' THEN statement_timestamp() END
-FROM unnest(%s::uuid[], %s::int[], %s::text[], %s::float[]) AS o(id, claims, state, due_in)
-WHERE d.id = o.id AND d.claims = o.claims
-  AND (d.due_at IS NOT NULL OR o.state = 'delivered')
-RETURNING d.id, d.round_at
+UPDATE webhooks_delivery delivery SET state = outcome.state,
+  due_at = statement_timestamp() + make_interval(secs => outcome.due_in),
+  finished_at = CASE WHEN outcome.state <> 'pending' THEN statement_timestamp() END
+FROM unnest(%s::uuid[], %s::int[], %s::text[], %s::float[]) AS outcome(id, claims, state, due_in)
+WHERE delivery.id = outcome.id AND delivery.claims = outcome.claims
+  AND (delivery.due_at IS NOT NULL OR outcome.state = 'delivered')
+RETURNING delivery.id, delivery.round_at
 
 --: mark_failing
 UPDATE webhooks_endpoint SET failing_since = statement_timestamp()
@@ -62,17 +64,19 @@ WITH RECURSIVE waiting AS (
   (SELECT endpoint_id FROM webhooks_delivery WHERE due_at IS NOT NULL
    ORDER BY endpoint_id LIMIT 1)
   UNION ALL
-  SELECT (SELECT d.endpoint_id FROM webhooks_delivery d
-          WHERE d.due_at IS NOT NULL AND d.endpoint_id > waiting.endpoint_id
-          ORDER BY d.endpoint_id LIMIT 1)
+  SELECT (SELECT delivery.endpoint_id FROM webhooks_delivery delivery
+          WHERE delivery.due_at IS NOT NULL AND delivery.endpoint_id > waiting.endpoint_id
+          ORDER BY delivery.endpoint_id LIMIT 1)
   FROM waiting WHERE waiting.endpoint_id IS NOT NULL),
 off AS (
-  SELECT d.id FROM waiting JOIN webhooks_endpoint e ON e.id = waiting.endpoint_id
+  SELECT delivery.id FROM waiting JOIN webhooks_endpoint endpoint
+    ON endpoint.id = waiting.endpoint_id
   CROSS JOIN LATERAL (
-    SELECT id FROM webhooks_delivery d WHERE endpoint_id = e.id AND due_at IS NOT NULL
-      AND (e.disabled_at IS NOT NULL OR e.deleted_at IS NOT NULL OR {is_on_own_host} IS NOT TRUE)
-    FOR UPDATE SKIP LOCKED) d
+    SELECT id FROM webhooks_delivery delivery WHERE endpoint_id = endpoint.id AND due_at IS NOT NULL
+      AND (endpoint.disabled_at IS NOT NULL OR endpoint.deleted_at IS NOT NULL
+        OR {is_on_own_host} IS NOT TRUE)
+    FOR UPDATE SKIP LOCKED) delivery
   LIMIT %s)
-UPDATE webhooks_delivery d
+UPDATE webhooks_delivery delivery
 SET state = 'failed', due_at = NULL, finished_at = statement_timestamp()
-FROM off WHERE d.id = off.id
+FROM off WHERE delivery.id = off.id

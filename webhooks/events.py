@@ -103,8 +103,9 @@ def has_endpoint_sql(row: str) -> str:
     none, so no event needs to be built.
     """
     return f"""EXISTS (
-         SELECT FROM webhooks_endpoint e WHERE e.company_id = {row}.company_id
-           AND e.mode = {row}.mode AND e.disabled_at IS NULL AND e.deleted_at IS NULL)"""
+         SELECT FROM webhooks_endpoint endpoint WHERE endpoint.company_id = {row}.company_id
+           AND endpoint.mode = {row}.mode AND endpoint.disabled_at IS NULL
+           AND endpoint.deleted_at IS NULL)"""
 
 
 def origin_sql(url: str) -> str:
@@ -116,8 +117,8 @@ def _append(happened: str) -> dict[str, str]:
     return sql_files.read_several(
         "webhooks/append.sql",
         happened=happened,
-        endpoint_origin=origin_sql("e.url"),
-        callback_origin=origin_sql("h.callback ->> 'url'"),
+        endpoint_origin=origin_sql("endpoint.url"),
+        callback_origin=origin_sql("happened.callback ->> 'url'"),
     )
 
 

@@ -7,6 +7,6 @@
 WITH write_check AS (DELETE FROM accounts_companychange WHERE false)
 SELECT pg_postmaster_start_time() AS server,
   pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS oldest_running,
-  c.transaction_id, c.company_id
-FROM (SELECT) AS snapshot LEFT JOIN accounts_companychange c ON c.transaction_id >= %s
-  AND c.transaction_id < pg_snapshot_xmax(pg_current_snapshot())::text::bigint
+  change.transaction_id, change.company_id
+FROM (SELECT) AS snapshot LEFT JOIN accounts_companychange change ON change.transaction_id >= %s
+  AND change.transaction_id < pg_snapshot_xmax(pg_current_snapshot())::text::bigint

@@ -315,7 +315,7 @@ class Migration(migrations.Migration):
         # The cache's counters are not worth a disk flush: after a database crash the table is
         # empty.
         migrations.RunSQL("ALTER TABLE accounts_cacheentry SET UNLOGGED", "ALTER TABLE accounts_cacheentry SET LOGGED"),
-        RunSqlFile("storage/months/months.sql", "6b0b5e93445b4a21"),
+        RunSqlFile("storage/months/months.sql", "611516f54d536e49"),
         migrations.RunPython(build_indexes, migrations.RunPython.noop),
         RunSqlFile("accounts/models/immutable_audit.sql", "75b8ac30a5eb313d"),
         RunSqlFile("accounts/keys/company_changes.sql", "377644d8c1568537"),

@@ -65,8 +65,8 @@ _SQL = sql_files.read_several(
     hour_ends=sql.HOUR_ENDS,
     key_used=sql.key_used("%(api_key)s::text"),
     hour_used=sql.hour_used("%(country)s::text"),
-    hour_used_there=sql.hour_used("c.country"),
-    effective_budgets=sql.effective_budgets("%(company_id)s", "c.country"),
+    hour_used_there=sql.hour_used("listed.country"),
+    effective_budgets=sql.effective_budgets("%(company_id)s", "listed.country"),
 )
 
 

@@ -53,7 +53,7 @@ class KeyUsage:
 
 _USAGE = sql_files.fill(
     sql_files.read("billing/budgets/key_usage.sql"),
-    used=sql.key_used("k.id::text"),
+    used=sql.key_used("api_key.id::text"),
     resets_at=sql.DAY_ENDS,
     period=sql.PERIOD,
 )

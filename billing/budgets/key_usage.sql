@@ -1,7 +1,7 @@
-SELECT k.id AS key_id, k.name, k.prefix || '…' || k.last4 AS masked_key, k.day_limit AS tokens,
-  COALESCE({used}, 0) AS used, {resets_at} AS resets_at
-FROM accounts_apikey k CROSS JOIN ({period}) AS period
-  LEFT JOIN billing_wallet wallet ON wallet.company_id = k.company_id
-WHERE k.company_id = %(company_id)s AND k.mode = %(mode)s AND k.revoked_at IS NULL
-  AND (k.expires_at IS NULL OR k.expires_at > now())
-ORDER BY k.created_at, k.id
+SELECT api_key.id AS key_id, api_key.name, api_key.prefix || '…' || api_key.last4 AS masked_key,
+  api_key.day_limit AS tokens, COALESCE({used}, 0) AS used, {resets_at} AS resets_at
+FROM accounts_apikey api_key CROSS JOIN ({period}) AS period
+  LEFT JOIN billing_wallet wallet ON wallet.company_id = api_key.company_id
+WHERE api_key.company_id = %(company_id)s AND api_key.mode = %(mode)s AND api_key.revoked_at IS NULL
+  AND (api_key.expires_at IS NULL OR api_key.expires_at > now())
+ORDER BY api_key.created_at, api_key.id

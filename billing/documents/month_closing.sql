@@ -1,16 +1,19 @@
 -- Companies that lack the newest month, had transfers before its end, and are sealed up to it.
 --: due
-SELECT w.company_id FROM billing_wallet w
+SELECT wallet.company_id FROM billing_wallet wallet
 WHERE NOT EXISTS (
-    SELECT FROM billing_closedmonth c WHERE c.company_id = w.company_id AND c.month = %(month)s)
+    SELECT FROM billing_closedmonth closed_month
+    WHERE closed_month.company_id = wallet.company_id AND closed_month.month = %(month)s)
   AND EXISTS (
-    SELECT FROM billing_transfer t WHERE t.company_id = w.company_id AND t.created_at < %(end)s)
+    SELECT FROM billing_transfer transfer
+    WHERE transfer.company_id = wallet.company_id AND transfer.created_at < %(end)s)
   AND NOT EXISTS (
-    SELECT FROM billing_transfer t WHERE t.company_id = w.company_id AND t.created_at < %(end)s
-      AND t.created_at >= COALESCE((
-        SELECT (max(s.day) + 1)::timestamp AT TIME ZONE 'UTC' FROM billing_seal s
-        WHERE s.company_id = w.company_id), '-infinity'))
-ORDER BY w.company_id
+    SELECT FROM billing_transfer transfer
+    WHERE transfer.company_id = wallet.company_id AND transfer.created_at < %(end)s
+      AND transfer.created_at >= COALESCE((
+        SELECT (max(seal.day) + 1)::timestamp AT TIME ZONE 'UTC' FROM billing_seal seal
+        WHERE seal.company_id = wallet.company_id), '-infinity'))
+ORDER BY wallet.company_id
 
 --: first_transfer
 SELECT created_at FROM billing_transfer WHERE company_id = %s ORDER BY created_at, id LIMIT 1

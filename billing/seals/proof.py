@@ -162,9 +162,9 @@ def check_archived_months() -> list[Fault]:
 Parts = dict[tuple[int, date, str], Part]  # by company, day and month
 
 _SEALED = """
-SELECT s.company_id, s.day, p.part FROM billing_seal s
-CROSS JOIN LATERAL jsonb_array_elements(s.parts) AS p(part)
-WHERE s.day >= %s AND p.part->>'month' = ANY(%s) ORDER BY s.company_id, s.day
+SELECT seal.company_id, seal.day, part FROM billing_seal seal
+CROSS JOIN LATERAL jsonb_array_elements(seal.parts) AS part
+WHERE seal.day >= %s AND part->>'month' = ANY(%s) ORDER BY seal.company_id, seal.day
 """
 
 

@@ -11,14 +11,14 @@ SELECT LEAST(
 -- An archived month has its holds settled, once each. The first one has all earlier months.
 --: wrong_archived_sums
 WITH sealed AS (
-  SELECT gone.month, sum(p.transfers) AS transfers, sum(p.available) AS available,
-    sum(p.held) AS held, max(s.day) AS last_day
-  FROM billing_seal s CROSS JOIN LATERAL jsonb_to_recordset(s.parts)
-    AS p(month text, transfers bigint, available bigint, held bigint)
+  SELECT gone.month, sum(part.transfers) AS transfers, sum(part.available) AS available,
+    sum(part.held) AS held, max(seal.day) AS last_day
+  FROM billing_seal seal CROSS JOIN LATERAL jsonb_to_recordset(seal.parts)
+    AS part(month text, transfers bigint, available bigint, held bigint)
   CROSS JOIN LATERAL (
     SELECT min(month) AS month FROM billing_archivedmonth
-    WHERE to_char(month, 'YYYY-MM') COLLATE "C" >= p.month) AS gone
-  WHERE s.company_id = %(company)s AND p.month <> '' AND gone.month IS NOT NULL
+    WHERE to_char(month, 'YYYY-MM') COLLATE "C" >= part.month) AS gone
+  WHERE seal.company_id = %(company)s AND part.month <> '' AND gone.month IS NOT NULL
     AND EXISTS (SELECT FROM billing_archivedmonth)
   GROUP BY gone.month),
 kept AS (

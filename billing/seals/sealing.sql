@@ -3,11 +3,12 @@
 -- transaction's. Processes of the server itself have no user, and write no transfers.
 --: closed_until
 SELECT LEAST(now() - make_interval(secs => %(margin)s),
-  (SELECT min(CASE WHEN a.query = '<insufficient privilege>' THEN '2000-01-01Z'
-              ELSE a.xact_start END)
-   FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
-   WHERE l.locktype = 'virtualxid' AND l.mode = 'ExclusiveLock' AND l.pid <> pg_backend_pid()
-     AND a.datname = current_database() AND a.usesysid IS NOT NULL),
+  (SELECT min(CASE WHEN activity.query = '<insufficient privilege>' THEN '2000-01-01Z'
+              ELSE activity.xact_start END)
+   FROM pg_locks lock JOIN pg_stat_activity activity ON activity.pid = lock.pid
+   WHERE lock.locktype = 'virtualxid' AND lock.mode = 'ExclusiveLock'
+     AND lock.pid <> pg_backend_pid()
+     AND activity.datname = current_database() AND activity.usesysid IS NOT NULL),
   (SELECT '2000-01-01Z'::timestamptz FROM pg_prepared_xacts
    WHERE database = current_database() LIMIT 1))
 
@@ -16,9 +17,10 @@ SELECT LEAST(now() - make_interval(secs => %(margin)s),
 WITH RECURSIVE company AS (
   (SELECT company_id AS id FROM billing_transfer ORDER BY company_id LIMIT 1)
   UNION ALL
-  SELECT (SELECT t.company_id FROM billing_transfer t WHERE t.company_id > company.id
-          ORDER BY t.company_id LIMIT 1)
+  SELECT (SELECT transfer.company_id FROM billing_transfer transfer
+          WHERE transfer.company_id > company.id
+          ORDER BY transfer.company_id LIMIT 1)
   FROM company WHERE company.id IS NOT NULL)
 SELECT id FROM company WHERE EXISTS (
-  SELECT FROM billing_transfer t WHERE t.company_id = company.id
-    AND t.created_at >= %(since)s AND t.created_at < %(until)s) ORDER BY id
+  SELECT FROM billing_transfer transfer WHERE transfer.company_id = company.id
+    AND transfer.created_at >= %(since)s AND transfer.created_at < %(until)s) ORDER BY id

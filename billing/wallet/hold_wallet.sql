@@ -3,14 +3,14 @@
 -- row returned means that nothing was written.
 paid AS (
 UPDATE billing_wallet wallet
-SET available = wallet.available - n.price, held = wallet.held + n.price,
-  day = GREATEST(wallet.day, period.today), day_tokens = {day_used} + n.price,
+SET available = wallet.available - allowed.price, held = wallet.held + allowed.price,
+  day = GREATEST(wallet.day, period.today), day_tokens = {day_used} + allowed.price,
   hour = GREATEST(wallet.hour, period.hour), hour_tokens = {hour_base}
-    || jsonb_build_object(n.country, {hour_used} + n.price),
-  key_tokens = {key_base} || jsonb_build_object({api_key}, {key_used} + n.price)
-FROM allowed n CROSS JOIN ({period}) AS period
-WHERE wallet.company_id = n.company_id AND wallet.available >= n.price
-  AND {day_used} + n.price <= n.day_budget
-  AND {hour_used} + n.price <= n.hour_budget
-  AND {key_used} + n.price <= n.key_limit
-RETURNING n.*)
+    || jsonb_build_object(allowed.country, {hour_used} + allowed.price),
+  key_tokens = {key_base} || jsonb_build_object({api_key}, {key_used} + allowed.price)
+FROM allowed CROSS JOIN ({period}) AS period
+WHERE wallet.company_id = allowed.company_id AND wallet.available >= allowed.price
+  AND {day_used} + allowed.price <= allowed.day_budget
+  AND {hour_used} + allowed.price <= allowed.hour_budget
+  AND {key_used} + allowed.price <= allowed.key_limit
+RETURNING allowed.*)

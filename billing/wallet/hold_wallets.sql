@@ -5,11 +5,11 @@ UPDATE billing_wallet wallet
 SET available = wallet.available - bill.tokens, held = wallet.held + bill.tokens,
   day = GREATEST(wallet.day, period.today), day_tokens = {day_used} + bill.tokens,
   hour = GREATEST(wallet.hour, period.hour), hour_tokens = {hour_base} || (
-    SELECT jsonb_object_agg(c.key, {hour_used} + c.value::bigint)
-    FROM jsonb_each_text(bill.hour_tokens) AS c),
+    SELECT jsonb_object_agg(country.key, {hour_used} + country.value::bigint)
+    FROM jsonb_each_text(bill.hour_tokens) AS country),
   key_tokens = {key_base} || (
-    SELECT jsonb_object_agg(k.key, {key_used} + k.value::bigint)
-    FROM jsonb_each_text(by_key.tokens) AS k)
+    SELECT jsonb_object_agg(api_key.key, {key_used} + api_key.value::bigint)
+    FROM jsonb_each_text(by_key.tokens) AS api_key)
 FROM (
   SELECT company_id, sum(tokens)::bigint AS tokens, min(day_budget) AS day_budget,
     jsonb_object_agg(country, tokens) AS hour_tokens,
@@ -27,10 +27,10 @@ FROM (
 WHERE wallet.company_id = bill.company_id AND wallet.available >= bill.tokens
   AND {day_used} + bill.tokens <= bill.day_budget
   AND NOT EXISTS (
-    SELECT FROM jsonb_each_text(bill.hour_tokens) AS c
-    WHERE {hour_used} + c.value::bigint > (bill.hour_budgets->>c.key)::bigint)
+    SELECT FROM jsonb_each_text(bill.hour_tokens) AS country
+    WHERE {hour_used} + country.value::bigint > (bill.hour_budgets->>country.key)::bigint)
   AND NOT EXISTS (
-    SELECT FROM jsonb_each_text(by_key.tokens) AS k
-    WHERE {key_used} + k.value::bigint > (by_key.limits->>k.key)::bigint)
+    SELECT FROM jsonb_each_text(by_key.tokens) AS api_key
+    WHERE {key_used} + api_key.value::bigint > (by_key.limits->>api_key.key)::bigint)
 RETURNING wallet.company_id),
 paid AS (SELECT allowed.* FROM allowed JOIN debited_wallet USING (company_id))

@@ -22,10 +22,16 @@ def _fill(name: str, *, country: str, key: str, **texts: str) -> str:
 
 
 def _hold_wallets(unlocked: str = "") -> str:
-    return _fill("hold_wallets", country="c.key", key="k.key", no_key=sql.NO_KEY, unlocked=unlocked)
+    return _fill(
+        "hold_wallets",
+        country="country.key",
+        key="api_key.key",
+        no_key=sql.NO_KEY,
+        unlocked=unlocked,
+    )
 
 
-_KEY = f"COALESCE(n.api_key_id, {sql.NO_KEY})::text"
-HOLD_WALLET = _fill("hold_wallet", country="n.country", key=_KEY, api_key=_KEY)
+_KEY = f"COALESCE(allowed.api_key_id, {sql.NO_KEY})::text"
+HOLD_WALLET = _fill("hold_wallet", country="allowed.country", key=_KEY, api_key=_KEY)
 HOLD_WALLETS = _hold_wallets()
 HOLD_UNLOCKED_WALLETS = _hold_wallets(_SQL["unlocked_wallets"])

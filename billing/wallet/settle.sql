@@ -17,9 +17,9 @@ settlement AS (
       PARTITION BY company_id ORDER BY message_id, hold) END
   FROM requested JOIN locked USING (company_id)
   WHERE NOT EXISTS (
-    SELECT FROM billing_transfer t
-    WHERE t.message_id = requested.message_id AND t.hold = requested.hold
-      AND t.kind <> 'hold' AND t.message_id BETWEEN :first_id AND :last_id)
+    SELECT FROM billing_transfer transfer
+    WHERE transfer.message_id = requested.message_id AND transfer.hold = requested.hold
+      AND transfer.kind <> 'hold' AND transfer.message_id BETWEEN :first_id AND :last_id)
   ORDER BY message_id, hold
   ON CONFLICT DO NOTHING RETURNING company_id, kind, amount, message_id, hold),
 company_total AS (

@@ -28,8 +28,9 @@ picked AS (
     FROM due_message) AS ranked
   WHERE allowance IS NULL OR row_number <= allowance),
 used AS (
-  UPDATE channels_provideraccount a SET
-    tat = GREATEST(a.tat, now()) + make_interval(secs => t.n::float / a.max_per_second),
-    probed_at = CASE WHEN a.open_until IS NULL THEN NULL ELSE now() END
-  FROM (SELECT provider, count(*) AS n FROM picked WHERE allowance IS NOT NULL GROUP BY 1) t
-  WHERE a.name = t.provider),
+  UPDATE channels_provideraccount account SET
+    tat = GREATEST(account.tat, now())
+      + make_interval(secs => total.count::float / account.max_per_second),
+    probed_at = CASE WHEN account.open_until IS NULL THEN NULL ELSE now() END
+  FROM (SELECT provider, count(*) AS count FROM picked WHERE allowance IS NOT NULL GROUP BY 1) total
+  WHERE account.name = total.provider),

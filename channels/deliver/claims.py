@@ -35,9 +35,9 @@ _LIMITS = sql_files.read_several("channels/deliver/account_limits.sql")
 CLAIM_COUNTED = sql_files.fill(
     _CLAIM,
     counted=_LIMITS["counted"],
-    use="u.allowance, u.trips",
-    with_use="LEFT JOIN counted u ON u.name = w.provider",
-    is_counted="u.name IS NOT NULL",
+    use="counted.allowance, counted.trips",
+    with_use="LEFT JOIN counted ON counted.name = given.provider",
+    is_counted="counted.name IS NOT NULL",
     has_subscribers=_HAS_SUBSCRIBERS,
     picked=_LIMITS["picked"],
 )

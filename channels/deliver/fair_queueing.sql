@@ -1,14 +1,16 @@
 -- Locked rows are being claimed.
 WITH placed AS (
-  SELECT m.id, o.priority %% {behind} + CASE WHEN row_number() OVER (
-      PARTITION BY m.company_id ORDER BY o.priority %% {behind}, o.due_at, m.id) > %s
+  SELECT message.id, queued.priority %% {behind} + CASE WHEN row_number() OVER (
+      PARTITION BY message.company_id
+        ORDER BY queued.priority %% {behind}, queued.due_at, message.id) > %s
     THEN {behind} ELSE 0 END AS priority
-  FROM channels_openmessage o JOIN channels_message m ON m.id = o.message_id
-  WHERE o.due_at <= now() AND m.id BETWEEN :first_id AND :last_id),
+  FROM channels_openmessage queued JOIN channels_message message ON message.id = queued.message_id
+  WHERE queued.due_at <= now() AND message.id BETWEEN :first_id AND :last_id),
 reordered AS (
-  SELECT m.id, placed.priority FROM placed JOIN channels_message m ON m.id = placed.id
-  WHERE m.priority <> placed.priority AND m.due_at <= now()
-    AND m.id BETWEEN :first_id AND :last_id
-  ORDER BY placed.priority LIMIT %s FOR NO KEY UPDATE OF m SKIP LOCKED)
-UPDATE channels_message m SET priority = reordered.priority
-FROM reordered WHERE m.id = reordered.id AND m.id BETWEEN :first_id AND :last_id
+  SELECT message.id, placed.priority
+  FROM placed JOIN channels_message message ON message.id = placed.id
+  WHERE message.priority <> placed.priority AND message.due_at <= now()
+    AND message.id BETWEEN :first_id AND :last_id
+  ORDER BY placed.priority LIMIT %s FOR NO KEY UPDATE OF message SKIP LOCKED)
+UPDATE channels_message message SET priority = reordered.priority
+FROM reordered WHERE message.id = reordered.id AND message.id BETWEEN :first_id AND :last_id

@@ -25,9 +25,9 @@ BEGIN
     INSERT INTO channels_openmessage
       (message_id, priority, due_at, useful_until, deadline, fallback_at, route_key, attempt_id)
     SELECT NEW.id, NEW.priority, NEW.due_at, NEW.useful_until, NEW.deadline, NEW.fallback_at,
-      concat_ws(' ', NEW.mode, NEW.channel, NEW.content), a.id
-    FROM (SELECT) AS one_row LEFT JOIN channels_attempt a
-      ON a.message_id = NEW.id AND a.state::text IN ('submitting', 'ambiguous', 'sent');
+      concat_ws(' ', NEW.mode, NEW.channel, NEW.content), attempt.id
+    FROM (SELECT) AS one_row LEFT JOIN channels_attempt attempt
+      ON attempt.message_id = NEW.id AND attempt.state::text IN ('submitting', 'ambiguous', 'sent');
   END IF;
   RETURN NULL;
 END $$;

@@ -48,8 +48,8 @@ def _not_waiting(step: str, message_id: str) -> str:
 
 _SQL = sql_files.read_several(
     "channels/deliver/sweeps.sql",
-    no_lease_waits=_not_waiting("lease", "m.id"),
-    no_poll_waits=_not_waiting("poll", "a.message_id"),
+    no_lease_waits=_not_waiting("lease", "message.id"),
+    no_poll_waits=_not_waiting("poll", "attempt.message_id"),
 )
 _DUE = sql_files.read("channels/deliver/due_in_turn.sql")
 
@@ -58,7 +58,7 @@ def _due(step: str, at: str, queue: str, messages: str = "true") -> str:
     """SQL of the due rows, taken from companies in turn, so that a company with thousands of rows
     leaves room for the others in every batch.
     """
-    not_waiting = _not_waiting(step, "o.message_id")
+    not_waiting = _not_waiting(step, "queued.message_id")
     return sql_files.fill(_DUE, at=at, queue=queue, messages=messages, not_waiting=not_waiting)
 
 
@@ -79,7 +79,7 @@ OVERDUE_MESSAGES = _due(
     SELECT * FROM channels_openmessage
     WHERE due_at IS NOT NULL AND useful_until < now() + make_interval(secs => %s)
     UNION SELECT * FROM channels_openmessage WHERE deadline < now() AND attempt_id IS NULL""",
-    "m.state IN ('queued', 'sent')",
+    "message.state IN ('queued', 'sent')",
 )
 
 

@@ -1,31 +1,35 @@
 --: expired_leases
-SELECT a.id AS attempt_id, a.provider, m.id AS message_id, m.phone
-FROM channels_attempt a JOIN channels_message m ON m.id = a.message_id
-WHERE a.lease_until < now() AND a.state = 'submitting'
-  AND a.message_id BETWEEN :first_id AND :last_id AND m.id BETWEEN :first_id AND :last_id
+SELECT attempt.id AS attempt_id, attempt.provider, message.id AS message_id, message.phone
+FROM channels_attempt attempt JOIN channels_message message ON message.id = attempt.message_id
+WHERE attempt.lease_until < now() AND attempt.state = 'submitting'
+  AND attempt.message_id BETWEEN :first_id AND :last_id
+  AND message.id BETWEEN :first_id AND :last_id
   AND {no_lease_waits}
-ORDER BY a.lease_until LIMIT %s
+ORDER BY attempt.lease_until LIMIT %s
 
 -- Takes rows of each company and account in turn, as in `due_in_turn.sql`. New credentials may mean
 -- another account at the vendor, which never received the messages of the former one; a process may
 -- use the former credentials for a moment longer.
 --: due_polls
 WITH ranked AS (
-  SELECT a.id, a.message_id, a.poll_at,
-    row_number() OVER (PARTITION BY m.company_id, a.provider ORDER BY a.poll_at) AS turn
-  FROM channels_attempt a JOIN channels_message m ON m.id = a.message_id
-  LEFT JOIN channels_provideraccount p ON p.name = a.provider
-  WHERE a.poll_at <= now() AND a.provider_id IS NOT NULL
-    AND (a.state = 'sent' OR a.state IN ('submitting', 'ambiguous')
-      AND (p.credentials_changed_at + interval '30 s' < a.started_at) IS NOT FALSE)
-    AND a.provider = ANY(%s) AND a.message_id BETWEEN :first_id AND :last_id
-    AND m.id BETWEEN :first_id AND :last_id AND {no_poll_waits}
+  SELECT attempt.id, attempt.message_id, attempt.poll_at,
+    row_number() OVER (
+      PARTITION BY message.company_id, attempt.provider ORDER BY attempt.poll_at) AS turn
+  FROM channels_attempt attempt JOIN channels_message message ON message.id = attempt.message_id
+  LEFT JOIN channels_provideraccount account ON account.name = attempt.provider
+  WHERE attempt.poll_at <= now() AND attempt.provider_id IS NOT NULL
+    AND (attempt.state = 'sent' OR attempt.state IN ('submitting', 'ambiguous')
+      AND (account.credentials_changed_at + interval '30 s' < attempt.started_at) IS NOT FALSE)
+    AND attempt.provider = ANY(%s) AND attempt.message_id BETWEEN :first_id AND :last_id
+    AND message.id BETWEEN :first_id AND :last_id AND {no_poll_waits}
   ORDER BY turn, poll_at LIMIT %s),
 locked AS (
-  SELECT a.id, a.message_id FROM channels_attempt a JOIN ranked USING (message_id, id)
-  WHERE a.poll_at <= now() AND a.message_id BETWEEN :first_id AND :last_id
-  FOR UPDATE OF a SKIP LOCKED)
-UPDATE channels_attempt a SET poll_at = now() + make_interval(secs => %s)
-FROM locked WHERE a.id = locked.id AND a.message_id = locked.message_id
-  AND a.message_id BETWEEN :first_id AND :last_id
-RETURNING a.message_id, a.id AS attempt_id, a.provider, a.provider_id, a.state
+  SELECT attempt.id, attempt.message_id
+  FROM channels_attempt attempt JOIN ranked USING (message_id, id)
+  WHERE attempt.poll_at <= now() AND attempt.message_id BETWEEN :first_id AND :last_id
+  FOR UPDATE OF attempt SKIP LOCKED)
+UPDATE channels_attempt attempt SET poll_at = now() + make_interval(secs => %s)
+FROM locked WHERE attempt.id = locked.id AND attempt.message_id = locked.message_id
+  AND attempt.message_id BETWEEN :first_id AND :last_id
+RETURNING attempt.message_id, attempt.id AS attempt_id, attempt.provider, attempt.provider_id,
+  attempt.state

@@ -1,8 +1,9 @@
 -- Includes all marks of the same days, so that each day is counted again only once.
-DELETE FROM channels_staleday s USING (
+DELETE FROM channels_staleday stale_day USING (
   SELECT DISTINCT company_id, mode, day FROM (
     SELECT * FROM channels_staleday WHERE due_at <= statement_timestamp()
-    ORDER BY id LIMIT %s) AS oldest) AS d
-WHERE s.company_id = d.company_id AND s.mode = d.mode AND s.day = d.day
-  AND s.due_at <= statement_timestamp()
-RETURNING s.company_id, s.mode, s.day
+    ORDER BY id LIMIT %s) AS oldest) AS taken
+WHERE stale_day.company_id = taken.company_id AND stale_day.mode = taken.mode
+  AND stale_day.day = taken.day
+  AND stale_day.due_at <= statement_timestamp()
+RETURNING stale_day.company_id, stale_day.mode, stale_day.day

@@ -510,5 +510,5 @@ class Migration(migrations.Migration):
         ),
         migrations.RunPython(partition_by_month("channels_message", "channels_attempt", "channels_receipt"), migrations.RunPython.noop),
         migrations.RunPython(setting("channels_message", "channels_attempt", "channels_receipt", "channels_openmessage"), migrations.RunPython.noop),
-        RunSqlFile("channels/deliver/open_messages.sql", "e940bb0de8632bab"),
+        RunSqlFile("channels/deliver/open_messages.sql", "1191e128693324fc"),
     ]

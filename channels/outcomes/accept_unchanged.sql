@@ -8,9 +8,9 @@ WITH unchanged AS (
     SELECT * FROM json_to_recordset(%(acceptances)s::json) AS acceptance(
       message_id uuid, attempt_id uuid, claim_xid xid, provider_id text, poll_in float)
     LIMIT json_array_length(%(acceptances)s::json)) AS acceptance
-  JOIN channels_message m ON m.id = acceptance.message_id
-  WHERE m.xmin = acceptance.claim_xid AND m.id BETWEEN :first_id AND :last_id
-  ORDER BY m.id FOR UPDATE OF m),
+  JOIN channels_message message ON message.id = acceptance.message_id
+  WHERE message.xmin = acceptance.claim_xid AND message.id BETWEEN :first_id AND :last_id
+  ORDER BY message.id FOR UPDATE OF message),
 accepted AS (
   UPDATE channels_attempt attempt SET state = 'sent', provider_id = unchanged.provider_id,
     lease_until = NULL, accepted_at = now(),
@@ -20,8 +20,9 @@ accepted AS (
     AND attempt.message_id BETWEEN :first_id AND :last_id
   RETURNING attempt.message_id, attempt.id),
 changed AS (
-  UPDATE channels_message m SET state = 'sent', sent_at = GREATEST(m.created_at, now())
-  FROM accepted WHERE m.id = accepted.message_id AND m.id BETWEEN :first_id AND :last_id
-  RETURNING accepted.id, m.company_id, m.mode, (m.created_at AT TIME ZONE %(zone)s)::date AS day),
+  UPDATE channels_message message SET state = 'sent', sent_at = GREATEST(message.created_at, now())
+  FROM accepted WHERE message.id = accepted.message_id AND message.id BETWEEN :first_id AND :last_id
+  RETURNING accepted.id, message.company_id, message.mode,
+    (message.created_at AT TIME ZONE %(zone)s)::date AS day),
 stale AS ({stale_days})
 SELECT id FROM changed

@@ -26,10 +26,10 @@ matched AS (
                     WHERE part.provider = stored.provider
                       AND part.provider_id = stored.provider_id)),
 repeated AS (
-  SELECT matched.receipt_id, matched.id AS attempt_id FROM matched JOIN channels_message m
-    ON m.id = matched.message_id AND m.id BETWEEN :first_id AND :last_id
+  SELECT matched.receipt_id, matched.id AS attempt_id FROM matched JOIN channels_message message
+    ON message.id = matched.message_id AND message.id BETWEEN :first_id AND :last_id
   WHERE matched.receipt_state = 'sent' AND matched.state IN ('sent', 'delivered')
-    AND m.state IN ('sent', 'delivered')),
+    AND message.state IN ('sent', 'delivered')),
 deliveries AS (
   SELECT DISTINCT ON (message_id) * FROM matched
   WHERE receipt_state = 'delivered' AND NOT EXISTS (  -- a receipt with another outcome waits too
@@ -37,10 +37,12 @@ deliveries AS (
       AND stored.provider_id = matched.provider_id
       AND stored.state NOT IN ('sent', 'delivered'))),
 unchanged AS (
-  SELECT deliveries.* FROM deliveries JOIN channels_message m ON m.id = deliveries.message_id
-  WHERE m.state = 'sent' AND m.hold = deliveries.hold AND m.id BETWEEN :first_id AND :last_id
+  SELECT deliveries.*
+  FROM deliveries JOIN channels_message message ON message.id = deliveries.message_id
+  WHERE message.state = 'sent' AND message.hold = deliveries.hold
+    AND message.id BETWEEN :first_id AND :last_id
     AND NOT {has_subscribers}
-  ORDER BY m.id FOR UPDATE OF m SKIP LOCKED),
+  ORDER BY message.id FOR UPDATE OF message SKIP LOCKED),
 delivered AS (
   UPDATE channels_attempt attempt SET state = 'delivered', lease_until = NULL, poll_at = NULL,
     accepted_at = COALESCE(attempt.accepted_at, now()),
@@ -50,16 +52,17 @@ delivered AS (
     AND attempt.message_id BETWEEN :first_id AND :last_id
   RETURNING attempt.message_id, attempt.id, unchanged.receipt_id, unchanged.provider, unchanged.at),
 changed AS (
-  UPDATE channels_message m SET state = 'delivered', is_undelivered = false, error = '',
+  UPDATE channels_message message SET state = 'delivered', is_undelivered = false, error = '',
     fallback_at = NULL, due_at = NULL,
-    sent_at = COALESCE(m.sent_at, GREATEST(m.created_at, LEAST(delivered.at, now()))),
-    delivered_at = COALESCE(m.delivered_at, GREATEST(m.created_at, m.sent_at,
+    sent_at = COALESCE(message.sent_at, GREATEST(message.created_at, LEAST(delivered.at, now()))),
+    delivered_at = COALESCE(message.delivered_at, GREATEST(message.created_at, message.sent_at,
       LEAST(delivered.at, now()))),
-    finished_at = COALESCE(m.finished_at, now())
-  FROM delivered WHERE m.id = delivered.message_id AND m.id BETWEEN :first_id AND :last_id
+    finished_at = COALESCE(message.finished_at, now())
+  FROM delivered WHERE message.id = delivered.message_id
+    AND message.id BETWEEN :first_id AND :last_id
   RETURNING delivered.receipt_id, delivered.provider, delivered.id AS attempt_id,
-    m.id AS message_id, m.company_id, m.mode, m.channel, m.price, m.hold,
-    (m.created_at AT TIME ZONE %(zone)s)::date AS day),
+    message.id AS message_id, message.company_id, message.mode, message.channel, message.price,
+    message.hold, (message.created_at AT TIME ZONE %(zone)s)::date AS day),
 stale AS ({stale_days}),
 applied AS (
   UPDATE channels_receipt receipt

@@ -1,7 +1,8 @@
 --: store
 INSERT INTO channels_part (attempt_id, number, total, provider, provider_id)
-SELECT a.id, %s, %s, a.provider, %s FROM channels_attempt a
-WHERE a.id = %s AND a.provider = %s AND a.message_id BETWEEN :first_id AND :last_id
+SELECT attempt.id, %s, %s, attempt.provider, %s FROM channels_attempt attempt
+WHERE attempt.id = %s AND attempt.provider = %s
+  AND attempt.message_id BETWEEN :first_id AND :last_id
 ON CONFLICT DO NOTHING
 
 -- Runs under the messages' locks, so that of two parts reported concurrently the second sees the

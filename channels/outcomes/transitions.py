@@ -26,7 +26,7 @@ from processes.monitoring import metrics
 from storage.months.recent_ids import months_of, within
 from storage.statements import sql_files
 
-_ATTEMPT_PROVED_BY_CODE = sql_files.read("channels/outcomes/attempt_proved_by_code.sql")
+_PROVED_ATTEMPT = sql_files.read("channels/outcomes/proved_attempt.sql")
 _REJECTION_REASONS = {
     ledger.HoldMoveResult.TOO_FEW_TOKENS: FallbackReason.TOKENS,
     ledger.HoldMoveResult.OVER_BUDGET: FallbackReason.BUDGET,
@@ -221,7 +221,7 @@ def prove(
     message_ids = [message_id for _, message_id in used]
     cursor.execute(sql.in_changeable_months(sql.MESSAGES["lock_by_subjects"]), [subjects])
     snapshots = load_messages(cursor, [message_id for (message_id,) in cursor.fetchall()])
-    cursor.execute(sql.in_changeable_months(_ATTEMPT_PROVED_BY_CODE), [subjects, message_ids])
+    cursor.execute(sql.in_changeable_months(_PROVED_ATTEMPT), [subjects, message_ids])
     proved = {attempt_id for (attempt_id,) in cursor.fetchall()}
     events = [
         Event(item.message.id, attempt.id, EventKind.DELIVERED, proof=proof)

@@ -35,7 +35,7 @@ _ACCEPT_UNCHANGED = sql_files.fill(
 )
 _DELIVER_UNCHANGED = sql_files.fill(
     sql_files.read("channels/outcomes/deliver_unchanged.sql"),
-    has_subscribers=has_endpoint_sql("m"),
+    has_subscribers=has_endpoint_sql("message"),
     stale_days=sql.MESSAGES["stale_days"],
     capture=ledger.capture_sql("""
     SELECT company_id, 'capture' AS kind, price AS amount, message_id, hold, 'receipt' AS proof,

@@ -1,5 +1,5 @@
 -- A contact shared again after the call began stays.
-UPDATE channels_contact c SET blocked_at = date_trunc('second', a.started_at)
-FROM channels_attempt a JOIN channels_message m ON m.id = a.message_id
-WHERE a.id = ANY(%s) AND c.provider = a.provider AND c.phone = m.phone
-  AND c.blocked_at IS NULL AND c.shared_at < a.started_at
+UPDATE channels_contact contact SET blocked_at = date_trunc('second', attempt.started_at)
+FROM channels_attempt attempt JOIN channels_message message ON message.id = attempt.message_id
+WHERE attempt.id = ANY(%s) AND contact.provider = attempt.provider AND contact.phone = message.phone
+  AND contact.blocked_at IS NULL AND contact.shared_at < attempt.started_at

@@ -30,9 +30,9 @@ REMEMBER = sql_files.fill(
     recipients=json_rows("recipients", "vendor text, user_id text, attempt_id uuid"),
 )
 _PHONE = """
-SELECT m.phone FROM channels_knownrecipient k
-JOIN channels_attempt a ON a.id = k.attempt_id JOIN channels_message m ON m.id = a.message_id
-WHERE k.vendor = %s AND k.user_id = %s
+SELECT message.phone FROM channels_knownrecipient JOIN channels_attempt attempt
+  ON attempt.id = attempt_id JOIN channels_message message ON message.id = attempt.message_id
+WHERE vendor = %s AND user_id = %s
 """
 
 

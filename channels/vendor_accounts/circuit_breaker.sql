@@ -1,12 +1,13 @@
 -- Calls that were running when it opened also fail and must change nothing: only a probe reopens
 -- it.
 --: trip
-INSERT INTO channels_provideraccount AS a (name, position, opened_at, open_until, trips, reason)
+INSERT INTO channels_provideraccount AS account
+  (name, position, opened_at, open_until, trips, reason)
 VALUES (%(name)s, %(position)s, now(), now() + make_interval(secs => %(pause)s), 1, %(reason)s)
 ON CONFLICT (name) DO UPDATE SET
-  opened_at = COALESCE(a.opened_at, now()), open_until = excluded.open_until, probed_at = NULL,
-  trips = a.trips + 1, reason = excluded.reason
-WHERE a.open_until IS NULL OR %(is_probe)s
+  opened_at = COALESCE(account.opened_at, now()), open_until = excluded.open_until,
+  probed_at = NULL, trips = account.trips + 1, reason = excluded.reason
+WHERE account.open_until IS NULL OR %(is_probe)s
 RETURNING trips
 
 --: close

@@ -41,8 +41,8 @@ LOCK_TIMEOUT = clickhouse.WRITE_TIMEOUT + 30
 # Clicks of links that do not exist are left out: PostgreSQL does not store them either. An erased
 # link's clicks must not return from the stream.
 _EXISTING_LINKS = """
-SELECT id FROM links_link l WHERE id = ANY(%s)
-  AND NOT EXISTS (SELECT FROM links_erasedclicks e WHERE e.link_id = l.id)
+SELECT id FROM links_link link WHERE id = ANY(%s)
+  AND NOT EXISTS (SELECT FROM links_erasedclicks erased WHERE erased.link_id = link.id)
 """
 
 

@@ -10,14 +10,15 @@ stored AS (
   FROM received JOIN locked ON locked.id = received.link_id
   RETURNING link_id, at, kind),
 days AS (
-  INSERT INTO links_clickday AS d (link_id, day, clicks, previews, scanners)
+  INSERT INTO links_clickday AS click_day (link_id, day, clicks, previews, scanners)
   SELECT link_id, (at AT TIME ZONE %(zone)s)::date,
     count(*) FILTER (WHERE kind = 'person'),
     count(*) FILTER (WHERE kind IN ('preview', 'prefetch', 'probe')),
     count(*) FILTER (WHERE kind = 'scanner')
   FROM stored GROUP BY 1, 2 ORDER BY 1, 2
-  ON CONFLICT (link_id, day) DO UPDATE SET clicks = d.clicks + excluded.clicks,
-    previews = d.previews + excluded.previews, scanners = d.scanners + excluded.scanners)
+  ON CONFLICT (link_id, day) DO UPDATE SET clicks = click_day.clicks + excluded.clicks,
+    previews = click_day.previews + excluded.previews,
+    scanners = click_day.scanners + excluded.scanners)
 UPDATE links_link link SET clicks = link.clicks + counts.clicks,
   previews = link.previews + counts.previews,
   scanners = link.scanners + counts.scanners,

@@ -11,9 +11,9 @@ noted AS (
   UPDATE links_link link SET clicked_at = to_timestamp(clicked.at)
   FROM clicked WHERE link.id = clicked.id RETURNING link.message_id),
 opened AS (
-  SELECT m.id, m.subject_id, m.company_id, m.mode,
-    (m.created_at AT TIME ZONE %(zone)s)::date AS day
-  FROM noted JOIN channels_message m ON m.id = noted.message_id),
+  SELECT message.id, message.subject_id, message.company_id, message.mode,
+    (message.created_at AT TIME ZONE %(zone)s)::date AS day
+  FROM noted JOIN channels_message message ON message.id = noted.message_id),
 stale AS (
   INSERT INTO channels_staleday (company_id, mode, day, due_at)
   SELECT DISTINCT company_id, mode, day, date_trunc('hour', now()) + interval '1 hour' FROM opened

@@ -1,8 +1,10 @@
 -- An attempt whose response is outstanding counts from its start. An attempt that only exceeded its
 -- timeout may have arrived; an attempt that a vendor rejected or gave up has not.
-SELECT l.id AS link_id, (extract(epoch FROM a.started_at) * 1000)::bigint AS started,
-  (extract(epoch FROM COALESCE(a.accepted_at, a.started_at)) * 1000)::bigint AS handed_over,
-  a.state NOT IN ('failed', 'expired') OR (a.state = 'expired' AND a.error_class = 'patience')
+SELECT link.id AS link_id, (extract(epoch FROM attempt.started_at) * 1000)::bigint AS started,
+  (extract(epoch FROM COALESCE(attempt.accepted_at, attempt.started_at)) * 1000)::bigint
+    AS handed_over,
+  attempt.state NOT IN ('failed', 'expired')
+    OR (attempt.state = 'expired' AND attempt.error_class = 'patience')
     AS may_have_arrived
-FROM links_link l JOIN channels_attempt a ON a.message_id = l.message_id
-WHERE l.id = ANY(%s)
+FROM links_link link JOIN channels_attempt attempt ON attempt.message_id = link.message_id
+WHERE link.id = ANY(%s)

@@ -47,8 +47,8 @@ class EventRow(NamedTuple):
 
 _SQL = sql_files.read_several(
     "links/clicks/webhooks.sql",
-    iso_clicked_at=events.iso_sql("to_timestamp(n.at)"),
-    has_subscribers=events.has_endpoint_sql("l"),
+    iso_clicked_at=events.iso_sql("to_timestamp(given.at)"),
+    has_subscribers=events.has_endpoint_sql("link"),
 )
 APPEND_EVENTS = f"WITH {events.append_sql(_SQL['events'])}"
 

@@ -1,14 +1,15 @@
 --: live
-l.id = %s AND l.is_once AND l.used_at IS NULL AND l.disabled_at IS NULL AND l.retired_at IS NULL
-AND (l.expires_at IS NULL OR l.expires_at > now())
-AND NOT EXISTS (SELECT FROM links_stop s WHERE s.company_id = l.company_id
-  AND (s.batch_id IS NULL OR s.batch_id = l.batch_id))
+link.id = %s AND link.is_once AND link.used_at IS NULL AND link.disabled_at IS NULL
+AND link.retired_at IS NULL
+AND (link.expires_at IS NULL OR link.expires_at > now())
+AND NOT EXISTS (SELECT FROM links_stop stop WHERE stop.company_id = link.company_id
+  AND (stop.batch_id IS NULL OR stop.batch_id = link.batch_id))
 
 --: target
-SELECT l.url FROM links_link l WHERE {live}
+SELECT link.url FROM links_link link WHERE {live}
 
 -- Only one of several concurrent visitors gets the target.
 --: open
-UPDATE links_link l SET used_at = now() WHERE {live}
-RETURNING l.url, l.utm,
-  (SELECT channel FROM channels_message m WHERE m.id = l.message_id) AS channel
+UPDATE links_link link SET used_at = now() WHERE {live}
+RETURNING link.url, link.utm,
+  (SELECT channel FROM channels_message message WHERE message.id = link.message_id) AS channel

@@ -17,17 +17,18 @@ WITH paid AS (
   SELECT %(company_id)s::bigint AS company_id, %(mode)s::text AS mode, NULL::uuid AS message_id)
 {insert} RETURNING expires_at
 
--- A fragment; `n` are the links in the order given.
+-- A fragment; the given links keep their order as `position`.
 --: insert_from_arrays
 INSERT INTO links_link (company_id, mode, expires_at, {columns})
-SELECT %(company_id)s, %(mode)s::text, now() + make_interval(secs => n.lifetime), {array_columns}
+SELECT %(company_id)s, %(mode)s::text, now() + make_interval(secs => given.lifetime),
+  {array_columns}
 FROM unnest({arrays}, %(link_lifetime)s::float[])
-  WITH ORDINALITY AS n({columns}, lifetime, position)
+  WITH ORDINALITY AS given({columns}, lifetime, position)
 
 -- Ordered by key to lock in one order, and so that the first of two equal aliases in a batch wins.
 --: insert_many
 {insert_from_arrays}
-ORDER BY n.key, n.position ON CONFLICT DO NOTHING RETURNING id, expires_at
+ORDER BY given.key, given.position ON CONFLICT DO NOTHING RETURNING id, expires_at
 
 --: generated
 SELECT key FROM links_link WHERE key = ANY(%(keys)s::text[]) AND retired_at IS NULL AND NOT is_alias

@@ -8,6 +8,7 @@ UPDATE links_link SET retired_at = now() WHERE id IN (
     AND (disabled_at IS NOT NULL OR used_at IS NOT NULL OR expires_at <= now())
     AND ((company_id = %(company_id)s AND mode = %(mode)s::text)
          OR GREATEST(disabled_at, used_at, expires_at) < now() - interval '90 days')
-    AND NOT EXISTS (SELECT FROM links_stop s WHERE s.is_operators
-                    AND s.company_id = links_link.company_id AND s.batch_id = links_link.batch_id)
+    AND NOT EXISTS (SELECT FROM links_stop stop WHERE stop.is_operators
+                    AND stop.company_id = links_link.company_id
+                    AND stop.batch_id = links_link.batch_id)
   ORDER BY id FOR UPDATE)

@@ -19,8 +19,9 @@ WITH requested AS NOT MATERIALIZED (
     %(params)s::jsonb AS message_params,
     now() + make_interval(secs => %(hold_seconds)s) AS useful_until),
 allowed AS (
-  SELECT * FROM requested n
-  WHERE NOT EXISTS (SELECT FROM channels_blockedphone b WHERE b.phone = n.phone)),
+  SELECT * FROM requested
+  WHERE NOT EXISTS (
+    SELECT FROM channels_blockedphone blocked WHERE blocked.phone = requested.phone)),
 {paid},
 link AS ({link}),
 message AS (

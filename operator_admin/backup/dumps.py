@@ -105,8 +105,8 @@ def _dump(directory: Path, *, jobs: int, programs: Path | None) -> Manifest:
 
 SESSIONS_END_WITHIN = 3.0  # seconds: a closed session, such as this command's first, ends soon
 _RELATIONS = """
-SELECT count(*) FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace
-WHERE n.nspname = 'public' AND relkind IN ('r', 'p', 'v', 'm', 'S')
+SELECT count(*) FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+WHERE nspname = 'public' AND relkind IN ('r', 'p', 'v', 'm', 'S')
 """
 
 

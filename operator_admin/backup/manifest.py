@@ -21,11 +21,11 @@ from storage.statements.queries import execute, fetch_column, fetch_tuples, fetc
 
 # Partitions count with their table.
 _TABLES = """
-SELECT relname FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace
-WHERE n.nspname = 'public' AND relkind IN ('r', 'p') AND NOT relispartition ORDER BY relname
+SELECT relname FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+WHERE nspname = 'public' AND relkind IN ('r', 'p') AND NOT relispartition ORDER BY relname
 """
 # Independent of row order and server version.
-DIGEST = "COALESCE(sum(('x' || substr(md5(t::text), 1, 15))::bit(60)::bigint), 0)"
+DIGEST = "COALESCE(sum(('x' || substr(md5(stored::text), 1, 15))::bit(60)::bigint), 0)"
 _WALLETS = "SELECT COALESCE(sum(available), 0), COALESCE(sum(held), 0) FROM billing_wallet"
 _TRANSFERS = "SELECT kind, count(*), sum(amount) FROM billing_transfer GROUP BY kind ORDER BY kind"
 BOOKS = ("billing_order", "billing_payment", "billing_transfer", "billing_wallet")
@@ -63,7 +63,7 @@ def differences(expected: Sums, actual: Sums) -> list[str]:
 
 
 def _value(expression: str, table: str) -> str:
-    return str(fetch_value(f"SELECT {expression} FROM {table} t"))  # noqa: S608 - our names
+    return str(fetch_value(f"SELECT {expression} FROM {table} stored"))  # noqa: S608 - our names
 
 
 NeededKeys = dict[str, dict[str, str]]  # setting → id of a key → its fingerprint

@@ -17,11 +17,13 @@ ranked AS (
     sum(messages) OVER (PARTITION BY channel) AS total FROM paces),
 medians AS (
   SELECT channel, min(pace) FILTER (WHERE running * 2 >= total) AS median FROM ranked GROUP BY 1)
-SELECT c.name, %(day)s, COALESCE(sum(o.total), 0), COALESCE(sum(o.good), 0), count(o.company_id),
-  COALESCE(max(o.total), 0), max(m.median), now()
-FROM unnest(%(channels)s::text[]) AS c(name)
-LEFT JOIN of_company o ON o.channel = c.name LEFT JOIN medians m ON m.channel = c.name
-GROUP BY c.name
+SELECT component.name, %(day)s, COALESCE(sum(of_company.total), 0),
+  COALESCE(sum(of_company.good), 0), count(of_company.company_id),
+  COALESCE(max(of_company.total), 0), max(medians.median), now()
+FROM unnest(%(channels)s::text[]) AS component(name)
+LEFT JOIN of_company ON of_company.channel = component.name
+LEFT JOIN medians ON medians.channel = component.name
+GROUP BY component.name
 ON CONFLICT (day, component) DO UPDATE SET total = excluded.total, good = excluded.good,
   companies = excluded.companies, largest = excluded.largest, median_ms = excluded.median_ms,
   counted_at = excluded.counted_at

@@ -3,16 +3,17 @@
 -- `channels/lifecycle/state_machine.py` decides on; that these do not is tested by
 -- `test_code_of_a_finished_message_changes_no_money`.
 WITH unsettled AS (
-  SELECT v.id, (  -- not EXISTS, for which PostgreSQL may read all messages at once
-      SELECT count(*) FROM channels_message m
-      WHERE m.subject_id = v.id AND m.id BETWEEN :first_id AND :last_id
-        AND (m.state IN ('queued', 'sent') OR m.params ->> 'link' IS NOT NULL)) > 0
+  SELECT verification.id, (  -- not EXISTS, for which PostgreSQL may read all messages at once
+      SELECT count(*) FROM channels_message message
+      WHERE message.subject_id = verification.id AND message.id BETWEEN :first_id AND :last_id
+        AND (message.state IN ('queued', 'sent') OR message.params ->> 'link' IS NOT NULL)) > 0
     OR {has_subscribers} AS is_unfinished
-  FROM otp_verification v WHERE verified_at IS NOT NULL AND settled_at IS NULL
+  FROM otp_verification verification WHERE verified_at IS NOT NULL AND settled_at IS NULL
     AND id BETWEEN :first_id AND :last_id
-  ORDER BY verified_at LIMIT %s FOR NO KEY UPDATE OF v SKIP LOCKED),
+  ORDER BY verified_at LIMIT %s FOR NO KEY UPDATE OF verification SKIP LOCKED),
 settled AS (
-  UPDATE otp_verification v SET settled_at = now() FROM unsettled
-  WHERE v.id = unsettled.id AND v.id BETWEEN :first_id AND :last_id AND NOT unsettled.is_unfinished
-  RETURNING v.id)
+  UPDATE otp_verification verification SET settled_at = now() FROM unsettled
+  WHERE verification.id = unsettled.id AND verification.id BETWEEN :first_id AND :last_id
+    AND NOT unsettled.is_unfinished
+  RETURNING verification.id)
 SELECT ARRAY(SELECT id FROM settled) AS settled, (SELECT count(*) FROM unsettled) AS due

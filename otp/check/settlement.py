@@ -35,7 +35,8 @@ _SQL = sql_files.read_several(
 _EVENTS = outbox.append_sql(_SQL["verified_event"], has_callback=True)
 _SETTLE_VERIFIED = f"{_SQL['settle_verified']}, {_EVENTS}"
 _SETTLE_FINISHED = sql_files.fill(
-    sql_files.read("otp/check/settle_finished.sql"), has_subscribers=outbox.has_endpoint_sql("v")
+    sql_files.read("otp/check/settle_finished.sql"),
+    has_subscribers=outbox.has_endpoint_sql("verification"),
 )
 
 

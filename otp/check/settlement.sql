@@ -21,8 +21,8 @@ SELECT
 
 -- Correct codes whose delivery is not settled yet.
 --: all_unsettled
-SELECT id, EXISTS (SELECT FROM accounts_jobfailure f
-  WHERE f.job = 'settlement' AND f.subject = otp_verification.id::text) AS has_failed
+SELECT id, EXISTS (SELECT FROM accounts_jobfailure failure
+  WHERE failure.job = 'settlement' AND failure.subject = otp_verification.id::text) AS has_failed
 FROM otp_verification WHERE verified_at IS NOT NULL AND settled_at IS NULL
   AND id BETWEEN :first_id AND :last_id
 
@@ -44,19 +44,20 @@ SELECT event_id AS id, company_id, mode, 'otp.verified' AS kind,
     'door', newest.door, 'reference', NULLIF(newest.reference, ''), 'metadata', newest.metadata,
     'test', mode = 'test', 'verified_at', {iso_verified_at}) AS data,
   verified_at AS at,
-  (SELECT m.params->'callback' FROM channels_message m
-   WHERE m.subject_id = settled.id AND m.id BETWEEN :first_id AND :last_id AND m.params ? 'callback'
-   ORDER BY m.id DESC LIMIT 1) AS callback
+  (SELECT message.params->'callback' FROM channels_message message
+   WHERE message.subject_id = settled.id AND message.id BETWEEN :first_id AND :last_id
+     AND message.params ? 'callback'
+   ORDER BY message.id DESC LIMIT 1) AS callback
 FROM settled LEFT JOIN LATERAL (
-  SELECT m.reference, m.params->'metadata' AS metadata, m.params->'door' AS door
-  FROM channels_message m
-  WHERE m.subject_id = settled.id AND m.id BETWEEN :first_id AND :last_id
-  ORDER BY m.id DESC LIMIT 1) AS newest ON true
+  SELECT message.reference, message.params->'metadata' AS metadata, message.params->'door' AS door
+  FROM channels_message message
+  WHERE message.subject_id = settled.id AND message.id BETWEEN :first_id AND :last_id
+  ORDER BY message.id DESC LIMIT 1) AS newest ON true
 
 -- The events are appended by a statement of `webhooks.events`.
 --: settle_verified
 WITH settled AS (
-  UPDATE otp_verification v SET settled_at = now()
-  FROM unnest(%s::uuid[], %s::uuid[]) AS n(id, event_id)
-  WHERE v.id = n.id AND v.id BETWEEN :first_id AND :last_id
-  RETURNING v.id, company_id, mode, phone, purpose, verified_at, n.event_id)
+  UPDATE otp_verification verification SET settled_at = now()
+  FROM unnest(%s::uuid[], %s::uuid[]) AS given(id, event_id)
+  WHERE verification.id = given.id AND verification.id BETWEEN :first_id AND :last_id
+  RETURNING verification.id, company_id, mode, phone, purpose, verified_at, given.event_id)

@@ -13,19 +13,22 @@ BEGIN
   PERFORM pg_advisory_xact_lock(
     hashtextextended('guess:' || p_company_id || ':' || p_mode || ':' || p_phone, 0));
   WITH judged AS (
-  UPDATE otp_verification AS v SET attempts = v.attempts + 1, judged_at = cap.checked_at,
-    verified_at = CASE WHEN v.mac = ANY(p_macs) THEN cap.checked_at END
+  UPDATE otp_verification AS verification
+  SET attempts = verification.attempts + 1, judged_at = cap.checked_at,
+    verified_at = CASE WHEN verification.mac = ANY(p_macs) THEN cap.checked_at END
   FROM (SELECT guesses, GREATEST(now(), latest + interval '1 microsecond') AS checked_at
         FROM otp_guess_cap(
           p_company_id, p_mode, p_phone, p_hourly, p_daily, p_first_id, p_last_id)) AS cap
-  WHERE v.company_id = p_company_id AND v.mode = p_mode AND v.phone = p_phone
-    AND v.purpose = p_purpose AND v.superseded_at IS NULL
-    AND v.verified_at IS NULL AND v.expires_at > now() AND v.attempts < v.max_attempts
-    AND cap.guesses > 0 AND v.id BETWEEN p_first_id AND p_last_id
-    AND (p_verification_id IS NULL OR v.id = p_verification_id)
-    AND v.binding IS NOT DISTINCT FROM p_binding
-  RETURNING v.id, v.verified_at,
-    LEAST(v.max_attempts - v.attempts, cap.guesses - 1) AS guesses_left)
+  WHERE verification.company_id = p_company_id AND verification.mode = p_mode
+    AND verification.phone = p_phone
+    AND verification.purpose = p_purpose AND verification.superseded_at IS NULL
+    AND verification.verified_at IS NULL AND verification.expires_at > now()
+    AND verification.attempts < verification.max_attempts
+    AND cap.guesses > 0 AND verification.id BETWEEN p_first_id AND p_last_id
+    AND (p_verification_id IS NULL OR verification.id = p_verification_id)
+    AND verification.binding IS NOT DISTINCT FROM p_binding
+  RETURNING verification.id, verification.verified_at,
+    LEAST(verification.max_attempts - verification.attempts, cap.guesses - 1) AS guesses_left)
   SELECT id, verified_at, guesses_left INTO judged_id, right_at, attempts_left
   FROM judged ORDER BY verified_at LIMIT 1;
 END $$;

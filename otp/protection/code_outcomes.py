@@ -42,7 +42,7 @@ _SQL = sql_files.read_several(
     "otp/protection/code_outcomes.sql",
     of_any_code=OF_ANY_CODE,
     is_outcome_known=is_outcome_known(
-        "(COALESCE(m.delivered_at, m.created_at) + make_interval(secs => %(maturity)s))"
+        "(COALESCE(message.delivered_at, message.created_at) + make_interval(secs => %(maturity)s))"
     ),
 )
 

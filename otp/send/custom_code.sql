@@ -4,20 +4,27 @@
 -- none once the code was entered or used up; its reference does not matter. Messages by a requested
 -- channel come first, failed and expired ones last.
 --: repeated_message
-SELECT m.id AS message_id, v.id AS verification_id, v.verified_at IS NOT NULL AS is_entered
-FROM otp_verification v JOIN channels_message m ON m.subject_id = v.id
-WHERE v.company_id = %(company_id)s AND v.mode = %(mode)s::text AND v.phone = %(phone)s::text
-  AND v.purpose = %(purpose)s::text AND v.superseded_at IS NULL AND v.is_custom
-  AND v.mac = ANY(%(macs)s::bytea[]) AND v.binding IS NOT DISTINCT FROM %(binding)s::jsonb
-  AND v.expires_at > now()
-  AND v.id BETWEEN :first_id AND :last_id AND m.id BETWEEN :first_id AND :last_id
-  AND CASE WHEN %(resends)s THEN v.verified_at IS NULL AND v.attempts < v.max_attempts
-        AND m.state NOT IN ('failed', 'expired')
-      ELSE m.reference = %(reference)s::text END
-  AND (m.state NOT IN ('failed', 'expired') AND NOT %(resends)s AND v.attempts < v.max_attempts
-       OR v.verified_at IS NOT NULL
-       OR m.created_at > now() - make_interval(secs => %(cool_down)s))
-ORDER BY m.state IN ('failed', 'expired'), m.channel <> ALL(%(channels)s::text[]), m.id LIMIT 1
+SELECT message.id AS message_id, verification.id AS verification_id,
+  verification.verified_at IS NOT NULL AS is_entered
+FROM otp_verification verification JOIN channels_message message
+  ON message.subject_id = verification.id
+WHERE verification.company_id = %(company_id)s AND verification.mode = %(mode)s::text
+  AND verification.phone = %(phone)s::text AND verification.purpose = %(purpose)s::text
+  AND verification.superseded_at IS NULL AND verification.is_custom
+  AND verification.mac = ANY(%(macs)s::bytea[])
+  AND verification.binding IS NOT DISTINCT FROM %(binding)s::jsonb
+  AND verification.expires_at > now()
+  AND verification.id BETWEEN :first_id AND :last_id AND message.id BETWEEN :first_id AND :last_id
+  AND CASE WHEN %(resends)s THEN verification.verified_at IS NULL
+        AND verification.attempts < verification.max_attempts
+        AND message.state NOT IN ('failed', 'expired')
+      ELSE message.reference = %(reference)s::text END
+  AND (message.state NOT IN ('failed', 'expired') AND NOT %(resends)s
+         AND verification.attempts < verification.max_attempts
+       OR verification.verified_at IS NOT NULL
+       OR message.created_at > now() - make_interval(secs => %(cool_down)s))
+ORDER BY message.state IN ('failed', 'expired'), message.channel <> ALL(%(channels)s::text[]),
+  message.id LIMIT 1
 
 -- The company's newest message to a phone within a day, the longest cool-down.
 --: newest_message

@@ -34,7 +34,7 @@ WITH requested AS NOT MATERIALIZED (
 
 --: several_sends
 WITH requested AS MATERIALIZED (
-  SELECT * FROM json_to_recordset(%(requested)s::json) AS n(
+  SELECT * FROM json_to_recordset(%(requested)s::json) AS given(
     number int, message_id uuid, company_id bigint, api_key_id bigint, mode text, kind text,
     content text, channel text, chain jsonb, patience float, phone text, locale text,
     request_id text, reference text, price bigint, segments int, priority int, hold_seconds float,
@@ -46,48 +46,61 @@ WITH requested AS MATERIALIZED (
 
 --: accept
 live AS (  -- locked before the wallet, so it shows the last check's result
-  SELECT n.number, code.* FROM requested n CROSS JOIN LATERAL (
-    SELECT v.id, v.expires_at, v.expires_at - v.created_at AS life,
-      v.max_attempts - v.attempts AS attempts_left, v.key_id, v.length,
-      v.verified_at IS NULL AND v.attempts < v.max_attempts AND v.key_id = ANY(%(key_ids)s::text[])
-        AND v.expires_at >= now() + LEAST(make_interval(secs => %(resend_margin)s),
-                                          (v.expires_at - v.created_at) / 2)
-        AND v.length = COALESCE(n.requested_length, v.length)
-        AND v.binding IS NOT DISTINCT FROM n.binding
-        AND CASE WHEN v.is_custom THEN v.mac = ANY(n.custom_macs) ELSE n.custom_macs IS NULL END
+  SELECT requested.number, code.* FROM requested CROSS JOIN LATERAL (
+    SELECT verification.id, verification.expires_at,
+      verification.expires_at - verification.created_at AS life,
+      verification.max_attempts - verification.attempts AS attempts_left, verification.key_id,
+      verification.length,
+      verification.verified_at IS NULL AND verification.attempts < verification.max_attempts
+        AND verification.key_id = ANY(%(key_ids)s::text[])
+        AND verification.expires_at >= now() + LEAST(
+              make_interval(secs => %(resend_margin)s),
+              (verification.expires_at - verification.created_at) / 2)
+        AND verification.length = COALESCE(requested.requested_length, verification.length)
+        AND verification.binding IS NOT DISTINCT FROM requested.binding
+        AND CASE WHEN verification.is_custom THEN verification.mac = ANY(requested.custom_macs)
+                 ELSE requested.custom_macs IS NULL END
         AS is_current
-    FROM otp_verification v
-    WHERE v.company_id = n.company_id AND v.mode = n.mode AND v.phone = n.phone
-      AND v.purpose = n.purpose AND v.superseded_at IS NULL
-      AND v.id BETWEEN :first_id AND :last_id
+    FROM otp_verification verification
+    WHERE verification.company_id = requested.company_id AND verification.mode = requested.mode
+      AND verification.phone = requested.phone
+      AND verification.purpose = requested.purpose AND verification.superseded_at IS NULL
+      AND verification.id BETWEEN :first_id AND :last_id
     FOR NO KEY UPDATE {skip_locked}) AS code),
 checked AS MATERIALIZED (  -- a concurrent check may lower the cap; `check.sql` counts exactly
-  SELECT n.*, cap.guesses, s.id IS NOT NULL AS is_current,
-    COALESCE(s.id, n.verification_id) AS subject_id,
-    COALESCE(s.key_id, n.key_id) AS code_key, COALESCE(s.length, n.length) AS code_length,
+  SELECT requested.*, cap.guesses, current_code.id IS NOT NULL AS is_current,
+    COALESCE(current_code.id, requested.verification_id) AS subject_id,
+    COALESCE(current_code.key_id, requested.key_id) AS code_key,
+    COALESCE(current_code.length, requested.length) AS code_length,
     -- A code of a parallel send may be younger than this statement's time.
-    COALESCE(LEAST(s.expires_at, now() + s.life),
-             now() + make_interval(secs => n.lifetime)) AS ends_at,
-    LEAST(COALESCE(s.attempts_left, %(max_attempts)s), cap.guesses) AS attempts_left,
+    COALESCE(LEAST(current_code.expires_at, now() + current_code.life),
+             now() + make_interval(secs => requested.lifetime)) AS ends_at,
+    LEAST(COALESCE(current_code.attempts_left, %(max_attempts)s), cap.guesses) AS attempts_left,
     EXISTS (
-      SELECT FROM channels_blockedphone b WHERE b.phone = n.phone OFFSET 0) AS is_blocked,
+      SELECT FROM channels_blockedphone blocked
+      WHERE blocked.phone = requested.phone OFFSET 0) AS is_blocked,
     {is_alone} OR (
       NOT EXISTS (  -- another transaction has locked its code
-        SELECT FROM otp_verification v
-        WHERE v.company_id = n.company_id AND v.mode = n.mode AND v.phone = n.phone
-          AND v.purpose = n.purpose AND v.superseded_at IS NULL
-          AND v.id BETWEEN :first_id AND :last_id AND v.id NOT IN (SELECT id FROM live)
+        SELECT FROM otp_verification verification
+        WHERE verification.company_id = requested.company_id AND verification.mode = requested.mode
+          AND verification.phone = requested.phone
+          AND verification.purpose = requested.purpose AND verification.superseded_at IS NULL
+          AND verification.id BETWEEN :first_id AND :last_id
+          AND verification.id NOT IN (SELECT id FROM live)
         OFFSET 0)
       AND NOT EXISTS (  -- sent before: its insert would fail the whole group
-        SELECT FROM api_idempotentrequest k
-        WHERE k.company_id = n.company_id AND k.mode = n.mode AND k.path = n.idem_path
-          AND k.key = n.idem_key
+        SELECT FROM api_idempotentrequest stored
+        WHERE stored.company_id = requested.company_id AND stored.mode = requested.mode
+          AND stored.path = requested.idem_path
+          AND stored.key = requested.idem_key
         OFFSET 0)) AS is_free
-  FROM requested n
+  FROM requested
   LEFT JOIN LATERAL (
-    SELECT * FROM live WHERE live.number = n.number AND is_current LIMIT 1) AS s ON true
-  CROSS JOIN LATERAL otp_guess_cap(n.company_id, n.mode, n.phone, %(failed_hour)s::int,
-                                   %(failed_day)s::int, :first_id, :last_id) AS cap),
+    SELECT * FROM live WHERE live.number = requested.number AND is_current LIMIT 1
+  ) AS current_code ON true
+  CROSS JOIN LATERAL otp_guess_cap(
+    requested.company_id, requested.mode, requested.phone, %(failed_hour)s::int,
+    %(failed_day)s::int, :first_id, :last_id) AS cap),
 allowed AS NOT MATERIALIZED (
   SELECT *, params || jsonb_build_object('key', code_key, 'length', code_length, 'minutes',
       GREATEST(1, floor(EXTRACT(epoch FROM ends_at - now()) / 60))::int) AS message_params,
@@ -95,13 +108,14 @@ allowed AS NOT MATERIALIZED (
   FROM checked WHERE NOT is_blocked AND guesses > 0 AND is_free),
 {paid},
 superseded AS (
-  UPDATE otp_verification v SET superseded_at = now(),  -- an expired code needs no settlement
-    settled_at = CASE WHEN v.verified_at IS NULL AND v.expires_at <= now() THEN now()
-                      ELSE v.settled_at END
+  UPDATE otp_verification verification SET superseded_at = now(),
+    -- An expired code needs no settlement.
+    settled_at = CASE WHEN verification.verified_at IS NULL AND verification.expires_at <= now()
+                      THEN now() ELSE verification.settled_at END
   FROM live
-  WHERE v.id = live.id AND v.id BETWEEN :first_id AND :last_id
+  WHERE verification.id = live.id AND verification.id BETWEEN :first_id AND :last_id
     AND live.number IN (SELECT number FROM paid WHERE NOT is_current)
-  RETURNING v.id),
+  RETURNING verification.id),
 new_verification AS (
   INSERT INTO otp_verification (id, company_id, mode, phone, purpose, mac, key_id, length,
                                 max_attempts, expires_at, binding, is_custom)

@@ -14,7 +14,7 @@ ORDER BY id DESC LIMIT 1
 {live_verification} FOR NO KEY UPDATE
 
 --: tried_channels
-SELECT DISTINCT unnest(ARRAY[m.channel, a.channel]) FROM channels_message m
-LEFT JOIN channels_attempt a
-  ON a.message_id = m.id AND a.message_id BETWEEN :first_id AND :last_id
-WHERE m.subject_id = %s AND m.id BETWEEN :first_id AND :last_id
+SELECT DISTINCT unnest(ARRAY[message.channel, attempt.channel]) FROM channels_message message
+LEFT JOIN channels_attempt attempt
+  ON attempt.message_id = message.id AND attempt.message_id BETWEEN :first_id AND :last_id
+WHERE message.subject_id = %s AND message.id BETWEEN :first_id AND :last_id

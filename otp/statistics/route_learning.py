@@ -35,7 +35,9 @@ UNREACHABLE_CLASSES = {"unreachable", "barred"}  # error classes that concern th
 # A resent code is older than its message.
 CODE_AGE = timedelta(seconds=settings.LONGEST_CODE_LIFETIME)
 
-_IS_OUTCOME_KNOWN = is_outcome_known("(m.created_at + make_interval(secs => %(closed_after)s))")
+_IS_OUTCOME_KNOWN = is_outcome_known(
+    "(message.created_at + make_interval(secs => %(closed_after)s))"
+)
 _ATTEMPTS = sql_files.fill(
     sql_files.read("otp/statistics/route_learning.sql"),
     of_any_code=OF_ANY_CODE,

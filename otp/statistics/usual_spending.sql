@@ -1,11 +1,13 @@
 -- Groups phones by their first seven characters, enough to tell apart countries that share a
 -- calling code. Code ids begin with their creation time, so the range skips all other codes.
-SELECT m.company_id, date_trunc('hour', m.created_at) AS hour, min(m.phone) AS phone,
-  sum(m.price) AS tokens
-FROM channels_message m LEFT JOIN otp_verification v
-  ON v.id = m.subject_id AND v.id >= %(first_id)s AND v.id < %(last_id)s
-WHERE m.created_at >= %(start)s AND m.created_at < %(end)s AND m.phone NOT LIKE '%%*'
-  AND m.mode = 'live' AND m.price > 0
-  AND CASE WHEN m.kind = 'code' AND NOT COALESCE(v.is_custom, false)
-    THEN v.verified_at IS NOT NULL ELSE m.state = 'delivered' END
-GROUP BY m.company_id, date_trunc('hour', m.created_at), left(m.phone, 7)
+SELECT message.company_id, date_trunc('hour', message.created_at) AS hour,
+  min(message.phone) AS phone, sum(message.price) AS tokens
+FROM channels_message message LEFT JOIN otp_verification verification
+  ON verification.id = message.subject_id AND verification.id >= %(first_id)s
+    AND verification.id < %(last_id)s
+WHERE message.created_at >= %(start)s AND message.created_at < %(end)s
+  AND message.phone NOT LIKE '%%*'
+  AND message.mode = 'live' AND message.price > 0
+  AND CASE WHEN message.kind = 'code' AND NOT COALESCE(verification.is_custom, false)
+    THEN verification.verified_at IS NOT NULL ELSE message.state = 'delivered' END
+GROUP BY message.company_id, date_trunc('hour', message.created_at), left(message.phone, 7)

@@ -1,9 +1,11 @@
--- A column beside the company's row `c`: its texts, and its autofill lines under an empty language.
+-- A column beside the row `company`: its texts, and its autofill lines under an empty language.
 --: column
 (SELECT jsonb_agg(jsonb_build_array(locale, purpose, channel, body)) FROM (
-   SELECT locale, purpose, channel, body FROM otp_codetext t WHERE t.company_id = c.id
+   SELECT locale, purpose, channel, body FROM otp_codetext code_text
+   WHERE code_text.company_id = company.id
    UNION ALL
-   SELECT '', webotp_host, app_hash, '' FROM otp_autofill f WHERE f.company_id = c.id) AS own)
+   SELECT '', webotp_host, app_hash, '' FROM otp_autofill autofill
+   WHERE autofill.company_id = company.id) AS own)
 
 --: of_company
-SELECT {column} FROM accounts_company c WHERE c.id = %s
+SELECT {column} FROM accounts_company company WHERE company.id = %s

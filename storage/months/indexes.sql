@@ -1,5 +1,6 @@
-SELECT c.relname AS name, pg_get_indexdef(i.indexrelid) AS definition, i.indisunique AS is_unique,
-  i.indisprimary AS is_primary, a.attnum = ANY(i.indkey) AS has_key
-FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
-JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attname = %s
-WHERE i.indrelid = %s::regclass ORDER BY c.relname
+SELECT class.relname AS name, pg_get_indexdef(index.indexrelid) AS definition,
+  index.indisunique AS is_unique, index.indisprimary AS is_primary,
+  attribute.attnum = ANY(index.indkey) AS has_key
+FROM pg_index index JOIN pg_class class ON class.oid = index.indexrelid
+JOIN pg_attribute attribute ON attribute.attrelid = index.indrelid AND attribute.attname = %s
+WHERE index.indrelid = %s::regclass ORDER BY class.relname

@@ -25,18 +25,20 @@ DECLARE
   reader oid;
 BEGIN
   PERFORM pg_advisory_xact_lock(hashtextextended('create_month_partition', 0));
-  SELECT format_type(a.atttypid, NULL) INTO key_type
-  FROM pg_partitioned_table p JOIN pg_attribute a
-    ON a.attrelid = p.partrelid AND a.attnum = p.partattrs[0] WHERE p.partrelid = parent;
+  SELECT format_type(attribute.atttypid, NULL) INTO key_type
+  FROM pg_partitioned_table partitioned JOIN pg_attribute attribute
+    ON attribute.attrelid = partitioned.partrelid AND attribute.attnum = partitioned.partattrs[0]
+  WHERE partitioned.partrelid = parent;
   IF (SELECT relowner FROM pg_class WHERE oid = parent) <> current_user::regrole THEN
     RAISE EXCEPTION '% belongs to another role', parent USING ERRCODE = '42501';
   END IF;
   IF key_type IS NULL OR to_regclass('public.' || name) IS NOT NULL THEN
     RETURN false;
   END IF;
-  SELECT c.oid INTO previous FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-  WHERE i.inhparent = parent AND c.relname ~ '_[0-9]{4}_[0-9]{2}$'
-  ORDER BY c.relname DESC LIMIT 1;
+  SELECT class.oid INTO previous
+  FROM pg_inherits inheritance JOIN pg_class class ON class.oid = inheritance.inhrelid
+  WHERE inheritance.inhparent = parent AND class.relname ~ '_[0-9]{4}_[0-9]{2}$'
+  ORDER BY class.relname DESC LIMIT 1;
   IF key_type = 'uuid' THEN
     range_start := public.uuid7_at(month::timestamp AT TIME ZONE 'UTC');
     range_end := public.uuid7_at((month + interval '1 month') AT TIME ZONE 'UTC');
@@ -50,10 +52,10 @@ BEGIN
       (SELECT array_to_string(reloptions, ', ') FROM pg_class WHERE oid = previous));
   END IF;
   FOR local_index IN
-    SELECT pg_get_indexdef(x.indexrelid) AS definition, c.relname
-    FROM pg_index x JOIN pg_class c ON c.oid = x.indexrelid
-    WHERE x.indrelid = previous AND x.indisunique
-      AND NOT EXISTS (SELECT FROM pg_inherits WHERE inhrelid = x.indexrelid)
+    SELECT pg_get_indexdef(index.indexrelid) AS definition, class.relname
+    FROM pg_index index JOIN pg_class class ON class.oid = index.indexrelid
+    WHERE index.indrelid = previous AND index.indisunique
+      AND NOT EXISTS (SELECT FROM pg_inherits WHERE inhrelid = index.indexrelid)
   LOOP
     EXECUTE format('CREATE UNIQUE INDEX %I ON public.%I USING%s',
       regexp_replace(local_index.relname, '_[0-9]{4}_[0-9]{2}$', '') || suffix, name,
@@ -62,8 +64,9 @@ BEGIN
   EXECUTE format('ALTER TABLE %s ATTACH PARTITION public.%I FOR VALUES FROM (%L) TO (%L)',
     parent, name, range_start, range_end);
   FOR reader IN
-    SELECT DISTINCT a.grantee FROM pg_class c, aclexplode(c.relacl) AS a
-    WHERE c.relname = name AND c.relnamespace = 'public'::regnamespace AND a.grantee <> c.relowner
+    SELECT DISTINCT acl.grantee FROM pg_class class, aclexplode(class.relacl) AS acl
+    WHERE class.relname = name AND class.relnamespace = 'public'::regnamespace
+      AND acl.grantee <> class.relowner
   LOOP
     EXECUTE format('REVOKE ALL ON TABLE public.%I FROM %s', name,
       CASE reader WHEN 0 THEN 'PUBLIC' ELSE reader::regrole::text END);

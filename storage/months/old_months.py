@@ -8,8 +8,8 @@ from storage.months.partitions import TABLES, month_named, partition
 from storage.statements.queries import execute, fetch_column, fetch_value
 
 _ATTACHED = """
-SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-WHERE i.inhparent = ANY(%s::regclass[]) AND c.relname ~ '_[0-9]{4}_[0-9]{2}$'
+SELECT relname FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid
+WHERE inhparent = ANY(%s::regclass[]) AND relname ~ '_[0-9]{4}_[0-9]{2}$'
 """
 _IS_ATTACHED = "SELECT relispartition FROM pg_class WHERE oid = to_regclass(%s)"
 # The service's lock order: a session that waits for us holds nothing that we wait for.

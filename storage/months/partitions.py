@@ -48,9 +48,9 @@ TABLES = (
 )
 
 _LAST_MONTHS = """
-SELECT p.relname AS table_name, max(c.relname) AS newest
-FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid JOIN pg_class p ON p.oid = i.inhparent
-WHERE p.relname = ANY(%s) AND c.relname ~ '_[0-9]{4}_[0-9]{2}$' GROUP BY p.relname
+SELECT parent.relname AS table_name, max(child.relname) AS newest FROM pg_inherits
+JOIN pg_class child ON child.oid = inhrelid JOIN pg_class parent ON parent.oid = inhparent
+WHERE parent.relname = ANY(%s) AND child.relname ~ '_[0-9]{4}_[0-9]{2}$' GROUP BY parent.relname
 """
 
 

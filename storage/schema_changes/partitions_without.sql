@@ -1,7 +1,7 @@
 -- A partition created after the parent's index already has one, under another name.
-SELECT c.relname FROM pg_partition_tree(to_regclass(quote_ident(%s))) p
-JOIN pg_class c ON c.oid = p.relid
-WHERE p.isleaf AND NOT EXISTS (
-  SELECT FROM pg_inherits h JOIN pg_index i ON i.indexrelid = h.inhrelid
-  WHERE h.inhparent = to_regclass(quote_ident(%s)) AND i.indrelid = p.relid)
-ORDER BY c.relname
+SELECT class.relname FROM pg_partition_tree(to_regclass(quote_ident(%s))) partition
+JOIN pg_class class ON class.oid = partition.relid
+WHERE partition.isleaf AND NOT EXISTS (
+  SELECT FROM pg_inherits inheritance JOIN pg_index index ON index.indexrelid = inheritance.inhrelid
+  WHERE inheritance.inhparent = to_regclass(quote_ident(%s)) AND index.indrelid = partition.relid)
+ORDER BY class.relname

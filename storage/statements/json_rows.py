@@ -20,16 +20,16 @@ Row = TypeVar("Row", bound=Numbered)
 
 
 def json_rows(parameter: str, columns: str) -> str:
-    """The table `n` of a FROM clause, read from the JSON of `parameter`; `columns` are names with
-    types.
+    """The table `given` of a FROM clause, read from the JSON of `parameter`; `columns` are names
+    with types.
 
     The limit excludes no row: it makes PostgreSQL expect ten rows instead of a hundred, so that it
     looks them up by indexes.
     """
     array = f"%({parameter})s::json"
     return (
-        f"(SELECT * FROM json_to_recordset({array}) AS n({columns})"  # noqa: S608 - constants
-        f" LIMIT json_array_length({array})) AS n"
+        f"(SELECT * FROM json_to_recordset({array}) AS given({columns})"  # noqa: S608 - constants
+        f" LIMIT json_array_length({array})) AS given"
     )
 
 

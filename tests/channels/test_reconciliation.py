@@ -276,7 +276,7 @@ def test_recent_messages_are_found_by_an_index(company: Company) -> None:
     with session_setting("enable_seqscan", "off"), connection.cursor() as cursor:
         cursor.execute("ANALYZE channels_message")  # else the plan depends on the tests before
         recent = reconciliation.RECENT_MESSAGES
-        plan = explained(f"SELECT 1 FROM channels_message m WHERE {recent}")  # noqa: S608
+        plan = explained(f"SELECT 1 FROM channels_message message WHERE {recent}")  # noqa: S608
 
     assert "message_with_phone" in plan
 

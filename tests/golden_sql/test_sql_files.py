@@ -89,7 +89,7 @@ STATEMENTS = {
     "channels/outcomes/accept_unchanged.sql": [unchanged_messages._ACCEPT_UNCHANGED],
     "channels/outcomes/deliver_unchanged.sql": [unchanged_messages._DELIVER_UNCHANGED],
     "channels/outcomes/due_receipts.sql": whole(due_receipts._SQL),
-    "channels/outcomes/attempt_proved_by_code.sql": [transitions._ATTEMPT_PROVED_BY_CODE],
+    "channels/outcomes/proved_attempt.sql": [transitions._PROVED_ATTEMPT],
     "channels/outcomes/store_receipts.sql": [
         inbound_receipts.store_statement(has_recipients=has_recipients, skips_known=skips_known)
         for has_recipients, skips_known in product(_BOTH, _BOTH)

@@ -68,7 +68,7 @@ class Row(NamedTuple):
 
 def sent(*rows: Row) -> list[Row]:
     text = dump_rows([row._asdict() for row in rows])
-    return fetch_rows(f"SELECT n.* FROM {ROWS}", {"rows": text}, Row)  # noqa: S608 - ours
+    return fetch_rows(f"SELECT given.* FROM {ROWS}", {"rows": text}, Row)  # noqa: S608 - ours
 
 
 def test_values_arrive_as_they_were() -> None:
@@ -90,7 +90,7 @@ def test_word_that_no_column_can_hold_is_a_data_error() -> None:
 def test_planner_expects_few_rows() -> None:
     """With more rows it would not look each up by an index."""
     with connection.cursor() as cursor:
-        statement = f"SELECT n.* FROM {ROWS}".replace("%(rows)s", "$1")  # noqa: S608
+        statement = f"SELECT given.* FROM {ROWS}".replace("%(rows)s", "$1")  # noqa: S608
         cursor.execute(f"EXPLAIN (GENERIC_PLAN, FORMAT JSON) {statement}")
         (result,) = cursor.fetchone()
 
