@@ -89,7 +89,10 @@ def row_of(error: DomainError) -> Row:
 
 def refuse(error: DomainError, _request_id: str) -> Response:
     row = row_of(error)
-    faults = "; ".join(f"{name}: {texts[0]}" for name, texts in (error.errors or {}).items())
+    faults = "; ".join(
+        f"{'phoneNumber' if name == 'phone' else name}: {texts[0]}"
+        for name, texts in (error.errors or {}).items()
+    )
     message = faults or row.message or error.texts[0]
     return Response(row.status, {"status": row.status, "code": row.code, "message": message})
 

@@ -11,7 +11,7 @@ from django.urls import path
 
 from api.request_body import json_object
 from catalogue.channels import BY_NAME, CHANNELS
-from catalogue.errors import DomainError, Error
+from catalogue.errors import AfterEffectError, DomainError, Error
 from catalogue.ids import public_id, uuid7
 from channels.guard.scope_evidence import ScopeKind
 from channels.phone_numbers import LineType, is_landline
@@ -76,7 +76,7 @@ class Verifications(PreludeView):
             self.principal, code_request.phone, code_request.requester
         )
         try:
-            sent = self._sent(code_request, options["preferred_channel"])
+            sent = self._sent(code_request, options["preferred_channel"], restricted)
         except DomainError as error:
             if (response := self._not_sent(error, code_request, restricted)) is not None:
                 return response
@@ -95,20 +95,40 @@ class Verifications(PreludeView):
             sent.verification_id, status, code_request.reference, channels=names, **judged
         )
 
-    def _sent(self, code_request: CodeSendRequest, preferred: str | None) -> SentCode:
+    def _sent(
+        self, code_request: CodeSendRequest, preferred: str | None, restricted: Restricted | None
+    ) -> SentCode:
         """Sends the code; during the cool-down by the preferred channel only, which is exempt if
-        untried and not left out by the other options. Our own code is then refused, a custom one
-        answered with its earlier message.
+        untried. Our own code is then refused, a custom one answered with its earlier message.
         """
-        is_preferred = preferred in code_request.order.channels
         try:
             sent = self.send(code_request)
-            if not (sent.is_repeat and is_preferred):
-                return sent
         except DomainError as error:
-            if error.error is not Error.RESEND_TOO_SOON or not is_preferred:
-                raise
-        return self.send(replace(code_request, channel=preferred, order=NO_ORDER))
+            if error.error is Error.RESEND_TOO_SOON and (
+                again := self._sent_by_preferred(code_request, preferred, restricted)
+            ):
+                return again
+            raise
+        if not sent.is_repeat:
+            return sent
+        return self._sent_by_preferred(code_request, preferred, restricted) or sent
+
+    def _sent_by_preferred(
+        self, code_request: CodeSendRequest, preferred: str | None, restricted: Restricted | None
+    ) -> SentCode | None:
+        """None if the other options or the protection leave the channel out, or it cannot take this
+        send now: it is passed over, as in the first send.
+        """
+        if preferred not in code_request.order.channels:
+            return None
+        if restricted and restricted.is_without_sms and BY_NAME[preferred].has_segments:
+            return None
+        try:
+            return self.send(replace(code_request, channel=preferred, order=NO_ORDER))
+        except AfterEffectError:
+            raise
+        except DomainError:
+            return None
 
     def _send_request(self, body: Mapping[str, Any], options: Mapping[str, Any]) -> CodeSendRequest:
         reference = fields.reference_of(body)

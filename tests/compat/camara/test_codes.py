@@ -220,7 +220,10 @@ def test_landline_is_not_allowed(client: DialectClient, live: DialectClient) -> 
 
 @pytest.mark.parametrize("phone", ["+99999", "+346661113334", "+88216212345"])
 def test_number_that_gets_no_messages_is_not_allowed(client: DialectClient, phone: str) -> None:
-    check(send(client, phone), 403, f"{NAME}.PHONE_NUMBER_NOT_ALLOWED")
+    answer = send(client, phone)
+
+    check(answer, 403, f"{NAME}.PHONE_NUMBER_NOT_ALLOWED")
+    assert answer.body["message"].startswith("phoneNumber: ")
 
 
 def test_disallowed_country_is_refused(live: DialectClient) -> None:

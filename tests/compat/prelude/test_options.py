@@ -36,6 +36,24 @@ def test_challenge_sends_no_sms_during_the_cool_down_either(client: DialectClien
     assert [message.channel for message in Message.objects.all()] == ["whatsapp"]
 
 
+@pytest.mark.parametrize("code", [{}, {"custom_code": "A1b2C3"}])
+def test_repeat_passes_over_a_preferred_channel_that_shows_no_payment(
+    client: DialectClient, company: Company, code: dict[str, str]
+) -> None:
+    company.falls_back, company.fallback_chain = True, ["whatsapp", "sms"]
+    company.save()
+    api_keys.clear_cache()
+    options = {"preferred_channel": "whatsapp", "template_id": "prelude:psd2"}
+
+    first, repeat = (
+        send(client, options=options | {"variables": PAYMENT} | code).body for _ in range(2)
+    )
+
+    assert (first["status"], first["channels"]) == ("success", ["sms"])
+    assert (repeat["status"], repeat["channels"], repeat["id"]) == ("retry", ["sms"], first["id"])
+    assert Message.objects.count() == 1
+
+
 @pytest.mark.parametrize(
     ("options", "channels"),
     [

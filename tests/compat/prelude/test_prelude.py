@@ -182,6 +182,19 @@ def test_guard_that_bars_sms_answers_challenged(client: DialectClient, company: 
     assert "reason" not in answer.body
 
 
+def test_guard_that_bars_sms_bars_a_repeat_by_preferred_sms(
+    client: DialectClient, company: Company
+) -> None:
+    company.guard_mode = GuardMode.ENFORCE
+    company.save()
+    hold(Api(company, None), STEP.CHEAP_ONLY)
+
+    first, repeat = (send(client, options={"preferred_channel": "sms"}).body for _ in range(2))
+
+    assert (first["status"], repeat["status"]) == ("challenged", "retry")
+    assert [message.channel for message in Message.objects.all()] == ["whatsapp"]
+
+
 def test_signals_are_those_of_the_person(client: DialectClient) -> None:
     signals = {"ip": "93.184.216.34", "device_id": "d", "is_trusted_user": True, "os_version": "1"}
 
