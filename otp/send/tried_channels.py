@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 import orjson
+from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
 from accounts.keys.principal import Principal
@@ -78,7 +79,7 @@ class UntriedChannels:
             lock = channels_sql.in_changeable_months(channels_sql.MESSAGES["lock_by_subjects"])
             execute(lock, [[self.locked]])
         if self.only_verification_id is not None and self.locked != self.only_verification_id:
-            raise DomainError(Error.CODE_EXPIRED)
+            raise DomainError(Error.CODE_EXPIRED, message=TOO_LATE)
         if self.locked is not None and self._are_untried(self.locked):
             return True
         if self.is_required:
@@ -95,6 +96,7 @@ class UntriedChannels:
         binding = self.request.binding
         params = codes.code_identity(self.principal, request.phone, request.purpose) | {
             "requested_length": request.code_length,
+            "resend_margin": settings.RESEND_MARGIN,
             "binding": orjson.dumps(binding).decode() if binding else None,
             "custom_macs": self.custom.macs_array if self.custom else None,
         }

@@ -287,6 +287,9 @@ def test_little_time_left_makes_no_new_code(api: Api) -> None:
 
     answer = step(api, verification)
 
-    assert answer.code == "code_expired"
+    assert (answer.code, answer.body["message"]) == (
+        "code_expired",
+        "До конца срока кода осталось слишком мало: отправьте новый",
+    )
     assert Verification.objects.count() == Message.objects.count() == 1
     assert Attempt.objects.count() == 0

@@ -1,10 +1,12 @@
 """A live code by another channel at once: what the cool-down holds, and what it does not."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from functools import partial
 
 import pytest
 from django.test import override_settings
+from django.utils import timezone
 
 from billing.wallet import ledger
 from channels.deliver import sweeps
@@ -76,10 +78,14 @@ def test_used_code_is_not_sent_again(api: Api) -> None:
 
 
 @pytest.mark.usefixtures("store")
-def test_code_with_little_time_left_is_not_sent_again(api: Api) -> None:
+@pytest.mark.parametrize("lifetime", [0, 50])  # seconds, of which half is too little to send again
+def test_code_with_little_time_left_is_not_sent_again(api: Api, lifetime: int) -> None:
     """A new code would be made, and that is held."""
     ask(api)
-    Verification.objects.update(expires_at=Verification.objects.get().created_at)
+    created_at = timezone.now() - timedelta(seconds=lifetime * 0.6)
+    Verification.objects.update(
+        created_at=created_at, expires_at=created_at + timedelta(seconds=lifetime)
+    )
 
     assert ask(api, channel="sms") == "resend_too_soon"
 
