@@ -32,9 +32,9 @@ UPDATE channels_message SET useful_until = LEAST(useful_until, now())
 WHERE id = ANY(%s) AND id BETWEEN :first_id AND :last_id AND state IN ('queued', 'sent')
 
 -- The channels by which newer messages of the same subject were sent, are being sent or will be,
--- unless that failed.
+-- unless that failed; and whether that message is delivered.
 --: channels_of_newer
-SELECT wanted.id, unnest(ARRAY[newer.channel, attempt.channel])
+SELECT wanted.id, unnest(ARRAY[newer.channel, attempt.channel]), newer.state = 'delivered'
 FROM unnest(%s::uuid[], %s::uuid[]) AS wanted(id, subject_id)
 JOIN channels_message newer ON newer.subject_id = wanted.subject_id AND newer.id > wanted.id
 LEFT JOIN channels_attempt attempt

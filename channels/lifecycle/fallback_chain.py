@@ -40,8 +40,14 @@ def take_next_step(snapshot: Snapshot) -> Decision:
     return decision._replace(fallback=FallbackRequest(FallbackReason.REQUESTED))
 
 
-def skip_channels(decision: Decision, request: FallbackRequest, channels: Set[str]) -> Decision:
-    """Removes the steps by these channels; without steps there is no fallback."""
+def skip_channels(
+    decision: Decision, request: FallbackRequest, channels: Set[str], *, is_delivered: bool
+) -> Decision:
+    """Removes the steps by the channels of newer messages; without steps there is no fallback. If
+    a newer message `is_delivered`, only a requested step is needed.
+    """
+    if is_delivered and request.reason is not FallbackReason.REQUESTED:
+        return reject_fallback(decision, request, FallbackReason.LATE)
     dropped = [step for step in decision.message.chain if step.channel in channels]
     chain = tuple(step for step in decision.message.chain if step.channel not in channels)
     if not chain:
@@ -100,11 +106,14 @@ def reject_fallback(
 
 
 def cancel_fallback(decision: Decision, reason: FallbackReason) -> Decision:
-    """Cancels later channels, for example because the recipient has used the code or link."""
+    """Cancels later channels, for example because the recipient has used the code or link. An
+    entered code also ends a message that no vendor has: nobody needs it, and it would be charged.
+    """
     message = decision.message
     if not message.is_open:
         return decision
-    if message.hold > 1 and message.due_in is not None and not decision.has_open_attempt:
+    is_unsent = message.due_in is not None and not decision.has_open_attempt
+    if is_unsent and (message.hold > 1 or reason is FallbackReason.CODE_ENTERED):
         decision = _without_chain(decision.with_fallback_event(reason, message.channel))
         return decision.finish("expired", "", reason=reason.value)
     return _end_chain(decision, reason) if message.chain else decision

@@ -84,7 +84,7 @@ def _without_taken_steps(
     cursor: CursorWrapper, decisions: Sequence[Decision]
 ) -> Sequence[Decision]:
     """Removes fallback steps to channels that newer messages of the code use, so that nobody gets a
-    code twice by one channel.
+    code twice by one channel; and all steps that nobody requested, once a newer one is delivered.
     """
     falling = [decision.message for decision in decisions if decision.fallback]
     if not falling:
@@ -92,11 +92,17 @@ def _without_taken_steps(
     taken_channels: dict[UUID, set[str]] = defaultdict(set)
     pairs = [[item.id for item in falling], [item.subject_id for item in falling]]
     cursor.execute(sql.in_changeable_months(sql.MESSAGES["channels_of_newer"]), pairs)
-    for message_id, channel in cursor.fetchall():
+    has_newer_delivered: set[UUID] = set()
+    for message_id, channel, is_delivered in cursor.fetchall():
         taken_channels[message_id].add(channel)
+        if is_delivered:
+            has_newer_delivered.add(message_id)
     return [
         fallback_chain.skip_channels(
-            decision, decision.fallback, taken_channels[decision.message.id]
+            decision,
+            decision.fallback,
+            taken_channels[decision.message.id],
+            is_delivered=decision.message.id in has_newer_delivered,
         )
         if decision.fallback and decision.message.id in taken_channels
         else decision
@@ -202,11 +208,16 @@ def end_blocked(phones: Collection[str]) -> None:
 def _cancel_locked(cursor: CursorWrapper, reason: FallbackReason) -> list[Decision]:
     """Cancels the messages whose ids the last statement has locked and returns."""
     ids = [message_id for (message_id,) in cursor.fetchall()]
-    if ids:
-        cursor.execute(within(sql.MESSAGES["end_use"], months_of(ids)), [ids])
+    _end_use(cursor, ids)
     snapshots = load_messages(cursor, ids)
     canceled = [fallback_chain.cancel(item, reason) for item in snapshots]
     return write_decisions(cursor, pay_fallbacks(cursor, canceled))
+
+
+def _end_use(cursor: CursorWrapper, ids: Sequence[UUID]) -> None:
+    """Keeps the locked messages that are open from being tried again."""
+    if ids:
+        cursor.execute(within(sql.MESSAGES["end_use"], months_of(ids)), [list(ids)])
 
 
 def prove(
@@ -234,4 +245,6 @@ def prove(
         fallback_chain.cancel_fallback(decision, CANCEL_REASONS[proof])
         for decision in decide_each(snapshots, events)
     ]
+    if proof is DeliveryProof.CODE_ENTERED:
+        _end_use(cursor, [item.message.id for item in decisions if item.message.is_open])
     return write_decisions(cursor, pay_fallbacks(cursor, decisions))

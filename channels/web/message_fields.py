@@ -181,11 +181,11 @@ FALLBACK_EVENT = Shape(
                 "deliver; `requested`, you asked for the next channel. Not falling back: `tokens`, "
                 "too few tokens; `time`, too little time left; `budget`, a budget does not allow "
                 "it; `taken`, a newer message uses it. Canceling it: `late`, the previous "
-                "channel delivered after all; `code_entered`, the code was entered; `click`, the "
-                "link was opened; `cancelled`, the code is no longer valid: canceled, replaced by "
-                "a newer one, or out of attempts; `blocked`, the person replied STOP. `owed`: the "
-                "previous channel delivered, but the message had already been sent through this "
-                "one."
+                "channel or a newer message delivered; `code_entered`, the code was entered; "
+                "`click`, the link was opened; `cancelled`, the code is no longer valid: canceled, "
+                "replaced by a newer one, or out of attempts; `blocked`, the person replied STOP. "
+                "`owed`: the previous channel delivered, but the message had already been sent "
+                "through this one."
             ),
             "refused",
             source="reason",

@@ -20,7 +20,7 @@ from tests.channels.fallback_stages import (
     past_patience,
     transfers,
 )
-from tests.channels.message_stages import PHONE, accepted, apply_event, claim, send
+from tests.channels.message_stages import accepted, apply_event, claim, send
 from tests.otp.check.test_settlement import resend, verify
 from tests.otp.sent_codes import age_rows
 
@@ -130,15 +130,31 @@ def test_code_calls_off_the_next_step_of_its_other_messages(api: Api) -> None:
     assert ledger.balance(api.company.pk) == (984, 0)
 
 
-def test_code_leaves_the_first_try_of_another_message_to_be_made(api: Api) -> None:
-    message = send(api)
+def test_code_cancels_another_message_that_no_vendor_has(api: Api) -> None:
+    first = accepted(api)
+    by_sms = send(api, channel="sms")
     verify(api)
 
     settlement.settle_verified()
 
-    assert state(message) == ("queued", "whatsapp", False)
-    assert (message.chain, [item.phone for item in claim()]) == ([], [PHONE])
-    assert ledger.balance(api.company.pk) == (999, 1)
+    assert (state(by_sms), claim()) == (("expired", "sms", False), [])
+    assert transfers(by_sms) == [("hold", 16, ""), ("release", 16, "code_entered")]
+    assert fallback_events(by_sms) == [("code_entered", "sms")]
+    assert transfers(first.message) == [("hold", 1, ""), ("capture", 1, "code_entered")]
+    assert ledger.balance(api.company.pk) == (999, 0)
+
+
+def test_message_throttled_after_the_code_is_not_tried_again(api: Api) -> None:
+    accepted(api)
+    by_sms = send(api, channel="sms")
+    claim()
+    verify(api)
+
+    settlement.settle_verified()
+    apply_event(by_sms.attempts.get(), EventKind.RETRY, code="429")
+
+    assert (state(by_sms), claim()) == (("failed", "sms", False), [])
+    assert ledger.balance(api.company.pk) == (999, 0)
 
 
 @pytest.mark.parametrize("round_number", range(3))

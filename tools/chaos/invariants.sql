@@ -12,9 +12,11 @@ LEFT JOIN channels_message m
   ON m.id = c.message_id AND m.company_id = o.company_id AND m.phone = o.phone
 WHERE c.is_kept AND m.id IS NULL
 
---: I1 tried: each accepted message was handed to a vendor, or that was tried
+--: I1 tried: each accepted message was handed to a vendor, or that was tried, or its code entered
 SELECT 'message ' || m.id FROM channels_message m
 WHERE m.state NOT IN ('queued', 'sent') AND m.tries = 0
+  AND NOT EXISTS (SELECT FROM channels_fallbackevent e
+                  WHERE e.message_id = m.id AND e.reason = 'code_entered')
 
 --: I2 one message: one Idempotency-Key makes one message
 SELECT 'order ' || key FROM client_call WHERE message_id IS NOT NULL

@@ -258,19 +258,32 @@ def waiting_for_its_first_try() -> Snapshot:
     return Snapshot(message(tries=0, chain=(SMS,), due_in=0.0), ())
 
 
-@pytest.mark.parametrize("make", [in_hand, waiting_for_its_first_try])
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (in_hand, FallbackReason.CODE_ENTERED),
+        (in_hand, FallbackReason.CLICK),
+        (waiting_for_its_first_try, FallbackReason.CLICK),
+    ],
+)
 def test_canceled_fallback_ends_the_chain_but_not_the_message(
-    make: Callable[[], Snapshot],
+    make: Callable[[], Snapshot], reason: FallbackReason
 ) -> None:
     before = make()
 
-    result = fallback_chain.cancel_fallback(undecided(before), FallbackReason.CODE_ENTERED)
+    result = fallback_chain.cancel_fallback(undecided(before), reason)
 
     assert result.message == before.message._replace(chain=())
-    assert (result.fallback_events, result.settlements) == (
-        ((FallbackReason.CODE_ENTERED, "sms"),),
-        (),
-    )
+    assert (result.fallback_events, result.settlements) == (((reason, "sms"),), ())
+
+
+def test_entered_code_ends_a_message_that_waits_for_its_first_try() -> None:
+    before = waiting_for_its_first_try()
+
+    result = fallback_chain.cancel_fallback(undecided(before), FallbackReason.CODE_ENTERED)
+
+    assert (result.message.state, result.message.chain) == ("expired", ())
+    assert kinds(result) == [(TransferKind.RELEASE, "", "code_entered")]
 
 
 def test_canceled_fallback_keeps_open_attempts_and_final_messages() -> None:

@@ -170,7 +170,7 @@ def test_message_that_was_not_handed_over_is_not_proved(api: Api) -> None:
     assert settlement.settle_verified() == 1
 
     assert charged(api) == []
-    assert ledger.balance(api.company.pk) == (999, 1)
+    assert ledger.balance(api.company.pk) == (1000, 0)
 
 
 def test_code_of_a_finished_message_is_settled_in_one_statement(

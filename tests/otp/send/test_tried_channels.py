@@ -181,6 +181,39 @@ def test_refused_message_leaves_out_the_requested_channel(api: Api) -> None:
     assert fallback_events(waiting.message) == [("taken", "sms"), ("refused", "telegram")]
 
 
+def delivered_by(api: Api, channel: str) -> None:
+    """The live code is delivered by this channel too."""
+    assert ask(api, channel=channel) == "ok"
+    claim()
+    apply_event(Attempt.objects.get(channel=channel), EventKind.DELIVERED)
+
+
+def test_waiting_chain_ends_once_a_newer_message_is_delivered(api: Api) -> None:
+    enable_fallback(api.company, "whatsapp", "telegram", "sms")
+    waiting = accepted(api).message
+    delivered_by(api, "telegram")
+    age_rows(seconds=31)
+
+    sweeps.fall_back()
+
+    waiting.refresh_from_db()
+    assert (waiting.channel, waiting.chain, waiting.state) == ("whatsapp", [], "sent")
+    assert fallback_events(waiting) == [("late", "telegram")]
+    assert ledger.balance(api.company.pk) == (998, 1)
+
+
+def test_refused_message_ends_once_a_newer_one_is_delivered(api: Api) -> None:
+    enable_fallback(api.company, "whatsapp", "telegram", "sms")
+    waiting = accepted(api)
+    delivered_by(api, "telegram")
+
+    apply_event(waiting, EventKind.REFUSED, code="100")
+
+    waiting.message.refresh_from_db()
+    assert (waiting.message.state, claim()) == ("failed", [])
+    assert ledger.balance(api.company.pk) == (999, 0)
+
+
 def test_channel_of_a_chain_that_was_reached_is_tried(api: Api) -> None:
     enable_fallback(api.company, "whatsapp", "sms")
     accepted(api)
