@@ -162,7 +162,7 @@ ACTION_LABELS: dict[str, StrOrPromise] = {
     "identity.linked": _("connected single sign-on"),
     "identity.unlinked": _("disconnected single sign-on"),
     "identity.removed": _("removed a connection to single sign-on"),
-    "desk.changed": _("got different operator rights by single sign-on"),
+    "operator.changed": _("got different operator rights by single sign-on"),
     "factor.added": _("added a second factor"),
     "factor.removed": _("removed a second factor"),
     "recovery_codes.generated": _("created new recovery codes"),

@@ -32,10 +32,10 @@ QUEUE = {
     "kvitok_open_leases": ("leases", "Provider calls under way"),
     "kvitok_overdue_leases": ("overdue_leases", "Attempts whose lease ran out"),
     "kvitok_ambiguous_attempts": ("ambiguous", "Attempts of unknown outcome, message open"),
-    "kvitok_callbacks_due": ("webhooks", "Webhooks due now"),
-    "kvitok_callbacks_oldest_seconds": ("oldest_webhook", "Age of the oldest webhook due"),
-    "kvitok_letters_due": ("emails", "E-mails due now"),
-    "kvitok_letters_oldest_seconds": ("oldest_email", "Age of the oldest e-mail due"),
+    "kvitok_webhooks_due": ("webhooks", "Webhooks due now"),
+    "kvitok_webhooks_oldest_seconds": ("oldest_webhook", "Age of the oldest webhook due"),
+    "kvitok_emails_due": ("emails", "E-mails due now"),
+    "kvitok_emails_oldest_seconds": ("oldest_email", "Age of the oldest e-mail due"),
     "kvitok_parked_receipts": ("parked_receipts", "Receipts that match no attempt yet"),
 }
 

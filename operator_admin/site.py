@@ -151,9 +151,9 @@ class OperatorAdminSite(admin.AdminSite):
 
 def is_in_force(request: HttpRequest, user: User) -> bool:
     """Whether the user's rights apply in this session. Rights from the identity provider apply only
-    in its sessions; with OIDC_REQUIRED_FOR_DESK so do all.
+    in its sessions; with OIDC_REQUIRED_FOR_ADMIN so do all.
     """
-    is_bound = user.desk_from_provider or settings.OIDC_REQUIRED_FOR_DESK
+    is_bound = user.is_staff_from_provider or settings.OIDC_REQUIRED_FOR_ADMIN
     return not is_bound or sessions.is_from_provider(request, user)
 
 

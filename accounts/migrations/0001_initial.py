@@ -51,7 +51,7 @@ class Migration(migrations.Migration):
                 ('has_shortcuts', models.BooleanField(db_default=True, default=True, verbose_name='keyboard shortcuts')),
                 ('muted_notices', models.JSONField(db_default=[], default=list, editable=False)),
                 ('is_staff', models.BooleanField(default=False, verbose_name='operator')),
-                ('desk_from_provider', models.BooleanField(db_default=False, default=False, editable=False, verbose_name='operator by the identity provider')),
+                ('is_staff_from_provider', models.BooleanField(db_default=False, default=False, editable=False, verbose_name='operator by the identity provider')),
                 ('is_active', models.BooleanField(default=True, verbose_name='active')),
                 ('date_joined', models.DateTimeField(default=django.utils.timezone.now, verbose_name='joined')),
                 ('session_generation', models.PositiveIntegerField(db_default=0, default=0, editable=False)),

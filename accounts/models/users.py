@@ -46,7 +46,7 @@ class User(AbstractBaseUser, PermissionsMixin):
     muted_notices = models.JSONField(default=list, db_default=[], editable=False)
     is_staff = models.BooleanField(_("operator"), default=False)
     # Whether is_staff, is_superuser and groups were granted by a group of the identity provider.
-    desk_from_provider = models.BooleanField(
+    is_staff_from_provider = models.BooleanField(
         _("operator by the identity provider"), default=False, db_default=False, editable=False
     )
     is_active = models.BooleanField(_("active"), default=True)

@@ -57,18 +57,18 @@ def apply_grants(user: User, groups: frozenset[str], request: HttpRequest) -> No
 
 
 def _apply_operator_rights(user: User, granted: list[Grant], request: HttpRequest) -> None:
-    if user.is_staff and not user.desk_from_provider:
+    if user.is_staff and not user.is_staff_from_provider:
         return  # an operator granted the rights
     before = _operator_rights(user)
-    user.is_staff = user.desk_from_provider = bool(granted)
+    user.is_staff = user.is_staff_from_provider = bool(granted)
     user.is_superuser = any(grant.role == SUPERUSER for grant in granted)
     user.groups.set(_groups_of(granted))
     after = _operator_rights(user)
     if before == after:
         return
-    user.save(update_fields=["is_staff", "is_superuser", "desk_from_provider"])
+    user.save(update_fields=["is_staff", "is_superuser", "is_staff_from_provider"])
     record_authentication_event(
-        "desk.changed", user=user, request=request, subject=f"{before} → {after}"
+        "operator.changed", user=user, request=request, subject=f"{before} → {after}"
     )
 
 

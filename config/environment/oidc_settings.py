@@ -16,7 +16,7 @@ __all__ = [
     "OIDC_ISSUER",
     "OIDC_NAME",
     "OIDC_PROXY",
-    "OIDC_REQUIRED_FOR_DESK",
+    "OIDC_REQUIRED_FOR_ADMIN",
     "OIDC_ROLES",
     "OIDC_SCOPES",
     "OIDC_SESSION_AGE",
@@ -74,12 +74,12 @@ OIDC_ASSUME_EMAIL_VERIFIED = env.bool("OIDC_ASSUME_EMAIL_VERIFIED", False)
 OIDC_TRUSTED_AMR = frozenset(_names("OIDC_TRUSTED_AMR"))
 OIDC_TRUSTED_ACR = _names("OIDC_TRUSTED_ACR")
 OIDC_SESSION_AGE = at_least(1, "OIDC_SESSION_HOURS", 8) * 3600
-OIDC_REQUIRED_FOR_DESK = env.bool("OIDC_REQUIRED_FOR_DESK", False)
+OIDC_REQUIRED_FOR_ADMIN = env.bool("OIDC_REQUIRED_FOR_ADMIN", False)
 OIDC_PROXY = proxy("oidc")
 
 if OIDC_ISSUER and not OIDC_CLIENT_ID:
     raise ImproperlyConfigured("OIDC_ISSUER needs OIDC_CLIENT_ID")
 if OIDC_ISSUER and "openid" not in OIDC_SCOPES:
     raise ImproperlyConfigured("OIDC_SCOPES must contain openid")
-if not OIDC_ISSUER and (OIDC_ROLES or OIDC_REQUIRED_FOR_DESK):
-    raise ImproperlyConfigured("OIDC_ROLES and OIDC_REQUIRED_FOR_DESK need OIDC_ISSUER")
+if not OIDC_ISSUER and (OIDC_ROLES or OIDC_REQUIRED_FOR_ADMIN):
+    raise ImproperlyConfigured("OIDC_ROLES and OIDC_REQUIRED_FOR_ADMIN need OIDC_ISSUER")

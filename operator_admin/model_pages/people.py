@@ -217,7 +217,7 @@ class UserAdmin(AuditedAdmin, TranslatedPermissions, WarnsOfOwners, DjangoUserAd
         (None, {"fields": ("email", "password", "name", "language")}),
         (
             _("Permissions"),
-            {"fields": ("is_active", "is_staff", "desk_from_provider", *PRIVILEGE_FIELDS[1:])},
+            {"fields": ("is_active", "is_staff", "is_staff_from_provider", *PRIVILEGE_FIELDS[1:])},
         ),
         (_("Important dates"), {"fields": ("last_login", "date_joined")}),
     )
@@ -230,7 +230,7 @@ class UserAdmin(AuditedAdmin, TranslatedPermissions, WarnsOfOwners, DjangoUserAd
             },
         ),
     )
-    readonly_fields = ("desk_from_provider", "last_login", "date_joined")
+    readonly_fields = ("is_staff_from_provider", "last_login", "date_joined")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[Any, ...]:
         """Only superusers grant privileges: permission to change users is not enough."""
@@ -256,17 +256,17 @@ class UserAdmin(AuditedAdmin, TranslatedPermissions, WarnsOfOwners, DjangoUserAd
         return super().has_delete_permission(request, obj) and may_change_user(request, obj)
 
 
-def may_change_user(request: HttpRequest, person: User | None) -> bool:
-    """Whether this operator may change the person's account. An operator who changes an account can
+def may_change_user(request: HttpRequest, user: User | None) -> bool:
+    """Whether this operator may change the user's account. An operator who changes an account can
     open it, so changing another operator's needs all of that operator's permissions. Those of a
     disabled account cannot be compared.
     """
-    user = operator(request)
-    if user.is_superuser or person is None:
+    acting = operator(request)
+    if acting.is_superuser or user is None:
         return True
-    if person.is_superuser or not person.is_staff:
-        return not person.is_superuser
-    return person.is_active and person.get_all_permissions() <= user.get_all_permissions()
+    if user.is_superuser or not user.is_staff:
+        return not user.is_superuser
+    return user.is_active and user.get_all_permissions() <= acting.get_all_permissions()
 
 
 @admin.register(Member)

@@ -95,7 +95,7 @@ def test_local_operator_needs_provider_if_configured(
     user = make_operator()
     sign_in(client, user, "mfa")
     before = client.get(ADMIN).status_code
-    settings.OIDC_REQUIRED_FOR_DESK = True
+    settings.OIDC_REQUIRED_FOR_ADMIN = True
 
     answer = client.get(ADMIN, follow=True)
 

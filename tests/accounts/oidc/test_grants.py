@@ -145,7 +145,7 @@ def test_operator_rights_are_granted_and_withdrawn(
 
     assert given == (True, False, [support])
     assert (anna.is_staff, anna.is_superuser, list(anna.groups.all())) == (False, False, [])
-    subjects = AuditEvent.objects.filter(action="desk.changed").order_by("id")
+    subjects = AuditEvent.objects.filter(action="operator.changed").order_by("id")
     assert [subject.subject for subject in subjects] == ["— → staff, Support", "staff, Support → —"]
 
 
@@ -173,7 +173,7 @@ def test_operator_rights_granted_here_stay(
     signed_in("anna")
 
     anna.refresh_from_db()
-    assert (anna.is_staff, anna.is_superuser, anna.desk_from_provider) == (True, True, False)
+    assert (anna.is_staff, anna.is_superuser, anna.is_staff_from_provider) == (True, True, False)
 
 
 def test_inactive_user_gets_nothing(provider: IdentityProvider, acme: Company, anna: User) -> None:
