@@ -55,9 +55,9 @@ class RoleForm(forms.Form):
 
 @member_required(can_read_settings)
 def member_list(request: CabinetRequest) -> HttpResponse:
-    people = list(request.company.members.select_related("user").order_by("created_at", "pk"))
+    rows = list(request.company.members.select_related("user").order_by("created_at", "pk"))
     context = {
-        "people": people,
+        "members": rows,
         "is_only_owner": members.is_only_owner(request.member),
         "invitations": request.company.invitations.open().order_by("-sent_at"),
         "form": InvitationForm(),
@@ -101,14 +101,14 @@ def invitation_revoke(request: CabinetRequest, pk: int) -> HttpResponse:
 
 @member_required(can_manage_members, can_manage_members)
 def member_role(request: CabinetRequest, pk: int) -> HttpResponse:
-    person = get_object_or_404(request.company.members.select_related("user"), pk=pk)
-    now = {"role": person.role} | reauthentication.draft(request)
+    member = get_object_or_404(request.company.members.select_related("user"), pk=pk)
+    now = {"role": member.role} | reauthentication.draft(request)
     form = RoleForm(request.POST or None, initial=now)
     if request.method == "POST" and form.is_valid():
-        if person.role == Member.Role.OWNER or form.cleaned_data["role"] != HARMLESS:
+        if member.role == Member.Role.OWNER or form.cleaned_data["role"] != HARMLESS:
             reauthentication.require(request, form)
         with refusals_on(form, "role"):
-            members.change_role(member=person, role=form.cleaned_data["role"], **request.actor)
+            members.change_role(member=member, role=form.cleaned_data["role"], **request.actor)
             messages.success(request, _("The role has been changed."))
             return redirect("member-list")
     return form_page(
@@ -117,45 +117,45 @@ def member_role(request: CabinetRequest, pk: int) -> HttpResponse:
         _("Role"),
         verb=_("Change the role"),
         back=_members(request.member),
-        heading=person.user.email,
+        heading=member.user.email,
     )
 
 
 @member_required(anyone, anyone)
 def member_remove(request: CabinetRequest, pk: int) -> HttpResponse:
     """Owners remove any member; every member may leave."""
-    person = get_object_or_404(request.company.members.select_related("user", "company"), pk=pk)
-    if not (request.member.can_manage_members or person.pk == request.member.pk):
+    member = get_object_or_404(request.company.members.select_related("user", "company"), pk=pk)
+    if not (request.member.can_manage_members or member.pk == request.member.pk):
         raise PermissionDenied
-    if person.role == Member.Role.OWNER:
+    if member.role == Member.Role.OWNER:
         reauthentication.require(request)
-    is_leaving = person.pk == request.member.pk
+    is_leaving = member.pk == request.member.pk
     if request.method == "POST":
         page = "member-list"
         with refusals_shown(request):
-            members.remove(member=person, **request.actor)
+            members.remove(member=member, **request.actor)
             text = _("%(who)s is no longer a member.")
-            messages.success(request, text % {"who": person.user.email})
+            messages.success(request, text % {"who": member.user.email})
             page = "overview" if is_leaving else page
         return redirect(page)
     return confirm_page(
         request,
         _("Leave the company") if is_leaving else _("Remove a member"),
-        _consequence(person, is_leaving=is_leaving),
-        verb="" if members.is_only_owner(person) else _("Leave") if is_leaving else _("Remove"),
+        _consequence(member, is_leaving=is_leaving),
+        verb="" if members.is_only_owner(member) else _("Leave") if is_leaving else _("Remove"),
         back=_members(request.member),
         subject=format_html(
-            "<strong>{}</strong> · {}", person.user.email, person.get_role_display()
+            "<strong>{}</strong> · {}", member.user.email, member.get_role_display()
         ),
     )
 
 
-def _consequence(person: Member, *, is_leaving: bool) -> str:
-    if members.is_only_owner(person):
+def _consequence(member: Member, *, is_leaving: bool) -> str:
+    if members.is_only_owner(member):
         return _("The only owner: to leave, make somebody else an owner first.")
     if is_leaving:
         text = _("You will lose access to %(name)s until an owner invites you again.")
-        return text % {"name": person.company.name}
+        return text % {"name": member.company.name}
     return _(
         "They lose access to the company's pages at once. Keys they have created keep working: "
         "revoke those they may know."
@@ -200,26 +200,28 @@ def invitation_join(request: HttpRequest, token: str) -> HttpResponse:
 
 @member_required(can_manage_members, can_manage_members)
 def member_sessions_page(request: CabinetRequest, pk: int) -> HttpResponse:
-    person = get_object_or_404(request.company.members.select_related("user", "company"), pk=pk)
-    if person.pk == request.member.pk:
+    member = get_object_or_404(request.company.members.select_related("user", "company"), pk=pk)
+    if member.pk == request.member.pk:
         return redirect("session-list")
     if request.method == "POST":
         reauthentication.require(request)
-        _end(request, person, request.POST.get("session", ""))
+        _end(request, member, request.POST.get("session", ""))
         return redirect("member-sessions", pk)
-    alive = UserSession.objects.alive().filter(user=person.user_id).order_by("-last_seen_at", "pk")
+    alive = UserSession.objects.alive().filter(user=member.user_id).order_by("-last_seen_at", "pk")
     rows = [(row, members.mask_address(row.ip), "", False) for row in alive]
-    return render(request, "cabinet/member_sessions.html", {"person": person, "sessions": rows})
+    return render(
+        request, "cabinet/member_sessions.html", {"shown_member": member, "sessions": rows}
+    )
 
 
-def _end(request: CabinetRequest, person: Member, session: str) -> None:
+def _end(request: CabinetRequest, member: Member, session: str) -> None:
     if session == ALL:
-        count = members.end_all_sessions(member=person, **request.actor)
+        count = members.end_all_sessions(member=member, **request.actor)
         text = ngettext("%(n)d session has been ended.", "%(n)d sessions have been ended.", count)
         messages.success(request, text % {"n": count})
         return
     session_id = parse_integer(session) or 0
-    if members.end_session(member=person, session_id=session_id, **request.actor):
+    if members.end_session(member=member, session_id=session_id, **request.actor):
         messages.success(request, _("The session has been ended."))
     else:
         messages.info(request, _("This session has already ended."))

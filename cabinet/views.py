@@ -57,8 +57,8 @@ def company_create(request: HttpRequest) -> HttpResponse:
     if memberships(request):
         return redirect("overview")
     invitation = invitation_of(request)
-    person = request.user
-    if invitation and isinstance(person, User) and is_same(person.email, invitation.email):
+    user = request.user
+    if invitation and isinstance(user, User) and is_same(user.email, invitation.email):
         return redirect("invitation-join", request.session["invitation"])
     if all_memberships(request):
         return redirect_without_company(request)
@@ -84,10 +84,10 @@ def company_create(request: HttpRequest) -> HttpResponse:
 
 
 @transaction.atomic
-def _sign_up_once(person: User, form: CompanyForm, *, ip: str) -> None:
-    """Creates the person's first company; a second click creates none."""
-    user = User.objects.select_for_update(no_key=True).get(pk=person.pk)
-    if not user.memberships.exists():
+def _sign_up_once(user: User, form: CompanyForm, *, ip: str) -> None:
+    """Creates the user's first company; a second click creates none."""
+    locked = User.objects.select_for_update(no_key=True).get(pk=user.pk)
+    if not locked.memberships.exists():
         companies.sign_up_company(
             user=user,
             name=form.cleaned_data["company"],

@@ -73,7 +73,7 @@ def unsubscribe_link(user: User, kind: NoticeKind) -> str:
 
 
 def read_unsubscribe_token(token: str) -> tuple[User, NoticeKind] | None:
-    """The person and kind of a link; None if we did not sign it, or either no longer exists."""
+    """The user and kind of a link; None if we did not sign it, or either no longer exists."""
     try:
         user_id, kind = signing.loads(token, salt=UNSUBSCRIBE_SALT)
         return User.objects.get(pk=user_id, is_active=True), NoticeKind(kind)

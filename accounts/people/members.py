@@ -262,8 +262,8 @@ def end_session(*, member: Member, session_id: int, user: User, ip: str | None =
 def end_all_sessions(*, member: Member, user: User, ip: str | None = None) -> int:
     """Ends all sessions, including those being opened; returns the count."""
     # The lock: when two owners do this at once, one e-mail goes out.
-    person = User.objects.select_for_update(no_key=True).get(pk=member.user_id)
-    count = sessions.end_all(person)
+    locked = User.objects.select_for_update(no_key=True).get(pk=member.user_id)
+    count = sessions.end_all(locked)
     if count:
         _record_and_notify("member.sessions_ended", member, user, ip, device="")
     return count

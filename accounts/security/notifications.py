@@ -228,7 +228,7 @@ def post_company_change(
     """Notifies the owners of a company, the acting user and the `affected` user."""
     params |= {"company": company.name, "who": name_for(company, user)}
     for reader in {
-        person.pk: person for person in (user, affected or user, *_owners(company))
+        reader.pk: reader for reader in (user, affected or user, *_owners(company))
     }.values():
         _post(kind, reader, params, ip=ip, device="", to=primary_address(reader))
 

@@ -63,9 +63,9 @@ class ResetPasswordKeyForm(BoundedPasswordsMixin, allauth.ResetPasswordKeyForm):
         """Validates under the user's lock, held until the password is set: a link submitted twice
         at once works once. There is no user if the link was used before.
         """
-        people = User.objects.select_for_update(no_key=True)
-        person = people.filter(pk=self.user.pk).first() if self.user else None
-        if not allauth.default_token_generator.check_token(person, self.temp_key):
+        users = User.objects.select_for_update(no_key=True)
+        user = users.filter(pk=self.user.pk).first() if self.user else None
+        if not allauth.default_token_generator.check_token(user, self.temp_key):
             raise get_adapter().validation_error("invalid_password_reset")
         cleaned: dict[str, Any] = super().clean()  # type: ignore[no-untyped-call]
         return cleaned

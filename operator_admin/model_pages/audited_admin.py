@@ -140,8 +140,8 @@ def record(request: HttpRequest, action: str, obj: Model, changes: Changes | Non
     audit.record(
         action, subject, company=company, user=operator, ip=address_of(request), changes=changes
     )
-    for person in _affected_users(obj):
-        notifications.post_to_user("admin.changed", person)
+    for user in _affected_users(obj):
+        notifications.post_to_user("admin.changed", user)
     if isinstance(obj, Member) and action != "admin.deleted":
         mail_about_new_owners(request, [obj])
 
