@@ -44,7 +44,10 @@ class Error(Enum):
     INVALID_API_KEY = (
         401,
         _("Invalid API key"),
-        _("The key is missing, unknown, revoked or expired. The answer is the same in each case."),
+        _(
+            "The key is missing, unknown, revoked or expired. "
+            "The response is the same in each case."
+        ),
         _(
             "Send the header `Authorization: Bearer` with the whole key; the API keys page shows "
             "whether it is active."
@@ -109,7 +112,7 @@ class Error(Enum):
         409,
         _("A request with this Idempotency-Key is still running"),
         _("The first request with this `Idempotency-Key` is still running."),
-        _("Repeat the same request after `Retry-After` seconds to get the first one's answer."),
+        _("Repeat the same request after `Retry-After` seconds to get the first one's response."),
         ("retry_after",),
     )
     PERSON_BUSY = (

@@ -9,7 +9,7 @@ from channels.models import stored_fields
 # Erased or anonymised; `erasure.sql` has the statements.
 ERASED = {
     "webhooks_delivery": "url",
-    "webhooks_deliveryattempt": "answer",
+    "webhooks_deliveryattempt": "response",
     "webhooks_event": "data",
     "api_idempotentrequest": "body",
     "channels_attempt": "provider_id error_detail",

@@ -80,7 +80,7 @@ UPDATE webhooks_delivery SET url = 'about:blank' WHERE url <> '' AND event_id = 
 
 -- The response of the company's server may quote the event.
 --: webhook_answers
-UPDATE webhooks_deliveryattempt SET answer = '' WHERE answer <> '' AND delivery_id IN (
+UPDATE webhooks_deliveryattempt SET response = '' WHERE response <> '' AND delivery_id IN (
   SELECT id FROM webhooks_delivery WHERE event_id = ANY(%(events)s))
 
 --: idempotent_requests

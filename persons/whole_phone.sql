@@ -20,7 +20,7 @@ events AS (
     AND event.key IN ('msg_' || replace(changed.id::text, '-', ''),
       'otp_' || replace(changed.subject_id::text, '-', ''))
   RETURNING event.id),
-answers AS (
-  UPDATE webhooks_deliveryattempt SET answer = '' WHERE answer <> '' AND delivery_id IN (
+responses AS (
+  UPDATE webhooks_deliveryattempt SET response = '' WHERE response <> '' AND delivery_id IN (
     SELECT id FROM webhooks_delivery WHERE event_id IN (SELECT id FROM events)))
 SELECT FROM changed

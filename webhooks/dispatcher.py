@@ -176,7 +176,7 @@ def _attempt_columns(outcomes: Sequence[CallOutcome]) -> list[list[object]]:
         [outcome.duration_ms for outcome in outcomes],
         [orjson.dumps(outcome.headers).decode() for outcome in outcomes],
         [outcome.status for outcome in outcomes],
-        [outcome.answer for outcome in outcomes],
+        [outcome.response for outcome in outcomes],
         [outcome.error for outcome in outcomes],
     ]
 

@@ -31,10 +31,10 @@ ORDER BY endpoint.id FOR NO KEY UPDATE
 -- Skips deliveries purged meanwhile.
 --: insert_attempts
 INSERT INTO webhooks_deliveryattempt
-  (delivery_id, started_at, duration_ms, headers, status, answer, error)
+  (delivery_id, started_at, duration_ms, headers, status, response, error)
 SELECT outcome.* FROM unnest(%s::uuid[], %s::timestamptz[], %s::int[], %s::jsonb[], %s::int[],
                        %s::text[], %s::text[])
-  AS outcome(id, at, ms, headers, status, answer, error)
+  AS outcome(id, at, ms, headers, status, response, error)
 WHERE EXISTS (SELECT FROM webhooks_delivery delivery WHERE delivery.id = outcome.id)
 
 -- Only the holder of the claim writes: after the lease another worker may hold it. A delivery

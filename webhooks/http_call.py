@@ -65,7 +65,7 @@ class CallOutcome:
     duration_ms: int = 0
     headers: Mapping[str, str] = field(default_factory=dict)
     status: int | None = None
-    answer: str = ""
+    response: str = ""  # the beginning of its body
     error: str = ""
     retry_after: float = 0.0  # seconds that the receiver asked for
 
@@ -126,7 +126,7 @@ def call(claimed: ClaimedDelivery) -> CallOutcome:
     started = time.monotonic()
     headers: dict[str, str] = {}
     status = None
-    answer = ""
+    text = ""
     error = ""
     retry_after = 0.0
     try:
@@ -134,7 +134,7 @@ def call(claimed: ClaimedDelivery) -> CallOutcome:
         headers = _headers(claimed, body, started_at)
         response = egress.post(claimed.url, body, headers)
         status = response.status
-        answer = response.body
+        text = response.body
         if status in BUSY:
             wait = seconds_of_retry(response.retry_after, timezone.now()) or 0.0
             retry_after = min(wait, MAX_RETRY_AFTER)
@@ -144,9 +144,7 @@ def call(claimed: ClaimedDelivery) -> CallOutcome:
         log.exception("webhook_crashed", delivery=str(claimed.delivery_id))
         error = Failure.INTERNAL.value
     duration_ms = int((time.monotonic() - started) * 1000)
-    return CallOutcome(
-        claimed, started_at, duration_ms, headers, status, answer, error, retry_after
-    )
+    return CallOutcome(claimed, started_at, duration_ms, headers, status, text, error, retry_after)
 
 
 def _headers(claimed: ClaimedDelivery, body: bytes, at: datetime) -> dict[str, str]:

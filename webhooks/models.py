@@ -236,9 +236,9 @@ class DeliveryAttempt(models.Model):
         DNS = "dns", _("the host name does not resolve")
         CONNECT = "connect", _("the server does not accept connections")
         TLS = "tls", _("the certificate is not valid, or TLS failed")
-        TIMEOUT = "timeout", _("no answer within 10 seconds")
-        BROKEN = "broken", _("the connection was lost before the answer")
-        PROTOCOL = "protocol", _("the answer is not HTTP")
+        TIMEOUT = "timeout", _("no response within 10 seconds")
+        BROKEN = "broken", _("the connection was lost before the response")
+        PROTOCOL = "protocol", _("the response is not HTTP")
         INTERNAL = "internal", _("a fault on our side; we are looking into it")
 
     delivery = models.ForeignKey(Delivery, models.CASCADE, related_name="attempts")
@@ -246,7 +246,7 @@ class DeliveryAttempt(models.Model):
     duration_ms = models.PositiveIntegerField(_("duration, ms"))
     headers = models.JSONField(default=dict)
     status = models.PositiveSmallIntegerField(_("HTTP status"), null=True)
-    answer = models.TextField(_("answer"), blank=True)  # the start of the body
+    response = models.TextField(_("response"), blank=True)  # the beginning of its body
     error = models.CharField(_("error"), max_length=40, blank=True)  # a Failure
 
     class Meta:

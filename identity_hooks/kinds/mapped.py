@@ -66,7 +66,7 @@ CLERK = _kind(
             "The server creates the signing secret. Enter it here: “Replace the secret”, "
             "“The server's own secret”."
         ),
-        _("The server calls after its own answer, so the person does not learn of a refusal."),
+        _("The server calls after its own response, so the person does not learn of a refusal."),
     ),
 )
 

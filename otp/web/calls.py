@@ -216,7 +216,7 @@ VERIFIED_ID = option(
 VERIFIED_BIND = replace(
     BIND,
     description=_(
-        "The same `bind` as in the send, if that had one. With another one the answer is "
+        "The same `bind` as in the send, if that had one. With another one the response is "
         "`binding_mismatch`, and no attempt is spent."
     ),
 )

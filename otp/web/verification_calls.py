@@ -204,7 +204,7 @@ NEXT_CHANNEL = Call(
         "a fallback chain takes its next step, as if its patience had ended; without one, the "
         "code is sent by the first channel of your order that has not carried it yet. The "
         "cool-down does not apply; attempts and expiry stay as they are. If no channel is "
-        "left, the answer is `channel_unavailable`."
+        "left, the response is `channel_unavailable`."
     ),
     Scope.OTP,
     message=status_text("code", "sms", "queued"),

@@ -216,7 +216,7 @@ def create_webhooks(company: Company) -> None:
             duration_ms=120,
             headers={"webhook-id": delivery.event.public_id, "webhook-timestamp": "1795176000"},
             status=200 if state == "delivered" else 500,
-            answer="ok" if state == "delivered" else "<html>down for maintenance</html>",
+            response="ok" if state == "delivered" else "<html>down for maintenance</html>",
         )
     DeliveryFactory.create(endpoint=endpoint)
     EndpointFactory.create(company=company, mode=Mode.TEST, disabled_at=now, disabled_reason="gone")

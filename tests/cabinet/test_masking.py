@@ -75,7 +75,7 @@ def company_with_content(company: Company) -> Company:
             "nested": {"list": [f"tel:{PHONE}"]},
         }
         delivery.event.save()
-        delivery.attempts.update(answer=f'{{"got": "{PHONE}"}}')
+        delivery.attempts.update(response=f'{{"got": "{PHONE}"}}')
     company.policy = [StoredRule("RU", PHONE[1:], ["sms"]).stored()]
     company.save()
     company.code_texts.update(purpose=PHONE)

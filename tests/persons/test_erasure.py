@@ -179,16 +179,16 @@ def test_reference_of_a_message_to_others_is_erased(
     )
     data = {"phone": OTHER, "reference": reference}
     event = EventFactory.create(company=company, key=named.public_id, data=data)
-    answer = DeliveryAttempt.objects.create(
-        delivery=DeliveryFactory.create(event=event), answer=f"got {reference}",
+    attempt = DeliveryAttempt.objects.create(
+        delivery=DeliveryFactory.create(event=event), response=f"got {reference}",
         started_at=timezone.now(), duration_ms=1,
     )  # fmt: skip
 
     erase(person=Person(PHONE, None if is_everywhere else company.pk))
 
-    for row in (named, longer, foreign, event, answer):
+    for row in (named, longer, foreign, event, attempt):
         row.refresh_from_db()
-    assert answer.answer == ""
+    assert attempt.response == ""
     assert (named.reference, named.phone) == ("", OTHER)
     assert event.data == {"phone": OTHER, "reference": None}
     assert longer.reference == f"{reference}0"

@@ -138,7 +138,7 @@ def _webhook(
         endpoint=endpoint, event=event, url=f"https://receiver.example.com/{data['phone']}"
     )
     DeliveryAttempt.objects.create(
-        delivery=delivery, started_at=timezone.now(), duration_ms=1, answer=f"saw {data['phone']}"
+        delivery=delivery, started_at=timezone.now(), duration_ms=1, response=f"saw {data['phone']}"
     )
 
 

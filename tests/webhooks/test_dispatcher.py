@@ -249,16 +249,16 @@ def test_parallel_dispatchers_claim_each_delivery_once(company: Company) -> None
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize(("status", "answer"), [(99_999, ""), (200, "\ud800"), (200, "\0")])
+@pytest.mark.parametrize(("status", "response"), [(99_999, ""), (200, "\ud800"), (200, "\0")])
 def test_unwritable_outcome_does_not_block_others(
-    company: Company, status: int, answer: str
+    company: Company, status: int, response: str
 ) -> None:
     made = DeliveryFactory.create_batch(3, endpoint__company=company)
     webhook_dispatcher = WebhookDispatcher()
     for claimed in dispatcher.claim(3):
-        facts = (status, answer) if claimed.delivery_id == made[0].pk else (200, "")
+        facts = (status, response) if claimed.delivery_id == made[0].pk else (200, "")
         webhook_dispatcher.loop.add(
-            CallOutcome(claimed, timezone.now(), status=facts[0], answer=facts[1])
+            CallOutcome(claimed, timezone.now(), status=facts[0], response=facts[1])
         )
 
     webhook_dispatcher.record()

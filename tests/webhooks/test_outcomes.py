@@ -56,7 +56,7 @@ def test_success_is_recorded(delivery: Delivery, endpoint: Endpoint, receiver: R
     attempt = delivery.attempts.get()
     assert (delivery.state, delivery.due_at, delivery.tries) == ("delivered", None, 1)
     assert delivery.finished_at is not None
-    assert (attempt.status, attempt.answer, attempt.error) == (200, "thanks", "")
+    assert (attempt.status, attempt.response, attempt.error) == (200, "thanks", "")
     signed = {"webhook-id", "webhook-timestamp", "webhook-signature"}
     assert attempt.headers.keys() == {"Content-Type", "User-Agent"} | signed
     assert attempt.headers["webhook-id"] == delivery.event.public_id

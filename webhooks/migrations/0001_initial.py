@@ -47,7 +47,7 @@ class Migration(migrations.Migration):
                 ('duration_ms', models.PositiveIntegerField(verbose_name='duration, ms')),
                 ('headers', models.JSONField(default=dict)),
                 ('status', models.PositiveSmallIntegerField(null=True, verbose_name='HTTP status')),
-                ('answer', models.TextField(blank=True, verbose_name='answer')),
+                ('response', models.TextField(blank=True, verbose_name='response')),
                 ('error', models.CharField(blank=True, max_length=40, verbose_name='error')),
                 ('delivery', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='attempts', to='webhooks.delivery')),
             ],
