@@ -63,8 +63,8 @@ def purge_mail(limit: int) -> int:
 
 def purge_cache(limit: int) -> int:
     """Deletes expired entries, which sign-in attempts by strangers would otherwise pile up."""
-    over = CacheEntry.objects.filter(expires_at__lt=timezone.now()).order_by("expires_at")
-    return CacheEntry.objects.filter(pk__in=over.values("pk")[:limit]).delete()[0]
+    expired = CacheEntry.objects.filter(expires_at__lt=timezone.now()).order_by("expires_at")
+    return CacheEntry.objects.filter(pk__in=expired.values("pk")[:limit]).delete()[0]
 
 
 def purge_sessions(limit: int) -> int:

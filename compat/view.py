@@ -180,7 +180,7 @@ class CompatView(ApiView):
         """
         wait = WaitForFirstSend(FIRST_SEND_WAIT)
         while (live := self.find_live(phone)) is None:
-            if (retry_after or 0) < cool_down(self.principal.own_limits) or wait.is_over:
+            if (retry_after or 0) < cool_down(self.principal.own_limits) or wait.has_ended:
                 break
             wait.pause()
         return live

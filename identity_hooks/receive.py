@@ -161,7 +161,7 @@ def _send_link(hook: Hook, sender: Sender, number: str, message: WantedMessage) 
             if sent := _outcome_or_forget(key, principal):  # the same call was faster
                 return sent
             is_running = getattr(error, "error", None) is Error.REQUEST_IN_PROGRESS
-            if not is_running or wait.is_over:
+            if not is_running or wait.has_ended:
                 raise
         wait.pause()
     return sent

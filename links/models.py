@@ -175,8 +175,8 @@ class Link(models.Model):
     @property
     def is_live(self) -> bool:
         is_expired = self.expires_at is not None and self.expires_at <= timezone.now()
-        is_over = self.disabled_at is not None or self.used_at is not None
-        return not (is_over or self.is_stopped or is_expired)
+        is_ended = self.disabled_at is not None or self.used_at is not None
+        return not (is_ended or self.is_stopped or is_expired)
 
     @property
     def state(self) -> str:

@@ -111,7 +111,7 @@ class IncidentQuerySet(models.QuerySet["Incident"]):
     def open(self) -> "IncidentQuerySet":
         return self.filter(resolved_at=None)
 
-    def over(self) -> "IncidentQuerySet":
+    def resolved(self) -> "IncidentQuerySet":
         return self.filter(resolved_at__isnull=False)
 
     def public(self) -> "IncidentQuerySet":

@@ -122,11 +122,13 @@ def describe(name: str, rule: Rule) -> dict[str, str | int]:
 @page("alerts/", "alerts", "operator_admin.alert")
 def alerts(request: HttpRequest) -> HttpResponse:
     firing = Alert.objects.firing().order_by("-began_at")
-    over = Alert.objects.filter(ended_at__gte=timezone.now() - ENDED_WITHIN, rule__in=RULES)
+    ended = Alert.objects.filter(ended_at__gte=timezone.now() - ENDED_WITHIN, rule__in=RULES)
     refused = TelegramNotice.objects.exclude(error="").order_by("-pk").first()
     context = {
         "firing": [notifications.text_of(alert) for alert in firing if alert.rule in RULES],
-        "over": [notifications.text_of(alert) for alert in over.order_by("-ended_at")[:MAX_ENDED]],
+        "ended": [
+            notifications.text_of(alert) for alert in ended.order_by("-ended_at")[:MAX_ENDED]
+        ],
         "telegram_error": refused.error if refused else "",
         "addresses": [address for address, _language in operator_mail.recipients()],
         "chat": settings.OPERATOR_TELEGRAM_CHAT_ID if notifications.chat() else "",

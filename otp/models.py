@@ -318,7 +318,7 @@ class GuardReplay(models.Model):
         return f"{self.company}: {self.asked_at:%Y-%m-%d %H:%M}"
 
     @property
-    def is_over(self) -> bool:
+    def is_made(self) -> bool:
         return self.made_at is not None
 
 

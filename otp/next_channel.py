@@ -251,7 +251,7 @@ def _next_channel(
 def _sent_meanwhile(verification: Verification, channel: str) -> Message | None:
     """The message that another call sent by the same channel. The call may be about to commit."""
     wait = WaitForFirstSend(WAIT)
-    while not wait.is_over:
+    while not wait.has_ended:
         for message in _messages(verification):
             if message.channel == channel:
                 return message

@@ -84,7 +84,7 @@ class WaitForFirstSend:
         self._until = time.monotonic() + seconds
 
     @property
-    def is_over(self) -> bool:
+    def has_ended(self) -> bool:
         return time.monotonic() > self._until
 
     def pause(self) -> None:

@@ -80,7 +80,7 @@ class PendingCode:
     tokens: float = 0.0
     is_pending: bool = False
     is_missed: bool = False
-    is_over: bool = False  # once entered, a later receipt says nothing more
+    is_entered: bool = False  # once entered, a later receipt says nothing more
 
 
 @dataclass(slots=True)
@@ -217,7 +217,7 @@ class Guard:
         return PendingCode(assessment.scopes, is_evidence=assessment.rule != KNOWN_PHONE_RULE)
 
     def record_delivery(self, now: float, code: PendingCode, tokens: float, after: float) -> None:
-        if after > MAX_DELIVERY_SECONDS or code.is_over or not code.is_evidence:
+        if after > MAX_DELIVERY_SECONDS or code.is_entered or not code.is_evidence:
             return
         code.tokens = tokens
         code.is_pending = True
@@ -240,7 +240,7 @@ class Guard:
         self._no_longer_pending(now, code)
         self.record_hit(now, code.scopes, corrects=code.tokens if code.is_missed else None)
         code.is_missed = False
-        code.is_over = True
+        code.is_entered = True
 
     def record_later_entry(self, now: float, code: PendingCode) -> None:
         """Records that the same code was entered from a later message, which shows a person."""
@@ -248,7 +248,7 @@ class Guard:
         if code.is_missed:
             self.undo_miss(now, code.scopes, code.tokens)
         code.is_missed = False
-        code.is_over = True
+        code.is_entered = True
 
     def add_pending(self, now: float, scopes: tuple[GuardScope, ...]) -> None:
         """Records a delivered code that may still be entered."""

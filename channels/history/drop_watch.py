@@ -41,10 +41,10 @@ WINDOW = timedelta(hours=2)
 # Younger messages are left out: deliveries end sooner than failures.
 YOUNGEST = timedelta(minutes=5)
 NORM_DAYS = 14
-# Percentage points below the norm at which a drop is over. A drop begins at ten: with one threshold
-# a share that fluctuates around it would cause an e-mail each time.
-OVER = 5.0
-SILENT = timedelta(hours=6)  # too few messages to judge: the drop is over
+# Percentage points below the norm at which a drop has ended. A drop begins at ten: with one
+# threshold a share that fluctuates around it would cause an e-mail each time.
+RECOVERY_MARGIN = 5.0
+SILENT = timedelta(hours=6)  # too few messages to judge: the drop has ended
 RETENTION = timedelta(days=90)
 
 _RECENT = sql_files.read("channels/history/drop_watch.sql")
@@ -136,7 +136,7 @@ def _norms(companies: Collection[int], now: datetime) -> dict[CompanyChannel, Ou
 
 
 def _is_as_usual(recent: Outcomes, norm: Outcomes | None) -> bool:
-    return norm is None or not norm.ended or norm.share - recent.share < OVER
+    return norm is None or not norm.ended or norm.share - recent.share < RECOVERY_MARGIN
 
 
 @transaction.atomic
@@ -157,10 +157,10 @@ def _record_drop(pair: CompanyChannel, recent: Outcomes, norm: Outcomes, now: da
 
 def _end(as_usual: Collection[CompanyChannel], now: datetime) -> None:
     for row in DeliveryDrop.objects.filter(ended_at=None):
-        is_over = (
+        has_ended = (
             CompanyChannel(row.company_id, row.channel) in as_usual or row.seen_at < now - SILENT
         )
-        if is_over:
+        if has_ended:
             DeliveryDrop.objects.filter(pk=row.pk, ended_at=None).update(ended_at=now)
 
 

@@ -216,7 +216,7 @@ _EVENT_FIELDS = tuple(field for field in MESSAGE if field.name not in {"read_at"
 
 def _example(kind: EventKind, subject: str, now: datetime) -> dict[str, Any]:
     status = kind.removeprefix("message.")
-    is_over = status != "sent"
+    is_final = status != "sent"
     is_sent = status in {"sent", "delivered"}
     return example_of(_EVENT_FIELDS) | {
         "id": f"msg_{subject}",
@@ -225,7 +225,7 @@ def _example(kind: EventKind, subject: str, now: datetime) -> dict[str, Any]:
         "created_at": iso(now - timedelta(seconds=3)),
         "sent_at": iso(now - timedelta(seconds=2)) if is_sent else None,
         "delivered_at": iso(now) if status == "delivered" else None,
-        "finished_at": iso(now) if is_over else None,
+        "finished_at": iso(now) if is_final else None,
     }
 
 

@@ -72,7 +72,7 @@ def _within_quota(rows: Sequence[EventRow]) -> Sequence[EventRow]:
     now = timezone.now()
     end = now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
     counts = Counter(companies[row.link_id] for row in rows if row.link_id in companies)
-    over = {
+    over_quota = {
         company
         for company, count in counts.items()
         if not count_in_postgres(
@@ -82,7 +82,7 @@ def _within_quota(rows: Sequence[EventRow]) -> Sequence[EventRow]:
             count=count,
         )
     }
-    return [row for row in rows if companies.get(row.link_id) not in over]
+    return [row for row in rows if companies.get(row.link_id) not in over_quota]
 
 
 def _refuse(row: EventRow, error: Exception) -> None:

@@ -78,25 +78,25 @@ def _evaluate(group: Group) -> tuple[dict[Key, Details], set[str]]:
 def _apply(
     details: Mapping[Key, Details], evaluated: Collection[str], at: datetime
 ) -> tuple[list[Alert], list[Alert]]:
-    """The alerts to be sent, new ones and reminders, and those that are over."""
+    """The alerts to be sent, new ones and reminders, and those that ended."""
     rows = Alert.objects.select_for_update().filter(ended_at=None, rule__in=RULES).order_by("pk")
     alerts = {(alert.rule, alert.subject): alert for alert in rows}
     alerts |= {key: _begin(key, at) for key in details if key not in alerts}
-    over: list[Alert] = []
+    ended: list[Alert] = []
     for key, alert in alerts.items():
         if key in details:
             alert.details = details[key]
             alert.missing_since = None
-        elif alert.rule in evaluated and _is_over(alert, at):
+        elif alert.rule in evaluated and _has_ended(alert, at):
             alert.ended_at = at
-            over.append(alert)
+            ended.append(alert)
     begun = list(_due(list(alerts.values()), at))
     for alert in alerts.values():
         if alert.ended_at and not alert.notices:
             alert.delete()  # no notice was sent
         else:
             alert.save()
-    return begun, [alert for alert in over if alert.is_announced]
+    return begun, [alert for alert in ended if alert.is_announced]
 
 
 def _begin(key: Key, at: datetime) -> Alert:
@@ -113,7 +113,7 @@ def _begin(key: Key, at: datetime) -> Alert:
     return alert
 
 
-def _is_over(alert: Alert, at: datetime) -> bool:
+def _has_ended(alert: Alert, at: datetime) -> bool:
     """Whether the alert is over; an unannounced one ends at once, so that its pending time
     restarts.
     """

@@ -66,32 +66,32 @@ def text_of(alert: Alert) -> AlertText:
     )
 
 
-def append(begun: Sequence[Alert], over: Sequence[Alert]) -> None:
+def append(begun: Sequence[Alert], ended: Sequence[Alert]) -> None:
     """Stores one e-mail per operator and one Telegram message about all these alerts."""
-    if not (begun or over):
+    if not (begun or ended):
         return
     for alert in begun:
         log.warning("alert", rule=alert.rule, subject=alert.subject, notices=alert.notices)
-    for alert in over:
-        log.info("alert_over", rule=alert.rule, subject=alert.subject)
+    for alert in ended:
+        log.info("alert_ended", rule=alert.rule, subject=alert.subject)
     # The first e-mail about a paused account was sent when it was paused.
     mailed = [row for row in begun if row.notices > 1 or not RULES[row.rule].is_mailed_at_once]
-    if mailed or over:
+    if mailed or ended:
         for address, language in operator_mail.recipients():
             with translation.override(language):
-                context = _context(mailed, over)
+                context = _context(mailed, ended)
             mail.post(template="operator_alerts", to=address, language=language, context=context)
     if chat():
         with translation.override(settings.OPERATOR_LANGUAGE):
-            text = render_to_string("operator_admin/telegram_notice.txt", _context(begun, over))
+            text = render_to_string("operator_admin/telegram_notice.txt", _context(begun, ended))
         TelegramNotice.objects.create(text=shorten(text))
 
 
-def _context(begun: Sequence[Alert], over: Sequence[Alert]) -> dict[str, object]:
+def _context(begun: Sequence[Alert], ended: Sequence[Alert]) -> dict[str, object]:
     return {
         "host": urlsplit(settings.PUBLIC_URL).hostname,
         "begun": [text_of(alert) for alert in begun],
-        "over": [text_of(alert) for alert in over],
+        "ended": [text_of(alert) for alert in ended],
         "path": reverse("admin:alerts"),
         "url": f"{settings.PUBLIC_URL}{reverse('admin:alerts')}",
     }

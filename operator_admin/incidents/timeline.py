@@ -89,21 +89,21 @@ def open_incident(
 def add_update(
     *, incident_id: int, state: str, text: Wording | None, user: User, ip: str | None
 ) -> Incident | None:
-    """Adds an update, with the standard text unless given; returns None if the incident is over.
+    """Adds an update, with the standard text unless given; returns None if it is resolved.
 
     The row's lock lets only one of two operators end it.
     """
-    is_over = state == State.RESOLVED
+    is_resolved = state == State.RESOLVED
     with transaction.atomic():
         open_incidents = Incident.objects.open().select_for_update(no_key=True)
         incident = open_incidents.filter(pk=incident_id).first()
         if incident is None:
             return None
         incident.state = state
-        incident.resolved_at = timezone.now() if is_over else None
+        incident.resolved_at = timezone.now() if is_resolved else None
         incident.save(update_fields=["state", "resolved_at"])
         _add(incident, state, text or later_text(state), user)
-        action = "incident.resolved" if is_over else "incident.updated"
+        action = "incident.resolved" if is_resolved else "incident.updated"
         audit.record(action, incident, company=None, user=user, ip=ip)
     notices.refresh()
     return incident

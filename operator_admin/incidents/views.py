@@ -31,12 +31,12 @@ REASON_LENGTH = 150
 def incidents(request: HttpRequest) -> HttpResponse:
     pauses.ensure_rows()
     number = parse_page(request.GET.get("page", ""))
-    over = Incident.objects.over().order_by("-began_at", "-pk")
-    rows = list(over[number * PER_PAGE : (number + 1) * PER_PAGE + 1])
+    resolved = Incident.objects.resolved().order_by("-began_at", "-pk")
+    rows = list(resolved[number * PER_PAGE : (number + 1) * PER_PAGE + 1])
     context: dict[str, object] = {
         "channels": impact.channel_states(),
         "open": list(Incident.objects.open().order_by("-began_at", "-pk")),
-        **paged("over", rows, number, PER_PAGE),
+        **paged("resolved", rows, number, PER_PAGE),
         "is_first": not number,
     }
     return _page(request, "incidents", gettext_lazy("Incidents"), context)

@@ -189,7 +189,7 @@ class Summary:
     components: tuple[Component, ...]
     open: tuple[Incident, ...]
     planned: tuple[Incident, ...]
-    over: tuple[Incident, ...]
+    resolved: tuple[Incident, ...]
 
 
 def _read(_cursor: CursorWrapper) -> Summary:
@@ -206,7 +206,7 @@ def _read(_cursor: CursorWrapper) -> Summary:
         components=components,
         open=tuple(begun),
         planned=tuple(row for row in unresolved if row.began_at > now),
-        over=tuple(row for row in incidents if row.resolved_at),
+        resolved=tuple(row for row in incidents if row.resolved_at),
     )
 
 

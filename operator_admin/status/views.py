@@ -65,7 +65,7 @@ def as_feed(request: HttpRequest) -> HttpResponse:
         title=_("Kvitok: status"), link=url, description="", language=language,
         feed_url=f"{settings.PUBLIC_URL}/status.atom",
     )  # fmt: skip
-    for event in [*current.open, *current.planned, *current.over] if current else []:
+    for event in [*current.open, *current.planned, *current.resolved] if current else []:
         for update in event.newest_updates:
             feed.add_item(
                 title=f"{event.title}: {update.get_state_display()}",
@@ -86,7 +86,7 @@ def _document(summary: Summary) -> dict[str, Any]:
         "components": [_component(item) for item in summary.components],
         "incidents": [_incident(item) for item in summary.open],
         "planned": [_incident(item) for item in summary.planned],
-        "history": [_incident(item) for item in summary.over],
+        "history": [_incident(item) for item in summary.resolved],
     }
 
 

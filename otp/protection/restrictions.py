@@ -56,8 +56,8 @@ def update(decisions: Iterable[GuardDecision], now: datetime, re_evaluate: ReEva
     Locks all companies at once and in order, like all code that locks decisions.
     """
     strict = {item.company_id: item for item in decisions}
-    over = GuardRestriction.objects.filter(ended_at=None, until__lte=now)
-    due = set(over.values_list("company_id", flat=True))
+    expired = GuardRestriction.objects.filter(ended_at=None, until__lte=now)
+    due = set(expired.values_list("company_id", flat=True))
     rows = Company.objects.filter(pk__in=due | strict.keys()).order_by("pk")
 
     def restrict(company: Company) -> None:
@@ -117,8 +117,8 @@ def _lets_through(row: GuardRestriction, scope: GuardScope, country: str) -> boo
 
 def _review(company: Company, now: datetime, re_evaluate: ReEvaluate) -> None:
     """Ends expired restrictions, or extends them while the evidence lasts."""
-    over = GuardRestriction.objects.filter(company=company, ended_at=None, until__lte=now)
-    for restriction in over.order_by("pk"):
+    expired = GuardRestriction.objects.filter(company=company, ended_at=None, until__lte=now)
+    for restriction in expired.order_by("pk"):
         scope = scope_of(restriction)
         if restriction.step != GuardRestriction.Step.ALLOW and company.guard_mode != GuardMode.OFF:
             decision = re_evaluate(restriction, now)

@@ -125,7 +125,7 @@ def request_replay(company: Company) -> GuardReplay:
     replay, is_new = GuardReplay.objects.get_or_create(
         company=company, defaults={"asked_at": timezone.now()}
     )
-    if not is_new and replay.is_over:
+    if not is_new and replay.is_made:
         replay = GuardReplay(pk=replay.pk, company=company, asked_at=timezone.now())
         replay.save()
     return replay

@@ -80,7 +80,7 @@ def _send_or_repeat(
                 custom.with_repeat_key(sender), custom.request, only_verification_id, custom
             )
         except DomainError as error:
-            if wait.is_over or not custom.may_be_repeat(error.error):
+            if wait.has_ended or not custom.may_be_repeat(error.error):
                 raise
         wait.pause()
     return replace(sent_code(message), is_repeat=True)

@@ -134,7 +134,7 @@ def _page(request: CabinetRequest, form: LetThroughForm) -> HttpResponse:
         "form": form,
         "restrictions": [row for row in open_now if row.step != GuardRestriction.Step.ALLOW],
         "let_through": [row for row in open_now if row.step == GuardRestriction.Step.ALLOW],
-        "over": rows.filter(ended_at__isnull=False).select_related("lifted_by")[:HISTORY],
+        "ended": rows.filter(ended_at__isnull=False).select_related("lifted_by")[:HISTORY],
         "replay": _replay(request),
         "most_lost": min(available, whole_day.left),
         "is_off": request.company.guard_mode == GuardMode.OFF,

@@ -128,11 +128,11 @@ class Gateway:
             return
         body.future = future
         future.add_done_callback(partial(self._handle_frame, body))
-        if body.is_over:  # another thread removed it meanwhile
+        if body.is_removed:  # another thread removed it meanwhile
             _cancel(body)
 
     def _handle_frame(self, body: BufferedBody, future: Any) -> None:
-        if body.is_over:
+        if body.is_removed:
             return
         body.future = None  # breaks a reference cycle that gc cannot collect
         try:
@@ -150,7 +150,7 @@ class Gateway:
         slow = self._bodies.grow(body, frame)
         if slow is not None:
             self._refuse_body(slow, Error.REQUEST_TIMEOUT)
-        if body.is_over:
+        if body.is_removed:
             return
         needed = body.longest + 1 if body.length is None else body.length
         if body.size >= needed:

@@ -49,7 +49,7 @@ class BufferedBody:
     # Chunked: an empty frame arrived, which is the last one or a premature end. A trailer looks
     # like the latter, so it is refused: a truncated form could mean something else.
     is_ending: bool = False
-    is_over: bool = False  # removed: its request is being answered
+    is_removed: bool = False  # its request is being answered
 
 
 class BufferedBodies:
@@ -87,7 +87,7 @@ class BufferedBodies:
     def grow(self, body: BufferedBody, part: bytes) -> BufferedBody | None:
         """Stores a part; returns the slow body evicted to stay within the memory limit."""
         with self._lock:
-            if body.is_over:  # already removed: nothing would subtract this part
+            if body.is_removed:  # already removed: nothing would subtract this part
                 return None
             body.parts.append(part)
             body.size += len(part)
@@ -102,7 +102,7 @@ class BufferedBodies:
     def take(self, body: BufferedBody) -> bool:
         """Removes the body; False if another thread already has."""
         with self._lock:
-            if body.is_over:
+            if body.is_removed:
                 return False
             self._remove(body)
             return True
@@ -132,7 +132,7 @@ class BufferedBodies:
         self._senders.setdefault(body.sender, OrderedDict())[body] = None
 
     def _remove(self, body: BufferedBody) -> None:
-        body.is_over = True
+        body.is_removed = True
         self._memory -= body.size
         del self._all[body]
         of_sender = self._senders[body.sender]

@@ -54,22 +54,22 @@ def watched(connection: BaseDatabaseWrapper, say: Say) -> Iterator[None]:
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_backend_pid()")
         (pid,) = cursor.fetchone()
-    over = threading.Event()
-    watch = threading.Thread(target=_watch, args=(connection, pid, over, say), daemon=True)
+    has_ended = threading.Event()
+    watch = threading.Thread(target=_watch, args=(connection, pid, has_ended, say), daemon=True)
     watch.start()
     try:
         yield
     finally:
-        over.set()
+        has_ended.set()
         watch.join()
 
 
-def _watch(connection: BaseDatabaseWrapper, pid: int, over: threading.Event, say: Say) -> None:
+def _watch(connection: BaseDatabaseWrapper, pid: int, has_ended: threading.Event, say: Say) -> None:
     session = connection.copy()  # this thread's own connection, pooled only if that one is
     said_at: dict[str, float] = {}
     # If this connection fails, the migration goes on unwatched.
     with suppress(DatabaseError):
-        while not over.wait(_INTERVAL):
+        while not has_ended.wait(_INTERVAL):
             with session.cursor() as cursor:
                 subject, line = _waiting(cursor, pid) or _building(cursor, pid)
             now = time.monotonic()

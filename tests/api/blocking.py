@@ -47,13 +47,13 @@ def end_waiting() -> None:
 @contextmanager
 def locked_by_another(lock: Callable[[], object], *, timeout: str = "20ms") -> Iterator[None]:
     """Locks in a transaction that takes its time; our statements wait for it this long."""
-    is_locked, is_over = threading.Event(), threading.Event()
+    is_locked, has_ended = threading.Event(), threading.Event()
 
     def hold() -> None:
         with transaction.atomic():
             lock()
             is_locked.set()
-            is_over.wait(60)
+            has_ended.wait(60)
 
     thread = threading.Thread(target=on_own_connection, args=[hold])
     thread.start()
@@ -62,5 +62,5 @@ def locked_by_another(lock: Callable[[], object], *, timeout: str = "20ms") -> I
         with session_setting("lock_timeout", f"'{timeout}'"):
             yield
     finally:
-        is_over.set()
+        has_ended.set()
         thread.join(10)

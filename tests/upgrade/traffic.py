@@ -38,14 +38,14 @@ class Traffic:
 
     @contextmanager
     def flowing(self) -> Iterator[None]:
-        over, person = threading.Event(), self._sign_in()
+        stop, person = threading.Event(), self._sign_in()
         with ThreadPoolExecutor(THREADS + 1) as pool:
-            running = [pool.submit(self._until, over) for _ in range(THREADS)]
-            running.append(pool.submit(self._browse, person, over))
+            running = [pool.submit(self._until, stop) for _ in range(THREADS)]
+            running.append(pool.submit(self._browse, person, stop))
             try:
                 yield
             finally:
-                over.set()
+                stop.set()
             _raise_errors(running)
 
     def keep_on(self, phase: str, *, rounds: int = 5) -> None:

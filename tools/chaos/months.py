@@ -63,7 +63,7 @@ class Archiver:
         self._program = Program(command, log=log, environ=environ)
         self._injector = injector
         self._dice = random.Random(f"{seed}:archiver")  # noqa: S311 - reproducible
-        self._is_over = False
+        self._has_ended = False
 
     def begin_next_month(self, at: datetime) -> None:
         """Moves the bound between the partitions of this month and the empty ones of the next, so
@@ -81,12 +81,12 @@ class Archiver:
                     return
 
     def start(self) -> None:
-        if not self._is_over:
+        if not self._has_ended:
             self._program.launch()
             self._injector.after(self._dice.uniform(*LIFE), self._end)
 
     def _end(self) -> None:
-        if self._is_over:
+        if self._has_ended:
             return
         self.kills += self._program.running.poll() is None
         self._program.kill()
@@ -94,7 +94,7 @@ class Archiver:
 
     def finish(self) -> bool:
         """Runs the command without kills; returns whether it succeeds."""
-        self._is_over = True
+        self._has_ended = True
         self._program.kill()
         for _try in range(LAST_TRIES):
             self._program.launch()

@@ -72,9 +72,9 @@ def _run(options: argparse.Namespace) -> ExitCode:
             facts |= {"at": datetime.now(UTC).isoformat(timespec="seconds")}
             write_json(options.json, facts)
     say(table(results, sizes))
-    over = results.over()
-    say(f"\n{len(over)} beyond their bound")
-    return ExitCode.FAILED if over else ExitCode.PASSED
+    exceeding = results.exceeding()
+    say(f"\n{len(exceeding)} beyond their bound")
+    return ExitCode.FAILED if exceeding else ExitCode.PASSED
 
 
 def _measure(options: argparse.Namespace, stack: Stack, size: int) -> dict[str, Any] | None:

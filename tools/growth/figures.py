@@ -62,7 +62,7 @@ class Row:
             return figure.ms / self.base.ms if self.base.ms else 1.0
         return figure.blocks / max(1, self.base.blocks)
 
-    def is_over(self) -> bool:
+    def is_exceeded(self) -> bool:
         for size, figure in self.at.items():
             growth = self.growth(figure)
             added = figure.blocks - self.base.blocks
@@ -76,7 +76,12 @@ class Row:
 
     def as_dict(self) -> dict[str, Any]:
         row = {str(size): asdict(figure) for size, figure in self.at.items()}
-        return {"group": self.group, "name": self.name, "is_over": self.is_over(), "at": row}
+        return {
+            "group": self.group,
+            "name": self.name,
+            "is_exceeded": self.is_exceeded(),
+            "at": row,
+        }
 
 
 class Results:
@@ -91,8 +96,8 @@ class Results:
         key = figure.group, figure.name
         self._rows.setdefault(key, Row(*key)).at[size] = figure
 
-    def over(self) -> list[Row]:
-        return [row for row in self if row.is_over()]
+    def exceeding(self) -> list[Row]:
+        return [row for row in self if row.is_exceeded()]
 
 
 _TITLES = {
@@ -111,7 +116,7 @@ def table(results: Results, sizes: Sequence[int]) -> str:
             yield f"{figure.blocks:,}" if figure else "–"
             yield f"{figure.ms:,.1f}" if figure else ""
         yield f"{row.growth(row.last):.2f}"
-        yield "OVER" if row.is_over() else ""
+        yield "OVER" if row.is_exceeded() else ""
 
     heads = [head for size in sizes for head in (f"{size:,}", "")]
     lines: list[str] = []

@@ -125,7 +125,7 @@ def _alert(_company: Company) -> dict[str, Any]:
 def _alerts(_company: Company) -> dict[str, Any]:
     url = f"{HERE}/admin/alerts/"
     item = {"title": "<b> 42", "detail": "<b>", "remedy": "<b>", "minutes": 5, "url": url}
-    return {"begun": [item | {"is_reminder": True}], "over": [item], "url": url}
+    return {"begun": [item | {"is_reminder": True}], "ended": [item], "url": url}
 
 
 def _change(_company: Company) -> dict[str, Any]:

@@ -288,8 +288,8 @@ def test_entered_code_ends_a_message_that_waits_for_its_first_try() -> None:
 
 def test_canceled_fallback_keeps_open_attempts_and_final_messages() -> None:
     one, first, second = tried()
-    over = message(state="delivered", chain=(SMS,))
+    delivered = message(state="delivered", chain=(SMS,))
 
-    for before in (Snapshot(one, (first, second)), Snapshot(over, ())):
+    for before in (Snapshot(one, (first, second)), Snapshot(delivered, ())):
         nothing = undecided(before)
         assert fallback_chain.cancel_fallback(nothing, FallbackReason.CODE_ENTERED) == nothing

@@ -127,13 +127,13 @@ def test_restriction_ends_once_its_evidence_has_faded(
     company: Company, attacked: GuardRestriction
 ) -> None:
     GuardEvidence.objects.update(score=0, misses=0, tokens=0, refused_until=None)
-    over = timezone.now() - timedelta(seconds=30)
-    GuardRestriction.objects.update(until=over)
+    past = timezone.now() - timedelta(seconds=30)
+    GuardRestriction.objects.update(until=past)
 
     guard_evidence.count()
 
     attacked.refresh_from_db()
-    assert attacked.ended_at == over
+    assert attacked.ended_at == past
     assert steps(company) == {}
 
 

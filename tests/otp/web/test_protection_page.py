@@ -83,7 +83,7 @@ def test_restriction_is_lifted_after_a_question(client: Client, owner: Member) -
     assert (asked.status_code, was_open) == (200, True)
     assert restriction.ended_at is not None
     assert (page.context["restrictions"], len(page.context["let_through"])) == ([], 1)
-    assert [row.pk for row in page.context["over"]] == [restriction.pk]
+    assert [row.pk for row in page.context["ended"]] == [restriction.pk]
 
 
 def test_neither_a_number_nor_a_country_is_refused(client: Client, owner: Member) -> None:

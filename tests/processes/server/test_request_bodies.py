@@ -36,7 +36,7 @@ def test_slowest_body_is_evicted() -> None:
     clock.now += 1.5
 
     assert several.add(body("d", at=clock.now)) == (True, first)
-    assert (first.is_over, second.is_over, len(several)) == (True, False, 3)
+    assert (first.is_removed, second.is_removed, len(several)) == (True, False, 3)
 
 
 def test_senders_own_slowest_body_is_evicted_first() -> None:
@@ -47,7 +47,7 @@ def test_senders_own_slowest_body_is_evicted_first() -> None:
     clock.now += 1.5
 
     assert several.add(body("b", at=clock.now)) == (True, own)
-    assert not others.is_over
+    assert not others.is_removed
 
 
 def test_recent_body_is_not_evicted() -> None:
@@ -95,7 +95,7 @@ def test_part_of_a_removed_body_takes_no_memory() -> None:
         assert several.grow(cut, b"x" * 60) is None
 
     assert several.grow(slow, b"x" * 60) is None
-    assert not slow.is_over
+    assert not slow.is_removed
 
 
 def test_late_bodies_are_removed_once() -> None:

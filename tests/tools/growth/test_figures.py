@@ -21,7 +21,7 @@ def results(group: Group, first: tuple[int, float], last: tuple[int, float]) -> 
 
 
 @pytest.mark.parametrize(
-    ("group", "first", "last", "is_over"),
+    ("group", "first", "last", "is_exceeded"),
     [
         (Group.HOT, (100, 1), (130, 900), False),  # machines differ, blocks do not
         (Group.HOT, (100, 1), (131, 1), True),
@@ -35,13 +35,15 @@ def results(group: Group, first: tuple[int, float], last: tuple[int, float]) -> 
     ],
 )
 def test_bound_of_a_group(
-    group: Group, first: tuple[int, float], last: tuple[int, float], is_over: bool
+    group: Group, first: tuple[int, float], last: tuple[int, float], is_exceeded: bool
 ) -> None:
-    assert bool(results(group, first, last).over()) is is_over
+    assert bool(results(group, first, last).exceeding()) is is_exceeded
 
 
-@pytest.mark.parametrize(("group", "is_over"), [(Group.HOT, True), (Group.EXPORT, False)])
-def test_small_database_is_held_to_the_bound_of_the_base_size(group: Group, is_over: bool) -> None:
+@pytest.mark.parametrize(("group", "is_exceeded"), [(Group.HOT, True), (Group.EXPORT, False)])
+def test_small_database_is_held_to_the_bound_of_the_base_size(
+    group: Group, is_exceeded: bool
+) -> None:
     """Its months are planned for as small ones; a file of few rows pays for its beginning."""
     result = Results()
     for size, blocks, ms in ((5_000, 400, 60.0), (100_000, 100, 20.0), (1_000_000, 110, 21.0)):
@@ -49,7 +51,7 @@ def test_small_database_is_held_to_the_bound_of_the_base_size(group: Group, is_o
 
     (row,) = result
     assert row.base == row.at[100_000]
-    assert bool(result.over()) is is_over
+    assert bool(result.exceeding()) is is_exceeded
 
 
 @pytest.mark.slow

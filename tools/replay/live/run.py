@@ -138,11 +138,11 @@ def _patient(is_settled: Callable[[], bool]) -> Callable[[], bool]:
     """Stops waiting in the end: anything unfinished counts as not happened."""
     since: list[float] = []
 
-    def is_over() -> bool:
+    def has_ended() -> bool:
         since.append(time.monotonic())
         return is_settled() or since[-1] - since[0] > SETTLES
 
-    return is_over
+    return has_ended
 
 
 def _virtual(run: Run, began: float, held_out: set[str]) -> dict[str, list[Outcome]]:

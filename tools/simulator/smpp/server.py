@@ -149,7 +149,7 @@ REFUSALS = {
     SERVER_ERROR: SYSTEM_ERROR,  # and here it says that nothing was taken
 }
 STATES = {"delivered": (2, "DELIVRD"), "failed": (5, "UNDELIV")}  # no receipt tells of "sent"
-EN_ROUTE, OVER = 1, {"delivered": 2, "read": 2, "failed": 5}  # message_state
+EN_ROUTE, FINAL_STATES = 1, {"delivered": 2, "read": 2, "failed": 5}  # message_state
 REMEMBERED = 10_000  # parts of long messages
 PHONE = re.compile(r"[1-9][0-9]{6,14}")
 SOURCE = re.compile(r"[ -~]{1,20}")
@@ -248,9 +248,9 @@ class Smpp(Vendor):
         )
         if message is None or message.extra["source"] != query.source:
             return QUERY_FAILED, b""
-        is_over = message.state in OVER
-        done_at = time.strftime("%y%m%d%H%M%S000+", time.gmtime()) if is_over else ""
-        state = OVER[message.state] if is_over else EN_ROUTE
+        is_final = message.state in FINAL_STATES
+        done_at = time.strftime("%y%m%d%H%M%S000+", time.gmtime()) if is_final else ""
+        state = FINAL_STATES[message.state] if is_final else EN_ROUTE
         return OK, pdu.cstring(query.message_id) + pdu.cstring(done_at) + bytes([state, 0])
 
     def receipt(self, message: Message, event: str, moment: float) -> Deliver | None:
