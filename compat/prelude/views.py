@@ -85,7 +85,8 @@ class Verifications(PreludeView):
             return self._under_way(live)
         status = "retry" if sent.is_resend else "success"
         judged = {}
-        if options["force_challenge"] or (restricted and restricted.is_without_sms):
+        is_sms = BY_NAME[sent.outcome.channel].has_segments  # the only channel that was left
+        if options["force_challenge"] or (restricted and restricted.is_without_sms and not is_sms):
             status = "challenged"
         elif restricted and not restricted.is_enforced:
             status = "shadow_blocked"

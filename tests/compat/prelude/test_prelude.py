@@ -195,6 +195,16 @@ def test_guard_that_bars_sms_bars_a_repeat_by_preferred_sms(
     assert [message.channel for message in Message.objects.all()] == ["whatsapp"]
 
 
+def test_sms_as_the_only_channel_is_not_challenged(client: DialectClient, company: Company) -> None:
+    company.guard_mode = GuardMode.ENFORCE
+    company.save()
+    hold(Api(company, None), STEP.CHEAP_ONLY)
+
+    answer = send(client, options={"channels": ["sms"]}).body
+
+    assert (answer["status"], answer["channels"]) == ("success", ["sms"])
+
+
 def test_signals_are_those_of_the_person(client: DialectClient) -> None:
     signals = {"ip": "93.184.216.34", "device_id": "d", "is_trusted_user": True, "os_version": "1"}
 
