@@ -101,8 +101,9 @@ def record(
 
 
 def acts_as_operator(user: User, company: Company) -> bool:
-    """Whether the user is an operator and no member of the company, which must not learn who
-    acted.
+    """Whether the user is an operator and not a member of the company.
+
+    The company must not learn which operator acted.
     """
     return user.is_staff and not company.members.filter(user=user.pk).exists()
 

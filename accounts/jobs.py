@@ -230,7 +230,7 @@ def _identity(subject: object) -> tuple[str, int | None]:
 
 
 def not_waiting_sql(job: str, subject: str) -> str:
-    """An SQL condition for queries with a LIMIT, which rows waiting for a retry must not use up."""
+    """The SQL condition that excludes subjects waiting for a retry, which would use up a LIMIT."""
     return f"""NOT EXISTS (SELECT FROM accounts_jobfailure failure WHERE failure.job = '{job}'
   AND failure.subject = {subject} AND failure.due_at > now())"""
 
@@ -257,8 +257,9 @@ def delete_with_parts(rows: models.QuerySet[Any], limit: int | None = None) -> i
 
 
 def delete_all_but_newest(rows: models.QuerySet[Any], count: int) -> None:
-    """Deletes all but the newest `count` rows: a person who creates file after file could fill the
-    disk before the first one expires.
+    """Deletes all but the newest `count` rows.
+
+    Otherwise a user who creates many files could fill the disk before the first one expires.
     """
     old = rows.order_by("-created_at", "-pk").values_list("pk", flat=True)[count:]
     if ids := list(old):

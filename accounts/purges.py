@@ -19,7 +19,7 @@ from storage.months import partitions
 log = structlog.get_logger(__name__)
 
 BATCH = 1000
-# Deletes at most this many rows and returns their number; a smaller one means that none are left.
+# Deletes at most the given number of rows and returns how many; fewer means that none are left.
 Purger = Callable[[int], int]
 PURGES = Job("purges", _("deletion of expired data"))
 

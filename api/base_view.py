@@ -53,8 +53,9 @@ def _text(value: object) -> str:
 
 
 class ApiView(View):
-    """Order of checks: path, method, key, rate, size, JSON, fields. Every refusal is a DomainError,
-    and every other exception becomes one.
+    """The base of API views: checks path, method, key, rate, size, JSON and fields, in this order.
+
+    Every refusal is a DomainError, and every other exception becomes one.
     """
 
     http_method_names = ["get", "head", "post", "put", "patch", "delete"]

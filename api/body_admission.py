@@ -53,7 +53,7 @@ source_apis: dict[str, StrOrPromise] = {}  # titles of the APIs, besides our own
 def register_entry_point(
     prefix: str, entry_point: EntryPoint, titles: Mapping[str, StrOrPromise]
 ) -> None:
-    """Called at start; `titles` are those of the APIs under the prefix."""
+    """Registers an entry point at start; `titles` are those of the APIs under the prefix."""
     _entry_points[prefix] = entry_point
     source_apis.update(titles)
 

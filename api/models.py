@@ -31,7 +31,7 @@ class IdempotentRequest(models.Model):
     path = models.CharField(_("path"), max_length=60)
     key = models.CharField(_("key"), max_length=255)
     request_hash = models.BinaryField(max_length=32)
-    # the message, from whose state the response can be rebuilt
+    # The id of the message or other effect, from which the response can be rebuilt.
     subject_id = models.UUIDField(_("subject"), null=True)
     status = models.PositiveSmallIntegerField(_("HTTP status"), null=True)  # null while it runs
     body = models.TextField(_("response body"), null=True)  # noqa: DJ001 - replayed byte for byte

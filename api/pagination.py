@@ -24,7 +24,7 @@ PAGE = 50
 MAX_PAGE = 200
 LONG_PAGES = HeavyWork("long pages", limit=1, max_waiting=24)  # over PAGE rows: 0.03 s each
 NEWEST_FIRST = ("-created_at", "-id")
-# Rows scanned for a page of a filter without an index; the next number if the page is not full.
+# Rows scanned for a page of a filter without an index: the next number while the page is not full.
 SCANS = (200, 2_000, 50_000)
 
 
@@ -177,7 +177,7 @@ def _first(rows: QuerySet[Any], limit: int) -> _Batch:
     return _Batch(page[:limit], Position(last.created_at, last.pk), is_full=True)
 
 
-# The first condition of both is redundant, but only it can use the index.
+# In `_older` and `_down_to` the first condition is redundant, but only it can use the index.
 def _older(rows: QuerySet[Any], start: Position) -> QuerySet[Any]:
     return rows.filter(created_at__lte=start.created_at).filter(
         Q(created_at__lt=start.created_at) | Q(id__lt=start.id)

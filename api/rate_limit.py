@@ -118,7 +118,7 @@ on_reset(key_rate_limiter.reset)
 
 
 def consume_test_quota(company_id: int, quota: str, count: int = 1) -> None:
-    """Adds `count` to today's usage (UTC); raises `rate_limited` and counts nothing when over.
+    """Adds `count` to today's usage (UTC); raises `rate_limited` instead if the quota is used up.
 
     Test keys are free and so have no other bound.
     """

@@ -10,7 +10,7 @@ from catalogue.errors import DomainError, Error
 
 
 def add_to_all(response: HttpResponse, request_id: str, rate: Usage | None) -> None:
-    """`rate` is None if no key was read."""
+    """Adds the headers of every response; `rate` is None if no key was read."""
     response["X-Request-Id"] = request_id
     response["Cache-Control"] = "no-store"
     if rate:

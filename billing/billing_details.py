@@ -40,12 +40,15 @@ def _names_somebody(number: str) -> bool:
 
 
 def is_inn(text: str) -> bool:
-    """10 digits of an organisation or 12 of a person, bare, with a region and control digits."""
+    """Whether this is a bare INN: 10 digits of an organisation, or 12 of a person.
+
+    Region and control digits are checked.
+    """
     return text == russian.compact(text) and not text.startswith("00") and russian.is_valid(text)
 
 
 def is_bin(text: str) -> bool:
-    """Kazakhstan's BIN of an organisation or IIN of a person: 12 digits, the last one control."""
+    """Whether this is Kazakhstan's BIN of an organisation or IIN of a person, 12 digits."""
     if not (len(text) == 12 and _KAZAKH.fullmatch(text)):
         return False
     rest = _sum(text, _BIN) % 11
@@ -59,7 +62,7 @@ def _sum(text: str, weights: tuple[int, ...]) -> int:
 
 
 def is_unp(text: str) -> bool:
-    """Belarus' UNP, bare: the library also accepts one after its name."""
+    """Whether this is a bare UNP of Belarus: the library also accepts one after its name."""
     return text == unp.compact(text) and unp.is_valid(text)
 
 
@@ -76,9 +79,10 @@ CHECKS = {
 
 
 def vat_id(country: str, number: str) -> str:
-    """The number in the form of VIES, such as DE136695976, from a number with or without its
-    country; empty unless valid in this EU country. Checks only format and control digits: VIES is
-    not asked whether it is registered.
+    """The number in the form of VIES, such as DE136695976; empty unless valid in this EU country.
+
+    `number` may lack the country. Only format and control digits are checked: VIES is not asked
+    whether it is registered.
     """
     if country not in EU or not number or not _names_somebody(number):
         return ""

@@ -43,7 +43,7 @@ def notify_balance_alert(alert: BalanceAlert, *, now: int, at: datetime) -> None
 
 
 def last_notified(alert: BalanceAlert) -> datetime | None:
-    """The last e-mail to the company about this level, even if the alert was another row then."""
+    """The time of the last e-mail about this level, even one of a deleted alert."""
     mails = Mail.objects.filter(key__startswith=_key_of(alert)).order_by("-created_at")
     return mails.values_list("created_at", flat=True).first()
 

@@ -26,8 +26,10 @@ class SignedLinks:
         return self._signer.sign(pk.hex)
 
     def read(self, token: str) -> UUID:
-        """Raises BadSignature for a link that we did not sign; its subclass SignatureExpired, or
-        ValueError, for an expired one: the oldest carry no time.
+        """The id in a link's token.
+
+        Raises BadSignature for a link that we did not sign, and its subclass SignatureExpired, or
+        ValueError (the oldest links have no time), for an expired one.
         """
         return UUID(hex=self._signer.unsign(token, max_age=LIFETIME))
 

@@ -36,7 +36,7 @@ class WithFallback(forms.BaseForm):
 
 
 def offered_chain(default_channel: str) -> list[str]:
-    """The order shown until the company has chosen one: its default channel, then the others."""
+    """The chain shown until the company has chosen one: its default channel, then the others."""
     names = [channel.name for channel in CHANNELS]
     return sorted(names, key=lambda name: name != default_channel)
 

@@ -106,7 +106,7 @@ def request_list(request: CabinetRequest) -> HttpResponse:
 
 
 def _history(company: Company, filters: dict[str, Any]) -> QuerySet[ApiRequest]:
-    """The rows to filter. An id gives its time, and is looked for in both modes."""
+    """The rows to filter; those around the time in an id, of both modes, if one is searched for."""
     rows = ApiRequest.objects.filter(company=company).select_related("api_key")
     if searched := filters.get("id"):
         at = started_at(searched) or _time_of(searched)

@@ -117,7 +117,7 @@ def opened_with_default(request: CabinetRequest, page: str) -> HttpResponse | No
 
 @member_required(anyone, anyone)
 def saved_filter_create(request: CabinetRequest) -> HttpResponse:
-    """The list and its filter are in the URL's query string, for `POST` too."""
+    """Saves a filter; the list and its filter are in the URL's query string, for `POST` too."""
     page = request.GET.get("list", SavedFilter.Page.MESSAGES)
     route = _route(page, request.member)
     form = SavedFilterForm(request.POST or None)

@@ -64,8 +64,9 @@ class Page:
     allows: Allows = anyone
 
     def matches(self, text: str) -> bool:
-        """Whether title or words match in any of the service's languages: people type the word they
-        know.
+        """Whether title or words match in any of the service's languages.
+
+        People type the word that they know.
         """
         return any(self._matches_in(language, text) for language, _name in settings.LANGUAGES)
 
@@ -100,7 +101,7 @@ def find(member: Member, text: str) -> list[Group]:
 
 
 def clean(text: str) -> str:
-    """One line, cut to a length that no id exceeds."""
+    """The text as one line, cut to a length that no id exceeds."""
     return one_line(text)[:MAX_QUERY_LENGTH]
 
 

@@ -55,8 +55,10 @@ else:
 
 
 class SectionForm(CompanyModelForm):
-    """A section saved on its own: `stored` names the columns that it changes and its version
-    covers, by default the fields of `Meta`.
+    """A section that is saved separately.
+
+    `stored` names the columns that it changes and its version covers, by default the fields of
+    `Meta`.
     """
 
     slug: ClassVar[str]

@@ -34,8 +34,9 @@ def csv_download(rows: Iterable[Row], name: str) -> StreamingHttpResponse:
 
 
 def page_of_filter(request: HttpRequest, route: str) -> HttpResponse:
-    """Redirects a download with an invalid filter to the page that shows its errors: a file with
-    other rows than requested would look correct.
+    """Redirects a download with an invalid filter to the page that shows its errors.
+
+    A file with other rows than requested would look correct.
     """
     return redirect(f"{reverse(route)}?{request.GET.urlencode()}")
 
@@ -47,8 +48,9 @@ def csv_response(content: Iterator[str] | Iterator[bytes], name: str) -> Streami
 
 
 def csv_lines(rows: Iterable[Row], language: str, *, is_continued: bool = False) -> Iterator[str]:
-    """Streams the rows as CSV lines, each rendered in `language`, since the request's own language
-    is no longer active while streaming. Only a file's first part has a BOM.
+    """Streams the rows as CSV lines in `language`. Only a file's first part has a BOM.
+
+    The request's own language is no longer active while the response is streamed.
     """
     separator = page_languages.texts(language)["csv_separator"]
     # Texts are quoted, so that a reader with the other separator does not split them.

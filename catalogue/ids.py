@@ -58,7 +58,7 @@ _REQUEST = re.compile(r"req_([0-9a-f]{12})[0-9a-f]{10}")
 
 
 def request_id() -> str:
-    """Begins with the time in milliseconds, which locates it in the logs."""
+    """A new request id. It begins with the time in milliseconds, which locates it in the logs."""
     return f"req_{time.time_ns() // 1_000_000:012x}{os.urandom(5).hex()}"
 
 

@@ -1,4 +1,4 @@
-"""The API keys of requests: found in a process cache, which each process refreshes."""
+"""Looks up the API keys of requests in a process cache, which a thread refreshes."""
 
 import time
 from collections.abc import Iterable, Mapping

@@ -1,6 +1,6 @@
-"""Tokens that we issue for an hour (RFC 6749, §4.4) to clients that ask for one with their key.
+"""Access tokens that clients get for their key (RFC 6749, §4.4), valid for an hour.
 
-Signed, not stored, they contain the key's digest and are refused once the key is revoked.
+They are signed, not stored. Each contains the key's digest and is refused once the key is revoked.
 """
 
 import base64

@@ -43,7 +43,10 @@ class CompanyChanges:
         self.last: Snapshot | None = None
 
     def ask(self) -> Snapshot:
-        """Asks in one autocommit statement, hence in one snapshot. The caller sets `last`."""
+        """The changes since `last`, read by one autocommit statement, hence in one snapshot.
+
+        The caller sets `last` once it has applied them.
+        """
         since = _NOTHING_YET if self.last is None else self.last.oldest_running
         rows = fetch_rows(_ASK, [since], _Change)
         changes = frozenset(
@@ -106,7 +109,7 @@ class KeyCache(Generic[V]):
         """Resets the cache to its state at the start of the process."""
         self._lock = threading.Lock()
         self.entries: dict[bytes, Entry[V]] = {}
-        self.used: set[bytes] = set()  # since the thread ran last
+        self.used: set[bytes] = set()  # since the thread's last run
         self._asked_at = NEVER  # when the last applied snapshot was asked for
         self._answered_at = ALWAYS
 

@@ -92,7 +92,7 @@ NO_RULES = LinkRules()
 
 
 class OpenRestriction(NamedTuple):
-    """The guard's restriction on sends of one scope; `otp.models.GuardRestriction`."""
+    """A restriction of sends in one scope by the guard; see `otp.models.GuardRestriction`."""
 
     kind: str  # of the scope
     value: str
@@ -102,7 +102,7 @@ class OpenRestriction(NamedTuple):
 
 
 class GuardSettings(NamedTuple):
-    """The company's mode of the guard; its open restrictions by kind and value of scope."""
+    """The company's guard mode, and the guard's open restrictions by kind and value of scope."""
 
     mode: str
     restrictions: Mapping[tuple[str, str], OpenRestriction] = {}

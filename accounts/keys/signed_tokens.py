@@ -30,7 +30,7 @@ NOT_A_KEY = _("An RSA public key in PEM of at least 2048 bits; it begins with BE
 def find_signed(token: str) -> Principal | None:
     """The principal of a signed token; None unless the token and its key are valid.
 
-    Tokens whose signature is too short, or whose time is not now, are refused without a query.
+    Tokens with too short a signature, and expired ones, are refused without a query.
     """
     try:
         signature = token.rpartition(".")[2]

@@ -32,7 +32,7 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
 
 
 class ApiKey(models.Model):
-    """Stores the SHA-256 of the key, and its start and end for display."""
+    """An API key: its SHA-256, and its first and last characters for display."""
 
     ROTATION = timedelta(hours=24)  # how long a replaced key overlaps with its successor
 

@@ -137,11 +137,11 @@ class Company(models.Model):
     )
     # Open restrictions, which only `otp.protection.restrictions` writes.
     guard_restrictions = models.JSONField(default=list, db_default=[], editable=False)
-    # its own host; empty: the service's
+    # The host of its short links; empty: the service's.
     link_host = models.CharField(
         _("Host for new short links"), max_length=253, blank=True, default="", db_default=""
     )
-    # with their subdomains; empty: any site
+    # The sites that its links may lead to, with their subdomains; empty: any site.
     link_targets = ArrayField(
         models.CharField(max_length=253),
         verbose_name=_("Sites that links may lead to"),
@@ -149,7 +149,7 @@ class Company(models.Model):
         blank=True,
         db_default=[],
     )
-    # a query string; `{channel}` becomes the message's channel
+    # A query string for the targets of its links; `{channel}` becomes the message's channel.
     link_utm = models.CharField(
         _("Tags added to targets"), max_length=300, blank=True, default="", db_default=""
     )

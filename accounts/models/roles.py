@@ -29,7 +29,7 @@ class RoleRights(models.Model):
 
     @property
     def can_read_technical_pages(self) -> bool:
-        """Covers settings, requests and webhooks too; accountants only have pages about money."""
+        """Whether the member reads settings, requests and webhooks; accountants do not."""
         return self.role != Role.ACCOUNTANT
 
     @property
@@ -38,7 +38,10 @@ class RoleRights(models.Model):
 
     @property
     def can_see_phones(self) -> bool:
-        """Viewers and accountants see masked phones, and cannot copy a list of customers."""
+        """Whether the member sees whole phones.
+
+        Viewers and accountants see masked ones, so that they cannot copy a list of customers.
+        """
         return self.role in TECHNICAL_ROLES
 
     @property

@@ -70,7 +70,7 @@ class User(AbstractBaseUser, PermissionsMixin):
         super().set_password(raw_password and normalize("NFC", raw_password))
 
     def check_password(self, raw_password: str | None) -> bool:
-        """Compares NFC: keyboards type й as one character or as и and a breve (RFC 8265, 4.2.1)."""
+        """Compares in NFC: keyboards type й as one character, or as и and a breve (RFC 8265)."""
         return super().check_password(raw_password and normalize("NFC", raw_password))
 
     def get_session_auth_hash(self) -> str:
@@ -97,7 +97,7 @@ class UserSessionQuerySet(models.QuerySet["UserSession"]):
 
 
 class UserSession(models.Model):
-    """Describes the Django session with the same key, which holds the data."""
+    """The user, address, device and times of a Django session, which has the same key."""
 
     session_key = models.CharField(max_length=40, unique=True)
     user = models.ForeignKey(User, models.CASCADE, related_name="sessions")

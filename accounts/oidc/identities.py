@@ -102,7 +102,10 @@ def find(claims: Claims) -> User | None:
 
 
 def find_or_create(claims: Claims, request: HttpRequest) -> User:
-    """Raises RefusedError unless the identity is known, or new and its groups grant something."""
+    """The user of the identity; a new one if the identity's groups grant a right.
+
+    Raises RefusedError otherwise.
+    """
     user = find(claims)
     if user is None:
         _require_creatable(claims)
@@ -133,7 +136,7 @@ def _is_taken(address: str) -> bool:
 
 
 def _unconfirmed(address: str) -> QuerySet[EmailAddress]:
-    """Excludes operators: their addresses may have been set by hand."""
+    """The unconfirmed rows of an address, without operators' rows, which may be set by hand."""
     return EmailAddress.objects.filter(is_of(address), verified=False, user__is_staff=False)
 
 

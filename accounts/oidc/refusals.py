@@ -24,7 +24,7 @@ class Reason(Enum):
 
 
 class RefusedError(Exception):
-    """`detail` is for the log: never a token, a code or an address."""
+    """A refused sign-in. `detail` is for the log: it never has a token, a code or an address."""
 
     def __init__(self, reason: Reason, detail: str = "") -> None:
         super().__init__(f"{reason.value}: {detail}" if detail else reason.value)

@@ -117,7 +117,7 @@ def _provider(request: HttpRequest) -> Provider:
 
 
 def _state(request: HttpRequest) -> State:
-    """Removes the state from the session that began it: a sign-in can be finished only once."""
+    """The state of the sign-in, removed from the session so that it is finished only once."""
     try:
         state: State = _provider(request).unstash_redirect_state(
             request, request.GET.get("state", "")
@@ -166,7 +166,7 @@ def _connect(request: HttpRequest, claims: Claims, _state: State) -> HttpRespons
 
 
 def _reauthenticate(request: HttpRequest, claims: Claims, state: State) -> HttpResponse:
-    """Counts like a typed password: the provider has just authenticated the same person."""
+    """Records a reauthentication, equal to a typed password: the provider has just checked."""
     user = _user(request)
     if identities.find(claims) != user:
         raise RefusedError(Reason.OTHER_IDENTITY)
@@ -224,7 +224,10 @@ def identity(request: HttpRequest) -> HttpResponse:
 @login_required
 @provider_page
 def connect(request: HttpRequest) -> HttpResponse:
-    """Requires a fresh reauthentication (`accounts.security.middleware`)."""
+    """Connects an identity of the provider to the signed-in user.
+
+    Requires a fresh reauthentication (`accounts.security.middleware`).
+    """
     if identity_of(signed_in_user(request)):
         return redirect("sso-identity")
     if request.method == "POST":
@@ -247,7 +250,10 @@ def connect(request: HttpRequest) -> HttpResponse:
 @login_required
 @provider_page
 def disconnect(request: HttpRequest) -> HttpResponse:
-    """Requires a fresh reauthentication, and another way to sign in."""
+    """Disconnects the user's identity.
+
+    Requires a fresh reauthentication, and another way to sign in.
+    """
     user = signed_in_user(request)
     if not identity_of(user):
         return redirect("sso-identity")

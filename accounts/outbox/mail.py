@@ -150,7 +150,7 @@ def post(
     unsubscribe_url: str = "",
     request: HttpRequest | None = None,
 ) -> None:
-    """Renders `mail/<template>.html` and appends it; at most once per `key`.
+    """Renders `mail/<template>.html` and appends the e-mail; at most once per `key`.
 
     Times are in the zone of the reader who sent `request`, or in the service's if there is none.
     """
@@ -232,8 +232,9 @@ def append(
 def _has_too_many(template: str, to: str) -> bool:
     """Whether the address already got MAX_PER_HOUR e-mails of this template.
 
-    The counter includes e-mails not committed yet; the rows can be counted without Redis. A lock
-    would be held until the transaction that causes the e-mail ends.
+    Both the rows and a counter are checked: only the counter includes e-mails not committed yet,
+    and only the rows can be counted without Redis. A lock instead would be held until the
+    transaction that causes the e-mail ends.
     """
     recent = Mail.objects.filter(created_at__gt=timezone.now() - timedelta(hours=1))
     if recent.filter(template=template, to__iexact=to, key=None).count() >= MAX_PER_HOUR:
@@ -274,7 +275,10 @@ def _deliver() -> int:
 
 @transaction.atomic
 def _claim() -> Mail | None:
-    """Delivery is at least once: after a crash while sending, the e-mail is sent again."""
+    """Leases the next due e-mail; returns None if none is due.
+
+    Delivery is at least once: after a crash while sending, the e-mail is sent again.
+    """
     due = Mail.objects.select_for_update(skip_locked=True).filter(due_at__lte=Now())
     email = due.order_by("due_at").first()
     if email is not None:

@@ -116,10 +116,11 @@ def choose_company(request: HttpRequest, company_id: int) -> None:
 
 
 def _was_left(request: HttpRequest, member: Member) -> bool:
-    """Whether the session acted for another company, which the person has left."""
+    """Whether the session acted for another company, which the user has left."""
     company_id = request.session.get(_COMPANY)
     if company_id is None and len(memberships(request)) > 1:
-        request.session[_COMPANY] = member.company_id  # the first: no other one's form is open
+        # The first company; no form of another one can be open yet.
+        request.session[_COMPANY] = member.company_id
     return company_id not in (None, member.company_id)
 
 

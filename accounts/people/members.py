@@ -187,8 +187,9 @@ def _follow_owner_change(kind: str, member: Member, user: User, ip: str | None) 
 
 
 def _require_owner(company: Company, user: User) -> None:
-    """Checks the role under the lock: a member who waited for it may have been removed
-    meanwhile.
+    """Raises unless the user is an owner, read under the lock of the company.
+
+    A user who waited for the lock may have been removed meanwhile.
     """
     if not company.members.filter(user=user, role=Member.Role.OWNER).exists():
         raise PermissionDenied

@@ -1,4 +1,4 @@
-"""The planned deletion of a company: requesting, canceling and hastening it, and its warnings.
+"""The planned deletion of a company: request, cancellation, an earlier time, and warnings.
 
 The company's row is the lock: of concurrent decisions, by people or the task that deletes, the
 second sees the first. The deletion itself concerns every package: `persons.company_deletion`.

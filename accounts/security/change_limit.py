@@ -1,5 +1,7 @@
-"""Limits what one person can write to the audit log, which is kept for ever: anybody may sign up.
-Downloads and views of recovery codes are recorded too.
+"""Limits how many audit events one user can cause.
+
+Anybody may sign up, and the audit log is kept for ever. Downloads and views of recovery codes are
+recorded too.
 """
 
 from accounts.models import User

@@ -49,8 +49,9 @@ def on_login(request: HttpRequest, user: User, **_rest: Any) -> None:
 def on_login_failed(
     credentials: dict[str, Any], request: HttpRequest | None = None, **_rest: Any
 ) -> None:
-    """Does the same work for an unknown address, so that timing reveals nothing. The text that was
-    typed is not stored: people type passwords into the wrong field.
+    """Records a failed sign-in, with the same work for an unknown address against timing attacks.
+
+    The typed text is not stored: people type passwords into the wrong field.
     """
     email = str(credentials.get("email", ""))
     user = User.objects.alias(lower=Lower("email")).filter(lower=email.lower()).first()
@@ -107,7 +108,7 @@ def on_email_changed(
     to_email_address: EmailAddress,
     **_rest: Any,
 ) -> None:
-    """allauth itself notifies the old address."""
+    """Notifies the new primary address; allauth itself notifies the old one."""
     old = from_email_address.email if from_email_address else ""
     address = to_email_address.email
     record_authentication_event(
@@ -121,7 +122,7 @@ def on_email_changed(
 def on_email_removed(
     request: HttpRequest, user: User, email_address: EmailAddress, **_rest: Any
 ) -> None:
-    """allauth itself notifies the primary address."""
+    """Notifies the removed address; allauth itself notifies the primary one."""
     address = email_address.email
     record_authentication_event("address.removed", user=user, request=request, subject=address)
     if email_address.verified:

@@ -165,8 +165,10 @@ class AccountAdapter(DefaultAccountAdapter):
     def get_reauthentication_methods(
         self, user: AbstractBaseUser | AnonymousUser
     ) -> list[dict[str, Any]]:
-        """Users with a second factor reauthenticate with it, not with the password; passkeys come
-        before recovery codes. Users without either are sent to the identity provider.
+        """The methods by which the user may reauthenticate, the preferred one first.
+
+        A user with a second factor uses it, not the password, and a passkey before recovery codes.
+        A user without password and factor is sent to the identity provider.
         """
         methods: list[dict[str, Any]] = super().get_reauthentication_methods(user)
         if not isinstance(user, User):

@@ -31,8 +31,9 @@ def is_of(address: str) -> Q:
 
 
 def _is_spelled(spelling: str) -> Q:
-    """Compares in lower case. `iexact`, for allauth's index, compares in upper case, where the
-    dotless i of another domain equals an i.
+    """The condition that an address equals this spelling in lower case.
+
+    `iexact`, for allauth's index, compares in upper case, where a dotless i equals an i.
     """
     return Q(Exact(Lower("email"), spelling.lower()), email__iexact=spelling)
 

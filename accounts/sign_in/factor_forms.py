@@ -88,8 +88,9 @@ def _require_our_origin(client_data: CollectedClientData) -> None:
 
 @transaction.atomic
 def _consume_challenge(claimed: Authenticator, response: AuthenticationResponse) -> Authenticator:
-    """Uses up the challenge, once: it is in the session, which concurrent requests have all read. A
-    signature counter must grow, or there is a copy of the key
+    """Uses up the challenge, once: concurrent requests have all read it from the session.
+
+    A signature counter must grow, or there is a copy of the key
     (https://www.w3.org/TR/webauthn-3/#sctn-sign-counter); keys without a counter send 0.
     """
     assertion = response.response
@@ -213,11 +214,11 @@ class UsedCodeMixin(Base):
 
 
 class ActivateTOTPForm(PastedCodeMixin, UsedCodeMixin, totp.ActivateTOTPForm):
-    """Adds an authenticator app."""
+    """The form that adds an authenticator app."""
 
 
 class AuthenticateForm(PastedCodeMixin, UsedCodeMixin, codes.AuthenticateForm):
-    """Signs in."""
+    """The form of the second step of a sign-in."""
 
 
 class _ReauthenticateForm(codes.ReauthenticateForm):
@@ -235,7 +236,7 @@ class _ReauthenticateForm(codes.ReauthenticateForm):
 
 
 class ReauthenticateForm(PastedCodeMixin, UsedCodeMixin, _ReauthenticateForm):
-    """Confirms a change."""
+    """The form that confirms a change by a second factor."""
 
 
 class ReauthenticateWebAuthnForm(ProofMixin, passkeys.ReauthenticateWebAuthnForm):

@@ -1,4 +1,4 @@
-"""A line of a statement from any source, and the order that it pays. Doubtful transfers wait.
+"""Matches a line of a statement, from any source, with the order that it pays.
 
 An exact match credits once: the purpose names only one of our invoices, neither paid nor canceled,
 amount and currency match, and the payer's INN is the buyer's. A transfer by an SBP link names the
@@ -63,9 +63,7 @@ class StatementLine:
     occurrence: int = 1  # number among the lines whose `key` has otherwise the same parts
 
     def __post_init__(self) -> None:
-        """Raises ValueError for values that no bank writes: a transfer is money, so nothing is
-        guessed.
-        """
+        """Raises ValueError for values that no bank writes: with money nothing is guessed."""
         texts = (self.account, self.document_number, self.party_name, self.party_inn)
         if not all(map(is_clean, (*texts, self.party_account, self.purpose, self.operation_id))):
             raise ValueError("control characters")
@@ -198,7 +196,8 @@ def _pay(transfer: BankTransfer, order: Order) -> str:
     elif order.state == Order.State.PAID:
         return Problem.SECOND
     if recorded is not None and (not recorded.is_credited or recorded.amount == transfer.amount):
-        transfer.payment = recorded  # one task for both, even with a problem
+        # The operator gets one task for both records, even if the payment has a problem.
+        transfer.payment = recorded
         return ""
     if differs := _differs(transfer, order):
         return differs
@@ -220,8 +219,9 @@ def _differs(transfer: BankTransfer, order: Order) -> str:
 
 
 def _doubt(transfer: BankTransfer, order: Order) -> str:
-    """The doubt about a transfer whose payer wrote the purpose; in a payment link the bank wrote
-    it.
+    """The problem of a transfer whose purpose the payer wrote; empty if there is none.
+
+    The purpose of a payment by a link is written by the bank, and is not doubted.
     """
     if order.state == Order.State.CANCELED:
         return Problem.CANCELED
@@ -264,14 +264,15 @@ def _is_same(transfer: BankTransfer) -> Q:
 
 
 def _confirmed(transfer: BankTransfer, condition: Q) -> Payment | None:
-    """The payment that the operator confirmed by hand with this transfer's number, credited or
-    waiting, selected by a condition or by the payer: whichever order the payer names, money counts
-    once.
+    """The payment that the operator confirmed by hand with this transfer's number.
+
+    It is credited or waits, and meets the condition or is the same payer's: money counts once,
+    whichever order the payer names.
     """
     number = payments.bank_reference_number(transfer.document_number)
     if transfer.party_inn:
         condition |= Q(order__parties__buyer__inn=transfer.party_inn) & _is_same(transfer)
-    waiting = Q(  # the operator's task
+    waiting = Q(  # for the operator's decision
         is_credited=False, settled_at=None, amount=transfer.amount, currency=transfer.currency
     )
     confirmed = _unmatched().filter(condition, Q(is_credited=True) | waiting)
@@ -287,8 +288,9 @@ def is_buyer(transfer: BankTransfer, order: Order) -> bool:
 
 
 def _refund(transfer: BankTransfer, order: Order) -> str:
-    """Takes the tokens back only if no other transfer, named or unassigned, could be the one
-    refunded.
+    """Takes the tokens back, or returns the problem that prevents it.
+
+    No other transfer, assigned to the order or to none, may be the one that was refunded.
     """
     others = order.bank_transfers.filter(direction=BankTransfer.Direction.INCOMING)
     unnamed = BankTransfer.objects.filter(

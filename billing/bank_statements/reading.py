@@ -40,7 +40,7 @@ FIRST = timedelta(days=30)
 
 
 def read_due() -> int:
-    """Returns the number of lines read; 0 if no reading is due."""
+    """Reads the statement if it is due; returns the number of lines read."""
     if not settings.GATEWAY_ACCOUNTS["tbank"]["has_statement"]:
         return 0
     account = settings.GATEWAY_ACCOUNTS["tbank"]["account"]
@@ -83,7 +83,7 @@ def read(account: str) -> int:
 def _lines(
     account: str, since: datetime, until: datetime, unread: Counter[str]
 ) -> Iterator[StatementLine]:
-    """The understood lines; a line that cannot be understood does not hold up the rest."""
+    """The readable lines; an unreadable line does not hold up the rest."""
     for operation in operations(api(), account=account, since=since, until=until):
         try:
             line = line_of(operation, account)

@@ -24,8 +24,9 @@ def assign(
     ip: str | None = None,
     as_received: bool = False,
 ) -> bool:
-    """Credits the order with this transfer despite differences, or with the tokens that the sum
-    buys. False if it was settled already.
+    """Credits the order in full despite differences, or with the tokens that the sum buys.
+
+    Returns False if the transfer was settled already.
     """
     refunds.lock_gateway(order.gateway)  # before the order, like for webhooks
     order = payments.lock(order.pk)

@@ -83,8 +83,10 @@ class _UsageNow(NamedTuple):
 def refusal(
     company_id: int, *, budgets: Budgets, country: str, price: int, key: KeyLimit = NO_KEY
 ) -> DomainError | None:
-    """Explains a refused send by the budgets that its statement read. Returns None if the wallet
-    would pay now, because tokens were released meanwhile.
+    """The error of a send that the wallet, a budget or the key's limit refused.
+
+    `budgets` are those that the refusing statement read. Returns None if the wallet would pay now,
+    because tokens were released meanwhile.
     """
     values = params(budgets, country)
     scope = {"company_id": company_id, "api_key": str(key.key_id)}
@@ -107,7 +109,7 @@ def refusal(
 
 
 def _below_price(use: BudgetUsage, price: int) -> DomainError:
-    """Gives no time to wait: waiting does not help."""
+    """The error of a send whose price exceeds the whole budget; without a time to wait."""
     period = (
         format_lazy(_("an hour in {country}"), country=use.country) if use.country else _("the day")
     )
@@ -165,8 +167,9 @@ def fixed_for_other_countries(company_id: int) -> int | None:
 def set_fixed(
     *, company: Company, tokens: Mapping[str, int | None], user: User | None, ip: str | None = None
 ) -> list[str]:
-    """Sets budgets by country (`Budget.DAY`, `Budget.ANY`); None restores the usual budget. Takes
-    effect within two seconds in every process. Returns the countries whose budget changed.
+    """Sets budgets by country (`Budget.DAY`, `Budget.ANY`); None restores the usual budget.
+
+    Takes effect within two seconds in every process. Returns the countries whose budget changed.
     """
     Company.objects.select_for_update(no_key=True).get(pk=company.pk)
     current = dict(Budget.objects.filter(company=company).values_list("country", "fixed_tokens"))
@@ -194,8 +197,9 @@ def set_fixed(
 
 
 def update_usual() -> int:
-    """Recalculates usual budgets from the stored days; fixed budgets stay as they are. Publishes
-    them where keys are loaded; returns how many companies' budgets changed.
+    """Recalculates usual budgets from the stored days and publishes them; fixed ones stay.
+
+    Returns the number of companies whose budgets changed.
     """
     ids = fetch_column(_SQL["companies"])
     return sum(
@@ -206,7 +210,7 @@ def update_usual() -> int:
 
 @transaction.atomic
 def _update_usual(company_ids: list[int]) -> int:
-    """Locks companies before their budgets, as `set_fixed` does."""
+    """Recalculates the usual budgets of companies, which are locked first as in `set_fixed`."""
     execute(_LOCK, [company_ids])
     moved = fetch_value(_SQL["update"], {"ids": company_ids, "times": settings.BUDGET_USUAL[0]})
     publish(company_ids)

@@ -73,8 +73,10 @@ def usage(company_id: int) -> list[KeyUsage]:
 def set_limits(
     *, company: Company, tokens: Mapping[int, int | None], user: User | None, ip: str | None = None
 ) -> list[int]:
-    """Sets limits by the key's id; None removes one. Takes effect within two seconds in every
-    process. Returns the keys whose limit changed; other companies' keys stay unchanged.
+    """Sets limits by the key's id; None removes one.
+
+    Takes effect within two seconds in every process. Returns the keys whose limit changed; other
+    companies' keys stay unchanged.
     """
     keys = company.api_keys.filter(pk__in=tokens, mode=Mode.LIVE)
     changed = [

@@ -76,8 +76,9 @@ def missing_details(company: Company) -> Mapping[str, object]:
 
 @transaction.atomic
 def _issue_month(pk: int, seller: Seller) -> int:
-    """Issues a document for each currency: payments in one are no advance for charges in
-    another.
+    """Issues a document of a month for each currency; returns their number.
+
+    A payment in one currency is no advance for charges in another.
     """
     closed = ClosedMonth.objects.select_for_update().select_related("company").get(pk=pk)
     if not closed.is_due:
@@ -123,8 +124,9 @@ def _advances(seller: Seller) -> list[Order]:
 
 
 def _of_tax_payer() -> Q:
-    """Filters out most of the companies that `is_tax_payer` rejects; they would fill every
-    batch.
+    """The condition that excludes most companies that `is_tax_payer` rejects.
+
+    They would otherwise fill every batch.
     """
     country = Q(company__billingprofile__country="RU")
     country |= Q(company__billingprofile__country="", company__country="RU")
@@ -198,7 +200,7 @@ def _taxed(
 
 
 def _lines(charges: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The lines with the invoice and the payment of each order: documents name them."""
+    """The lines of the charges, with the invoice and payment of each order for the document."""
     ids = [UUID(hex=charge["order"]) for charge in charges if charge["order"]]
     orders = Order.objects.filter(pk__in=ids).prefetch_related("payments")
     by_id = {order.pk.hex: order for order in orders}

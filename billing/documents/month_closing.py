@@ -163,8 +163,9 @@ def _totals(
 def _prepaid_opening(
     company_id: int, start: datetime, balance: int, previous: ClosedMonth | None
 ) -> prepaid.Sums:
-    """The last month's closing balance; at first all payments, minus the worth of tokens used
-    before.
+    """The closing balance of the month before; for the first month it is computed.
+
+    It is then the sum of all payments without the worth of the tokens used before.
     """
     if previous is not None:
         return {currency: Decimal(money["closing"]) for currency, money in previous.money.items()}
@@ -208,7 +209,7 @@ def _use(company_id: int, start: datetime, end: datetime, spent: int) -> list[Ch
 
 
 def _movements(company_id: int, rows: Sequence[Transfer]) -> tuple[list[Lot], list[Withdrawal]]:
-    """New lots, and withdrawals by time; what disputes which were won return is negative."""
+    """New lots, and withdrawals by time. Tokens that a won dispute returns are negative."""
     orders = _orders(company_id, rows)
     refunds = _orders_of_refunds(rows)
     new: list[Lot] = []

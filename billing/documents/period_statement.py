@@ -100,7 +100,7 @@ def first_day(company: Company) -> date | None:
 
 
 def make(company: Company, first: date, last: date) -> PeriodStatement:
-    """Makes the statement; `last` is part of the period."""
+    """The statement of the days from `first` to `last`, both included."""
     days = _bounds(first, last)
     bounds = [local_start_of(day) for day in days]
     tokens = totals(company.pk, bounds)

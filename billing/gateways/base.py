@@ -43,7 +43,7 @@ class PaymentRequest:
     title: str
     return_url: str
     buyer: Buyer = Buyer()
-    # per cent, included in the amount; None: the seller pays no VAT
+    # Per cent, included in the amount; None: the seller pays no VAT.
     vat_rate: Decimal | None = None
     saves_method: bool = False  # keep the method, to charge it without the payer
 

@@ -126,7 +126,10 @@ class Stripe(Gateway):
             )
 
     def charge(self, method: SavedPaymentMethod, payment: PaymentRequest) -> Charge:
-        """https://docs.stripe.com/payments/save-and-reuse#charge-saved-payment-method"""
+        """Charges a saved method.
+
+        https://docs.stripe.com/payments/save-and-reuse#charge-saved-payment-method
+        """
         fields = {
             "amount": str(to_minor(payment.amount, payment.currency)),
             "currency": payment.currency.lower(),

@@ -87,7 +87,7 @@ class TBank(Gateway):
             return _event(link, state) if state else None
 
     def check_credentials(self) -> None:
-        """Asks for a link that does not exist: the token is checked first."""
+        """Requests a link that does not exist: the bank checks the token before the link."""
         try:
             self.api.get(f"/api/v1/b2b/qr/{UUID(int=0)}/info")
         except RefusedByProviderError as refused:
@@ -118,7 +118,10 @@ class TBank(Gateway):
 
 
 def purpose(payment: PaymentRequest) -> str:
-    """Ends with our order's id, by which the transfer is found in the account's statement."""
+    """The purpose of the payment.
+
+    It ends with our order's id, by which the transfer is found in the account's statement.
+    """
     suffix = f". top_{payment.order_id}"
     return payment.title[: MAX_PURPOSE - len(suffix)] + suffix
 

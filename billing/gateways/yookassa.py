@@ -96,7 +96,10 @@ class YooKassa(Gateway):
             )
 
     def charge(self, method: SavedPaymentMethod, payment: PaymentRequest) -> Charge:
-        """https://yookassa.ru/developers/payment-acceptance/scenario-extensions/recurring-payments"""
+        """Charges a saved method.
+
+        https://yookassa.ru/developers/payment-acceptance/scenario-extensions/recurring-payments
+        """
         body: dict[str, Any] = {
             "amount": _amount(payment.amount, payment.currency),
             "capture": True,

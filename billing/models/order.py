@@ -156,7 +156,7 @@ class Order(models.Model):
 
     @property
     def payment_page(self) -> str:
-        """The address of the payment page, or "". An invoice's link is signed on each call."""
+        """The address of the payment page, or "". An invoice's link is signed at each call."""
         if self.invoice_number:
             return f"{settings.PUBLIC_URL}/invoices/{INVOICES.token(self.id)}"
         return self.payment_url
@@ -175,7 +175,7 @@ class Order(models.Model):
         return self.state in OPEN
 
     def mark_opened(self, *, payment_id: str, payment_url: str) -> None:
-        """Conditional update: another process may have opened it first, or it has ended."""
+        """Stores the payment unless another process opened one first, or the order has ended."""
         Order.objects.filter(pk=self.pk, state=self.State.CREATED).update(
             state=self.State.PENDING, payment_id=payment_id, payment_url=payment_url
         )
@@ -216,7 +216,7 @@ class Payment(models.Model):
     currency = models.CharField(_("currency"), max_length=3)
     is_credited = models.BooleanField(_("credited"), default=False)
     problem = models.CharField(_("problem"), max_length=16, choices=Problem.choices, blank=True)
-    # of the bank transfer; for a provider's payment, the second id that refunds refer to
+    # The number of the bank transfer, or the provider's second id, which refunds refer to.
     reference = models.CharField(_("bank reference"), max_length=60, blank=True)
     paid_on = models.DateField(_("paid on"), null=True, blank=True)
     confirmed_by = by_user(_("confirmed by"))
@@ -283,8 +283,9 @@ class RefundQuerySet(models.QuerySet["Refund"]):
 
 
 class Refund(models.Model):
-    """A refund, stored once per provider's id. `taken` may be less than
-    `tokens`: the rest were spent.
+    """A refund, stored once per provider's id.
+
+    `taken` may be less than `tokens`: the rest were spent.
     """
 
     class Problem(models.TextChoices):

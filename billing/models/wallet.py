@@ -81,10 +81,10 @@ class Transfer(models.Model):
     )
     kind = models.CharField(_("kind"), max_length=8, choices=Kind.choices)
     amount = models.PositiveBigIntegerField(_("tokens"))
-    # idempotency key; empty for transfers of messages
+    # The idempotency key; null for transfers of messages.
     key = models.CharField(_("key"), max_length=80, null=True, blank=True)  # noqa: DJ001 - null: of a message
     message_id = models.UUIDField(_("message"), null=True, blank=True)
-    # number of the message's hold that it opens or settles
+    # The number of the message's hold that it opens or settles.
     hold = models.PositiveSmallIntegerField(_("hold number"), null=True, blank=True)
     proof = models.CharField(_("proof"), max_length=12, choices=Proof.choices, blank=True)
     reason = models.CharField(_("reason"), max_length=200, blank=True)
@@ -162,7 +162,7 @@ class ArchivedMonth(models.Model):
     `sha256` is empty until its file is complete and verified; then its tables are dropped.
     """
 
-    # its first day; the first row covers all earlier months
+    # The first day of the month; the first row covers all earlier months.
     month = models.DateField(primary_key=True)
     detached_at = models.DateTimeField(db_default=Now())
     sha256 = models.CharField(max_length=64, blank=True, db_default="")

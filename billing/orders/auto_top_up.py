@@ -129,7 +129,7 @@ def _write(setting: AutoTopUp) -> Order | None:
 def _obstacle(
     setting: AutoTopUp, gateway: Gateway | None, quote: Quote | None
 ) -> AutoTopUp.Pause | None:
-    """Faults that only a person can fix."""
+    """The reason to pause: a fault that only a person can fix. None if there is none."""
     if gateway is None:
         return Pause.NO_GATEWAY
     if quote is None or not gateway.takes(quote.currency, quote.amount):
@@ -199,7 +199,10 @@ def _pause(setting: AutoTopUp, reason: AutoTopUp.Pause) -> None:
 
 @transaction.atomic
 def _claim_unopened() -> list[Order]:
-    """Commits before the calls, so that two workers do not make the same call."""
+    """Claims orders whose payment is not opened yet.
+
+    The claim commits before the providers are called, so no two workers make the same call.
+    """
     claimable = AutomaticOrder.objects.select_for_update(of=("self",), skip_locked=True)
     unopened = claimable.filter(
         Q(tried_at=None) | Q(tried_at__lt=Now() - timedelta(seconds=RETRY_SECONDS)),
@@ -226,9 +229,7 @@ def _pay(order: Order) -> None:
 
 
 def _is_still_wanted(order: Order) -> bool:
-    """Whether the order is still wanted: consent may have ended while other calls were waited
-    for.
-    """
+    """Whether the order is still wanted: consent may have ended during the calls for others."""
     rows = Order.objects.filter(pk=order.pk, state=Order.State.CREATED, company__closes_at=None)
     return rows.exclude(company__status=Company.Status.SUSPENDED).exists()
 
@@ -291,9 +292,7 @@ def _save_method(saving: MethodSaving) -> bool:
 
 @transaction.atomic
 def _store(saving: MethodSaving, method: SavedPaymentMethod | None) -> bool:
-    """Stores the method. The row is the lock: one worker stores it, and only while it is still
-    wanted.
-    """
+    """Stores the method, under the lock of `saving`: once, and only while it is still wanted."""
     if not MethodSaving.objects.filter(pk=saving.pk).delete()[0] or method is None:
         return False
     order = saving.order
@@ -314,7 +313,7 @@ def _store(saving: MethodSaving, method: SavedPaymentMethod | None) -> bool:
 
 @transaction.atomic
 def remove_method(*, company: Company, user: User | None, ip: str | None = None) -> bool:
-    """Removes the method and ends automatic top-ups by it; a running call is not called back."""
+    """Removes the method and ends automatic top-ups by it; a call in progress goes on."""
     setting = AutoTopUp.objects.select_for_update(of=("self",)).filter(company=company).first()
     # First, like in `_store`: a method being stored is found below, and a later one is not wanted.
     MethodSaving.objects.filter(order__company=company).delete()

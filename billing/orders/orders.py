@@ -69,7 +69,7 @@ def place(
     idempotency_key: IdempotencyKey | None = None,
     saves_method: bool = False,
 ) -> Order:
-    """Commits an order of a member or an API key; then opens a payment for it with the provider."""
+    """Places an order for a member or an API key, and opens its payment with the provider."""
     if text := unsuitable_reason(gateway, quote):
         raise DomainError(Error.INVALID_INPUT, message=text, errors={"gateway": [text]})
     order = new_order(company, quote, gateway)
@@ -132,8 +132,10 @@ def insert(order: Order, gateway: Gateway, *, ip: str | None = None) -> None:
 
 
 def open_payment(order: Order, idempotency_key: IdempotencyKey | None = None) -> Order:
-    """Opens the payment once, even if called again; outside transactions, because it may call a
-    provider. If that refuses the order, its `idempotency_key` may have another effect.
+    """Opens the payment once, even if called again. Called outside transactions.
+
+    It may wait for the provider. If that refuses the order, its `idempotency_key` may have another
+    effect.
     """
     gateway = registry.find(order.gateway)
     if order.state != Order.State.CREATED or gateway is None:
@@ -174,9 +176,7 @@ def payment_request(order: Order) -> PaymentRequest:
 
 
 def _buyer(order: Order) -> Buyer:
-    """The payer for receipts, which persons get: in Russia a company has a tax number of ten
-    digits.
-    """
+    """The payer for receipts, which only persons get: a Russian company's INN has ten digits."""
     profile = BillingProfile.for_company(order.company)
     email = profile.email or (order.created_by.email if order.created_by else "")
     if not email:
@@ -187,7 +187,7 @@ def _buyer(order: Order) -> Buyer:
 
 @transaction.atomic
 def cancel(*, order: Order, user: User, ip: str | None = None) -> bool:
-    """Returns False if the order had already ended. A late payment is still credited."""
+    """Cancels the order; False if it has ended already. A late payment is still credited."""
     if not Order.objects.filter(pk=order.pk).end(Order.State.CANCELED):
         return False
     bought = audited_values(order)

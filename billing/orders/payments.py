@@ -110,8 +110,7 @@ def credit_in_full(*, payment: Payment, user: User, ip: str | None = None) -> bo
 
 @transaction.atomic
 def credit_received(*, payment: Payment, user: User, ip: str | None = None) -> bool:
-    """Credits the tokens that the sum buys at the order's price, once; False if the number is
-    unknown.
+    """Credits the tokens that the sum buys at the order's price; False if that is unknown or done.
 
     The order is changed to the paid amount, so that its documents and refunds follow. An order that
     was already paid gets a second order in addition.
@@ -197,9 +196,10 @@ def credit_bank_transfer(
     user: User,
     as_received: bool = False,
 ) -> Payment:
-    """Credits a locked order with a transfer that the operator assigned to it: in full, if it is
-    not paid yet, or, with `as_received`, with the tokens that the sum buys. Raises ValidationError
-    if it buys none.
+    """Credits a locked order with a transfer that the operator assigned to it.
+
+    An unpaid order is credited in full, or, with `as_received`, with the tokens that the sum buys.
+    Raises ValidationError if it buys none.
     """
     problem = _problem(order, amount, currency)
     payment = Payment.objects.create(
@@ -265,7 +265,7 @@ def _problem(order: Order | None, amount: Decimal, currency: str) -> str:
 
 
 def _bank_transfer_id(company: Company, paid_on: date, reference: str) -> str:
-    """Includes company and day: payers restart their numbering each day or year."""
+    """The id of a bank transfer; with company and day, as payers restart their numbering."""
     return f"{company.pk}:{paid_on:%Y-%m-%d}:{bank_reference_number(reference)}"
 
 

@@ -30,7 +30,7 @@ _CLAIM = sql_files.read("billing/orders/polling.sql")
 
 
 def poll() -> int:
-    """Returns the number of polled orders."""
+    """Polls the providers about a batch of orders; returns the number of orders."""
     names = registry.pollable()
     if not names:
         return 0

@@ -23,7 +23,7 @@ class Quote:
 
 
 def quote_package(code: str) -> Quote | None:
-    """Returns None if no such package is on sale."""
+    """The quote for a package; None if no such package is on sale."""
     package = Package.objects.on_sale().filter(code=code).first()
     if package is None:
         return None
@@ -31,7 +31,7 @@ def quote_package(code: str) -> Quote | None:
 
 
 def quote_tokens(tokens: int, currency: str) -> Quote | None:
-    """Returns None if this quantity is not sold in this currency: see `min_tokens`."""
+    """The quote for a number of tokens; None if it is not sold in this currency (`min_tokens`)."""
     is_possible = 0 < tokens <= settings.MAX_TOP_UP_TOKENS
     step = Tariff.objects.step_for(tokens, currency) if is_possible else None
     if step is None:

@@ -19,8 +19,9 @@ from storage import advisory_locks
 
 @transaction.atomic
 def apply_event(gateway: str, event: RefundEvent) -> Refund | None:
-    """Stores and applies a refund or its end, once. A refund of an unknown payment waits for the
-    payment.
+    """Stores and applies a refund or its reversal, once.
+
+    A refund of an unknown payment waits for the payment.
     """
     lock_gateway(gateway)
     payment = _find_payment(gateway, event.payment_id)
@@ -34,7 +35,7 @@ def apply_event(gateway: str, event: RefundEvent) -> Refund | None:
             "payment": payment,
             "amount": event.amount,
             "currency": event.currency,
-            # The end may come first: it then prevents the refund from taking tokens.
+            # The reversal may come first: it then prevents the refund from taking tokens.
             "returned_at": timezone.now() if event.is_returned else None,
         },
     )
@@ -107,8 +108,9 @@ def _problem(refund: Refund, payment: Payment, refunded: Decimal) -> str:
 
 
 def _refunded(payment: Payment, refund: Refund) -> Decimal:
-    """The sum of the payment's earlier refunds in its own currency: later ones that wait with this
-    one take a share of their own, which they give back if they fail.
+    """The sum of the payment's earlier refunds in its own currency.
+
+    Later ones that wait with this one take a share of their own, and give it back if they fail.
     """
     refunds = payment.refunds.filter(returned_at=None, currency=payment.currency)
     return refunds.filter(pk__lt=refund.pk).aggregate(sum=Sum("amount"))["sum"] or Decimal(0)
@@ -121,8 +123,9 @@ def _refunded_tokens(payment: Payment) -> int:
 
 
 def _tokens(order: Order, payment: Payment, amount: Decimal) -> int:
-    """The tokens that a refund of this amount takes, as their share of the paid sum: the operator
-    may have accepted another amount than was due.
+    """The tokens that a refund of this amount takes: the order's, by its share of the paid sum.
+
+    The paid sum counts, not the price: the operator may have accepted another amount.
     """
     return int(order.tokens * min(amount, payment.amount) / payment.amount)
 
@@ -149,9 +152,7 @@ def _return(gateway: str, event: RefundEvent) -> Refund | None:
 
 
 def _pass_on(amount_taken: int, payment: Payment, order: Order) -> int:
-    """Gives later refunds the tokens that they lacked while this one was open, out of the returned
-    tokens. Returns their number.
-    """
+    """Gives returned tokens to later refunds that lacked them; returns the number of tokens."""
     refunded = Decimal(0)
     passed = 0
     refunds = payment.refunds.filter(returned_at=None, currency=payment.currency)

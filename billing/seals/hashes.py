@@ -102,8 +102,9 @@ class RunningHash:
 
 
 def days_of(company_id: int, since: date, until: date) -> Iterator[tuple[date, list[Part]]]:
-    """The parts of each day with transfers, from `since` to the day before `until`, read in bounded
-    statements. The days must be closed, or be locked by the caller.
+    """The parts of each day with transfers, from `since` to the day before `until`.
+
+    They are read in bounded statements. The days must be closed, or locked by the caller.
     """
     today = since
     parts = dict[str, RunningHash]()

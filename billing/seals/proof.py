@@ -83,8 +83,9 @@ def _read(company_id: int, since: date, last: date) -> tuple[dict[date, list[Par
 def _compare(
     company_id: int, sealed: Sequence[Seal], read: dict[date, list[Part]]
 ) -> Iterator[Fault]:
-    """The faults of days whose transfers differ from their seal. Reads the list of archived months
-    after the transfers, because one may leave meanwhile.
+    """The faults of days whose transfers differ from their seal.
+
+    Reads the list of archived months after the transfers, because one may leave meanwhile.
     """
     archived = ArchivedMonth.objects.aggregate(month=Max("month"))["month"]
     archived_until = f"{archived:%Y-%m}" if archived else ""
@@ -142,7 +143,7 @@ PRESENT = "transfers of an archived month"
 
 
 def check_archived_sums(company_id: int) -> list[Fault]:
-    """Finds a sum that was changed, deleted or invented, in each of the company's months."""
+    """The faults of the company's archived sums: changed, deleted or invented ones."""
     return [
         Fault(SUM_DIFFERS, f"company {company_id} in {month:%Y-%m}")
         for month in fetch_column(_SQL["wrong_archived_sums"], {"company": company_id})
@@ -150,7 +151,10 @@ def check_archived_sums(company_id: int) -> list[Fault]:
 
 
 def check_archived_months() -> list[Fault]:
-    """Finds a month that is archived only by its row: its transfers would no longer be compared."""
+    """The fault of transfers that are in the database although their month counts as archived.
+
+    They would no longer be compared with the seals.
+    """
     newest = ArchivedMonth.objects.aggregate(month=Max("month"))["month"]
     if newest is None:
         return []

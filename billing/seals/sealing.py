@@ -85,8 +85,10 @@ def _seal(company_id: int, since: date, until: date) -> int:
 
 @transaction.atomic
 def _seal_batch(company_id: int, since: date, until: date) -> int:
-    """Seals a batch. Between its statements the transaction holds neither a snapshot nor a
-    transaction id, so it never delays vacuum, however long it lasts.
+    """Seals a batch of days; returns the number of seals.
+
+    Between its statements the transaction holds neither a snapshot nor a transaction id, so it
+    never delays vacuum, however long it lasts.
     """
     take_lock(LOCK)
     last = Seal.objects.filter(company=company_id).order_by("day").last()

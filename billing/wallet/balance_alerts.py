@@ -37,7 +37,7 @@ LOW_BALANCE = Job("low_balance", _("e-mails about a low balance"))
 
 
 def sweep_low_balances() -> int:
-    """Returns the number of notified companies."""
+    """Notifies companies below their threshold; returns how many."""
     reset_warnings()
     return sum(LOW_BALANCE.each(_companies_below_threshold(), _notify_low_balance))
 
@@ -66,7 +66,7 @@ def _companies_below_threshold() -> list[int]:
 
 @transaction.atomic
 def _notify_low_balance(company_id: int) -> bool:
-    """The profile's row is the lock: only one of parallel sweeps notifies."""
+    """Notifies the company; the profile's row is the lock, so one of parallel sweeps does it."""
     BillingProfile.objects.get_or_create(company_id=company_id)
     profile = BillingProfile.objects.select_for_update(of=("self",)).get(company_id=company_id)
     available = Wallet.objects.values_list("available", flat=True).get(company_id=company_id)
@@ -104,7 +104,7 @@ class BalanceOutlook(NamedTuple):
 
 
 def sweep() -> int:
-    """Returns the number of posted alerts."""
+    """Posts the due alerts of companies; returns how many."""
     watched = BalanceAlert.objects.filter(kind__in=(Kind.TOKENS, Kind.DAYS))
     watched = watched.exclude(company__status=Company.Status.SUSPENDED)
     outlooks = _outlooks(set(watched.values_list("company_id", flat=True)))
@@ -125,8 +125,9 @@ def _check_alert(alert: BalanceAlert, outlook: BalanceOutlook | None) -> bool:
 
 
 def _has_recovered(alert: BalanceAlert, now: int | None) -> bool:
-    """Whether the level was left: a balance that fluctuates around it must not cause an e-mail each
-    time.
+    """Whether the value has moved away from the level far enough for a new alert.
+
+    A balance that fluctuates around the level must not cause an e-mail each time.
     """
     if now is None:
         return True
@@ -159,8 +160,9 @@ def _days(available: int, spent: int) -> int | None:
 
 @transaction.atomic
 def _post_alert(alert_id: int, now: int, *, since: datetime | None = None) -> bool:
-    """Posts the alert under its lock: only one of parallel sweeps sends it, and only if it was not
-    sent before, or not since `since`.
+    """Posts the alert unless it was sent before, or not since `since`; returns whether it did.
+
+    The alert is locked: only one of parallel sweeps sends it.
     """
     rows = BalanceAlert.objects.select_for_update(of=("self",)).select_related("company")
     unposted = Q(notified_at=None) | Q(notified_at__lt=since) if since else Q(notified_at=None)
@@ -175,8 +177,9 @@ def _post_alert(alert_id: int, now: int, *, since: datetime | None = None) -> bo
 
 @transaction.atomic
 def add(*, company: Company, kind: str, level: int, user: User, ip: str | None = None) -> None:
-    """Adds an alert. An existing one stays unchanged; one added again within a day after its e-mail
-    waits until its level was left. Raises `invalid_input` for `level`.
+    """Adds an alert; an existing one stays unchanged. Raises `invalid_input` for `level`.
+
+    An alert added again within a day after its e-mail waits until its level was left.
     """
     Company.objects.select_for_update(no_key=True).get(pk=company.pk)
     alerts = BalanceAlert.objects.filter(company=company)
@@ -210,7 +213,7 @@ WHERE wallet.day >= period.today AND wallet.day_tokens > 0
 
 
 def sweep_budgets() -> int:
-    """Returns the number of written e-mails."""
+    """Notifies of budgets and key limits that are nearly used up; returns the number of e-mails."""
     companies = fetch_column(_COMPANIES_SPENDING_TODAY, {"time_zone": settings.TIME_ZONE})
     alerts = BalanceAlert.objects.filter(kind=BalanceAlert.Kind.BUDGET, company__in=companies)
     mailed = sum(SHARES.each(alerts.select_related("company").order_by("pk"), _notify_share))
@@ -240,9 +243,7 @@ def _nearly_used(company_id: int) -> Iterator[BudgetUsage | KeyUsage]:
 
 @transaction.atomic
 def _notify(company_id: int, use: BudgetUsage | KeyUsage) -> bool:
-    """Writes the e-mail. Its key contains budget and period, so only one of parallel sweeps writes
-    it.
-    """
+    """Writes the e-mail; its key has the budget and the period, so parallel sweeps write one."""
     subject = use.country if isinstance(use, BudgetUsage) else f"key-{use.key_id}"
     key = f"budget:{company_id}:{subject}:{use.resets_at.timestamp():.0f}"
     if Mail.objects.filter(key__startswith=f"{key}:").exists():

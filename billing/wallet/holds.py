@@ -1,4 +1,4 @@
-"""The parts of the statements that accept messages by which these pay; see `holds.sql`."""
+"""The SQL by which the statements that accept messages pay for them; see `holds.sql`."""
 
 from billing.budgets import sql
 from storage.statements import sql_files

@@ -46,7 +46,7 @@ class Settlement:
     api_key_id: int | None = None  # key whose daily limit it refunds
 
 
-# Never repeats, so that each balance follows from the previous one in time order.
+# A time that never repeats, so that each balance follows from the previous one in time order.
 _AT = "GREATEST(clock_timestamp(), moved_at + interval '1 microsecond')"
 _SETTLEMENTS = json_rows(
     "settlements",
@@ -145,8 +145,9 @@ class _EvaluatedMove(NamedTuple):
 def move_holds(
     cursor: CursorWrapper, moves: Sequence[HoldMove], *, touching: Collection[int] = ()
 ) -> dict[UUID, HoldMoveResult]:
-    """Exchanges the holds atomically and returns the result for each message; a refused move
-    changes nothing. `touching`: companies whose holds the transaction settles later.
+    """Exchanges the holds atomically; returns the result of each message.
+
+    A refused move changes nothing. `touching`: companies whose holds the transaction settles later.
     """
     results = {
         move.message_id: HoldMoveResult.PAID
@@ -189,8 +190,9 @@ def top_up(*, company: Company, amount: int, key: str, reason: str = "") -> Tran
 def withdraw(
     *, company: Company, amount: int, reason: str, user: User | None = None, key: str | None = None
 ) -> Transfer:
-    """Takes available tokens back, with a `key` once for that key; raises IntegrityError if there
-    are too few or the key was used.
+    """Takes available tokens back, with a `key` once for that key.
+
+    Raises IntegrityError if there are too few, or if the key was used.
     """
     return _transfer(TransferKind.WITHDRAW, company, -amount, reason=reason, user=user, key=key)
 
@@ -243,6 +245,6 @@ class Balance(NamedTuple):
 
 
 def balance(company_id: int) -> Balance:
-    """Zeros for a company that never had tokens."""
+    """The company's balance; zeros if it never had tokens."""
     wallets = Wallet.objects.filter(company_id=company_id)
     return Balance(*wallets.values_list("available", "held").first() or (0, 0))

@@ -134,7 +134,7 @@ class TopUps(TopUpView):
         return self.once(idempotency_key, effect, partial(self.rebuilt, idempotency_key))
 
     def rebuilt(self, key: IdempotencyKey | None, order_id: UUID) -> dict[str, Any] | None:
-        """Rebuilds the response to a call that died: the order exists, reopening is idempotent."""
+        """The response of a call that died after the order's commit; opens its payment again."""
         order = Order.objects.select_related("package").filter(pk=order_id).first()
         return self.response_body(orders.open_payment(order, key)) if order else None
 

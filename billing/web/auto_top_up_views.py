@@ -192,7 +192,7 @@ def _pay_first(request: CabinetRequest, quote: Quote | None, gateway_name: str) 
     except DomainError as error:
         messages.error(request, " ".join(error.texts))
         return redirect("balance-automatic")
-    # the page's form-action policy allows no other site
+    # The page's form-action policy allows no redirect to another site.
     return redirect("balance-order", order.public_id)
 
 

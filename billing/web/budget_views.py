@@ -93,8 +93,9 @@ class BudgetForm(RefusesStaleForm, forms.Form):
         return cleaned
 
     def tokens(self) -> dict[str, int | None]:
-        """The changed budgets by country, in the form of `budgets.set_fixed`: what this form leaves
-        alone another may change at the same time.
+        """The changed budgets by country, in the form of `budgets.set_fixed`.
+
+        Unchanged ones are left out: somebody else may change them at the same time.
         """
         cleaned = self.cleaned_data
         tokens = {Budget.DAY: cleaned["day"], Budget.ANY: cleaned["any_country"]}
@@ -154,7 +155,7 @@ def _key_field(key: KeyUsage) -> TokensField:
 
 
 def _submitted(names: Iterable[str]) -> set[str]:
-    """The countries of the form that was opened, of which some may be out of use by now."""
+    """The countries of the submitted form, some of which may no longer be in use."""
     return {name.removeprefix("hour_") for name in names} & countries.CODES
 
 

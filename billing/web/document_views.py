@@ -52,7 +52,7 @@ YEAR = timedelta(days=31 * MAX_MONTHS)
 
 
 class PeriodForm(forms.Form):
-    """A period of whole days, including the last. `earliest`: nothing is known before it."""
+    """A period of whole days, including the last one; not before `earliest`."""
 
     date_from = DayField(label=_("From"))
     date_to = DayField(label=_("To"))
@@ -142,7 +142,7 @@ def _row(document: Document) -> tuple[Document, bool]:
 def _period_form(
     request: CabinetRequest, earliest: Callable[[Company], object] = period_statement.first_day
 ) -> PeriodForm:
-    """The last whole month, until days are chosen."""
+    """The form of the chosen days, at first with the last whole month."""
     month = previous_month(timezone.localdate())
     initial = {"date_from": month, "date_to": last_day(month)}
     first = earliest(request.company)
@@ -268,7 +268,7 @@ def seals(request: CabinetRequest) -> HttpResponse:
 @require_GET
 @member_required(can_see_money)
 def heads(request: CabinetRequest) -> HttpResponse:
-    """Every day's heads, like `GET /seals`: a few hundred a year."""
+    """Downloads every day's head, like `GET /seals`: a few hundred a year."""
     rows = _seals(request).order_by("day")
     body = {"data": [SEAL.body_of(seal) for seal in rows.defer("parts")]}
     headers = {"Content-Disposition": 'attachment; filename="heads.json"'}

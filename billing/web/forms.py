@@ -260,7 +260,7 @@ class PendingPurchaseForm(forms.Form):
     tokens = IntegerField(required=False, widget=forms.HiddenInput)
 
     def quote(self, currency: str) -> Quote | None:
-        """Returns None if nothing is requested, or it is not sold."""
+        """The quote of the purchase; None if nothing is requested, or it is not sold."""
         if not self.is_bound or not self.is_valid():
             return None
         package = self.cleaned_data["package"]

@@ -17,7 +17,7 @@ _WRONG = {Problem.WRONG_AMOUNT, Problem.WRONG_CURRENCY}
 @dataclass(frozen=True, slots=True)
 class PaymentProblem:
     text: str
-    note: str = ""  # waits for the operator
+    note: str = ""  # the operator's note
     is_waiting: bool = False  # waits for the operator: nobody should pay meanwhile
 
 
@@ -31,7 +31,10 @@ def of_order(order: Order) -> list[PaymentProblem]:
 
 
 def _is_of(order: Order, transfer: BankTransfer) -> bool:
-    """Whether `IS_OF_ORDER` holds: a stranger's transfer must not keep anybody from paying."""
+    """Whether the order counts the transfer, as `IS_OF_ORDER` says.
+
+    A stranger's transfer must not keep anybody from paying.
+    """
     is_whole = (transfer.amount, transfer.currency) == (order.amount, order.currency)
     return is_whole or matching.is_buyer(transfer, order)
 

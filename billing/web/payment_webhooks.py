@@ -25,7 +25,7 @@ log = structlog.get_logger(__name__)
 @csrf_exempt
 @require_POST
 def receive(request: HttpRequest, gateway: str) -> HttpResponse:
-    """Answers 200 once the event is applied; any other status makes the provider retry."""
+    """Responds 200 once the event is applied; any other status makes the provider retry."""
     adapter = registry.find(gateway)
     if adapter is None:
         return HttpResponse(status=404)

@@ -183,8 +183,9 @@ def profile(request: CabinetRequest) -> HttpResponse:
 
 
 def _confirm_changes(request: CabinetRequest, *forms: BaseForm) -> None:
-    """Requires reauthentication for a change of the stored values: a form's own initial values may
-    come from the query.
+    """Requires reauthentication if the forms change stored values.
+
+    They are compared with the database: a form's own initial values may come from the query.
     """
     is_changed = billing_profiles.is_changed(request.company, forms[0].cleaned_data)
     if is_changed and not reauthentication.is_fresh(request):
@@ -210,7 +211,7 @@ def _order_invoice(request: CabinetRequest, quote: Quote) -> HttpResponse:
 
 
 def _redirect_to_billing_details(request: CabinetRequest, form: TopUpForm) -> HttpResponse:
-    """Passes the purchase in the query; it is placed once the billing details are saved."""
+    """Redirects to the billing details with the purchase, which is placed once they are saved."""
     params = {name: form.cleaned_data[name] for name in ("package", "tokens")}
     query = urlencode({name: value for name, value in params.items() if value})
     messages.info(request, _("Tell us who the invoice is for: it is issued right after that."))
@@ -218,7 +219,7 @@ def _redirect_to_billing_details(request: CabinetRequest, form: TopUpForm) -> Ht
 
 
 def _place_order(request: CabinetRequest, form: TopUpForm) -> HttpResponse | None:
-    """Returns the next page, or None with the refusal on the form."""
+    """Places the order; returns the next page, or None with the refusal on the form."""
     data = form.cleaned_data
     gateway = form.gateways[data["gateway"]]
     try:

@@ -138,7 +138,7 @@ def failure(code: str) -> str:
 
 @register.filter
 def response_note(attempt: DeliveryAttempt) -> str:
-    """Why the receiver's response does not count as accepted."""
+    """The reason why the receiver's response does not count as accepted."""
     if attempt.status is None or attempt.is_accepted:
         return ""
     is_redirect = 300 <= attempt.status < 400

@@ -55,7 +55,7 @@ def _is_well_formed(lowered: str) -> bool:
 
 
 def _in_case(lowered: str) -> str:
-    """Section 2.1.1: regions in capitals, scripts capitalised, and neither after a singleton."""
+    """The tag in the letter case of section 2.1.1, which keeps what follows a singleton."""
     first, *rest = lowered.split("-")
     cased = [first]
     is_after_singleton = len(first) == 1
