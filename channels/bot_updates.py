@@ -64,5 +64,5 @@ def _request_key(provider: str, chat_id: int) -> str:
 
 
 def _chat(provider: str, chat_id: int) -> str:
-    """The chat without the person's id, which outlives an erasure in the cache."""
+    """A key for the chat without the person's id: the cache outlives an erasure."""
     return atomic_limits.hashed(f"{provider}:{chat_id}")

@@ -101,7 +101,7 @@ def _advance(run_id: int) -> ReconciliationRun | None:
 
 
 def _open(_position: Position) -> _Portion:
-    """The checks that a run makes once: all except those of single messages."""
+    """The portion of checks that a run makes once: all except those of single messages."""
     names = CHECKS.keys() - OF_MESSAGES
     return _Portion(list(reconciliation.run(names, reconciliation.ALL)), None)
 

@@ -55,7 +55,7 @@ SATELLITE_OR_PREMIUM = _("Sending to satellite and premium numbers is not allowe
 
 
 class LineType(StrEnum):
-    """The type of a number's line, as most vendors name it; `PhoneNumberType` of the library."""
+    """The type of a number's line, named as by most vendors; made from `PhoneNumberType`."""
 
     MOBILE = "mobile"
     LANDLINE = "landline"
@@ -108,8 +108,9 @@ def normalise(phone: str, country: str) -> str:
 
 
 def digits_of(text: str) -> str:
-    """The digits of a number as people and clipboards write it, after a plus if it has one; empty
-    for anything else.
+    """The digits of a number as people and clipboards write it, with its plus if it has one.
+
+    Empty for anything else.
     """
     if len(text) > clipboard.MAX_LENGTH:  # the cache of numbers does not keep it either
         return ""
@@ -157,8 +158,10 @@ def spellings(phone: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=20_000)
 def is_landline(phone: str) -> bool:
-    """Whether an E.164 number is certainly a landline. Never certain where mobiles share the
-    ranges, which the library may not know yet, nor in Argentina, where people leave out the 9.
+    """Whether an E.164 number is certainly a landline.
+
+    It is never certain where mobiles share the ranges, which the library may not know yet, nor in
+    Argentina, where people leave out the 9.
     """
     if plain_numbers.region_of(phone):
         return False
@@ -199,10 +202,9 @@ def _read(bare: str, country: str) -> PhoneNumber | None:
 
 
 def with_country_code_seven(digits: str, country: str) -> str | None:
-    """National digits of Russia or Kazakhstan, whole or a prefix, with the 7 in front; otherwise
-    None.
+    """National digits of Russia or Kazakhstan, whole or a prefix, with the 7 in front.
 
-    People there write 8 916 123-45-67, or omit the 8.
+    None for other digits. People there write 8 916 123-45-67, or omit the 8.
     """
     if country not in MOBILE_PREFIXES_OF_SEVEN:
         return None
@@ -214,10 +216,11 @@ def with_country_code_seven(digits: str, country: str) -> str | None:
 
 
 def _read_without_plus(digits: str, country: str) -> PhoneNumber | None:
-    """Tries a national number of the +7 plan, a valid international number, a valid national number
-    of the country, and last a possible international number that is long enough.
+    """Reads a number without a plus; None if no reading is valid or possible.
 
-    So ten digits that begin with 9 are a Russian mobile rather than an Indian number.
+    The readings are tried in this order: a national number of the +7 plan, a valid international
+    number, a valid national number of the country, and a possible international number that is
+    long enough. So ten digits that begin with 9 are a Russian mobile rather than an Indian number.
     """
     national_seven = with_country_code_seven(digits, country)
     if national_seven is not None and len(national_seven) == 11:

@@ -25,8 +25,9 @@ class Slice:
 
     @classmethod
     def of_messages(cls, after: UUID | None = None, until: UUID | None = None) -> "Slice":
-        """Builds a slice. `after` is exclusive, `until` is inclusive; conditions on both tables
-        choose the partitions.
+        """A slice of messages from `after`, exclusive, to `until`, inclusive.
+
+        Conditions on both tables choose the partitions.
         """
         bounds = [f"{{id}} > '{after}'"] if after else []
         bounds += [f"{{id}} <= '{until}'"] if until else []
@@ -80,8 +81,9 @@ class Breach:
 
 
 def breaches(*, recent: bool = False) -> Iterator[Breach]:
-    """Yields every breach in changes since the last sealed day, or, with `recent`, in the last two
-    hours. The whole history is left to `full_reconciliation`, unless nothing is sealed yet.
+    """Yields every breach in changes since the last sealed day, or in the last two hours.
+
+    The whole history is left to `full_reconciliation`, unless nothing is sealed yet.
     """
     with transaction.atomic():
         execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
@@ -108,9 +110,7 @@ def run(names: Collection[str], part: Slice) -> Iterator[Breach]:
 
 
 def remember(breaches: Iterable[Breach], check_kind: str) -> None:
-    """Stores the findings of a scheduled check for the operators' alerts, until the next two
-    checks.
-    """
+    """Stores the findings of a scheduled check for the operators' alerts, for two more checks."""
     texts = [f"{breach.check}: {breach.subject}" for breach in breaches]
     cache.set(_key(check_kind), texts[:MAX_REMEMBERED], REMEMBERED[check_kind])
 

@@ -1,5 +1,4 @@
-"""The view of all vendors' webhooks: the provider verifies and parses the call, we store and
-answer.
+"""The view of all vendors' webhooks: the provider verifies and parses a call, the view stores it.
 
 A worker applies the stored receipts later.
 """
@@ -28,8 +27,10 @@ WebhookView = Callable[..., HttpResponse]
 
 
 def _as_http_status(hook: WebhookView) -> WebhookView:
-    """Maps errors to a status. Any status but 200 makes the vendor retry: only a bad signature and
-    our own faults may cause that.
+    """Decorates the view: maps errors to a status.
+
+    Any status but 200 makes the vendor retry: only a bad signature and our own faults may cause
+    that.
     """
 
     @wraps(hook)

@@ -80,7 +80,7 @@ class NewMessage:
         )
 
     def params(self) -> dict[str, Any]:
-        """The columns that both `send.sql` request, and the `time_zone` of `hold_wallet.sql`."""
+        """The parameters that both `send.sql` share, and `time_zone` for `hold_wallet.sql`."""
         principal = self.sender.principal
         idempotency_key = self.sender.idempotency_key
         return {
@@ -109,8 +109,9 @@ class NewMessage:
 
 
 def wording(principal: Principal, locale: str) -> dict[str, str]:
-    """The company's settings that a message's `params` keep, because they may change before it is
-    sent: the brand and, if none of our languages is near the tag, the company's language.
+    """The company's settings that a message's `params` keep: they may change before it is sent.
+
+    They are the brand and, if none of our languages is near the tag, the company's language.
     """
     if message_languages.has_match(locale):
         return {"brand": principal.brand}
@@ -125,7 +126,7 @@ class FundsReturnedError(Exception):
 
 
 def payment_refusal(message: NewMessage) -> Exception:
-    """Reads the reason again, because the refusing statement saw an older balance."""
+    """The reason of a refused payment, read again: the statement saw an older balance."""
     principal = message.sender.principal
     phone = message.request.phone
     return refusal_of_price(principal, phone, message.plan.price) or FundsReturnedError()
@@ -156,8 +157,9 @@ class PreparedSend(ABC, Generic[WrittenT]):
 
 
 def accept_and_wait(prepared: PreparedSend[WrittenT]) -> tuple[WrittenT, SendOutcome]:
-    """Returns the result of `write`, and the first outcome; raises AfterEffectError if that is a
-    failure. The database connection is closed before the wait and free for other requests.
+    """Returns the result of `write` and the first outcome; raises AfterEffectError for a failure.
+
+    The database connection is closed before the wait, and free for other requests.
     """
     message = prepared.message
     plan = prepared.message.plan
@@ -215,8 +217,9 @@ def _may_retry(error: Exception, retried_on: Collection[str]) -> bool:
 
 
 def first_row(statement: str, params: Mapping[str, Any], kind: Callable[..., Row]) -> Row:
-    """The first row of a statement that returns at least one row. Parameters that are JSON are
-    given as dicts and lists.
+    """The first row of a statement that returns at least one.
+
+    JSON parameters are given as dicts and lists.
     """
     written = {
         name: orjson.dumps(params[name]).decode()
@@ -227,9 +230,7 @@ def first_row(statement: str, params: Mapping[str, Any], kind: Callable[..., Row
 
 
 def violated_constraint(error: IntegrityError) -> str:
-    """The name of the violated constraint. The index of a month's partition has the month as a
-    suffix.
-    """
+    """The name of the violated constraint, without the month that a partition's index adds."""
     cause = error.__cause__
     name = cause.diag.constraint_name if isinstance(cause, psycopg.Error) else None
     return _MONTH.sub("", name or "")

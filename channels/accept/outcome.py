@@ -17,7 +17,7 @@ from channels.vendor_accounts import registry
 from channels.waiting.outcome_signals import Signal
 
 PAUSE = 0.05  # seconds
-CALL_GRACE = 2.0  # seconds past SEND_WAIT after which an unanswered call must have died
+CALL_GRACE = 2.0  # seconds past SEND_WAIT after which a call without a response must have died
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def is_response_known(message: Message) -> bool:
 
 
 class WaitForFirstSend:
-    """The wait of a repeat, `seconds` at most, while the send that it repeats may be committing."""
+    """The wait of a repeated request for the first send, which may be committing."""
 
     def __init__(self, seconds: float) -> None:
         self._until = time.monotonic() + seconds

@@ -56,9 +56,7 @@ CountedMessage = Send | Message | MessageState
 
 
 class UntriedChannel(Protocol):
-    """Decides whether to send a live code by an untried channel, to which the cool-down does not
-    apply.
-    """
+    """Decides whether to send a live code by an untried channel, despite the cool-down."""
 
     @property
     def is_required(self) -> bool:
@@ -68,7 +66,7 @@ class UntriedChannel(Protocol):
 
     @property
     def key(self) -> str:
-        """The code and the channel; set when `is_untried` returned true or `is_required`."""
+        """Identifies the code and the channel; set once `is_untried` returned true."""
 
     def lock_untried(self) -> bool:
         """Whether the channel is untried; it stays so until the send's transaction ends."""
@@ -127,8 +125,9 @@ def _acquire(send: Send, key_hash: str, untried: UntriedChannel | None) -> _Acqu
 
 
 def _acquire_untried(send: Send, untried: UntriedChannel, refusal: LimitResult) -> _Acquired:
-    """Leaves the cool-down to the send before. A cool-down of the channel keeps concurrent sends
-    from taking each other's slots.
+    """Acquires a place in the limits without the phone's cool-down, which an earlier send holds.
+
+    A cool-down of the channel keeps concurrent sends from taking each other's places.
     """
     key = f"{_cool_down_key(send)}:{untried.key}"
     result = atomic_limits.acquire(
@@ -261,7 +260,7 @@ def _company_limits(kind: str, limits: CompanyLimits) -> list[tuple[int, int]]:
 
 
 def _windows(send: CountedMessage, limits: CompanyLimits = NO_LIMITS) -> list[Window]:
-    """`release` needs only the keys of the windows, so it may pass no limits."""
+    """The company's windows for this phone; `release` needs only their keys, so no limits."""
     phone = hashed(send.phone)
     return [
         Window(f"send:{send.company_id}:{send.mode}:{send.kind}:{seconds}:{phone}", count, seconds)
@@ -270,7 +269,7 @@ def _windows(send: CountedMessage, limits: CompanyLimits = NO_LIMITS) -> list[Wi
 
 
 def _pool(send: CountedMessage) -> Pool | None:
-    """The pools of codes and links are separate, so that links cannot delay a code."""
+    """The phone's pool, separate for codes and links: links cannot delay a code."""
     if send.mode != "live":
         return None
     phone = hashed(send.phone)
@@ -286,7 +285,7 @@ _SQL = sql_files.read_several("channels/accept/send_limits.sql")
 
 @contextmanager
 def _counted_in_postgres(send: Send, untried: UntriedChannel | None = None) -> Iterator[None]:
-    """The limits on sends, counted from accepted messages under an advisory lock of the phone.
+    """Applies the limits to a send, counted from messages under an advisory lock of the phone.
 
     The send joins the lock's transaction. A lock of the session would outlive it in a pooler, whose
     sessions change between two transactions.

@@ -102,7 +102,7 @@ def claim(
 
 
 def _with_sealed_codes(claimed: list[ClaimedMessage]) -> list[ClaimedMessage]:
-    """Looks up the codes of the few messages that carry a custom code."""
+    """The messages, with their sealed codes added to the few that carry a custom code."""
     ids = [item.message_id for item in claimed if CUSTOM_CODE in item.params]
     if not ids:
         return claimed
@@ -116,5 +116,5 @@ def _with_sealed_codes(claimed: list[ClaimedMessage]) -> list[ClaimedMessage]:
 
 
 def _claimed(*, params: str, **columns: Any) -> ClaimedMessage:
-    """Parses `params` here, since Django leaves jsonb as text on raw cursors."""
+    """A message from a row; `params` is parsed here: Django leaves jsonb as text on raw cursors."""
     return ClaimedMessage(params=orjson.loads(params), **columns)

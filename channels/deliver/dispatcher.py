@@ -68,7 +68,7 @@ class Dispatcher:
     """The delivery loop of every worker, and of each process that hosts an account."""
 
     def __init__(self, hosted: HostedProvider | None = None) -> None:
-        """Serves the accounts any process may call, or only the account this process hosts."""
+        """Serves the accounts that any process may call, or only the one that this one hosts."""
         self.hosted = hosted
         self.threads = hosted.window if hosted else settings.DELIVERY_THREADS
         self.share = self.threads if hosted else MAX_THREADS_PER_PROVIDER
@@ -101,9 +101,10 @@ class Dispatcher:
         self.heartbeat.record({"in_flight": self.in_flight.total(), **details})
 
     def dispatch(self) -> None:
-        """Writes outcomes first: they free threads and answer waiting senders.
+        """Runs one round: writes outcomes, claims messages, applies receipts, settles proofs.
 
-        Each step is bounded, so none delays the others. A step with work left requests a new round.
+        Outcomes come first: they free threads and end the waits of senders. Each step is bounded,
+        so none delays the others. A step with work left requests a new round.
         """
         self.record()
         self.claim()
@@ -115,7 +116,10 @@ class Dispatcher:
             kind.settle()
 
     def record(self) -> None:
-        """Writes breakers first, so that a message due again at once avoids the same account."""
+        """Writes the outcomes of ended calls.
+
+        Breakers are written first, so that a message due again at once avoids the same account.
+        """
         for event in self.loop.returned():
             self._take(event)
         while self.breaker_changes:
@@ -133,8 +137,7 @@ class Dispatcher:
             self.breaker_changes.append(change)
 
     def claim(self) -> None:
-        """Claims at most as many messages as there are free threads, because each is handed over
-        without delay.
+        """Claims due messages, and hands each over at once: at most one for each free thread.
 
         A slow provider gets no more than its share of the threads.
         """
@@ -178,7 +181,8 @@ def _write(group: Sequence[Event]) -> None:
 
 
 def _refuse(event: Event, error: Exception) -> None:
-    """The lease expires, and the deadline decides."""
+    """Logs an outcome that the database refuses."""
+    # The lease expires, and a receipt or the deadline decides about the message.
     log.error("outcome_not_saved", attempt=str(event.attempt_id), exc_info=error)
 
 
@@ -239,8 +243,9 @@ def _call_provider(claimed: ClaimedMessage, message: Outgoing) -> Event:
 
 
 def _mask(error: SendError, code: str) -> None:
-    """Masks custom codes, which may have letters; providers mask the numbers that a vendor
-    echoes.
+    """Masks a custom code in the error's texts: it may have letters.
+
+    Providers mask the numbers that a vendor echoes.
     """
     for name in ("code", "detail"):
         pattern = re.compile(re.escape(code), re.IGNORECASE)
@@ -375,8 +380,10 @@ def _retry_after(error: SendError) -> float | None:
 
 
 def _can_reroute(claimed: ClaimedMessage, error: SendError) -> bool:
-    """Whether another account may succeed: after an account fault, or through a bot that has the
-    contact of a recipient unknown to Telegram Gateway.
+    """Whether another account may succeed.
+
+    It may after a fault of the account, and for a recipient unknown to Telegram Gateway if a bot
+    has the recipient's contact.
     """
     if isinstance(error, UnreachableError):
         return claimed.has_contact_account

@@ -26,7 +26,7 @@ _REORDER = sql_files.fill(sql_files.read("channels/deliver/fair_queueing.sql"), 
 
 
 def reorder() -> int:
-    """Returns the number of moved messages."""
+    """Reorders the queue if it is crowded; returns the number of moved messages."""
     return _move() if fetch_value(_IS_CROWDED, [FRONT, FRONT + 1]) else 0
 
 

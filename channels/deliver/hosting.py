@@ -33,7 +33,7 @@ class AccountTakenError(Exception):
 
 
 def host(provider: HostedProvider, *, handle: HandleEvents) -> None:
-    """Runs until SIGTERM or SIGINT, then stops claiming, finishes the running calls, and unbinds.
+    """Hosts an account until SIGTERM or SIGINT; then finishes the running calls, and unbinds.
 
     `handle` gets the account's name and the inbound events.
 
@@ -57,7 +57,7 @@ def host(provider: HostedProvider, *, handle: HandleEvents) -> None:
 
 
 def _handle(handle: HandleEvents, account: str, batch: Sequence[InboundEvents]) -> None:
-    """Runs on a thread of the provider and returns its connection to the pool each time."""
+    """Handles events on a thread of the provider; returns its connection to the pool."""
     try:
         handle(account, batch)
     finally:
@@ -75,7 +75,7 @@ class AccountLock:
 
     @contextmanager
     def held(self, on_lost: Callable[[], None]) -> Iterator[None]:
-        """Raises AccountTakenError now, or at the end if `on_lost` was called."""
+        """Holds the lock; raises AccountTakenError now, or at the end if `on_lost` was called."""
         self._take()
         ended = threading.Event()
         thread = threading.Thread(target=self._watch, args=(ended, on_lost), daemon=True)

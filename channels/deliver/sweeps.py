@@ -55,8 +55,9 @@ _DUE = sql_files.read("channels/deliver/due_in_turn.sql")
 
 
 def _due(step: str, at: str, queue: str, messages: str = "true") -> str:
-    """SQL of the due rows, taken from companies in turn, so that a company with thousands of rows
-    leaves room for the others in every batch.
+    """The SQL that selects a batch of due rows, taken from companies in turn.
+
+    A company with thousands of rows leaves room for the others in every batch.
     """
     not_waiting = _not_waiting(step, "queued.message_id")
     return sql_files.fill(_DUE, at=at, queue=queue, messages=messages, not_waiting=not_waiting)
@@ -104,14 +105,15 @@ def _run_each(*steps: Callable[[], object]) -> None:
 
 
 def sweep() -> None:
-    """Settles proofs before it expires messages or switches their channel."""
+    """Runs all sweeps; proofs are settled before messages expire or switch their channel."""
     proofs = (*(kind.settle for kind in extensions.kinds.values()), due_receipts.apply_stored)
     _run_each(*proofs, expire_leases, fall_back, give_up, fair_queueing.reorder)
 
 
 def expire_leases() -> int:
-    """Marks attempts of dead workers as ambiguous: only a vendor that can be polled may know their
-    outcome.
+    """Marks attempts of dead workers as ambiguous; returns their number.
+
+    Only a vendor that can be polled may know their outcome.
     """
     events = [
         with_provider_id(
@@ -126,13 +128,16 @@ def expire_leases() -> int:
 
 
 def _apply_without_provider_id(event: Event, error: Exception) -> None:
-    """Our provider id may belong to another message, which a poll would return."""
+    """Commits an event that the database refuses, without our provider id.
+
+    The id may belong to another message, which a poll would return.
+    """
     log.error("expired_lease_without_provider_id", exc_info=error)
     _commit("lease", [replace(event, provider_id=None, poll_in=None)])
 
 
 def _commit(step: str, events: list[Event]) -> None:
-    """A failure in one step of a message does not block its other steps."""
+    """Commits the events of one step; its failure for a message does not block other steps."""
     JOB.write_batch(events, transitions.commit_events, key=lambda event: (step, event.message_id))
 
 
@@ -199,6 +204,6 @@ def sweep_thread() -> PeriodicThread:
 
 
 def poll_thread() -> PeriodicThread:
-    """The thread of polls, apart from the sweep: a vendor that hangs must not delay a deadline."""
+    """A thread for polls, apart from the sweeps: a vendor that hangs must not delay a deadline."""
     reports = [kind.report for kind in extensions.kinds.values()]
     return PeriodicThread("poll", partial(_run_each, poll, *reports), POLL_INTERVAL)

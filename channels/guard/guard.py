@@ -15,10 +15,10 @@ from channels.routing.smart.decay import DAY, HOUR
 
 
 class GuardStep(IntEnum):
-    """The guard's answers, mildest first."""
+    """The guard's responses to a send, mildest first."""
 
     ALLOW = 0
-    CHEAP_ONLY = 1  # a message on a messenger earns an attacker nothing
+    CHEAP_ONLY = 1  # only by messengers, which earn an attacker nothing
     CHALLENGE = 2
     REFUSE = 3
 
@@ -69,7 +69,7 @@ class Assessment:
 
 @dataclass(slots=True)
 class PendingCode:
-    """A code whose outcome is still to come.
+    """A code whose outcome is not known yet.
 
     Sends to known phones are no evidence: they always pass, and their many correct codes would hide
     an attack on neighbouring numbers.
@@ -197,6 +197,7 @@ class Guard:
 
     def _is_watched(self, scope: GuardScope, scopes: tuple[GuardScope, ...]) -> bool:
         """Whether this scope or a wider one is watched, and this company has seen no people there.
+
         Addresses and devices are never watched: other companies' evidence does not cover them.
         """
         if not self.watched or scope.kind in {ScopeKind.IP, ScopeKind.DEVICE}:
@@ -292,8 +293,9 @@ class Guard:
         return [self.evidence.setdefault(scope, ScopeEvidence(now)) for scope in scopes]
 
     def _usual_rate(self, now: float) -> float:
-        """The company's share of correct codes. The share of a single scope would fall with the
-        losses that it is meant to judge.
+        """The company's share of correct codes.
+
+        The share of a single scope would fall with the losses that it is meant to judge.
         """
         norm = self.company.norm.hit_rate(now, FIRST_NORM, NORM_STRENGTH)
         return min(MAX_NORM, max(MIN_NORM, norm))

@@ -100,9 +100,7 @@ class ScopeEvidence:
         self.score = max(0.0, self.score)
 
     def discount(self) -> None:
-        """Discounts the evidence of a refusal, so that after its end some new losses, but not many,
-        refuse again.
-        """
+        """Discounts the evidence of a refusal: after its end, few new losses cause the next one."""
         self.misses *= DISCOUNT_AFTER_REFUSAL
         self.tokens *= DISCOUNT_AFTER_REFUSAL
 
@@ -156,9 +154,10 @@ class ScopeEvidence:
 
     @property
     def awaited_tokens(self) -> float:
-        """The cost of codes that are not yet mature, at the price of the missed codes. While only
-        an attacker has been seen, they count as lost until they are entered: otherwise a challenge
-        or a refusal that has ended could be used for a burst.
+        """The cost of codes that are not yet mature, at the price of the missed codes.
+
+        While only an attacker has been seen, they count as lost until they are entered: otherwise
+        a challenge or a refusal that has ended could be used for a burst.
         """
         return self.pending * self.tokens / self.misses if self.misses else 0.0
 
@@ -202,9 +201,10 @@ _STORED_SENDS = COUNTED_OF_PHONE + KNOWN_CODES + 1
 
 @dataclass(slots=True)
 class PhoneHistory:
-    """The codes of one phone with one company; times in seconds. A phone that entered a code before
-    passes whatever the guard finds, with a few codes a day. It forgets no correct code: build it
-    from rows only as far back as correct codes are remembered.
+    """The codes of one phone with one company; times in seconds.
+
+    A phone that entered a code before passes whatever the guard finds, with a few codes a day. The
+    history forgets no correct code: build it only from rows of the time that counts.
     """
 
     first_entered: float | None = None

@@ -46,7 +46,7 @@ class Steps(StepCounts):
 
 @dataclass(slots=True)
 class Breakdown:
-    """`rows`: the rows with the most messages, in order; `rest`: the sum of all other rows."""
+    """A table of steps: `rows` with the most messages first, and `rest`, the sum of the others."""
 
     dimension: str
     rows: dict[str, Steps] = field(default_factory=dict)
@@ -74,7 +74,7 @@ def total_before(company: Company, mode: str, days: DayRange) -> Steps:
 def breakdowns(
     company: Company, mode: str, days: DayRange, dimensions: Collection[str]
 ) -> dict[str, Breakdown]:
-    """Past days as counted, later days from the messages."""
+    """The breakdown by each dimension: past days as counted, later days from the messages."""
     counted = last_counted()
     live_day = max(days.first, counted + timedelta(days=1)) if counted else days.first
     tables = {dimension: Breakdown(dimension) for dimension in dimensions}

@@ -112,8 +112,9 @@ def _due_day() -> date | None:
 
 
 def _earlier_day() -> date | None:
-    """The day before the first counted day, if it may have messages: after an upgrade from a
-    release that counted fewer days, or after an import of history.
+    """The day before the first counted day, if it may have messages; None otherwise.
+
+    It may after an upgrade from a release that counted fewer days, and after an import of history.
     """
     first = CountedDay.objects.order_by("day").values_list("day", flat=True).first()
     oldest = Message.objects.order_by("id").values_list("created_at", flat=True).first()
@@ -125,7 +126,10 @@ def _earlier_day() -> date | None:
 
 
 def _count_stale(cursor: CursorWrapper) -> int:
-    """Deletes the marks before it reads the messages, so that no later change is missed."""
+    """Counts stale days again; returns the number of their marks.
+
+    Deletes the marks before it reads the messages, so that no later change is missed.
+    """
     cursor.execute(_TAKE_STALE, [BATCH_SIZE])
     marks = fetch_all(cursor, _StaleDay)
     last = last_counted()

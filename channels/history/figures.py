@@ -108,9 +108,7 @@ class Figures:
 
 
 def figures(company: Company, mode: str, shown: DayRange | None = None) -> Figures:
-    """The figures of the shown days, by default the last two weeks, and of an equally long range
-    before.
-    """
+    """The figures of the shown days, by default two weeks, and of an equally long range before."""
     middle, last = shown or DayRange.last_days(DAYS)
     count = DayRange(middle, last).length
     first = middle - timedelta(days=count)

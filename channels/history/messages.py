@@ -28,7 +28,10 @@ REQUEST_WINDOW = timedelta(minutes=5)
 
 
 def matching(company: Company, filters: Mapping[str, Any]) -> QuerySet[Message]:
-    """Messages of one mode, because the index orders within a mode; an id search covers both."""
+    """The messages that the filters select, of one mode, in which the index is ordered.
+
+    A search for an id covers both modes.
+    """
     rows = Message.objects.for_company(company)
     if searched_id := filters.get("id"):
         return with_charges(rows.filter(by_id(searched_id)))
@@ -63,8 +66,10 @@ def searched_messages(company: Company, filters: Mapping[str, Any]) -> QuerySet[
 
 
 def possible_in_state(history: Messages, state: str) -> Messages:
-    """Messages that may be in this state. Undelivered messages have an index, but a company may
-    have far more of them than the planner expects, and it would read them all.
+    """Messages that may be in this state.
+
+    Undelivered messages have an index, but a company may have far more of them than the planner
+    expects, and it would read them all.
     """
     return history.filter(is_undelivered=True) if state in Message.FAILED_STATES else history
 
@@ -74,8 +79,9 @@ def in_state(rows: Messages, state: str) -> Messages:
 
 
 def with_phone(rows: Messages, number: str) -> Messages:
-    """Rows with this whole number. Anonymised months are left out: a month with only a few
-    different phones would keep the planner from using their index.
+    """Rows with this whole number, without anonymised months.
+
+    A month with only a few different phones would keep the planner from using their index.
     """
     oldest = timezone.now() - timedelta(days=settings.PHONE_RETENTION) - PURGE_LAG
     return rows.filter(phone=number, pk__gte=first_id_at(oldest))
@@ -121,8 +127,10 @@ def by_id(text: str) -> Q:
 
 
 def of_request(request_id: str) -> Q:
-    """Messages of a request. `request_id` has no index: the time in the id bounds the company's
-    messages by mode and creation, and all messages by their ids.
+    """The condition on messages of a request.
+
+    `request_id` has no index: the time in the id bounds the company's messages by mode and
+    creation, and all messages by their ids.
     """
     began_at = started_at(request_id)
     if began_at is None:

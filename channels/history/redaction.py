@@ -13,7 +13,7 @@ MAX_LENGTH = 8_000  # characters
 
 
 def redact(raw: bytes) -> str:
-    """Indents JSON, puts each form field on a line, masks codes."""
+    """The payload as text with masked codes: JSON indented, each field of a form on its line."""
     text = raw.decode(errors="replace").replace("\0", "")
     try:
         redacted = json.dumps(json.loads(text), ensure_ascii=False, indent=2)

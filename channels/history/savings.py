@@ -73,8 +73,9 @@ class Saving:
 
     @property
     def margin(self) -> int:
-        """Half of the interval. Uses the variance of both arms together: the few held-out codes may
-        contain no SMS by chance, and would then seem not to vary.
+        """Half of the interval, by the variance of both arms together.
+
+        The few held-out codes may contain no SMS by chance, and would then seem not to vary.
         """
         smart = self.smart
         held_out = self.held_out

@@ -68,8 +68,9 @@ def timeline(message: Message, *, with_webhooks: bool = True) -> list[TimelineEn
 
 
 def _caused_at(at: datetime, decisions: list[FallbackEvent]) -> datetime:
-    """The time of the cause: a commit that switches the channel writes the wallet first and the
-    reason later.
+    """The time of the fallback decision that caused a transfer at `at`, else `at` itself.
+
+    A commit that switches the channel writes the wallet first and the reason later.
     """
     later = (event.at for event in decisions if at < event.at <= at + ONE_COMMIT)
     return min(later, default=at)

@@ -149,9 +149,7 @@ class Decision(NamedTuple):
 
     @property
     def is_outcome(self) -> bool:
-        """Whether a waiting sender receives it: outcomes of channels and accounts on the way are
-        left out.
-        """
+        """Whether a waiting sender receives it: a step to another channel or account is none."""
         return self.message.hold == self.before.message.hold and not self.is_rerouted
 
     @property

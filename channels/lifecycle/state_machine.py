@@ -54,7 +54,7 @@ class EventKind(StrEnum):
     AMBIGUOUS = "ambiguous"  # may or may not be sent
     EXPIRED = "expired"  # the vendor gave it up
     GIVEN_UP = "given_up"  # past our own deadline
-    NO_NEWS = "no_news"  # a poll returned nothing new
+    NO_NEWS = "no_news"  # a poll found no new state
 
 
 # Failures that lie with this person's phone.
@@ -248,7 +248,7 @@ def _settle_owed(
 
 
 def _release_owed(decision: Decision, attempt: AttemptState) -> Decision:
-    """Keeps the hold while another attempt on the same channel is open."""
+    """Releases the owed hold, unless another attempt on the same channel is open."""
     if decision.has_open_attempt or not decision.message.is_owed:
         return decision
     decision = _settle_owed(decision, attempt, TransferKind.RELEASE, reason=attempt.state)
@@ -319,7 +319,7 @@ def _tries_on_channel(decision: Decision) -> int:
 
 
 def _backoff(n: int) -> float:
-    """Backoff with full jitter: retries of many messages must not arrive together."""
+    """Seconds before retry `n`, with full jitter: retries of messages must not arrive together."""
     return random.uniform(0, min(RETRY_CAP, RETRY_BASE * 2**n))  # noqa: S311 - not a secret
 
 

@@ -6,8 +6,9 @@ from accounts.models import Company
 
 
 class RouterState(models.Model):
-    """A single row with everything learned, except about single phones. The learning worker locks
-    it.
+    """A single row with everything learned, except about single phones.
+
+    The learning worker locks it.
     """
 
     ONLY = 1

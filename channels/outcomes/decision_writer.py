@@ -29,7 +29,7 @@ _UPDATE_ATTEMPTS = sql_files.read("channels/outcomes/update_attempts.sql")
 _UPDATE_MESSAGES = sql_files.fill(
     sql_files.read("channels/outcomes/update_messages.sql"), stale_days=sql.MESSAGES["stale_days"]
 )
-# Written unconverted; the statements have their types.
+# The columns to write, without conversion: the statements know their types.
 _ATTEMPT_COLUMNS = (
     "id", "state", "provider_id", "error_class", "error_code", "error_detail", "polls", "poll_in",
 )  # fmt: skip
@@ -59,7 +59,7 @@ def load_messages(cursor: CursorWrapper, ids: Sequence[UUID]) -> list[Snapshot]:
 
 
 def _snapshot(rows: Sequence[tuple[_Columns, _Columns]]) -> Snapshot:
-    """Parses the chain here, since Django leaves jsonb as text on raw cursors."""
+    """A snapshot from its rows; the chain is parsed here: raw cursors return jsonb as text."""
     message = MessageState(*rows[0][0])
     chain = tuple(FallbackStep(**step) for step in orjson.loads(rows[0][0][_CHAIN]))
     attempts = tuple(AttemptState(*columns) for _, columns in rows if columns[0] is not None)
@@ -123,7 +123,7 @@ def _insert_fallback_events(cursor: CursorWrapper, changes: Sequence[Decision]) 
 
 
 def _append_webhook_events(cursor: CursorWrapper, changes: Sequence[Decision]) -> None:
-    """Webhook events for subscribed companies, in the commit that changed the states."""
+    """Appends the webhook events of subscribed companies, in the commit of the changes."""
     ids = [decision.message.id for decision in changes if decision.sends_webhook_event]
     if ids:
         event_ids = [uuid7() for _ in ids]

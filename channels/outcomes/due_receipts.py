@@ -85,7 +85,7 @@ def _apply_batch(limit: int, receipt_id: int | None = None) -> int:
 
 
 def _apply_one_by_one() -> None:
-    """Isolates a receipt the database refuses: it stays stored but is no longer retried."""
+    """Applies due receipts one by one; a refused one stays stored but is no longer retried."""
     for receipt_id in fetch_column(sql.in_changeable_months(_SQL["due_ids"]), [BATCH_SIZE]):
         try:
             _apply_batch(1, receipt_id=receipt_id)

@@ -40,7 +40,7 @@ _RECIPIENTS = sql_files.more_ctes({"recipients": vendor_user_ids.REMEMBER})
 
 @cache
 def store_statement(*, has_recipients: bool, skips_known: bool) -> str:
-    """The statement, with or without the parts that these receipts need."""
+    """The statement that stores receipts, with only the parts that they need."""
     return sql_files.fill(
         _STORE,
         stores_known="false" if skips_known else "true",
@@ -91,8 +91,9 @@ def _with_raw(events: InboundEvents) -> Iterator[tuple[Receipt, bytes]]:
 
 
 def _store(call: _StoredCall) -> int:
-    """Stores the receipts. A refused receipt is left out: the vendor would repeat the call
-    forever.
+    """Stores the receipts of a call; returns the number of new ones.
+
+    A receipt that the database refuses is left out: the vendor would repeat the call forever.
     """
     new: set[str] = set()
 
@@ -108,8 +109,9 @@ def _refuse(row: Row, error: Exception) -> None:
 
 
 def _store_together(calls: Sequence[_StoredCall]) -> list[int]:
-    """Stores the receipts of several calls. A receipt that several calls repeat counts once for
-    each.
+    """Stores the receipts of several calls; returns the number of each call's new receipts.
+
+    A receipt that several calls repeat counts once for each.
     """
     rows = [row for call in calls for row in call.receipts]
     recipients = [row for call in calls for row in call.recipients]
@@ -118,9 +120,7 @@ def _store_together(calls: Sequence[_StoredCall]) -> list[int]:
 
 
 def _insert(rows: Sequence[Row], recipients: Sequence[Row], *, skips_known: bool) -> set[str]:
-    """Inserts in sorted order, so that parallel repeats cannot deadlock; returns the digests of new
-    receipts.
-    """
+    """Inserts rows, sorted so that parallel repeats cannot deadlock; returns new digests."""
     if not rows:
         return set()
     people = vendor_user_ids.without_repeats(recipients)
@@ -153,15 +153,16 @@ def _row(provider: str, receipt: Receipt, raw: bytes) -> Row:
 
 
 def _phone(receipt: Receipt) -> str:
-    """Returns E.164, or "?", which matches no message, if the vendor's value is not a phone."""
+    """The phone in E.164, or "?", which matches no message, if the vendor's value is no phone."""
     if not receipt.phone:
         return "?" if receipt.needs_phone else ""
     return e164_or_none(receipt.phone, settings.OPERATOR_COUNTRY) or "?"
 
 
 def _digest(provider: str, receipt: Receipt) -> bytes:
-    """The digest of a receipt, including who may have written it: a person's text must not pass for
-    the centre's receipt.
+    """The digest of a receipt and of its possible author.
+
+    A text that a person wrote must not pass for a receipt of the message centre.
     """
     identity = (provider, receipt.provider_id, receipt.ref, receipt.word, receipt.at)
     source = (receipt.phone, receipt.needs_phone)

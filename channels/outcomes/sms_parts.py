@@ -50,7 +50,7 @@ def resolve(cursor: CursorWrapper, events: Sequence[PartEvent]) -> list[Event]:
 
 
 def _mark_delivered(cursor: CursorWrapper, delivered: dict[int, Event]) -> set[UUID]:
-    """Returns the attempts that these parts complete."""
+    """Marks parts as delivered; returns the attempts that they complete."""
     attempts = list({event.attempt_id for event in delivered.values()})
     lock_messages(cursor, list({event.message_id for event in delivered.values()}))
     cursor.execute(_SQL["mark_delivered"], [list(delivered)])

@@ -59,8 +59,10 @@ def decide_each(snapshots: Sequence[Snapshot], events: Sequence[Event]) -> list[
 
 
 def pay_fallbacks(cursor: CursorWrapper, decisions: Sequence[Decision]) -> list[Decision]:
-    """Lets the wallet accept or reject the requested fallbacks. Runs before the messages are
-    written; still, the wallet's lock is the last one that other transactions wait for.
+    """Lets the wallet accept or reject the requested fallbacks; returns the decisions that result.
+
+    Runs before the messages are written; still, the wallet's lock is the last one that other
+    transactions wait for.
     """
     decisions = _without_taken_steps(cursor, decisions)
     moves = [
@@ -83,8 +85,10 @@ def pay_fallbacks(cursor: CursorWrapper, decisions: Sequence[Decision]) -> list[
 def _without_taken_steps(
     cursor: CursorWrapper, decisions: Sequence[Decision]
 ) -> Sequence[Decision]:
-    """Removes fallback steps to channels that newer messages of the code use, so that nobody gets a
-    code twice by one channel; and all steps that nobody requested, once a newer one is delivered.
+    """Removes fallback steps that newer messages of the code make needless.
+
+    These are steps to channels that a newer message uses, so that nobody gets a code twice by one
+    channel; and all steps that nobody requested, once a newer message is delivered.
     """
     falling = [decision.message for decision in decisions if decision.fallback]
     if not falling:
@@ -145,11 +149,11 @@ def fall_back(message_ids: Sequence[UUID]) -> list[Decision]:
 
 
 def take_next_step(cursor: CursorWrapper, message_id: UUID, hold: int) -> Decision | None:
-    """Switches the message to its next channel now. Returns None if there is no next channel, or if
-    the message was switched since its hold was `hold`. A decision that leaves the hold at `hold`
-    means that the wallet does not pay.
+    """Switches the message to its next channel now.
 
-    Runs in the caller's transaction; the caller calls `announce` after the commit.
+    Returns None if there is no next channel, or if the message was switched since its hold was
+    `hold`. A decision that leaves the hold at `hold` means that the wallet does not pay. Runs in
+    the caller's transaction; the caller calls `announce` after the commit.
     """
     lock_messages(cursor, [message_id])
     (snapshot,) = load_messages(cursor, [message_id])
@@ -162,8 +166,9 @@ def take_next_step(cursor: CursorWrapper, message_id: UUID, hold: int) -> Decisi
 
 
 def announce(decisions: Sequence[Decision]) -> None:
-    """Publishes committed outcomes. Releases send limits first, so that a notified sender can try
-    another channel at once.
+    """Publishes committed outcomes to the sends that wait for them, and wakes the workers.
+
+    Send limits are released first, so that a notified sender can try another channel at once.
     """
     for decision in decisions:
         message = decision.message
@@ -184,10 +189,10 @@ def announce(decisions: Sequence[Decision]) -> None:
 
 
 def cancel(cursor: CursorWrapper, subjects: Sequence[UUID]) -> list[Decision]:
-    """Cancels the messages of these subjects: none is tried again or by another channel. Holds
-    return by the usual rules, at once if no vendor has the message.
+    """Cancels the messages of these subjects: none is tried again or by another channel.
 
-    Runs in the caller's transaction; the caller calls `announce` after the commit.
+    Holds return by the usual rules, at once if no vendor has the message. Runs in the caller's
+    transaction; the caller calls `announce` after the commit.
     """
     cursor.execute(sql.in_changeable_months(sql.MESSAGES["lock_by_subjects"]), [list(subjects)])
     return _cancel_locked(cursor, FallbackReason.CANCELED)

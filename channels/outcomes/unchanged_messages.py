@@ -44,7 +44,7 @@ _DELIVER_UNCHANGED = sql_files.fill(
 
 
 def accept_unchanged(events: Sequence[Event]) -> list[Event]:
-    """Writes the acceptances that it can; returns the other events."""
+    """Writes acceptances of messages that are as claimed; returns the other events."""
     acceptances = [
         (event, event.first_claim)
         for event in events
@@ -64,7 +64,7 @@ def accept_unchanged(events: Sequence[Event]) -> list[Event]:
 
 
 def _accept(acceptances: Sequence[tuple[Event, FirstClaim]]) -> set[UUID]:
-    """Returns the written attempts."""
+    """Writes acceptances; returns the ids of the written attempts."""
     rows = [
         {
             "message_id": event.message_id,
@@ -93,7 +93,10 @@ class Delivered(NamedTuple):
 
 
 def deliver_unchanged(limit: int) -> tuple[int, bool]:
-    """Applies the receipts that it can; returns their number, and whether some may be left."""
+    """Applies receipts that deliver unchanged messages.
+
+    Returns their number, and whether some may be left.
+    """
     started = time.time_ns()
     params = {"limit": limit, "zone": settings.TIME_ZONE}
     rows: list[dict[str, Any]] = fetch_rows(

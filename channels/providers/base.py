@@ -53,7 +53,7 @@ class Content(StrEnum):
     CODE = "code"
     CODE_WITH_LINK = "code_with_link"
     LINK = "link"
-    # content whose own text must be shown: no template may word it
+    # Content whose own text must be shown: no template may word it.
     CODE_WITH_TEXT = "code_with_text"
     # A custom code, made by the company: 4 to 8 digits, or anything else.
     CUSTOM_DIGITS = "custom_digits"
@@ -265,8 +265,7 @@ class Provider(ABC):
         """
 
     def approvals(self) -> list[Approval] | None:
-        """The vendor's list of our templates and senders with their state; None if it has no such
-        list.
+        """Our templates and senders, with their state at the vendor; None if it has no list.
 
         Raises a SendError if the vendor does not answer.
         """

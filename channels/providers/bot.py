@@ -42,8 +42,9 @@ class BotText(StrEnum):
 
 
 class Bot(http.HttpProvider):
-    """Writes only to people who shared their contact with it; of a message it learns no more than
-    that the messenger accepted it.
+    """A bot, which can write only to people who shared their contact with it.
+
+    Of a message it learns no more than that the messenger accepted it.
     """
 
     site: ClassVar[str]  # base URL of the messenger's links to bots
@@ -100,21 +101,25 @@ def texts(locale: str) -> dict[str, str]:
 
 
 def locale_of(tag: object) -> str:
-    """The language to answer in; a vendor may send none."""
+    """The language of a reply to the person, by the vendor's tag, which may be missing."""
     return message_languages.match(http.text(tag) or page_languages.codes()[0])
 
 
 def phone_of(written: str) -> str:
-    """The phone with its plus; empty for anything else. A modified client sends any text as the
-    number of its own card, and the messenger, which says whose card it is, may read letters, an
-    extension or digits of another script otherwise than we would.
+    """The phone with its plus; empty for anything else.
+
+    A modified client can send any text as the number of its own card. The messenger, which says
+    whose card it is, may read letters, an extension or digits of another script differently.
     """
     digits = _SEPARATORS.sub("", written) if _PHONE.fullmatch(written) else ""
     return f"+{digits}" if 7 <= len(digits) <= 15 else ""
 
 
 def said(text: str, chat_id: int, locale: str) -> BotUpdate | None:
-    """A command, or else a text. The parameter of a link is ignored: it identifies nobody."""
+    """The update of a written text: a command, or else the text; None if it is empty.
+
+    The parameter of a link is ignored: it identifies nobody.
+    """
     first_word = next(iter(text.split()), "")
     command = _COMMANDS.get(first_word.partition("@")[0].lower())
     if command:

@@ -67,7 +67,7 @@ def split(text: str, alphabet: Alphabet | None = None) -> Split:
 
 
 def _cut(text: str, sizes: list[int], capacity: int) -> list[str]:
-    """Moves an escape or surrogate pair that would straddle a border whole into the next part."""
+    """Cuts a text into parts; an escape or surrogate pair at a border moves into the next part."""
     pieces = []
     start = 0
     used = 0
@@ -81,7 +81,7 @@ def _cut(text: str, sizes: list[int], capacity: int) -> list[str]:
 
 
 def encode(piece: str, alphabet: Alphabet) -> bytes:
-    """One octet per septet, which the message centre packs; or UTF-16, big-endian."""
+    """Encodes a part: one octet per septet, which the centre packs, or UTF-16, big-endian."""
     if alphabet is Alphabet.GSM:
         return b"".join(map(_SEPTETS.__getitem__, piece))
     return piece.encode("utf-16-be", "surrogatepass")

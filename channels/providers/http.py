@@ -39,7 +39,7 @@ from channels.providers.inbound import InvalidWebhookError, WebhookRequest
 from outbound.connections import Connections, seconds_of_retry
 
 Json = dict[str, Any]
-# The error for the message; whether the account is at fault.
+# The error for the message, and whether the account is at fault.
 ErrorKind = tuple[type[SendError], bool]
 Timeout = tuple[float, float]  # seconds to connect, seconds for the whole response
 
@@ -161,7 +161,7 @@ class HttpProvider(Provider):
         raise TransientError("no_connection", failure)
 
     def _poll(self, path: str, data: bytes | None = None) -> Json:
-        """Makes a poll: without a response there is no news, and the caller polls again."""
+        """Makes a poll; empty without a response: the caller polls again."""
         body = None if data is None else _Body(data)
         response, failure = self._attempt("GET" if body is None else "POST", path, body)
         if response is None:
@@ -272,10 +272,11 @@ def mapping(value: object) -> Json:
 
 
 def parse_form(body: bytes, *, encoding: str = "utf-8", is_strict: bool = True) -> dict[str, str]:
-    """Raises InvalidWebhookError if a name occurs twice: a signature covers only single values.
+    """The fields of a form.
 
-    Reads no more than a vendor sends: the signed part is known only after parsing, and 4 MB of
-    anybody's form would take a process a second.
+    Raises InvalidWebhookError if a name occurs twice, because a signature covers only single
+    values, and for a form longer than a vendor sends: anybody may send one, the signed part is
+    known only after parsing, and 4 MB would take a process a second.
     """
     if len(body) > MAX_FORM:
         raise InvalidWebhookError("the form is too long")
@@ -307,9 +308,7 @@ def text_of(value: Json, name: str) -> str:
 
 
 def word_of(value: Json, name: str) -> str:
-    """The word under this name in capitals, as vendors write it in either case; empty without
-    one.
-    """
+    """The word under this name in capitals, whatever its case; empty if there is none."""
     return text_of(value, name).upper()
 
 

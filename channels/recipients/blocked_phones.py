@@ -33,7 +33,7 @@ _START = message_languages.words("start")
 
 
 class BlockedPhoneError(DomainError):
-    """A send to a blocked phone is refused."""
+    """The refusal of a send to a blocked phone."""
 
     def __init__(self) -> None:
         super().__init__(Error.RECIPIENT_UNREACHABLE)
@@ -48,8 +48,9 @@ def is_start(text: str) -> bool:
 
 
 def apply_reply(provider: str, reply: Reply) -> set[str]:
-    """Blocks the sender's phone on every channel after STOP, until START. The person's last word
-    counts if the vendor dates messages. Returns the blocked phones.
+    """Blocks the sender's phones on every channel after STOP, until START; returns those blocked.
+
+    The person's last word counts if the vendor dates messages.
     """
     if is_stop(reply.text) or is_start(reply.text):
         return _apply_word(provider, reply)
@@ -71,8 +72,9 @@ def _apply_word(provider: str, reply: Reply) -> set[str]:
 
 
 def _is_late(provider: str, reply: Reply) -> bool:
-    """Whether the person wrote another word after this one. Late calls occur: Meta repeats a failed
-    call for seven days.
+    """Whether the person wrote another word after this one.
+
+    Late calls occur: Meta repeats a failed call for seven days.
     """
     if reply.at is None:
         return False
@@ -103,14 +105,16 @@ def _block(provider: str, reply: Reply, phones: set[str]) -> None:
 
 
 def _phones(provider: str, reply: Reply) -> set[str]:
-    """The phone that the vendor names, and the one we sent to, which may differ."""
+    """The phone that the vendor names, and the phone that we sent to, which may differ."""
     sent_to = vendor_user_ids.phone_of(provider, reply.sender)
     return set(filter(None, (_reported(reply.phone), sent_to)))
 
 
 def _reported(written: str) -> str | None:
-    """The phone that the vendor names. Digits without a plus are a national number, or, as message
-    centres often write it, an international one: of two phones the one that got a message.
+    """The phone that the vendor names; None if it is no phone.
+
+    Digits without a plus are a national number or, as message centres often write it, an
+    international one. Of two valid phones, the one that got a message counts.
     """
     national = e164_or_none(written, settings.OPERATOR_COUNTRY)
     if not written.isdecimal():

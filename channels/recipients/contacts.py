@@ -62,11 +62,10 @@ class BotInvitation:
 
 @transaction.atomic
 def store_contact(provider: str, *, phone: str, chat_id: int, at: datetime | None = None) -> bool:
-    """Stores a contact. A chat has one phone and a phone one chat, so the newest pair wins. Returns
-    False if the person has done something else since `at`.
+    """Stores a contact; returns False if the person has done something else since `at`.
 
-    A bot's shares and stops are serialised: two that exchange their phones would wait for each
-    other.
+    A chat has one phone and a phone one chat, so the newest pair replaces older ones. A bot's
+    shares and stops are serialised: two that exchange their phones would wait for each other.
     """
     at = at or timezone.now().replace(microsecond=0)
     advisory_locks.lock(f"share:{provider}")

@@ -58,9 +58,10 @@ def matching(text: str, country: str) -> Q | None:
 
 
 def part_of_number(text: str, country: str) -> Q | None:
-    """A condition on a `phone` that begins with the text or, from MIN_ENDING_LENGTH digits on, ends
-    with it. None for a whole number, and for a text that is no part of a phone. No index serves it:
-    search a bounded part of the rows.
+    """A condition on phones that begin or, from MIN_ENDING_LENGTH digits on, end with the text.
+
+    None for a whole number, and for a text that is no part of a phone. No index serves it: search a
+    bounded part of the rows.
     """
     if whole_number(text, country):
         return None
@@ -85,8 +86,9 @@ def _upper_bound(digits: str) -> str:
 
 
 def phones_of(country: str) -> Q:
-    """A condition on phones of a country, as `phone_numbers.country_of` sees them: the main country
-    of a calling code has all numbers that belong to no other.
+    """A condition on phones of a country, as in `phone_numbers.country_of`.
+
+    The main country of a calling code has all numbers that belong to no other country.
     """
     code = country_code_for_region(country)
     regions = COUNTRY_CODE_TO_REGION_CODE.get(code, ())

@@ -47,8 +47,9 @@ def rows(provider: str, recipients: Sequence[Recipient]) -> list[dict[str, Any]]
 
 
 def without_repeats(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Removes duplicates, because one statement writes each person once, and sorts the rows, so
-    that parallel statements cannot deadlock.
+    """The rows without duplicates, since a statement can write each person only once.
+
+    They are sorted, so that parallel statements cannot deadlock.
     """
     by_person = {(row["vendor"], row["user_id"]): row for row in rows}
     return [by_person[person] for person in sorted(by_person)]
@@ -59,7 +60,8 @@ _unwritten: list[dict[str, Any]] = []
 
 
 def enqueue(provider: str, phone: str, user_id: str, ref: str) -> None:
-    """Queues ids on a provider's thread, which has no database: the dispatcher records them soon.
+    """Queues an id on a provider's thread, which has no database: the dispatcher records it soon.
+
     Most ids are the phone itself, in some spelling, and need no row.
     """
     if user_id and user_id != phone[1:] and e164_or_none(f"+{user_id}", "") != phone:
@@ -67,8 +69,9 @@ def enqueue(provider: str, phone: str, user_id: str, ref: str) -> None:
 
 
 def record_queued() -> None:
-    """Records queued ids. A row leaves the queue only once it is written: a later call writes the
-    rest.
+    """Records queued ids.
+
+    A row leaves the queue only once it is written: after a failure a later call writes the rest.
     """
     while not _queue.empty():  # only the dispatcher removes entries
         provider, recipient = _queue.get()

@@ -107,9 +107,10 @@ def plan_channels(
     is_without_sms: bool = False,
     is_preview: bool = False,
 ) -> ChannelPlan:
-    """Plans the channels; raises every refusal that needs no counter. `order` comes from the
-    request. `is_without_sms`: smart routing leaves SMS out if anything else is left. A preview is
-    neither held out nor explores.
+    """Plans the channels; raises every refusal that needs no counter.
+
+    `order` comes from the request. `is_without_sms`: smart routing leaves SMS out if anything else
+    is left. A preview is neither held out nor explores.
     """
     scripted_numbers.refuse_scripted(principal, request.phone, kind)
     company_policy.check_country(principal, request.phone)
@@ -188,7 +189,10 @@ def _with_smart_routing(
 
 
 def _from_first_available(steps: Plan, principal: Principal, request: SendRequest) -> Plan:
-    """Only the first channel must have an available account, as in the policy's order."""
+    """The steps from the first channel with an available account on; empty if there is none.
+
+    Later channels need no available account yet, as in the policy's order.
+    """
     for position, step in enumerate(steps):
         channel = BY_NAME[step.channel]
         if availability.has_account(channel, request.content, principal.mode, request.phone):
@@ -220,7 +224,10 @@ def choose_channel(
     mode: str,
     phone: str = "",
 ) -> Channel:
-    """Raises before anything is spent if no channel can carry this content now."""
+    """The requested channel, or the first of `order` that can carry this content now.
+
+    Raises a DomainError if there is none, before anything is spent.
+    """
     if channel_name is not None:
         return _require_account(BY_NAME[channel_name], content, mode, phone)
     for channel in order:

@@ -159,7 +159,7 @@ def fallback_channels(
 
 
 def costs_at_most(channel: Channel, tokens: int | None, country: str) -> bool:
-    """Compares live prices in both modes, so that a test key behaves like a live one."""
+    """Whether the channel costs at most this; by live prices in both modes, for equal behaviour."""
     return tokens is None or message_prices.price_of(channel.name, country) <= tokens
 
 

@@ -27,8 +27,9 @@ def policy_for_landline(
 
 
 def _reaches_landlines(name: str, mode: str, content: Content) -> bool:
-    """Whether an account reaches landlines: our bot writes to any shared number, the Gateway only
-    to mobiles.
+    """Whether an account of the channel reaches landlines with this content.
+
+    Our bot writes to any shared number, Telegram Gateway only to mobiles.
     """
     if not BY_NAME[name].needs_mobile:
         return True

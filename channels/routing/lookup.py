@@ -62,8 +62,9 @@ class PhoneFacts:
 
 
 def look_up(principal: Principal, phone: str, purpose: str) -> PhoneFacts:
-    """Counts the lookup; raises `rate_limited` beyond LIMIT, so that nobody collects the bots'
-    contacts by trying numbers. `phone` is in E.164.
+    """The facts about a phone in E.164; counts the lookup and raises `rate_limited` beyond LIMIT.
+
+    Otherwise somebody could collect the bots' contacts by trying numbers.
     """
     scripted_numbers.refuse_scripted_number(principal, phone)
     if wait := _seconds_over(f"lookup:{principal.company_id}:{principal.mode}"):
@@ -72,8 +73,9 @@ def look_up(principal: Principal, phone: str, purpose: str) -> PhoneFacts:
 
 
 def _seconds_over(key: str) -> int:
-    """Counts once; returns 0, or the seconds to wait. Without Redis, counts in PostgreSQL by whole
-    hours.
+    """Counts a lookup; returns 0, or the seconds to wait if it is one too many.
+
+    Without Redis, lookups are counted in PostgreSQL by whole hours.
     """
     limit, seconds = LIMIT
     try:
@@ -110,7 +112,7 @@ def _reason_for_all(principal: Principal, phone: str) -> Reason | None:
 
 
 def _contacts(phone: str) -> dict[str, bool]:
-    """Names of the accounts that the person shared the phone with. True: they may write now."""
+    """The accounts that the person shared the phone with, and whether each may write now."""
     shared = Contact.objects.filter(phone__in=spellings(phone))
     return {contact.provider: contact.blocked_at is None for contact in shared}
 

@@ -114,8 +114,10 @@ def fallback(
     channel: Channel,
     order: Sequence[Channel],
 ) -> Fallback | None:
-    """The chain of the send itself. A number that scripts a chain always has one, unless it is a
-    landline and no other channel of the order reaches landlines.
+    """The chain of a send by a test key, which `chain` or the number itself gives.
+
+    A number that scripts a chain always has one, unless it is a landline and no other channel of
+    the order reaches landlines.
     """
     if not is_scripted(principal, phone, scripted.FALLS_BACK):
         return chain

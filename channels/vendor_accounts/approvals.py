@@ -1,6 +1,4 @@
-"""The approval state of our templates and senders at vendors, read periodically and stored with the
-time.
-"""
+"""Reads the approval state of our templates and senders at vendors, and stores it."""
 
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -34,8 +32,9 @@ class ReadResult:
 
 
 def refresh(names: list[str] | None = None) -> dict[str, ReadResult]:
-    """Asks the vendors of these accounts, or of all, in parallel. Changes nothing for a silent
-    vendor.
+    """Asks the vendors of these accounts, or of all, in parallel.
+
+    Changes nothing for a vendor without a response.
     """
     live = registry.live_providers()
     hosted = registry.hosted_providers()
@@ -69,7 +68,7 @@ def _store_response(name: str, future: "Future[list[Approval] | None]") -> ReadR
 
 @transaction.atomic
 def _store(name: str, approvals: list[Approval]) -> None:
-    """Stores the list, and deletes what it no longer has. Sorted: two refreshes do not deadlock."""
+    """Replaces the stored approvals by the list, sorted so that two refreshes do not deadlock."""
     ordered = sorted(approvals, key=lambda item: (item.kind, item.name, item.language))
     with connection.cursor() as cursor:
         cursor.executemany(_UPSERT, [_row(name, item) for item in ordered])

@@ -155,7 +155,7 @@ def write(change: Change) -> None:
 
 
 def close(provider: str) -> bool:
-    """Returns False if it was already closed."""
+    """Closes the breaker; False if it was closed already."""
     closed = execute(_SQL["close"], [provider]) > 0
     if closed:
         log.info("breaker_closed", provider=provider)

@@ -32,7 +32,7 @@ FAILURES_BY_CLASS: dict[str, StrOrPromise] = {
     "patience": _("No proof of delivery arrived within the time allowed for the channel."),
 }
 
-# Decision of the fallback chain → title, tone, detail.
+# A decision of the fallback chain, with its title, tone and detail.
 _CHARGED_ONCE = _("One delivery is charged, whatever else arrives.")
 FALLBACK_EVENT_TEXTS: dict[FallbackReason, tuple[StrOrPromise, str, StrOrPromise]] = {
     FallbackReason.PATIENCE: (

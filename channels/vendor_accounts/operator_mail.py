@@ -19,9 +19,7 @@ def recipients() -> list[tuple[str, str]]:
 
 
 def notify_operators(*, template: str, context: Mapping[str, Any], key: str) -> None:
-    """Sends an e-mail to each operator in their language, at most once per `key`, which may be
-    long.
-    """
+    """Sends an e-mail to each operator in their language, at most once per `key` of any length."""
     digest = hashlib.sha256(key.encode()).hexdigest()[:40]
     for address, language in recipients():
         mail.post(

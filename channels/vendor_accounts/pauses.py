@@ -17,9 +17,7 @@ from channels.vendor_accounts import registry
 
 @transaction.atomic
 def pause_account(*, name: str, reason: str, user: User, ip: str | None) -> bool:
-    """Pauses the account, which resuming its channel leaves paused. Returns False if it is paused
-    already.
-    """
+    """Pauses the account; False if it is paused already. It stays so if its channel is resumed."""
     ensure_rows()
     paused = ProviderAccount.objects.filter(name=name, is_enabled=True).update(
         is_enabled=False, pause_reason=reason, is_paused_with_channel=False

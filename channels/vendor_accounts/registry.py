@@ -23,7 +23,7 @@ from processes.process_state import Once, on_reset
 
 POSITION_STEP = 10  # leaves room for the operator to move an account between two others
 _stored: dict[str, Mapping[str, str]] = {}
-# the accounts and the options they were built from
+# The accounts by name, with the options that they were built from.
 _instances: dict[str, tuple[dict[str, Any], Provider]] = {}
 
 
@@ -74,8 +74,9 @@ def _of_environment(vendor: Vendor) -> dict[str, Mapping[str, Any]]:
 
 
 def _of_operators(vendor: Vendor) -> dict[str, Mapping[str, Any]]:
-    """The accounts that operators entered, with their options. Options that they do not enter come
-    from the vendor's first account.
+    """The accounts that operators entered, with their options.
+
+    Options that operators do not enter come from the vendor's first account.
     """
     defaults = {field.name: field.default for field in vendor.fields}
     return {
@@ -87,8 +88,10 @@ def _of_operators(vendor: Vendor) -> dict[str, Mapping[str, Any]]:
 
 
 def use_stored(options: Mapping[str, Mapping[str, str]]) -> None:
-    """Replaces the accounts of operators. Accounts with unchanged options keep their connections: a
-    send in progress ends with the account it began with.
+    """Replaces the accounts of operators.
+
+    Accounts with unchanged options keep their connections: a send in progress ends with the account
+    that it began with.
     """
     _stored.clear()
     _stored.update(options)
@@ -171,7 +174,7 @@ def clicks_prove(name: str) -> bool:
 
 
 def provider_id_of(name: str, message_id: UUID, phone: str) -> str | None:
-    """The provider id if we choose it; None also for an account that is no longer configured."""
+    """The provider id if we choose it; None otherwise, and for accounts no longer configured."""
     account = (live_providers() | test_providers()).get(name)
     return account.provider_id_of(str(message_id), phone) if account else None
 

@@ -29,9 +29,7 @@ _seen: dict[str, str] = {}
 
 
 def update_registry(encrypted: Mapping[str, str]) -> None:
-    """Makes the registry use these credentials, by account name, if they differ from the last
-    ones.
-    """
+    """Makes the registry use these credentials, by account name, if they have changed."""
     if dict(encrypted) == _seen:
         return
     registry.use_stored(
@@ -43,9 +41,7 @@ def update_registry(encrypted: Mapping[str, str]) -> None:
 
 @on_reset
 def _forget() -> None:
-    """Makes the next snapshot count as a change, because the registry has dropped the last one,
-    too.
-    """
+    """Makes the next snapshot count as a change: the registry has dropped the last one too."""
     _seen.clear()
 
 
@@ -64,8 +60,9 @@ def decode(text: str) -> dict[str, str]:
 
 
 def options_of(name: str) -> dict[str, str]:
-    """The stored options; empty if there are none, or if their key is lost: then all of them are
-    entered again.
+    """The stored options; empty if there are none, or if their key is lost.
+
+    After the loss of a key all options have to be entered again.
     """
     row = ProviderAccount.objects.filter(name=name).first()
     return _readable(name, row.credentials) if row else {}
@@ -84,8 +81,9 @@ def has_stored(name: str) -> bool:
 
 @transaction.atomic
 def save(*, name: str, values: Mapping[str, str], user: User, ip: str) -> list[str]:
-    """Stores non-empty values. An empty secret keeps the stored one, any other empty value is
-    removed. Returns the changed names.
+    """Stores the values of options; returns the changed names.
+
+    An empty secret keeps the stored one; any other empty value removes the option.
     """
     row = ProviderAccount.objects.select_for_update().filter(name=name).first()
     before = _readable(name, row.credentials) if row else {}
@@ -126,10 +124,10 @@ def awaits_receipts(name: str) -> bool:
 
 @transaction.atomic
 def remove(*, name: str, user: User, ip: str) -> bool:
-    """Deletes the credentials of an account that is switched off and awaits no receipts, which they
-    verify. Returns False if there is no such account, or it has none.
+    """Deletes the credentials of an account; False if there is no such account, or it has none.
 
-    The row stays: attempts refer to the account.
+    The account must be switched off and await no receipts, which the credentials verify. The row
+    stays: attempts refer to the account.
     """
     rows = ProviderAccount.objects.filter(name=name, is_enabled=False).exclude(credentials="")
     if awaits_receipts(name) or not rows.update(credentials=""):

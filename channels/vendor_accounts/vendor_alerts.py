@@ -30,9 +30,7 @@ _queue: SimpleQueue[tuple[str, AccountAlert]] = SimpleQueue()
 
 @transaction.atomic
 def record(provider: str, alert: AccountAlert, times: int = 1) -> None:
-    """Stores and logs an alert; opens the breaker or e-mails the operators if the alert requires
-    it.
-    """
+    """Stores and logs an alert; opens the breaker or e-mails the operators if it requires that."""
     log.warning("account_alert", provider=provider, code=alert.code, kind=alert.kind.value)
     earlier = _upsert(provider, alert, times)
     if provider not in registry.live_providers():
@@ -66,8 +64,9 @@ def _upsert(provider: str, alert: AccountAlert, times: int) -> datetime | None:
 
 
 def _mail_warning(provider: str, alert: AccountAlert, text: str) -> None:
-    """Sends an e-mail at most once a day for the same text, or for the same code if outsiders
-    choose the text.
+    """Sends an e-mail at most once a day for the same text.
+
+    If outsiders choose the text, it is once a day for the same code.
     """
     context = {
         "title": error_texts.provider_title(provider),
@@ -81,15 +80,14 @@ def _mail_warning(provider: str, alert: AccountAlert, text: str) -> None:
 
 
 def enqueue(provider: str, alert: AccountAlert) -> None:
-    """Queues an alert from a provider's thread, which has no database: the dispatcher records it
-    soon.
-    """
+    """Queues an alert on a provider's thread, which has no database: the dispatcher records it."""
     _queue.put((provider, alert))
 
 
 def record_queued() -> None:
-    """Records each distinct alert in one statement, so that thousands cannot delay a round. While
-    the database is down they stay in the queue.
+    """Records queued alerts, each distinct one in one statement: thousands cannot delay a round.
+
+    While the database is down they stay in the queue.
     """
     counts: Counter[tuple[str, AccountAlert]] = Counter()
     with suppress(Empty):
@@ -103,6 +101,6 @@ def record_queued() -> None:
                 for waiting in counts.elements():
                     _queue.put(waiting)
                 raise
-            # the other alerts have left the queue, too
+            # The other alerts have left the queue too.
             log.exception("alert_not_recorded", provider=alert[0])
         del counts[alert]

@@ -62,7 +62,7 @@ _connected = threading.Event()
 def waiter(message_id: UUID) -> Iterator[Waiter | None]:
     """Registers a waiter; enter before the commit, so that no signal comes too early.
 
-    Yields None if no slot is free or no signal could arrive: then answer `queued` at once.
+    Yields None if no slot is free or no signal could arrive: then respond `queued` at once.
     """
     if not _is_listening() or not _slots.acquire(blocking=False):
         yield None
@@ -137,7 +137,7 @@ def _listen() -> None:
 
 
 def _wake_all() -> None:
-    """No signal can arrive now: each waiter reads its row instead."""
+    """Wakes all waiters when no signal can arrive: each reads its row instead."""
     for waiting in list(_waiters.values()):
         waiting.event.set()
 

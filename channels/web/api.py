@@ -138,8 +138,10 @@ def _own_messages(view: ApiView) -> MessageQuerySet:
 def _list(
     view: ApiView, query: Mapping[str, str], body_of_row: Callable[[Message], dict[str, Any]]
 ) -> dict[str, Any]:
-    """Filters by phone in any format, stored fields, channel, status, kind, time
-    (`from` ≤ created < `to`).
+    """The body of a list of messages.
+
+    Filters are the phone in any format, the stored fields, channel, status, kind, and the time of
+    acceptance (`from` ≤ created < `to`).
     """
     params = QueryFields(query)
     phone = params.text(WITH_PHONE)

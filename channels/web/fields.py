@@ -56,7 +56,7 @@ LOCALE = Field(
         "then the company's."
     ),
     required=False,
-    normalise=tags.canonical,  # empty, and so refused by the pattern, if it is not well-formed
+    normalise=tags.canonical,  # an invalid tag becomes empty, which the pattern refuses
     error=_("Not a language tag, such as de-DE (BCP 47)."),
 )
 REQUESTED_LOCALE = Field(

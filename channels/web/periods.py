@@ -34,9 +34,7 @@ class DayPreset:
 
 
 def day_presets(*names: str) -> list[DayPreset]:
-    """The day presets with these names, in this order; a number is the length in days until
-    today.
-    """
+    """The presets with these names, in this order; a number is the last so many days."""
     today = timezone.localdate()
     yesterday = today - timedelta(days=1)
     last_month = previous_month(today)

@@ -70,7 +70,7 @@ def hit(message: Message, member: Member, *, is_exact: bool = False) -> Hit:
 
 
 def _to_phone(messages: QuerySet[Message], number: str, member: Member) -> list[Hit]:
-    """A link to all messages of each mode that has any, and the newest of them."""
+    """A link to all messages to the phone for each mode that has any, and the newest of them."""
     newest = list(with_phone(messages, number).order_by("-created_at")[:MAX_HITS])
     lists = [
         Hit(str(_list_title(mode, is_one=True)), _list_url(mode, number), phone_for(number, member))
@@ -81,7 +81,7 @@ def _to_phone(messages: QuerySet[Message], number: str, member: Member) -> list[
 
 
 def _part(text: str, member: Member) -> Q | None:
-    """The condition on a number; fewer digits rather mean a page, a name or another number."""
+    """The condition on a part of a phone; None for too few digits, which rather mean a page."""
     digits = [char for char in text if char.isdecimal()]
     is_long = len(digits) >= phone_search.MIN_ENDING_LENGTH
     return phone_search.part_of_number(text, member.company.country) if is_long else None

@@ -46,15 +46,14 @@ class SendView(IdempotentView):
             return self.once(idempotency_key, effect, self.rebuild)
 
     def guess_limit(self, _parsed: Any, _key: IdempotencyKey) -> AbstractContextManager[object]:
-        """The context of a request with an Idempotency-Key; a subclass limits requests whose stored
-        response would confirm a guess.
+        """The context in which a request with an Idempotency-Key is handled.
+
+        A subclass limits requests whose stored response would confirm a guess.
         """
         return nullcontext()
 
     def rebuild(self, message_id: UUID) -> dict[str, Any] | None:
-        """Rebuilds the response to a send whose process died before it responded; None while it may
-        still run.
-        """
+        """The response to a send whose process died before it responded; None while it may run."""
         message = Message.objects.get(pk=message_id)
         if not is_response_known(message):
             return None

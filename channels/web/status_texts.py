@@ -17,8 +17,10 @@ QUEUED_TEXTS = {
 
 
 def status_text(kind: str, channel: str, state: str) -> StrOrPromise:
-    """“The code was sent by WhatsApp” once the vendor has accepted it, before that “The code is
-    queued: WhatsApp”.
+    """The sentence about a send in this state.
+
+    It is “The code was sent by WhatsApp” once the vendor has accepted it, and “The code is queued:
+    WhatsApp” before that.
     """
     declared = by_stored_name(channel)
     if state == Message.State.QUEUED:

@@ -59,8 +59,9 @@ class MaxBot(Bot):
         self._deliver(chat_id, bot_texts[word], [button] if word is BotText.SHARE else [])
 
     def _deliver(self, user_id: int, text: str, buttons: list[http.Json]) -> Accepted:
-        """Writes to the dialog with this person. MAX refuses the id of the dialog itself, which
-        updates contain.
+        """Writes to the dialog with this person, by the person's id.
+
+        MAX refuses the id of the dialog itself, which updates contain.
         """
         body: http.Json = {"text": text}
         if buttons:
@@ -92,9 +93,7 @@ class MaxBot(Bot):
         return {http.text_of(row, "url"): row.get("update_types") for row in rows}
 
     def renew(self, requirements: AccountRequirements) -> None:
-        """Subscribes again: MAX drops, without notice, a subscription whose address failed for
-        eight hours.
-        """
+        """Subscribes again: MAX silently drops a subscription whose address failed for 8 hours."""
         subscriptions = self._subscriptions()
         url = requirements.hook_url
         is_whole = url in subscriptions and not _missing(subscriptions[url])
@@ -160,8 +159,9 @@ def _written(update: http.Json, token: str) -> BotUpdate | None:
 
 
 def _own_phone(message: http.Json, attachments: list[object], user_id: int, token: str) -> str:
-    """The number of the sender's own card: alone, not forwarded, signed with our token; otherwise
-    ''.
+    """The number on the sender's own card; empty if the message does not prove it.
+
+    The card must be alone, not forwarded, and signed with our token.
     """
     card = http.mapping(http.first(attachments).get("payload"))
     vcf = card.get("vcf_info")

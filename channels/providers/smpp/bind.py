@@ -32,9 +32,10 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """`host` may list several, each with an optional port: `a.example,b.example:2776`.
+    """The addresses of a message centre, and the credentials for it.
 
-    The next one is tried when a bind fails or breaks.
+    `host` may list several hosts, each with an optional port: `a.example,b.example:2776`. The next
+    one is tried when a bind fails or breaks.
     """
 
     host: str
@@ -56,7 +57,7 @@ class Peer:
 
     @property
     def addresses(self) -> list[tuple[str, int]]:
-        """Raises ValueError for a port that is not a number."""
+        """The hosts with their ports; raises ValueError for a port that is not a number."""
         pairs = (item.strip().rpartition(":") for item in self.host.split(","))
         return [(host or port, int(port) if host else self.port) for host, _, port in pairs]
 
@@ -177,9 +178,7 @@ class Bind:
         storing.cancel()
 
     async def _back_off(self) -> None:
-        """Backoff with full jitter, so that the clients of a restarted centre do not reconnect
-        together.
-        """
+        """Waits with full jitter: the clients of a restarted centre must not reconnect together."""
         longest = min(MAX_BACKOFF, MIN_BACKOFF * 2.0 ** min(self._failures, 10))
         with suppress(TimeoutError):
             async with asyncio.timeout(random.uniform(0, longest)):  # noqa: S311 - not a secret
@@ -203,7 +202,7 @@ class Bind:
             await asyncio.gather(reading, return_exceptions=True)
 
     async def _unless_stopped(self, work: Coroutine[Any, Any, T]) -> T:
-        """Cancels the work on stop: a silent centre must not delay it."""
+        """The result of the work; raises LostError on stop: a silent centre must not delay it."""
         task = asyncio.create_task(work)
         stopping = asyncio.create_task(self._stopping.wait())
         await asyncio.wait({task, stopping}, return_when=asyncio.FIRST_COMPLETED)
@@ -233,7 +232,7 @@ class Bind:
             raise BindRefusedError(command_status.name(response.status))
 
     async def _watch(self, reading: asyncio.Task[None], session: Session) -> None:
-        """Returns on stop; raises LostError if the connection breaks first."""
+        """Watches the connection until stop; raises LostError if it breaks first."""
         asking = asyncio.create_task(session.keep_alive(self._enquire))
         stopping = asyncio.create_task(self._stopping.wait())
         try:

@@ -31,8 +31,9 @@ SequenceGenerator: Any = client.SimpleSequenceGenerator
 
 
 class MalformedError(Exception):
-    """A PDU of an unknown command, or a request with an unreadable body; a response to it would
-    carry `sequence`.
+    """A PDU of an unknown command, or a request with an unreadable body.
+
+    `sequence` is the number that a response to it would carry.
     """
 
     def __init__(self, reason: str, sequence: int, *, is_response: bool) -> None:
@@ -111,8 +112,9 @@ def _read_string(parsed: Any, field: str, octets: bytes, start: int) -> tuple[by
 
 
 def _tlvs(octets: bytes, needed: Set[int]) -> dict[int, bytes]:
-    """Ignores octets after the last whole parameter; raises ValueError if a needed parameter is
-    cut.
+    """The optional parameters by tag, without octets after the last whole one.
+
+    Raises ValueError if a needed parameter is cut short.
     """
     tlvs = {}
     offset = 0

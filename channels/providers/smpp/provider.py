@@ -167,7 +167,7 @@ class Smpp(HostedProvider):
         return Accepted("+".join(filter(None, accepted))[:200] or None)
 
     async def _submit(self, bind: Bind, until: float, part: PartKey, fields: Fields) -> str:
-        """Returns the id of the accepted part; retries every part but the first."""
+        """Submits a part, and retries it unless it is the first; returns the part's id."""
         _ref, number, _total = part
         while True:
             try:
@@ -231,7 +231,7 @@ class Smpp(HostedProvider):
             self._receipts.put(InboundEvents(b"", receipts=[receipt]))
 
     def _deliver(self, session: Session, request: Pdu) -> None:
-        """Responds only once the receipt is stored, so that a failure makes the centre retry."""
+        """Queues a receipt or reply, and responds once it is stored: the centre repeats others."""
         if self._receipts.is_full:
             session.respond(request, command_status.RETRY_LATER)
             return
@@ -256,7 +256,7 @@ def _not_bound() -> TransientError:
 
 
 def _unfinished(error: SendError, part: PartKey) -> AmbiguousError:
-    """The phone has the first parts, so a retry would deliver them twice."""
+    """The error of a message whose later part failed: a retry would repeat the first parts."""
     _ref, number, total = part
     detail = f"{number - 1} of {total} parts were taken; the next: {error.code}"
     return AmbiguousError("unfinished", detail)

@@ -10,7 +10,7 @@ from channels.providers.inbound import InboundEvents
 
 BATCH_SIZE = 64
 MAX_WAITING = 4096  # events; more than a centre leaves without a response, unless it floods us
-RETRY_DELAY = 1.0  # seconds after a failure: the database is away
+RETRY_DELAY = 1.0  # seconds after a failure: the database is down
 
 Respond = Callable[[bool], None]  # tells the centre whether its receipt was stored
 Item = tuple[InboundEvents, Respond | None]
@@ -70,7 +70,10 @@ class ReceiptQueue:
         return is_stored
 
     async def _store_one_by_one(self, batch: list[Item]) -> bool:
-        """Skips an event that cannot be stored. Two in a row mean that the database is down."""
+        """Stores events one by one, without those that fail; returns whether the last was stored.
+
+        Two failures in a row mean that the database is down: the rest are not tried.
+        """
         is_stored = True
         for number, item in enumerate(batch, start=1):
             was_stored = is_stored

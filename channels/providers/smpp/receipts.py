@@ -33,7 +33,7 @@ _DECIMAL = re.compile(r"[0-9]{1,64}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class IdFormat:
-    """The normalisation of an account's ids."""
+    """The way an account's ids are normalised."""
 
     from_response: Callable[[str], str]  # the id to store
     from_receipt: Callable[[str], tuple[str, ...]]  # candidates for the stored id, likeliest first
@@ -268,8 +268,10 @@ def _message_ids(deliver: Pdu, line: dict[str, str]) -> list[str]:
 
 
 def _is_receipt(deliver: Pdu, line: dict[str, str]) -> bool:
-    """Whether this is a receipt, by esm_class; if that is 0, by optional parameters that no phone
-    can send, or by the complete receipt line.
+    """Whether this is a receipt.
+
+    It is by its esm_class or, if that is 0, by optional parameters that no phone can send, or by a
+    complete receipt line.
     """
     if not _could_be_from_phone(deliver):
         kind = (deliver.fields.get("esm_class") or 0) & _KIND

@@ -73,7 +73,7 @@ class Session:
         try:
             while True:
                 self._dispatch(await self._next())
-                # a peer that does not read our responses is not read either
+                # A peer that does not read our responses is not read either.
                 await self._writer.drain()
         except (OSError, EOFError) as error:
             raise LostError(type(error).__name__) from None
@@ -104,7 +104,7 @@ class Session:
             self._handle_request(received)
 
     def _resolve(self, response: Pdu) -> None:
-        """Ignores a response to another command: it says nothing about this request."""
+        """Sets the result of a request, unless the response is one to another command."""
         name, expected = self._responses.get(response.sequence, ("", None))
         is_refusal = response.name == "generic_nack" and response.status
         if expected is not None and not expected.done() and (response.name == name or is_refusal):

@@ -51,7 +51,7 @@ _SHAPE = "must be smpps://system_id:password@host:port?source=…, where # / ? a
 
 
 def _split(text: str) -> dict[str, str]:
-    """`smpps://system_id:password@host:port?source=…`; with `smpp` nothing is encrypted."""
+    """Splits `smpps://system_id:password@host:port?source=…`; `smpp` encrypts nothing."""
     try:
         url = urlsplit(text)
         options = dict(parse_qsl(url.query, keep_blank_values=True, strict_parsing=bool(url.query)))

@@ -109,9 +109,7 @@ class Smsc(http.HttpProvider):
         return Accepted(_provider_id(message.phone, message_number))
 
     def _denied_error(self, response: http.VendorResponse) -> SendError | None:
-        """The error of code 6: a refused sender is the account's fault, a refused text this
-        message's.
-        """
+        """The error of code 6: a refused sender is the account's fault, a refused text is not."""
         code = response.data.get("error_code")
         detail = response.data.get("error")
         if code != _DENIED:
@@ -256,7 +254,7 @@ def _receipt(provider_id: str, word: str, at: object = None) -> Receipt:
 
 
 def _numeric_id(message_id: str) -> str:
-    """SMSC identifies a message by its phone and a 31-bit number that the sender may choose."""
+    """The message's id at SMSC, unique for its phone: a number of 31 bits that we choose."""
     digest = hashlib.sha256(message_id.encode()).digest()
     return str(int.from_bytes(digest[:8]) % _MAX_ID + 1)
 

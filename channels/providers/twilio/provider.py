@@ -163,7 +163,7 @@ class Twilio(http.HttpProvider):
         yield Check("balance", http.is_positive(balance), detail)
 
     def _check_service(self, sid: str) -> Iterator[Check]:
-        """A messaging service without a sender in its pool sends nothing (21703)."""
+        """Checks that the messaging service has a sender: without one it sends nothing (21703)."""
         for path, key in _SENDER_LISTS.items():
             listed = self._read_api(f"{_service(sid)}/{path}?PageSize=20", "messaging")
             if senders := http.objects(listed.get(key)):
@@ -182,7 +182,10 @@ class Twilio(http.HttpProvider):
         yield Check("sender", can_send, sender)
 
     def _check_countries(self, countries: tuple[str, ...]) -> Iterator[Check]:
-        """https://www.twilio.com/docs/messaging/guides/sms-geo-permissions"""
+        """Checks that the account may send to these countries.
+
+        https://www.twilio.com/docs/messaging/guides/sms-geo-permissions
+        """
         if not countries:
             return
         path = f"/v1/Messaging/GeoPermissions?CountryCode={quote(','.join(countries))}"
@@ -216,8 +219,9 @@ class Twilio(http.HttpProvider):
         return self.events_of(call.body, _status(form, call.url), _reply(form))
 
     def alert_of(self, receipt: Receipt) -> AccountAlert | None:
-        """The alert of a failed receipt: Twilio accepts most messages, and reports later that the
-        account may not send them.
+        """The alert of a failed receipt.
+
+        Twilio accepts most messages, and reports later that the account may not send them.
         """
         kind, is_account = ERROR_KINDS.get(http.number(receipt.error_code) or 0, http.REFUSED)
         is_failed = receipt.state is ReceiptState.FAILED
@@ -280,7 +284,10 @@ def _status(form: dict[str, str], url: str) -> Receipt | None:
 
 
 def _reply(form: dict[str, str]) -> Reply | None:
-    """A reply, sent here if "a message comes in" has the address of the receipts."""
+    """A person's reply, if the webhook contains one.
+
+    Twilio sends replies here if "a message comes in" has the address of the receipts.
+    """
     sender = form.get("From", "")
     if "MessageStatus" in form or "Body" not in form:
         return None
@@ -300,7 +307,7 @@ def _state(word: str, code: str | None) -> ReceiptState:
 
 
 def _url_variants(url: str) -> set[str]:
-    """Twilio signs the URL with or without its port, however the URL was set."""
+    """The URL with and without its port: Twilio signs either, however the URL was set."""
     parts = urlsplit(url)
     host = re.sub(r":\d+$", "", parts.netloc)
     port = parts.port or (443 if parts.scheme == "https" else 80)

@@ -46,7 +46,7 @@ _STATES = {
 _CODES = (Content.CODE, Content.CUSTOM_DIGITS, Content.CUSTOM_CODE)
 _ARRIVED = {ReceiptState.DELIVERED, ReceiptState.READ}
 _PHONE = re.compile(r"[1-9][0-9]{6,14}")
-# BSUID: the country, a dot, at most 128 characters
+# A business-scoped user id (BSUID): the country, a dot, at most 128 characters.
 _USER_ID = re.compile(r"[A-Z]{2}\.[A-Za-z0-9.]{1,140}")
 # `message_status` of a message that Meta accepted and may still reject with `failed` and 132015.
 _RESERVATIONS = ("held_for_quality_assessment", "paused")
@@ -141,9 +141,7 @@ class WhatsAppCloud(http.HttpProvider):
         return list(checks(self._account, requirements))
 
     def approvals(self) -> list[Approval] | None:
-        """The approvals of templates; None without the id of the business account, which owns
-        them.
-        """
+        """The approvals of templates; None without the id of the business account."""
         if not self._account.business_account:
             return None
         return list(approvals(self._account))

@@ -37,7 +37,7 @@ WEBHOOK_FIELDS = (
 
 
 def _with_meta_code(codes: Iterable[str]) -> str:
-    """`ru:ru,en:en_US`: our language and Meta's code of the template's language."""
+    """Pairs of our language and Meta's code of the template's language: `ru:ru,en:en_US`."""
     return ",".join(
         f"{code}:{message_languages.texts(code)['whatsapp']['language']}" for code in codes
     )
@@ -48,8 +48,9 @@ USUAL_LANGUAGES = _with_meta_code(page_languages.translated())
 
 
 def _languages(text: str) -> dict[str, str]:
-    """Parses `ru:ru,kk:kk,en:en_US`: the tags of languages in which every template is approved, and
-    Meta's codes of them.
+    """Parses `ru:ru,kk:kk,en:en_US` into Meta's codes by tag.
+
+    Every template is approved in each of these languages.
     """
     pairs = [item.partition(":") for item in text.split(",")]
     read = {tags.canonical(tag.strip()): code.strip() for tag, _sign, code in pairs}

@@ -17,8 +17,9 @@ MIN_CHANGE = 0.001  # smaller changes of a factor are not stored
 
 
 def groups() -> dict[Group, dict[str, float]]:
-    """The operator's shares of each group of two or more; they sum to 1. A paused account keeps its
-    share and its counts.
+    """The operator's shares of each group of two or more accounts; they sum to 1.
+
+    A paused account keeps its share and its counts.
     """
     weights: dict[Group, dict[str, int]] = defaultdict(dict)
     live = registry.live_providers()

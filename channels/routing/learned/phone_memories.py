@@ -20,8 +20,9 @@ BATCH = 1000  # rows
 
 
 def hashes_of(phone: str) -> list[bytes]:
-    """Hashes of 128 bits: under SECRET_KEY, so that a mere copy of the table identifies nobody,
-    then under the keys of a key rotation.
+    """The phone's hashes of 128 bits: under SECRET_KEY, then under the keys of a key rotation.
+
+    They are keyed so that a mere copy of the table identifies nobody.
     """
     return [_hash(phone, key) for key in _keys()]
 

@@ -57,8 +57,10 @@ def plan(
 
 
 def _plan(company_id: int, phone: str, prices: dict[str, int], *, is_preview: bool) -> SmartPlan:
-    """Uses what other companies' messages taught about a phone without revealing it: a preview of a
-    number that this company never reached uses the rates of its range.
+    """Plans with the memory of the phone, which other companies' messages taught too.
+
+    It is not revealed: a preview of a number that this company never reached uses the rates of the
+    number's range.
     """
     is_own = _has_reached(company_id, phone)
     memory = PhoneMemory() if is_preview and not is_own else phone_memories.load(phone)
@@ -71,9 +73,7 @@ def _plan(company_id: int, phone: str, prices: dict[str, int], *, is_preview: bo
 
 
 def _has_reached(company_id: int, phone: str) -> bool:
-    """Whether this company reached the phone while it is remembered, so older months are not
-    read.
-    """
+    """Whether this company reached the phone within the time that phones are remembered."""
     since = first_id_at(timezone.now() - timedelta(seconds=EXPIRY))
     return Message.objects.filter(
         company=company_id, phone=phone, mode="live", state=Message.State.DELIVERED, id__gte=since

@@ -69,7 +69,7 @@ def log_normal_cdf(median: float, sigma: float) -> Callable[[float], float]:
 
 
 class TimeHistogram:
-    """Learns a distribution, starting from a prior that counts as a few observations.
+    """A learned distribution of times, which starts from a prior worth a few observations.
 
     A histogram with a parent, such as a channel's in one country, begins empty and borrows from the
     parent.
@@ -108,7 +108,7 @@ class TimeHistogram:
         ]
 
     def curve(self, now: float) -> tuple[float, ...]:
-        """The share that has happened by each second. Recomputed once enough was learned."""
+        """The share that has happened by each second, recomputed once enough was learned."""
         due = self.unread >= max(16.0, 0.1 * sum(self.bins)) or now - self._curve_at > HOUR
         if not self._curve or (due and self.unread >= 8):
             self._curve = curve_of(self._all_bins())

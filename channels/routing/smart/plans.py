@@ -90,8 +90,9 @@ def _verified(sequence: Steps, index: int, start: int, by: int, waiting: Curve) 
 
 
 def _tokens(sequence: Steps, index: int) -> float:
-    """Expected tokens. A step is charged if it is proved before the next begins; a late proof is
-    free.
+    """The expected tokens of the steps from `index` on.
+
+    A step is charged if it is proved before the next begins; a late proof is free.
     """
     candidate, patience = sequence[index]
     rate = candidate.delivered_after if index else candidate.delivered
@@ -159,9 +160,7 @@ def _most_verified(plans: Sequence[Steps], waiting: Curve, bound: int) -> Choice
 
 
 def _sequences(messengers: Sequence[Candidate], sms: Candidate | None) -> Iterator[Steps]:
-    """The orders to compare. A messenger that reached the phone never waits behind one that did
-    not.
-    """
+    """The orders to compare: a messenger that reached the phone precedes those that did not."""
     proved = [item for item in messengers if item.is_proved]
     for sequence in _all_sequences(messengers, sms):
         first = sequence[0][0]

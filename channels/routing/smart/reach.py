@@ -137,9 +137,7 @@ def history_group(
     *,
     after_failure: bool,
 ) -> PhoneHistoryGroup:
-    """The group of a phone. `others`: the other messengers;
-    `after_failure`: one of them just failed.
-    """
+    """The group of a phone. `others`: the other messengers; `after_failure`: one just failed."""
     standings = [memory.standing(other, now) for other in others]
     if Standing.PROVED in standings and not after_failure:
         sign = "+"

@@ -126,7 +126,7 @@ def overview_quickstart(request: CabinetRequest) -> HttpResponse:
 
 
 def _first_steps(request: CabinetRequest) -> dict[str, Any]:
-    """An accountant's first steps are about money, not about keys and a terminal."""
+    """The first steps to show: an accountant's are about money, not about keys and a terminal."""
     if request.member.can_read_technical_pages:
         return _quickstart(request)
     orders = Order.objects.for_company(request.company)

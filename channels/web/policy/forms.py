@@ -136,8 +136,9 @@ class PreviewForm(forms.Form):
         self.member = member
 
     def clean_phone(self) -> str:
-        """Validates the phone and counts a look-up: the plan reveals whether the company has
-        reached the number.
+        """Validates the phone and counts a look-up.
+
+        The plan reveals whether the company has reached the number.
         """
         country = self.member.company.country
         try:
