@@ -52,8 +52,9 @@ class DialectLines(NamedTuple):
 
 
 def lines_for(key: ApiKey, plaintext: str) -> list[DialectLines]:
-    """The lines for every dialect. Without `plaintext`, which is not stored, they have a
-    placeholder for the key.
+    """The lines for every dialect; without `plaintext` they have a placeholder for the key.
+
+    The plaintext of a key is known only when the key is made.
     """
     ordered = sorted(dialects().values(), key=lambda item: (item.name != FIRST_DIALECT, item.name))
     return [_lines(dialect, key, plaintext or KEY_PLACEHOLDER) for dialect in ordered]

@@ -33,9 +33,10 @@ Authenticate = Callable[[Headers], Principal | None]
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """`refuse` writes an error with its row of `errors`; its last argument is the request id.
+    """The declaration of a dialect.
 
-    A test proves that every member of `Error` has a row and can be written.
+    `refuse` writes an error with its row of `errors`; its last argument is the request id. A test
+    proves that every member of `Error` has a row and can be written.
     """
 
     name: str  # the folder's name, also in URLs and the messages' `door`
@@ -90,14 +91,15 @@ def basic_credentials(headers: Headers) -> tuple[str, str]:
 
 
 def by_basic_password(headers: Headers) -> Principal | None:
-    """The password is the key; clients insist on a user, and any user is accepted."""
+    """The principal whose key is the password, with any user: clients insist on one."""
     return api_keys.find(basic_credentials(headers)[1])
 
 
 @lru_cache(maxsize=4096)
 def derived_id(dialect: str, *parts: object) -> str:
-    """32 hexadecimal digits that never change, since clients store them in their settings. They are
-    not secret.
+    """An id of 32 hexadecimal digits, made from the parts; it is not secret.
+
+    It never changes: clients store it in their settings.
     """
     text = ":".join(map(str, (dialect, *parts)))
     return hashlib.sha256(text.encode()).hexdigest()[:32]
@@ -133,7 +135,7 @@ RowT = TypeVar("RowT")
 
 
 def complete(rows: Mapping[Error, RowT]) -> Mapping[Error, RowT]:
-    """Adds a row for every missing error: the row of a broader error."""
+    """The rows with one for every missing error: that of a broader error."""
     return {error: _row(rows, error) for error in Error}
 
 

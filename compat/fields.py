@@ -79,8 +79,9 @@ class Body(RequestFields):
 
 
 def part(body: Mapping[str, Any], fields: Fields, *names: str) -> dict[str, Any] | None:
-    """The valid values of a nested object's fields, by name; None if it, or an object around it, is
-    absent or null: `part(body, REALM, "options", "app_realm")`.
+    """The valid values of a nested object's fields, by name: `part(body, REALM, "options", "app")`.
+
+    None if the object, or an object around it, is absent or null.
     """
     value: Any = body
     for depth, name in enumerate(names, start=1):

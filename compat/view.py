@@ -48,10 +48,10 @@ MAX_PATH = 80  # characters: the size of the log's column
 
 
 class CompatView(ApiView):
-    """A dialect's base view names the `dialect`; its views have `get`, `post`, … methods that call
-    one use case and return `self.respond(body)`, or raise a DomainError.
+    """The base of a dialect's views, which names the `dialect`.
 
-    Order of checks: path, method, key, rate, size, body.
+    Their methods `get`, `post`, … call one use case and return `self.respond(body)`, or raise a
+    DomainError. Checked before are path, method, key, rate, size and body, in this order.
     """
 
     dialect: ClassVar[Dialect]
@@ -164,8 +164,10 @@ class CompatView(ApiView):
         self.check(code, phone=verification.phone, verification_id=verification.id)
 
     def find(self, verification_id: UUID | str) -> FoundVerification:
-        """The verification with this id; raises `not_found` for a malformed id and for another
-        company's, mode's or purpose's verification. The request log shows its number, masked.
+        """The verification with this id, whose masked number the request log shows.
+
+        Raises `not_found` for a malformed id, and for another company's, mode's or purpose's
+        verification.
         """
         found_id = uuid_or_none(str(verification_id))
         if found_id is None:
@@ -175,8 +177,10 @@ class CompatView(ApiView):
         return verification
 
     def find_started(self, phone: str, retry_after: int | None) -> FoundVerification | None:
-        """The live verification after a refusal by the cool-down. While all of the cool-down is
-        left, the send that began it may be committing: a client called twice at once.
+        """The live verification after a refusal by the cool-down; None if there is none.
+
+        While all of the cool-down is left, the send that began it may be committing: a client
+        called twice at once.
         """
         wait = WaitForFirstSend(FIRST_SEND_WAIT)
         while (live := self.find_live(phone)) is None:
@@ -209,9 +213,7 @@ def serialized(response: Response) -> bytes:
 
 
 def principal_of(dialect: Dialect, headers: Mapping[str, Any]) -> Principal:
-    """The principal of the request's key; raises a DomainError if it may not send or check codes
-    here.
-    """
+    """The principal of the request's key; raises a DomainError if it may not use the dialect."""
     return authorize(dialect.find(headers), headers, Scope.VERIFY)
 
 

@@ -40,8 +40,9 @@ class Loop(Protocol):
 
 
 class DeliveryStep(bootsteps.StartStopStep):
-    """Runs the loops of messages, webhooks and sweeps in the worker, next to its tasks. They need
-    no broker, and stop claiming work at the first SIGTERM.
+    """Runs the loops of messages, webhooks and sweeps in the worker, next to its tasks.
+
+    The loops need no broker, and stop claiming work at the first SIGTERM.
     """
 
     requires = ("celery.worker.components:Pool",)
@@ -100,16 +101,18 @@ LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 class Scheduler(PersistentScheduler):
-    """Beat's scheduler. Its file only stores when each task last ran, so no error of the file may
-    stop the schedule.
+    """Beat's scheduler, which no error of its file can stop.
+
+    The file only stores when each task last ran.
     """
 
     _store: Any
     _destroy_open_corrupted_schedule: Any  # the stubs have neither
 
     def setup_schedule(self) -> None:
-        """Replaces a file damaged by a power cut, a full disk or SIGKILL. Celery handles only a few
-        of the errors that pickle and the dbm modules raise.
+        """Sets the schedule up; replaces a file damaged by a power cut, a full disk or SIGKILL.
+
+        Celery handles only a few of the errors that pickle and the dbm modules raise.
         """
         try:
             super().setup_schedule()
@@ -118,7 +121,7 @@ class Scheduler(PersistentScheduler):
                 self._store.close()
             self._store = self._destroy_open_corrupted_schedule(error)
             super().setup_schedule()
-        # Counted from beat's start, an hourly task would never run where a new pod comes sooner.
+        # Counted from beat's start, an hourly task would never run where pods live less than that.
         for entry in self.schedule.values():
             if not entry.total_run_count:
                 entry.last_run_at = LONG_AGO
@@ -130,8 +133,10 @@ class Scheduler(PersistentScheduler):
             logger.exception("the schedule's file cannot be written")
 
     def tick(self, *args: Any, **options: Any) -> float:
-        """Resets last runs that are in the future: after the clock was set back, tasks would not
-        run until it gets there again, days later if a machine started in the wrong year.
+        """Runs due tasks after it has reset last runs that are in the future.
+
+        After the clock was set back, tasks would otherwise wait until that time comes again, days
+        later if a machine started in the wrong year.
         """
         now = self.app.now()
         for entry in self.schedule.values():
@@ -142,7 +147,9 @@ class Scheduler(PersistentScheduler):
         return delay
 
     def adjust(self, n: float, drift: float = 0.0) -> float:
-        """Removes Celery's adjustment, which wakes beat up 10 ms early: until the task is due it
-        polls without a pause, which for four tasks a second costs 40 ms of CPU.
+        """The delay without Celery's adjustment, which wakes beat up 10 ms early.
+
+        Until the task is due beat would poll without a pause, which costs 40 ms of CPU a second for
+        four tasks.
         """
         return n

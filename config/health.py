@@ -1,4 +1,4 @@
-"""Liveness and readiness of a process, for load balancers. Answers contain no secrets."""
+"""Liveness and readiness of a process, for load balancers. Responses contain no secrets."""
 
 import threading
 import time
@@ -39,8 +39,9 @@ _NEEDS_TIME_ZONE = "SELECT now() AT TIME ZONE %s"
 
 
 class DatabaseCheck:
-    """Checks the database, one check at a time: a database that hangs blocks one thread, not one
-    per probe.
+    """Checks the database, one check at a time.
+
+    So a database that hangs blocks one thread, not one per probe.
     """
 
     def __init__(self) -> None:

@@ -77,8 +77,10 @@ PUBLIC_ROUTES = frozenset(
 
 
 class NoStore:
-    """Keeps pages out of shared and back-button caches: all that signed-in people see; of the
-    others, those that are neither public nor set Cache-Control themselves.
+    """Keeps pages out of shared and back-button caches.
+
+    It does so for all pages of signed-in users, and for others that are neither public nor set
+    Cache-Control themselves.
     """
 
     def __init__(self, get_response: GetResponse) -> None:
@@ -98,8 +100,9 @@ MAX_FORM = 2**19  # bytes of a form without files: parsing a megabyte takes a se
 
 
 class ReadableForms:
-    """Answers 400 to a form that is malformed, too long, or not in UTF-8, which browsers send. Runs
-    before anything else reads the form: even the error page would, and fail again.
+    """Responds 400 to a form that is malformed, too long, or not in UTF-8, which browsers send.
+
+    Runs before anything else reads the form: even the error page would, and fail again.
     """
 
     def __init__(self, get_response: GetResponse) -> None:
@@ -126,8 +129,10 @@ class ReadableForms:
 
 
 class ErrorPages:
-    """Pages for errors for which Django has none: a method that is not allowed, an unavailable
-    database, a row that another request has written or deleted concurrently.
+    """Responds with pages to errors for which Django has none.
+
+    These are a method that is not allowed, an unavailable database, and a row that another request
+    has written or deleted concurrently.
     """
 
     def __init__(self, get_response: GetResponse) -> None:
@@ -157,8 +162,9 @@ class ErrorPages:
 
 
 def _is_conflict(error: Exception) -> bool:
-    """Whether another request took a unique key, or deleted the row: for `save()` of a deleted row
-    alone Django raises a plain DatabaseError.
+    """Whether another request took a unique key, or deleted the row.
+
+    Only for `save()` of a deleted row Django raises a plain DatabaseError.
     """
     return isinstance(error.__cause__, UniqueViolation) or type(error) is DatabaseError
 

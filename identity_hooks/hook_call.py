@@ -20,7 +20,7 @@ _LOST_PLUS = re.compile(r"\A (?=[0-9]{8,15}\Z)")
 
 
 class CallRefusedError(DomainError):
-    """`reason` is shown in the company's request log."""
+    """A refused call; `reason` is shown only in the company's request log."""
 
     def __init__(self, reason: str, error: Error, message: StrOrPromise | None = None) -> None:
         super().__init__(error, message=message)
@@ -28,7 +28,7 @@ class CallRefusedError(DomainError):
 
 
 class NothingToSendError(Exception):
-    """The call is valid and needs no message: `reason` says why."""
+    """A valid call that needs no message; `reason` says why."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -37,7 +37,7 @@ class NothingToSendError(Exception):
 
 @dataclass(frozen=True)
 class HookCall:
-    """Header names are in lower case; `at` is when the call arrived, in Unix seconds."""
+    """A server's call. Header names are in lower case; `at` is its arrival in Unix seconds."""
 
     method: str
     headers: Mapping[str, str]
@@ -140,8 +140,9 @@ _DIGITS = re.compile(r"(?<![0-9A-Za-z+.,/-])(?<![0-9]:)[0-9]+(?![0-9A-Za-z]|[.,:
 
 
 def code_in(text: str, length: int) -> str:
-    """The code of the text's Web OTP line, or its only number of `length` digits; raises
-    CallRefusedError for none or several.
+    """The code of the text's Web OTP line, or the text's only number of `length` digits.
+
+    Raises CallRefusedError for none or several.
     """
     if marked := _WEB_OTP.findall(text):
         return str(marked[-1])

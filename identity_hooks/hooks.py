@@ -54,7 +54,7 @@ def secrets_of(hook: Hook) -> list[str]:
 
 
 def usable_secrets(hook: Hook) -> list[str]:
-    """The accepted secrets that calls can be checked by: another mapping may need another form."""
+    """The accepted secrets in the form that the present mapping's check of calls needs."""
     form = kind_of(hook).secret_form(hook.mapping)
     return [secret for secret in secrets_of(hook) if form.is_valid(secret)]
 
@@ -100,10 +100,10 @@ def change(
 
 @transaction.atomic
 def rotate(*, hook: Hook, user: User | None, own_secret: str = "", ip: str | None = None) -> str:
-    """Replaces the secret with a new one, or with one that the server made. The old secret is
-    accepted for 24 hours; an even older one no longer is.
+    """Replaces the secret with a new one, or with one that the server made.
 
-    A repeat within a minute is a double click and returns the same secret.
+    The old secret is accepted for 24 hours; an even older one no longer is. A repeat within a
+    minute is a double click and returns the same secret.
     """
     members.require_key_maker(hook.company, user)
     hook.refresh_from_db(from_queryset=Hook.objects.select_for_update(no_key=True))

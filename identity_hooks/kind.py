@@ -39,7 +39,8 @@ EVERYWHERE = _("Cloud and self-hosted")
 
 class Setting(NamedTuple):
     """A snippet of the page *Connect*, with `{url}` and `{secret}` to be filled into `text`.
-    `place` names the server's page or file that it is entered in.
+
+    `place` names the page or file of the server in which it is entered.
     """
 
     edition: StrOrPromise
@@ -50,7 +51,7 @@ class Setting(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """`patience` is how long the server waits, in seconds, all its tries together."""
+    """A kind of server; `patience` is the seconds that it waits for us, all its tries together."""
 
     name: str  # in the path
     title: StrOrPromise
@@ -65,7 +66,7 @@ class Kind:
     methods: frozenset[str] = frozenset({"POST"})
     patience: int | None = None
     secrets: SecretForm = BEARER
-    # the check needs no body, so it runs before the body is read
+    # The check needs no body, so it runs before the body is read.
     is_checked_by_headers: bool = True
     finds_code_in_text: bool = False
     # In the generic kind, the mapping chooses the check.

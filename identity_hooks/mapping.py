@@ -169,8 +169,9 @@ def parse_call(mapping: Mapping[str, Any], call: HookCall, options: HookOptions)
 
 
 def moment(value: object) -> float:
-    """Unix seconds from a Unix time, in seconds, milliseconds, microseconds or nanoseconds, or from
-    ISO 8601, in UTC unless it has a zone.
+    """Unix seconds from a Unix time in any unit from seconds to nanoseconds, or from ISO 8601.
+
+    The latter is in UTC unless it has a zone.
     """
     try:
         number = float(value)  # type: ignore[arg-type]  # anything else raises
@@ -211,8 +212,9 @@ def simulate(mapping: Mapping[str, Any], trial: Trial) -> SimulatedCall:
 
 
 def _put(body: dict[str, Any], path: str, value: object) -> None:
-    """Sets the value at the path. Creates objects even for lists: `at_path` reads an index as a
-    name too.
+    """Sets the value at the path.
+
+    Creates objects even for lists: `at_path` reads an index as a name too.
     """
     *above, last = steps_of(path)
     parent = body

@@ -58,7 +58,7 @@ def find(kind: str, url_id: str) -> Hook | None:
 
 
 def refuse_caller(reason: str) -> CallRefusedError:
-    """One error for every fault of a caller; only the company's log shows `reason`."""
+    """The error for every fault of a caller; only the company's log shows `reason`."""
     return CallRefusedError(reason, Error.INVALID_API_KEY, NOT_SIGNED)
 
 
@@ -183,8 +183,10 @@ def _link_key(hook: Hook, principal: Principal, number: str, link: str) -> Idemp
 
 
 def _outcome_or_forget(key: IdempotencyKey, principal: Principal) -> SendOutcome | None:
-    """The outcome of the message sent under this key; raises AfterEffectError if that failed. A
-    failed message whose cool-down is over is forgotten, so that the link can be sent again.
+    """The outcome of the message sent under this key; None if the link should be sent.
+
+    Raises AfterEffectError if the message failed. A failed message whose cool-down has ended is
+    forgotten, so that the link can be sent again.
     """
     stored = idempotency.find_response(key)
     if not isinstance(stored, MissingResponse) or stored.subject_id is None:

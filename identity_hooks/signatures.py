@@ -49,10 +49,10 @@ def basic(user: str, password: str) -> str:
 
 
 def standard_webhooks(prefix: str = "webhook") -> Check:
-    """Checks signatures of https://www.standardwebhooks.com; Svix has the same scheme with its own
-    header names.
+    """A check of signatures of https://www.standardwebhooks.com.
 
-    The specification separates several signatures by spaces, Supabase by `, `.
+    Svix has the same scheme with its own header names. The specification separates several
+    signatures by spaces, Supabase by `, `.
     """
 
     def check(call: HookCall, secret: str) -> bool:
@@ -95,8 +95,10 @@ def is_fresh(timestamp: str, at: float) -> bool:
 
 
 def zitadel(call: HookCall, secret: str) -> bool:
-    """Checks `ZITADEL-Signature: t=<seconds>,v1=<hex>` over `t.body`, with several `v1` while a key
-    rotates. Older versions do not sign, and have the secret at the end of the path.
+    """Checks `ZITADEL-Signature: t=<seconds>,v1=<hex>` over `t.body`.
+
+    There are several `v1` while a key rotates. Older versions do not sign, and have the secret at
+    the end of the path.
     """
     if call.path_secret:
         return equal(call.path_secret, secret)
@@ -121,7 +123,7 @@ def named_header(header: str) -> Check:
 
 
 def body_hmac(header: str) -> Check:
-    """The header is the hexadecimal HMAC-SHA256 of the body."""
+    """A check that the header is the hexadecimal HMAC-SHA256 of the body."""
 
     def check(call: HookCall, secret: str) -> bool:
         return equal(_header(call, header).strip().lower(), hex_hmac(secret, call.body))

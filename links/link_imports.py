@@ -52,7 +52,7 @@ OTHER_TITLES: dict[str, tuple[StrOrPromise, ...]] = {
         *(_("Destination"), "where it leads"),
         *("ссылка", "длинная ссылка", "исходная ссылка", "url-адрес"),
     ),
-    # of Bitly, Shlink, people
+    # The titles of Bitly and Shlink, and what people write.
     "alias": ("custom back-half", "short code", "короткое имя", "псевдоним", "алиас"),
     "expires_in": ("lifetime in seconds", "ttl", "срок действия", "срок жизни", "срок в секундах"),
 }
@@ -202,7 +202,10 @@ def _table(lines: Iterable[_Line], header: _Header, separator: str) -> CsvRows:
 
 
 def _fault_of(line: _Line, header: _Header, separator: str) -> StrOrPromise:
-    """The reason why the cells are ambiguous: an address with a separator must not be cut."""
+    """The reason why the cells are ambiguous; empty if they are not.
+
+    An address with a separator must not be cut.
+    """
     if any(line.cells[len(header.columns) :]):
         return TOO_MANY_CELLS
     is_cut = separator == "," and "?" in line.cells[0] and any(line.cells[1:])
@@ -326,7 +329,7 @@ def _refusal_text(refused: DomainError) -> str:
 
 @transaction.atomic
 def start(*, link_import: LinkImport, user: User, ip: str | None) -> bool:
-    """Returns False if the import was started or discarded before."""
+    """Starts the import; False if it was started or discarded before."""
     if not LinkImport.objects.filter(pk=link_import.pk).start():
         return False
     count = link_import.total - link_import.refused

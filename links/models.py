@@ -103,13 +103,13 @@ class Link(models.Model):
     disabled_at = models.DateTimeField(_("disabled"), null=True, blank=True)
     # Disabled by the operator; only the operator may enable it again.
     is_barred = models.BooleanField(_("barred"), default=False, db_default=False)
-    # the message that carried it to one person
+    # The message that carried it to one person.
     message_id = models.UUIDField(_("message"), null=True)
     # The first click by that person. The writer proves the message by it, once: so only the provers
     # write it, while the counters write `first_click_at`, in whichever order the clicks arrive.
     clicked_at = models.DateTimeField(_("first opened"), null=True)
     batch_id = models.UUIDField(_("batch"), null=True)  # links made in one request
-    # added to the target
+    # The query string that is added to the target.
     utm = models.CharField(_("tags"), max_length=300, default="", db_default="")
     expired_url = models.TextField(_("leads to once expired"), default="", db_default="")
     is_once = models.BooleanField(_("opens once"), default=False, db_default=False)
@@ -117,11 +117,11 @@ class Link(models.Model):
     dies_with_code = models.BooleanField(
         _("expires with its code"), default=False, db_default=False
     )
-    # hash of the equal requests that the link answers
+    # The hash of the equal requests that the link serves.
     reuse_key = models.UUIDField(_("deduplication key"), null=True)
-    # its alias was reassigned; the row is history
+    # When its alias was reassigned; the row is history.
     retired_at = models.DateTimeField(_("alias released"), null=True)
-    # clicks by people
+    # Clicks by people, unlike the next two.
     clicks = models.PositiveBigIntegerField(_("clicks"), default=0, db_default=0)
     previews = models.PositiveBigIntegerField(_("previews"), default=0, db_default=0)
     scanners = models.PositiveBigIntegerField(_("scanners"), default=0, db_default=0)
@@ -188,7 +188,7 @@ class Link(models.Model):
 
 
 class ClickBatch(models.Model):
-    """An entry of the stream whose clicks are counted: a second delivery is ignored."""
+    """An entry of the stream whose clicks are counted, so that a second delivery is ignored."""
 
     id = models.UUIDField(primary_key=True, default=uuid4)
     counted_at = models.DateTimeField(auto_now_add=True)
@@ -237,7 +237,7 @@ class Stop(models.Model):
 
 
 def stopped() -> Exists:
-    """Whether all links of the link's company or batch are stopped."""
+    """The condition that all links of a link's company or batch are stopped."""
     of_company = Stop.objects.filter(company_id=OuterRef("company_id"))
     return Exists(of_company.filter(Q(batch_id=None) | Q(batch_id=OuterRef("batch_id"))))
 
@@ -273,7 +273,7 @@ class ErasedClicks(models.Model):
 
     link_id = models.UUIDField(primary_key=True)
     erased_at = models.DateTimeField()
-    # ClickHouse was asked to erase, and has no clicks left
+    # ClickHouse was asked to erase the clicks, and has none left.
     is_gone = models.BooleanField(default=False)
 
     def __str__(self) -> str:

@@ -36,7 +36,7 @@ def known_keys() -> list[str]:
 
 
 def derive(verification_id: UUID, *, key_id: str, length: int) -> str:
-    """Returns `length` digits: the dynamic truncation of RFC 4226 §5.3 over HMAC-SHA-256.
+    """The code of a verification: `length` digits by RFC 4226 §5.3 over HMAC-SHA-256.
 
     It keeps 63 bits instead of 31, which makes the modulo bias of eight digits negligible.
     """
@@ -58,9 +58,7 @@ def candidate_macs(**bound: Any) -> list[bytes]:
 
 
 def subkey(key_id: str, use: bytes) -> bytes:
-    """The key for one use: codes, MACs and seals have separate keys, so that none can be used to
-    forge another.
-    """
+    """The key for one use, so that none of codes, MACs and seals can be used to forge another."""
     return _purpose_key(settings.OTP_KEYS[key_id], use)
 
 

@@ -36,8 +36,11 @@ def report_entered(
     purpose: str = "",
     code: str = "",
 ) -> Verified:
-    """Finds the code by the id of a message or a verification, else by phone, purpose and code. A
-    wrong code spends an attempt. A repeated report changes nothing. Raises the refusals of a check.
+    """Records that a custom code was entered.
+
+    The code is found by the id of a message or a verification, else by phone, purpose and code,
+    where a wrong code spends an attempt. A repeated report changes nothing. Raises the refusals of
+    a check.
     """
     if message_id is not None:
         message = Message.objects.filter(pk=message_id, kind=Message.Kind.CODE).first()
@@ -63,7 +66,7 @@ def _by_id(principal: Principal, verification_id: UUID) -> Verified:
         verification = verifications.row_of(rows.select_for_update(no_key=True), verification_id)
         _require_own(verification, "id")
         if verification.verified_at is None:
-            # Older codes are history: counted, and archived at some time.
+            # Older codes are history: counted already, and archived at some time.
             if timezone.now() - verification.created_at > REPORT_WINDOW:
                 raise DomainError(Error.CODE_EXPIRED, message=TOO_LATE)
             # The system that checks the code has accepted it. Neither its end here nor our count of

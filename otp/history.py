@@ -57,7 +57,7 @@ _OF_OLD_DAY = _statements("message.id >= %(first_code)s AND message.id < %(last_
 def count_breakdowns(
     *, start: datetime, end: datetime, company_id: int | None, mode: str | None
 ) -> Iterable[BreakdownCount]:
-    """Implements `extensions.BreakdownCounter`."""
+    """The counts of messages with codes and their steps; an `extensions.BreakdownCounter`."""
     params: dict[str, Any] = {
         "start": start,
         "end": end,

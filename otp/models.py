@@ -16,8 +16,9 @@ from channels.guard.scope_evidence import ScopeKind
 
 
 class Verification(models.Model):
-    """A code sent to a phone for a purpose. The code is derived from the id unless `is_custom`;
-    this row has only its MAC.
+    """A code sent to a phone for a purpose; this row has only its MAC.
+
+    The code is derived from the id unless `is_custom`.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -33,7 +34,7 @@ class Verification(models.Model):
     phone = models.CharField(_("phone"), max_length=16)
     purpose = models.CharField(_("purpose"), max_length=64)
     mac = models.BinaryField(max_length=32)
-    # which of OTP_KEYS made the code and the MAC
+    # The key of OTP_KEYS that made the code and the MAC.
     key_id = models.CharField(_("key"), max_length=16)
     length = models.PositiveSmallIntegerField(_("code length"))
     attempts = models.PositiveSmallIntegerField(_("attempts"), default=0, db_default=0)
@@ -43,13 +44,13 @@ class Verification(models.Model):
     judged_at = models.DateTimeField(_("last attempt"), null=True)
     verified_at = models.DateTimeField(_("verified"), null=True)
     superseded_at = models.DateTimeField(_("superseded"), null=True)
-    # also set when the code was superseded
+    # Also set when the code was superseded.
     cancelled_at = models.DateTimeField(_("cancelled"), null=True)
     # Made by the company, not derived from the id.
     is_custom = models.BooleanField(_("custom code"), default=False, db_default=False)
     # What the person agrees to by entering the code, as JSON: a payment or a document's hash.
     binding = models.JSONField(_("bound to"), null=True)
-    # when the charge and the links that depend on the end were settled
+    # When the charge and the links that depend on the end were settled.
     settled_at = models.DateTimeField(_("processed"), null=True)
 
     class Meta:
@@ -107,8 +108,9 @@ class Verification(models.Model):
 
 
 class SealedCode(models.Model):
-    """A custom code until its message ends: `otp.sealed_codes`. Backups do not contain these
-    rows.
+    """An encrypted custom code until its message ends; see `otp.sealed_codes`.
+
+    Backups do not contain these rows.
     """
 
     message_id = models.UUIDField(primary_key=True)
@@ -214,12 +216,10 @@ class GuardEvidence(models.Model):
 
 
 class GuardRestriction(models.Model):
-    """The guard's restriction of one scope of a company, and its reason.
-    `otp.protection.restrictions`.
-    """
+    """A restriction of one scope of a company by the guard; see `otp.protection.restrictions`."""
 
     class Step(models.IntegerChoices):
-        """`channels.guard.guard.GuardStep`."""
+        """The steps of `channels.guard.guard.GuardStep`."""
 
         ALLOW = 0, _("let through")
         CHEAP_ONLY = 1, _("no SMS")
@@ -275,8 +275,9 @@ class GuardRestriction(models.Model):
 
 
 class GuardProgress(models.Model):
-    """A single row: the time up to which outcomes of codes are counted. The counting worker locks
-    it.
+    """A single row with the time up to which outcomes of codes are counted.
+
+    The counting worker locks it.
     """
 
     ONLY = 1
@@ -323,9 +324,7 @@ class GuardReplay(models.Model):
 
 
 class GuardReport(models.Model):
-    """The time of the next report on the guard's would-be decisions, for a company in monitoring
-    mode.
-    """
+    """When a company in monitoring mode gets the next report on the guard."""
 
     company = models.OneToOneField(Company, models.CASCADE, related_name="+")
     due_at = models.DateTimeField()

@@ -61,7 +61,10 @@ NONE_LEFT = _(
 def send_by_next_channel(
     sender: Sender, verification_id: UUID, requester: Requester = UNKNOWN
 ) -> SentCode:
-    """Raises channel_unavailable if no channel is left, and the refusals of a send."""
+    """Sends a live code by the next channel.
+
+    Raises channel_unavailable if no channel is left, and the refusals of a send.
+    """
     verification = verifications.row_of(
         verifications.for_principal(sender.principal), verification_id
     )
@@ -76,9 +79,11 @@ def send_by_next_channel(
 
 
 def _taken_since(sender: Sender, verification: Verification) -> SentCode | None:
-    """The step of another call that had no response yet when this call began. Returns None for a
-    call with an Idempotency-Key, which identifies its repeats itself. As a response leaves a little
-    later, and the clocks of two hosts differ, overlapping calls may still take two steps.
+    """The step of another call that had no response yet when this call began.
+
+    None without one, and for a call with an Idempotency-Key, which identifies its repeats itself.
+    As a response leaves a little later, and the clocks of two hosts differ, overlapping calls may
+    still take two steps.
     """
     began_at = started_at(sender.request_id)
     if began_at is None or sender.idempotency_key is not None:
@@ -98,7 +103,7 @@ def _taken_since(sender: Sender, verification: Verification) -> SentCode | None:
 
 
 def _require_live(principal: Principal, verification_id: UUID, *, is_locked: bool = False) -> None:
-    """Raises the refusals of a check."""
+    """Raises the refusal that a check would raise, unless the verification is live."""
     rows = Verification.objects.filter(pk=verification_id)
     live = rows.select_for_update(no_key=True) if is_locked else rows
     if live.filter(IN_STATE[State.PENDING]).first() is not None:
@@ -123,7 +128,7 @@ def _messages(verification: Verification) -> list[Message]:
 
 
 def _take_next_step(sender: Sender, verification: Verification) -> SentCode | None:
-    """Returns None if no message has a step left that it may take."""
+    """Switches an open message of the code to its next channel; None if no step is left."""
     waiting = (row for row in _messages(verification) if row.state in OPEN_MESSAGE and row.chain)
     message = next(waiting, None)
     if message is None:
@@ -143,7 +148,7 @@ def _take_next_step(sender: Sender, verification: Verification) -> SentCode | No
 
 
 def _queued_code(message: Message) -> SentCode:
-    """The response to the call: the vendor of the new channel has not been asked yet."""
+    """The response about a queued message: the vendor of the new channel is not called yet."""
     message.refresh_from_db()
     sent = sent_code(message)
     return replace(sent, outcome=replace(sent.outcome, state=Message.State.QUEUED))
@@ -158,8 +163,9 @@ def _require_payment(principal: Principal, message: Message, decision: Decision)
 
 
 def _stepped_meanwhile(sender: Sender, message: Message) -> SentCode | None:
-    """The response to the later of two concurrent calls, which would otherwise take a second step.
-    So would its repeat, whose key is stored with the step that the other took.
+    """The response to the later of two concurrent calls, about the step that the other took.
+
+    It would otherwise take a second step, and so would its repeat, whose key is stored here.
     """
     hold = message.hold
     message.refresh_from_db()
@@ -249,7 +255,7 @@ def _next_channel(
 
 
 def _sent_meanwhile(verification: Verification, channel: str) -> Message | None:
-    """The message that another call sent by the same channel. The call may be about to commit."""
+    """The message that another call sent by the same channel, if any: it may be about to commit."""
     wait = WaitForFirstSend(WAIT)
     while not wait.has_ended:
         for message in _messages(verification):

@@ -1,4 +1,4 @@
-"""The statements of codes that are put together from parts, and those used by several modules."""
+"""Statements of codes that are made of parts, or used by several modules."""
 
 from datetime import timedelta
 from functools import cache
@@ -13,8 +13,9 @@ CLOCK_SKEW = timedelta(minutes=10)  # tolerance between our clock and the databa
 
 
 def in_live_months(statement: str) -> str:
-    """The statement for codes of recent months; older codes are history. In the first days of a
-    month it also reads the month before, in the last days the month after.
+    """The statement for codes of recent months; older codes are history.
+
+    In the first days of a month it also reads the month before, in the last days the month after.
     """
     return within(statement, months_of_last(days=3))
 

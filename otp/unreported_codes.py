@@ -1,6 +1,6 @@
-"""Custom codes are evidence only while their company reports which codes were entered.
+"""Conditions on custom codes, which are evidence only while their company reports entered ones.
 
-The guard, the router and the history ask here whether a code without a report may count as not
+By them the guard, the router and the history decide whether a code without a report counts as not
 entered.
 """
 
@@ -15,8 +15,10 @@ _IS_CUSTOM = (
 
 
 def is_outcome_known(at: str, *, is_custom: str = _IS_CUSTOM) -> str:
-    """The SQL condition on the `message` of a code: the code is derived, or the company reported a
-    custom code as entered within the seven days before `at`.
+    """The SQL condition that the outcome of the code of a `message` is known at `at`.
+
+    It is if the code is derived, or if the company reported a custom code as entered within the
+    seven days before `at`.
     """
     return f"""(NOT COALESCE({is_custom}, false) OR EXISTS (
   SELECT FROM otp_verification reported

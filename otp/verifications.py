@@ -1,4 +1,4 @@
-"""Verifications for their company: found, listed, canceled. Never shows the code."""
+"""Finds, lists and cancels a company's verifications; never shows a code."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -56,8 +56,10 @@ class FoundVerification:
 
 
 def find(principal: Principal, verification_id: UUID) -> FoundVerification:
-    """The verification with its messages. Raises not_found for another company's or mode's
-    verification, and for another purpose if the key has one.
+    """The verification with its messages.
+
+    Raises not_found for another company's or mode's verification, and for another purpose if the
+    key has one.
     """
     (verification,) = with_messages([row_of(for_principal(principal), verification_id)])
     return verification
@@ -86,9 +88,7 @@ def find_by_message(principal: Principal, message_id: UUID | None) -> FoundVerif
 
 
 def newest_to_phone(principal: Principal, phone: str, reference: str) -> UUID | None:
-    """The id of the newest verification of the phone and the key's purpose, with this reference
-    unless it is empty.
-    """
+    """The id of the phone's newest verification of the key's purpose, and of a given reference."""
     sent = listed(principal, purpose=principal.purpose, reference=reference).filter(phone=phone)
     return sent.order_by("-created_at").values_list("subject_id", flat=True).first()
 
@@ -124,8 +124,9 @@ def cancel(principal: Principal, verification_id: UUID) -> FoundVerification:
 def listed(
     principal: Principal, *, purpose: str = "", reference: str = "", state: str = ""
 ) -> QuerySet[Message]:
-    """One message of each verification, because verifications have no index that a list could
-    follow: the first message, or the first with this reference.
+    """The list of verifications, as one message of each: the first, or the first with a reference.
+
+    Verifications have no index that a list could follow.
     """
     messages = own_messages(principal).filter(kind=Message.Kind.CODE)
     verifications = Verification.objects.filter(pk=OuterRef("subject_id"))

@@ -58,7 +58,7 @@ class TooManyCallsError(HTTPError):
 
 
 class Connections:
-    """Does not retry, follow redirects, store cookies or read the environment.
+    """Connections that do not retry, follow redirects, store cookies or read the environment.
 
     `timeout`: seconds to connect, and for the whole response. `max_calls` limits a process's
     concurrent calls, so that a peer that hangs holds no more threads. `ca_file` names additional
@@ -159,10 +159,11 @@ def _read_body(response: BaseHTTPResponse) -> bytes:
 
 
 class FinalResponse(HTTPResponse):
-    """Skips interim responses, of which http.client handles only 100 (RFC 9110, 15.2): the final
-    response would stay in the connection and be read as that to the next request. 101 is final, as
-    no upgrade was requested. Also skips lines that are not headers: at the first one http.client
-    would stop reading headers, and lose Content-Length with the rest.
+    """A response without interim ones, of which http.client handles only 100 (RFC 9110, 15.2).
+
+    Otherwise the final response would stay in the connection and be read as that to the next
+    request. 101 is final, as no upgrade was requested. Lines that are not headers are skipped too:
+    at the first one http.client would stop reading headers, and lose Content-Length with the rest.
     """
 
     def begin(self) -> None:
@@ -194,8 +195,9 @@ def _read_head(stream: io.BufferedIOBase) -> bytes:
 
 
 class _ResponseWithDeadline(FinalResponse):
-    """A response that must end within the socket's timeout, which by itself bounds only each read:
-    a peer that trickles bytes would hold the thread forever.
+    """A response that must end within the socket's timeout, which otherwise bounds each read only.
+
+    A peer that trickles bytes would hold the thread forever.
     """
 
     def __init__(self, sock: socket.socket, *args: Any, **options: Any) -> None:
@@ -260,8 +262,9 @@ def tls_context(ca_file: str) -> SSLContext:
 
 
 def seconds_of_retry(retry_after: str, now: datetime) -> float | None:
-    """The seconds of a Retry-After (RFC 9110, 10.2.3), a number or a date; None for anything else,
-    and for a past date.
+    """The seconds of a Retry-After (RFC 9110, 10.2.3), which is a number or a date.
+
+    None for anything else, and for a past date.
     """
     text = retry_after.strip()
     if text.isascii() and text.isdecimal():

@@ -1,4 +1,4 @@
-"""Which characters a text from outside may contain.
+"""The characters that a text from outside may contain.
 
 The refused ones are listed by code point, not by category: Python's Unicode tables are years older
 than people's phones and have new emoji as unassigned. Joiners belong to emoji and to Persian.
@@ -57,9 +57,7 @@ def normalised(text: str) -> str:
 
 
 def as_seen(text: str) -> str:
-    """The text after NFKC, without marks and invisible characters, as link detectors may read
-    it.
-    """
+    """The text after NFKC, without marks and invisible characters, as link detectors read it."""
     return "".join(char for char in normal_form("NFKC", text) if category(char) not in _UNSEEN)
 
 
@@ -76,8 +74,9 @@ def normal_form(form: Literal["NFC", "NFKC"], text: str) -> str:
 
 
 def stored_text(text: str | None, max_length: int) -> str:
-    """The text, truncated, without NUL and lone surrogates, which PostgreSQL and JSON refuse. Every
-    text that is written in one statement with other callers' rows is cleaned here on receipt.
+    """The text, truncated, without NUL and lone surrogates, which PostgreSQL and JSON refuse.
+
+    Every text that is written in one statement with other callers' rows is cleaned here on receipt.
     """
     cut = (text or "")[:max_length]
     if cut.isascii() and "\0" not in cut:

@@ -23,8 +23,9 @@ _BETWEEN_GROUPS = re.compile(r"(?<=[0-9])[ \-]{1,3}(?=[0-9])")
 
 
 def plain(text: str) -> str:
-    """The text after NFKC, with ASCII digits, spaces and hyphens, and without marks. A text longer
-    than MAX_LENGTH is only stripped: NFKC expands a character to as many as eighteen.
+    """The text after NFKC, with ASCII digits, spaces and hyphens, and without marks.
+
+    A text longer than MAX_LENGTH is only stripped: NFKC expands a character to as many as eighteen.
     """
     if len(text) > MAX_LENGTH:
         return text.strip()
@@ -43,7 +44,7 @@ def code(text: str) -> str:
 
 def words(text: str) -> str:
     """The text in lower case, without punctuation, with single spaces."""
-    # First the case: that of İ leaves a mark.
+    # The case is folded first, because folding İ leaves a mark.
     folded = plain(text).casefold()
     letters = [char if char.isalnum() or char.isspace() else "" for char in folded]
     return " ".join("".join(letters).split())

@@ -1,5 +1,6 @@
-"""Days and times from outside, within years in which a change of time zone cannot overflow, and the
-form of times in tables.
+"""Parses days and times from outside, and formats times for tables.
+
+They are within years in which a change of time zone cannot overflow.
 """
 
 from datetime import UTC, date, datetime, time, tzinfo

@@ -40,8 +40,10 @@ def validate_day(value: Any) -> None:
 
 
 class BoundedField(forms.CharField):
-    """Checks the length first: a form runs every validator on a text of any length, and NFKC of
-    4 MB of combining marks takes hours.
+    """A text whose length is checked first.
+
+    A form would run every validator on a text of any length, and NFKC of 4 MB of combining marks
+    takes hours.
     """
 
     def run_validators(self, value: str) -> None:
@@ -51,8 +53,9 @@ class BoundedField(forms.CharField):
 
 
 class SplitField(forms.CharField):
-    """Words separated by spaces, commas or line breaks. `max_length` bounds the text; Django would
-    apply it to the list of words.
+    """Words separated by spaces, commas or line breaks.
+
+    `max_length` bounds the text; Django would apply it to the list of words.
     """
 
     def split(self, text: str) -> list[str]:
@@ -106,7 +109,7 @@ class SplitMomentField(forms.SplitDateTimeField):
 
 
 class IntegerField(forms.IntegerField):
-    """Refuses `1_000` and numbers too large for a column, which Django's field accepts."""
+    """A number; refuses `1_000` and numbers too large for a column, which Django's accepts."""
 
     def to_python(self, value: Any) -> int | None:
         number: int | None = super().to_python(value)
@@ -122,8 +125,9 @@ class LinesField(SimpleArrayField):
 
 
 class JsonField(forms.JSONField):
-    """Refuses a number of 5,000 digits and deep nesting, which Django's field turns into a server
-    error. `max_text` bounds its characters; `max_length` would bound the parsed value.
+    """JSON; refuses numbers of 5,000 digits and deep nesting, for which Django's field crashes.
+
+    `max_text` bounds its characters; `max_length` would bound the parsed value.
     """
 
     def __init__(self, *, max_text: int, **options: Any) -> None:

@@ -16,7 +16,10 @@ from typing import NamedTuple
 
 
 class _Change(NamedTuple):
-    """Templates of E.164: `n` are the digits that stay, `area` is Brazil's area code."""
+    """A change of numbers by templates of E.164.
+
+    `n` are the digits that stay, `area` is Brazil's area code.
+    """
 
     old: str
     new: str

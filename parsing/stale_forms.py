@@ -23,7 +23,7 @@ def version_of(form: forms.BaseForm, rows: object = None) -> str:
     """A fingerprint of the stored values, independent of what a person has filled in."""
     fields = {name: field.initial for name, field in form.fields.items()}
     shown = {**fields, **form.initial, VERSION: None}
-    # without empty fields: a country has one only while it is in use
+    # Without empty fields: a country has a field only while it is in use.
     fields_shown = {name: value for name, value in shown.items() if value is not None}
     text = json.dumps([fields_shown, rows], sort_keys=True, default=str)
     return salted_hmac("stale_forms.version", text, algorithm="sha256").hexdigest()[:20]

@@ -27,7 +27,7 @@ ERASED = {
     "otp_verification": "phone mac binding",
 }
 
-# Reason → columns that are about the person too, and kept.
+# The columns that are about the person too but are kept, by the reason.
 KEPT = {
     "the person's own STOP, or the operator's block, must go on protecting them": {
         "channels_blockedphone": "phone reason"

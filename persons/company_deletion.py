@@ -1,10 +1,10 @@
-"""Deletes companies whose deletion is due: one commit stops everything that works; many small ones
-then erase the company's data about recipients.
+"""Deletes companies whose deletion is due.
 
-Every commit locks the company's row. Of two workers the second leaves the company to the first; if
-a worker dies, the next run continues with the rows that are still there. The ledger, invoices,
-closing documents, keys without their secrets and the audit log stay with the company's row;
-docs/operations/leaving-companies.md says for how long.
+One commit stops everything that works; many small ones then erase the company's data about
+recipients. Every commit locks the company's row. Of two workers the second leaves the company to
+the first; if a worker dies, the next run continues with the rows that are still there. The ledger,
+invoices, closing documents, keys without their secrets and the audit log stay with the company's
+row; docs/operations/leaving-companies.md says for how long.
 """
 
 import time
@@ -117,7 +117,7 @@ def delete(company: Company) -> bool:
 
 
 def erase(company: Company, ends_at: float) -> bool:
-    """Returns whether everything is erased; open messages are left to a later run."""
+    """Erases the company's data; whether all is erased: open messages are left to a later run."""
     for model in DELETED:
         _delete_rows(company, model, ends_at)
     remaining = _erase_recipients(company, ends_at)
@@ -157,7 +157,7 @@ def _delete_rows(company: Company, model: type[Model], ends_at: float) -> None:
 
 
 def _erase_recipients(company: Company, ends_at: float) -> int:
-    """Returns the number of phones that cannot be erased yet."""
+    """Erases the company's recipients; returns the number of phones that cannot be erased yet."""
     busy: set[str] = set()
     erased: set[str] = set()
     for mode in Mode.values:

@@ -42,8 +42,9 @@ log = structlog.get_logger(__name__)
 
 
 class NotFinishedError(Exception):
-    """A message to the person is still open, a code can still be entered, or wrong codes still
-    count.
+    """The person's data is still in use.
+
+    A message to the person is open, a code can still be entered, or wrong codes still count.
     """
 
     def __init__(self, until: datetime) -> None:
@@ -63,7 +64,9 @@ def erase(
     ip: str | None = None,
     until: datetime | None = None,
 ) -> dict[str, int]:
-    """Returns the number of changed rows by kind; raises NotFinishedError and changes nothing.
+    """Erases a person's data; returns the number of changed rows by kind.
+
+    Raises NotFinishedError and changes nothing while the data is in use.
 
     `until` spares newer messages when an erasure is repeated after a restore.
     """
@@ -75,11 +78,10 @@ def erase(
 
 @transaction.atomic
 def erase_with_company(person: Person) -> None:
-    """Erases a person's data as part of deleting a company: the audit log has one event for all
-    persons. Raises NotFinishedError.
+    """Erases a person's data as part of deleting a company; raises NotFinishedError.
 
-    No key is left to guess codes with, so wrong codes need not be counted any longer; the deletion
-    erases all links of the company itself.
+    The audit log has one event for all persons. No key is left to guess codes with, so wrong codes
+    need not be counted any longer; the deletion erases all links of the company itself.
     """
     _erase(person, ["erasable_at"], None, find_rows)
 
@@ -154,7 +156,7 @@ def _record(person: Person, rows: Rows, user: User | None, ip: str | None) -> No
 
 
 def _after_commit(person: Person, companies: Sequence[int], links: list[Link]) -> None:
-    _discard_files(companies)  # begun meanwhile, from the old rows
+    _discard_files(companies)  # again: a file may have been begun meanwhile, from the old rows
     resolution.invalidate_after_commit(*links)
     if person.is_everywhere:
         for phone in spellings(person.phone):

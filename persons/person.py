@@ -108,8 +108,9 @@ class Rows:
 
 
 def find_rows(cursor: CursorWrapper, person: Person, *, until: Any = None) -> Rows:
-    """Finds rows through the messages, which all codes and links were sent in. `until`: only
-    messages created by then.
+    """Finds a person's rows through the messages, in which all codes and links were sent.
+
+    `until`: only messages created by then.
     """
     cursor.execute(sql.PERSON["messages"], person.params | {"until": until})
     rows = fetch_all(cursor, _Message)
@@ -161,7 +162,7 @@ class Candidate(NamedTuple):
 
 
 def find_rows_and_links(cursor: CursorWrapper, person: Person, *, until: Any = None) -> Rows:
-    """`find_rows`, with links that contain the phone, even if sent to other people."""
+    """The rows of `find_rows`, with links that contain the phone, even if sent to others."""
     rows = find_rows(cursor, person, until=until)
     links, unmade = (
         [
@@ -208,9 +209,7 @@ def phones_in_links(until: datetime) -> Iterator[str]:
 
 
 def _read(digits: Iterable[str], country: str) -> set[str]:
-    """The phones that the digits may be: national ones of the company's country, or international
-    ones.
-    """
+    """The phones that the digits may be: national ones of the country, or international ones."""
     readings = (e164_or_none(plus + n, country) for n in digits for plus in ("", "+"))
     return {phone for phone in readings if phone}
 

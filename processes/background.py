@@ -28,7 +28,7 @@ class CoalescingThread:
         self._pid = 0
 
     def trigger(self) -> None:
-        """Never blocks, never fails."""
+        """Makes `work` run soon; never blocks or fails."""
         if self._pid != os.getpid():
             self._start()
         self._triggered.set()
@@ -63,7 +63,7 @@ class PeriodicThread:
         self._stopping = threading.Event()
 
     def start(self) -> None:
-        """Runs until `stop`, or for the life of the process."""
+        """Starts the thread, which runs until `stop`, or for the life of the process."""
         threading.Thread(target=self.run, name=self.name, daemon=True).start()
 
     def run(self) -> None:

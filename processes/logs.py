@@ -19,7 +19,7 @@ request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 
 
 def mask_to_last_four(phone: str) -> str:
-    """`+79261234567` → `+7926•••4567`: enough to recognise, too little to call."""
+    """Masks a phone, `+79261234567` → `+7926•••4567`: enough to recognise, too little to call."""
     return f"{phone[:5]}•••{phone[-4:]}" if len(phone) > 9 else "•••"
 
 
@@ -48,8 +48,9 @@ def _add_request_id(
 def _refused_by_django(
     _logger: object, _method: str, event: MutableMapping[str, Any]
 ) -> MutableMapping[str, Any]:
-    """Lowers Django's error with traceback to a warning: its cause is a client's request, such as
-    too many fields.
+    """Lowers Django's error with traceback to a warning, if a client's request is its cause.
+
+    Such a cause is a form with too many fields.
     """
     if event["logger"].startswith("django.security."):
         event["level"] = "warning"

@@ -26,12 +26,10 @@ P = ParamSpec("P")
 
 
 class OutboxLoop(Generic[Outcome]):
-    """A loop over due work. Its owner gives `run` the functions that start a round and record
-    outcomes.
-    """
+    """A loop over due work, whose owner gives `run` the functions that start and record work."""
 
     def __init__(self, name: str, threads: int, wake: threading.Event | None = None) -> None:
-        """`wake` starts a round as `wake()` does; others may set it, too."""
+        """Prepares the loop; `wake` starts a round as `wake()` does, and others may set it too."""
         self.name = name
         self.pool = ThreadPoolExecutor(threads, thread_name_prefix=name)
         self.stopping = threading.Event()
@@ -59,8 +57,9 @@ class OutboxLoop(Generic[Outcome]):
         connection.close()
 
     def call(self, function: Callable[P, Outcome], *args: P.args, **kwargs: P.kwargs) -> None:
-        """Calls the function on a thread; what it returns is an outcome. It must not raise, or its
-        owner would count the call as running forever.
+        """Calls the function on a thread; its result is an outcome.
+
+        It must not raise, or its owner would count the call as running forever.
         """
         self.pool.submit(lambda: self.add(function(*args, **kwargs)))
 
@@ -84,7 +83,7 @@ class OutboxLoop(Generic[Outcome]):
         self._wake.set()
 
     def run_safely(self, work: Callable[[], None]) -> bool:
-        """Keeps the loop running after any error; unwritten outcomes stay with their owner."""
+        """Runs `work`, and logs any error; outcomes that are not written stay with their owner."""
         try:
             work()
         except Exception:

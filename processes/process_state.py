@@ -52,7 +52,7 @@ class Once(Generic[P, T]):
         self._results.clear()
 
     def _unlock(self) -> None:
-        """A forked child inherits a lock in any state."""
+        """Replaces the lock, which a forked child inherits in any state."""
         self._making = threading.RLock()
 
     def _make_one(self, *args: P.args, **kwargs: P.kwargs) -> T:

@@ -4,7 +4,7 @@ from django.db import connection
 
 
 def lock(key: int | str) -> None:
-    """Waits until the lock is free."""
+    """Takes the lock; waits until it is free."""
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT pg_advisory_xact_lock({_number(key)})", [key])
 

@@ -122,7 +122,7 @@ GRANTED = 0
 
 
 class LimiterDownError(Exception):
-    """Redis did not answer in time; the caller counts in Postgres instead."""
+    """Redis did not respond in time; the caller counts in Postgres instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +148,10 @@ class Bucket:
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """A bucket that several owners share. While it is empty, an owner with fewer than
-    `reserved_sends` in the last window draws on the reserve, so the others cannot lock it out.
+    """A bucket that several owners share.
+
+    While it is empty, an owner with fewer than `reserved_sends` in the last window draws on the
+    reserve, so the others cannot lock it out.
     """
 
     shared: Bucket
@@ -163,7 +165,9 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class LimitResult:
-    """`outcome` is GRANTED, COOLING_DOWN, DUPLICATE, POOL_EMPTY, or the number (from 1) of the full
+    """The result of a request for a slot.
+
+    `outcome` is GRANTED, COOLING_DOWN, DUPLICATE, POOL_EMPTY, or the number (from 1) of the full
     window.
     """
 
@@ -269,7 +273,7 @@ def _pool_bounds(pool: Pool | None) -> list[int]:
 
 
 def count_or_wait(window: Window) -> int:
-    """Counts once in this window; 0, or the seconds to wait if it is full.
+    """Counts once in this window; returns 0, or the seconds to wait if it is full.
 
     Nothing is counted without Redis, so something else must enforce the limit then.
     """

@@ -35,7 +35,10 @@ _DELETE = "DELETE FROM accounts_cacheentry WHERE key = %s AND expires_at > clock
 
 
 class PostgresCache(BaseCache):
-    """Values are JSON, not pickle: write access to the table must not let anyone run code here."""
+    """Django's cache in a PostgreSQL table.
+
+    Values are JSON, not pickle: write access to the table must not let anyone run code here.
+    """
 
     def __init__(self, _location: str, params: dict[str, Any]) -> None:
         super().__init__(params)

@@ -13,8 +13,7 @@ _TCP_ONLY = {"host", "port", "socket_keepalive", "socket_keepalive_options"}
 
 
 class Channel(kombu_redis.Channel):
-    """kombu's channel on our connections: kombu's own do not check the role, and cannot use
-    `unix://`.
+    """kombu's channel on our connections; kombu's own neither check the role nor use `unix://`.
 
     Without a timeout a worker would wait forever for a server that hangs. The timeout is longer
     than the second for which a worker blocks on its queue; publishers have that of

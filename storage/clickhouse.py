@@ -58,7 +58,7 @@ class Address:
 
 
 def parse_address(text: str) -> Address:
-    """Raises ImproperlyConfigured, which does not quote the text: it may hold a password."""
+    """The parts of an address; raises ImproperlyConfigured, which does not quote its password."""
     try:
         parts = urlsplit(text)
         port = parts.port or _PORTS[parts.scheme]
@@ -80,7 +80,7 @@ class ClickHouseError(Exception):
 
 
 class UnavailableError(ClickHouseError):
-    """The server does not answer, is overloaded or not set up: the same call may succeed later."""
+    """The server is down, overloaded or not set up: the same call may succeed later."""
 
 
 class RejectedError(ClickHouseError):
@@ -100,12 +100,12 @@ def execute(statement: str) -> None:
 
 
 def insert(table: str, lines: bytes) -> None:
-    """Takes a JSON object per line; returns when the server has written all of them."""
+    """Inserts rows, a JSON object per line; returns when the server has written all of them."""
     _post({"query": f"INSERT INTO {table} FORMAT JSONEachRow"}, lines, WRITE_TIMEOUT)
 
 
 def read(query: str) -> list[dict[str, Any]]:
-    """The rows; 64-bit integers may come as strings."""
+    """The rows of a query; 64-bit integers may come as strings."""
     # Without `wait_end_of_query` an error after the first rows would be inside a 200 response.
     options = {"wait_end_of_query": "1", "max_execution_time": str(int(READ_TIMEOUT))}
     body = _post(options, f"{query} FORMAT JSONEachRow".encode(), READ_TIMEOUT)

@@ -1,5 +1,6 @@
-"""CPU-bound work, of which each process runs only a little at a time. A flood of it must leave
-processors, threads and database connections to codes and links.
+"""Limits CPU-bound work: each process runs only a little at a time.
+
+A flood of it must leave processors, threads and database connections to codes and links.
 """
 
 from collections import Counter
@@ -13,7 +14,7 @@ from storage.sessions import release_connection
 
 
 class TooBusyError(OperationalError):
-    """Too many callers: not the database's fault, but answered like its outages, with a 503."""
+    """There are too many callers. Not a fault of the database, but a 503 like its outages."""
 
 
 class HeavyWork:
@@ -26,8 +27,10 @@ class HeavyWork:
         company_limit: int | None = None,
         timeout: float = 4.0,
     ) -> None:
-        """At most `limit` run at once; `max_waiting` more threads wait up to `timeout` seconds. One
-        company may run or wait `company_limit` times, by default half of `max_waiting`.
+        """Declares work of which at most `limit` run at once.
+
+        `max_waiting` more threads wait up to `timeout` seconds. One company may run or wait
+        `company_limit` times, by default half of `max_waiting`.
         """
         self.name = name
         self.timeout = timeout
@@ -39,8 +42,10 @@ class HeavyWork:
 
     @contextmanager
     def turn(self, company_id: int | None) -> Iterator[None]:
-        """Raises TooBusyError, which becomes a 503, if no turn comes in time or the company has
-        reached its limit. `company_id` is None for work of no company.
+        """The context in which the work runs; `company_id` is None for work of no company.
+
+        Raises TooBusyError, which becomes a 503, if no turn comes in time or the company has
+        reached its limit.
         """
         release_connection()
         # In a transaction a waiting caller would hold its connection, so it does not wait.

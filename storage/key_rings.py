@@ -52,7 +52,10 @@ def key_id_of(stored: str) -> str:
 
 
 class EncryptedTexts:
-    """`purpose` separates the keys; errors say that `users` need the missing one."""
+    """Encrypts texts of one purpose, which has its own keys.
+
+    Errors say that `users`, in words, need a missing key.
+    """
 
     def __init__(self, purpose: str, users: str) -> None:
         self._info = purpose.encode()
@@ -64,7 +67,7 @@ class EncryptedTexts:
         return f"{PREFIX}:{key_id}:{token.decode()}"
 
     def decrypt(self, stored: str) -> str:
-        """Raises ImproperlyConfigured when the key was removed or replaced."""
+        """The plaintext; raises ImproperlyConfigured if the key was removed or replaced."""
         key_id = key_id_of(stored)
         if key_id == PLAINTEXT:
             return stored
@@ -79,7 +82,7 @@ class EncryptedTexts:
             ) from None
 
     def under_current_key(self, stored: str) -> str:
-        """Encrypts a stored text again, unless it is under the current key already."""
+        """The stored text, encrypted again unless it is under the current key already."""
         return (
             stored if key_id_of(stored) == current_key_id() else self.encrypt(self.decrypt(stored))
         )

@@ -1,4 +1,4 @@
-"""Limits counted in PostgreSQL, exact without Redis: `atomic_limits` counts in Redis."""
+"""Counts limits in PostgreSQL, exactly and without Redis, in which `atomic_limits` counts."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -12,8 +12,10 @@ _TAKE = sql_files.read("storage/postgres_limits.sql")
 
 
 def count_in_postgres(key: str, *, limit: int, end: datetime, count: int = 1) -> bool:
-    """Adds `count` to the key's sum unless it would exceed `limit` until `end`; returns whether it
-    was added. One statement on the cache table is exact under concurrent requests, without Redis.
+    """Adds `count` to the key's sum until `end`, unless that would exceed `limit`.
+
+    Returns whether it was added. One statement on the cache table is exact under concurrent
+    requests.
     """
     params: dict[str, str | int | datetime]
     params = {"key": key, "count": count, "limit": limit, "end": end}

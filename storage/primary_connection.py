@@ -23,16 +23,14 @@ class NotPrimaryError(psycopg.OperationalError):
 
 
 class PrimaryConnection(psycopg.Connection[TupleRow]):
-    """A connection that empties the pool when it breaks, because the pool's other connections would
-    fail too.
-    """
+    """A connection that empties the pool when it breaks: the others would fail too."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._opened_at = time.monotonic()
 
     def wait(self, gen: Generator[Any, Any, T], *args: Any, **kwargs: Any) -> T:
-        """psycopg runs every statement through this."""
+        """Waits for a statement's result; psycopg runs every statement through this method."""
         try:
             return super().wait(gen, *args, **kwargs)
         except ReadOnlySqlTransaction as error:

@@ -40,7 +40,7 @@ class SharedCopy(Protocol[T]):
 
 
 class SnapshotCache(Generic[T]):
-    """`value` is the last one read; it stays in use while the database is unavailable."""
+    """A cache of one value; the last one read stays in use while the database is unavailable."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class SnapshotCache(Generic[T]):
         return self.value
 
     def read(self) -> None:
-        """Reads now, on the caller's connection and one thread at a time; raises."""
+        """Reads now, on the caller's connection, one thread at a time; raises the read's error."""
         with self._lock:
             self._read_value()
 
@@ -169,7 +169,7 @@ class KeyedCache(Generic[K, V]):
         self._flights: dict[K, Future[V]] = {}
 
     def load(self, key: K, read: Callable[[], V]) -> V:
-        """Single flight: of all threads that ask at once, one reads."""
+        """The value of a key, read by one of all threads that need it at once (single flight)."""
         future: Future[V] = Future()
         flight = self._flights.setdefault(key, future)
         if flight is not future:
@@ -198,6 +198,6 @@ class KeyedCache(Generic[K, V]):
         self.entries.pop(key, None)
 
     def clear(self) -> None:
-        """Drops reads in flight, too: they may have begun before the change."""
+        """Empties the cache, and drops reads in flight: they may have begun before the change."""
         self._flights.clear()
         self.entries.clear()

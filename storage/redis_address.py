@@ -69,7 +69,7 @@ def with_password(url: str, password: str, *, variable: str = "REDIS_PASSWORD") 
 
 
 def parse(url: str, *, variable: str = "REDIS_URL") -> RedisAddress:
-    """Raises ImproperlyConfigured, whose text never quotes the URL: it may hold a password."""
+    """Parses an address; raises ImproperlyConfigured, which never quotes the URL's password."""
     try:
         return _parse(_split(url))
     except ValueError as error:

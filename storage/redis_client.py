@@ -76,8 +76,9 @@ def _drop_connections() -> None:
 
 
 def raise_if_demoted() -> None:
-    """Raises if the server was demoted, for subscribers: a replica keeps their connections open but
-    sends nothing.
+    """Raises if the server was demoted, for subscribers.
+
+    A replica keeps their connections open but sends nothing.
     """
     try:
         role = redis_client().role()

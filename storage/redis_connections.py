@@ -48,8 +48,10 @@ def _nothing() -> None:
 
 
 class MasterConnection(AbstractConnection):
-    """`on_refusal` is called after a refusal and when Sentinel names another master: other
-    connections may lead to the same server.
+    """A connection that closes once its server is no longer a working master.
+
+    `on_refusal` is called after a refusal and when Sentinel names another master: other connections
+    may lead to the same server.
     """
 
     def __init__(

@@ -35,10 +35,10 @@ _STATEMENT = (
 
 
 def is_refusal(error: Exception) -> bool:
-    """Whether the store rejected these rows, rather than being unavailable, busy or locked, or
-    rejecting the statement itself.
+    """Whether the store rejected these rows.
 
-    A statement that was rejected wrote nothing.
+    It did not if it is unavailable, busy or locked, or if it rejected the statement itself, which
+    then wrote nothing.
     """
     if isinstance(error.__cause__ or error, RaiseException):  # a trigger rejected this row
         return True
@@ -46,23 +46,22 @@ def is_refusal(error: Exception) -> bool:
 
 
 def is_refused_by_database(error: Exception) -> bool:
-    """Whether the database refused the row. For data that must not be lost: an error of our own
-    code says nothing about the row, since every row would raise it.
+    """Whether the database refused the row; for data that must not be lost.
+
+    An error of our own code says nothing about the row, since every row would raise it.
     """
     return isinstance(error, DatabaseError) and is_refusal(error)
 
 
 def is_outage(error: Exception) -> bool:
-    """Whether nothing else would succeed now, either."""
+    """Whether the store is down, so that nothing else would succeed now either."""
     if isinstance(error, RedisConnectionError | RedisTimeoutError):
         return True
     return isinstance(error, _DATABASE) and not connection.is_usable()
 
 
 def savepoint() -> AbstractContextManager[object]:
-    """A savepoint in a transaction, rolled back if its body raises; nothing outside of
-    transactions.
-    """
+    """A savepoint, rolled back if its body raises; nothing outside of transactions."""
     return transaction.atomic() if connection.in_atomic_block else nullcontext()
 
 

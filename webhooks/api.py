@@ -1,4 +1,4 @@
-"""/webhooks: the endpoints of the key's company and mode."""
+"""The views of /webhooks: the endpoints of the key's company and mode."""
 
 from datetime import timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""/webhooks, declared."""
+"""Declares the calls of /webhooks."""
 
 from dataclasses import replace
 

@@ -38,8 +38,9 @@ TOO_MANY_A_DAY = format_lazy(
 
 
 def _count_by_hand(company_id: int) -> None:
-    """Raises `rate_limited` over the limit per company: sends by a button must not flood somebody
-    else's server, however many of its URLs are registered.
+    """Counts a send by a button; raises `rate_limited` over the company's limit.
+
+    These sends must not flood somebody else's server, however many of its URLs are registered.
     """
     now = timezone.now()
     end = now.replace(second=0, microsecond=0) + timedelta(minutes=1)
@@ -77,7 +78,10 @@ def replay_failed(*, endpoint: Endpoint, user: User, ip: str | None = None) -> i
 
 
 def _requeue(company_id: int, ids: Sequence[UUID]) -> int:
-    """Raises `rate_limited` over the company's daily limit: each delivery stores its attempts."""
+    """Makes deliveries due again; returns their number.
+
+    Raises `rate_limited` over the company's daily limit, because each delivery stores its attempts.
+    """
     now = timezone.now()
     end = now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
     key = f"webhooks-replayed:{company_id}:{end:%Y%m%d}"

@@ -89,8 +89,10 @@ class WebhookDispatcher:
         write_together(group, record, self._postpone, lambda error: not is_outage(error))
 
     def _postpone(self, outcome: CallOutcome, error: Exception) -> None:
-        """Drops an outcome that the database refuses: the lease expires and the delivery is called
-        again. Postpones one whose rows are locked, so that it does not delay others.
+        """Postpones an outcome whose rows are locked, so that it does not delay others.
+
+        An outcome that the database refuses is dropped: the lease expires, and the delivery is
+        called again.
         """
         delivery = str(outcome.claimed.delivery_id)
         log.error("webhook_not_recorded", delivery=delivery, exc_info=error)
@@ -99,7 +101,7 @@ class WebhookDispatcher:
             self.postponed_until = time.monotonic() + WRITE_RETRY_DELAY
 
     def claim(self) -> None:
-        """Claims at most one delivery per free thread, so that each is called at once."""
+        """Claims due deliveries and calls each at once: at most one per free thread."""
         free = settings.WEBHOOK_THREADS - len(self.in_flight)
         if free <= 0 or self.loop.stopping.is_set():
             return

@@ -58,7 +58,7 @@ class CallError(Exception):
 
 
 class UrlError(CallError):
-    """The URL cannot be called; `failure` says why."""
+    """A URL that cannot be called; `failure` is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,8 +223,9 @@ def _connection(
 
 
 def interleaved(addresses: list[str]) -> list[str]:
-    """Interleaves both address families, so that a dead family costs every second try (RFC 8305,
-    4). The resolver's order decides which family is first, and the order within a family.
+    """The addresses with both families in turn: a dead family costs every second try (RFC 8305, 4).
+
+    The resolver's order decides which family is first, and the order within a family.
     """
     first_is_ipv6 = any(":" in address for address in addresses[:1])
     first = [address for address in addresses if (":" in address) is first_is_ipv6]

@@ -56,8 +56,9 @@ URL_TAKEN = _("This URL is an endpoint already: change that one or delete it")
 
 
 def check_url(url: str) -> str:
-    """Normalises a URL; raises `invalid_input`. Does not resolve the host: DNS can be slow and can
-    change, and every call checks it.
+    """The normalised URL; raises `invalid_input`.
+
+    The host is not resolved: DNS can be slow and can change, and every call checks it.
     """
     return _parse_url("url", url).url
 
@@ -77,8 +78,10 @@ class Callback(TypedDict):
 
 
 def find_callback(company_id: int, mode: str, url: str) -> Callback:
-    """Raises `invalid_input` unless the URL is on the host and port of an enabled endpoint. Of
-    several endpoints the one with this exact URL signs, or else the oldest.
+    """The destination of a message's events, on the host and port of an enabled endpoint.
+
+    Raises `invalid_input` without such an endpoint. Of several the one with this exact URL signs,
+    or else the oldest.
     """
     target = _parse_url("callback_url", url)
     enabled = Endpoint.objects.for_company(company_id).filter(mode=mode, disabled_at=None)
@@ -94,8 +97,9 @@ def find_callback(company_id: int, mode: str, url: str) -> Callback:
 
 
 def check_kinds(kinds: object, scopes: Collection[str], stored: Iterable[str] = ()) -> list[str]:
-    """Deduplicates and orders event kinds; None means all that these scopes allow. Kinds that the
-    endpoint has already (`stored`) may stay even if the scopes do not allow them.
+    """The event kinds in order, each once; None means all that these scopes allow.
+
+    Kinds that the endpoint has already (`stored`) may stay even if the scopes do not allow them.
     """
     allowed = kinds_for(scopes)
     if kinds is None:
@@ -159,8 +163,9 @@ def change(
     user: User | None,
     ip: str | None = None,
 ) -> None:
-    """Saves changes of `url`, `kinds` and `description`; raises `invalid_input`. `scopes` are those
-    of the actor.
+    """Saves changes of `url`, `kinds` and `description`; raises `invalid_input`.
+
+    `scopes` are those of the actor.
     """
     members.require_key_maker(endpoint.company, user)
     urls = _urls(endpoint.company_id, endpoint.mode)
@@ -254,8 +259,9 @@ def delete(*, endpoint: Endpoint, user: User | None, ip: str | None = None) -> N
 
 
 def disable_if_failing(endpoint_id: UUID, status: int | None, round_at: datetime | None) -> None:
-    """Disables an endpoint that responded with 410, or has accepted nothing since `round_at`: the
-    first try, about a day ago, of a delivery that has now finally failed.
+    """Disables an endpoint that responded with 410, or has accepted nothing since `round_at`.
+
+    That is the first try, about a day ago, of a delivery that has now finally failed.
     """
     enabled = Endpoint.objects.filter(pk=endpoint_id, disabled_at=None)
     if status == GONE:

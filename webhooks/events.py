@@ -74,8 +74,9 @@ def kinds_for(scopes: Collection[str]) -> list[str]:
 
 
 def kinds_withdrawn(kinds: Collection[str]) -> list[str]:
-    """The restricted kinds to which an endpoint with these kinds no longer subscribes: somebody who
-    must not receive them may have changed its URL since.
+    """The restricted kinds to which an endpoint with these kinds no longer subscribes.
+
+    Somebody who must not receive them may have changed its URL since.
     """
     return [kind.value for kind in EventKind if _declarations[kind].scope and kind not in kinds]
 
@@ -99,8 +100,9 @@ def iso_sql(column: str) -> str:
 
 
 def has_endpoint_sql(row: str) -> str:
-    """SQL condition: the company and mode of a row have an enabled endpoint. Most companies have
-    none, so no event needs to be built.
+    """The SQL condition that the company and mode of a row have an enabled endpoint.
+
+    Most companies have none, so no event needs to be built.
     """
     return f"""EXISTS (
          SELECT FROM webhooks_endpoint endpoint WHERE endpoint.company_id = {row}.company_id
@@ -109,7 +111,7 @@ def has_endpoint_sql(row: str) -> str:
 
 
 def origin_sql(url: str) -> str:
-    """SQL: scheme, host and port of a URL that `egress.parse_url` normalised; NULL for others."""
+    """SQL of the scheme, host and port of a URL from `egress.parse_url`; NULL for other URLs."""
     return f"substring({url} FROM '^[^/]+//[^/]+')"
 
 
@@ -123,8 +125,9 @@ def _append(happened: str) -> dict[str, str]:
 
 
 def append_sql(happened: str, *, has_callback: bool = False) -> str:
-    """CTEs and a final INSERT that append the rows selected by `happened`; see `append.sql`. The
-    row count is the number of deliveries.
+    """CTEs and a final INSERT that append the rows selected by `happened`; see `append.sql`.
+
+    The row count is the number of deliveries.
     """
     return _append(happened)["append_with_callbacks" if has_callback else "append"]
 

@@ -1,4 +1,4 @@
-"""A call of an endpoint: its request, and what the response means for the delivery."""
+"""Calls an endpoint, and derives the state of the delivery from the response."""
 
 import random
 import time
@@ -106,7 +106,7 @@ def body_of(event_id: UUID, kind: str, at: datetime, data: Any) -> bytes:
 
 
 def secrets_of(claimed: ClaimedDelivery) -> list[str]:
-    """Signing secrets, newest first."""
+    """The secrets that sign the event, newest first."""
     older = signing.still_signing(orjson.loads(claimed.older_secrets), timezone.now())
     replaced = [
         (claimed.previous_key_id, claimed.generation - 1),
@@ -121,7 +121,7 @@ def secrets_of(claimed: ClaimedDelivery) -> list[str]:
 
 
 def call(claimed: ClaimedDelivery) -> CallOutcome:
-    """Runs on a pool thread; never raises."""
+    """Calls the endpoint, on a pool thread, and returns the outcome; never raises."""
     started_at = timezone.now()
     started = time.monotonic()
     headers: dict[str, str] = {}

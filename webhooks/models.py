@@ -31,7 +31,7 @@ class EventKind(models.TextChoices):
 
 
 def event_kinds() -> list[tuple[str, StrOrPromise]]:
-    """A function, so that a new event needs no migration."""
+    """Choices for model fields, a function so that a new event needs no migration."""
     return [(kind.value, kind.label) for kind in EventKind]
 
 
@@ -131,7 +131,7 @@ class Endpoint(models.Model):
 
     @property
     def health(self) -> str:
-        """`off`, `failing`, `well`, or `new` before the first success."""
+        """The endpoint's state: `off`, `failing`, `well`, or `new` before the first success."""
         if not self.is_enabled:
             return "off"
         if self.failing_since is not None:
@@ -168,7 +168,7 @@ class Delivery(models.Model):
         db_default=State.PENDING,
     )
     tries = models.PositiveIntegerField(_("tries"), default=0, db_default=0)  # of this round
-    # identifies the claim that may write the outcome
+    # Identifies the claim that may write the outcome.
     claims = models.PositiveIntegerField(default=0, db_default=0)
     # The lowest goes first. Clicks have 1: their number is unlimited, and they must not hold up
     # events about messages and money.
@@ -227,7 +227,7 @@ class DeliveryAttempt(models.Model):
     """A call of an endpoint and its response."""
 
     class Failure(models.TextChoices):
-        """Why there is no response. Not the field's choices: labels change without a migration."""
+        """The reason why there is no response; not choices of the field, to need no migration."""
 
         URL = "url", _("this is not an address that can be called")
         SCHEME = "scheme", _("the address must begin with https://")

@@ -54,7 +54,7 @@ def secret(endpoint_id: UUID, key_id: str, generation: int) -> str:
 
 
 def headers(secrets: Sequence[str], event_id: str, body: bytes, at: datetime) -> dict[str, str]:
-    """Signs with every secret: during a rotation the receiver may have any of them."""
+    """The headers with a signature by every secret: during a rotation the receiver has any."""
     text = body.decode()
     utc = at.astimezone(UTC)  # the library ignores the time zone
     signatures = [Webhook(secret).sign(event_id, utc, text) for secret in secrets]

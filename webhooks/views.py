@@ -179,7 +179,7 @@ def webhook_edit(request: CabinetRequest, public_id: str) -> HttpResponse:
 
 @member_required(nobody, can_manage_keys)
 def webhook_switch(request: CabinetRequest, public_id: str) -> HttpResponse:
-    """The target state is in the request, so a repeated request changes nothing."""
+    """Enables or disables the endpoint, as the request says: a repeat changes nothing."""
     endpoint = _endpoint(request, public_id)
     if request.POST.get("to") == "on":
         endpoints.enable(endpoint=endpoint, **request.actor)

@@ -159,7 +159,10 @@ def fallback_channels(
 
 
 def costs_at_most(channel: Channel, tokens: int | None, country: str) -> bool:
-    """Whether the channel costs at most this; by live prices in both modes, for equal behaviour."""
+    """Whether the channel costs at most this.
+
+    Live prices count in both modes, so that a test key behaves like a live one.
+    """
     return tokens is None or message_prices.price_of(channel.name, country) <= tokens
 
 

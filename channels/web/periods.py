@@ -34,7 +34,7 @@ class DayPreset:
 
 
 def day_presets(*names: str) -> list[DayPreset]:
-    """The presets with these names, in this order; a number is the last so many days."""
+    """The presets with these names, in this order; a number is that of the last days."""
     today = timezone.localdate()
     yesterday = today - timedelta(days=1)
     last_month = previous_month(today)

@@ -103,7 +103,7 @@ def echoed(headers: Headers) -> dict[str, str]:
 
 
 def by_token(headers: Headers) -> Principal | None:
-    """The principal of the key itself, or of a token from the token endpoint."""
+    """The principal of the bearer token: a key, or a token from the token endpoint."""
     token = credentials(headers, "Bearer")
     return api_keys.find(token) or issued_tokens.find_issued(token)
 

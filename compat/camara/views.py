@@ -1,4 +1,4 @@
-"""send-code and validate-code.
+"""The calls send-code and validate-code.
 
 Every send creates a new code: the standard invalidates the previous one.
 """
@@ -85,8 +85,9 @@ class SendCode(CamaraView):
         return self.respond({"authenticationId": str(sent.verification_id)})
 
     def _order(self, phone: str) -> RequestedOrder:
-        """SMS, as the standard says, unless the company's policy has an order for this number: then
-        its channels that can carry the caller's text.
+        """The requested channels: SMS, as the standard says, unless the policy covers this number.
+
+        The policy's channels that can carry the caller's text are then used.
         """
         policy = policy_for(self.principal, phone, self.principal.purpose)
         return NO_ORDER if policy.is_own else RequestedOrder(("sms",))

@@ -1,5 +1,7 @@
-"""The calls of Infobip 2FA. A key has one application and its message templates, derived and not
-stored: a call that would create another returns these.
+"""The calls of Infobip 2FA.
+
+A key has one application with message templates, which are derived and not stored: a call that
+would create another one returns these.
 """
 
 from collections.abc import Mapping
@@ -45,9 +47,7 @@ TEMPLATE_UPDATE_FIELDS = tuple(field.optional() for field in TEMPLATE_FIELDS)
 
 
 def pin_length(body: Mapping[str, Any], *, is_new: bool) -> int | None:
-    """Validates a message template; returns its PIN length, the only part of a template that counts
-    here.
-    """
+    """The PIN length of a message template, which is validated; nothing else of it counts here."""
     template = values(body, TEMPLATE_FIELDS if is_new else TEMPLATE_UPDATE_FIELDS)
     if template["messageText"] is not None and PLACEHOLDER not in template["messageText"]:
         raise invalid_input(messageText=f"Must contain {PLACEHOLDER}")
@@ -178,8 +178,10 @@ class Message(InfobipView):
 
 class SendingView(InfobipView):
     def send_pin(self, phone: str, length: int, *, is_tracked: bool) -> HttpResponse:
-        """During the cool-down, responds about the earlier message and sends nothing; a message
-        that could not be delivered is “not sent” to Infobip.
+        """Sends a PIN and responds about its message.
+
+        During the cool-down it sends nothing and responds about the earlier message. A message that
+        could not be delivered is “not sent” to Infobip.
         """
         status = "MESSAGE_SENT"
         try:
@@ -245,7 +247,7 @@ class Verify(InfobipView):
 
 class Statuses(InfobipView):
     def get(self, request: HttpRequest, **_path: str) -> HttpResponse:
-        """Lists the PINs sent to one phone within a code's lifetime: this is not a history."""
+        """Lists only the PINs sent to one phone within a code's lifetime; it is no history."""
         query = request.GET
         phone = self.number(query.get("msisdn", ""), needs_plus=False)
         since = timezone.now() - timedelta(seconds=settings.CODE_LIFETIME)

@@ -99,8 +99,10 @@ class Verifications(PreludeView):
     def _sent(
         self, code_request: CodeSendRequest, preferred: str | None, restricted: Restricted | None
     ) -> SentCode:
-        """Sends the code; during the cool-down by the preferred channel only, which is exempt if
-        untried. Our own code is then refused, a custom one answered with its earlier message.
+        """Sends the code; during the cool-down only by the preferred channel.
+
+        That channel is exempt from the cool-down if it is untried. Otherwise our own code is
+        refused, and a custom one gets its earlier message as the response.
         """
         try:
             sent = self.send(code_request)
@@ -117,7 +119,9 @@ class Verifications(PreludeView):
     def _sent_by_preferred(
         self, code_request: CodeSendRequest, preferred: str | None, restricted: Restricted | None
     ) -> SentCode | None:
-        """None if the other options or the protection leave the channel out, or it cannot take this
+        """Sends the code by the preferred channel only.
+
+        None if the other options or the protection leave the channel out, or it cannot take this
         send now: it is passed over, as in the first send.
         """
         if preferred not in code_request.order.channels:
@@ -180,8 +184,10 @@ class Verifications(PreludeView):
     def _not_sent(
         self, error: DomainError, code_request: CodeSendRequest, restricted: Restricted | None
     ) -> HttpResponse | None:
-        """The response about the earlier message, for a retry during the cool-down, or about a
-        blocked send; None for other errors.
+        """The response to a refused send; None for other errors.
+
+        It is about the earlier message, for a retry during the cool-down, or says that the send was
+        blocked.
         """
         if live := self.live_despite_cool_down(code_request, error.error, error.retry_after):
             return self._under_way(live)
@@ -202,7 +208,7 @@ class Verifications(PreludeView):
 
 class Checks(PreludeView):
     def post(self, request: HttpRequest) -> HttpResponse:
-        """The result is in `status`: a wrong code is not an HTTP error."""
+        """Checks a code; the result is in `status`: a wrong code is not an HTTP error."""
         body = json_object(request)
         code = values(body, fields.CHECK)["code"]
         payment = fields.payment_of(body, "psd2")
@@ -236,8 +242,9 @@ REPORTING = HeavyWork("feedback of Prelude's clients", limit=1)  # a hundred: 0.
 
 class Feedback(PreludeView):
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Records custom codes that the company saw entered. Feedback about started verifications,
-        and about codes that are checked here, adds nothing.
+        """Records custom codes that the company saw entered.
+
+        Feedback about started verifications, and about codes that are checked here, adds nothing.
         """
         feedbacks = list(fields.feedbacks_of(json_object(request)))
         is_few = len(feedbacks) <= FEW

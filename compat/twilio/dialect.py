@@ -77,7 +77,7 @@ def refuse(error: DomainError, _request_id: str) -> Response:
 
 
 def _detail(error: DomainError) -> str:
-    """The parameters at fault, as in `Invalid parameter: To`, with the reasons."""
+    """The invalid parameters with the reasons, as in `Invalid parameter: To`."""
     if error.errors:
         names = ", ".join(_NAMES.get(name, name) for name in error.errors)
         return f"{names} ({'; '.join(error.texts)})"

@@ -89,7 +89,7 @@ NOT_COUNTED = (optional("Country", NAME), ANY_CHANNEL, optional("DestinationPref
 
 
 def binding_of(body: Body) -> dict[str, str] | None:
-    """The payment that the person confirms with the code: amount and payee."""
+    """The payment, amount and payee, that the recipient confirms with the code."""
     payment = {"amount": body["Amount"], "payee": body["Payee"]}
     if not any(payment.values()):
         return None

@@ -71,9 +71,10 @@ def _lifetime(timeout: int | None, channels: Sized) -> int | None:
 
 
 def _steps(fields: Body) -> list[tuple[str, str]]:
-    """Our channel and the number of each step. Steps by a channel that we lack (voice, e-mail,
-    silent authentication) are skipped, as Vonage skips a step that fails; a workflow without other
-    steps is refused.
+    """Our channel and the number of each step.
+
+    Steps by a channel that we lack (voice, e-mail, silent authentication) are skipped, as Vonage
+    skips a step that fails; a workflow without other steps is refused.
     """
     is_given = fields.payload.get(WORKFLOW.name) is not None
     workflow = fields.array(WORKFLOW) if is_given else []
@@ -129,7 +130,7 @@ class Requests(CompatView):
         body = Body(json_object(request), START)
         steps = _steps(body)
         body.check()
-        if body["fraud_check"] is False:  # only the company can switch it off
+        if body["fraud_check"] is False:  # the company switches the check off in the cabinet only
             raise ProblemError(NO_FRAUD_CHECK, Error.FORBIDDEN)
         phone = self.number(steps[0][1], needs_plus=False)
         self._refuse_running(phone)
@@ -157,7 +158,10 @@ class Requests(CompatView):
         )
 
     def _refuse_running(self, phone: str, retry_after: int | None = None) -> None:
-        """One whose messages all failed does not run: its start was answered with the failure."""
+        """Raises if a verification of the phone runs already.
+
+        One whose messages all failed does not run: the response to its start was the failure.
+        """
         running = self.find_started(phone, retry_after)
         messages = running.messages if running else []
         if running and any(message.state not in Message.FAILED_STATES for message in messages):
@@ -165,7 +169,7 @@ class Requests(CompatView):
 
 
 class RunningView(CompatView):
-    """Calls about a verification that has not ended."""
+    """The base of calls about a verification that has not ended."""
 
     dialect = DIALECT
 
@@ -213,7 +217,7 @@ class NextWorkflow(RunningView):
 
 
 class Templates(CompatView):
-    """Texts are set in the cabinet."""
+    """Refuses the calls of templates: texts are set in the cabinet."""
 
     dialect = DIALECT
 

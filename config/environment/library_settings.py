@@ -2,11 +2,11 @@
 
 from typing import Any
 
-# number/period/key; accounts/sign_in/adapter.py explains the keys
+# Each limit is number/period/key; accounts/sign_in/adapter.py explains the keys.
 RATE_LIMITS = {
     "login_failed": "10/m/ip,5/5m/key",  # key: account and network
     "login_account": "100/h/key",  # per account, from browsers that never signed in to it
-    "login_device": "20/h/key",  # from a browser that has
+    "login_device": "20/h/key",  # per account, from a browser that has signed in to it
     "manage_email": "10/m/user,30/d/user",  # each new address gets an e-mail, also strangers'
     "reauthenticate": "10/m/user,500/d/user",  # the audit log keeps each forever
     "signup": "20/m/ip,100/d/ip",  # each gets a test key

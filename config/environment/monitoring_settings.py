@@ -1,5 +1,6 @@
-"""Recipients of alerts to the operators, and OpenTelemetry tracing, with the variables of its
-specification; off without an endpoint.
+"""The recipients of alerts to the operators, and OpenTelemetry tracing.
+
+Tracing has the variables of its specification; it is off without an endpoint.
 """
 
 import re

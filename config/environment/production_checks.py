@@ -21,7 +21,7 @@ _PLACEHOLDERS = re.compile(
 
 
 def weakness(secret: str) -> str:
-    """Why the secret is weak, as the end of a sentence; empty if it looks random."""
+    """The reason why the secret is weak, as the end of a sentence; empty if it looks random."""
     text = secret[:SAMPLE]
     if word := _PLACEHOLDERS.search(text):
         return f"contains the word '{word[0].lower()}'"

@@ -92,8 +92,9 @@ def seconds(name: str, default: float, *, at_least: float) -> float:
 
 
 def mailbox(name: str, default: str = "") -> str:
-    """Reads `no-reply@example.com`, or `Kvitok, support <no-reply@example.com>`. The name need not
-    be quoted: this quotes it, because mail programs would split the address at a comma.
+    """Reads `no-reply@example.com`, or `Kvitok, support <no-reply@example.com>`.
+
+    The name is quoted here, because mail programs would split the address at a comma.
     """
     text = (env.str(name, "") or default).strip("\"' ")
     match = _WITH_NAME.fullmatch(text)

@@ -73,8 +73,9 @@ def _split(split: Callable[[str], dict[str, str]], name: str) -> dict[str, str]:
 
 
 def enabled_gateways(*, is_production: bool) -> list[str]:
-    """The names in PAYMENT_GATEWAYS; raises ImproperlyConfigured for an unknown one, or if one
-    lacks a variable.
+    """The names in PAYMENT_GATEWAYS.
+
+    Raises ImproperlyConfigured for an unknown name, and for a gateway that lacks a variable.
     """
     names = listed("PAYMENT_GATEWAYS", "invoice" if is_production else "invoice,sandbox")
     if unknown := set(names) - GATEWAYS.keys():

@@ -86,8 +86,9 @@ def _simulated(
 def _addresses(
     environ: Mapping[str, str], urls: Mapping[str, str], without_proxy: Iterable[str]
 ) -> dict[str, str]:
-    """The URLs in addition to those in `environ`. The simulator is on loopback, which no proxy
-    reaches.
+    """The variables with the vendors' URLs, in addition to those in `environ`.
+
+    The simulator is on loopback, which no proxy reaches.
     """
     ours = {
         "VENDOR_URLS": [f"{name}={url}" for name, url in urls.items()],

@@ -39,7 +39,10 @@ class Servers:
         environ: Mapping[str, str] = os.environ,
         cluster: Path | None = None,
     ) -> "Servers":
-        """`cluster`: a data directory of a stopped server, copied if there is none yet."""
+        """The servers that `environ` does not name.
+
+        `cluster`: a data directory of a stopped server, copied if there is none yet.
+        """
         postgres = None
         redis = None
         if not is_set(environ, "DATABASE_URL"):

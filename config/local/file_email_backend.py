@@ -9,7 +9,7 @@ from config.local.preflight import make_folder_private
 
 
 class EmailBackend(filebased.EmailBackend):
-    """An e-mail can reset a password, so its file is private."""
+    """Writes private files, because an e-mail can reset a password."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -33,8 +33,9 @@ def number(environ: Mapping[str, str], name: str, default: int) -> int:
 
 
 def check_port(name: str, host: str, port: int) -> None:
-    """Raises StartError unless the port is free. Does not set SO_REUSEPORT, with which two servers
-    could share the port.
+    """Raises StartError unless the port is free.
+
+    Does not set SO_REUSEPORT, with which two servers could share the port.
     """
     try:
         family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]

@@ -13,8 +13,9 @@ _USERS = ("nobody", "daemon", "postgres")
 
 
 def account_for(*directories: Path) -> Account | None:
-    """The account to run servers as; None is the current user, unless that is root. Existing data
-    keeps its owner, even if `make run` is now started with sudo.
+    """The account to run servers as; None for the current user, unless that is root.
+
+    Existing data keeps its owner, even if `make run` is now started with sudo.
     """
     if os.geteuid() != 0:
         return None

@@ -10,12 +10,12 @@ from identity_hooks.kind import EVERYWHERE, HookOptions, Kind, Setting, Trial
 
 
 def _read(call: HookCall, _options: HookOptions) -> WantedMessage:
-    """`Body` is only the code, `Message` a sentence, `To` the number as the person typed it."""
+    """The message of a call: `Body` is only the code, `Message` a sentence, `To` as typed."""
     return WantedMessage(phone=call.text("To"), code=call.text("Body"), text=call.text("Message"))
 
 
 def _refused(refusal: DomainError) -> HttpResponse:
-    """authentik shows the body to the person."""
+    """The response to a refused call, whose body authentik shows to the person."""
     return responses.with_retry(
         responses.as_text(refusal.error.status, responses.for_a_person(refusal)), refusal
     )

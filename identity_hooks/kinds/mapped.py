@@ -71,7 +71,7 @@ CLERK = _kind(
 )
 
 
-# The connector *Generic SMS Gateway*.
+# Descope's connector *Generic SMS Gateway*.
 DESCOPE = _kind(
     "descope",
     "Descope",
@@ -90,7 +90,7 @@ DESCOPE = _kind(
 )
 
 
-# The generic messenger.
+# FusionAuth's generic messenger.
 FUSIONAUTH = _kind(
     "fusionauth",
     "FusionAuth",
@@ -115,7 +115,7 @@ FUSIONAUTH = _kind(
 )
 
 
-# The provider *Generic SMS*, which sends a text.
+# Novu's provider *Generic SMS*, which sends a text.
 NOVU = _kind(
     "novu",
     "Novu",

@@ -37,8 +37,9 @@ def _read(call: HookCall, _options: HookOptions) -> WantedMessage:
 
 
 def _only_phone(call: HookCall, *, is_second_factor: bool) -> str:
-    """The user's only number, for versions before 2.180, which do not say the target: a second
-    factor's number is unknown, and during a change either number is possible.
+    """The user's only number, for versions before 2.180, which do not name the recipient.
+
+    A second factor's number is unknown, and during a change either number is possible.
     """
     phones = {call.text("user", "phone"), call.text("user", "new_phone")} - {""}
     if is_second_factor or len(phones) > 1:
@@ -47,8 +48,10 @@ def _only_phone(call: HookCall, *, is_second_factor: bool) -> str:
 
 
 def _refused(refusal: DomainError) -> HttpResponse:
-    """Responds with 200 and `error`: the text of a status of 400 or more does not reach the person.
-    After 503 with Retry-After the server calls again, within its 5 seconds.
+    """The response to a refused call: 200 with `error`, or 503 with Retry-After for a retry.
+
+    The text of a status of 400 or more does not reach the person. After 503 the server calls again,
+    within its 5 seconds.
     """
     status = refusal.error.status
     body = {"error": {"http_code": status, "message": responses.for_a_person(refusal)}}

@@ -17,8 +17,10 @@ PURPOSES = {
 
 
 def _read(call: HookCall, _options: HookOptions) -> WantedMessage:
-    """The code is `args.code` for a phone's verification and `args.oTP` for a sign-in: Zitadel
-    lowers only the first letter.
+    """The message of a call.
+
+    The code is `args.code` for a phone's verification and `args.oTP` for a sign-in: Zitadel lowers
+    only the first letter.
     """
     phone = call.text("contextInfo", "recipientPhoneNumber")
     expiry = call.text("args", "expiry")[:20]

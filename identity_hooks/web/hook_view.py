@@ -142,8 +142,10 @@ class _LoggedCall:
         )
 
     def _is_flood(self) -> bool:
-        """Whether to skip logging: nothing limits calls that are unauthenticated, or of a company
-        that may not send yet, so only one a second is logged.
+        """Whether to skip logging.
+
+        Nothing limits calls that are unauthenticated, or of a company that may not send yet, so
+        only one of them a second is logged.
         """
         is_free = self.code in {*receive.CALLER_REFUSALS, Error.FORBIDDEN.code}
         assert self.hook is not None  # noqa: S101 - checked before
@@ -248,8 +250,9 @@ def _parts(environ: Mapping[str, Any]) -> tuple[Kind | None, str, str]:
 
 
 def _sender(environ: Mapping[str, Any]) -> str:
-    """The name under which a body is counted, that of the hook; raises a DomainError if the headers
-    show that the caller is not allowed.
+    """The name under which a body is counted: that of the hook.
+
+    Raises a DomainError if the headers show that the caller is not allowed.
     """
     kind, url_id, secret = _parts(environ)
     if kind is None:

@@ -51,8 +51,9 @@ class TrialResult(NamedTuple):
 
 
 def run_trial(*, hook: Hook, phone: str, user: User, ip: str | None = None) -> TrialResult:
-    """Simulates a call of the server, signed with the real secret, and passes it to the view that
-    serves such a call; raises a DomainError if `phone` is not a phone, or no secret can be used.
+    """Simulates a call of the server, signed with the real secret, in the view for its calls.
+
+    Raises a DomainError if `phone` is not a phone, or no secret can be used.
     """
     number = phone_numbers.normalise(phone, hook.company.country)
     kind = hooks.kind_of(hook)

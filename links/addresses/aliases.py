@@ -19,7 +19,7 @@ _RESERVED_WORDS = _("This name is reserved; choose another")
 
 
 def check(alias: object) -> str:
-    """Returns the lookup key of a valid alias; the alias itself is stored as typed."""
+    """The lookup key of a valid alias; raises a DomainError. The alias is stored as typed."""
     if not isinstance(alias, str) or not SHAPE.fullmatch(alias):
         raise invalid_input(alias=_SHAPE_WORDS)
     if _CODE.fullmatch(alias):

@@ -44,8 +44,10 @@ _BRAND = skeleton(BRAND)
 
 
 def reads_as_ours(name: str, routes: Iterable[str] = ()) -> bool:
-    """Whether a name reads as the service's: it contains the brand, is a reserved word, or is
-    several of them in a row as in `account-verify`. `routes`: further reserved words.
+    """Whether a name reads as the service's. `routes`: further reserved words.
+
+    It does if it contains the brand, is a reserved word, or is several of them in a row as in
+    `account-verify`.
     """
     skeletons = _SKELETONS.union(map(skeleton, routes))
     if _BRAND in skeleton(name) or skeleton(name) in skeletons:

@@ -68,9 +68,7 @@ def keys(slug: str, company_id: int | None = None) -> list[str]:
 
 
 def is_ours(host: str) -> bool:
-    """Whether this is a host of the service or of a company's short links, with or without
-    `www.`.
-    """
+    """Whether this is a host of the service or of a company's links, with or without `www.`."""
     plain = host.removeprefix("www.")
     if plain in _hostnames(settings.SHORT_URL, settings.PUBLIC_URL):
         return True

@@ -111,7 +111,7 @@ def check_site(name: object) -> str:
 
 
 def is_blocked(url: str) -> bool:
-    """Whether the site of a stored target is blocked by now."""
+    """Whether the site of a stored target has been blocked since."""
     return is_blocked_site(_domains(urlsplit(url).hostname or ""))
 
 

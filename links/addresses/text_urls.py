@@ -1,4 +1,4 @@
-"""Addresses in the free text of a message, judged like `url` because people follow them, too.
+"""Checks addresses in the free text of a message like `url`, because people follow them too.
 
 A phone turns everything that looks like a link into one: with or without a scheme, in any alphabet.
 The text is read as such a program may read it, in plain characters and without invisible ones.
@@ -40,8 +40,9 @@ _DOTS = re.compile(r"[。．｡]|\s?[\[({]\s?(?:\.|dot)\s?[\])}]\s?", re.IGNOREC
 
 
 def check(text: str, *, target: str, allowed: Iterable[str]) -> None:
-    """Raises `url_not_allowed` unless each address leads to the site of `target`, the short link's
-    target, or to one of the sites that the company lists.
+    """Raises `url_not_allowed` unless each address leads to an allowed site.
+
+    Allowed are the site of `target`, the short link's target, and the sites that the company lists.
     """
     listed = frozenset(allowed)
     home = _site(urlsplit(target).hostname or "")
@@ -73,13 +74,13 @@ def _site(host: str) -> str:
 
 
 def addresses(text: str) -> Iterator[str]:
-    """All text from a scheme to the next space, and bare hosts under a real top-level domain."""
+    """The addresses: text from a scheme to the next space, and hosts under a top-level domain."""
     rest = _DOTS.sub(".", as_seen(text))
     bare = []
     read_to = 0
     for scheme in _SCHEME.finditer(rest):
         start = _SCHEME_START.search(rest, scheme.start(), scheme.end(1))
-        # no scheme, or a scheme within the previous address
+        # This is no scheme, or is a part of the previous address.
         if start is None or start.start() < read_to:
             continue
         end = _SPACE_OR_QUOTE.search(rest, scheme.end())
@@ -126,7 +127,10 @@ def _named_host(text: str) -> str | None:
 
 
 def _ending(label: str) -> str | None:
-    """The top-level domain at the start of the label: a phone's link ends at «❤», «_» or «-»."""
+    """The top-level domain at the start of the label; None if there is none.
+
+    The link that a phone makes ends at «❤», «_» or «-».
+    """
     matches = (_WORD.match(label), _LATIN_WORD.match(label))
     beginnings = [label, *(match[0].rstrip("-_") for match in matches if match)]
     return next((word for word in beginnings if word.lower() in top_level_domains()), None)

@@ -25,7 +25,7 @@ NO_REUSE_OF_ONCE = _("A link that opens once is always a new one: leave out reus
 
 
 def link_for_code(fields: RequestFields, principal: Principal) -> NewLink | None:
-    """Returns None without a `link`; the other two fields are still validated."""
+    """The link of a code's send; None without `link`, whose two options are still validated."""
     rules = principal.link_rules
     url = fields.text(of.LINK_FOR_CODE) or None
     lifetime = fields.integer(lifetime_fields.LINK_FOR_CODE_LIFETIME)
@@ -46,7 +46,7 @@ def link_for_code(fields: RequestFields, principal: Principal) -> NewLink | None
 def new_link(
     fields: RequestFields, principal: Principal, *, length: int = SLUG_LENGTH
 ) -> NewLink | None:
-    """Returns None if a field is invalid; `fields` has the errors then."""
+    """The requested link; None if a field is invalid, whose error is in `fields` then."""
     url = fields.text(of.URL)
     alias = fields.text(of.ALIAS) or None
     lifetime = fields.integer(lifetime_fields.LINK_LIFETIME)
@@ -125,9 +125,10 @@ def _own_host(name: str, principal: Principal) -> Host | None:
 
 
 def _expired_url(url: str | None, principal: Principal) -> str:
-    """The URL for an expired link. Empty: none, even if the company has a default. The default is
-    left out while its site is blocked; otherwise every request would be refused for a URL that it
-    did not ask for.
+    """The URL for an expired link; empty for none, even if the company has a default.
+
+    The default is left out while its site is blocked; otherwise every request would be refused for
+    a URL that it did not ask for.
     """
     rules = principal.link_rules
     if _is_pending(principal):  # otherwise its links would outlive their hour

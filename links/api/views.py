@@ -64,7 +64,10 @@ class Links(LinkView):
         return self.respond(self._body(request.GET))
 
     def _body(self, query: Mapping[str, str]) -> dict[str, Any]:
-        """Filters by slug or alias, state, batch, and creation time (`from` ≤ created < `to`)."""
+        """The body of the list.
+
+        Filters are slug or alias, state, batch, and creation time (`from` ≤ created < `to`).
+        """
         params = QueryFields(query)
         slug = params.text(declared.WITH_SLUG)
         batch = params.text(declared.OF_BATCH)
@@ -134,9 +137,10 @@ def made_between(links: LinkQuerySet, start: datetime | None, end: datetime | No
 
 
 def with_slug(slug: str, company_id: int) -> Q:
-    """The filter for links with this slug under any host of the company's links; with other upper
-    and lower case it finds only an alias. A link whose alias was reassigned is not found: the index
-    of names excludes it.
+    """The filter for links with this slug under any host of the company's links.
+
+    In another letter case it finds only an alias. A link whose alias was reassigned is not found:
+    the index of names excludes it.
     """
     condition = Q(key__in=short_hosts.keys(slug, company_id), retired_at=None)
     return condition & (Q(slug=slug) | Q(is_alias=True))

@@ -38,7 +38,7 @@ from links.clicks.visit_details import cached
 from storage.statements import sql_files
 from storage.statements.queries import select
 
-# characters of a User-Agent; an app's own names make it longer, but never this long
+# Characters of a User-Agent. An app's own names make it longer, but never this long.
 MAX_LENGTH = 1000
 FETCH_MODE = "HTTP_SEC_FETCH_MODE"
 ACCEPT = "HTTP_ACCEPT"
@@ -54,7 +54,7 @@ class _Engine(NamedTuple):
 
 
 def _fortnightly(year: int) -> int:
-    """Chromium's release cycle since version 153 of September 2026; no engine is faster."""
+    """The newest version by Chromium's release cycle since 153 of September 2026, the fastest."""
     return 26 * (year - 2019)
 
 
@@ -214,7 +214,7 @@ def _is_navigation(environ: Mapping[str, Any], navigation_header: str) -> bool:
         and "HTTP_ACCEPT_LANGUAGE" in environ
         and environ.get("HTTP_SEC_FETCH_DEST", "document") == "document"
         and environ.get("HTTP_SEC_FETCH_MODE", "navigate") == "navigate"
-        # sent by previews, which need only the beginning of the page
+        # Previews send it, because they need only the beginning of the page.
         and "HTTP_RANGE" not in environ
         and "Headless" not in environ.get("HTTP_SEC_CH_UA", "")
     )

@@ -46,7 +46,7 @@ MAX_NETWORKS = 20_000
 log = structlog.get_logger(__name__)
 
 
-# Link id, kind, Unix ms, referrer, device, country
+# Link id, kind, Unix ms, referrer, device, country.
 BufferedClick = tuple[str, VisitorKind, int, str, str, str]
 
 
@@ -83,8 +83,9 @@ class Networks:
 
 @text_cache(4096)
 def _public_network(ip: str) -> str:
-    """The visitor's network; empty for our own addresses: a measurement, or a proxy that hides
-    everybody.
+    """The visitor's network; empty for our own addresses.
+
+    These are a measurement's, or those of a proxy that hides everybody.
     """
     network = client_network(ip)
     return network if network and ip_network(network).is_global else ""
@@ -98,9 +99,7 @@ class ClickBuffer:
         self.reset()
 
     def reset(self) -> None:
-        """Empties the buffer in a forked child, which inherits clicks that its parent flushes, and
-        no thread.
-        """
+        """Empties the buffer, as in a forked child: its parent flushes the inherited clicks."""
         self._clicks: deque[BufferedClick] = deque(maxlen=self._capacity)
         self._entry: dict[Any, Any] | None = None
         self._flushing = threading.Lock()
@@ -112,9 +111,7 @@ class ClickBuffer:
         self._reported_at = 0.0
 
     def add(self, link_id: str, environ: Mapping[str, Any]) -> None:
-        """Adds a click. Never raises: the visitor is redirected even if the click cannot be
-        counted.
-        """
+        """Adds a click; never raises: the visitor is redirected even if it cannot be counted."""
         try:
             self._add(link_id, environ)
         except Exception:

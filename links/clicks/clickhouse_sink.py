@@ -33,8 +33,8 @@ from storage.store_errors import write_together
 log = structlog.get_logger(__name__)
 
 CONSUMER = Consumer(SINK, "sink", max_clicks=50_000)
-# One process writes at a time: two would write everything twice: wasteful but harmless. The lock is
-# kept after a failure, so that a hanging server does not occupy a thread of the worker.
+# One process writes at a time: two would write everything twice, which is harmless but a waste. The
+# lock is kept after a failure, so that a hanging server does not occupy a thread of the worker.
 LOCK = "clicks:clickhouse-lock"
 LOCK_TIMEOUT = clickhouse.WRITE_TIMEOUT + 30
 
@@ -47,7 +47,10 @@ SELECT id FROM links_link link WHERE id = ANY(%s)
 
 
 def write_clicks() -> int:
-    """Returns the number of entries read; raises UnavailableError or RedisError."""
+    """Writes the clicks of unread entries to ClickHouse; returns the number of entries.
+
+    Raises UnavailableError or RedisError.
+    """
     lock = blocking_redis_client().lock(LOCK, timeout=LOCK_TIMEOUT, blocking=False)
     if not lock.acquire():
         return 0
@@ -80,8 +83,9 @@ def _is_refused(error: Exception) -> bool:
 
 
 def _refuse(line: bytes, error: Exception) -> None:
-    """Leaves a click out, and says that ClickHouse lacks it. A server without memory for one click
-    is overloaded: all clicks wait.
+    """Leaves a refused click out, and records that ClickHouse lacks it.
+
+    A server without memory for one click is overloaded: all clicks wait.
     """
     if isinstance(error, clickhouse.NoMemoryError):
         raise clickhouse.UnavailableError(str(error)) from error

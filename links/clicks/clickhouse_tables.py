@@ -72,7 +72,7 @@ def count_as_complete() -> None:
 
 
 def record_loss(until: float) -> None:
-    """Clicks earlier than `until`, in Unix seconds, may be missing."""
+    """Records that clicks earlier than `until`, in Unix seconds, may be missing."""
     redis = blocking_redis_client()
     redis.set(_SINCE, max(until, float(redis.get(_SINCE) or 0)))
     if redis.set(_REPORTED, 1, nx=True, ex=REPORT_PAUSE):

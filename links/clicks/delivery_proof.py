@@ -1,5 +1,6 @@
-"""A person's click proves that the message with the link arrived, and cancels its fallback to other
-channels.
+"""Proves deliveries by people's clicks on links in messages.
+
+The first click also cancels the message's fallback to other channels.
 """
 
 from typing import Any
@@ -39,7 +40,10 @@ def _refuse(click: tuple[UUID, float], error: Exception) -> None:
 
 
 def prove(first_clicks: dict[UUID, float]) -> None:
-    """Takes link → Unix seconds; a link that was clicked before changes nothing."""
+    """Proves the messages of these links; a link that was clicked before changes nothing.
+
+    `first_clicks`: link → Unix seconds.
+    """
     if not first_clicks:
         return
     with transaction.atomic(), connection.cursor() as cursor:
@@ -49,7 +53,7 @@ def prove(first_clicks: dict[UUID, float]) -> None:
             "zone": settings.TIME_ZONE,
         }
         cursor.execute(_FIRST_CLICKS, params)
-        # One message of a code is proved, whichever was opened.
+        # One of several messages of a code is proved, whichever was opened.
         used = {subject_id: message_id for message_id, subject_id in cursor.fetchall()}
         decisions = (
             transitions.prove(cursor, list(used.items()), DeliveryProof.CLICK) if used else []

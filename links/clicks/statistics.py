@@ -62,7 +62,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Visitors:
-    """(name, people's clicks), most frequent first; an empty name is unknown."""
+    """Breakdowns as (name, people's clicks), most frequent first; an empty name is unknown."""
 
     referrers: list[tuple[str, int]]
     devices: list[tuple[str, int]]
@@ -76,7 +76,7 @@ class VisitorCount(NamedTuple):
 
 
 class _Pause(BackOff):
-    """A pause after a failure: pages do not wait for a server that has just failed."""
+    """A pause after a failure, so that pages do not wait for a server that has just failed."""
 
     SECONDS = 30.0
 
@@ -110,8 +110,9 @@ def _ask(query: str, link: Link, start: datetime, parse: Callable[[Row], T]) -> 
 
 
 def _has_all_clicks(link: Link, start: datetime) -> bool:
-    """Whether ClickHouse has exactly the link's clicks since `start`. No click is older than its
-    link; erased clicks may remain for a while.
+    """Whether ClickHouse has exactly the link's clicks since `start`.
+
+    No click is older than its link; erased clicks may remain for a while.
     """
     try:
         since = clickhouse_tables.complete_since()

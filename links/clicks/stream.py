@@ -78,7 +78,7 @@ def read_batches(entries: list[Entry]) -> list[Batch]:
 
 
 def _parse(entry: Entry) -> Batch | None:
-    """Returns None for a trimmed or malformed entry, so that it cannot block the rest."""
+    """The batch of an entry; None for a trimmed or malformed one, which must not block the rest."""
     entry_id, fields = entry
     if not fields:
         return None
@@ -94,7 +94,7 @@ def _parse(entry: Entry) -> Batch | None:
 
 
 def _read_row(row: Any, link_ids: dict[str, UUID], entry_id: bytes) -> Click | None:
-    """Returns None for a row that is not a click: the entry's other rows are read."""
+    """The click of a row; None for a row that is no click: the entry's other rows are read."""
     try:
         if (link_id := link_ids.get(row[0])) is None:
             link_id = link_ids[row[0]] = UUID(hex=row[0])
@@ -140,7 +140,7 @@ class Consumer:
     max_tries: int = MAX_TRIES
 
     def consume(self, handle: Handler) -> int:
-        """Returns the number of entries read; 0 without Redis, or if one was rejected."""
+        """Handles unread entries; returns their number, 0 without Redis or if one was rejected."""
         try:
             entries = self.read("0") or self.read(">")
             # A rejection ends the round, in case every entry is rejected.
@@ -176,7 +176,7 @@ class Consumer:
             yield chunk
 
     def _process(self, entries: list[Entry], handle: Handler) -> bool:
-        """Returns False if an entry is rejected by itself; later entries stay unread."""
+        """Handles entries; False if one is rejected by itself, and later entries stay unread."""
         if self._handle(entries, handle):
             return True
         if len(entries) == 1:
@@ -243,8 +243,9 @@ def _is_rejection(error: Exception) -> bool:
 
 
 def lag_seconds() -> float | None:
-    """Seconds that the oldest entry has waited for its slowest group, except ClickHouse's; 0.0 if
-    none waits, None without Redis.
+    """Seconds that the oldest entry has waited for its slowest group, except ClickHouse's.
+
+    It is 0.0 if none waits, and None without Redis.
     """
     return _lag(lambda groups: [group for group in groups if not is_sink(group)])
 
@@ -318,7 +319,7 @@ def _cut_behind_sink(group: Any, cut: int) -> int:
     kept_from = min(cut, _ms_ago(settings.CLICKHOUSE_BACKLOG))
     if entry_ms(waiting) < kept_from:
         clickhouse_tables.record_loss(kept_from / 1000)
-    # Redis drops the oldest entries itself
+    # Redis drops the oldest entries itself.
     elif blocking_redis_client().xlen(STREAM) >= STREAM_LENGTH:
         clickhouse_tables.record_loss(entry_ms(waiting) / 1000)
     return min(cut, max(entry_ms(waiting), kept_from))

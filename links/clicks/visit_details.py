@@ -52,13 +52,13 @@ def device_of(environ: Mapping[str, Any]) -> Device:
 
 
 def referrer_of(environ: Mapping[str, Any]) -> str:
-    """The referring host only: the rest of a URL may identify the visitor."""
+    """The referring host, without the rest of the URL, which may identify the visitor."""
     referrer = environ.get("HTTP_REFERER", "")
     return cached(_hosts, referrer, _host_of) if referrer else ""
 
 
 def country_of(environ: Mapping[str, Any]) -> str:
-    """Two letters, from a trusted proxy's header or from a local database."""
+    """The country's two letters, from a trusted proxy's header or from a local database."""
     if header := settings.COUNTRY_HEADER:
         code = environ.get(header, "")
     elif settings.COUNTRY_DATABASE:
@@ -95,7 +95,7 @@ def cached(cache: dict[str, T], header: str, parse: Callable[[str], T]) -> T:
 
 
 def country(address: str) -> str:
-    """Two letters; empty without a database or for an unknown address."""
+    """The country's two letters; empty without a database or for an unknown address."""
     database = _database(settings.COUNTRY_DATABASE)
     if database is None:
         return ""
@@ -108,7 +108,7 @@ def country(address: str) -> str:
 
 @cache
 def _database(path: str) -> Any:
-    """Read once per process: a newer file is used after a restart."""
+    """The database's reader, opened once per process: a newer file needs a restart."""
     if not path:
         return None
     try:

@@ -47,8 +47,10 @@ class ExpiredTarget(NamedTuple):
 
 
 class LinkTarget(NamedTuple):
-    """Stored in Redis in this order: another order or meaning needs another key prefix. A field may
-    be added at the end, with a default.
+    """The fields of a link that a redirect needs, in the order in which Redis stores them.
+
+    Another order or meaning needs another key prefix. A field may be added at the end, with a
+    default.
     """
 
     link_id: str  # in hexadecimal
@@ -84,9 +86,7 @@ class CachedRow(NamedTuple):
 
 
 def batch_key(company_id: int, batch_id: UUID | None) -> str:
-    """The key of the batch among the stops, with its company: a stop never matches another
-    company's batch.
-    """
+    """The key of the batch among the stops; with its company, so that no other's batch matches."""
     return f"{company_id}/{batch_id.hex}" if batch_id else ""
 
 
@@ -146,7 +146,7 @@ def from_sql(link: SelectedLink) -> CachedRow:
 
 
 def from_link(link: Link) -> CachedRow | None:
-    """Returns None if the message's channel is only in the database."""
+    """The row of a link; None if it needs the message's channel, which only the database has."""
     if link.message_id and CHANNEL_PLACEHOLDER in link.utm:
         return None
     return _cached(link, None)

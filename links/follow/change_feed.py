@@ -29,8 +29,10 @@ SlugKey = str | tuple[int, str]  # a slug of our own host, or of a company's hos
 
 
 class StopCache(SnapshotCache[Stopped]):
-    """The stopped companies and batches. The table is authoritative: it is read before the first
-    response, after each notification of a change, and about once a second.
+    """The stopped companies and batches.
+
+    The table is read before the first response, after each notification of a change, and about once
+    a second.
     """
 
     def __init__(self) -> None:
@@ -86,7 +88,7 @@ class ChangeFeed:
         self.is_listening = False
 
     def publish_links(self, keys: Collection[str]) -> None:
-        """Never raises."""
+        """Publishes changed links; never raises: keys that fail are published later."""
         self._unpublished.update(keys)
         if not self._publish():
             self.start()
@@ -131,7 +133,7 @@ class ChangeFeed:
             time.sleep(RECONNECT_DELAY)
 
     def _poll(self, subscription: PubSub) -> None:
-        """Returns if a change cannot be published; raises if Redis is silent or a replica."""
+        """Receives changes until one cannot be published; raises if Redis is silent or demoted."""
         heard_at = refreshed_at = time.monotonic()
         while self.is_listening and self._publish():
             message = subscription.get_message(timeout=POLL_TIMEOUT)

@@ -100,8 +100,9 @@ def _respond_to_write(outcome: Resolution, visit: Visit) -> VisitorResponse:
 
 
 def redirect_early(text: str, environ: Mapping[str, Any], host_id: int | None) -> Response | None:
-    """Redirects by a link in this process's cache, and counts the click, as in nearly every visit.
-    Leaves all other visits to `respond`.
+    """Redirects by a link in this process's cache, as in nearly every visit, and counts the click.
+
+    Returns None for all other visits, which are left to `respond`.
     """
     if environ["REQUEST_METHOD"] != "GET" or "+" in text or "%" in text:
         return None
@@ -118,7 +119,7 @@ class _ShortAddress(NamedTuple):
 
 
 class RedirectMiddleware:
-    """WSGI middleware that serves short links, and passes other requests to the application.
+    """Serves short links in front of a WSGI application, which gets all other requests.
 
     It serves every path of a host for short links only, ours or a company's. On a shared host it
     serves a path of one segment that can be a slug and begins no route of the URLconf. Other hosts

@@ -37,9 +37,7 @@ SQL_READER_TIMEOUT = 1.0  # seconds
 
 
 class LinkStore:
-    """Reads links from PostgreSQL through a bulkhead: a few connections of the process's pool at
-    most.
-    """
+    """Reads links from Redis, and from PostgreSQL through a bulkhead of a few connections."""
 
     def __init__(self) -> None:
         self.reset()
@@ -106,14 +104,15 @@ class Resolver:
         self.reset()
 
     def reset(self) -> None:
-        """Starts empty in a forked child, which inherits no thread, and locks in any state."""
+        """Starts empty, as in a forked child: it inherits no thread, and locks in any state."""
         self._store.reset()
         self._cache = SlugCache(TTL, MAX_SLUGS)
         self._feed = ChangeFeed(self._cache, self._stops)
 
     def resolve(self, text: str, host_id: int | None = None) -> Resolution:
-        """The current target of this path's slug, under our own host or a company's; raises if no
-        store answers.
+        """The current target of this path's slug, under our own host or a company's.
+
+        Raises if no store responds.
         """
         slug = mistyped_slugs.repair(text)
         if slug is None:
@@ -150,8 +149,9 @@ class Resolver:
         return row.resolution() if row else NOT_FOUND
 
     def cache_new(self, *links: Link) -> None:
-        """Caches new links with an alias, after their commit: somebody may have requested that
-        alias before, and got a 404. Their first visitors need no SQL. Never raises.
+        """Caches new links after their commit, so that their first visitors need no SQL.
+
+        Somebody may have requested an alias before, and got a 404. Never raises.
         """
         self._store.store_new(links)
         for link in links:
@@ -159,15 +159,17 @@ class Resolver:
                 self._cache.discard(_slug_key(slug, link.host_id))
 
     def invalidate_before_commit(self, *links: Link) -> None:
-        """Invalidates links before a change to them is committed: a process that dies between its
-        commit and `invalidate_after_commit` leaves no old row in Redis. Never raises.
+        """Invalidates links before a change to them is committed; never raises.
+
+        A process that dies between its commit and `invalidate_after_commit` leaves no old row in
+        Redis.
         """
         self._store.invalidate(links)
 
     def invalidate_after_commit(self, *links: Link) -> None:
         """Invalidates links after a change is committed. Never raises; repeated until published."""
         self._feed.publish_links([link.key for link in links])
-        # after Redis, because a reader could otherwise fetch the old row once more
+        # After Redis, because a reader could otherwise fetch the old row once more.
         self._cache.clear()
 
     def are_stopped(self, company_id: int) -> bool:

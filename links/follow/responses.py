@@ -83,9 +83,7 @@ class Visit(NamedTuple):
 
     @property
     def is_short_host(self) -> bool:
-        """Whether every path of the host is a slug, so that the stylesheet comes from another
-        host.
-        """
+        """Whether every path of the host is a slug; the stylesheet then comes from another host."""
         return self.host_id is not None or short_hosts.dedicated_host() is not None
 
 
@@ -124,8 +122,9 @@ def html_page(
     *,
     script: str = "",
 ) -> VisitorResponse:
-    """Renders a template. `policy` is added to every page's Content-Security-Policy; `script` is a
-    static file.
+    """Renders a template.
+
+    `policy` is added to every page's Content-Security-Policy; `script` is a static file.
     """
     shared = {
         "language": visit.language,
@@ -155,9 +154,7 @@ def _page(status: str, body: bytes, visit: Visit, *headers: tuple[str, str]) -> 
 
 @cache
 def _error_page_html(outcome: NoTarget | str, language: str, is_short_host: bool) -> bytes:
-    """The page in the visitor's language, then in the other one: an SMS in either may have the
-    link.
-    """
+    """The page in the visitor's language, then in the other one: the message may be in either."""
     other = page_languages.other(language)
     context = {
         "language": language,
@@ -185,9 +182,10 @@ def _own_source(is_short_host: bool) -> str:
 
 
 def count_or_wait(visit: Visit, action: str, limit: tuple[int, int]) -> int:
-    """Counts a visitor's action. Returns 0, or the seconds to wait for a visitor beyond `limit`: a
-    count, and the seconds in which it may be reached. No limit without an address, or while Redis
-    is down.
+    """Counts a visitor's action; returns 0, or the seconds to wait for a visitor beyond `limit`.
+
+    `limit` is a count, and the seconds in which it may be reached. There is no limit without an
+    address, or while Redis is down.
     """
     visitor = client_network(client_ip(visit.environ))
     key = f"{action}:{atomic_limits.hashed(visitor)}"

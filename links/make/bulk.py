@@ -60,8 +60,9 @@ def _reuse_some(owner: Owner, new_links: Sequence[NewLink], batch_id: UUID) -> d
 def _insert_many(
     owner: Owner, new_links: Mapping[int, NewLink], batch_id: UUID, *, is_last: bool
 ) -> dict[int, Result]:
-    """Links made and items refused; an item with a taken generated slug is left for the next
-    try.
+    """The results of items: links made, and refusals.
+
+    An item with a taken generated slug is left for the next try.
     """
     rows = {n: link.row(owner, batch_id=batch_id) for n, link in new_links.items()}
     lifetimes = [link.lifetime for link in new_links.values()]

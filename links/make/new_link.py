@@ -91,7 +91,7 @@ class NewLink:
         }
 
     def reuse_key(self) -> UUID:
-        """Equal for requests that one link can serve."""
+        """A key that is equal for requests that one link can serve."""
         host_id = self.host.id if self.host else None
         identity = [host_id, self.url, self.lifetime, self.utm, self.expired_url, self.length]
         return UUID(bytes=blake2b(orjson.dumps(identity), digest_size=16).digest())
@@ -108,8 +108,9 @@ class NewLink:
         return short_url(self.alias or "0" * self.length, self.host)
 
     def for_channels(self, names: Collection[str]) -> "NewLink":
-        """Uses our host for WhatsApp: its button opens links under the one host that its template
-        was approved with.
+        """The link for a message by these channels, under our host if WhatsApp is one.
+
+        WhatsApp's button opens links only under the host that its template was approved with.
         """
         if self.host is None or not any(BY_NAME[name].has_link_button for name in names):
             return self

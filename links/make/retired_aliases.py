@@ -13,8 +13,10 @@ _RETIRE_ALIAS = sql_files.read("links/make/retire_alias.sql")
 
 
 def retire_aliases(owner: Owner, rows: Sequence[Mapping[str, Any]]) -> set[str]:
-    """Frees the aliases of dead links for new links. Returns the keys of the aliases that equal a
-    generated slug, whose link visitors would get instead.
+    """Frees the aliases of dead links for new links.
+
+    Returns the keys of the aliases that equal a generated slug, whose link visitors would get
+    instead.
     """
     if not rows:
         return set()

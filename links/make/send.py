@@ -65,7 +65,7 @@ class PreparedLinkSend(PreparedSend[str]):
     link: NewLink
 
     def write(self) -> str:
-        """Returns the short URL."""
+        """Makes the link and its message in one commit; returns the short URL."""
         message = self.message
         principal = self.message.sender.principal
         row = self.link.row(principal)

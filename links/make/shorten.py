@@ -36,7 +36,7 @@ def shorten(*, owner: Owner, link: NewLink) -> Link:
             if link.alias:
                 raise DomainError(Error.ALIAS_TAKEN) from None
         else:
-            if link.alias:  # somebody may have got a 404 for it before
+            if link.alias:  # the alias may have been requested before, with a 404
                 transaction.on_commit(partial(resolution.cache_new, created))
             return created
     raise AssertionError("the last try returns or raises")

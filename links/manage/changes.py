@@ -39,8 +39,10 @@ BARRED = _("The operator of the service disabled this link, and only they can en
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change; None leaves a field as it is. `lifetime` is in seconds from now; `is_endless` means
-    forever. While a company awaits approval, a link lives PENDING_LIFETIME at most.
+    """A change of a link; None leaves a field as it is.
+
+    `lifetime` is in seconds from now; `is_endless` means forever. While a company awaits approval,
+    a link lives PENDING_LIFETIME at most.
     """
 
     url: str | None = None
@@ -56,8 +58,10 @@ class Change:
 def change(
     *, link: Link, new_values: Change, user: User | None = None, ip: str | None = None
 ) -> Link:
-    """Returns the changed link. Raises `alias_taken` if its alias was reassigned meanwhile, and
-    `url_not_allowed` if a link to a blocked site is to be enabled.
+    """Changes a link, and returns it.
+
+    Raises `alias_taken` if its alias was reassigned meanwhile, and `url_not_allowed` if a link to a
+    blocked site is to be enabled.
     """
     link = Link.objects.select_for_update(of=("self",)).select_related("company").get(pk=link.pk)
     _refuse_forbidden(link, new_values)
@@ -144,9 +148,7 @@ def _expiry(link: Link, lifetime: int | None) -> datetime | None:
 
 
 def disable_with_codes(cursor: CursorWrapper, verification_ids: Sequence[UUID]) -> None:
-    """Disables the links of ended codes in the caller's transaction. Call it before messages are
-    locked.
-    """
+    """Disables the links of ended codes in the caller's transaction, before it locks messages."""
     cursor.execute(channels_sql.in_changeable_months(_DISABLE_WITH_CODES), [list(verification_ids)])
     dead = [Link(id=link_id, slug=key, key=key) for link_id, key in cursor.fetchall()]
     if dead:
@@ -158,8 +160,9 @@ PAGE_SIZE = 20_000  # rows
 
 
 def links_to(host: str) -> QuerySet[Link]:
-    """Links whose target or expired URL is on this site or a subdomain, except barred and retired
-    links; stored targets are normalised.
+    """Links whose target or expired URL is on this site or a subdomain.
+
+    Barred and retired links are left out. Stored targets are normalised.
     """
     site = rf"^https?://([^/?#]*\.)?{re.escape(host)}([:/?#]|$)"
     leads_there = Q(url__regex=site) | Q(expired_url__regex=site)

@@ -27,7 +27,7 @@ from links.models import Link, Stop
 BY_OPERATOR = _("The operator of the service stopped these links, and only they can release them")
 STOPPED = "links.stopped"
 RELEASED = "links.released"
-# stops of a company; every process reads all companies' stops each second
+# Stops of a company. Every process reads the stops of all companies each second.
 MAX_STOPPED_BATCHES = 500
 TOO_MANY = format_lazy(
     _("A company has up to {max} stopped batches: release some, or stop all of its links"),
@@ -44,7 +44,8 @@ def stop(
     ip: str | None = None,
     by_operator: bool = False,
 ) -> bool:
-    """Stops a batch, or all the company's links without a batch. Returns False if already stopped.
+    """Stops a batch, or without one all the company's links; False if they are stopped already.
+
     Raises `invalid_input` beyond the maximum number of batches, which does not apply to the
     operator.
     """
@@ -72,9 +73,11 @@ def release(
     ip: str | None = None,
     by_operator: bool = False,
 ) -> bool:
-    """Releases a stop. Returns False if nothing is stopped, and for a deleted company, whose links
-    have ended. A stop of the company survives the release of a batch. Raises `forbidden` for a stop
-    by the operator, and while the company is suspended.
+    """Releases a stop; False if nothing is stopped.
+
+    It is also False for a deleted company, whose links have ended. A stop of the company survives
+    the release of a batch. Raises `forbidden` for a stop by the operator, and while the company is
+    suspended.
     """
     stored = _lock_company(company)
     if stored.deleted_at is not None:
@@ -91,15 +94,16 @@ def release(
 
 
 def check_not_suspended(company: Company) -> None:
-    """Refuses a change while the company is suspended: its links stay as they are, so that nobody
-    in it can lead their visitors elsewhere.
+    """Refuses a change while the company is suspended.
+
+    Its links stay as they are, so that nobody in it can lead their visitors elsewhere.
     """
     if company.status == Company.Status.SUSPENDED:
         raise DomainError(Error.FORBIDDEN, message=SUSPENDED)
 
 
 def _lock_company(company: Company) -> Company:
-    """Serialises stops and releases of a company, even without a stop to lock.
+    """Locks the company, so that its stops and releases are serialised even without a stop.
 
     The change is published even if nothing changed: this may be the retry of a request that died
     between its commit and publishing.
@@ -144,8 +148,9 @@ def batch_summary(company: Company, mode: str, public_id: str) -> BatchSummary |
 
 
 def find_batch(*, owner: Owner, public_id: str) -> tuple[Company, UUID]:
-    """The company and the batch of a public id. Raises `not_found` if no link of the owner's mode
-    is in such a batch.
+    """The company and the batch of a public id.
+
+    Raises `not_found` if no link of the owner's mode is in such a batch.
     """
     batch_id = parse_id("bat", public_id)
     links = Link.objects.filter(

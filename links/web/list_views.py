@@ -1,6 +1,4 @@
-"""The cabinet's list of short links, also as a spreadsheet, stops of a batch or of all links,
-imports.
-"""
+"""The cabinet's list of short links, its spreadsheet, stops of links, and imports."""
 
 from collections.abc import Iterator
 from itertools import chain, islice
@@ -94,8 +92,9 @@ def matching(member: Member, filters: dict[str, Any]) -> Matches:
 
 
 def _is_readable(text: str, member: Member) -> bool:
-    """Whether the member may look this text up. Asked before the look-up, because every try counts,
-    not only hits.
+    """Whether the member may look this text up.
+
+    Checked before the look-up, because every try counts, not only hits.
     """
     return parse_id("bat", text) is not None or may_search_slug(_slug(text), member)
 
@@ -137,8 +136,9 @@ _STATES = dict(STATES)
 def rows_of(
     links: QuerySet[Link], member: Member, history: QuerySet[Link] | None = None
 ) -> Iterator[list[str | int]]:
-    """Yields the rows of a spreadsheet. Reads page by page as the reader takes them, and holds no
-    connection in between.
+    """Yields the rows of a spreadsheet.
+
+    They are read page by page as the reader takes them; no connection is held in between.
     """
     yield [
         pgettext("link", "Created"),
@@ -207,7 +207,7 @@ def batch_release(request: CabinetRequest, public_id: str) -> HttpResponse:
     return redirect(batch.url)
 
 
-# The role that may let people in may also shut everything at once.
+# The role that may invite members may also stop all links at once.
 @member_required(can_manage_members, can_manage_members)
 def links_stop(request: CabinetRequest) -> HttpResponse:
     if request.method == "POST":

@@ -33,15 +33,17 @@ def find(member: Member, text: str) -> list[Hit]:
         return []
     keys = short_hosts.keys(slug, member.company_id)
     if exact := list(links.filter(key__in=keys, retired_at=None)[:MAX_HITS]):
-        # An alias may be an ordinary word.
+        # An alias may be an ordinary word, which is no exact hit.
         is_one = len(exact) == 1 and ("/" in text or not exact[0].is_alias)
         return [_hit(link, member, is_exact=is_one) for link in exact]
     return _to_host(links, text, member) if may_search(text, member) else []
 
 
 def may_search_slug(slug: str, member: Member) -> bool:
-    """Whether the text may be a slug. A slug that contains a phone is found like the phone: for
-    members who see it masked, guessing slugs reveals no more than guessing numbers.
+    """Whether the member may search for the text as a slug.
+
+    A slug that contains a phone is found like the phone: for members who see it masked, guessing
+    slugs reveals no more than guessing numbers.
     """
     if text_for(slug, member) == slug:
         return True
@@ -63,8 +65,9 @@ def _to_host(links: QuerySet[Link], text: str, member: Member) -> list[Hit]:
 
 
 def _in_mode(rows: QuerySet[Link], mode: Mode, host: str, member: Member) -> list[Hit]:
-    """Searches the newest links, because targets have no index. The link to the list, which
-    searches further, comes first.
+    """The hits among the newest links of a mode: targets have no index.
+
+    The link to the list, which searches further, comes first.
     """
     newest = rows.order_by("-created_at", "-id").values("pk")[:SCANNED]
     leads_there = Q(url__icontains=f"//{host}") | Q(url__icontains=f".{host}")

@@ -53,7 +53,7 @@ QR = {"svg": "image/svg+xml", "png": "image/png"}
 
 @dataclass(frozen=True, slots=True)
 class _Owner:
-    """The cabinet as owner of live links; test links come from test keys."""
+    """The company as owner of live links in the cabinet; test links come from test keys."""
 
     company_id: int
     mode: str = Mode.LIVE
@@ -120,7 +120,7 @@ def _visitors(
         (_("Device"), [(DEVICES.get(name, name), n) for name, n in visitors.devices]),
         (_("Country"), visitors.countries),
     ]
-    # A table with only "unknown" says less than no table.
+    # A table in which everything is unknown is left out.
     return [(title, rows) for title, rows in tables if any(name for name, _n in rows)]
 
 

@@ -61,8 +61,9 @@ NO_SUCH_CODE = _("There is no code with this id")
 
 
 def counted_refusal(principal: Principal, phone: str, state: RefusalState | None) -> DomainError:
-    """The refusal of a check that compared no code. It is counted, so that nobody can use it to
-    find phones with codes.
+    """The refusal of a check that compared no code.
+
+    It is counted, so that nobody can use it to find phones with codes.
     """
     if state and state.is_exhausted and not state.is_ended:
         return _attempts_exhausted(principal, phone)
@@ -91,14 +92,14 @@ def _refusal_of(state: RefusalState) -> DomainError:
 
 
 def refusal_by_guess_cap(principal: Principal, phone: str) -> DomainError:
-    """The refusal of a send while the cap would reject even the correct new code."""
+    """The refusal of a send while the cap would reject even a correct new code."""
     wait = max(1, _seconds_until_cap_allows(principal, phone))
     text = format_lazy(_("Too many wrong codes. Ask for a new one in {wait}"), wait=_duration(wait))
     return DomainError(Error.TOO_MANY_ATTEMPTS, message=text, retry_after=wait)
 
 
 def _attempts_exhausted(principal: Principal, phone: str) -> DomainError:
-    """The code is dead; `retry_after` is the wait for a new one."""
+    """The refusal of a guess at a code without attempts; `retry_after` is for a new code."""
     wait = max(
         _seconds_until_cap_allows(principal, phone), seconds_until_send_allowed(principal, phone)
     )
@@ -186,8 +187,10 @@ def check_code(
 
 
 def find_phone(principal: Principal, verification_id: UUID) -> tuple[str, str]:
-    """The phone and the purpose of a verification. Raises code_not_found for another company's
-    verification, and for another purpose if the key has one.
+    """The phone and the purpose of a verification.
+
+    Raises code_not_found for another company's verification, and for another purpose if the key has
+    one.
     """
     params = {
         "verification_id": verification_id,
@@ -218,13 +221,13 @@ def _json(binding: Mapping[str, Any] | None) -> str | None:
 
 
 class _Guess(NamedTuple):
-    # company, mode, phone, purpose, the id if one was given, and the binding
+    # The company, mode, phone and purpose, the id if one was given, and the binding.
     lookup: dict[str, Any]
     macs: Sequence[bytes]  # MACs of the guess under the known keys
 
 
 def _check_one(guess: _Guess) -> _CheckedGuess | None:
-    """Returns None if no code could be checked."""
+    """Checks one guess; None if there was no code to compare it with."""
     params = guess.lookup | cap_params() | {"number": 0, "macs": array_text(guess.macs)}
     params["binding"] = _json(params["binding"])
     return next(iter(fetch_rows(sql.in_live_months(sql.CHECK_CODE), params, _CheckedGuess)), None)

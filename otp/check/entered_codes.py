@@ -32,7 +32,7 @@ MAX_QUEUED = 10_000
 QUEUE_TTL = 600  # seconds
 THREADS = 8
 # A slow vendor delays the polls of other vendors by at most these seconds and one call. A vendor
-# that does not answer is not called for a minute.
+# without a response is not called for a minute.
 MAX_REPORT_SECONDS = 2.0
 SKIPPED_FOR = 60.0
 
@@ -65,8 +65,9 @@ def enqueue(verification_ids: Sequence[UUID]) -> None:
 
 
 def report() -> int:
-    """Reports entered codes to vendors; returns how many reports were accepted. Holds no
-    transaction while it waits for vendors.
+    """Reports entered codes to vendors; returns how many reports were accepted.
+
+    Holds no transaction while it waits for vendors.
     """
     accounts = registry.wanting_entered_codes()
     reports = 0
@@ -88,7 +89,10 @@ def _pop_waiting() -> list[UUID]:
 
 
 def _report_one(entered: EnteredCode) -> bool:
-    """Runs on a pool thread. Logs no vendor text, which may repeat the code."""
+    """Reports a code, on a pool thread; whether the vendor accepted the report.
+
+    No text of the vendor is logged: it may repeat the code.
+    """
     name = entered.provider
     if time.monotonic() < _skipped_until.get(name, 0):
         return False

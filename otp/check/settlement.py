@@ -48,8 +48,9 @@ class Settled(NamedTuple):
 
 
 def settle_verified() -> int:
-    """Settles correct codes and returns how many. Most were entered after their delivery receipt,
-    and a single statement settles these.
+    """Settles correct codes; returns how many.
+
+    Most were entered after their delivery receipt, and a single statement settles these.
     """
     ((has_verified, has_ended_early, has_expired_codes),) = fetch_tuples(
         channels_sql.in_changeable_months(_SQL["has_unsettled"])
@@ -68,9 +69,7 @@ def settle_verified() -> int:
 
 
 def settle_finished() -> Settled:
-    """Settles correct codes whose messages have ended, if no link has to end and no webhook is to
-    be sent.
-    """
+    """Settles correct codes whose messages have ended, without a link to end or webhook to send."""
     (row,) = fetch_rows(channels_sql.in_changeable_months(_SETTLE_FINISHED), [BATCH], Settled)
     return row
 

@@ -1,4 +1,4 @@
-"""ALTCHA proofs of work: a second of a person's browser, but too expensive for a farm of requests.
+"""ALTCHA proofs of work: a second in a person's browser, but expensive for many requests.
 
 A challenge is valid for one number of one company, for ten minutes and one send. It is signed and
 not stored; only used challenges are remembered, in Redis. Without Redis a challenge can be used
@@ -42,8 +42,9 @@ def create(company_id: int, phone: str) -> dict[str, Any]:
 
 
 def check(company_id: int, phone: str, solved: str) -> None:
-    """Marks the challenge as used. Raises `challenge_required` with a new challenge unless it is
-    solved and unused.
+    """Marks the challenge as used.
+
+    Raises `challenge_required` with a new challenge unless it is solved and unused.
     """
     if not (solved and _is_good(company_id, phone, solved)):
         raise DomainError(Error.CHALLENGE_REQUIRED, challenge=create(company_id, phone))
@@ -58,7 +59,7 @@ def _is_good(company_id: int, phone: str, solved: str) -> bool:
 
 
 def _mark_used(nonce: str) -> bool:
-    """Whether this is the first use."""
+    """Remembers the challenge; whether this is its first use."""
     try:
         return bool(
             redis_client().set(_key(nonce), 1, nx=True, ex=int(LIFETIME.total_seconds()) + 60)

@@ -78,8 +78,9 @@ class SentCode(NamedTuple):
 
     @property
     def mature_at(self) -> float | None:
-        """The time from which the code counts as missed unless it was entered. None for a code that
-        was not delivered promptly: an outage is no evidence.
+        """The time from which the code counts as missed unless it was entered.
+
+        None for a code that was not delivered promptly: an outage is no evidence.
         """
         if (
             self.delivered is None
@@ -132,15 +133,13 @@ def _of_maturing(since: datetime, until: datetime) -> Iterator[CodeOutcome]:
 
 
 def _of_entered(since: datetime, until: datetime) -> Iterator[CodeOutcome]:
-    """Codes that were entered in this interval, after they became mature or without ever becoming
-    mature.
-    """
+    """The outcomes of codes that were entered in this interval, before or after maturity."""
     params = _id_ranges(since - _lifetime() - MATURE_WITHIN, until)
     params |= {"since": since, "until": until}
     codes = _fetch(_SQL["entered"], params)
     newest = _newest(codes)
     for code in codes:
-        verified = code.verified or 0.0  # all messages are
+        verified = code.verified or 0.0  # never None: all these codes were entered
         is_newest = code.id == newest[code.subject_id]
         mature_at = code.mature_at
         was_missed = code.is_outcome_known and mature_at is not None and verified > mature_at
@@ -169,8 +168,10 @@ GROUP BY company_id, phone HAVING count(*) > %s
 def _without_repeated(
     outcomes: list[CodeOutcome], until: datetime, known_pairs: Set[tuple[int, str]]
 ) -> Iterator[CodeOutcome]:
-    """Removes the misses of phones that received many codes, and the outcomes that would correct
-    these misses. The limit of a known phone is higher by the codes with which it passes.
+    """The outcomes without those of phones beyond the number of codes that counts.
+
+    Left out are their misses, and the outcomes that would correct these. The limit of a known phone
+    is higher by the codes with which it passes.
     """
     phones = sorted({item.code.phone for item in outcomes if item.kind not in KEPT_FOR_MANY_CODES})
     params = [phones, until - timedelta(seconds=PHONE_WINDOW), until, COUNTED_OF_PHONE]
@@ -201,8 +202,9 @@ def _fetch(statement: str, params: dict[str, Any]) -> list[SentCode]:
 def _id_ranges(
     since: datetime, until: datetime, *, recent: datetime | None = None
 ) -> dict[str, Any]:
-    """The id ranges of messages accepted in `[since, until)`, and of the older codes that they
-    repeat. All messages accepted from `recent` on are read.
+    """The id ranges of messages accepted in `[since, until)`, and of older codes that they repeat.
+
+    All messages accepted from `recent` on are read.
     """
     return {
         "first": first_id_at(since),

@@ -56,9 +56,10 @@ class AttackedNumbers:
 
 
 def attacked_numbers() -> AttackedNumbers:
-    """The scopes in which codes are held back by a proof of work or a refusal. Excludes companies
-    in monitoring mode, where nothing is held back, and companies that hold back sooner because of
-    others: two of these would keep each other's restrictions alive.
+    """The scopes in which codes are held back by a proof of work or a refusal.
+
+    Excludes companies in monitoring mode, where nothing is held back, and companies that hold back
+    sooner because of others: two of these would keep each other's restrictions alive.
     """
     rows = GuardRestriction.objects.filter(
         ended_at=None,
@@ -121,9 +122,7 @@ def save_evidence(
     touched: Iterable[GuardScope],
     countries: Mapping[GuardScope, str],
 ) -> None:
-    """Saves the evidence. One process at a time writes a company's rows: `GuardProgress` is
-    locked.
-    """
+    """Saves the evidence; `GuardProgress` is locked, so one process writes a company's rows."""
     rows = [
         _row(
             company_id,
@@ -167,7 +166,7 @@ def _time(seconds: float) -> datetime:
 
 
 JOB = Job("guard_evidence", _("evidence of the protection"), is_stream=True)
-# A worker that was away catches up in steps, and skips outcomes too old to matter.
+# After a pause a worker catches up in steps, and skips outcomes too old to matter.
 MAX_STEP = timedelta(seconds=20)
 MAX_ABSENCE = timedelta(hours=1)
 # Numbers and addresses without recent outcomes are deleted; ranges and countries keep their norm.
@@ -255,8 +254,10 @@ def _learn(guard: Guard, outcome: CodeOutcome, scopes: tuple[GuardScope, ...]) -
 def _assess(
     guard: Guard, now: float, scope_chains: Iterable[tuple[GuardScope, ...]]
 ) -> dict[GuardScope, Assessment]:
-    """The steps for which the scopes give reason, except where a wider scope is as strict already.
-    The worst of the narrow scopes come first, and their evidence is subtracted from the wider ones.
+    """The assessments of scopes, except where a wider scope is as strict already.
+
+    The worst of the narrow scopes are assessed first, and their evidence is subtracted from the
+    wider ones.
     """
     assessed: dict[GuardScope, Assessment] = {}
     strict: dict[GuardScope, Assessment] = {}
@@ -286,7 +287,7 @@ def _tokens_of_smallest(guard: Guard, scopes: tuple[GuardScope, ...]) -> float:
 def _re_evaluate(
     restriction: GuardRestriction, now: datetime, *, attacked: AttackedNumbers
 ) -> GuardDecision:
-    """Judges an expired restriction again: it lasts as long as its evidence."""
+    """The decision about an expired restriction, which lasts as long as its evidence."""
     scopes = restrictions.scopes_of_restriction(restriction)
     guard = load_guard(restriction.company_id, scopes)
     guard.watched = attacked.watched_by(restriction.company_id)

@@ -1,4 +1,4 @@
-"""The phones known to a company, read from its rows by the rules of `PhoneHistory`.
+"""Finds the phones known to a company in its rows, by the rules of `PhoneHistory`.
 
 A phone is known if it entered a code at least a day ago, and was sent few codes today and since its
 newest correct code.
@@ -48,8 +48,9 @@ def sends_to_known(sends: Collection[Send], now: datetime) -> dict[Send, bool]:
 def histories(
     company_id: int, phones: Collection[str], moment: datetime
 ) -> dict[str, PhoneHistory]:
-    """The histories of phones that had entered a code by then, with as many sent codes as decide
-    whether the phone is known.
+    """The histories of phones that had entered a code by then.
+
+    They have only as many sent codes as decide whether the phone is known.
     """
     histories: dict[str, PhoneHistory] = {}
     params = _remembered_at(moment) | {"company_id": company_id, "moment": moment}

@@ -20,9 +20,7 @@ _HIDDEN = {kind.value: digits for kind, digits in CUTS}
 
 
 def scope_name(kind: str, value: str) -> str:
-    """The name in the active language. Addresses and devices are stored as hashes and have no
-    name.
-    """
+    """The scope's name in the active language; hashes of addresses and devices have none."""
     if kind in _HIDDEN:
         return value + "•" * _HIDDEN[kind]
     if kind == ScopeKind.COUNTRY:
@@ -70,9 +68,7 @@ def emit_event(restriction: GuardRestriction, *, at: datetime) -> None:
 
 
 def _key(restriction: GuardRestriction) -> str:
-    """The deduplication key. A restriction that was lowered and refuses again is announced
-    again.
-    """
+    """The deduplication key, by which a restriction that refuses again is announced again."""
     return f"guard:{restriction.pk}:{restriction.step}:{restriction.until.timestamp():.0f}"
 
 

@@ -11,9 +11,7 @@ LENGTH = 24  # hexadecimal digits of a hash
 
 @dataclass(frozen=True, slots=True)
 class Requester:
-    """The address and the device as keyed hashes that differ between companies; empty if
-    unknown.
-    """
+    """The address and the device as keyed hashes that differ between companies, or empty."""
 
     ip: str = ""
     device: str = ""
@@ -61,7 +59,7 @@ def requester_of(
     is_trusted: bool = False,
     challenge: str = "",
 ) -> Requester:
-    """Raises ValueError for an address that cannot be read."""
+    """The requester of a code; raises ValueError for an address that cannot be read."""
     network = network_of(ip) if ip else ""
     if network is None:
         raise ValueError(NOT_AN_ADDRESS)

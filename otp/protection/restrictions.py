@@ -30,7 +30,7 @@ from storage.redis_client import redis_client
 log = structlog.get_logger(__name__)
 
 JOB = Job("guard_restrictions", _("restrictions of the protection"), is_stream=True)
-# Valid until the next judgement; a refusal sets its own end.
+# How long a restriction by each rule lasts without a new assessment; a refusal sets its own end.
 LIFETIMES = {"unverified": timedelta(minutes=15), "pending": timedelta(minutes=2)}
 LIFTED_FOR = timedelta(hours=1)
 PREFIXES = dict(CUTS)
@@ -129,8 +129,9 @@ def _review(company: Company, now: datetime, re_evaluate: ReEvaluate) -> None:
 
 
 def _announce(restriction: GuardRestriction, now: datetime, *, by_mail: bool) -> None:
-    """Logs the restriction and emits its event. With `by_mail` also posts an e-mail: only for the
-    first of the scopes in which an attack shows.
+    """Logs the restriction and emits its event; `by_mail` also posts an e-mail.
+
+    Of the scopes in which an attack shows, only the first one gets an e-mail.
     """
     log.warning(
         "guard_restriction",
@@ -144,8 +145,9 @@ def _announce(restriction: GuardRestriction, now: datetime, *, by_mail: bool) ->
 
 
 def _renew(restriction: GuardRestriction, assessment: Assessment, now: datetime) -> None:
-    """Applies the assessment. Writes only if something changes: an attack is assessed every two
-    seconds.
+    """Applies the assessment to the restriction, and writes it if something changes.
+
+    An attack is assessed every two seconds.
     """
     rule = "pending" if assessment.rule == "pending" else "unverified"
     until = (
@@ -169,9 +171,7 @@ def _renew(restriction: GuardRestriction, assessment: Assessment, now: datetime)
 
 @transaction.atomic
 def lift(*, restriction: GuardRestriction, user: User, ip: str | None = None) -> None:
-    """Lets sends of the restriction's scope through for an hour, and deletes the evidence against
-    them.
-    """
+    """Lifts a restriction: lets its sends through for an hour, and deletes the evidence."""
     # Locks in the order of `guard_evidence`, which would otherwise write its evidence back.
     list(GuardProgress.objects.select_for_update())
     company = Company.objects.select_for_update(no_key=True).get(pk=restriction.company_id)
@@ -194,8 +194,9 @@ def lift(*, restriction: GuardRestriction, user: User, ip: str | None = None) ->
 
 
 def _audited(scope: GuardScope) -> str:
-    """The scope for the audit log, which outlives a person's data and so has no hash of an address
-    or device.
+    """The scope for the audit log, without the hash of an address or device.
+
+    The log outlives a person's data.
     """
     is_hash = scope.kind in {ScopeKind.IP, ScopeKind.DEVICE}
     return scope.kind.value if is_hash else scope.value
@@ -238,9 +239,7 @@ def _let_through(
 def let_through(
     *, company: Company, scope: GuardScope, country: str = "", user: User, ip: str | None = None
 ) -> None:
-    """Lets sends to numbers with this prefix (in `country`), or of this country, through for an
-    hour.
-    """
+    """Lets sends to a prefix (in `country`), or to a country, through for an hour."""
     list(GuardProgress.objects.select_for_update())
     stored = Company.objects.select_for_update(no_key=True).get(pk=company.pk)
     now = timezone.now()
@@ -285,8 +284,9 @@ def set_mode(*, company: Company, mode: str, user: User, ip: str | None = None) 
 
 @transaction.atomic
 def watch_others(*, company: Company, watches: bool, user: User, ip: str | None = None) -> bool:
-    """Sets whether attacks on other companies count for this one, with effect within two seconds.
-    Returns whether it changed.
+    """Sets whether attacks on other companies count for this one; returns whether it changed.
+
+    It takes effect within two seconds.
     """
     stored = Company.objects.select_for_update(no_key=True).get(pk=company.pk)
     before = stored.guard_watches_others
@@ -300,8 +300,9 @@ def watch_others(*, company: Company, watches: bool, user: User, ip: str | None 
 
 
 def publish(company: Company) -> None:
-    """Copies the open restrictions into the company's row in the caller's transaction: exceptions
-    first, then the strictest.
+    """Copies the open restrictions into the company's row in the caller's transaction.
+
+    Exceptions come first, then the strictest.
     """
     rows = list(GuardRestriction.objects.filter(company=company, ended_at=None))
     rows.sort(key=lambda row: (row.step != GuardRestriction.Step.ALLOW, -row.step, row.pk))
@@ -328,9 +329,7 @@ def scopes_of_restriction(restriction: GuardRestriction) -> tuple[GuardScope, ..
 
 
 def count_stopped(restriction_id: int) -> None:
-    """Counts a stopped send in Redis, so that a refusal writes no row. Not counted without
-    Redis.
-    """
+    """Counts a stopped send in Redis if it is up, so that a refusal writes no row."""
     try:
         redis_client().hincrby(STOPPED_KEY, str(restriction_id), 1)
     except RedisError as error:

@@ -78,8 +78,10 @@ def _scripted(company_id: int, phone: str, requester: Requester) -> Restricted |
 
 @contextmanager
 def enforced(plan: ChannelPlan, restricted: Restricted | None) -> Iterator[ChannelPlan]:
-    """The plan, without SMS under a restriction to cheaper channels. Raises `challenge_required` or
-    `send_limit`. A later refusal of the send gives the solved challenge back.
+    """The plan that the restriction leaves: without SMS if it allows only cheaper channels.
+
+    Raises `challenge_required` or `send_limit`. A later refusal of the send gives the solved
+    challenge back.
     """
     if restricted is None:
         yield plan
@@ -98,8 +100,9 @@ def enforced(plan: ChannelPlan, restricted: Restricted | None) -> Iterator[Chann
 
 
 def _enforce(restricted: Restricted, *, is_shorter: bool) -> None:
-    """Raises the refusal that the restriction requires. Counts the sends that are held back, and in
-    monitoring mode the sends that would be.
+    """Raises the refusal that the restriction requires, if any.
+
+    Counts the sends that are held back, and in monitoring mode the sends that would be.
     """
     if restricted.step is GuardStep.CHEAP_ONLY:
         if is_shorter or not restricted.is_enforced:
@@ -119,7 +122,7 @@ def _enforce(restricted: Restricted, *, is_shorter: bool) -> None:
 
 
 def _strictest(guard: GuardSettings, phone: str, requester: Requester) -> OpenRestriction | None:
-    """The strictest restriction on this send. None also if a member let one of its scopes pass."""
+    """The strictest restriction on this send; None also if a member let one of its scopes pass."""
     now = time.time()
     strictest = None
     for scope in scopes_of(phone, country_of(phone), requester.ip, requester.device):

@@ -26,7 +26,7 @@ from otp.protection.code_outcomes import SentCode
 from storage.store_errors import is_outage, savepoint
 
 DAYS = 7
-# The newest codes of a very large company; half a minute of a worker's time.
+# A very large company's newest codes only are replayed: half a minute of a worker's time.
 MAX_CODES = 50_000
 LEASE = timedelta(minutes=5)
 MAX_TRIES = 3
@@ -59,7 +59,7 @@ class _Week:
     # The newest message of each code that would have been sent: only it counts.
     newest: dict[UUID, PendingCode] = field(default_factory=dict)
     guard: Guard = field(default_factory=Guard)
-    # time, number, event
+    # The time, a number that keeps the order, and the event.
     due: list[tuple[float, int, Callable[[float], None]]] = field(default_factory=list)
     held: dict[GuardStep, int] = field(default_factory=dict)
     entered: int = 0
@@ -192,8 +192,9 @@ def figures(company_id: int, until: datetime) -> WeekFigures:
 
 
 def save_figures(company: Company, figures: WeekFigures, now: datetime) -> None:
-    """Saves these figures as the newest replay, in the caller's transaction: the page shows the
-    figures of the e-mail.
+    """Saves these figures as the newest replay, in the caller's transaction.
+
+    So the page shows the figures of the e-mail.
     """
     times = {"asked_at": now, "started_at": now, "made_at": now, "is_failed": False}
     GuardReplay.objects.update_or_create(company=company, defaults=times | asdict(figures))

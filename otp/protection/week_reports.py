@@ -23,7 +23,7 @@ from otp.protection.week_replay import WeekFigures
 from storage.store_errors import is_outage
 
 WEEK = timedelta(days=week_replay.DAYS)
-# Applies after a worker died or failed. Longer than any replay takes.
+# The time to the next try after a worker died or failed; longer than any replay takes.
 RETRY = timedelta(hours=1)
 RUN = 60.0  # seconds in which one run starts companies; the next run continues
 BATCH = 1000  # rows
@@ -32,7 +32,7 @@ JOB = Job("guard_reports", _("weekly e-mails about the protection"))
 
 
 def restart(company: Company, now: datetime) -> None:
-    """Begins a new week, or none, in the transaction that changes the company's mode."""
+    """Begins a new week, unless the company leaves monitoring mode, in the caller's transaction."""
     if company.guard_mode != GuardMode.WATCH:
         GuardReport.objects.filter(company=company).delete()
         return

@@ -1,4 +1,4 @@
-"""A request for a code, and what its message keeps of it."""
+"""A request for a code, and the fields that its message stores."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from webhooks.endpoints import Callback
 
 @dataclass(frozen=True, slots=True)
 class CodeSendRequest:
-    """A request for a code, its fields checked."""
+    """A request for a code, whose fields are checked."""
 
     phone: str
     purpose: str
@@ -47,8 +47,10 @@ class CodeSendRequest:
 
     @property
     def names_untried(self) -> bool:
-        """Whether the live code goes out at once by a channel that has not carried it: the request
-        names one. Otherwise, and for a new code, the cool-down applies.
+        """Whether the request names channels, by which the live code may go out at once.
+
+        That is so for a channel that has not carried it. Otherwise, and for a new code, the
+        cool-down applies.
         """
         return not self.is_new and (self.channel is not None or bool(self.order.channels))
 
@@ -63,5 +65,5 @@ class CodeSendRequest:
         return bindings.line(self.binding) if self.binding else ""
 
 
-# What a message keeps of its request: the message by the next channel has it again.
+# The fields that a message stores, so that the message by the next channel has them again.
 STORED_FIELDS = ("text", "metadata", "door", "callback")

@@ -28,7 +28,7 @@ class CodeText:
         self._principal = principal
         self._request = request
         self._link = link
-        # what it depends on, besides the channel
+        # The values that the text depends on, besides the channel.
         self._wording: dict[str, Any] = {
             "locale": message_languages.match(request.locale, principal.language),
             "purpose": request.purpose,
@@ -57,12 +57,15 @@ class CodeText:
         return plan.within_segment_limit(segments, too_long=self._too_long())
 
     def templates(self, plan: ChannelPlan) -> dict[str, str]:
-        """The templates that the message keeps, by channel: with a fallback chain, every one's."""
+        """The templates that the message stores, by channel; with a fallback chain, of all."""
         channels = CHANNELS if plan.chain else (plan.channel,)
         return rendering.snapshot(self._principal.texts, channels=channels, **self._wording)
 
     def _too_long(self) -> DomainError:
-        """The refusal; without a custom text only an operator's long short host causes it."""
+        """The refusal of a text that is too long.
+
+        Without a custom text or a binding, only a long host of short links causes it.
+        """
         if self._request.text:
             return invalid_input(text=TOO_LONG_FOR_SMS)
         if self._request.binding:

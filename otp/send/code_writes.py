@@ -29,9 +29,7 @@ from storage.statements.single_statement import fetch_rows
 
 
 class CodeRow(NamedTuple):
-    """A row of `otp/send/send.sql`. The fields after `is_capped` have a meaning only if the send
-    was paid.
-    """
+    """A row of `otp/send/send.sql`; fields after `is_capped` have a meaning only if it was paid."""
 
     number: int  # position of the send in its group
     is_paid: bool

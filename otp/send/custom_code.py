@@ -1,8 +1,8 @@
-"""The send of a custom code, and its repeats: sends with one phone, purpose, code and reference
-within the code's life are one message, even if concurrent.
+"""Sends custom codes, and recognises repeats of a send.
 
-Repeats come from systems without Idempotency-Key, such as identity servers whose webhook timed out.
-The verification is looked up by the MAC of its code. Not a repeat:
+Sends with one phone, purpose, code and reference within the code's life are one message, even if
+they are concurrent. Repeats come from systems without Idempotency-Key, such as identity servers
+whose webhook timed out. The verification is looked up by the MAC of its code. Not a repeat:
 - a request for another payment;
 - a request for a channel that has not carried the code, unless the code was entered;
 - a request made a cool-down after a message that failed or expired, or whose code wrong guesses
@@ -95,10 +95,11 @@ class CustomCodeSend:
 
     @contextmanager
     def counted_as_guess(self, key: IdempotencyKey | None = None) -> Iterator[bool]:
-        """Wraps each response that reveals whether the request's code is the phone's live code: a
-        repeat is answered, another code is refused. Refusals are limited like wrong codes in a
-        check. Parallel requests with the same code count once, because together they reveal one
-        code.
+        """Counts the request as a guess if its response reveals that its code is not the live code.
+
+        A repeat gets the earlier response, another code is refused. Refusals are limited like wrong
+        codes in a check. Parallel requests with the same code count once, because together they
+        reveal one code.
 
         Yields whether the code may be compared. Beyond the limit it may not: too_many_attempts is
         raised until the next code can be sent, even for the correct code, and for a stored `key`.
@@ -134,11 +135,11 @@ class CustomCodeSend:
             refund_windows([] if is_guess else windows)
 
     def as_new(self) -> "CustomCodeSend":
-        """The same send, compared with no code."""
+        """The same send, which is not compared with the live code."""
         return replace(self, request=replace(self.request, is_new=True))
 
     def find_repeated(self, sender: Sender) -> Message | None:
-        """The message that the request repeats."""
+        """The message that the request repeats, whose key is stored; None if it repeats none."""
         message = self.find()
         if message is not None:
             store_key(sender, message)
@@ -154,7 +155,7 @@ class CustomCodeSend:
         return error is Error.REQUEST_IN_PROGRESS or self.find() is not None
 
     def find(self) -> Message | None:
-        """Returns the message that the request would repeat; a new code repeats none."""
+        """The message that the request would repeat; None if there is none, or it is a new code."""
         if self.request.is_new:
             return None
         channel = self.request.channel
@@ -177,11 +178,11 @@ class CustomCodeSend:
         return Message.objects.get(pk=row.message_id)
 
     def with_repeat_key(self, sender: Sender) -> Sender:
-        """The sender with the key of a parallel repeat in the counters. Without the secret key
-        nobody can guess the code by it.
+        """The sender with the hash by which the counters detect a parallel repeat.
 
-        The hash covers the newest message to the phone: a send after the code was canceled or
-        expired repeats no running send, and waits for the cool-down.
+        Without the secret key nobody can guess the code by it. The hash covers the newest message
+        to the phone: a send after the code was canceled or expired repeats no running send, and
+        waits for the cool-down.
         """
         newest_id = fetch_value(sql.in_live_months(_SQL["newest_message"]), self._owner())
         newest = newest_id.bytes if newest_id else b""
@@ -203,8 +204,9 @@ class CustomCodeSend:
         }
 
     def lock(self) -> None:
-        """Serialises sends of custom codes to one phone in the transaction of the send. Raises
-        RepeatedError if the send before had the same code.
+        """Serialises sends of custom codes to one phone in the transaction of the send.
+
+        Raises RepeatedError if the send before had the same code.
         """
         request = self.request
         key = f"{self.principal.company_id}:{self.principal.mode}"
@@ -243,8 +245,9 @@ def _take(windows: Sequence[Window], running: str) -> Callable[[Sequence[Window]
 
 
 def _take_in_postgres(windows: Sequence[Window]) -> Callable[[Sequence[Window]], object]:
-    """Counts like `_take`, in PostgreSQL. Its windows begin at multiples of their length, and every
-    running call occupies a slot.
+    """Counts like `_take`, in PostgreSQL.
+
+    Its windows begin at multiples of their length, and every running call occupies a slot.
     """
     at = int(time.time())
 
@@ -262,9 +265,7 @@ def _take_in_postgres(windows: Sequence[Window]) -> Callable[[Sequence[Window]],
 
 
 def store_key(sender: Sender, message: Message) -> None:
-    """Stores the Idempotency-Key of a repeat, so that it too is answered with this message for a
-    day.
-    """
+    """Stores the Idempotency-Key of a repeat, which then gets this message's response for a day."""
     if sender.idempotency_key is None:
         return
     try:

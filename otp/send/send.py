@@ -41,8 +41,9 @@ class SentCode:
 
     @property
     def is_resend(self) -> bool:
-        """Whether the code was there before. Ids begin with milliseconds: a resent code's id is
-        older than its message's.
+        """Whether the code was sent before.
+
+        Ids begin with milliseconds: a resent code's id is older than its message's.
         """
         code = self.verification_id.int
         message = self.outcome.message_id.int
@@ -125,12 +126,13 @@ def _send(
 
 
 def sent_code(message: Message) -> SentCode:
-    """The response for a message that was accepted before, read from the database. Raises
-    AfterEffectError if it has failed.
+    """The response for a message that was accepted before, read from the database.
+
+    Raises AfterEffectError if it has failed.
     """
     raise_if_failed(message.pk, message.state, message.channel, message.error)
     verification = Verification.objects.get(pk=message.subject_id)
-    # Another clock than the one that made it.
+    # The time left is at most the code's life: another clock may have made the code.
     seconds = min(verification.expires_at - timezone.now(), verification.life).total_seconds()
     return SentCode(
         outcome=SendOutcome.of(message),

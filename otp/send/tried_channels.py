@@ -40,7 +40,7 @@ TOO_LATE = _("Too little time is left to enter this code: send a new one")
 
 @dataclass(slots=True)
 class UntriedChannels:
-    """Implements `send_limits.UntriedChannel`.
+    """The `send_limits.UntriedChannel` of a send of codes.
 
     `only_verification_id` names the only verification to send again: nothing is then sent by a
     channel that has carried it, whether or not the cool-down has ended.
@@ -69,8 +69,9 @@ class UntriedChannels:
         return self.live is not None and self._are_untried(self.live)
 
     def lock_untried(self) -> bool:
-        """Whether a channel is untried, under locks taken in order: the verification, then its
-        messages, which may be falling back to one of these channels.
+        """Whether a channel is untried, under the locks of the verification and its messages.
+
+        They are taken in this order; a message may be falling back to one of these channels.
         """
         if self.custom is not None:
             self.custom.lock()

@@ -101,8 +101,9 @@ def _tries(attempts: list[_Row]) -> list[ChannelTry]:
 
 
 def _try(rows: list[_Row]) -> ChannelTry:
-    """The try of a channel, by its last attempt: earlier attempts failed for reasons other than the
-    recipient.
+    """The try of a channel, by its last attempt.
+
+    Earlier attempts failed for reasons other than the recipient.
     """
     last = rows[-1]
     names = [row.provider for row in rows]
@@ -164,8 +165,10 @@ def _learn_step(until: datetime, cached: CachedRouter) -> bool:
 def _learn(
     since: datetime, end: datetime, state: RouterState, cached: CachedRouter
 ) -> dict[str, Any]:
-    """Returns the new state. If a code cannot be learned from, all codes of the step are skipped,
-    because they would otherwise be learned in part.
+    """The state after these codes.
+
+    If a code cannot be learned from, all codes of the step are skipped, because they would
+    otherwise be learned in part.
     """
     try:
         with transaction.atomic():
@@ -220,8 +223,9 @@ def _teach(router: Router, memory: PhoneMemory, code: _Row, all_tries: list[Chan
 def _compare_accounts(
     router: Router, created: float, tries: list[ChannelTry], verified: float
 ) -> None:
-    """Credits an account with the code if it was entered before the next channel was tried. Account
-    faults count here, because accounts cause them.
+    """Credits an account with the code if it was entered before the next channel was tried.
+
+    Account faults count here, because accounts cause them.
     """
     following = [*(item.started for item in tries[1:]), inf]
     closed = created + CLOSED_AFTER.total_seconds()

@@ -23,7 +23,7 @@ from storage.sessions import database_now
 from storage.statements import sql_files
 from storage.statements.queries import select
 
-# The last hold is released then, and swept soon after.
+# After this time the last hold of a code is released, and swept soon after.
 _LONGEST_HOLD = max(settings.HOLD_DEADLINE[Message.Kind.CODE.value], settings.LONGEST_CODE_LIFETIME)
 SETTLED_AFTER = timedelta(seconds=_LONGEST_HOLD + 60)
 JOB = Job("savings", _("savings by routing"), is_stream=True)

@@ -29,7 +29,7 @@ SHOWN_OF_HASH = 16  # characters
 
 
 def check(value: object) -> dict[str, str]:
-    """Returns the binding in its stored form; raises ValidationError with every fault.
+    """The binding in its stored form; raises ValidationError with every fault.
 
     Empty, blank and absent are equal; the hash may be in upper case.
     """

@@ -23,7 +23,7 @@ _SQL = sql_files.read_several("otp/texts/own_texts.sql")
 COLUMN = _SQL["column"]
 AUDITED = ("purpose", "channel", "locale", "body")
 MAX_TEXTS = 50  # per company
-# the simplest first
+# The channels with texts of companies, the simplest first.
 WORDED = [channel for channel in reversed(CHANNELS) if channel.has_own_texts]
 SEGMENTED = {"", *(channel.name for channel in CHANNELS if channel.has_segments)}
 
@@ -50,8 +50,10 @@ def template(texts: CompanyTexts, *, channel: Channel, locale: str, purpose: str
 
 
 def autofill_lines(texts: CompanyTexts) -> list[str]:
-    """The lines of an SMS that browsers and apps parse. The browser's line must be the last
-    (https://wicg.github.io/sms-one-time-codes/); Android finds its line anywhere in the text.
+    """The lines of an SMS that browsers and apps parse.
+
+    The browser's line must be the last (https://wicg.github.io/sms-one-time-codes/); Android finds
+    its line anywhere in the text.
     """
     webotp = f"@{texts.webotp_host} #{{code}}" if texts.webotp_host else ""
     return [line for line in (texts.app_hash, webotp) if line]

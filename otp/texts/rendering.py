@@ -70,7 +70,7 @@ def max_minutes() -> int:
 
 
 def fill(template: str, *, code: str, brand: str, minutes: int | None, link: str | None) -> str:
-    """Substitutes in one pass, so that a brand that looks like a variable stays unchanged."""
+    """The template with its variables filled in, in one pass: a brand may look like a variable."""
     values = {
         "code": code,
         "brand": _displayed_brand(brand),
@@ -90,8 +90,9 @@ def _displayed_brand(brand: str) -> str:
 
 
 def compose(body: str, *, has_link: bool, tail: Sequence[str] = ()) -> str:
-    """Returns the template of one message. The line with the link is kept, appended or removed; the
-    autofill lines follow.
+    """The template of one message.
+
+    The line with the link is kept, appended or removed; the autofill lines follow.
     """
     lines = body.split("\n")
     if not has_link:
@@ -111,9 +112,7 @@ def template(
     body: str | None = None,
     line: str = "",
 ) -> str:
-    """Returns the template for a channel: `body`, else the company's text, else the default,
-    followed by `line`.
-    """
+    """The template for a channel: `body`, else the company's text or the default; then `line`."""
     body = body or own_texts.template(texts, channel=channel, locale=locale, purpose=purpose)
     if not body and channel.has_template:
         return _default(channel, locale=locale, has_link=has_link)
@@ -130,8 +129,9 @@ def snapshot(
     line: str = "",
     **more: Any,
 ) -> dict[str, str]:
-    """Returns, by channel, the templates that a message keeps from its acceptance. `body` applies
-    to this message only, `line` is below it, and the rest follows `template`.
+    """The templates by channel that a message stores at its acceptance.
+
+    `body` applies to this message only, `line` is below it, and `more` is for `template`.
     """
     if texts is NO_TEXTS and not body and not line:
         return {}

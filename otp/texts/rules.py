@@ -1,7 +1,7 @@
-"""Validates a company's own text and autofill lines. A text has the code exactly once and nothing
-usable for phishing.
+"""Validates a company's own text and autofill lines.
 
-People trust a message with a code they asked for. So a text has no address and no number of its
+A text has the code exactly once and nothing usable for phishing: people trust a message with a code
+they asked for. So it has no address and no number of its
 own: the only link is a short link, whose target was checked.
 """
 
@@ -29,7 +29,7 @@ _HOST = re.compile(rf"(?:{_HOST_LABEL}\.)+(?!\d+$){_HOST_LABEL}")
 
 
 def check_host(text: str) -> str:
-    """Returns the host normalised: lower case, international names in Punycode."""
+    """The host in lower case, international names in Punycode; raises ValidationError."""
     try:
         host = ascii_host(text.strip())
     except HostError:
@@ -139,9 +139,7 @@ _RULES: Sequence[Callable[[str], Iterator[str]]] = (
 
 
 def describe_character(char: str) -> str:
-    """The character as «’» U+2019 RIGHT SINGLE QUOTATION MARK; invisible characters without the
-    glyph.
-    """
+    """The character as «’» U+2019 RIGHT SINGLE QUOTATION MARK; an invisible one without a glyph."""
     glyph = "" if category(char)[0] in "CZ" else f"«{char}» "
     return f"{glyph}U+{ord(char):04X} {name(char, '')}".strip()
 

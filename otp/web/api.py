@@ -108,8 +108,9 @@ def _requester(fields: RequestFields, principal: Principal) -> Requester:
 
 
 class KeyedByHashedCode(IdempotentView):
-    """Hashes the code with a key before the body is hashed for the Idempotency-Key: that hash has
-    no key, so anyone who has the database could find the code in it.
+    """Hashes the code with a key before the body is hashed for the Idempotency-Key.
+
+    The body's hash has no key, so anyone who has the database could find the code in it.
     """
 
     def hashed_payload(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -132,8 +133,9 @@ class SendCode(KeyedByHashedCode, SendView):
     def guess_limit(
         self, request: CodeSendRequest, key: IdempotencyKey
     ) -> AbstractContextManager[object]:
-        """Counts the request as a guess at a custom code: with another request's key, the response
-        would reveal whether the code is that request's.
+        """Counts the request as a guess at a custom code.
+
+        With another request's key, the response would reveal whether the code is that request's.
         """
         custom = CustomCodeSend.of(self.principal, request)
         return custom.counted_as_guess(key) if custom else nullcontext()

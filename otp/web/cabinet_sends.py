@@ -62,8 +62,7 @@ def send(
     token: str,
     ip: str | None,
 ) -> UUID:
-    """Returns the id of the message, also of a failed one; raises a DomainError if nothing was
-    sent.
+    """Sends a message; returns its id, even if it failed; raises a DomainError if nothing was sent.
 
     `fields` are the fields of `POST /otp/send` or `POST /links/send`.
     """
@@ -100,9 +99,7 @@ def _find(key: IdempotencyKey) -> UUID | None:
 
 
 def check(*, company: Company, verification: Verification, code: str) -> None:
-    """Checks a code like `POST /otp/verify`: spends an attempt; raises the refusal as a
-    DomainError.
-    """
+    """Checks a code like `POST /otp/verify`; raises the refusal as a DomainError."""
     principal = api_keys.without_key(company, verification.mode)
     phone = verification.phone
     purpose = verification.purpose

@@ -54,8 +54,10 @@ def _message(message: Message) -> dict[str, Any]:
 
 
 def _shown(message: Message) -> str | None:
-    """The text without its code. The code is not even derived: a search for it in the text could
-    match other digits, such as an amount, and reveal it. Returns None if the text was erased.
+    """The text without its code; None if the text was erased.
+
+    The code is not even derived: a search for it in the text could match other digits, such as an
+    amount, and reveal it.
     """
     if message.content == Content.CODE_WITH_TEXT and "texts" not in message.params:
         return None

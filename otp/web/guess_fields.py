@@ -33,8 +33,9 @@ class GuessTarget(NamedTuple):
 
 
 def parse_target(fields: RequestFields, principal: Principal) -> GuessTarget:
-    """The verification that the fields name. Raises a DomainError that names the invalid fields,
-    including those read before.
+    """The verification that the fields name.
+
+    Raises a DomainError that names the invalid fields, including those read before.
     """
     text = fields.text(VERIFIED_ID)
     phone = fields.text(VERIFIED_PHONE)
@@ -56,7 +57,7 @@ def parse_target(fields: RequestFields, principal: Principal) -> GuessTarget:
 
 
 def check_digits(code: str, principal: Principal, target: GuessTarget) -> None:
-    """Accepts 4 to 8 digits, or a custom code. Any other shape spends no attempt."""
+    """Raises unless the code is 4 to 8 digits, or a custom code: other shapes spend no attempt."""
     if not GENERATED_CODE.fullmatch(code) and not is_custom_code(
         principal, phone=target.phone, purpose=target.purpose, verification_id=target.id
     ):

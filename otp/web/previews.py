@@ -75,7 +75,7 @@ class Sample:
 
     @property
     def room(self) -> int:
-        """The units for which the segments of the text have room in all."""
+        """The number of units that fit into the segments of the text."""
         counted = gsm.count_segments(self.text)
         single, joined = gsm.SIZES_BY_ENCODING[counted.encoding]
         return single if counted.segments == 1 else counted.segments * joined
@@ -101,9 +101,7 @@ class Sample:
 
     @property
     def bytes(self) -> int:
-        """The size encoded or in UTF-8, whichever is larger: Google does not say which it
-        counts.
-        """
+        """The size encoded or in UTF-8, the larger one: Google does not say which it counts."""
         counted = gsm.count_segments(self.text)
         bits = counted.units * (16 if counted.encoding == "UCS-2" else 7)
         return max(ceil(bits / 8), len(self.text.encode()))
@@ -153,9 +151,7 @@ def current_samples(company: Company, texts: CompanyTexts) -> list[Sample]:
 
 
 def preview(options: Mapping[str, Any], *, company: Company) -> dict[str, list[Sample]]:
-    """Renders unsaved settings as each channel shows them; invalid values fall back to the
-    defaults.
-    """
+    """Renders unsaved settings as each channel shows them; invalid values count as the defaults."""
     length = str(options.get("code_length") or "")
     language = options.get("language")
     language = language if language in message_languages.codes() else page_languages.active()

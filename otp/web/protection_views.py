@@ -227,6 +227,6 @@ def protection_replay(request: CabinetRequest) -> HttpResponse:
 @require_GET
 @member_required(can_read_settings)
 def protection_replay_status(request: CabinetRequest) -> HttpResponse:
-    """Polled every two seconds while the replay runs."""
+    """The fragment that the page polls every two seconds while the replay runs."""
     context = {"replay": _replay(request), "days": week_replay.DAYS, "member": request.member}
     return render(request, "cabinet/protection_replay.html", context)

@@ -37,9 +37,7 @@ def _priced(channel: Channel, country: str) -> StrOrPromise:
 
 
 def _country(phone: str, company: Company) -> str:
-    """The country of the typed number; until there is one, the company's, where most of its people
-    are.
-    """
+    """The country of the typed number; without a valid one the company's."""
     try:
         return phone_numbers.country_of(phone_numbers.normalise(phone, company.country))
     except DomainError:
@@ -47,8 +45,9 @@ def _country(phone: str, company: Company) -> str:
 
 
 def _first_mode(company: Company) -> Mode:
-    """Live if a live message could be sent: the company is approved and has tokens for the cheapest
-    channel.
+    """The mode selected at first: live if the company could send a live message.
+
+    It can if it is approved and has tokens for the cheapest channel.
     """
     available = ledger.balance(company.pk).available
     is_able = company.status == Company.Status.APPROVED and available >= min(
@@ -126,7 +125,7 @@ class SendForm(forms.Form):
         return {name: text for name, text in values if text and name not in {"token", "mode"}}
 
     def add_refusal(self, refused: DomainError) -> None:
-        """Shows why nothing was sent, at the invalid field or above the form."""
+        """Shows the reason why nothing was sent, at the invalid field or above the form."""
         if refused.error is Error.INSUFFICIENT_TOKENS:  # its own text is in Russian only
             self.add_error(None, gettext("Not enough tokens: nothing was sent."))
             return

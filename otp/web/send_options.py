@@ -113,7 +113,7 @@ _CODE = re.compile(r":code(?!\w)")
 
 
 def parse_options(fields: RequestFields, principal: Principal) -> dict[str, Any]:
-    """Returns the fields of a `CodeSendRequest` that the options set; adds their errors."""
+    """The fields of a `CodeSendRequest` that the options set; adds their errors to `fields`."""
     if fields.payload.keys().isdisjoint(_NAMES):
         return {}
     options = {

@@ -270,9 +270,7 @@ def _sms_samples(request: CabinetRequest, texts: CompanyTexts, form: AutofillFor
 
 
 def _is_submit(request: CabinetRequest) -> bool:
-    """Whether the form was submitted; without JavaScript another button of it requests the
-    preview.
-    """
+    """Whether the form was submitted, and not its button that requests a preview."""
     return request.method == "POST" and "preview" not in request.POST
 
 

@@ -1,4 +1,4 @@
-"""GET /persons/export and POST /persons/erase, declared."""
+"""Declares GET /persons/export and POST /persons/erase."""
 
 from dataclasses import replace
 

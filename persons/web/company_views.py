@@ -1,6 +1,4 @@
-"""The cabinet's pages where an owner exports the company's data, deletes the company, or cancels
-the deletion.
-"""
+"""The cabinet's pages where an owner exports the company's data, and deletes the company."""
 
 from typing import Any
 from uuid import UUID

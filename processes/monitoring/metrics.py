@@ -63,8 +63,7 @@ class Slot:
             _reserve(self._directory / f"{type_}_{self.name}.db")
 
     def _clean(self, number: int) -> None:
-        """Deletes files of other releases, whose labels may differ, and damaged ones: one would
-        break the page."""
+        """Deletes files of other releases and damaged ones: one would break the page."""
         for file in self._directory.glob(f"*-{number}.db"):
             if not file.stem.endswith(f"_{_name(number)}") or not _is_readable(file):
                 file.unlink()
@@ -116,9 +115,7 @@ class Metrics(NamedTuple):
 
 
 def directory() -> Path:
-    """The directory of this service's slots: another service on the machine has another
-    SECRET_KEY.
-    """
+    """The directory of this service's slots, named by its SECRET_KEY: no other service has it."""
     service = salted_hmac(__name__, "service", algorithm="sha256").hexdigest()[:16]
     settings.METRICS_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
     path: Path = settings.METRICS_DIR / service
@@ -182,7 +179,7 @@ def _library() -> Any:
 
 @cache
 def _api_child(call: str, status: int) -> Any:
-    """Cached: the library's own lookup costs as much as the counting."""
+    """The counter of a call and status, cached: the library's lookup costs as much as counting."""
     metrics = _metrics()
     return metrics and metrics.api.labels(call, status)
 

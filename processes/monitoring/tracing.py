@@ -1,9 +1,9 @@
-"""OpenTelemetry: a trace per message, from the request to the receipt. Off, without an import,
-unless OTEL_EXPORTER_OTLP_ENDPOINT is set.
+"""OpenTelemetry: a trace per message, from the request to the receipt.
 
-No context is passed along with a message. The ids of its trace and of parent spans are derived from
-its id, so each process can compute them: nothing is stored, and a receipt a week later still joins
-the trace. Spans are recorded when they end.
+Tracing is off, without an import, unless OTEL_EXPORTER_OTLP_ENDPOINT is set. No context is passed
+along with a message. The ids of its trace and of parent spans are derived from its id, so each
+process can compute them: nothing is stored, and a receipt a week later still joins the trace. Spans
+are recorded when they end.
 
 Attributes name accounts, channels, states and codes of vendors; never a phone, a text or a key.
 """
@@ -36,8 +36,9 @@ def is_on() -> bool:
 
 
 def trace_id(message_id: UUID) -> int:
-    """A hash of the message's id: a UUIDv7 begins with a time, and samplers take the low half as
-    random.
+    """The id of a message's trace: a hash of the message's id.
+
+    A UUIDv7 begins with a time, and samplers take the low half as random.
     """
     return _derive(b"trace", message_id, 16)
 
@@ -188,7 +189,7 @@ class _Ids(threading.local):
 
 @cache
 def _provider() -> tuple[Any, _Ids]:
-    """Created at the first span, so each process has its own exporter and thread."""
+    """The provider of spans, created at the first span: each process has its own exporter."""
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import (  # noqa: PLC0415
         OTLPSpanExporter,
     )

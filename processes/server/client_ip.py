@@ -16,6 +16,7 @@ _WITH_PORT = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([0-9.]+))(?::[0-9]{1,5})?")
 
 def client_ip(meta: Mapping[str, Any]) -> str:
     """The client's address: with n trusted proxies, the n-th from the right of X-Forwarded-For.
+
     Everything further left is written by the client and cannot be trusted.
     """
     if count := settings.TRUSTED_PROXY_COUNT:
@@ -31,8 +32,9 @@ def _without_port(text: str) -> str:
 
 
 def _unmapped(text: str) -> str:
-    """Turns a dual-stack socket's `::ffff:203.0.113.7` into 203.0.113.7: by the first 64 bits, all
-    IPv4 clients would be one network.
+    """Turns a dual-stack socket's `::ffff:203.0.113.7` into 203.0.113.7.
+
+    By the first 64 bits all IPv4 clients would otherwise be one network.
     """
     try:
         address = ip_address(text) if ":" in text else None

@@ -56,7 +56,7 @@ class BoundedHandler(WSGIHandler):
 
 
 class DirectCalls:
-    """WSGI middleware that answers machines' calls itself, and passes other requests to Django."""
+    """WSGI middleware that handles machines' calls itself, and passes other requests to Django."""
 
     def __init__(self, application: WSGIApplication, fixed_paths: Iterable[str]) -> None:
         self._application = application

@@ -26,9 +26,7 @@ SWEEP = 0.25  # seconds between checks for bodies past their deadline
 
 
 class Allowance(NamedTuple):
-    """Permission to receive a body: the sender whose limit it counts against, and its size limit in
-    bytes.
-    """
+    """Permission to receive a body: the sender against whom it counts, and its limit in bytes."""
 
     sender: str
     longest: int
@@ -46,9 +44,11 @@ RespondEarly = Callable[[Mapping[str, Any]], Response | None]
 
 
 class Gateway:
-    """`admit` decides by the headers whether to receive the body. Without an allowance the
-    application runs at once, and reading the body raises OSError. `respond_early` may answer a GET
-    before the application; if it returns None, the application does.
+    """Runs a WSGI application for granian's requests.
+
+    `admit` decides by the headers whether to receive the body. Without an allowance the application
+    runs at once, and reading the body raises OSError. `respond_early` may respond to a GET before
+    the application; if it returns None, the application does.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class Gateway:
         self._is_stopping = True
 
     def schedule(self, watcher: Any) -> None:
-        """Called by granian for each request, on a separate thread; must not raise."""
+        """Handles a request of granian, on a separate thread; must not raise."""
         scope = watcher.scope
         protocol = watcher.proto
         try:
@@ -167,7 +167,7 @@ class Gateway:
         self._run(body.environ, body.protocol, BytesIO(content))
 
     def _abandon(self, body: BufferedBody) -> None:
-        """The client disconnected before the end of its body."""
+        """Ends a request whose client disconnected before the end of its body."""
         if self._bodies.take(body):
             body.protocol.response_empty(400, [])
 
@@ -196,7 +196,8 @@ class Gateway:
                 log.exception("sweep_failed")
 
     def _refuse_late(self) -> None:
-        """A separate method: the loop's variables would keep the last body in memory."""
+        """Refuses bodies past their deadline."""
+        # A separate method: the variables of the sweep's loop would keep the last body in memory.
         error = Error.UNAVAILABLE if self._is_stopping else Error.REQUEST_TIMEOUT
         for body in self._bodies.take_late(is_stopping=self._is_stopping):
             self._refuse_body(body, error)

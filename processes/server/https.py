@@ -88,7 +88,7 @@ def is_refused(environ: Mapping[str, Any]) -> bool:
 
 
 def is_secure(environ: Mapping[str, Any]) -> bool:
-    """Follows the rule of Django's SECURE_PROXY_SSL_HEADER."""
+    """Whether the request came over HTTPS, by the rule of Django's SECURE_PROXY_SSL_HEADER."""
     if settings.TRUSTED_PROXY_COUNT and "HTTP_X_FORWARDED_PROTO" in environ:
         return bool(_proto(environ["HTTP_X_FORWARDED_PROTO"]) == "https")
     return environ.get("wsgi.url_scheme") == "https"

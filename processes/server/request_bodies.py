@@ -13,7 +13,7 @@ from django.conf import settings
 
 @dataclass(frozen=True)
 class BodyLimits:
-    """Per process; times in seconds, sizes in bytes."""
+    """The limits of a process; times in seconds, sizes in bytes."""
 
     deadline: float  # from the headers to the end of the body
     max_bodies: int  # at once
@@ -53,7 +53,7 @@ class BufferedBody:
 
 
 class BufferedBodies:
-    """The bodies being received. Only the thread that removes a body answers its request."""
+    """The bodies being received. Only the thread that removes a body responds to its request."""
 
     def __init__(self, bounds: BodyLimits, clock: Callable[[], float] = time.monotonic) -> None:
         self._bounds = bounds

@@ -26,9 +26,9 @@ class MalformedRequestError(ValueError):
 
 
 def build_environ(scope: Any) -> WSGIEnvironment:
-    """Builds the environ without header names that have an underscore, which would collide with
-    names that have a hyphen.
+    """The WSGI environ of a request.
 
+    Header names with an underscore are left out: they would collide with names with a hyphen.
     Repeated headers are joined in order. Raises MalformedRequestError.
     """
     server, _, port = scope.server.rpartition(":")
@@ -85,5 +85,5 @@ def _environ_key(name: str) -> str:
 
 
 def _latin1(text: str) -> str:
-    """PEP 3333: strings carry bytes as Latin-1."""
+    """The text as PEP 3333 wants it, with its bytes as Latin-1."""
     return text if text.isascii() else text.encode().decode("latin-1")

@@ -19,7 +19,9 @@ from storage.statements.named_rows import fetch_all
 
 @dataclass(frozen=True, slots=True)
 class _Index:
-    """`has_key`: it covers the partition key; otherwise PostgreSQL cannot enforce it across
+    """An index of a table.
+
+    `has_key`: it covers the partition key; otherwise PostgreSQL cannot enforce it across
     partitions.
     """
 
@@ -31,7 +33,7 @@ class _Index:
 
     @property
     def is_local(self) -> bool:
-        """Unique within a month only."""
+        """Whether the index is unique within a month only."""
         return self.is_unique and not self.has_key
 
     def create(self, table: str, suffix: str = "") -> str:
@@ -48,8 +50,9 @@ _IDENTITIES = "SELECT attname FROM pg_attribute WHERE attrelid = %s::regclass AN
 
 
 def partition_by_month(*names: str) -> Callable[[Any, BaseDatabaseSchemaEditor], None]:
-    """Returns a function for `RunPython` that partitions tables of `partitions.TABLES`, which the
-    same migration has created. Needs the functions of `months.sql`.
+    """A function for `RunPython` that partitions tables which the same migration has created.
+
+    They are in `partitions.TABLES`. Needs the functions of `months.sql`.
     """
 
     def run(_apps: Any, editor: BaseDatabaseSchemaEditor) -> None:
@@ -62,8 +65,9 @@ def partition_by_month(*names: str) -> Callable[[Any, BaseDatabaseSchemaEditor],
 
 
 def build_indexes(_apps: Any, editor: BaseDatabaseSchemaEditor) -> None:
-    """Runs the statements that Django defers to the end of a migration, except the indexes of
-    unique texts for LIKE, which no query uses.
+    """Runs the statements that Django defers to the end of a migration.
+
+    The indexes of unique texts for LIKE, which no query uses, are left out.
     """
     for sql in editor.deferred_sql:
         if '_like" ON ' not in str(sql):

@@ -1,4 +1,4 @@
-"""Old months leave their tables: found, detached and dropped. Only the tables' owner can do so."""
+"""Finds, detaches and drops old months of the tables, which only the tables' owner can do."""
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
@@ -32,8 +32,9 @@ def newest_to_archive(months: int, now: datetime) -> date:
 
 
 def attached_months() -> list[date]:
-    """Months with an attached partition of any table, ascending. A table's first partition also has
-    all earlier rows.
+    """Months with an attached partition of any table, ascending.
+
+    A table's first partition also has all earlier rows.
     """
     return sorted(
         {month_named(name) for name in fetch_column(_ATTACHED, [[table.name for table in TABLES]])}
@@ -47,8 +48,9 @@ def is_attached(table: str, month: date) -> bool | None:
 
 
 def detach(month: date) -> None:
-    """Detaches a month in the caller's transaction, which blocks all others until it ends. Not
-    CONCURRENTLY: that works neither with a default partition nor for six tables at once.
+    """Detaches a month in the caller's transaction, which blocks all others until it ends.
+
+    CONCURRENTLY works neither with a default partition nor for six tables at once.
     """
     for table in LOCK_ORDER:
         execute(f"LOCK TABLE ONLY {table} IN ACCESS EXCLUSIVE MODE")

@@ -31,7 +31,7 @@ LOCK_TIMEOUT = "2s"
 
 @dataclass(frozen=True, slots=True)
 class MonthlyTable:
-    """`key` is its partition key. Rows whose key is NULL go to a default partition."""
+    """A partitioned table and its partition `key`; rows without a key go to a default partition."""
 
     name: str
     key: str
@@ -78,7 +78,7 @@ def _upcoming() -> Iterator[date]:
 
 
 def _create(table: str, month: date) -> bool:
-    """Calls the database's function, as the application does not own the table."""
+    """Creates a partition by a function of the database: the application does not own the table."""
     try:
         with transaction.atomic():
             execute(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT}'")
@@ -129,8 +129,9 @@ def analyze_doubled() -> list[str]:
 
 
 def create_missing_and_analyze() -> None:
-    """Makes the months at once if this one is missing. Without it, after a long stop or in an old
-    copy, every send would fail until the hourly task.
+    """Creates months at once if this one is missing, and analyzes young ones.
+
+    After a long stop, or in an old copy, every send would otherwise fail until the hourly task.
     """
     if min(months_ahead().values()) < 0:
         create_upcoming()

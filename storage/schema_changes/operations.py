@@ -75,7 +75,7 @@ class AddIndexConcurrently(NotInTransactionMixin, AddIndex):
 
 
 def _add_to_partitions(editor: Editor, table: str, index: models.Index, model: Model) -> None:
-    """The parent's index becomes valid once every partition's is attached to it."""
+    """Adds an index to a partitioned table: it is valid once every partition's is attached."""
     on_parent = index.create_sql(model, editor)
     _execute(editor, _index_sql(on_parent, table=f"ONLY {editor.quote_name(table)}"))
     on_partition = index.create_sql(model, editor, concurrently=True)
@@ -104,7 +104,7 @@ def _index_sql(statement: Statement, **parts: str) -> str:
 
 @contextmanager
 def _without_lock_timeout(editor: Editor) -> Iterator[None]:
-    """A concurrent build waits for every older transaction, but blocks nobody."""
+    """Lifts the lock timeout: a concurrent build waits for old transactions, but blocks nobody."""
     (before,) = _column(editor, "SHOW lock_timeout")
     _execute(editor, "SET lock_timeout = 0")
     try:

@@ -136,7 +136,10 @@ def timeouts(connection: BaseDatabaseWrapper, *, lock: float) -> Iterator[None]:
 
 
 def may_set_deadlock_timeout(connection: BaseDatabaseWrapper) -> bool:
-    """True for a superuser, or with GRANT SET; otherwise the service may lose a deadlock."""
+    """Whether the role may set it, by GRANT SET or as a superuser.
+
+    Otherwise the service may lose a deadlock.
+    """
     with connection.cursor() as cursor:
         cursor.execute("SELECT has_parameter_privilege('deadlock_timeout', 'SET')")
         (may_set,) = cursor.fetchone()

@@ -37,8 +37,9 @@ class _Member(Generic[Write, Result]):
 
 
 class GroupCommit(Generic[Write, Result]):
-    """`alone` runs one write; `together` runs several, and returns None for each left to run alone.
+    """Groups concurrent writes of one kind.
 
+    `alone` runs one write; `together` runs several, and returns None for each left to run alone.
     Each call of either is one commit. A group that the database refuses has written nothing, so its
     members then run alone. Any other error of `together` is raised for every member, because the
     group may have been written.
@@ -123,9 +124,7 @@ class GroupCommit(Generic[Write, Result]):
                     member.turn.release()
 
     def _start_next(self, leader: _Member[Write, Result]) -> None:
-        """Starts the next leader after the group. A leader that was passed already has a
-        successor.
-        """
+        """Starts the next leader after the group; one that was passed has a successor already."""
         with self._lock:
             if self._leader is not leader:
                 return

@@ -1,4 +1,4 @@
-"""Rows and arrays given to a statement as one parameter, of JSON or of text.
+"""Gives rows and arrays to a statement as one parameter, of JSON or of text.
 
 psycopg dumps lists in Python, which costs 20 to 40 µs each; an array for each column costs two to
 four times as much as JSON, and makes the server parse one parameter per column.
@@ -20,11 +20,10 @@ Row = TypeVar("Row", bound=Numbered)
 
 
 def json_rows(parameter: str, columns: str) -> str:
-    """The table `given` of a FROM clause, read from the JSON of `parameter`; `columns` are names
-    with types.
+    """The table `given` of a FROM clause, read from the JSON of `parameter`.
 
-    The limit excludes no row: it makes PostgreSQL expect ten rows instead of a hundred, so that it
-    looks them up by indexes.
+    `columns` are names with types. The limit excludes no row: it makes PostgreSQL expect ten rows
+    instead of a hundred, so that it looks them up by indexes.
     """
     array = f"%({parameter})s::json"
     return (
@@ -34,7 +33,7 @@ def json_rows(parameter: str, columns: str) -> str:
 
 
 def dump_rows(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Raises DataError, as the database does, for what JSON cannot hold."""
+    """The rows as JSON; raises DataError, as the database does, for values that JSON lacks."""
     try:
         return orjson.dumps(rows).decode()
     except orjson.JSONEncodeError as error:

@@ -1,5 +1,6 @@
-"""Statements on Django's connection, and their rows, in one call each; `single_statement` is for
-the hot calls.
+"""Runs a statement on Django's connection and returns its rows, in one call.
+
+`single_statement` is for the hot calls.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -42,9 +42,7 @@ def fetch_rows(statement: str, params: Params, kind: Callable[..., Row]) -> list
 
 
 def after_commit(action: Callable[[], object]) -> None:
-    """Like `transaction.on_commit`, but opens no connection to see whether there is a
-    transaction.
-    """
+    """Runs the action like `transaction.on_commit`, without a connection if there is none yet."""
     if connection.in_atomic_block:
         transaction.on_commit(action)
     else:

@@ -19,8 +19,9 @@ def read(path: str) -> str:
 
 
 def read_several(path: str, **fragments: str) -> dict[str, str]:
-    """The statements of a file, each beneath its `--: name`, with these fragments filled in; they
-    may also name statements above them.
+    """The statements of a file, each beneath its `--: name`, with these fragments filled in.
+
+    They may also name statements above them.
     """
     statements: dict[str, str] = {}
     for part in (_ROOT / path).read_text(encoding="utf-8").split("--: ")[1:]:
@@ -30,7 +31,7 @@ def read_several(path: str, **fragments: str) -> dict[str, str]:
 
 
 def compact(statement: str) -> str:
-    """Strips comments and spaces: less to send for each connection that prepares it."""
+    """The statement without comments and spaces: less to send where it is prepared."""
     return " ".join(_COMMENT.sub("", statement).split())
 
 
