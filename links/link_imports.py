@@ -202,10 +202,7 @@ def _table(lines: Iterable[_Line], header: _Header, separator: str) -> CsvRows:
 
 
 def _fault_of(line: _Line, header: _Header, separator: str) -> StrOrPromise:
-    """The reason why the cells are ambiguous; empty if they are not.
-
-    An address with a separator must not be cut.
-    """
+    """The fault of ambiguous cells: an address with a separator must not be cut. Empty if none."""
     if any(line.cells[len(header.columns) :]):
         return TOO_MANY_CELLS
     is_cut = separator == "," and "?" in line.cells[0] and any(line.cells[1:])

@@ -79,9 +79,7 @@ def reading_copy(month: date) -> Iterator[None]:
 
 
 def delete_originals(month: date) -> None:
-    """Deletes rows from tables that also hold other months; no other session waits for these
-    rows.
-    """
+    """Deletes a month's rows from tables that hold other months too; no session waits for them."""
     for table in BY_MESSAGE:
         execute(f"DELETE FROM {table} WHERE {_condition(month)}")  # noqa: S608
 
@@ -124,9 +122,7 @@ def restored(month: date, path: Path, programs: Path | None) -> Iterator[None]:
 
 
 def check_books(month: date, path: Path) -> None:
-    """Raises unless the restored month has the sums of the books, and its transfers match the
-    seals.
-    """
+    """Raises unless the restored month has the books' sums, and its transfers match the seals."""
     with reading_copy(month):
         differs = fetch_value(_SQL["differs"], [month, month])
         parts = parts_of_transfers()

@@ -1,4 +1,4 @@
-"""Archives whole months, oldest first. If a run is killed, the next one continues where it stopped.
+"""Archives whole months, oldest first; the next run continues a killed one where it stopped.
 
 A month is archived once none of its rows can change:
 detached, with its sums in the books → copied without personal data → dumped → restored and compared
@@ -139,9 +139,7 @@ class Archive:
     say: Say
 
     def add(self, month: date) -> Path:
-        """Archives a month and returns its file. After a BackupError, the finished steps stay
-        done.
-        """
+        """Archives a month and returns its file; finished steps stay done after a BackupError."""
         if not ArchivedMonth.objects.filter(pk=month).exists():
             if reasons := list(blockers(month)):
                 raise BackupError(f"{month:%Y-%m} stays: {'; '.join(reasons)}")

@@ -115,8 +115,9 @@ def _reports(company: Company) -> Fact:
 
 
 class CheckedForm(forms.ModelForm):  # type: ignore[type-arg]
-    """Reads countries and rules of links like the company's own settings: otherwise a country in
-    lower case would refuse every send, and a site in capitals every link.
+    """A form that reads countries and rules of links like the company's own settings.
+
+    Otherwise a country in lower case would refuse every send, and a site in capitals every link.
     """
 
     clean_link_targets = LinksSection.clean_link_targets

@@ -48,7 +48,7 @@ class ChannelDay:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """Ages are in seconds."""
+    """The figures of the queues; ages are in seconds."""
 
     due: int
     oldest_due: float | None
@@ -135,7 +135,7 @@ def heartbeats(kind: str | None = None) -> list[Heartbeat]:
 
 
 def _heartbeat(*, details: str, **columns: Any) -> Heartbeat:
-    """Parses `details` here, since Django leaves jsonb as text on raw cursors."""
+    """A heartbeat from a row; `details` is parsed here: raw cursors return jsonb as text."""
     reported = orjson.loads(details)
     keys = reported.pop("keys", {})
     return Heartbeat(details=reported, keys=keys, **columns)

@@ -89,7 +89,7 @@ def _guard_gauges() -> Iterator[GaugeMetricFamily]:
 
 
 def _click_gauges() -> Iterator[GaugeMetricFamily]:
-    """Yields nothing if Redis does not answer."""
+    """The gauges of the stream of clicks; none without Redis."""
     if (age := stream.lag_seconds()) is not None:
         help_text = "Age of the oldest clicks that are not yet counted, reported or used as proof"
         yield GaugeMetricFamily("kvitok_clicks_oldest_seconds", help_text, age)
@@ -147,7 +147,7 @@ def _bind_gauges(heartbeats: list[figures.Heartbeat]) -> Iterator[GaugeMetricFam
 
 
 def _breaker_gauge(states: dict[str, figures.AccountState]) -> GaugeMetricFamily:
-    """The breaker of every configured account; one without a row has never failed."""
+    """The gauge of every configured account's breaker; one without a row has never failed."""
     state = GaugeMetricFamily(
         "kvitok_breaker_state", "Breaker: 0 closed, 1 half-open, 2 open", labels=["provider"]
     )

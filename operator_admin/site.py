@@ -33,9 +33,10 @@ _shown: dict[str, tuple[str, ...]] = {}  # page name → models
 def page(
     route: str, name: str, *shows: str, permission: str | None = None
 ) -> Callable[[View], View]:
-    """Registers a view as `admin:<name>`. It requires `permission`, and the right to view or change
-    one of the models that it shows, such as `channels.provideraccount`. A view without either
-    checks permissions itself.
+    """Registers a view as `admin:<name>`.
+
+    It requires `permission`, and the right to view or change one of the models that it shows, such
+    as `channels.provideraccount`. A view without either checks permissions itself.
     """
 
     def register(view: View) -> View:

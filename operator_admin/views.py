@@ -110,7 +110,7 @@ def system(request: HttpRequest) -> HttpResponse:
 
 
 def describe(name: str, rule: Rule) -> dict[str, str | int]:
-    """A rule without an alert: placeholders instead of details."""
+    """The texts' values for a rule without an alert: placeholders instead of details."""
     return {
         "name": name,
         "title": PLACEHOLDER.sub("…", str(rule.title)),
@@ -171,7 +171,7 @@ class PersonForm(forms.Form):
 
 @page("persons/", "persons", permission="persons.add_erasure")
 def persons(request: HttpRequest) -> HttpResponse:
-    """Takes the phone only from the body, since URLs are logged."""
+    """Exports or erases a person's data; the phone is only in the body, since URLs are logged."""
     form = PersonForm(request.POST or None)
     if not form.is_valid():
         return _show(request, "persons", {"form": form})

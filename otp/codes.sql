@@ -11,7 +11,8 @@ FROM paid
 --: wipe_expired_codes
 DELETE FROM otp_sealedcode WHERE expires_at <= now()
 
--- Also supersedes the codes: two shortened phones could collide on the unique index of live rows.
+-- Anonymises old phones and supersedes their codes: two shortened phones could collide on the
+-- unique index of live rows.
 --: anonymise_phones
 UPDATE otp_verification
 SET superseded_at = COALESCE(superseded_at, now()),

@@ -1,5 +1,5 @@
--- Reads the values of four dimensions at once. One phone represents its country, which SQL cannot
--- determine. Seven characters tell apart the countries of one calling code.
+-- The columns of counts by four dimensions at once. One phone represents its country, which SQL
+-- cannot determine. Seven characters tell apart the countries of one calling code.
 --: by_dimension
 CASE GROUPING(channel, prefix, purpose, api_key) WHEN 7 THEN 'channel' WHEN 11 THEN 'country'
   WHEN 13 THEN 'purpose' ELSE 'api_key' END AS dimension,

@@ -50,8 +50,8 @@ SELECT FROM links_link WHERE id = ANY(%(links)s) ORDER BY id FOR NO KEY UPDATE
 --: lock_messages
 SELECT FROM channels_message WHERE id = ANY(%(messages)s) ORDER BY id FOR NO KEY UPDATE
 
--- When the person's data can be erased, if not now: it may have a message without an outcome, a
--- hold of a later attempt, or a code that can be entered.
+-- The time from which the person's data can be erased, if not now: there may be a message without
+-- an outcome, a hold of a later attempt, or a code that can be entered.
 --: erasable_at
 SELECT max(until) FROM (
   SELECT deadline AS until FROM channels_message

@@ -11,7 +11,8 @@ webhooks_endpoint endpoint JOIN accounts_company company
 --: priorities
 (VALUES (0), (1)) AS priorities(priority)
 
--- A separate, cheaper check: workers poll often, mostly in vain. Two index look-ups per endpoint.
+-- Whether a delivery is due: a separate, cheaper check with two index look-ups per endpoint, since
+-- workers poll often, mostly in vain.
 --: any_due
 SELECT EXISTS (
   SELECT FROM {callable_endpoints} CROSS JOIN {priorities}
@@ -21,14 +22,14 @@ SELECT EXISTS (
       AND due_at <= statement_timestamp()
     LIMIT 1) d)
 
--- Lock order everywhere: endpoints by id, then their deliveries.
+-- Locks endpoints. The lock order is everywhere: endpoints by id, then their deliveries.
 --: lock_endpoints
 SELECT endpoint.id, endpoint.url FROM webhooks_endpoint endpoint
 WHERE endpoint.deleted_at IS NULL
   AND endpoint.id IN (SELECT endpoint_id FROM webhooks_delivery WHERE id = ANY(%s::uuid[]))
 ORDER BY endpoint.id FOR NO KEY UPDATE
 
--- Skips deliveries purged meanwhile.
+-- Inserts attempts; skips those of deliveries purged meanwhile.
 --: insert_attempts
 INSERT INTO webhooks_deliveryattempt
   (delivery_id, started_at, duration_ms, headers, status, response, error)
@@ -37,8 +38,9 @@ SELECT outcome.* FROM unnest(%s::uuid[], %s::timestamptz[], %s::int[], %s::jsonb
   AS outcome(id, at, ms, headers, status, response, error)
 WHERE EXISTS (SELECT FROM webhooks_delivery delivery WHERE delivery.id = outcome.id)
 
--- Only the holder of the claim writes: after the lease another worker may hold it. A delivery
--- canceled meanwhile stays canceled unless it was accepted after all.
+-- Writes the outcomes of deliveries. Only the holder of the claim writes: after the lease another
+-- worker may hold it. A delivery canceled meanwhile stays canceled unless it was accepted after
+-- all.
 --: update_deliveries
 UPDATE webhooks_delivery delivery SET state = outcome.state,
   due_at = statement_timestamp() + make_interval(secs => outcome.due_in),

@@ -40,7 +40,7 @@ SELECT wallet.available, {day_used} AS day_used, {day_ends} AS day_ends,
 FROM billing_wallet wallet, ({period}) AS period
 WHERE wallet.company_id = %(company_id)s
 
--- The day's budget first, then each country in use or with a budget, the most used first.
+-- The usage of the day's budget, then of each country in use or with a budget, most used first.
 --: usage_by_country
 SELECT listed.country, CASE WHEN listed.country = '' THEN {day_used}
     ELSE {hour_used_there} END AS used,

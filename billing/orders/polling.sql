@@ -1,4 +1,5 @@
--- A minute after the order was placed, then whenever its age has doubled, and once it is overdue.
+-- Claims orders to poll: a minute after they were placed, then whenever their age has doubled, and
+-- once they are overdue.
 -- The claim is committed before the call, so that only one process polls a provider that hangs.
 UPDATE billing_order SET asked_at = now() WHERE id = ANY(ARRAY(
   SELECT id FROM billing_order

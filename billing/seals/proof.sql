@@ -1,4 +1,4 @@
--- A loose index scan of all three.
+-- The next company with transfers, seals or archived sums, by a loose index scan of each table.
 --: next_company
 SELECT LEAST(
   (SELECT company_id FROM billing_transfer WHERE company_id > %(after)s
@@ -8,7 +8,8 @@ SELECT LEAST(
   (SELECT company_id FROM billing_archivedsum WHERE company_id > %(after)s
    ORDER BY company_id LIMIT 1))
 
--- An archived month has its holds settled, once each. The first one has all earlier months.
+-- A company's archived months whose sums differ from its seals, or whose holds are not settled once
+-- each. The first one has all earlier months.
 --: wrong_archived_sums
 WITH sealed AS (
   SELECT gone.month, sum(part.transfers) AS transfers, sum(part.available) AS available,

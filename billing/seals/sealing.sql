@@ -1,3 +1,4 @@
+-- The start of the oldest transaction, less a margin.
 -- pg_locks shows every role's transactions, pg_stat_activity the start of our own and, with
 -- pg_read_all_stats, of all. A hidden start could be any time, and so could a prepared
 -- transaction's. Processes of the server itself have no user, and write no transfers.
@@ -12,7 +13,7 @@ SELECT LEAST(now() - make_interval(secs => %(margin)s),
   (SELECT '2000-01-01Z'::timestamptz FROM pg_prepared_xacts
    WHERE database = current_database() LIMIT 1))
 
--- A loose index scan: the table has many transfers of few companies.
+-- Companies with transfers in a time, by a loose index scan: few companies have many transfers.
 --: companies
 WITH RECURSIVE company AS (
   (SELECT company_id AS id FROM billing_transfer ORDER BY company_id LIMIT 1)

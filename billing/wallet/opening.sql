@@ -1,4 +1,5 @@
--- Top-ups and a few late charges stay, though older than the last archived transfer.
+-- The balance after a company's last archived transfer. Top-ups and a few late charges are older
+-- than it, and still in the table.
 SELECT gone.at, (gone.tokens + COALESCE((
   SELECT sum({amount}) FROM billing_transfer
   WHERE company_id = %(company)s AND created_at <= gone.at), 0))::bigint AS balance

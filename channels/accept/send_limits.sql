@@ -1,4 +1,5 @@
--- Uses the time of the statement: the transaction may have waited for the lock since it began.
+-- A company's sends in a window that ends at the time of the statement: the transaction may have
+-- waited for the lock since it began.
 --: count
 SELECT count(*) FILTER (WHERE created_at > start.at),
        COALESCE(EXTRACT(epoch FROM min(created_at) FILTER (WHERE created_at > start.at)

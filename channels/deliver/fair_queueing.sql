@@ -1,4 +1,5 @@
--- Locked rows are being claimed.
+-- Moves waiting messages to the front or the back of the queue; skips locked ones, which are being
+-- claimed.
 WITH placed AS (
   SELECT message.id, queued.priority %% {behind} + CASE WHEN row_number() OVER (
       PARTITION BY message.company_id

@@ -7,9 +7,9 @@ WHERE attempt.lease_until < now() AND attempt.state = 'submitting'
   AND {no_lease_waits}
 ORDER BY attempt.lease_until LIMIT %s
 
--- Takes rows of each company and account in turn, as in `due_in_turn.sql`. New credentials may mean
--- another account at the vendor, which never received the messages of the former one; a process may
--- use the former credentials for a moment longer.
+-- Leases attempts to poll, of each company and account in turn, as in `due_in_turn.sql`. New
+-- credentials may mean another account at the vendor, which never received the messages of the
+-- former one; a process may use the former credentials for a moment longer.
 --: due_polls
 WITH ranked AS (
   SELECT attempt.id, attempt.message_id, attempt.poll_at,

@@ -1,4 +1,4 @@
--- In the index's order, by which a page reads the counts.
+-- Inserts a day's counts in the order of the index by which a page reads them.
 INSERT INTO channels_daycount (company_id, mode, day, channel, kind, state, pace, messages)
 SELECT company_id, mode, %(day)s::date, channel, kind, state, {pace}, count(*)
 FROM channels_message WHERE created_at >= %(start)s AND created_at < %(end)s AND {whose}

@@ -1,3 +1,4 @@
+-- The delivered phones by company and channel, of the phones to which codes were sent in a time.
 -- Ids begin with the time: the range is a few pages of the primary key's index.
 SELECT company_id, channel, round(sum(share))::int AS delivered, count(*) AS ended
 FROM (

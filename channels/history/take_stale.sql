@@ -1,4 +1,5 @@
--- Includes all marks of the same days, so that each day is counted again only once.
+-- Deletes a batch of marks, with all marks of the same days, so that each day is counted again only
+-- once.
 DELETE FROM channels_staleday stale_day USING (
   SELECT DISTINCT company_id, mode, day FROM (
     SELECT * FROM channels_staleday WHERE due_at <= statement_timestamp()

@@ -52,7 +52,7 @@ WHERE receipt.due_at <= now() AND receipt.received_at >= :start AND receipt.rece
   AND (%(only)s::bigint IS NULL OR receipt.id = %(only)s)
 ORDER BY receipt.due_at LIMIT %(limit)s FOR UPDATE OF receipt SKIP LOCKED
 
--- A separate statement, because workers ask often and mostly nothing is due.
+-- Whether a receipt is due; a separate statement, because workers ask often and mostly none is.
 --: has_due
 SELECT EXISTS (SELECT FROM channels_receipt
                WHERE due_at <= now() AND received_at >= :start AND received_at < :end)
@@ -66,8 +66,8 @@ UPDATE channels_receipt receipt SET due_at = NULL, applied_at = now(), attempt_i
 FROM unnest(%s::bigint[], %s::uuid[]) AS given(id, attempt_id)
 WHERE receipt.id = given.id AND receipt.received_at >= :start AND receipt.received_at < :end
 
--- The delay grows with the receipt's age: receipts of messages sent by other systems arrive in
--- large numbers.
+-- Parks receipts. The delay grows with the receipt's age: receipts of messages sent by other
+-- systems arrive in large numbers.
 --: park
 UPDATE channels_receipt
 SET due_at = now() + GREATEST(make_interval(secs => %s), (now() - received_at) / 2)

@@ -5,8 +5,8 @@ WHERE attempt.id = %s AND attempt.provider = %s
   AND attempt.message_id BETWEEN :first_id AND :last_id
 ON CONFLICT DO NOTHING
 
--- Runs under the messages' locks, so that of two parts reported concurrently the second sees the
--- first.
+-- Marks parts as delivered, under the messages' locks, so that of two parts reported concurrently
+-- the second sees the first.
 --: mark_delivered
 UPDATE channels_part SET delivered_at = COALESCE(delivered_at, now()) WHERE id = ANY(%s)
 

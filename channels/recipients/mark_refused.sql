@@ -1,4 +1,4 @@
--- A contact shared again after the call began stays.
+-- Blocks the contacts of refused attempts, except those shared again after the call began.
 UPDATE channels_contact contact SET blocked_at = date_trunc('second', attempt.started_at)
 FROM channels_attempt attempt JOIN channels_message message ON message.id = attempt.message_id
 WHERE attempt.id = ANY(%s) AND contact.provider = attempt.provider AND contact.phone = message.phone

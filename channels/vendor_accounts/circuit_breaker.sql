@@ -1,5 +1,5 @@
--- Calls that were running when it opened also fail and must change nothing: only a probe reopens
--- it.
+-- Opens a breaker. Calls that were running when it opened fail too and must change nothing: only a
+-- probe reopens it.
 --: trip
 INSERT INTO channels_provideraccount AS account
   (name, position, opened_at, open_until, trips, reason)

@@ -1,4 +1,4 @@
--- A repeated alert only increments its row: vendors repeat themselves by the thousand.
+-- Stores an alert. A repeated one only increments its row: vendors repeat them by the thousand.
 WITH earlier AS (
   SELECT at FROM channels_provideralert
   WHERE provider = %(provider)s AND code = %(code)s AND detail = %(detail)s)

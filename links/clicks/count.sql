@@ -1,4 +1,4 @@
--- Links are locked in one order, and each is written once for all of its clicks.
+-- Counts clicks. Links are locked in one order, and each is written once for all of its clicks.
 WITH received AS (SELECT * FROM {clicks}),
 locked AS (
   SELECT id FROM links_link WHERE id IN (SELECT link_id FROM received)

@@ -1,3 +1,4 @@
+-- The attempts of the messages with these links, and whether each may have arrived.
 -- An attempt whose response is outstanding counts from its start. An attempt that only exceeded its
 -- timeout may have arrived; an attempt that a vendor rejected or gave up has not.
 SELECT link.id AS link_id, (extract(epoch FROM attempt.started_at) * 1000)::bigint AS started,

@@ -8,7 +8,7 @@ AND NOT EXISTS (SELECT FROM links_stop stop WHERE stop.company_id = link.company
 --: target
 SELECT link.url FROM links_link link WHERE {live}
 
--- Only one of several concurrent visitors gets the target.
+-- Opens a one-time link: only one of several concurrent visitors gets the target.
 --: open
 UPDATE links_link link SET used_at = now() WHERE {live}
 RETURNING link.url, link.utm,

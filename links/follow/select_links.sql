@@ -1,3 +1,4 @@
+-- The links with one of two keys.
 -- Retired rows never resolve. A slug in another case matches only aliases. A message is joined only
 -- if its channel is part of the target. There are always two keys: PostgreSQL would plan an array
 -- of unknown length each time.

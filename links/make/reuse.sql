@@ -3,7 +3,8 @@
  AND NOT EXISTS (SELECT FROM links_stop stop
                  WHERE stop.company_id = link.company_id AND stop.batch_id = link.batch_id))
 
--- IS NOT NULL is redundant, but the planner needs it to use the partial index.
+-- The condition that a link equals a requested one. IS NOT NULL is redundant, but the planner needs
+-- it to use the partial index.
 --: equal
 link.company_id = %(company_id)s AND link.mode = %(mode)s::text
 AND link.reuse_key = ANY(%(link_reuse_key)s::uuid[]) AND link.reuse_key IS NOT NULL

@@ -96,9 +96,7 @@ def delivery_falls() -> Iterator[Problem]:
 
 
 def balance_low() -> Iterator[Problem]:
-    """Low balances in vendors' responses to sends; `account_broken` queries vendors that
-    report them.
-    """
+    """Low balances in vendors' responses to sends; `account_broken` queries other vendors."""
     since = timezone.now() - BALANCE_WINDOW
     live = registry.live_providers()
     for alert in ProviderAlert.objects.filter(code="balance_low", at__gte=since).order_by("at"):

@@ -1,4 +1,4 @@
-"""Compares problems with open alerts: which began, which continue, which are over.
+"""Compares problems with open alerts: which began, which continue, which have ended.
 
 A run claims its group's row, evaluates outside a transaction, and writes alerts and notices in one.
 So with two beats only one run counts; a run that was killed is repeated a minute later.
@@ -22,7 +22,7 @@ log = structlog.get_logger(__name__)
 
 # A little less than the schedule's intervals, which drift.
 INTERVALS = {Group.MINUTE: timedelta(seconds=45), Group.OUTSIDE: timedelta(minutes=14)}
-# A flapping problem is one alert: it is over if not seen for this long.
+# A flapping problem is one alert, which ends if the problem is not seen for this long.
 RECOVERY = {Group.MINUTE: timedelta(minutes=3), Group.OUTSIDE: timedelta()}
 REOPENED_WITHIN = timedelta(hours=1)  # counts as the same alert: its reminders continue
 REMINDERS = [timedelta(hours=hours) for hours in (1, 4, 12, 24)]  # the last one repeats

@@ -1,4 +1,4 @@
-"""Sends one notice about the alerts that began or are over, by e-mail and to Telegram.
+"""Sends one notice about the alerts that began or ended, by e-mail and to Telegram.
 
 Notices are stored in the transaction that changes the alerts. E-mails use the mail outbox, Telegram
 has its own; a crash after Telegram accepted a notice repeats it.
@@ -165,8 +165,9 @@ def _claim() -> list[TelegramNotice]:
 
 
 def _postpone(due: Sequence[TelegramNotice], error: SendError) -> None:
-    """Retries later, even without an answer: a repeated notice is better than none. Drops notices
-    older than GIVE_UP_AFTER.
+    """Postpones notices, even after a call without a response: a repeat is better than none.
+
+    Drops notices older than GIVE_UP_AFTER.
     """
     log.warning("operator_telegram_failed", error=type(error).__name__, code=error.code)
     for notice in due:

@@ -22,7 +22,7 @@ class Group(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`title`, `detail` and `remedy` are filled with the alert's details and `subject_title`."""
+    """A rule; the alert's details and `subject_title` are filled into its texts."""
 
     condition: conditions.Condition
     title: StrOrPromise

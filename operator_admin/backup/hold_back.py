@@ -104,8 +104,9 @@ def _open_messages() -> list[UUID]:
 
 
 def _fail_webhooks() -> int:
-    """Fails waiting deliveries, and forgets which endpoints failed: a rehearsal would warn their
-    owners.
+    """Fails waiting deliveries, and forgets which endpoints failed.
+
+    A rehearsal would otherwise warn their owners.
     """
     Endpoint.objects.update(failing_since=None)
     return Delivery.objects.filter(due_at__isnull=False).update(
@@ -126,24 +127,24 @@ def _drop_notices() -> int:
 
 
 def _end_sessions() -> int:
-    """Ends all sessions: people signed out or removed since the backup must not be signed in
-    again.
-    """
+    """Ends all sessions: users signed out or removed since the backup must not be signed in."""
     UserSession.objects.all().delete()
     return Session.objects.all().delete()[0]
 
 
 def _postpone_deletions() -> None:
-    """Postpones deletions: an owner may have canceled one since the backup. The last warning before
-    the new day is due in a week, so a rehearsal e-mails nobody.
+    """Postpones deletions: an owner may have canceled one since the backup.
+
+    The last warning before the new day is due in a week, so a rehearsal e-mails nobody.
     """
     day = timezone.now() + 2 * WARNING_PERIOD
     Company.objects.closing().filter(closes_at__lt=day).update(closes_at=day)
 
 
 def _pause_top_ups() -> int:
-    """Pauses the automatic top-ups of all companies, without an e-mail, and ends charges that no
-    provider has confirmed.
+    """Pauses the automatic top-ups of all companies, without an e-mail; returns how many.
+
+    Ends charges that no provider has confirmed.
     """
     unconfirmed = Order.objects.filter(automatic__isnull=False, state=Order.State.CREATED)
     unconfirmed.end(Order.State.CANCELED)

@@ -133,9 +133,7 @@ class Manifest:
 
     @classmethod
     def read(cls, directory: Path) -> "Manifest":
-        """The manifest of a backup; raises BackupError if it is missing, damaged or in another
-        format.
-        """
+        """The manifest of a backup; raises BackupError if it is missing or unreadable."""
         path = directory / NAME
         try:
             content: dict[str, Any] = json.loads(path.read_bytes())

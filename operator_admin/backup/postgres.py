@@ -112,9 +112,7 @@ def find_program(name: str, *, server: int, folder: Path | None = None) -> Path:
 
 
 def run(program: Path, *arguments: str) -> None:
-    """Runs a program on the service's database; raises BackupError with the end of its error
-    output.
-    """
+    """Runs a program on the service's database; raises BackupError with its last errors."""
     conninfo, environ = _access()
     process = subprocess.run(  # noqa: S603 - PostgreSQL's own program
         [str(program), *arguments, f"--dbname={conninfo}"],
@@ -135,7 +133,7 @@ def server_version() -> int:
 
 
 def _candidates(name: str, folder: Path | None) -> Iterator[Path]:
-    """Ascending by priority: the operator's own programs override those of packages."""
+    """The candidates by ascending priority: the operator's programs override those of packages."""
     if folder:
         folders = [folder]
     else:

@@ -82,9 +82,7 @@ def _ledger() -> Finding:
 
 
 def _tokens(before: Sums, last_id: int) -> Finding:
-    """Checks that holding back released holds, or charged them with proof, and moved nothing
-    else.
-    """
+    """Checks that holding back released holds or charged them with proof, and moved no more."""
     [(released, captured)] = fetch_tuples(_SINCE, [last_id])
     after = token_sums()
     expected = int(before[AVAILABLE]) + released, int(before[HELD]) - released - captured

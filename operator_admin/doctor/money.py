@@ -31,7 +31,7 @@ def ledger() -> Finding:
 
 
 def seals() -> Finding:
-    """Yesterday is sealed today, once no transaction of that day is open."""
+    """Checks that days are sealed: yesterday today, once no transaction of it is open."""
     last = SealedDay.last()
     ago = timezone.now() - timedelta(days=SEALED_AFTER)
     detail = (
@@ -62,7 +62,7 @@ def gateway_credentials() -> list[Finding]:
 
 
 def bank_statement() -> list[Finding]:
-    """When the bank account's statement was last read, if the service reads it."""
+    """Checks the last reading of the bank account's statement, if the service reads it."""
     if not settings.GATEWAY_ACCOUNTS["tbank"]["has_statement"]:
         return []
     account = settings.GATEWAY_ACCOUNTS["tbank"]["account"]

@@ -82,7 +82,7 @@ def _heartbeat(kind: str, name: str, remedy: str) -> Finding:
 
 
 def binds() -> list[Finding]:
-    """Accounts with their own processes, as reported by heartbeats."""
+    """Checks accounts with their own processes by their heartbeats."""
     return [_bind(name, figures.heartbeats(name)) for name in registry.hosted_providers()]
 
 
@@ -120,7 +120,7 @@ def translations() -> Finding:
 
 
 def static_files() -> Finding:
-    """Production reads the storage's manifest; elsewhere the finders serve the files."""
+    """Checks the manifest of static files in production; elsewhere the finders serve them."""
     static_file = "favicon.svg"
     remedy = _("Run: python manage.py collectstatic --noinput, and restart the web process.")
     if settings.WHITENOISE_USE_FINDERS:

@@ -29,7 +29,7 @@ TIMEOUT = 4.0  # seconds
 # The domains of the default and of .env.example (reserved by RFC 2606).
 _PLACEHOLDER_DOMAINS = ("@localhost", "@example.com")
 FORGED_IP = "192.0.2.77"  # a documentation address (RFC 5737) that a client might forge
-# Sent in `X_Forwarded_For`, which most servers confuse with the real header
+# Sent in `X_Forwarded_For`, which most servers confuse with the real header.
 UNDERSCORE_IP = "192.0.2.78"
 
 

@@ -76,7 +76,7 @@ def settings_are_sound() -> Finding:
 
 
 def legal_addresses() -> Finding:
-    """Terms, privacy policy and support contact; production requires them."""
+    """Checks terms, privacy policy and support contact, which production requires."""
     values = {
         "TERMS_URL": settings.TERMS_URL,
         "PRIVACY_URL": settings.PRIVACY_URL,
@@ -119,8 +119,10 @@ def database() -> Finding:
 
 
 def database_texts() -> Finding:
-    """Encoding and locale, which CREATE DATABASE copies from the server, set by the installer's
-    shell; with another C library or ICU, existing indexes are out of order:
+    """Checks the database's encoding and locale.
+
+    CREATE DATABASE copies them from the server, where the installer's shell set them. With another
+    C library or ICU, existing indexes are out of order:
     https://www.postgresql.org/docs/current/sql-altercollation.html
     """
     encoding = fetch_value("SHOW server_encoding")
@@ -172,7 +174,7 @@ def archives() -> Finding:
 
 
 def database_role() -> Finding:
-    """A role that owns a table can drop the triggers that make it append-only."""
+    """Checks that the role owns no table: it could drop triggers that make one append-only."""
     powers = roles.powers()
     if not settings.PRODUCTION:
         return passed("database role", _("not asked for here"))
@@ -185,7 +187,7 @@ def database_role() -> Finding:
 
 
 def pooler() -> Finding:
-    """A pooler preserves neither our sessions nor our time limits."""
+    """Checks the settings behind a pooler, which preserves neither sessions nor time limits."""
     is_pooled = sessions.is_pooled()
     if is_pooled and not sessions.has_direct_address():
         return failed("pooler", _("DATABASE_URL leads to a pooler"), POOLER_REMEDY)
@@ -230,7 +232,7 @@ def redis() -> Finding:
 
 
 def redis_memory() -> Finding:
-    """Eviction silently drops rate limits and the broker's tasks; a full Redis refuses new ones."""
+    """Checks that Redis has memory and evicts nothing: it holds rate limits and tasks."""
     try:
         memory = _info("memory")
         stats = _info("stats")
@@ -255,7 +257,7 @@ def redis_memory() -> Finding:
 
 
 def redis_persistence() -> Finding:
-    """No message depends on it, but the last day's limits and the broker's tasks do."""
+    """Checks that Redis is persistent: the last day's limits and the broker's tasks need it."""
     try:
         info = _info("persistence")
     except redis_library.RedisError as error:

@@ -85,7 +85,7 @@ def providers() -> list[Finding]:
 
 
 def vendor_approvals() -> list[Finding]:
-    """Templates and senders in use that the vendor's last response no longer approves."""
+    """Checks that vendors still approve the templates and senders in use."""
     used = list(VendorApproval.objects.filter(is_used=True).order_by("provider", "name"))
     bad = [row for row in used if row.status in approvals.BAD]
     if bad:
@@ -109,7 +109,7 @@ def vendor_approvals() -> list[Finding]:
 def check_accounts(
     accounts: Mapping[str, Provider], *, renew: bool = False
 ) -> dict[str, list[Check]]:
-    """Returns the checks of each account by name; queries the vendors in parallel.
+    """The checks of each account by name; queries the vendors in parallel.
 
     With `renew`, settings that a vendor has dropped are first set up again.
     """

@@ -1,5 +1,5 @@
--- Reads only the open messages of large tables. A code with less than a minute left will hardly be
--- entered in time.
+-- The waiting messages of each channel; of large tables it reads only the open messages. A code
+-- with less than a minute left will hardly be entered in time.
 --: waiting
 SELECT message.channel, count(*) AS waiting,
   count(*) FILTER (WHERE message.created_at > now() - interval '30 seconds') AS under_30s,

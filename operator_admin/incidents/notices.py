@@ -38,7 +38,7 @@ reset = _cache.reset
 
 
 def for_company(company: Company, session: SessionBase) -> list[Incident]:
-    """Reads the company's channels only if a notice is about one."""
+    """The notices to show to a company, whose channels are read only if a notice is about one."""
     now = timezone.now()
     current = [row for row in _cache.value if _is_shown(row, now)]
     if not current:

@@ -109,7 +109,7 @@ def new(request: HttpRequest) -> HttpResponse:
 
 @page("incidents/<int:pk>/", "incident", "operator_admin.incident", "channels.provideraccount")
 def incident(request: HttpRequest, pk: int) -> HttpResponse:
-    """A POST adds an update."""
+    """Shows an incident; a POST adds an update."""
     incident = get_object_or_404(Incident, pk=pk)
     form = UpdateForm(request.POST or None, initial={"state": incident.state})
     if request.method == "POST":

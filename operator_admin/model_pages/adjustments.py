@@ -39,7 +39,7 @@ class AdjustForm(forms.Form):
         max_length=200,
         help_text=gettext_lazy("Goes into the audit log and the company's statement."),
     )
-    # idempotency key: a form moves tokens once
+    # The idempotency key: a form moves tokens once.
     once = forms.UUIDField(widget=forms.HiddenInput, initial=uuid4)
 
     def __init__(self, *args: Any, available: int, **kwargs: Any) -> None:
@@ -110,7 +110,7 @@ def _was_done(request: HttpRequest, form: AdjustForm) -> bool:
 
 
 def _apply(request: HttpRequest, company: Company, form: AdjustForm) -> bool:
-    """Returns whether this request or a duplicate moved the tokens; else adds form errors."""
+    """Moves the tokens; whether this request or a duplicate did, else adds errors to the form."""
     key = f"adjust:{form.cleaned_data['once'].hex}"
     tokens = form.cleaned_data["tokens"]
     reason = form.cleaned_data["reason"]
@@ -148,8 +148,9 @@ def _result(company: Company, tokens: int) -> str:
 def move_tokens(
     *, company: Company, tokens: int, reason: str, key: str, user: User, ip: str | None
 ) -> None:
-    """Grants or withdraws tokens. Raises IntegrityError if the key was used, or the company has too
-    few tokens.
+    """Grants or withdraws tokens.
+
+    Raises IntegrityError if the key was used, or the company has too few tokens.
     """
     record("wallet.adjusted", f"{tokens:+d}: {reason}", company=company, user=user, ip=ip)
     change = ledger.grant if tokens > 0 else ledger.withdraw

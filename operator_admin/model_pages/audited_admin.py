@@ -25,8 +25,9 @@ _CHANGES = "_audited_changes"
 
 
 class AuditedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Adds audit events to Django's own history, whose rows are mutable: with old and new values,
-    without secrets, and with masked phones, like in the cabinet's audit log.
+    """An admin that adds audit events to Django's own history, whose rows are mutable.
+
+    They have old and new values, no secrets, and masked phones, as in the cabinet's audit log.
     """
 
     def construct_change_message(
@@ -39,8 +40,9 @@ class AuditedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     def get_object(
         self, request: HttpRequest, object_id: str, from_field: str | None = None
     ) -> Any:
-        """Locks a row that is being changed: Django writes all its columns, which would undo
-        concurrent changes of other processes.
+        """The row, locked if it is being changed.
+
+        Django writes all its columns, which would undo concurrent changes of other processes.
         """
         row: Any = super().get_object(request, object_id, from_field)
         if row is None or request.method != "POST" or not connection.in_atomic_block:

@@ -149,7 +149,7 @@ class BankTransferAdmin(ActionAdmin):
 
     @admin.display(description=gettext_lazy("state"))
     def described_state(self, transfer: BankTransfer) -> str:
-        """The state with the problem. Not the last column, whose text would be cut off."""
+        """The state with the problem; not in the last column, whose text would be cut off."""
         if transfer.state == BankTransfer.State.REVIEW and transfer.problem:
             return f"{transfer.get_state_display()}: {transfer.get_problem_display()}"
         return transfer.get_state_display()

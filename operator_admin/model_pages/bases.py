@@ -52,8 +52,9 @@ def _rows_of(formsets: Iterable[Any]) -> list[Any]:
 
 
 class RefusesStaleForms(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Refuses a form if the row or its inlines were changed since the form was opened, by the
-    fingerprint of `parsing.stale_forms` in `templates/admin/change_form.html`.
+    """Refuses a form if the row or its inlines were changed since the form was opened.
+
+    Compares the fingerprint of `parsing.stale_forms` in `templates/admin/change_form.html`.
     """
 
     def _create_formsets(self, request: HttpRequest, obj: Any, *args: Any, **more: Any) -> Any:
@@ -220,8 +221,10 @@ class ModelAdmin(ManualChanges, Autocompletion, FormFields):
         return self.changelist
 
     def response_action(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        """Drops selected keys that cannot exist, since Django would query for them. Django also
-        accepts rows of other pages, which our pages do not offer.
+        """Runs an action on the selected rows, without keys that cannot exist.
+
+        Django would query for them. It also accepts rows of other pages, which our pages do not
+        offer.
         """
         key = self.model._meta.pk  # noqa: SLF001
         posted = request.POST.copy()

@@ -87,7 +87,7 @@ class BudgetForm(forms.ModelForm):  # type: ignore[type-arg]
 
 @admin.register(Budget)
 class BudgetAdmin(ModelAdmin):
-    """`country` is empty for the daily budget, `*` for countries without their own budget."""
+    """Budgets; `country` is empty for the daily one, `*` for countries without their own."""
 
     form = BudgetForm
     list_display = ("company", "country", "fixed_tokens", "usual_tokens")
@@ -162,8 +162,9 @@ class SealAdmin(ReadOnlyAdmin):
         return rows.filter(condition)
 
     def is_found_by_index(self, text: str) -> bool:
-        """Whether an index finds the rows, as for one company. Rows of several companies, and
-        heads, are searched among the newest.
+        """Whether an index finds the rows, as for one company.
+
+        Rows of several companies, and heads, are searched among the newest.
         """
         text = text.strip()
         return not HEAD.fullmatch(text) and len(_companies(text)) <= 1

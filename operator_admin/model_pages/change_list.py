@@ -71,10 +71,10 @@ class UncountedChangeList(DjangoChangeList):
 
 
 class KeysetChangeList(UncountedChangeList):
-    """Newest first by the admin's ordering field and the key; columns are not sortable.
+    """A list with the newest first, by the admin's ordering field and the key.
 
-    The filters have no index, so each page scans a bounded part of the table. A page may have fewer
-    rows than fit, or none, although older ones follow.
+    Columns are not sortable. The filters have no index, so each page scans a bounded part of the
+    table. A page may have fewer rows than fit, or none, although older ones follow.
     """
 
     rows_scanned = 0  # 0 if they filled the page
@@ -143,7 +143,7 @@ class KeysetChangeList(UncountedChangeList):
 
 
 class UrgentFirstChangeList(KeysetChangeList):
-    """Rows that wait for an operator come first, then the others, both newest first.
+    """A list with the rows that wait for an operator before the others, both newest first.
 
     The admin's `urgent` is the condition of a partial index, as SQL without parameters, which
     PostgreSQL could not match with the index.

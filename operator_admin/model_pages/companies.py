@@ -319,8 +319,9 @@ def _bring_forward(request: HttpRequest, company: Company, days: int) -> None:
 def _change_status(
     request: HttpRequest, company: Company, status: Status, form: StatusForm
 ) -> bool:
-    """Changes the status; False if another request or this form has done so: a form whose company
-    was suspended since gives no tokens again and lifts no suspension.
+    """Changes the status; False if another request or this form has done so.
+
+    A form whose company was suspended since gives no tokens again and lifts no suspension.
     """
     company = Company.objects.select_for_update(no_key=True).get(pk=company.pk)
     form_id = form.cleaned_data.get("once") or uuid4()

@@ -51,7 +51,10 @@ def _by_own_id(rows: QuerySet[Message], text: str) -> QuerySet[Message] | None:
 
 
 def _by_provider_id(text: str) -> list[UUID]:
-    """Ids by the provider's id, queried first: with a subquery PostgreSQL would scan the table."""
+    """The ids of messages with this provider's id.
+
+    They are queried first: with a subquery PostgreSQL would scan the table.
+    """
     providers = [*error_texts.PROVIDERS, *test_providers()]  # the first column of the index
     by_attempt = Attempt.objects.filter(provider__in=providers, provider_id=text)
     by_part = Part.objects.filter(provider__in=list(hosted_providers()), provider_id=text)

@@ -51,8 +51,9 @@ def _may_change_owner(request: HttpRequest, obj: Any) -> bool:
 
 @admin.register(EmailAddress)
 class EmailAddressAdmin(AuditedAdmin, FormFields, AllauthEmailAddressAdmin):
-    """Needs `may_change_user`, since a confirmed address can open the account. The primary address
-    is changed on its user's page, with everything that depends on it.
+    """E-mail addresses; need `may_change_user`, since a confirmed one can open the account.
+
+    The primary address is changed on its user's page, with everything that depends on it.
     """
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
@@ -111,7 +112,7 @@ admin.site.unregister(Group)  # its permissions would be in English
 
 @admin.register(Group)
 class GroupAdmin(AuditedAdmin, TranslatedPermissions, FormFields, DjangoGroupAdmin):
-    """Only superusers change groups: others could give their own group every permission."""
+    """Groups, for superusers only: others could give their own group every permission."""
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return operator(request).is_superuser
@@ -257,9 +258,10 @@ class UserAdmin(AuditedAdmin, TranslatedPermissions, WarnsOfOwners, DjangoUserAd
 
 
 def may_change_user(request: HttpRequest, user: User | None) -> bool:
-    """Whether this operator may change the user's account. An operator who changes an account can
-    open it, so changing another operator's needs all of that operator's permissions. Those of a
-    disabled account cannot be compared.
+    """Whether this operator may change the user's account.
+
+    An operator who changes an account can open it, so changing another operator's needs all of that
+    operator's permissions. Those of a disabled account cannot be compared.
     """
     acting = operator(request)
     if acting.is_superuser or user is None:

@@ -44,8 +44,9 @@ def count_days() -> int:
 
 
 def _due_days() -> list[date]:
-    """Days with counted messages whose status is not counted yet, or, for the last days, not since
-    RECOUNT_AFTER.
+    """Days with counted messages whose status is not counted yet.
+
+    The last days are due again after RECOUNT_AFTER.
     """
     today = timezone.localdate()
     rows = StatusDay.objects.exclude(component=API)
@@ -107,8 +108,9 @@ def of_channel(
     incidents: Iterable[Incident],
     alerts: Iterable[Alert],
 ) -> Level:
-    """The level of a channel now. `accounts` are all of its accounts; None stands for one without a
-    row, which is in use.
+    """The level of a channel now.
+
+    `accounts` are all of its accounts; None stands for one without a row, which is in use.
     """
     return worst([
         *(of_incident(item.impact) for item in incidents if item.channel in {"", name}),
@@ -129,9 +131,7 @@ def _is_about(alert: Alert, channel: str) -> bool:
 
 
 def _is_in_use(account: AccountState | None) -> bool:
-    """Whether messages are sent to the account; a half-open one, which gets one at a time, does not
-    count.
-    """
+    """Whether messages are sent to the account; a half-open one, which gets few, does not count."""
     return account is None or (account.is_enabled and account.breaker == "closed")
 
 

@@ -1,5 +1,5 @@
--- A channel without messages also gets a row, which marks the day as counted. The median is
--- weighted by messages.
+-- Counts a day of every channel. One without messages gets a row too, which marks the day as
+-- counted. The median is weighted by messages.
 --: count
 INSERT INTO operator_admin_statusday
   (component, day, total, good, companies, largest, median_ms, counted_at)
@@ -28,7 +28,7 @@ ON CONFLICT (day, component) DO UPDATE SET total = excluded.total, good = exclud
   companies = excluded.companies, largest = excluded.largest, median_ms = excluded.median_ms,
   counted_at = excluded.counted_at
 
--- Each minute counts once, however often the task runs: the row has the last counted minute.
+-- Counts a minute of the API once, however often the task runs: the row has the last counted one.
 --: measure
 INSERT INTO operator_admin_statusday AS measured
   (component, day, total, good, companies, largest, counted_at)

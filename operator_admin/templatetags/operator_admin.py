@@ -25,8 +25,9 @@ register = template.Library()
 
 @register.simple_tag(takes_context=True)
 def menu_link(context: RequestContext, name: str, label: StrOrPromise) -> SafeString:
-    """A menu link, marked while the page or one below it is open; empty if the user may not open
-    the page.
+    """A menu link, marked while the page or one below it is open.
+
+    It is empty if the user may not open the page.
     """
     if not may_open(context["request"].user, name):
         return SafeString()
@@ -39,8 +40,10 @@ def menu_link(context: RequestContext, name: str, label: StrOrPromise) -> SafeSt
 
 @register.inclusion_tag("operator_admin/crumbs.html", takes_context=True)
 def crumbs(context: Context, *above: StrOrPromise, last: StrOrPromise = "") -> dict[str, object]:
-    """Breadcrumbs. `above` alternates the title and the view or URL of each page above; `last`
-    defaults to the page's own title.
+    """Breadcrumbs.
+
+    `above` alternates the title and the view or URL of each page above; `last` defaults to the
+    page's own title.
     """
     pages = [
         (title, resolve_url(str(to))) for title, to in zip(above[::2], above[1::2], strict=True)
@@ -60,8 +63,9 @@ def figure(
     is_least: bool = False,
     **query: object,
 ) -> SafeString:
-    """A number, shown as «500+» if `is_least`, with the block's content below; links to the list of
-    `model`, or to `view`.
+    """A number with the block's content below; links to the list of `model`, or to `view`.
+
+    It is shown as «500+» if `is_least`.
     """
     view = view or (f"{model}_changelist" if model else "")
     url = reverse(f"admin:{view}", query=query or None) if view else ""
@@ -81,7 +85,7 @@ def figure(
 
 @register.simple_block_tag
 def wide_table(content: str, title: StrOrPromise, *, cards: bool = False) -> SafeString:
-    """A table in a region of its name that scrolls sideways; or each row a card, on a phone."""
+    """A table in a region that scrolls sideways; with `cards` each row is a card on a phone."""
     return format_html(
         '<section class="module admin-wide" tabindex="0" aria-label="{}">'
         "<table{}><caption>{}</caption>{}</table></section>",

@@ -159,7 +159,7 @@ class Result:
 
 @page("providers/<str:name>/", "vendor", "channels.provideraccount")
 def show(request: HttpRequest, name: str) -> HttpResponse:
-    """A POST stores the credentials."""
+    """Shows an account; a POST stores its credentials."""
     availability.refresh()
     if request.method != "POST":
         return _page(request, name)
@@ -174,7 +174,7 @@ def show(request: HttpRequest, name: str) -> HttpResponse:
 
 @page("providers/<str:name>/add/", "vendor-add")
 def add(request: HttpRequest, name: str) -> HttpResponse:
-    """A further account of a vendor."""
+    """Adds a further account of a vendor."""
     if not _can_have_more(name):
         raise Http404
     check_rights(request)

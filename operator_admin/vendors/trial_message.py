@@ -42,7 +42,7 @@ class TrialMessage:
 
 
 def trial_for(provider: str) -> TrialMessage | None:
-    """Returns None if the provider is not configured or never its channel's first choice."""
+    """The trial of a provider; None if it is not configured or never its channel's first choice."""
     carried = {
         Content(content): BY_NAME[channel]
         for (mode, channel, content), routes in registry.routes_by_key().items()
@@ -95,8 +95,9 @@ def send_trial(*, trial: TrialMessage, phone: str, locale: str, user: User, ip: 
 
 @transaction.atomic
 def _company(user: User) -> Company:
-    """The service's own company, which has no members, so only the admin sends for it. A deleted
-    company of this name was somebody else's.
+    """The service's own company, which has no members, so only the admin sends for it.
+
+    A deleted company of this name was somebody else's.
     """
     companies = Company.objects.filter(name=COMPANY, members=None, deleted_at=None)
     row = companies.order_by("pk").first()

@@ -1,5 +1,5 @@
--- Why no code was checked; read only after `check.sql` returned no row. {which}: the newest code of
--- the phone, or the given id.
+-- The reason why no code was checked; read only after `check.sql` returned no row. {which}: the
+-- newest code of the phone, or the given id.
 --: refusal_state
 SELECT verified_at IS NOT NULL AS is_used, expires_at <= now() AS is_expired,
        attempts >= max_attempts OR guesses = 0 AS is_exhausted,

@@ -11,7 +11,7 @@ WHERE id BETWEEN :first_id AND :last_id AND id = ANY(ARRAY(
   ORDER BY expires_at LIMIT %s FOR NO KEY UPDATE SKIP LOCKED))
 RETURNING id
 
--- Separate query: workers run it often and mostly find nothing.
+-- Whether a code waits for its settlement: a separate query, since workers mostly find none.
 --: has_unsettled
 SELECT
   EXISTS (SELECT FROM otp_verification WHERE verified_at IS NOT NULL AND settled_at IS NULL
@@ -29,7 +29,7 @@ FROM otp_verification WHERE verified_at IS NOT NULL AND settled_at IS NULL
 --: unsettled
 {all_unsettled} AND {is_not_waiting} ORDER BY verified_at LIMIT %s
 
--- Claimed for this transaction: the oldest, or those of the given ids.
+-- Claims codes for this transaction: the oldest, or those of the given ids.
 --: claim_verified
 {unsettled} FOR NO KEY UPDATE SKIP LOCKED
 

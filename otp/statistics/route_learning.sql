@@ -1,3 +1,4 @@
+-- The attempts of codes sent in a time.
 -- Ids begin with the time, so the ranges of both tables are a few pages of their primary keys.
 SELECT message.id, message.phone, EXTRACT(epoch FROM message.created_at)::float AS created,
   EXTRACT(epoch FROM verification.verified_at)::float AS verified,

@@ -1,5 +1,6 @@
--- Groups phones by their first seven characters, enough to tell apart countries that share a
--- calling code. Code ids begin with their creation time, so the range skips all other codes.
+-- The tokens spent in each hour, by company and the first seven characters of phones: enough to
+-- tell apart countries that share a calling code. Code ids begin with their creation time, so the
+-- range skips all other codes.
 SELECT message.company_id, date_trunc('hour', message.created_at) AS hour,
   min(message.phone) AS phone, sum(message.price) AS tokens
 FROM channels_message message LEFT JOIN otp_verification verification

@@ -1,4 +1,5 @@
--- A partition created after the parent's index already has one, under another name.
+-- The partitions that lack an index of their parent. One created after the parent's index has it
+-- already, under another name.
 SELECT class.relname FROM pg_partition_tree(to_regclass(quote_ident(%s))) partition
 JOIN pg_class class ON class.oid = partition.relid
 WHERE partition.isleaf AND NOT EXISTS (
