@@ -92,7 +92,7 @@ LONG = (
     "tests/catalogue/test_channels.py::test_fourth_channel",
     "tests/config/test_failover.py",
     "tests/config/test_health.py::test_not_ready_while_the_disk",
-    "tests/storage/test_primary_connection.py::test_server_that_was_away",
+    "tests/storage/test_primary_connection.py::test_server_is_used_seconds_after_a_long_outage",
     "tests/config/test_settings.py::test_invalid_settings",
     "tests/config/test_settings.py::test_empty_variable",
     "tests/deploy/test_environment_file.py",

@@ -89,7 +89,7 @@ def test_given_up_work_alerts_until_it_succeeds(job: Job, company: Company) -> N
 
 
 @pytest.mark.parametrize("error", [RedisConnectionError("away"), StopRunError()])
-def test_outage_is_no_failure_of_a_company(job: Job, company: Company, error: Exception) -> None:
+def test_outage_is_not_a_failure_of_a_company(job: Job, company: Company, error: Exception) -> None:
     def work(_subject: object) -> None:
         raise error
 

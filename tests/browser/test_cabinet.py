@@ -119,7 +119,7 @@ def test_three_steps_tick_without_a_reload(page: Page, live_server: LiveServer) 
     expect(page.get_by_role("heading", name="Все три шага сделаны")).to_be_visible()
 
 
-def test_chart_tells_a_day_by_mouse_and_by_keyboard(page: Page, live_server: LiveServer) -> None:
+def test_chart_shows_a_day_by_mouse_and_by_keyboard(page: Page, live_server: LiveServer) -> None:
     member = sign_in(page, live_server)
     MessageFactory.create_batch(3, company=member.company, channel="sms")
     page.reload()

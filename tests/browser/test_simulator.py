@@ -114,7 +114,7 @@ def test_unshared_contact_sends_no_update(
     assert len(mine) == 1
 
 
-def test_bot_is_blocked_and_let_in_again(
+def test_bot_is_blocked_and_unblocked(
     page: Page, simulator: Simulator, receiver: Receiver, phone: str
 ) -> None:
     send_bot(simulator, phone)

@@ -292,7 +292,7 @@ def test_two_owners_cannot_remove_each_other_at_once(company: Company) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_member_who_has_just_gone_is_no_error(owner: Member) -> None:
+def test_member_who_has_just_gone_is_not_an_error(owner: Member) -> None:
     gone = MemberFactory.create(company=owner.company, role="viewer")
     stale = Member.objects.get(pk=gone.pk)
     members.remove(member=gone, user=owner.user)

@@ -85,7 +85,7 @@ def member_of(company: Company, role: str = OWNER) -> Member:
     return member
 
 
-def test_exact_hit_opens_at_once_and_for_no_stranger(client: Client, company: Company) -> None:
+def test_exact_hit_opens_at_once_but_not_for_strangers(client: Client, company: Company) -> None:
     enter(client, company)
     stranger = member_of(CompanyFactory.create())
 

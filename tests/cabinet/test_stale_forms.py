@@ -73,9 +73,7 @@ def filled_in(client: Client, path: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_form_that_was_overtaken_changes_nothing(
-    client: Client, company: Company, name: str
-) -> None:
+def test_stale_form_changes_nothing(client: Client, company: Company, name: str) -> None:
     path = path_of(name, company)
     target, field, first, second = FORMS[name]
     target = reverse(target) if target else path

@@ -153,7 +153,7 @@ def test_words_are_as_they_are_compared(code: str) -> None:
         assert clipboard.words(word) == word
 
 
-def test_no_word_means_two_things() -> None:
+def test_no_keyword_means_both_stop_and_start() -> None:
     stop, start = (
         Counter(word for code in MESSAGES for word in message_languages.texts(code)[name])
         for name in ("stop", "start")

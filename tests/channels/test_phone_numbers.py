@@ -131,7 +131,7 @@ def test_invalid_phone_is_refused(phone: str) -> None:
 
 
 @pytest.mark.parametrize("around", [" ", "\u2003", "\u200b"])
-def test_text_too_long_to_be_typed_is_no_phone(around: str) -> None:
+def test_text_too_long_to_be_typed_is_not_a_phone(around: str) -> None:
     """Looking for its extension takes the square of its length, and the cache would keep it."""
     phone = "+79161234567"
     padding = around * (clipboard.MAX_LENGTH - len(phone))

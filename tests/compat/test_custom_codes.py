@@ -166,7 +166,7 @@ def test_preferred_channel_carries_a_custom_code_at_once(company: Company) -> No
 
 
 @pytest.mark.parametrize(("mode", "status"), [(Mode.LIVE, 429), (Mode.TEST, 200)])
-def test_custom_code_of_another_payment_is_no_repeat(
+def test_custom_code_of_another_payment_is_not_a_repeat(
     company: Company, mode: str, status: int
 ) -> None:
     client = DialectClient(dialects()["prelude"], client_key(company, mode=mode).plaintext)

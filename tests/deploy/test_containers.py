@@ -157,7 +157,7 @@ def test_container_is_healthy_while_its_own_process_writes_heartbeats() -> None:
     assert (elsewhere, silent) == (False, False)
 
 
-def test_container_is_healthy_while_the_database_is_away() -> None:
+def test_container_is_healthy_while_the_database_is_down() -> None:
     assert healthy("delivery", DATABASE_URL="postgresql://kvitok@127.0.0.1:1/none")
 
 

@@ -82,7 +82,7 @@ def test_configuration_is_accepted(proxy: Proxy) -> None:
     assert "emerg" not in done.stderr
 
 
-def test_http2_is_offered_and_the_client_is_told(running: Proxy) -> None:
+def test_http2_is_offered_and_the_client_s_scheme_is_forwarded(running: Proxy) -> None:
     with connection(running, "h2") as two:
         offered = two.selected_alpn_protocol()
     with connection(running, "http/1.1") as item:

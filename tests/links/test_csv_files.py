@@ -128,6 +128,6 @@ def test_csv_is_read_in_every_encoding_of_spreadsheets(encoding: str) -> None:
     ],
     ids=["empty", "blank", "header", "xlsx", "zeros", "large", "long", "one quote"],
 )  # fmt: skip
-def test_file_that_is_no_table_is_refused(content: bytes) -> None:
+def test_file_that_is_not_a_table_is_refused(content: bytes) -> None:
     with pytest.raises(ValidationError):
         link_imports.read(content)

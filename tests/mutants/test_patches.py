@@ -17,7 +17,7 @@ CHECK = "tests/test_some.py::test_thing"
 
 
 @pytest.mark.parametrize("path", PATCHES, ids=lambda path: path.stem)
-def test_patch_takes_a_guard_out_of_the_tree(path: Path) -> None:
+def test_patch_removes_its_guard(path: Path) -> None:
     mutant = read(path)
 
     for file, text in mutant.applied(ROOT).items():
@@ -30,7 +30,7 @@ def test_patch_takes_a_guard_out_of_the_tree(path: Path) -> None:
         assert f"def {name}(" in source, check
 
 
-def test_each_mutant_takes_something_else() -> None:
+def test_each_mutant_removes_another_guard() -> None:
     mutants = read_all()
 
     assert len(mutants) > 40

@@ -55,7 +55,7 @@ def addresses(path: str, hrefs: list[str]) -> list[str]:
     return [part.path for part in parts if not part.netloc and part.path.startswith("/admin/")]
 
 
-def test_operators_lists_take_the_worst_values(sweep: Sweep) -> None:
+def test_operators_lists_survive_extreme_values(sweep: Sweep) -> None:
     sweep.read_queries([path for path in starts() if not path.endswith("/add/")])
     sweep.all_queries(WORST[:5])
 

@@ -89,7 +89,7 @@ def try_all(
     return sweep.failed
 
 
-def test_calls_take_the_worst_values(sweep: Sweep, company: Company) -> None:
+def test_calls_survive_extreme_values(sweep: Sweep, company: Company) -> None:
     assert try_all(sweep, company, WORST_JSON, [*WORST[:4], *ALONE]) == {}
 
 

@@ -133,7 +133,7 @@ def try_all(
     return sweep.failed
 
 
-def test_visitors_pages_take_the_worst_values(sweep: Sweep, company: Company) -> None:
+def test_visitors_pages_survive_extreme_values(sweep: Sweep, company: Company) -> None:
     assert try_all(sweep, company, WORST[:5], []) == {}
 
 

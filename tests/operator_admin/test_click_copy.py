@@ -31,7 +31,7 @@ def test_check_passes_without_clickhouse(settings: Settings) -> None:
     assert (click_copy().ok, click_copy().detail) == (True, "not used")
 
 
-def test_server_that_is_away_fails_the_check(settings: Settings) -> None:
+def test_unavailable_server_fails_the_check(settings: Settings) -> None:
     settings.CLICKHOUSE_URL = "http://kvitok:hidden@127.0.0.1:1/"
 
     result = click_copy()

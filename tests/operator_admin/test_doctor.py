@@ -205,7 +205,7 @@ def test_operator_without_a_second_factor_fails_the_check(settings: Settings) ->
     assert not public_access.operators().ok
 
 
-def test_doctor_tells_whether_the_mail_server_answers(settings: Settings) -> None:
+def test_doctor_checks_the_mail_server(settings: Settings) -> None:
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     settings.EMAIL_HOST = "127.0.0.1"
     with smtp_server() as port:

@@ -157,7 +157,7 @@ def test_redis_that_forgets_fails_the_check_in_production(settings: Settings) ->
 
 
 @pytest.mark.usefixtures("no_redis")
-def test_redis_away_fails_the_check() -> None:
+def test_unavailable_redis_fails_the_check() -> None:
     result = [stores.redis(), stores.redis_memory(), stores.redis_persistence()]
 
     assert [item.ok for item in result] == [False] * 3
@@ -168,7 +168,7 @@ def test_broker_brings_a_message_back_and_leaves_no_queue() -> None:
     assert not list(redis_client().scan_iter("*doctor*"))
 
 
-def test_broker_away_fails_the_check(settings: Settings) -> None:
+def test_unavailable_broker_fails_the_check(settings: Settings) -> None:
     settings.BROKER_URL = "redis://127.0.0.1:1"
 
     assert "CELERY_BROKER_URL" in processes.broker().remedy

@@ -126,7 +126,7 @@ def test_connection_test_renews_nothing(settings: Settings) -> None:
 
 
 @pytest.mark.django_db
-def test_provider_that_is_away_fails_the_check() -> None:
+def test_unavailable_provider_fails_the_check() -> None:
     providers = _providers()
 
     assert {item.remedy for item in providers} == {str(vendors.VENDOR_AWAY_REMEDY)}

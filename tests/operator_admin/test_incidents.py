@@ -123,7 +123,7 @@ def test_visitor_cannot_dismiss(client: Client) -> None:
     assert "/account/login" in client.post(path)["Location"]
 
 
-def test_pages_without_a_notice_ask_nothing(
+def test_pages_without_a_notice_need_no_query(
     django_assert_num_queries: DjangoAssertNumQueries,
 ) -> None:
     company = CompanyFactory.create()

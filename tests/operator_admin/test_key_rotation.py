@@ -180,7 +180,7 @@ def test_second_factors_wait_for_key_in_every_process(settings: Settings) -> Non
     assert current_key_id() == "k2"
 
 
-def test_guide_keeps_an_old_key_for_as_long_as_what_it_signed(settings: Settings) -> None:
+def test_guide_keeps_an_old_key_as_long_as_its_signatures(settings: Settings) -> None:
     keys, backup = (
         (ROOT / "docs/operations" / name).read_text() for name in ("keys.md", "backup.md")
     )

@@ -354,7 +354,7 @@ HIDDEN = [
 
 @pytest.mark.parametrize(("model", "name"), HIDDEN)
 @pytest.mark.parametrize("lookup", ["startswith", "contains", "regex", "isnull"])
-def test_columns_that_a_page_hides_filter_nothing(
+def test_filters_on_hidden_columns_are_refused(
     client: Client, model: type[Model], name: str, lookup: str
 ) -> None:
     """A receipt may have a code, which its page masks."""

@@ -96,7 +96,7 @@ def test_visitor_is_sent_to_sign_in_everywhere(client: Client) -> None:
             assert "/login/" in answer.headers["Location"], address
 
 
-def test_member_who_is_no_operator_is_kept_out(client: Client) -> None:
+def test_member_who_is_not_an_operator_is_refused(client: Client) -> None:
     sign_in(client, MemberFactory.create().user, "password", "mfa")
 
     response = client.get(reverse("admin:index"), follow=True)

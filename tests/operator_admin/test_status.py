@@ -164,7 +164,7 @@ def test_page_is_open_to_all_in_both_languages(client: Client, accept: str, word
     assert word in answer.content.decode()
 
 
-def test_page_asks_nothing_once_it_is_read(
+def test_cached_page_needs_no_query(
     client: Client, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     client.get("/status")

@@ -241,7 +241,7 @@ def test_only_own_enabled_endpoints_of_the_mode_count(
 
 @pytest.mark.parametrize("happens", ["disabled", "deleted", "moved"])
 @pytest.mark.parametrize("is_stored", [False, True])
-def test_nothing_goes_where_the_endpoint_has_left(
+def test_no_delivery_goes_to_a_former_url(
     api: Api, endpoint: Endpoint, receiver: Receiver, happens: str, *, is_stored: bool
 ) -> None:
     EndpointFactory.create(company=api.company)  # so that there is somebody to tell

@@ -18,7 +18,7 @@ from tests.otp.verifying import sent, verify
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_evidence_tells_who_agreed_to_what_without_the_code(api: Api) -> None:
+def test_evidence_names_the_agreement_without_the_code(api: Api) -> None:
     public_id = sent(api, bind=DOCUMENT, channel="sms", reference="order 7")
     code = code_of(PHONE)
     verify(api, public_id, wrong_code(PHONE), bind=DOCUMENT)
@@ -43,7 +43,7 @@ def test_evidence_tells_who_agreed_to_what_without_the_code(api: Api) -> None:
     assert message["request_id"].startswith("req_")
 
 
-def test_other_digits_of_the_text_do_not_tell_the_code(api: Api) -> None:
+def test_other_digits_of_the_text_do_not_reveal_the_code(api: Api) -> None:
     """Nor is the record false where an amount is what the code happens to be."""
     public_id = sent(api, bind=PAYMENT, channel="sms")
     code = code_of(PHONE)

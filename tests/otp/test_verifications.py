@@ -96,7 +96,7 @@ def test_id_of_another_company_or_mode_is_not_found(
 
 
 @pytest.mark.parametrize("public_id", ["otp_" + "0" * 32, "otp_" + "f" * 32])
-def test_id_of_nothing_is_not_found(api: Api, public_id: str) -> None:
+def test_id_of_no_object_is_not_found(api: Api, public_id: str) -> None:
     assert verify(api, public_id, "123456").code == "code_not_found"
 
 
@@ -253,7 +253,7 @@ def test_new_code_after_a_canceled_one_is_another(api: Api) -> None:
     assert verify(api, second, code_of(PHONE)).status == 200
 
 
-def test_over_ones_stay_as_they_are(api: Api) -> None:
+def test_cancellation_keeps_an_expired_verification(api: Api) -> None:
     public_id = sent(api)
     age_rows(seconds=301)
 

@@ -164,7 +164,7 @@ def test_response_is_of_its_own_request(interim: bytes) -> None:
 
 
 @pytest.mark.parametrize("line", ["no colon", "A name: x", "A-Name : x", "Имя: x", "\x00", ":"])
-def test_line_that_is_no_header_hides_none_behind_it(line: str) -> None:
+def test_line_that_is_not_a_header_hides_no_header(line: str) -> None:
     def answer(connection: socket.socket) -> None:
         for number in range(2):
             head = OK + line.encode() + b"\r\nContent-Length: 1\r\nRetry-After: 7\r\n\r\n"
@@ -180,7 +180,7 @@ def test_line_that_is_no_header_hides_none_behind_it(line: str) -> None:
 
 
 @pytest.mark.parametrize("head", [b"A: " + b"x" * 70_000, b"no colon\r\n" * 200, b"A: b\r\n" * 200])
-def test_endless_head_is_no_response(head: bytes) -> None:
+def test_endless_headers_are_an_error(head: bytes) -> None:
     with peer(send(OK, head, b"\r\n\r\n")) as port, pytest.raises(HTTPError):
         connections(port).request("GET", "/", {})
 

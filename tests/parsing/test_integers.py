@@ -15,7 +15,7 @@ def test_integer_of_digits(text: object, number: int | None) -> None:
     "text",
     ["9" * 4301, str(MAX + 1), "-1", "+1", "1_000", "1e3", "0x10", "1.0", "²", "NaN", "\0", "1 2"],
 )
-def test_anything_else_is_no_integer(text: str) -> None:
+def test_anything_else_is_not_an_integer(text: str) -> None:
     assert parse_integer(text) is None
     assert parse_page(text) == 0
 
@@ -35,5 +35,5 @@ def test_json_integer_may_have_a_zero_fraction(value: float) -> None:
 
 
 @pytest.mark.parametrize("value", [300.5, True, float("nan"), float("inf"), "300", None, [1]])
-def test_anything_else_is_no_json_integer(value: object) -> None:
+def test_anything_else_is_not_a_json_integer(value: object) -> None:
     assert json_integer(value) is None

@@ -119,7 +119,7 @@ def test_call_admitted_before_deletion_creates_nothing(owner: Member) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_short_links_are_gone(client: Client) -> None:
+def test_links_of_a_deleted_company_are_gone(client: Client) -> None:
     member = MemberFactory.create(company__closes_at=timezone.now())
     link = LinkFactory.create(company=member.company)
     other = LinkFactory.create()

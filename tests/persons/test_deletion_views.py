@@ -39,7 +39,9 @@ def test_name_has_to_be_typed(client: Client, owner: Member) -> None:
 
 
 @pytest.mark.parametrize("typed", ["Лавка", "  лавка ", "ЛАВКА"])
-def test_company_closes_and_is_kept(client: Client, owner: Member, typed: str) -> None:
+def test_company_deletion_is_scheduled_and_canceled(
+    client: Client, owner: Member, typed: str
+) -> None:
     mark_reauthenticated(client, owner.user)
 
     client.post(reverse(PAGE), {"name": typed})

@@ -149,7 +149,7 @@ def test_list_survives_outside_the_database(company: Company, tmp_path: Path) ->
         b'{"company_id": null, "mode": {}, "key_id": "1", "phone_hash": "00", "erased_at": null}',
     ],
 )  # fmt: skip
-def test_file_that_is_no_list_is_refused_in_a_sentence(
+def test_file_that_is_not_a_list_is_refused_in_a_sentence(
     transactional_db: None, tmp_path: Path, text: bytes
 ) -> None:
     (tmp_path / "list").write_bytes(text)
@@ -161,7 +161,7 @@ def test_file_that_is_no_list_is_refused_in_a_sentence(
     assert not Erasure.objects.exists()
 
 
-def test_restore_says_that_the_file_is_no_list(db: None) -> None:
+def test_restore_says_that_the_file_is_not_a_list(db: None) -> None:
     values = '"mode": "", "key_id": "1", "phone_hash": "00", "erased_at": null'
 
     with pytest.raises(ValueError, match=r"line 2: DataError"):

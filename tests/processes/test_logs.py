@@ -46,7 +46,7 @@ def line_of(record: logging.LogRecord) -> dict[str, str]:
     return line
 
 
-def test_request_that_django_refuses_is_no_error() -> None:
+def test_request_that_django_refuses_is_not_an_error() -> None:
     error = TooManyFieldsSent("too many")
     record = logging.LogRecord(
         "django.security.TooManyFieldsSent", logging.ERROR, __file__, 1, "too many", (),

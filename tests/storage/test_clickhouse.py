@@ -73,7 +73,7 @@ def test_proxy_answer_is_not_a_rejection(fake: Fake, status: int) -> None:
         clickhouse.insert("clicks", b"{}")
 
 
-def test_server_that_is_away_does_not_name_the_password(settings: Settings) -> None:
+def test_error_of_an_unavailable_server_hides_the_password(settings: Settings) -> None:
     settings.CLICKHOUSE_URL = "http://kvitok:hidden@127.0.0.1:1/"
 
     with pytest.raises(UnavailableError) as caught:

@@ -93,7 +93,7 @@ def test_session_stays_after_a_refused_statement(pool: Pool) -> None:
 
 
 @pytest.mark.slow
-def test_server_that_was_away_for_long_is_noticed_within_seconds() -> None:
+def test_server_is_used_seconds_after_a_long_outage() -> None:
     """psycopg's pool would wait longer after each failure, up to minutes."""
     directory = temporary_directory(account_for())
     server = Postgres(directory / "postgres", durable=False, log=directory / "log")

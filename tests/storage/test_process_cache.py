@@ -51,7 +51,7 @@ def test_snapshot_is_read_again_once_it_is_stale() -> None:
 
 
 @pytest.mark.parametrize("error", [DatabaseError, InterfaceError, PoolTimeout])
-def test_snapshot_stays_in_force_while_the_database_is_away(
+def test_snapshot_stays_in_force_while_the_database_is_down(
     monkeypatch: pytest.MonkeyPatch, error: type[Exception]
 ) -> None:
     monkeypatch.setattr(process_cache, "RETRY_DELAY", 60.0)
@@ -68,7 +68,7 @@ def test_snapshot_stays_in_force_while_the_database_is_away(
     assert table.reads == 3  # after a failure it is left alone for a while
 
 
-def test_read_says_that_the_database_is_away() -> None:
+def test_read_reports_an_unavailable_database() -> None:
     table = Table()
     table.is_away = True
 

@@ -103,7 +103,7 @@ def test_other_brokers_are_left_to_celery(url: str) -> None:
         ("redis+sentinel://a:1,b/m", "redis+sentinel://:p%40%2F@a:1,b/m"),
     ],
 )
-def test_password_may_come_apart(url: str, whole: str) -> None:
+def test_password_may_be_configured_separately(url: str, whole: str) -> None:
     assert with_password(url, "p@/") == whole
     assert with_password(url, "") == url
 

@@ -33,7 +33,7 @@ def test_refusal_is_distinguished_from_an_outage(error: Exception, refuses: bool
 
 
 @pytest.mark.django_db
-def test_error_of_a_connection_that_works_is_no_outage() -> None:
+def test_error_of_a_connection_that_works_is_not_an_outage() -> None:
     assert not is_outage(OperationalError("canceling statement due to statement timeout"))
     assert not is_outage(ValueError())
     assert is_outage(RedisConnectionError())

@@ -60,7 +60,7 @@ def test_a_rule_is_excepted_only_with_a_reason() -> None:
     assert faults(DROP, ban_drop_column="") == ["ban-drop-column"]
 
 
-def test_an_exception_that_nothing_needs_is_refused() -> None:
+def test_an_unneeded_exception_is_refused() -> None:
     assert faults(ban_drop_column="long ago") == [
         "SQUAWK_EXCEPTIONS names ban-drop-column, which it does not break"
     ]

@@ -64,5 +64,5 @@ def test_level_figures_are_not_named(change: Callable[[Sample, int], Sample]) ->
     assert rises(series(change)) == []
 
 
-def test_too_few_samples_say_nothing() -> None:
+def test_too_few_samples_prove_nothing() -> None:
     assert rises(series(lambda item, n: replace(item, files=n * 1000))[:7]) == []

@@ -215,7 +215,7 @@ def test_parallel_examples_cannot_exceed_the_limit(api: Api) -> None:
     assert Counter(answer.status for answer in answers) == {200: 20, 429: 10}
 
 
-def test_address_of_an_endpoint_that_has_just_got_money_stays(api: Api) -> None:
+def test_url_of_an_endpoint_just_given_money_events_is_kept(api: Api) -> None:
     endpoint = EndpointFactory.create(company=api.company, kinds=["message.sent"])
     Endpoint.objects.filter(pk=endpoint.pk).update(kinds=["balance.low"])
 

@@ -116,7 +116,7 @@ def test_every_table_that_is_read_for_keys_is_watched() -> None:
     assert watched == set(re.findall(r"(?:FROM|JOIN) (\w+_\w+)", statement))
 
 
-def test_use_of_a_key_is_no_change(key: IssuedKey, operator: Session) -> None:
+def test_use_of_a_key_is_not_a_change(key: IssuedKey, operator: Session) -> None:
     CompanyChange.objects.all().delete()
 
     operator.execute("UPDATE accounts_apikey SET last_used_at = now() + interval '1 hour'")

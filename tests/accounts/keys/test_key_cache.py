@@ -172,7 +172,7 @@ def test_changed_used_keys_are_reread_and_others_dropped(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_read_that_an_answer_overtook_counts_for_two_seconds(
+def test_read_older_than_a_refresh_is_valid_for_two_seconds(
     key: IssuedKey, operator: Session
 ) -> None:
     """The read began before a commit that the thread learned of while the read was running."""
@@ -233,7 +233,7 @@ def test_process_without_the_thread_reads_every_two_seconds(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_key_is_valid_for_two_seconds_while_the_database_is_away(
+def test_key_is_valid_for_two_seconds_while_the_database_is_down(
     key: IssuedKey, refreshing: PeriodicThread, operator: Session
 ) -> None:
     name = connection.settings_dict["NAME"]

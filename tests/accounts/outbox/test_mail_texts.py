@@ -282,7 +282,7 @@ def oddly(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", OURS)
-def test_texts_of_strangers_stay_texts(company: Company, name: str) -> None:
+def test_texts_of_strangers_stay_plain_text(company: Company, name: str) -> None:
     context = OURS[name](company) | {"company": company}
     usual = of_context(name, context, "en")
     Mail.objects.all().delete()
@@ -294,7 +294,7 @@ def test_texts_of_strangers_stay_texts(company: Company, name: str) -> None:
 
 
 @pytest.mark.parametrize("prefix", OF_ACCOUNT)
-def test_texts_of_strangers_stay_texts_about_an_account(db: None, prefix: str) -> None:
+def test_texts_of_strangers_stay_plain_text_about_an_account(db: None, prefix: str) -> None:
     usual = of_account(prefix)
     Mail.objects.all().delete()
 

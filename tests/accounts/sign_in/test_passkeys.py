@@ -221,7 +221,7 @@ def test_passkey_removed_meanwhile_is_refused(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.django_db(transaction=True)
-def test_passkey_removed_while_it_signs_in_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_passkey_removed_while_it_signs_in_is_not_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     key, client = SecurityKey(make_person()), _asked()
     record_usage = Authenticator.record_usage
 

@@ -224,7 +224,7 @@ def test_button_puts_a_new_test_key_into_the_snippets(client: Client, reader: Me
 
 
 @pytest.mark.parametrize("role", [Member.Role.ACCOUNTANT, Member.Role.VIEWER])
-def test_who_makes_no_keys_has_no_button(client: Client, reader: Member, role: str) -> None:
+def test_member_without_key_rights_has_no_button(client: Client, reader: Member, role: str) -> None:
     Member.objects.update(role=role)
 
     assert "/docs/send-code/key" not in client.get("/docs/send-code").content.decode()

@@ -131,7 +131,7 @@ def test_limits_in_a_row() -> None:
         (time_or_day(), "time or day, ISO 8601, UTC unless it names a zone"),
     ],
 )
-def test_kind_of_a_value_in_words(schema: dict[str, object], expected_text: str) -> None:
+def test_kind_of_a_value_as_text(schema: dict[str, object], expected_text: str) -> None:
     assert kind(schema) == expected_text
 
 

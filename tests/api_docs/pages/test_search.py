@@ -50,9 +50,7 @@ def test_any_query_gets_a_page(client: Client, query: str) -> None:
 
 
 @pytest.mark.parametrize("query", ["t " * 500, " ".join("abcdefghijklmnopqrstuvwxyz" * 9)])
-def test_no_query_is_looked_for_longer_than_ten_words(
-    query: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_search_uses_at_most_ten_words(query: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Fifty times the same letter took three quarters of a second, of anybody's request."""
     asked: list[tuple[str, ...]] = []
 
@@ -69,7 +67,7 @@ def test_no_query_is_looked_for_longer_than_ten_words(
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.slug)
-def test_page_is_there_as_markdown(client: Client, page: Page, language: str) -> None:
+def test_page_is_available_as_markdown(client: Client, page: Page, language: str) -> None:
     slug = page.slug
     html = client.get(f"/docs/{slug}?lang={language}").content.decode()
 

@@ -72,7 +72,7 @@ def test_transfer_with_another_number_is_separate(invoice: Order, operator: User
     assert balance(invoice) == 2000
 
 
-def test_transfer_that_is_no_top_up_does_not_go_back(invoice: Order, operator: User) -> None:
+def test_transfer_that_is_not_a_top_up_is_not_taken_back(invoice: Order, operator: User) -> None:
     transfer = received(paid(invoice, amount=Decimal("500.00")))
     assert payment_problems.of_order(invoice)
 

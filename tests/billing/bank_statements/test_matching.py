@@ -246,7 +246,7 @@ def test_operator_assigns_once(invoice: Order, operator: User) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_operators_who_decide_at_once_decide_once() -> None:
+def test_concurrent_decisions_of_operators_count_once() -> None:
     SellerFactory.create()
     invoice = place_order(CompanyFactory.create(), "invoice")
     user = UserFactory.create(is_staff=True)

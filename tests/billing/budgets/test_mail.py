@@ -107,7 +107,7 @@ def test_chosen_share_warns_once_a_day(owner: Member) -> None:
     assert balance_alerts.sweep_budgets() == 1
 
 
-def test_two_sweeps_at_once_tell_a_share_once(transactional_db: None) -> None:
+def test_two_sweeps_at_once_notify_of_a_share_once(transactional_db: None) -> None:
     owner = MemberFactory.create()
     WalletFactory.create(company=owner.company)
     budgets.set_fixed(company=owner.company, tokens={"": 100}, user=None)

@@ -65,7 +65,7 @@ def test_month_documents_wait_for_billing_details() -> None:
     assert (document.vat, document.issued_on) == (None, date(2026, 9, 30))
 
 
-def test_granted_tokens_are_no_service_to_pay_for() -> None:
+def test_granted_tokens_are_not_charged() -> None:
     seller()
     item = company()
     book(item, at(9, 3), "grant", 100)

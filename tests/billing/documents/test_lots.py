@@ -100,7 +100,7 @@ def test_dispute_of_used_tokens_gives_back_those_of_other_lots() -> None:
     assert [(each.lot, each.amount) for each in charges] == [(other, Decimal("10.00"))]
 
 
-def test_lot_that_cost_nothing_is_used_at_once_for_nothing() -> None:
+def test_granted_lot_is_used_free_of_charge() -> None:
     stored_later = Lot(received_at=START, tokens=10)
 
     assert lots.use([stored_later], 4)[0].amount == Decimal("0.00")

@@ -68,7 +68,7 @@ def test_selected_operations_pass_the_check(
     assert "alert-danger" not in page
 
 
-def test_statement_of_the_last_days_is_no_forgery(client: Client, statement: bytes) -> None:
+def test_statement_of_the_last_days_is_not_a_forgery(client: Client, statement: bytes) -> None:
     since = (timezone.localdate() - timedelta(days=40)).isoformat()
 
     page = upload(
@@ -101,7 +101,7 @@ def test_file_that_is_too_long_is_refused(client: Client, statement: bytes) -> N
     assert "больше 3 МБ" in upload(client, b"x" * (MAX_BYTES + 1))
 
 
-def test_file_that_ends_earlier_is_no_forgery(client: Client, statement: bytes) -> None:
+def test_file_that_ends_earlier_is_not_a_forgery(client: Client, statement: bytes) -> None:
     """Downloaded before the last days were sealed, or in the middle of one."""
     lines = statement.splitlines(keepends=True)
 
@@ -112,7 +112,7 @@ def test_file_that_ends_earlier_is_no_forgery(client: Client, statement: bytes) 
         assert "Доказано." not in page, count
 
 
-def test_statement_until_a_day_is_no_forgery(client: Client, statement: bytes) -> None:
+def test_statement_until_a_day_is_not_a_forgery(client: Client, statement: bytes) -> None:
     query = f"?kind=all&date_to={day(20)}"
 
     page = upload(client, streamed(client.get(f"{reverse('balance-csv')}{query}")))

@@ -55,7 +55,7 @@ def test_amounts_by_currency(amount: str, currency: str, minor: int) -> None:
     assert stripe.from_minor(minor, currency) == Decimal(amount)
 
 
-def test_fraction_of_a_yen_is_no_price() -> None:
+def test_fraction_of_a_yen_is_refused() -> None:
     with pytest.raises(ValueError, match="JPY"):
         stripe.to_minor(Decimal("0.50"), "JPY")
 
@@ -135,7 +135,7 @@ def test_event_about_no_object_is_refused(vendor: StripeVendor, kind: str) -> No
     assert vendor.post_event(event) == 403
 
 
-def test_body_that_is_no_json_is_refused() -> None:
+def test_body_that_is_not_json_is_refused() -> None:
     assert post("stripe", b"nonsense") == 403
     assert post("stripe", json.dumps([]).encode()) == 403
 

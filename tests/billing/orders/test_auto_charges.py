@@ -122,7 +122,7 @@ class TestYooKassa:
 
         assert len(responses.calls) == 1
 
-    def test_decline_pauses_and_tells_the_owners(self, payer: Company) -> None:
+    def test_decline_pauses_and_notifies_the_owners(self, payer: Company) -> None:
         order = self.start(payer)
         details = {"party": "payment_network", "reason": "insufficient_funds"}
         declined = yookassa_payment(

@@ -129,7 +129,7 @@ def test_hook_of_a_gateway_that_is_off_is_not_there(payer: Company) -> None:
     assert post_webhook(b"{}") == 404
 
 
-def test_members_who_see_to_money_are_written_to(payer: Company) -> None:
+def test_payment_is_mailed_to_members_with_billing_roles(payer: Company) -> None:
     for role in Member.Role.values:
         MemberFactory.create(company=payer, role=role, user__email=f"{role}@example.com")
     order = place_order(payer)
@@ -226,7 +226,7 @@ def test_mistyped_amount_is_corrected(payer: Company) -> None:
     assert Payment.objects.get().amount == order.amount
 
 
-def test_amount_that_was_dealt_with_stays(payer: Company) -> None:
+def test_settled_amount_is_kept(payer: Company) -> None:
     order = place_order(payer, "invoice")
     confirm(order, amount=Decimal(19))
     payments.close_problem(payment=Payment.objects.get(), user=UserFactory.create())

@@ -34,7 +34,7 @@ def subjects() -> list[str]:
     return [letter.subject for letter in letters]
 
 
-def test_each_level_tells_once_until_it_was_left(owner: Member) -> None:
+def test_each_level_notifies_once_until_it_is_left(owner: Member) -> None:
     watch(owner, Kind.TOKENS, 5000, 1000)
     has(owner.company, 6000)
     balance_alerts.sweep()
@@ -100,7 +100,7 @@ def test_days_are_of_the_last_week(owner: Member) -> None:
     assert subjects()[1:] == ["Kvitok: у компании «Ромашка» токенов на 1 день"]
 
 
-def test_two_sweeps_at_once_tell_once(transactional_db: None) -> None:
+def test_two_sweeps_at_once_notify_once(transactional_db: None) -> None:
     owner = MemberFactory.create()
     watch(owner, Kind.TOKENS, 10)
     has(owner.company, 5)

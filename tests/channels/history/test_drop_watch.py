@@ -90,7 +90,7 @@ def test_second_drop_is_reported_again(company: Company) -> None:
     assert Mail.objects.filter(template="delivery_drop").count() == 2
 
 
-def test_two_runs_at_once_tell_once(transactional_db: None) -> None:
+def test_two_runs_at_once_notify_once(transactional_db: None) -> None:
     company = usual(MemberFactory.create().company)
     send(company, 25, "failed")
 
@@ -179,7 +179,7 @@ def test_drops_are_kept_for_three_months(company: Company) -> None:
         (10_000, 10_000, False),  # better than ever
     ],
 )
-def test_drop_is_neither_chance_nor_trifle(delivered: int, ended: int, expected: bool) -> None:
+def test_drop_is_significant_and_large(delivered: int, ended: int, expected: bool) -> None:
     assert is_drop(Outcomes(delivered, ended), NORM) is expected
 
 

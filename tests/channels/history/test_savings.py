@@ -39,7 +39,7 @@ def test_saving_is_that_of_the_codes_that_were_planned() -> None:
     ("smart", "held_out", "is_known"),
     [(379, 20, False), (385, 15, False), (0, 400, False), (380, 20, True)],
 )
-def test_too_few_codes_say_nothing(smart: int, held_out: int, *, is_known: bool) -> None:
+def test_too_few_codes_show_no_saving(smart: int, held_out: int, *, is_known: bool) -> None:
     saving = Saving("", ArmSums(smart), ArmSums(held_out))
 
     assert saving.is_known is is_known

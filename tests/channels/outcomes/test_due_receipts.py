@@ -128,7 +128,7 @@ def test_receipt_of_another_provider_changes_nothing(api: Api, by: str) -> None:
     assert ledger.balance(api.company.pk) == (999, 1)
 
 
-def test_vendor_s_reason_is_kept(api: Api) -> None:
+def test_reason_of_the_vendor_is_kept(api: Api) -> None:
     attempt = accepted(api)
     store_due_receipt(attempt, "failed", error_code="131026", error_detail="Message undeliverable")
 
@@ -208,7 +208,7 @@ def test_repeated_receipt_is_stored_once() -> None:
 @pytest.mark.parametrize(
     "fields", [{"provider_id": "wamid.2"}, {"ref": str(uuid4())}, {"word": "read"}, {"at": None}]
 )
-def test_receipt_with_other_content_is_no_repeat(fields: dict[str, Any]) -> None:
+def test_receipt_with_other_content_is_not_a_repeat(fields: dict[str, Any]) -> None:
     assert [store(), store(**fields)] == [1, 1]
 
 
@@ -216,7 +216,7 @@ def status_of(attempt: Attempt, word: str = "sent") -> inbound.Receipt:
     return inbound.Receipt(attempt.provider_id, str(attempt.id), ReceiptState(word), word, at=AT)
 
 
-def test_sent_is_no_news_of_an_accepted_attempt(api: Api) -> None:
+def test_sent_receipt_of_an_accepted_attempt_is_skipped(api: Api) -> None:
     attempt = accepted(api)
 
     assert tell(status_of(attempt)) == 0
@@ -224,7 +224,7 @@ def test_sent_is_no_news_of_an_accepted_attempt(api: Api) -> None:
     assert Receipt.objects.get().state == "delivered"
 
 
-def test_sent_that_is_no_news_still_says_who_has_the_phone(api: Api) -> None:
+def test_skipped_sent_receipt_still_stores_the_user_id(api: Api) -> None:
     """Their STOP may come before any other receipt."""
     attempt = accepted(api)
     recipient = inbound.Recipient("US.1", str(attempt.id))

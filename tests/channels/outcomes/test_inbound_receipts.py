@@ -27,7 +27,7 @@ def together(*calls: tuple[str, InboundEvents]) -> list[int]:
     )
 
 
-def test_each_call_counts_its_own() -> None:
+def test_each_call_counts_its_own_receipts() -> None:
     one, two, three = (str(uuid4()) for _ in range(3))
 
     result = together(
@@ -59,7 +59,7 @@ def test_repeats_are_stored_once() -> None:
     assert Receipt.objects.count() == 2
 
 
-def test_person_behind_an_id_is_known_from_a_call_of_many(api: Api) -> None:
+def test_user_id_is_learned_from_a_call_about_several_people(api: Api) -> None:
     attempt_id = claimed(api, channel="whatsapp").attempt_id
     ref = str(attempt_id)
     told = [Recipient("US.1", ref), Recipient("US.2", ref)]

@@ -149,7 +149,7 @@ def bad_gzip(connection: socket.socket) -> None:
         half_an_answer_then_silence, no_http, bad_gzip,
     ],
 )  # fmt: skip
-def test_once_the_request_is_out_a_failure_is_ambiguous(handle: Handler) -> None:
+def test_failure_after_the_request_is_sent_is_ambiguous(handle: Handler) -> None:
     with server(handle) as port:
         error = failure(port, timeout=IMPATIENT)
 

@@ -131,7 +131,7 @@ def test_password_that_the_proxy_refuses_shows_nowhere(
 
 
 @pytest.mark.parametrize("scheme", ["http", "socks5h"])
-def test_proxy_that_is_away_is_definite(scheme: str) -> None:
+def test_unavailable_proxy_is_definite(scheme: str) -> None:
     with (
         account(f"{scheme}://{ESCAPED}@127.0.0.1:1", "https") as provider,
         pytest.raises(TransientError) as caught,

@@ -229,7 +229,7 @@ def test_a_report_may_be_signed_with_sha1() -> None:
     ("md5", "sha1", "is_good"),
     [(True, True, True), (True, False, False), (False, True, False), (False, False, False)],
 )
-def test_none_of_two_signatures_may_be_wrong(md5: bool, sha1: bool, is_good: bool) -> None:
+def test_both_signatures_must_match(md5: bool, sha1: bool, is_good: bool) -> None:
     signed = payload("smsc", "report_delivered_2026-09.form").decode()
     other = payload("smsc", "report_signed_sha_2026-11.form").decode().partition("&sha1=")[2]
     body = f"{signed if md5 else signed[:-1] + 'x'}&sha1={other if sha1 else 'x' + other[1:]}"
@@ -302,7 +302,7 @@ def test_report_of_another_status_is_ignored(word: str) -> None:
     assert not smsc().parse_webhook(smsc_call(receipt_form)).receipts
 
 
-def test_an_incoming_text_in_another_charset_is_no_report() -> None:
+def test_an_incoming_text_in_another_charset_is_not_a_report() -> None:
     receipt_form = b"phone=79001234567&mes=%CF%F0%E8%E2%E5%F2&to=79000000000&status=&id=&md5="
 
     assert not smsc().parse_webhook(smsc_call(receipt_form)).receipts

@@ -160,7 +160,7 @@ def test_stop_blocks_the_number_that_we_send_to(reported: str, sent_to: str) -> 
 
 
 @pytest.mark.parametrize("sender", ["1" * 40, "0", "+1", "16315551234x", "+1631555123４"])
-def test_stop_of_a_sender_that_is_no_phone_alerts_the_operator(sender: str) -> None:
+def test_stop_of_a_sender_that_is_not_a_phone_alerts_the_operator(sender: str) -> None:
     body = payload("whatsapp_cloud", "message_stop_2026-11.json").decode()
     call = meta_call(body.replace("16315551234", sender).encode())
 
@@ -254,7 +254,7 @@ def test_latest_stop_or_start_counts_in_any_order(text: list[str]) -> None:
     assert blocked == dict.fromkeys(blocked, text[-1] == "STOP")
 
 
-def test_words_at_once_leave_the_last(transactional_db: None) -> None:
+def test_concurrent_words_keep_the_last(transactional_db: None) -> None:
     calls = [word_at(word, 1_700_000_000 + number) for number, word in enumerate(["STOP", "START"])]
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(partial(in_a_thread, "whatsapp_cloud"), calls * 8))

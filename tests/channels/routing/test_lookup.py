@@ -113,7 +113,7 @@ def test_blocked_phone_gets_nothing_by_any_channel(api: Api) -> None:
     assert set(reach(api).values()) == {("no", "blocked")}
 
 
-def test_messages_of_another_company_tell_nothing(api: Api, client_of: ClientOf) -> None:
+def test_messages_of_another_company_reveal_nothing(api: Api, client_of: ClientOf) -> None:
     other = client_of(CompanyFactory.create(status=Company.Status.APPROVED))
     before = reach(other)
 

@@ -100,7 +100,7 @@ def test_cell_read_as_number_by_spreadsheets_is_escaped(cell: str) -> None:
 @pytest.mark.parametrize(
     "cell", ["0", "16", "0.50", "0,5", "123456789012345", "2026-11-29", "1e", 7]
 )
-def test_numbers_and_times_stay_what_they_are(cell: str | int) -> None:
+def test_numbers_and_times_are_unchanged(cell: str | int) -> None:
     assert escape_cell(cell) == cell
 
 

@@ -152,7 +152,7 @@ def test_viewer_gets_masked_phones(client: Client, owner: Member) -> None:
     assert "•" in text or "*" in text or "…" in text
 
 
-def test_lowered_role_neither_gets_nor_makes_a_whole_file(client: Client, owner: Member) -> None:
+def test_lowered_role_gets_and_makes_no_whole_file(client: Client, owner: Member) -> None:
     ready = ask(client)
     make_message_files()
     waiting = ask(client)

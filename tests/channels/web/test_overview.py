@@ -47,7 +47,7 @@ def test_steps_tick_as_things_happen(client: Client, owner: Member) -> None:
     ]
 
 
-def test_quickstart_goes_when_it_is_done(client: Client, owner: Member) -> None:
+def test_quickstart_disappears_when_it_is_done(client: Client, owner: Member) -> None:
     before = client.get(reverse("overview")).content.decode()
     ApiKeyFactory.create(company=owner.company)
     code = VerificationFactory.create(company=owner.company, verified_at=timezone.now())
@@ -105,7 +105,7 @@ def test_chart_has_a_bar_and_a_row_for_each_day(client: Client, owner: Member) -
     assert counts == [("WhatsApp", 0), ("Telegram", 0), ("SMS", 3), ("MAX", 0)]
 
 
-def test_chart_tells_what_was_not_delivered_and_what_it_cost(client: Client, owner: Member) -> None:
+def test_chart_shows_undelivered_messages_and_costs(client: Client, owner: Member) -> None:
     MessageFactory.create(company=owner.company, state="failed")
     MessageFactory.create(company=owner.company, state="expired")
     paid = MessageFactory.create(company=owner.company, state="delivered")

@@ -34,7 +34,7 @@ def test_code_is_shown_as_on_the_phone(client: Client, owner: Member, test_api: 
     assert body_of(client).count(f">{code}</code>") == 1
 
 
-def test_each_channel_shows_its_own_words(
+def test_each_channel_shows_its_own_text(
     client: Client, owner: Member, test_api: Api, settings: Settings
 ) -> None:
     """The vendor's texts, where it words the message and no company's text is shown."""

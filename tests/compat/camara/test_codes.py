@@ -292,7 +292,7 @@ def test_scripted_number_is_refused_in_the_standards_format(
 CORRELATOR = "b4333c46-49c0-4f62-80d7-f0ef930f1c46"
 
 
-def test_correlator_is_repeated_by_every_answer(client: DialectClient) -> None:
+def test_correlator_is_repeated_by_every_response(client: DialectClient) -> None:
     header: Any = {"x-correlator": CORRELATOR}
     made = send_for_id(client)
     answers = [

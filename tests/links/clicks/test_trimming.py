@@ -95,7 +95,7 @@ def test_entries_that_both_have_read_are_trimmed() -> None:
     assert clickhouse_tables.complete_since() is None
 
 
-def test_group_goes_when_clickhouse_is_turned_off(settings: Settings) -> None:
+def test_group_is_deleted_when_clickhouse_is_turned_off(settings: Settings) -> None:
     make_groups()
     settings.CLICKHOUSE_URL = ""
 

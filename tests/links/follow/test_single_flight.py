@@ -165,7 +165,7 @@ def test_new_link_with_a_channel_tag_is_not_cached_ahead(
 
 
 @pytest.mark.parametrize("silence", ["subscribe", "hear"])
-def test_silent_redis_counts_as_away(silence: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_silent_redis_counts_as_down(silence: str, monkeypatch: pytest.MonkeyPatch) -> None:
     stops, link = StopCache(), LinkFactory.create()
     other = Resolver(stops)
     monkeypatch.setattr(change_feed, "SILENCE_TIMEOUT", 0.1)

@@ -177,7 +177,7 @@ def test_stop_missed_by_redis_takes_effect_when_it_returns(link: Link, settings:
     assert wait_until(lambda: other.resolve(link.slug) is GONE)
 
 
-def test_stop_takes_effect_while_redis_is_away(
+def test_stop_takes_effect_while_redis_is_down(
     link: Link, company: Company, settings: Settings
 ) -> None:
     with without_redis(settings):

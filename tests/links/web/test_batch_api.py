@@ -42,7 +42,7 @@ def test_request_that_made_nothing_has_no_batch(api: Api) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_batch_is_stopped_and_let_go_on(api: Api) -> None:
+def test_batch_is_stopped_and_released(api: Api) -> None:
     answer, other = bulk(api).body, bulk(api).body
     slugs = [row["slug"] for row in answer["data"]]
     assert all(isinstance(resolution.resolve(slug), cached_row.LinkTarget) for slug in slugs)

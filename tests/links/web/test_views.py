@@ -70,7 +70,7 @@ def test_spreadsheet_has_what_is_filtered(client: Client, owner: Member) -> None
         ({"retired_at": timezone.now()}, "Её имя передано другой ссылке"),
     ],
 )
-def test_page_says_what_visitors_meet(
+def test_page_describes_the_response_to_visitors(
     client: Client, owner: Member, fields: dict[str, object], text: str
 ) -> None:
     body = detail(client, LinkFactory.create(company=owner.company, **fields))

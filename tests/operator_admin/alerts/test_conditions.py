@@ -126,7 +126,7 @@ def test_deaf_web_process() -> None:
 
 
 @pytest.mark.usefixtures("no_redis")
-def test_redis_that_is_away() -> None:
+def test_unavailable_redis_is_one_alert() -> None:
     assert problems_of("redis-down") == [("", {})]
     assert problems_of("clicks-stand") == []
 

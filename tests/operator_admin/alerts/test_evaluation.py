@@ -147,7 +147,7 @@ def test_two_beats_evaluate_once() -> None:
     assert subjects() == [WORKER]
 
 
-def test_run_that_was_overtaken_writes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_overtaken_run_writes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     write_heartbeat("delivery", age=100)
 
     def slow(*_args: object) -> tuple[dict[tuple[str, str], dict[str, int]], set[str]]:

@@ -82,7 +82,7 @@ def test_postgres_outage_and_its_end_are_reported_once(
     assert "PostgreSQL снова отвечает" in texts(telegram)[1]
 
 
-def test_missing_table_is_no_outage(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_table_is_not_an_outage(monkeypatch: pytest.MonkeyPatch) -> None:
     """A web process of the next release, before `migrate`."""
 
     def fail() -> bool:

@@ -71,7 +71,7 @@ def test_manifest_that_is_missing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"checksum": "00"}'])
-def test_manifest_that_is_no_manifest(tmp_path: Path, text: str) -> None:
+def test_invalid_manifest_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "manifest.json").write_text(text)
 
     assert "manifest.json is damaged" in refusal(tmp_path)

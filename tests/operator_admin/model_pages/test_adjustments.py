@@ -177,7 +177,7 @@ def test_nul_in_a_search_finds_as_without_it(client: Client, payer: Company, typ
 
 
 @pytest.mark.parametrize("once", ["\0", "", "x" * 300])
-def test_unreadable_mark_of_a_form_moves_nothing(client: Client, payer: Company, once: str) -> None:
+def test_invalid_key_of_a_form_moves_no_tokens(client: Client, payer: Company, once: str) -> None:
     answer = adjust(client, payer, tokens="5", once=once)
 
     assert answer.status_code == 200

@@ -328,7 +328,7 @@ def test_note_is_kept_for_other_operators(client: Client, operator: User) -> Non
     )
 
 
-def test_first_page_lists_who_waits(client: Client, operator: User) -> None:
+def test_index_lists_companies_that_wait_for_approval(client: Client, operator: User) -> None:
     waiting = CompanyFactory.create(status=Company.Status.PENDING, name="Ждущая")
     CompanyFactory.create(name="Одобренная")
 

@@ -76,9 +76,7 @@ def test_account_page_names_its_variables_and_address(client: Client, settings: 
 
 
 @pytest.mark.usefixtures("english_operator")
-def test_page_tells_which_variables_are_set_and_no_secret(
-    client: Client, settings: Settings
-) -> None:
+def test_page_shows_set_variables_but_no_secret(client: Client, settings: Settings) -> None:
     set_account(settings, "twilio", {"auth_token": "s3cret-token", "sender": ""})
 
     page = shown(client, "twilio")

@@ -278,7 +278,7 @@ def test_exhausted_code_after_cool_down_asks_for_new_one(api: Api) -> None:
     assert api.post("/otp/send", {"phone": PHONE}).status == 200
 
 
-def test_exhausted_code_tells_of_the_cap(api: Api) -> None:
+def test_exhausted_code_mentions_the_cap(api: Api) -> None:
     fail(api, 10)
 
     answer = guess(api)

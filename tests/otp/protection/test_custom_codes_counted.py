@@ -39,7 +39,7 @@ def outcomes() -> list[tuple[str, object]]:
     return sorted((item.kind.value, item.code.id) for item in kinds)
 
 
-def test_without_reports_nothing_is_known(company: Company) -> None:
+def test_outcome_is_unknown_without_reports(company: Company) -> None:
     begin()
     for _n in range(40):
         own(company)
@@ -81,7 +81,7 @@ def test_report_of_eight_days_ago_does_not_count_today(company: Company) -> None
     assert outcomes() == []
 
 
-def test_reports_of_another_company_say_nothing(company: Company) -> None:
+def test_reports_of_another_company_do_not_count(company: Company) -> None:
     other = Company.objects.create(name="other", guard_mode="watch")
     own(other, ago=150, entered_after=10)
     own(company)

@@ -253,7 +253,7 @@ def test_attack_from_one_address_restricts_only_that_address(company: Company) -
     )
 
 
-def test_watching_company_hears_of_it_and_holds_nothing_back(company: Company) -> None:
+def test_watching_company_is_notified_and_holds_nothing_back(company: Company) -> None:
     Company.objects.filter(pk=company.pk).update(guard_mode=GuardMode.WATCH)
     begin()
     attack(company)

@@ -27,7 +27,7 @@ def entered_days_ago(company: Company, phone: str, days: float) -> None:
 
 
 @pytest.mark.parametrize(("days", "is_known"), [(2.0, True), (0.9, False)])
-def test_phones_known_for_a_day_speak_neither_for_nor_against(
+def test_phones_known_for_a_day_are_no_evidence(
     company: Company, days: float, *, is_known: bool
 ) -> None:
     """Their correct codes would hide an attack on the numbers between them."""
@@ -43,7 +43,7 @@ def test_phones_known_for_a_day_speak_neither_for_nor_against(
     assert evidence(company, "country", "RU") == ((0, 1) if is_known else (3, 2))
 
 
-def test_phone_known_to_another_company_is_a_stranger(company: Company) -> None:
+def test_phone_known_to_another_company_is_unknown(company: Company) -> None:
     begin()
     entered_days_ago(CompanyFactory.create(), "+79161234567", 2.0)
     sent(company, ago=100, phone="+79161234567")

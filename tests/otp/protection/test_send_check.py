@@ -209,7 +209,7 @@ def test_malformed_proof_is_refused_with_a_new_challenge(api: Api, proof: str) -
     assert solved(answer.body["challenge"])
 
 
-def test_unsolved_challenge_is_no_proof(api: Api) -> None:
+def test_unsolved_challenge_is_not_a_proof(api: Api) -> None:
     hold(api, STEP.CHALLENGE)
     made = Challenge.from_dict(send(api).body["challenge"])
     solution = solve_challenge(made)

@@ -204,7 +204,7 @@ def test_letters_of_dead_worker_are_sent_by_another(
     assert len(letters()) == 1
 
 
-def test_worker_that_is_slow_tells_nothing_twice(watching: Company) -> None:
+def test_slow_worker_sends_no_event_twice(watching: Company) -> None:
     attack(watching)
     slow = week_reports._claim()
     assert slow is not None

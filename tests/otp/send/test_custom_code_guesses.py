@@ -71,12 +71,14 @@ def test_without_redis_sends_guess_no_more_often(api: Api, no_redis: None) -> No
     assert right.code == "too_many_attempts"
 
 
-def test_repeats_are_no_guesses(api: Api) -> None:
+def test_repeats_are_not_guesses(api: Api) -> None:
     assert {send(api).status for _ in range(25)} == {200}
 
 
 @pytest.mark.parametrize("key", [{}, {"Idempotency_Key": "login-2"}], ids=["no key", "key"])
-def test_guesses_keep_nobody_from_the_next_code(api: Api, store: str, key: dict[str, str]) -> None:
+def test_wrong_guesses_do_not_prevent_the_next_code(
+    api: Api, store: str, key: dict[str, str]
+) -> None:
     """A stranger who presses the button on and on must not lock the person out of codes."""
     send(api)
     for n in range(10):

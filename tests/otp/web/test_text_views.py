@@ -114,7 +114,7 @@ def test_autofill_is_set_and_removed(client: Client, owner: Member) -> None:
     assert str(Autofill.objects.get()) == ""
 
 
-def test_autofill_preview_tells_android_s_limit(client: Client, owner: Member) -> None:
+def test_autofill_preview_shows_android_s_limit(client: Client, owner: Member) -> None:
     lines = {"webotp_host": "example.com", "app_hash": "FA+9qCX9VSu"}
     CodeTextFactory.create(company=owner.company, purpose="", body="{code} — код")
 

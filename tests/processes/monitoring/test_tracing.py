@@ -151,7 +151,7 @@ def test_one_send_is_one_trace_from_the_request_to_the_receipt(
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("dispatcher", "twilio")
-def test_no_phone_code_or_key_leaves(api: Api, collector: Collector) -> None:
+def test_no_phone_code_or_key_is_exported(api: Api, collector: Collector) -> None:
     api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
     collector.spans()
 

@@ -57,7 +57,7 @@ def live(company: Company) -> Verification:
 
 
 @pytest.mark.parametrize(("code", "status"), [("123456", 200), ("000000", 422)])
-def test_floor_of_verify_answers_and_writes_as_the_product_does(
+def test_floor_of_verify_equals_the_product(
     company: Company, api: Api, code: str, status: int
 ) -> None:
     here, there = live(company), live(company)
@@ -73,7 +73,7 @@ def test_floor_of_verify_answers_and_writes_as_the_product_does(
     assert (there.attempts, there.verified_at is None) == (1, status == 422)
 
 
-def test_floor_of_send_answers_and_writes_as_the_product_does(company: Company, api: Api) -> None:
+def test_floor_of_send_equals_the_product(company: Company, api: Api) -> None:
     key = ApiKey.objects.get(company=company)
 
     floor = ask(views.send, company_id=company.pk, key_id=key.pk, phone="+79160000001")
@@ -86,9 +86,7 @@ def test_floor_of_send_answers_and_writes_as_the_product_does(company: Company, 
     assert ledger.balance(company.pk)[1] == 2
 
 
-def test_floor_of_shorten_answers_and_writes_as_the_product_does(
-    company: Company, api: Api
-) -> None:
+def test_floor_of_shorten_equals_the_product(company: Company, api: Api) -> None:
     floor = ask(views.shorten, company_id=company.pk, url=hello.URL)
     ours = api.post("/links/shorten", {"url": hello.URL})
 
@@ -97,7 +95,7 @@ def test_floor_of_shorten_answers_and_writes_as_the_product_does(
     assert list(Link.objects.values_list("url", flat=True)) == [hello.URL] * 2
 
 
-def test_floor_of_bulk_answers_and_writes_as_the_product_does(company: Company, api: Api) -> None:
+def test_floor_of_bulk_equals_the_product(company: Company, api: Api) -> None:
     links = [{"url": f"{hello.URL}&n={number}"} for number in range(3)]
 
     floor = ask(views.bulk, company_id=company.pk, links=links)
@@ -111,7 +109,7 @@ def test_floor_of_bulk_answers_and_writes_as_the_product_does(company: Company, 
 
 
 @pytest.mark.parametrize("is_there", [True, False])
-def test_floor_of_follow_answers_as_the_product_does(company: Company, *, is_there: bool) -> None:
+def test_floor_of_follow_equals_the_product(company: Company, *, is_there: bool) -> None:
     connection.ensure_connection()
     account = Account(company.pk, 0, "")
     made = seed.links(connection.connection, account, 1, url=hello.URL)

@@ -98,7 +98,7 @@ def test_message_is_accepted_though_its_response_is_lost(
 
 
 @each_vendor
-def test_lost_send_is_cut_off_and_reaches_nobody(
+def test_lost_send_is_reset_and_not_delivered(
     simulator: Simulator, phone: str, vendor: Vendor
 ) -> None:
     simulator.set_fault(phone=phone, kind="lost", times=1)
@@ -271,7 +271,7 @@ def test_receipt_comes_when_the_phone_has_it(simulator: Simulator, phone: str) -
 
 
 @pytest.mark.parametrize("outcome", ["lost", "unproved"])
-def test_vendor_never_hears_again(
+def test_message_without_a_final_receipt(
     simulator: Simulator, receiver: Receiver, phone: str, outcome: str
 ) -> None:
     script(simulator, {phone: {"sms": {"outcome": outcome}}})

@@ -111,9 +111,7 @@ def test_message_without_a_person_has_no_recipient(simulator: Simulator, path: s
     assert (status, body["message"]) == (400, "Unknown recipient")
 
 
-def test_who_ended_the_chat_is_unreachable_until_they_come_back(
-    simulator: Simulator, phone: str
-) -> None:
+def test_ended_chat_is_unreachable_until_it_is_resumed(simulator: Simulator, phone: str) -> None:
     def code() -> str:
         try:
             ours(simulator).answer(int(phone), "ru", BotText.READY)

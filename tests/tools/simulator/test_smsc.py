@@ -22,7 +22,7 @@ def error(answer: requests.Response) -> int:
     return code
 
 
-def test_takes_an_id_of_its_clients_and_tells_of_it(simulator: Simulator, phone: str) -> None:
+def test_id_of_the_client_is_returned_and_pollable(simulator: Simulator, phone: str) -> None:
     answer = send_smsc(simulator, phone, id="1001", mes="Код 4821 https://kv.example/aB3")
 
     assert answer.json() == {"id": 1001, "cnt": 1}

@@ -120,7 +120,7 @@ def test_acceptance_may_have_no_id(wire: Wire, body: bytes) -> None:
     assert max_bot().send(message()) == Accepted(None)
 
 
-def test_who_shared_no_contact_is_unreachable(wire: Wire) -> None:
+def test_phone_without_a_contact_is_unreachable(wire: Wire) -> None:
     with pytest.raises(UnreachableError) as caught:
         max_bot().send(message(chat_id=None))
 
@@ -172,7 +172,7 @@ def test_each_refusal_of_a_chat_has_a_text_and_advice() -> None:
 
 
 @pytest.mark.parametrize("word", BotText)
-def test_asks_for_the_contact_by_a_button_and_takes_it_by_none(wire: Wire, word: BotText) -> None:
+def test_contact_is_requested_by_a_button_that_is_then_removed(wire: Wire, word: BotText) -> None:
     wire.post(URL, body=VENDORS["max_bot"].accepted)
 
     max_bot().answer(USER, "ru", word)

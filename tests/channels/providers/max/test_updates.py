@@ -117,7 +117,7 @@ CARD = "message.body.attachments.0.payload"
         change("update_type", "WebAppRequestPhone"),
     ],
 )
-def test_card_that_proves_less_proves_nothing(forge: Callable[[Json], None]) -> None:
+def test_incomplete_card_proves_nothing(forge: Callable[[Json], None]) -> None:
     update = stored("contact_own")
 
     forge(update)

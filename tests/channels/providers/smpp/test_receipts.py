@@ -220,7 +220,7 @@ def test_unknown_receipt_is_reported(
 
 
 @pytest.mark.parametrize("esm_class", [0x00, 0x40, 0x08, 0x10])
-def test_deliver_sm_of_another_class_is_no_receipt(esm_class: int) -> None:
+def test_deliver_sm_of_another_class_is_not_a_receipt(esm_class: int) -> None:
     assert receipt(deliver("id:7 stat:DELIVRD", esm_class), SAME) is None
 
 
@@ -263,7 +263,7 @@ def test_id_of_any_length_is_read() -> None:
     assert ID_FORMATS["hex"].from_receipt("f" * 10_000) != ()
 
 
-def test_id_that_is_no_number_is_kept_unchanged() -> None:
+def test_id_that_is_not_a_number_is_kept_unchanged() -> None:
     assert {item.from_response("m-1") for item in ID_FORMATS.values()} == {"m-1"}
     assert {item.from_receipt("m-1") for item in ID_FORMATS.values()} == {("m-1",)}
 
@@ -282,7 +282,7 @@ def test_receipt_without_esm_class_is_known_by_tlvs() -> None:
 @pytest.mark.parametrize(
     "line", ["id:7 stat:DELIVRD", "sub:001 stat:DELIVRD", "STOP", "id: my id is 7 and stat: fine"]
 )
-def test_incomplete_line_is_no_receipt(line: str) -> None:
+def test_incomplete_line_is_not_a_receipt(line: str) -> None:
     assert receipt(deliver(line, esm_class=0), SAME) is None
 
 

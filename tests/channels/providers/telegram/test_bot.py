@@ -99,7 +99,7 @@ def test_an_acceptance_may_have_no_id(wire: responses.RequestsMock) -> None:
     assert bot().send(message()) == Accepted(None)
 
 
-def test_who_shared_no_contact_is_unreachable(wire: responses.RequestsMock) -> None:
+def test_phone_without_a_contact_is_unreachable(wire: responses.RequestsMock) -> None:
     with pytest.raises(UnreachableError) as caught:
         bot().send(message(chat_id=None))
 
@@ -196,7 +196,7 @@ def test_message_to_user_who_blocked_bot_is_unreachable(wire: responses.Requests
 
 
 @pytest.mark.parametrize("word", [BotText.READY, BotText.STOPPED])
-def test_takes_its_button_away_afterwards(wire: responses.RequestsMock, word: BotText) -> None:
+def test_button_is_removed_afterwards(wire: responses.RequestsMock, word: BotText) -> None:
     wire.post(URL, body=VENDORS["telegram_bot"].accepted)
 
     bot().answer(CHAT, "en", word)

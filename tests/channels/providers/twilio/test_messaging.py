@@ -262,7 +262,7 @@ def test_our_reference_cannot_be_exchanged() -> None:
 @pytest.mark.parametrize(
     "body", [b"MessageStatus", b"a=1&a=2", b"MessageSid=%ff", b"\xff=1", b"a=1&&b=2", b"{}"]
 )
-def test_body_that_is_no_strict_form_is_refused(body: bytes) -> None:
+def test_body_that_is_not_a_strict_form_is_refused(body: bytes) -> None:
     with pytest.raises(InvalidWebhookError):
         twilio().parse_webhook(twilio_call(body))
 

@@ -59,7 +59,7 @@ def test_operator_sets_an_account_apart(change: dict[str, object]) -> None:
     assert account_shares.groups() == {}
 
 
-def test_account_that_loses_messages_keeps_few_and_claims_follow() -> None:
+def test_account_that_loses_messages_gets_few_claims() -> None:
     router = Router({})
     account_shares.follow_accounts(router, account_shares.groups())
     played(router, 2000, rates={KZ: 0.55, UZ: 0.92})

@@ -115,7 +115,7 @@ def test_barred_sms_is_not_tried(smart_api: Api) -> None:
     assert "sms" not in way(Message.objects.get())
 
 
-def test_policy_says_among_which_channels(api: Api) -> None:
+def test_policy_limits_the_channels(api: Api) -> None:
     choose(api, StoredRule(smart=True, channels=["whatsapp", "sms"]))
     remember(telegram="proved", whatsapp="proved")
 

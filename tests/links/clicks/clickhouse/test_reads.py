@@ -181,7 +181,7 @@ def test_failure_is_in_the_log(
     assert "hidden" not in str(call)
 
 
-def test_postgresql_answers_for_a_server_that_is_away(settings: Settings) -> None:
+def test_postgresql_replaces_an_unavailable_server(settings: Settings) -> None:
     settings.CLICKHOUSE_URL = "http://127.0.0.1:1/"
     link = LinkFactory.create()
     be_complete()

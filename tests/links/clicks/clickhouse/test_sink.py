@@ -111,7 +111,7 @@ def test_kill_between_insert_and_acknowledgement(clickhouse: ClickHouseServer) -
     assert stream.sink_lag_seconds() == 0
 
 
-def test_server_away_and_back(clickhouse: ClickHouseServer) -> None:
+def test_clicks_survive_an_outage_of_the_server(clickhouse: ClickHouseServer) -> None:
     link = LinkFactory.create()
     clickhouse_sink.write_clicks()  # makes the group
     add_entry(link.id, 3)
@@ -229,7 +229,7 @@ def test_task_does_nothing_unless_configured(settings: Settings) -> None:
     assert blocking_redis_client().xinfo_groups(STREAM) == []
 
 
-def test_task_survives_a_server_that_is_away(settings: Settings) -> None:
+def test_task_survives_an_unavailable_server(settings: Settings) -> None:
     settings.CLICKHOUSE_URL = "http://127.0.0.1:1/"
     add_entry(LinkFactory.create().id)
 
