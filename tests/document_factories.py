@@ -1,3 +1,5 @@
+"""Factories of closed months and documents."""
+
 # mypy: disable-error-code="no-untyped-call"
 
 from datetime import date

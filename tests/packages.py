@@ -1,3 +1,5 @@
+"""The folders of the product's packages."""
+
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent

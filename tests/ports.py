@@ -1,3 +1,5 @@
+"""Finds a free port."""
+
 import secrets
 import socket
 from contextlib import suppress

@@ -1,3 +1,5 @@
+"""The report on coverage names modules below the least coverage."""
+
 from tests.coverage_report import complaints, low_modules
 
 COVERED = {"a": 81.9, "b": 85.0, "c": 12.0}

@@ -84,6 +84,15 @@ def test_no_file_is_too_long() -> None:
     assert {str(path): length for path, length in lengths.items() if length > MAX_FILE_LINES} == {}
 
 
+def test_each_module_of_tests_begins_with_a_docstring() -> None:
+    docstring = re.compile(r'(#.*\n|\n)*"""')
+    files = [path for path in (ROOT / "tests").rglob("*.py") if "migrations" not in path.parts]
+    sources = {str(path): path.read_text(encoding="utf-8") for path in files}
+
+    assert len(sources) > 700
+    assert [name for name, text in sources.items() if text and not docstring.match(text)] == []
+
+
 def test_no_line_of_sql_is_too_long() -> None:
     files = [path for name in [*PACKAGES, "tools"] for path in (ROOT / name).rglob("*.sql")]
 

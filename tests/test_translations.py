@@ -1,3 +1,5 @@
+"""Every string of the product is translated, with its plurals and placeholders."""
+
 import ast
 import gettext
 import re

@@ -1,3 +1,5 @@
+"""A user for the tests of accounts."""
+
 import pytest
 
 from accounts.models import User

@@ -1,3 +1,5 @@
+"""The `migrate` command: how it waits for locks, and how it builds indexes."""
+
 import threading
 import time
 from collections.abc import Iterator

@@ -1,3 +1,5 @@
+"""Requests with one idempotency key that arrive at once take effect once."""
+
 import time
 from collections import Counter
 from datetime import timedelta

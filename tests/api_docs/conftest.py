@@ -1,3 +1,5 @@
+"""A reader of the documentation."""
+
 import pytest
 from django.test import Client
 

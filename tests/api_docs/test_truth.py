@@ -1,3 +1,5 @@
+"""The specification's statements about fields and errors, compared with the API's answers."""
+
 from collections.abc import Mapping
 from typing import Any
 

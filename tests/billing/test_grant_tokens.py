@@ -1,3 +1,5 @@
+"""The `grant_tokens` command gives tokens and takes them back."""
+
 from io import StringIO
 
 import pytest

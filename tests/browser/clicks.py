@@ -1,3 +1,5 @@
+"""Presses a button twice, and counts the clicks."""
+
 from playwright.sync_api import Locator, Page
 
 _COUNT = """

@@ -1,3 +1,5 @@
+"""A person's account: addresses, password and companies."""
+
 import re
 from importlib import import_module
 

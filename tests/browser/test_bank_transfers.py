@@ -1,3 +1,5 @@
+"""The operator uploads a bank statement and matches its transfers."""
+
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path

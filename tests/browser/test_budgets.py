@@ -1,3 +1,5 @@
+"""Budgets of a company and limits of a key."""
+
 import pytest
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer

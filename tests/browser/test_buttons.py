@@ -1,3 +1,5 @@
+"""Every button of the cabinet and the admin is pressed by a browser test."""
+
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,3 +1,5 @@
+"""The cabinet from signing up to the history of messages."""
+
 import re
 
 import pytest

@@ -1,3 +1,5 @@
+"""A company's deletion and the archive of its data."""
+
 import re
 from zipfile import ZipFile
 

@@ -1,3 +1,5 @@
+"""The documentation: reading, turning pages and searching, on phones and without scripts too."""
+
 import re
 
 import pytest

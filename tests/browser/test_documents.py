@@ -1,3 +1,5 @@
+"""Documents of a month are found, sent, downloaded and checked."""
+
 from pathlib import Path
 
 import pytest

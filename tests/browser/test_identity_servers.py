@@ -1,3 +1,5 @@
+"""Identity servers are connected, tried and revoked."""
+
 import pytest
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer

@@ -1,3 +1,5 @@
+"""The operator announces an incident, companies read it, and the status page shows it."""
+
 import pytest
 from playwright.sync_api import Page, expect
 from pytest_django import Settings

@@ -1,3 +1,5 @@
+"""Links are stopped, one by one, by batch and all, and released."""
+
 from uuid import UUID
 
 import pytest

@@ -1,3 +1,5 @@
+"""A company's links: making, changing, finding and counting their clicks."""
+
 from datetime import timedelta
 from pathlib import Path
 

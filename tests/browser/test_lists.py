@@ -1,3 +1,5 @@
+"""Lists of messages and requests: filters, new rows and files."""
+
 import pytest
 from django.urls import reverse
 from playwright.sync_api import Page, expect

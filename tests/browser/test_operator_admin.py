@@ -1,3 +1,5 @@
+"""The operator's everyday work in the admin."""
+
 from collections.abc import Iterator
 
 import pytest

@@ -1,3 +1,5 @@
+"""The overview: its period, its chart and the way to the messages behind a number."""
+
 from datetime import timedelta
 
 import pytest

@@ -1,3 +1,5 @@
+"""A passkey signs in without a password, on a simulated authenticator."""
+
 from base64 import b64encode
 from typing import NamedTuple
 

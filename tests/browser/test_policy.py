@@ -1,3 +1,5 @@
+"""Rules of the channel policy, and chains of channels."""
+
 import pytest
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer

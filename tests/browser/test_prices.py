@@ -1,3 +1,5 @@
+"""Prices by country, as a company sees them and the operator sets them."""
+
 import pytest
 from playwright.sync_api import Page, Route, expect
 from pytest_django.live_server_helper import LiveServer

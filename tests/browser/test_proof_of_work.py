@@ -1,3 +1,5 @@
+"""A page written by the documentation solves a proof of work."""
+
 import json
 import re
 import runpy

@@ -1,3 +1,5 @@
+"""The page of the protection against pumped SMS."""
+
 from datetime import timedelta
 
 import pytest

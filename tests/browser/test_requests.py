@@ -1,3 +1,5 @@
+"""A refused request is found in the list of requests and explained."""
+
 import re
 
 import pytest

@@ -1,3 +1,5 @@
+"""The cabinet's search, by keyboard, by pointer and on a phone."""
+
 import re
 
 import pytest

@@ -1,3 +1,5 @@
+"""A code, a link and a test code are sent from the cabinet."""
+
 import pytest
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer

@@ -1,3 +1,5 @@
+"""Sessions are ended, and some changes ask for a password first."""
+
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer

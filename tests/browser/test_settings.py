@@ -1,3 +1,5 @@
+"""Settings by sections: what is typed is neither lost nor overwritten unseen."""
+
 import pytest
 from playwright.sync_api import Browser, Dialog, Page, expect
 from pytest_django.live_server_helper import LiveServer

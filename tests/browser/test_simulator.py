@@ -1,3 +1,5 @@
+"""The simulator's page: people, messages, bots and faults."""
+
 from collections.abc import Iterator
 from itertools import count
 from typing import Any, Literal

@@ -1,3 +1,5 @@
+"""Single sign-on in a browser, with a real provider."""
+
 from collections.abc import Iterator
 
 import pytest

@@ -1,3 +1,5 @@
+"""A company's own texts of messages, and the set-up of autofill."""
+
 import pytest
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer

@@ -1,3 +1,5 @@
+"""The theme follows the system until a person chooses one."""
+
 import pytest
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer

@@ -1,3 +1,5 @@
+"""The operator connects a vendor, reads its approvals and switches its account off."""
+
 import pytest
 import responses
 from playwright.sync_api import Page, expect

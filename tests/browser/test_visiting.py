@@ -1,3 +1,5 @@
+"""The pages that visitors of a link see."""
+
 from urllib.parse import urlsplit
 
 import pytest

@@ -1,3 +1,5 @@
+"""An address for webhooks is set up, breaks and works again."""
+
 import pytest
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer

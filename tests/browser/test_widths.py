@@ -1,3 +1,5 @@
+"""Pages and mail fit every width of a screen."""
+
 from collections.abc import Iterator
 from typing import Any
 

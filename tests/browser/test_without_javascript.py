@@ -1,3 +1,5 @@
+"""Lists, settings and texts work without JavaScript."""
+
 import re
 from collections.abc import Iterator
 

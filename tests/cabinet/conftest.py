@@ -1,3 +1,5 @@
+"""A company for the tests of the cabinet."""
+
 import pytest
 
 from accounts.models import Company

@@ -1,3 +1,5 @@
+"""Which roles open which pages, and which company a person sees."""
+
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

@@ -1,3 +1,5 @@
+"""The audit log: the text of an event, who may read it, and how it is found."""
+
 from typing import Any, cast
 
 import pytest

@@ -1,3 +1,5 @@
+"""The form of the fallback: order, patience and cost of channels."""
+
 import pytest
 from django.test import Client
 from django.urls import reverse

@@ -1,3 +1,5 @@
+"""The first steps that each role is shown."""
+
 import pytest
 from django.test import Client
 from django.urls import reverse

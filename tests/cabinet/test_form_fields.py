@@ -1,3 +1,5 @@
+"""Numbers and amounts in forms are read as each language writes them."""
+
 from decimal import Decimal
 from typing import Any
 

@@ -1,3 +1,5 @@
+"""Pages of API keys: a key is shown once, and a revocation asks first."""
+
 from datetime import timedelta
 
 import pytest

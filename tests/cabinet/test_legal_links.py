@@ -1,3 +1,5 @@
+"""Links to the legal texts, on pages and in e-mails."""
+
 from collections.abc import Iterator
 from typing import Any
 

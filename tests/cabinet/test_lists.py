@@ -1,3 +1,5 @@
+"""The cabinet's lists take as many queries for many rows as for few."""
+
 import pytest
 from django.db import connection
 from django.test import Client

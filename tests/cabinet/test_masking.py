@@ -1,3 +1,5 @@
+"""Which roles see phones whole, on pages, in files and in the search."""
+
 import time
 from typing import Any
 from urllib.parse import unquote

@@ -1,3 +1,5 @@
+"""Members are invited, join, change their role and leave."""
+
 import re
 from datetime import timedelta
 

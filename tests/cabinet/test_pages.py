@@ -1,3 +1,5 @@
+"""Every page of the cabinet opens, for members and for visitors."""
+
 import re
 from collections.abc import Iterator
 from html import unescape

@@ -1,3 +1,5 @@
+"""Filters of lists are saved, without phones and ids, and opened first if chosen."""
+
 from functools import partial
 from urllib.parse import urlencode
 

@@ -1,3 +1,5 @@
+"""The cabinet's search: which words find which rows, and for whom."""
+
 from collections.abc import Callable
 
 import pytest

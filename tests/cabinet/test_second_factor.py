@@ -1,3 +1,5 @@
+"""A company that requires a second factor of its members."""
+
 import pytest
 from django.test import Client
 from django.urls import reverse

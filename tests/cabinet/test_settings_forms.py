@@ -1,3 +1,5 @@
+"""Each section of the settings is stored alone, within the operator's bounds."""
+
 from typing import Any
 
 import pytest

@@ -1,3 +1,5 @@
+"""Commands refuse input that is not UTF-8."""
+
 import os
 import subprocess
 import sys

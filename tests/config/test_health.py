@@ -1,3 +1,5 @@
+"""Probes of health: when a process is ready, and how much a probe costs."""
+
 import json
 import os
 import subprocess

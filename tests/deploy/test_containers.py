@@ -1,3 +1,5 @@
+"""The compose file: how containers are confined, limited, published and started."""
+
 import os
 import re
 import shutil

@@ -1,3 +1,5 @@
+"""The bill of materials lists what the lock file pins."""
+
 import json
 import re
 import subprocess

@@ -1,3 +1,5 @@
+"""The systemd units confine their processes."""
+
 import re
 import shutil
 import subprocess

@@ -1,3 +1,5 @@
+"""The code is found in a text that an identity server has written."""
+
 import pytest
 
 from identity_hooks.hook_call import CallRefusedError, code_in

@@ -1,3 +1,5 @@
+"""Mappings of hooks: which value a path leads to, and which mappings are saved."""
+
 from typing import Any
 
 import orjson

@@ -1,3 +1,5 @@
+"""Gives a right to a group of the identity provider."""
+
 from pytest_django import Settings
 
 from config.environment.oidc_settings import parse_roles

@@ -1,3 +1,5 @@
+"""The admin's pages answer queries, forms and rows with odd values."""
+
 from collections.abc import Iterator
 from urllib.parse import urljoin, urlsplit
 

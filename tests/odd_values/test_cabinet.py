@@ -1,3 +1,5 @@
+"""The cabinet's pages answer queries and rows with odd values."""
+
 from collections.abc import Iterator
 
 import pytest

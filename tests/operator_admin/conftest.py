@@ -1,3 +1,5 @@
+"""Operators who are signed in, and requests of theirs."""
+
 import pytest
 from django.http import HttpRequest
 from django.test import Client, RequestFactory

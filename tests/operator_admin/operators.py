@@ -1,3 +1,5 @@
+"""Makes operators and signs them in."""
+
 import time
 
 from allauth.mfa.totp.internal import auth

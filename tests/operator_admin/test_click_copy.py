@@ -1,3 +1,5 @@
+"""The `doctor` checks the copy of clicks in ClickHouse."""
+
 import time
 from collections.abc import Iterator
 

@@ -1,3 +1,5 @@
+"""The operator hastens and cancels the deletion of a company."""
+
 from datetime import timedelta
 from io import BytesIO
 from typing import Any

@@ -1,3 +1,5 @@
+"""The `doctor`: its checks, its report and the remedies it names."""
+
 import json
 import subprocess
 import sys

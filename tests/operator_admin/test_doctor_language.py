@@ -1,3 +1,5 @@
+"""The language in which the `doctor` speaks."""
+
 import re
 
 import pytest

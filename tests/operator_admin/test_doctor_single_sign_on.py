@@ -1,3 +1,5 @@
+"""The `doctor` checks single sign-on."""
+
 import pytest
 from django.contrib.auth.models import Group
 from pytest_django import Settings

@@ -1,3 +1,5 @@
+"""The `doctor` checks PostgreSQL and Redis."""
+
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path

@@ -1,3 +1,5 @@
+"""The `doctor` checks vendors' accounts."""
+
 import threading
 from collections.abc import Callable
 

@@ -1,3 +1,5 @@
+"""Forms of the admin refuse what cannot be stored, and say why."""
+
 from collections.abc import Iterator, Sequence
 from typing import Any
 

@@ -1,3 +1,5 @@
+"""Incidents: which companies read the notice, when, and in which words."""
+
 from datetime import timedelta
 from functools import partial
 from typing import Any

@@ -1,3 +1,5 @@
+"""The `doctor` checks that every process has the keys of a rotation."""
+
 import re
 from datetime import timedelta
 from io import StringIO

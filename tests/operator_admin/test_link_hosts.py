@@ -1,3 +1,5 @@
+"""The admin's pages of hosts of short links."""
+
 from typing import Any
 
 import pytest

@@ -1,3 +1,5 @@
+"""Lists of the admin: their pages, order, filters and columns."""
+
 from datetime import UTC, datetime, timedelta
 from typing import Any
 

@@ -1,3 +1,5 @@
+"""The page that exports and erases everything kept about a phone."""
+
 import json
 from typing import Any
 

@@ -1,3 +1,5 @@
+"""The admin after a sign-in by the identity provider."""
+
 import pytest
 from allauth.socialaccount.models import SocialAccount
 from django.test import Client

@@ -1,3 +1,5 @@
+"""The admin opens for operators with a second factor only, at every address."""
+
 import re
 from typing import Any
 

@@ -1,3 +1,5 @@
+"""A code that is entered ends the fallback of its messages."""
+
 from collections.abc import Iterator
 
 import pytest

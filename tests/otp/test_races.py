@@ -1,3 +1,5 @@
+"""Sends and checks that arrive at once count once."""
+
 from collections import Counter
 from functools import partial
 

@@ -1,3 +1,5 @@
+"""Test keys: the script of a test phone, and that nothing is sent or charged."""
+
 import time
 from datetime import timedelta
 

@@ -1,3 +1,5 @@
+"""Which characters a text may have, and how texts are normalised."""
+
 import time
 from unicodedata import normalize
 

@@ -1,3 +1,5 @@
+"""Codes and phrases are read as people paste them."""
+
 import sys
 from unicodedata import category
 

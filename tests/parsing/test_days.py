@@ -1,3 +1,5 @@
+"""Moments at the ends of the calendar."""
+
 from datetime import UTC, datetime, timedelta
 
 import pytest

@@ -1,3 +1,5 @@
+"""Integers are read from text and JSON within bounds."""
+
 import pytest
 
 from parsing.integers import MAX, MAX_PAGE, json_integer, parse_integer, parse_page

@@ -1,3 +1,5 @@
+"""Exports whose company or person is deleted while they are made."""
+
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial

@@ -1,3 +1,5 @@
+"""The cabinet's pages that schedule and cancel the deletion of a company."""
+
 import pytest
 from django.test import Client
 from django.urls import reverse

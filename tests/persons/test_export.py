@@ -1,3 +1,5 @@
+"""The export of a phone's rows: all of them, and none that belong to other phones."""
+
 import json
 from io import StringIO
 

@@ -1,3 +1,5 @@
+"""Threads in the background: runs that are triggered, and runs at intervals."""
+
 import threading
 import time
 

@@ -1,3 +1,5 @@
+"""The loop that sends an outbox: when it wakes up, pauses and stops."""
+
 import threading
 import time
 from collections.abc import Callable, Iterator

@@ -1,3 +1,5 @@
+"""Values that a process makes once, for all its threads."""
+
 import subprocess
 import sys
 import time

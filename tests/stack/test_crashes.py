@@ -1,3 +1,5 @@
+"""Processes of a whole stack are killed: nothing is sent twice or charged wrongly."""
+
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest

@@ -1,3 +1,5 @@
+"""PostgreSQL and Redis of a whole stack fail and return."""
+
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor

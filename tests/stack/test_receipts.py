@@ -1,3 +1,5 @@
+"""Receipts that come too early, and receipts that never come."""
+
 from functools import partial
 
 import pytest

@@ -1,3 +1,5 @@
+"""Webhooks of a whole stack reach their receiver, even after a kill or an outage."""
+
 from tests.stack.programs import wait_until
 from tests.stack.sender import Sender
 from tests.stack.stack import Stack, expire

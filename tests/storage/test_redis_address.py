@@ -1,3 +1,5 @@
+"""Redis's address: what it may say, and how it is refused without its password."""
+
 import ssl
 import subprocess
 from collections.abc import Iterator

@@ -1,3 +1,5 @@
+"""The last release is found by the subject of its commit."""
+
 import subprocess
 from pathlib import Path
 

@@ -1,3 +1,5 @@
+"""The check of wording refuses phrases and variables."""
+
 from pathlib import Path
 
 from tools.wording import faults

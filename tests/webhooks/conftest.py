@@ -1,3 +1,5 @@
+"""An endpoint, a delivery and a running dispatcher."""
+
 import threading
 from collections.abc import Iterator
 

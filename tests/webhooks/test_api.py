@@ -1,3 +1,5 @@
+"""The API's webhook endpoints."""
+
 from datetime import timedelta
 from functools import partial
 from typing import Any

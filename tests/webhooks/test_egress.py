@@ -1,3 +1,5 @@
+"""Webhooks are sent to public addresses only."""
+
 import socket
 import time
 from collections.abc import Callable, Iterator

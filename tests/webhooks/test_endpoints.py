@@ -1,3 +1,5 @@
+"""Endpoints: warnings about failures, and rotation of their secrets."""
+
 from collections import Counter
 from datetime import datetime, timedelta
 from typing import Any

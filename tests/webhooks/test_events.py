@@ -1,3 +1,5 @@
+"""Events are stored for each endpoint that wants them."""
+
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any

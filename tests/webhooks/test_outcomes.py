@@ -1,3 +1,5 @@
+"""Outcomes of a delivery: signature, retries and disabling of its endpoint."""
+
 import time
 from collections.abc import Callable
 from uuid import uuid4

@@ -1,3 +1,5 @@
+"""The secrets of an endpoint, and the signatures that they make."""
+
 import base64
 from datetime import UTC, datetime
 from uuid import UUID

@@ -1,3 +1,5 @@
+"""The cabinet's pages of webhooks."""
+
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime

@@ -1,3 +1,5 @@
+"""API keys sign requests in, as far as they, their company and their allowed addresses let them."""
+
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial

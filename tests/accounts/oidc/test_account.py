@@ -1,3 +1,5 @@
+"""The account page connects an identity of the provider and disconnects it."""
+
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import parse_qs, urlsplit
 

@@ -1,3 +1,5 @@
+"""Old rows of the event queues are purged, in batches."""
+
 from datetime import timedelta
 
 import pytest

@@ -1,3 +1,5 @@
+"""Companies: signing up, API keys, suspension and country."""
+
 from datetime import timedelta
 from typing import Any
 

@@ -1,3 +1,5 @@
+"""People are told by e-mail what changed in the security of their account."""
+
 import pytest
 from allauth.account.models import EmailConfirmationHMAC
 from django.test import Client

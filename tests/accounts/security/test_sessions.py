@@ -1,3 +1,5 @@
+"""Sessions are listed and ended, by their owner and by changes of the account."""
+
 from datetime import timedelta
 
 import pytest

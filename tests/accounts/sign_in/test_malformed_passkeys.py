@@ -1,3 +1,5 @@
+"""A malformed passkey is refused wherever one is accepted."""
+
 import json
 from base64 import urlsafe_b64encode
 

@@ -1,3 +1,5 @@
+"""Signing up, confirming an address, signing in and out, and resetting a password."""
+
 import re
 from functools import partial
 from threading import Barrier

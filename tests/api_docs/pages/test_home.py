@@ -1,3 +1,5 @@
+"""The home page: its prices, packages and code."""
+
 from decimal import Decimal
 
 import pytest

@@ -1,3 +1,5 @@
+"""Samples of code, snippets and values, as the documentation shows them."""
+
 import re
 from collections.abc import Iterator
 from pathlib import Path

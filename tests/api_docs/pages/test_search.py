@@ -1,3 +1,5 @@
+"""The documentation's search, and its pages as Markdown."""
+
 import re
 
 import pytest

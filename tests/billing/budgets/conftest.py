@@ -1,3 +1,5 @@
+"""A chain of channels for the tests of budgets."""
+
 import pytest
 
 from accounts.models import Company

@@ -1,3 +1,5 @@
+"""Documents are listed, downloaded, opened by a letter's link and sent again."""
+
 from collections.abc import Iterable
 from datetime import timedelta
 from io import BytesIO

@@ -1,3 +1,5 @@
+"""Tokens are used, withdrawn and given back lot by lot, in a fixed order."""
+
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from itertools import pairwise

@@ -1,3 +1,5 @@
+"""Closed months agree with the ledger, and a change of one is a breach."""
+
 from collections.abc import Callable
 from decimal import Decimal
 

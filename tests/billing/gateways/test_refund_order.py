@@ -1,3 +1,5 @@
+"""Refunds, disputes and payments in any order take the same tokens."""
+
 from decimal import Decimal
 from itertools import permutations
 

@@ -1,3 +1,5 @@
+"""A company that pays."""
+
 import pytest
 
 from accounts.models import Company

@@ -1,3 +1,5 @@
+"""YooKassa and Stripe charge a saved card."""
+
 import json
 from datetime import timedelta
 from decimal import Decimal

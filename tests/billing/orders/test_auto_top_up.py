@@ -1,3 +1,5 @@
+"""Automatic top-ups: when one is bought, at what price, and how a failed one ends."""
+
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import timedelta

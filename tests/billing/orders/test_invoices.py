@@ -1,3 +1,5 @@
+"""Invoices in PDF: their text, and when they freeze."""
+
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

@@ -1,3 +1,5 @@
+"""Orders: what can be bought, at what price, and how invoices are numbered."""
+
 from datetime import timedelta
 from decimal import Decimal
 from functools import partial

@@ -1,3 +1,5 @@
+"""Payments credit their orders once, and those that fit no order wait for the operator."""
+
 import random
 from collections.abc import Callable
 from datetime import timedelta

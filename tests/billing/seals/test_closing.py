@@ -1,3 +1,5 @@
+"""A day is sealed only when no transaction can add to it."""
+
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 

@@ -1,3 +1,5 @@
+"""An owner of a company without tokens."""
+
 import pytest
 
 from accounts.models import Member

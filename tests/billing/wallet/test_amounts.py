@@ -1,3 +1,5 @@
+"""Sums of money in words and in figures."""
+
 from decimal import Decimal
 
 import pytest

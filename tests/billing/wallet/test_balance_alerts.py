@@ -1,3 +1,5 @@
+"""Balance alerts: each level notifies once until the balance has left it."""
+
 from datetime import timedelta
 
 import pytest

@@ -1,3 +1,5 @@
+"""The ledger: grants, holds, captures and releases, and that no wallet is negative."""
+
 from collections.abc import Callable, Iterable
 from functools import partial
 from uuid import UUID

@@ -1,3 +1,5 @@
+"""The e-mail about a low balance: to whom, when, and once."""
+
 import pytest
 from django.db import transaction
 

@@ -1,3 +1,5 @@
+"""The API's top-ups."""
+
 from datetime import datetime
 from functools import partial
 from typing import Any

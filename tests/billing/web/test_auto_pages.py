@@ -1,3 +1,5 @@
+"""The pages of automatic top-ups and the saved card."""
+
 from decimal import Decimal
 from typing import Any
 

@@ -1,3 +1,5 @@
+"""The page of budgets, in the cabinet and in the admin."""
+
 from typing import Any
 
 import pytest

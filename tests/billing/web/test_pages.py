@@ -1,3 +1,5 @@
+"""The cabinet's pages of billing: balance, top-ups, invoices and billing details."""
+
 from decimal import Decimal
 from typing import Any
 

@@ -1,3 +1,5 @@
+"""Seals of the ledger, as the API and a page show them."""
+
 from datetime import timedelta
 
 import pytest

@@ -1,3 +1,5 @@
+"""Fields that are stored as columns have an index."""
+
 import pytest
 from django.db.models import CharField
 

@@ -1,3 +1,5 @@
+"""Vendors, and accounts that are bound to a message centre."""
+
 from collections.abc import Iterator
 from typing import Any
 

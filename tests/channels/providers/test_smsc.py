@@ -1,3 +1,5 @@
+"""SMSC: sending, its reports and its refusals."""
+
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qsl

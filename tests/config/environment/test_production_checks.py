@@ -1,3 +1,5 @@
+"""Production does not start with unsafe settings, and each is named without its secret."""
+
 import hashlib
 import secrets
 import subprocess

@@ -1,3 +1,5 @@
+"""The local start prepares the environment, catalogues, ports and private folders."""
+
 import gettext
 import shutil
 import socket

@@ -1,3 +1,5 @@
+"""The demo's environment: its secrets, and providers that speak with the simulator."""
+
 import stat
 from pathlib import Path
 

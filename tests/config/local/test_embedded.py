@@ -1,3 +1,5 @@
+"""PostgreSQL and Redis of the local start keep their data and leave nothing behind."""
+
 import os
 import subprocess
 import sys

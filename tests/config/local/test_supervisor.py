@@ -1,3 +1,5 @@
+"""The supervisor restarts its children and leaves none of them behind."""
+
 import os
 import signal
 import subprocess

@@ -1,3 +1,5 @@
+"""The lists of allowed and blocked sites."""
+
 from datetime import timedelta
 
 import pytest

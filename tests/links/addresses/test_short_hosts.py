@@ -1,3 +1,5 @@
+"""The hosts of short links: the service's, and those of companies."""
+
 from typing import Any
 
 import pytest

@@ -1,3 +1,5 @@
+"""Names of links: how they are generated, and which are refused."""
+
 import re
 
 import pytest

@@ -1,3 +1,5 @@
+"""Which URLs a link may lead to, and how they are stored."""
+
 from urllib.parse import urlsplit
 
 import pytest

@@ -1,3 +1,5 @@
+"""UTM tags are added to the URL that a link leads to."""
+
 import pytest
 from django.utils import translation
 

@@ -1,3 +1,5 @@
+"""Clicks are gathered in a process before they are written to the stream."""
+
 import time
 from uuid import uuid4
 

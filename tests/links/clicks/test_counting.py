@@ -1,3 +1,5 @@
+"""Clicks of the stream are counted in PostgreSQL, each once."""
+
 import time
 from collections.abc import Iterator
 from datetime import UTC, timedelta

@@ -1,3 +1,5 @@
+"""Clicks that PostgreSQL refuses are set aside and tried again; others are counted."""
+
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace

@@ -1,3 +1,5 @@
+"""A click of a person proves that the message was delivered."""
+
 import time
 from collections.abc import Iterator
 from datetime import datetime, timedelta

@@ -1,3 +1,5 @@
+"""The lag of the stream of clicks."""
+
 import time
 from collections.abc import Iterator
 from typing import Any

@@ -1,3 +1,5 @@
+"""The stream of clicks is trimmed when every reader has read it, or when it is full."""
+
 import time
 from collections.abc import Iterator
 from datetime import timedelta

@@ -1,3 +1,5 @@
+"""Device, referrer and country of a visit."""
+
 from pathlib import Path
 
 import pytest

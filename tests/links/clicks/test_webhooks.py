@@ -1,3 +1,5 @@
+"""Events about clicks."""
+
 import time
 from collections.abc import Iterator
 from uuid import uuid4

@@ -1,3 +1,5 @@
+"""A visitor who tries many unknown names of links is refused for a while."""
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext

@@ -1,3 +1,5 @@
+"""Any bytes as the path of a link get an answer."""
+
 from io import BytesIO
 from typing import Any
 

@@ -1,3 +1,5 @@
+"""One-time links open once, by a button, and hide their target until then."""
+
 from datetime import timedelta
 from functools import partial
 from pathlib import Path

@@ -1,3 +1,5 @@
+"""The preview page of a link, and reports of links."""
+
 from datetime import UTC, datetime
 
 import pytest

@@ -1,3 +1,5 @@
+"""An equal request for a link returns the link that exists."""
+
 from datetime import timedelta
 from typing import Any
 

@@ -1,3 +1,5 @@
+"""Links that the operator has disabled, or that lead to blocked sites, stay closed."""
+
 import pytest
 from django.test import Client
 from django.urls import reverse

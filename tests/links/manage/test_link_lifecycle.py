@@ -1,3 +1,5 @@
+"""Links from making to expiring: tags, expired URL and opening once."""
+
 import json
 from typing import Any
 

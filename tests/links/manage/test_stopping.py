@@ -1,3 +1,5 @@
+"""A company's links are stopped and released, all of them or a batch."""
+
 from collections.abc import Iterator
 
 import pytest

@@ -1,3 +1,5 @@
+"""The API's batches of links."""
+
 from typing import Any
 
 import pytest

@@ -1,3 +1,5 @@
+"""The API's calls that read, list and change links and count their clicks."""
+
 import json
 from datetime import UTC, date, timedelta
 from functools import partial

@@ -1,3 +1,5 @@
+"""The cabinet's pages of links."""
+
 import re
 from datetime import timedelta
 from typing import Any

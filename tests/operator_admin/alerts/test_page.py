@@ -1,3 +1,5 @@
+"""The page of alerts, and the command that tries their recipients."""
+
 from io import StringIO
 
 import pytest

@@ -1,3 +1,5 @@
+"""The `archive_months` command: which months may leave the database."""
+
 import time
 from datetime import UTC, date, datetime, timedelta
 from io import StringIO

@@ -1,3 +1,5 @@
+"""An empty database to restore into, and a backup to damage."""
+
 from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path

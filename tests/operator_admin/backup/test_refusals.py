@@ -1,3 +1,5 @@
+"""Backups that are refused, and databases that no backup is restored into."""
+
 import json
 import os
 import re

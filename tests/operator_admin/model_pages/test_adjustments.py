@@ -1,3 +1,5 @@
+"""The operator gives tokens and takes them back, once for each confirmation."""
+
 from typing import Any
 from uuid import uuid4
 

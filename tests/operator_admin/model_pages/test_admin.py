@@ -1,3 +1,5 @@
+"""The admin's lists and pages of rows, for every model."""
+
 import pytest
 from django.contrib import admin
 from django.db import connection

@@ -1,3 +1,5 @@
+"""The admin's pages of invoices, payments and refunds."""
+
 from decimal import Decimal
 from typing import Any
 from uuid import uuid4

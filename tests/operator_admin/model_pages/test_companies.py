@@ -1,3 +1,5 @@
+"""The admin's pages of companies: figures, status, settings and keys."""
+
 import html
 import re
 from concurrent.futures import ThreadPoolExecutor

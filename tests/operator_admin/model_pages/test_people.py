@@ -1,3 +1,5 @@
+"""The admin's pages of people and their memberships."""
+
 from typing import Any
 
 import pytest

@@ -1,3 +1,5 @@
+"""The admin's pages of prices."""
+
 from datetime import timedelta
 from typing import Any
 

@@ -1,3 +1,5 @@
+"""The admin's pages of reported links."""
+
 import re
 from datetime import timedelta
 from typing import Any

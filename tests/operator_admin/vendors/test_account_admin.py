@@ -1,3 +1,5 @@
+"""The admin's pages of vendors' accounts: their state, and switching one off."""
+
 import re
 from datetime import timedelta
 from html import unescape

@@ -1,3 +1,5 @@
+"""The admin's pages of vendors' credentials: no stored secret is shown."""
+
 from html import unescape
 
 import pytest

@@ -1,3 +1,5 @@
+"""The admin's pages that guide the set-up of a vendor."""
+
 import re
 from html import unescape
 

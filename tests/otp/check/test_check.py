@@ -1,3 +1,5 @@
+"""Checking a code: which code verifies a phone, and which attempts are counted."""
+
 from datetime import timedelta
 
 import pytest

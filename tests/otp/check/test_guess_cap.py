@@ -1,3 +1,5 @@
+"""The cap on wrong codes of a phone, over all its codes."""
+
 import re
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial

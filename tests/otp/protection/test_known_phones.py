@@ -1,3 +1,5 @@
+"""Phones of people whom a company knows are no evidence of pumping."""
+
 import random
 from datetime import timedelta
 

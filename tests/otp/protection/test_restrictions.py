@@ -1,3 +1,5 @@
+"""Restrictions against pumping: how they begin, last and end."""
+
 import time
 from datetime import timedelta
 

@@ -1,3 +1,5 @@
+"""Whether a send is let through: its country, range, address, person and proof of work."""
+
 from datetime import timedelta
 
 import pytest

@@ -1,3 +1,5 @@
+"""The replay shows which sends of the last week the protection would have refused."""
+
 import random
 from datetime import timedelta
 

@@ -1,3 +1,5 @@
+"""Sending a code: its answer, message, price and code."""
+
 from datetime import timedelta
 
 import pytest

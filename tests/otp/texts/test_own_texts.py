@@ -1,3 +1,5 @@
+"""A company's own texts are saved, changed and audited."""
+
 from collections.abc import Callable
 from functools import partial
 from typing import Any

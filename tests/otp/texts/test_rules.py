@@ -1,3 +1,5 @@
+"""The rules for a text of a company, and how a fault is explained."""
+
 import time
 
 import pytest

@@ -1,3 +1,5 @@
+"""The cabinet's page of the protection."""
+
 from datetime import timedelta
 from typing import Any
 

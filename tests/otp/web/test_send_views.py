@@ -1,3 +1,5 @@
+"""The cabinet's pages that send and check a code and send a message again."""
+
 from functools import partial
 from typing import Any
 from uuid import uuid4

@@ -1,3 +1,5 @@
+"""The cabinet's pages of texts."""
+
 from typing import Any
 
 import pytest

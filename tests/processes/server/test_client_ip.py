@@ -1,3 +1,5 @@
+"""A client has one address however it is written; a malformed one stays as it came."""
+
 import pytest
 from django.test import RequestFactory
 from pytest_django import Settings

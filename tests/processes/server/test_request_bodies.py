@@ -1,3 +1,5 @@
+"""The memory of request bodies is bounded: the slowest sender loses its place."""
+
 from processes.server.request_bodies import BodyLimits, BufferedBodies, BufferedBody
 from tests.api.races import at_once
 

@@ -1,3 +1,5 @@
+"""The benchmark's command."""
+
 import pytest
 
 from tools.bench import __main__ as command

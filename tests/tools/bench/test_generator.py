@@ -1,3 +1,5 @@
+"""The benchmark's generator sends each request once."""
+
 import shutil
 import threading
 from collections import Counter

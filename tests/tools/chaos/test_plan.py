@@ -1,3 +1,5 @@
+"""The plan of a chaos run follows from its seed."""
+
 from collections import Counter
 
 from tools.chaos.plan import POOR, PRICES, Disruption, Options, Target, UserBehaviour, make

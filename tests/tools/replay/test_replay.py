@@ -1,3 +1,5 @@
+"""A replay of a world: its figures, its goals and its command."""
+
 import json
 from pathlib import Path
 from typing import Any

@@ -1,3 +1,5 @@
+"""A replay's goals when each number of its world is halved and doubled."""
+
 import json
 from pathlib import Path
 from typing import Any

@@ -1,3 +1,5 @@
+"""Simulators, shared and of one test, and receivers of their webhooks."""
+
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path

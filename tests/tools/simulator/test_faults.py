@@ -1,3 +1,5 @@
+"""Faults of the simulator: what the vendor does, and which messages a fault meets."""
+
 import time
 from typing import Any
 

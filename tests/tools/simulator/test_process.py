@@ -1,3 +1,5 @@
+"""The simulator's process: its start, its log and its end."""
+
 import signal
 import socket
 from pathlib import Path

@@ -1,3 +1,5 @@
+"""The simulated SMSC."""
+
 import hashlib
 from typing import Any
 

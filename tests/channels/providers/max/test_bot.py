@@ -1,3 +1,5 @@
+"""MAX: messages of its bot, and updates of the people who write to it."""
+
 import socket
 import ssl
 import subprocess

@@ -1,3 +1,5 @@
+"""Telegram's bot: its messages, and updates of the people who write to it."""
+
 from typing import Any
 
 import orjson

@@ -1,3 +1,5 @@
+"""Telegram Gateway: codes, their reports and the account's balance."""
+
 from contextlib import nullcontext
 from datetime import UTC, datetime
 from typing import Any

@@ -1,3 +1,5 @@
+"""Twilio: sending, its callbacks and its errors."""
+
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qsl

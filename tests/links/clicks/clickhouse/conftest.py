@@ -1,3 +1,5 @@
+"""A ClickHouse server for the tests, if the machine has one."""
+
 from collections.abc import Iterator
 
 import pytest

@@ -1,3 +1,5 @@
+"""The proxy that spoils connections."""
+
 import asyncio
 import socket
 import threading

@@ -1,3 +1,5 @@
+"""The difference that a live run and a simulated one may have."""
+
 import json
 import os
 import subprocess

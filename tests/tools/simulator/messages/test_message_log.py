@@ -1,3 +1,5 @@
+"""The log of the simulator's messages loses none of them."""
+
 import signal
 import time
 from concurrent.futures import ThreadPoolExecutor

@@ -1,3 +1,5 @@
+"""The simulator's page of faults and calls."""
+
 from typing import Any
 
 import pytest

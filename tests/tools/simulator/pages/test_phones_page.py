@@ -1,3 +1,5 @@
+"""The simulator's page of phones and their messages."""
+
 import re
 
 import pytest

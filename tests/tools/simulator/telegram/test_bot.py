@@ -1,3 +1,5 @@
+"""The simulated Telegram bot, as clients of others use it."""
+
 import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar

@@ -1,3 +1,5 @@
+"""The simulated Telegram Gateway."""
+
 import time
 from typing import Any
 

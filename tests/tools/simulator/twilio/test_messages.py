@@ -1,3 +1,5 @@
+"""The simulated Twilio, as the vendor's own client uses it."""
+
 from collections.abc import Iterator
 from typing import Any
 

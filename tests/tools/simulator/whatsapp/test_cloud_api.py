@@ -1,3 +1,5 @@
+"""The simulated WhatsApp Cloud API, as clients of others use it."""
+
 from collections.abc import Iterator
 from typing import Any
 
