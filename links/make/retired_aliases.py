@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from channels import sql as channels_sql
 from links import sql
 from links.addresses import short_hosts
 from links.make.new_link import Owner
@@ -22,7 +23,10 @@ def retire_aliases(owner: Owner, rows: Sequence[Mapping[str, Any]]) -> set[str]:
         return set()
     aliases_by_key = {short_hosts.key(row["host_id"], row["slug"]): row["key"] for row in rows}
     values: dict[str, Any] = {"company_id": owner.company_id, "mode": owner.mode}
-    execute(_RETIRE_ALIAS, values | {"keys": list(aliases_by_key.values())})
+    execute(
+        channels_sql.in_changeable_months(_RETIRE_ALIAS),
+        values | {"keys": list(aliases_by_key.values())},
+    )
     return {
         aliases_by_key[key] for key in fetch_column(sql.GENERATED, {"keys": list(aliases_by_key)})
     }

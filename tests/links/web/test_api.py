@@ -245,6 +245,20 @@ def test_alias_conflict_releases_limit_and_hold(api: Api) -> None:
     assert ledger.balance(api.company.pk) == (995, 5)
 
 
+@pytest.mark.parametrize(("state", "is_free"), [("failed", True), ("expired", False)])
+def test_alias_is_sent_again_after_its_message_failed(
+    api: Api, client_of: ClientOf, *, state: str, is_free: bool
+) -> None:
+    stranger = client_of(CompanyFactory.create())
+    send(api, alias="sale")
+    Message.objects.update(state=state)
+
+    assert shorten(stranger, alias="sale").code == "alias_taken"
+    assert (send(api, alias="sale", channel="sms").status == 200) is is_free
+    retired = Link.objects.exclude(retired_at=None)
+    assert [link.disabled_at is not None for link in retired] == [True] * is_free
+
+
 def test_test_links_are_separate(test_api: Api) -> None:
     shorten(test_api)
     send(test_api)
