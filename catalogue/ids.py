@@ -38,6 +38,11 @@ def public_id(prefix: str, value: UUID) -> str:
     return f"{prefix}_{value.hex}"
 
 
+def public_id_sql(prefix: str, column: str) -> str:
+    """The same in SQL, of a column of UUIDs."""
+    return f"'{prefix}_' || replace({column}::text, '-', '')"
+
+
 def parse_id(prefix: str, text: str) -> UUID | None:
     """The UUID of a public id; None for any other text."""
     head, _, digits = text.partition("_")

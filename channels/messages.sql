@@ -83,10 +83,9 @@ SELECT * FROM unnest(%s::uuid[], %s::text[], %s::text[])
 -- of GET /messages, without the code. {stored_texts}: the fields of `stored_fields`.
 --: events
 SELECT given.event_id AS id, message.company_id, message.mode, 'message.' || message.state AS kind,
-  'msg_' || replace(message.id::text, '-', '') AS key, jsonb_build_object(
-    'id', 'msg_' || replace(message.id::text, '-', ''), 'kind', message.kind,
-    'phone', message.phone, 'channel', message.channel, 'status', message.state,
-    'error', NULLIF(message.error, ''), 'cost', message.price,
+  {public_id} AS key, jsonb_build_object(
+    'id', {public_id}, 'kind', message.kind, 'phone', message.phone, 'channel', message.channel,
+    'status', message.state, 'error', NULLIF(message.error, ''), 'cost', message.price,
     'segments', CASE WHEN message.channel IN ({channels_with_segments}) THEN message.segments END,
     'short_url', message.params->'short_url', 'locale', message.locale,
     'door', message.params->'door', {stored_texts}, 'metadata', message.params->'metadata',

@@ -1,6 +1,7 @@
 """SQL statements about messages, from `messages.sql`."""
 
 from catalogue.channels import CHANNELS
+from catalogue.ids import public_id_sql
 from channels.models import stored_fields
 from storage.months.recent_ids import months_of_last, within
 from storage.statements import sql_files
@@ -19,6 +20,7 @@ def in_changeable_months(statement: str) -> str:
 MESSAGES = sql_files.read_several(
     "channels/messages.sql",
     has_subscribers=events.has_endpoint_sql("message"),
+    public_id=public_id_sql("msg", "message.id"),
     stored_texts=", ".join(f"'{name}', NULLIF(message.{name}, '')" for name in stored_fields.NAMES),
     channels_with_segments=", ".join(f"'{item.name}'" for item in CHANNELS if item.has_segments),
     iso_created_at=events.iso_sql("message.created_at"),

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from accounts.audit import record
 from accounts.models import Company, User
+from catalogue.ids import public_id_sql
 from channels.history.redaction import redact
 from channels.phone_numbers import spellings
 from persons import sql
@@ -154,7 +155,7 @@ def _statement(section: Section, person: Person) -> str:
     left_out = section.hidden if person.is_everywhere else section.hidden + section.internal
     columns = "to_jsonb(stored)" + "".join(f" - '{name}'" for name in left_out)
     if section.id_prefix:
-        public_id = f"'{section.id_prefix}_' || replace(stored.id::text, '-', '')"
+        public_id = public_id_sql(section.id_prefix, "stored.id")
         columns += f" || jsonb_build_object('id', {public_id})"
     return f"SELECT ({columns})::text FROM {section.rows}"  # noqa: S608
 

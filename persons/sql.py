@@ -1,12 +1,18 @@
 """Statements about the rows of one person: `person.sql` finds and locks them, the others erase."""
 
+from catalogue.ids import public_id_sql
 from channels.models import stored_fields
 from storage.statements import sql_files
 
 PERSON = sql_files.read_several("persons/person.sql")
 LOCKS = [PERSON[f"lock_{name}"] for name in ("verifications", "links", "messages")]
 WHOLE_PHONES = {
-    f"{name}s": sql_files.fill(sql_files.read("persons/whole_phone.sql"), name=name)
+    f"{name}s": sql_files.fill(
+        sql_files.read("persons/whole_phone.sql"),
+        name=name,
+        message_key=public_id_sql("msg", "changed.id"),
+        verification_key=public_id_sql("otp", "changed.subject_id"),
+    )
     for name in stored_fields.NAMES
 }
 _EMPTIED = ", ".join(f"{name} = ''" for name in stored_fields.NAMES)

@@ -17,8 +17,7 @@ events AS (
   FROM changed
   WHERE event.company_id = changed.company_id AND event.mode = changed.mode
     AND event.data ->> '{name}' IS NOT NULL
-    AND event.key IN ('msg_' || replace(changed.id::text, '-', ''),
-      'otp_' || replace(changed.subject_id::text, '-', ''))
+    AND event.key IN ({message_key}, {verification_key})
   RETURNING event.id),
 responses AS (
   UPDATE webhooks_deliveryattempt SET response = '' WHERE response <> '' AND delivery_id IN (

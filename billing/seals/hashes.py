@@ -11,6 +11,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from billing.models import Transfer
+from catalogue.ids import public_id_sql
 from storage.sessions import in_index_order
 from storage.statements import sql_files
 from storage.statements.named_rows import fetch_all
@@ -50,9 +51,9 @@ CHUNK = 20_000  # lines per statement
 
 # A JSON array, byte for byte like Python's json.dumps(…, ensure_ascii=False); the last column of
 # the statement. It contains nothing about a person, so an erasure changes no line.
-LINE = """json_build_array(id, to_char(created_at AT TIME ZONE 'UTC',
+LINE = f"""json_build_array(id, to_char(created_at AT TIME ZONE 'UTC',
   'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), kind, amount,
-  COALESCE('msg_' || replace(message_id::text, '-', ''), ''), hold, proof, COALESCE(key, ''),
+  COALESCE({public_id_sql("msg", "message_id")}, ''), hold, proof, COALESCE(key, ''),
   reason)::text"""
 # The first 48 bits of a UUIDv7 are its time in milliseconds.
 _MONTH = """CASE WHEN message_id IS NULL THEN '' ELSE to_char(to_timestamp(

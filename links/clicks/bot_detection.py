@@ -150,6 +150,10 @@ class VisitorKind(StrEnum):
     SCANNER = "scanner"  # crawlers, security scanners, scripts, and every unknown client
 
 
+# SQL, for PostgreSQL and ClickHouse: the visits that are counted as previews.
+IS_PREVIEW = f"kind IN ('{VisitorKind.PREVIEW}', '{VisitorKind.PREFETCH}', '{VisitorKind.PROBE}')"
+
+
 def _tokens(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 

@@ -13,7 +13,7 @@ days AS (
   INSERT INTO links_clickday AS click_day (link_id, day, clicks, previews, scanners)
   SELECT link_id, (at AT TIME ZONE %(zone)s)::date,
     count(*) FILTER (WHERE kind = 'person'),
-    count(*) FILTER (WHERE kind IN ('preview', 'prefetch', 'probe')),
+    count(*) FILTER (WHERE {is_preview}),
     count(*) FILTER (WHERE kind = 'scanner')
   FROM stored GROUP BY 1, 2 ORDER BY 1, 2
   ON CONFLICT (link_id, day) DO UPDATE SET clicks = click_day.clicks + excluded.clicks,
@@ -26,7 +26,7 @@ UPDATE links_link link SET clicks = link.clicks + counts.clicks,
   last_click_at = GREATEST(link.last_click_at, counts.last_at)
 FROM (
   SELECT link_id, count(*) FILTER (WHERE kind = 'person') AS clicks,
-    count(*) FILTER (WHERE kind IN ('preview', 'prefetch', 'probe')) AS previews,
+    count(*) FILTER (WHERE {is_preview}) AS previews,
     count(*) FILTER (WHERE kind = 'scanner') AS scanners,
     min(at) FILTER (WHERE kind = 'person') AS first_at,
     max(at) FILTER (WHERE kind = 'person') AS last_at

@@ -19,6 +19,7 @@ from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 
 from links.clicks import partitions, stream
+from links.clicks.bot_detection import IS_PREVIEW
 from links.clicks.stream import Batch, Click, Consumer
 from storage import advisory_locks
 from storage.months.calendar import month_of
@@ -46,7 +47,9 @@ SELECT unnest(%s::uuid[]), now() ON CONFLICT DO NOTHING RETURNING id
 _CLICKS = json_rows(
     "clicks", "link_id uuid, millis float8, kind text, referrer text, device text, country text"
 )
-COUNT = sql_files.fill(sql_files.read("links/clicks/count.sql"), clicks=_CLICKS)
+COUNT = sql_files.fill(
+    sql_files.read("links/clicks/count.sql"), clicks=_CLICKS, is_preview=IS_PREVIEW
+)
 
 
 def count_clicks() -> int:

@@ -17,6 +17,7 @@ from django.utils import timezone
 from redis.exceptions import RedisError
 
 from links.clicks import clickhouse_tables, stream
+from links.clicks.bot_detection import IS_PREVIEW
 from links.models import ClickDay, ErasedClicks, Link
 from storage import clickhouse
 from storage.heavy_work import HeavyWork
@@ -36,7 +37,7 @@ HOUR = timedelta(hours=1)
 
 HOURS = f"""
 SELECT intDiv(millis, {HOUR // _MS}) AS hour, countIf(kind = 'person') AS clicks,
-  countIf(kind IN ('preview', 'prefetch', 'probe')) AS previews,
+  countIf({IS_PREVIEW}) AS previews,
   countIf(kind = 'scanner') AS scanners
 FROM {clickhouse_tables.TABLE} FINAL WHERE {{period}} GROUP BY hour"""  # noqa: S608
 
@@ -147,7 +148,7 @@ BREAKDOWN_SIZE = 10  # rows of a breakdown
 MAX_DAYS = 366
 MAX_HOURS = 24 * 31
 
-_SQL = sql_files.read_several("links/clicks/statistics.sql")
+_SQL = sql_files.read_several("links/clicks/statistics.sql", is_preview=IS_PREVIEW)
 
 
 def reading_turn(link: Link) -> AbstractContextManager[None]:

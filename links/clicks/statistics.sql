@@ -1,6 +1,6 @@
 --: hours
 SELECT date_trunc('hour', at) AS at, count(*) FILTER (WHERE kind = 'person') AS clicks,
-  count(*) FILTER (WHERE kind IN ('preview', 'prefetch', 'probe')) AS previews,
+  count(*) FILTER (WHERE {is_preview}) AS previews,
   count(*) FILTER (WHERE kind = 'scanner') AS scanners
 FROM links_click WHERE link_id = %s AND at >= %s AND at < %s GROUP BY 1
 

@@ -15,7 +15,7 @@ import structlog
 from django.conf import settings
 from django.utils import timezone
 
-from catalogue.ids import uuid7
+from catalogue.ids import public_id_sql, uuid7
 from links.addresses import short_hosts
 from links.clicks.stream import Batch, Consumer
 from storage.postgres_limits import count_in_postgres
@@ -47,6 +47,7 @@ class EventRow(NamedTuple):
 
 _SQL = sql_files.read_several(
     "links/clicks/webhooks.sql",
+    public_id=public_id_sql("lnk", "link.id"),
     iso_clicked_at=events.iso_sql("to_timestamp(given.at)"),
     has_subscribers=events.has_endpoint_sql("link"),
 )

@@ -3,7 +3,7 @@
 --: events
 SELECT given.event_id AS id, link.company_id, link.mode, 'link.clicked' AS kind, given.key,
   jsonb_build_object(
-    'id', 'lnk_' || replace(link.id::text, '-', ''),
+    'id', {public_id},
     'short_url', COALESCE(%(scheme)s::text || short_host.host, %(base)s::text) || '/' || link.slug,
     'url', link.url, 'new_clicks', given.clicks,
     'clicks', link.clicks + COALESCE(sum(given.clicks) FILTER (WHERE batch.id IS NULL)

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.jobs import Job, not_waiting_sql
 from billing.wallet.ledger import DeliveryProof
-from catalogue.ids import uuid7
+from catalogue.ids import public_id_sql, uuid7
 from channels import sql as channels_sql
 from channels.lifecycle.snapshots import Decision
 from channels.outcomes import transitions
@@ -30,6 +30,7 @@ BATCH = 200
 _SQL = sql_files.read_several(
     "otp/check/settlement.sql",
     is_not_waiting=not_waiting_sql("settlement", "otp_verification.id::text"),
+    public_id=public_id_sql("otp", "id"),
     iso_verified_at=outbox.iso_sql("verified_at"),
 )
 _EVENTS = outbox.append_sql(_SQL["verified_event"], has_callback=True)
@@ -87,7 +88,7 @@ def prove_delivery() -> int:
     # One code that cannot be settled, because of its company's wallet for example, must not hold up
     # the rest.
     ids = _unsettled()
-    JOB.write_batch(ids, lambda these: _prove(_SQL["claim_these"], list(these)))
+    JOB.write_batch(ids, lambda claimed: _prove(_SQL["claim_given"], list(claimed)))
     return len(ids)
 
 

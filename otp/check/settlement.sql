@@ -33,14 +33,14 @@ FROM otp_verification WHERE verified_at IS NOT NULL AND settled_at IS NULL
 --: claim_verified
 {unsettled} FOR NO KEY UPDATE SKIP LOCKED
 
---: claim_these
+--: claim_given
 {all_unsettled} AND id = ANY(%s::uuid[]) ORDER BY verified_at FOR NO KEY UPDATE SKIP LOCKED
 
 -- The event `otp.verified`, written in the round trip that settles.
 --: verified_event
 SELECT event_id AS id, company_id, mode, 'otp.verified' AS kind,
-  'otp_' || replace(id::text, '-', '') AS key, jsonb_build_object(
-    'id', 'otp_' || replace(id::text, '-', ''), 'phone', phone, 'purpose', purpose,
+  {public_id} AS key, jsonb_build_object(
+    'id', {public_id}, 'phone', phone, 'purpose', purpose,
     'door', newest.door, 'reference', NULLIF(newest.reference, ''), 'metadata', newest.metadata,
     'test', mode = 'test', 'verified_at', {iso_verified_at}) AS data,
   verified_at AS at,
