@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy as _
 from catalogue.errors import DomainError, invalid_input
 from parsing.integers import parse_integer
 from storage.heavy_work import HeavyWork
-from storage.sessions import read_patiently
+from storage.sessions import read_with_retries
 
 PAGE = 50
 MAX_PAGE = 200
@@ -121,13 +121,13 @@ def batches(
     With a `history`, each statement scans a bounded part of it, as for a page.
     """
     scans = SCANS[-2:]  # the first is shorter than a batch
-    batch = read_patiently(partial(_batch, rows, history, None, size, scans))
+    batch = read_with_retries(partial(_batch, rows, history, None, size, scans))
     while True:
         if batch.rows:
             yield batch.rows
         if batch.end is None:
             return
-        batch = read_patiently(partial(_batch, rows, history, batch.end, size, scans))
+        batch = read_with_retries(partial(_batch, rows, history, batch.end, size, scans))
 
 
 def batch_after(

@@ -9,7 +9,14 @@ from django.db import transaction
 
 from channels.phone_numbers import e164_or_none
 from channels.providers.bot import BotText
-from channels.providers.inbound import BotBlocked, BotUpdate, ContactShared, Said, Started, Stopped
+from channels.providers.inbound import (
+    BotBlocked,
+    BotUpdate,
+    ContactShared,
+    Started,
+    Stopped,
+    TextReceived,
+)
 from channels.recipients import blocked_phones, contacts
 from channels.tasks import send_bot_reply
 from storage import atomic_limits
@@ -42,7 +49,7 @@ def apply(provider: str, update: BotUpdate, at: datetime | None) -> None:
 
 
 def _as_command(update: BotUpdate) -> BotUpdate:
-    if isinstance(update, Said):
+    if isinstance(update, TextReceived):
         if blocked_phones.is_stop(update.text):
             return Stopped(update.chat_id, update.locale)
         if blocked_phones.is_start(update.text):

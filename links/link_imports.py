@@ -167,7 +167,7 @@ def _lines(text: str, separator: str) -> Iterator[_Line]:
     raw_lines: list[str] = []  # lines of text that form the row
     try:
         for cells in csv.reader(
-            _noted(StringIO(text, newline=""), raw_lines),
+            _recorded(StringIO(text, newline=""), raw_lines),
             delimiter=separator,
             skipinitialspace=True,
         ):
@@ -180,7 +180,7 @@ def _lines(text: str, separator: str) -> Iterator[_Line]:
         raise ValidationError(_("This is not a CSV file: save the table as CSV.")) from None
 
 
-def _noted(lines: Iterable[str], raw_lines: list[str]) -> Iterator[str]:
+def _recorded(lines: Iterable[str], raw_lines: list[str]) -> Iterator[str]:
     for line in lines:
         raw_lines.append(line)
         yield line

@@ -24,7 +24,7 @@ SELECT oid::regclass::text FROM pg_class
 WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND NOT relispartition
   AND relname ~ %s
 """
-_POWERS = sql_files.read("operator_admin/database_role.sql")
+_PRIVILEGES = sql_files.read("operator_admin/database_role.sql")
 # Not the role's own tables: even a change to the same owner would lock them.
 _OWNED_BY_OTHERS = " JOIN pg_class ON pg_class.oid = relid WHERE pg_get_userbyid(relowner) <> %s"
 
@@ -80,7 +80,7 @@ def powers() -> list[str]:
     faults: list[str] = []
     with connection.cursor() as cursor:
         for table in APPEND_ONLY:
-            cursor.execute(_POWERS, [table])
+            cursor.execute(_PRIVILEGES, [table])
             is_superuser, is_owner, may_change = cursor.fetchone()
             if is_superuser:
                 return ["it is a superuser"]

@@ -13,7 +13,7 @@ from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext_lazy as _
 
 VERSION = "version"
-OVERTAKEN = _(
+STALE_FORM = _(
     "Somebody has changed this since you opened the page, and saving would undo it. Open the page "
     "again and repeat your change."
 )
@@ -42,5 +42,5 @@ class RefusesStaleForm(forms.BaseForm):
         cleaned = super().clean() or self.cleaned_data
         sent = self.cleaned_data.pop(VERSION, "")
         if sent and sent != version_of(self):
-            raise ValidationError(OVERTAKEN, code="overtaken")
+            raise ValidationError(STALE_FORM, code="stale")
         return cleaned

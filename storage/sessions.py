@@ -29,7 +29,7 @@ def pooled_connection() -> Iterator[None]:
         release_connection()
 
 
-def read_patiently(read: Callable[[], T]) -> T:
+def read_with_retries(read: Callable[[], T]) -> T:
     """Repeats an idempotent read while the database is unavailable.
 
     The connection is given back each time, even a broken one.

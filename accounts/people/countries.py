@@ -74,11 +74,11 @@ def guess(request: HttpRequest) -> str:
 
 def _country_of(tag: str) -> str:
     """KZ for kk-KZ and kk; empty for English without a region."""
-    spoken, *rest = tag.split("-")
+    language, *rest = tag.split("-")
     regions = [part.upper() for part in rest if part.upper() in CODES]
-    if regions or spoken == page_languages.worldwide():
+    if regions or language == page_languages.worldwide():
         return regions[0] if regions else ""
-    likely = get_global("likely_subtags").get(spoken, "").rpartition("_")[2]
+    likely = get_global("likely_subtags").get(language, "").rpartition("_")[2]
     return likely if likely in CODES else ""
 
 

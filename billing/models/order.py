@@ -277,9 +277,9 @@ class RefundQuerySet(models.QuerySet["Refund"]):
         """Refunds whose tokens were spent, whose payment is unknown, or whose money does not fit
         the payment; and disputes that were won after the operator had settled them.
         """
-        is_odd = Q(payment=None) | Q(taken__lt=F("tokens")) | ~Q(problem="")
+        needs_review = Q(payment=None) | Q(taken__lt=F("tokens")) | ~Q(problem="")
         is_open = Q(returned_at=None) | Q(problem=Refund.Problem.WON)
-        return self.filter(is_odd, is_open, settled_at=None)
+        return self.filter(needs_review, is_open, settled_at=None)
 
 
 class Refund(models.Model):

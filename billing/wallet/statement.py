@@ -23,7 +23,7 @@ from billing.wallet.archived import Opening
 from billing.wallet.period_totals import balances_at, balances_before
 from catalogue.ids import public_id
 from parsing.days import local_time, start_of
-from storage.sessions import in_index_order, read_patiently
+from storage.sessions import in_index_order, read_with_retries
 from storage.statements import sql_files
 from storage.statements.named_rows import Row, fetch_all
 
@@ -136,7 +136,7 @@ def _lines(
     since, until = _period(filters)
     if opening:
         since = max(since, opening.at + timedelta(microseconds=1))
-    (balance,) = read_patiently(partial(balances_at, company.pk, [since]))
+    (balance,) = read_with_retries(partial(balances_at, company.pk, [since]))
     for batch in _batches(company, since, until, kinds):
         for line in batch:
             balance = balance if line.balance_after is None else line.balance_after
@@ -151,10 +151,10 @@ def _batches(
     kinds than requested, so that every batch reads a bounded part of the history.
     """
     params = {"company": company.pk, "since": since, "until": until, "last_at": since, "last": 0}
-    for newest in read_patiently(partial(_read, NEWEST, params, Position)):
+    for newest in read_with_retries(partial(_read, NEWEST, params, Position)):
         params |= {"newest_at": newest.created_at, "newest": newest.id}
         while True:
-            lines = read_patiently(partial(_read, _next_lines(kinds), params, Line))
+            lines = read_with_retries(partial(_read, _next_lines(kinds), params, Line))
             yield lines
             if len(lines) < CHUNK:
                 return

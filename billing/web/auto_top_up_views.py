@@ -139,7 +139,7 @@ def automatic(request: CabinetRequest) -> HttpResponse:
     )
     if request.method == "POST" and form.is_valid():
         reauthentication.require(request, form)
-        return _agreed(request, form)
+        return _turn_on(request, form)
     saved = SavedMethod.objects.filter(company=company).first()
     quote = auto_top_up.quote_of(setting) if setting else None
     context = {
@@ -165,7 +165,7 @@ def _needs_method(setting: AutoTopUp) -> bool:
     return auto_top_up.method_for(setting.company_id, gateway) is None
 
 
-def _agreed(request: CabinetRequest, form: AutoTopUpForm) -> HttpResponse:
+def _turn_on(request: CabinetRequest, form: AutoTopUpForm) -> HttpResponse:
     setting = auto_top_up.turn_on(company=request.company, terms=form.terms(), **request.actor)
     if not _needs_method(setting):
         messages.success(request, gettext("Automatic top-ups are on."))

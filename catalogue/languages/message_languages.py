@@ -58,8 +58,8 @@ def has_match(tag: str) -> bool:
 
 def of_country(country: str) -> str:
     """The default language of messages to a country, by its ISO 3166 code."""
-    spoken = (code for code in codes() if country in texts(code)["countries"])
-    return next(spoken, page_languages.worldwide())
+    languages = (code for code in codes() if country in texts(code)["countries"])
+    return next(languages, page_languages.worldwide())
 
 
 @cache

@@ -259,11 +259,11 @@ class Guard:
     def record_miss(self, now: float, scopes: tuple[GuardScope, ...], tokens: float) -> None:
         """Records a code that was delivered promptly, charged `tokens`, and not entered in time."""
         usual_rate = self._usual_rate(now)
-        evidences = self._of(now, scopes)
-        is_apart = any(item.is_apart for item in evidences)
+        evidence_of_each = self._of(now, scopes)
+        is_apart = any(item.is_apart for item in evidence_of_each)
         if not is_apart:
             self.company.norm.add(now, trials=1.0)
-        for scope, evidence in zip(scopes, evidences, strict=True):
+        for scope, evidence in zip(scopes, evidence_of_each, strict=True):
             if not (is_apart and scope.kind not in NARROW_SCOPES and evidence.has_people):
                 evidence.record_miss(now, tokens, usual_rate)
 

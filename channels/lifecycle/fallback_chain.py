@@ -9,7 +9,7 @@ from channels.lifecycle.snapshots import (
     FallbackRequest,
     MessageState,
     Snapshot,
-    undecided,
+    unchanged_decision,
 )
 from channels.lifecycle.state_machine import MIN_TIME_LEFT
 from channels.phone_numbers import country_of
@@ -17,7 +17,7 @@ from channels.phone_numbers import country_of
 
 def expire_patience(snapshot: Snapshot) -> Decision:
     """Requests a fallback because no proof arrived in time, whatever the attempt's state."""
-    decision = undecided(snapshot)
+    decision = unchanged_decision(snapshot)
     message = snapshot.message
     if not message.is_open or not message.chain:
         return decision
@@ -31,7 +31,7 @@ def take_next_step(snapshot: Snapshot) -> Decision:
     step or too little time is left, or if a vendor may have the message: the step would return its
     tokens, so its late delivery would charge nothing, whatever becomes of the next channel.
     """
-    decision = undecided(snapshot)
+    decision = unchanged_decision(snapshot)
     message = snapshot.message
     if not message.is_open or not message.chain or message.time_left <= MIN_TIME_LEFT:
         return decision
@@ -98,7 +98,7 @@ def reject_fallback(
     newer messages use all its channels: then it has no fallback left.
     """
     if request.reason is FallbackReason.REQUESTED and reason is not FallbackReason.SENT_BY_NEWER:
-        return undecided(decision.before)
+        return unchanged_decision(decision.before)
     if request.reason is not FallbackReason.REFUSED:
         return _end_chain(decision, reason)
     decision = decision.with_fallback_event(reason, decision.message.chain[0].channel)
@@ -121,7 +121,7 @@ def cancel_fallback(decision: Decision, reason: FallbackReason) -> Decision:
 
 def cancel(snapshot: Snapshot, reason: FallbackReason) -> Decision:
     """Ends a message that no vendor has; otherwise cancels its fallback and awaits its outcome."""
-    decision = undecided(snapshot)
+    decision = unchanged_decision(snapshot)
     if not snapshot.message.is_open or decision.has_open_attempt:
         return cancel_fallback(decision, reason)
     decision = _without_chain(decision.with_fallback_event(reason, snapshot.message.channel))

@@ -197,5 +197,5 @@ class Decision(NamedTuple):
         return self.settle(TransferKind.RELEASE, reason=reason or state).with_state(state, error)
 
 
-def undecided(snapshot: Snapshot) -> Decision:
+def unchanged_decision(snapshot: Snapshot) -> Decision:
     return Decision(snapshot, snapshot.message, snapshot.attempts)

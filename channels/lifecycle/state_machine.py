@@ -30,7 +30,7 @@ from channels.lifecycle.snapshots import (
     FallbackRequest,
     MessageState,
     Snapshot,
-    undecided,
+    unchanged_decision,
 )
 
 UNACCEPTED = {"submitting", "ambiguous"}
@@ -112,7 +112,7 @@ _ATTEMPT_TRANSITIONS = {
 
 def decide(snapshot: Snapshot, events: Iterable[Event]) -> Decision:
     """Applies the events in order. An event that the states do not allow changes nothing."""
-    decision = undecided(snapshot)
+    decision = unchanged_decision(snapshot)
     for event in events:
         decision = _follow(decision, event)
     return decision
@@ -120,7 +120,7 @@ def decide(snapshot: Snapshot, events: Iterable[Event]) -> Decision:
 
 def give_up(snapshot: Snapshot) -> Decision:
     """Expires an open message past its deadline or useful time that has no open attempt."""
-    decision = undecided(snapshot)
+    decision = unchanged_decision(snapshot)
     return decision.finish("expired", "") if snapshot.message.is_open else decision
 
 

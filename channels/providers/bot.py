@@ -16,7 +16,7 @@ from channels.providers.base import (
     Outgoing,
     UnreachableError,
 )
-from channels.providers.inbound import BotUpdate, Said, Started, Stopped
+from channels.providers.inbound import BotUpdate, Started, Stopped, TextReceived
 
 # parameter of the link that opens the chat; the bot then asks for the contact
 START_PARAMETER = "contact"
@@ -115,7 +115,7 @@ def phone_of(written: str) -> str:
     return f"+{digits}" if 7 <= len(digits) <= 15 else ""
 
 
-def said(text: str, chat_id: int, locale: str) -> BotUpdate | None:
+def text_received(text: str, chat_id: int, locale: str) -> BotUpdate | None:
     """The update of a written text: a command, or else the text; None if it is empty.
 
     The parameter of a link is ignored: it identifies nobody.
@@ -124,4 +124,4 @@ def said(text: str, chat_id: int, locale: str) -> BotUpdate | None:
     command = _COMMANDS.get(first_word.partition("@")[0].lower())
     if command:
         return command(chat_id, locale)
-    return Said(text, chat_id, locale) if text else None
+    return TextReceived(text, chat_id, locale) if text else None

@@ -137,7 +137,7 @@ class Stopped:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class TextReceived:
     """A text that is not a command; people write "stop" as well."""
 
     text: str
@@ -145,7 +145,7 @@ class Said:
     locale: str
 
 
-BotUpdate = ContactShared | BotBlocked | Started | Stopped | Said  # in a chat with our bot
+BotUpdate = ContactShared | BotBlocked | Started | Stopped | TextReceived  # in a chat with our bot
 
 
 @dataclass(frozen=True, slots=True)

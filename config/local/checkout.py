@@ -48,9 +48,9 @@ def clean() -> None:
 
 
 def _remove_all() -> None:
-    shelters = filter(is_owned_by_root, SHARED_DIRECTORIES) if os.geteuid() == 0 else ()
+    shared = filter(is_owned_by_root, SHARED_DIRECTORIES) if os.geteuid() == 0 else ()
     catalogues = CHECKOUT.glob("locale/*/LC_MESSAGES/*.mo")
-    for path in [*shelters, *(CHECKOUT / name for name in _GENERATED), *_caches(), *catalogues]:
+    for path in [*shared, *(CHECKOUT / name for name in _GENERATED), *_caches(), *catalogues]:
         if path.is_symlink() or path.is_file():
             path.unlink()
         elif path.exists():

@@ -61,7 +61,7 @@ _IN_WORDS = frozenset("-·・׳״͵")  # accepted by IDNA 2008
 
 _NOT_TEXT = _("Specify the URL as a string")
 _TOO_LONG = format_lazy(_("The URL is longer than {max} characters"), max=MAX_LENGTH)
-_UNSEEN_INSIDE = _("The URL contains a space, a backslash or an invisible character")
+_HAS_INVISIBLE = _("The URL contains a space, a backslash or an invisible character")
 _NOT_URL = _("Specify a full URL that begins with http:// or https://")
 _USERINFO = _("A user name or password in the URL is not accepted")
 _BAD_PORT = _("The port must be from 1 to 65535")
@@ -137,7 +137,7 @@ def _normalise(url: object, allowed: frozenset[str]) -> str:
     if len(text) > MAX_LENGTH:
         raise _InvalidError(_TOO_LONG)
     if "\\" in text or not (is_line(text) and not _SPACE.search(text)):
-        raise _InvalidError(_UNSEEN_INSIDE)
+        raise _InvalidError(_HAS_INVISIBLE)
     match = _URL.fullmatch(text)
     if match is None or match[1].lower() not in {"http", "https"}:
         raise _InvalidError(_NOT_URL)

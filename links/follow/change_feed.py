@@ -134,16 +134,16 @@ class ChangeFeed:
 
     def _poll(self, subscription: PubSub) -> None:
         """Receives changes until one cannot be published; raises if Redis is silent or demoted."""
-        heard_at = refreshed_at = time.monotonic()
+        received_at = refreshed_at = time.monotonic()
         while self.is_listening and self._publish():
             message = subscription.get_message(timeout=POLL_TIMEOUT)
             if message:
-                heard_at = time.monotonic()
+                received_at = time.monotonic()
                 if message["type"] == "message":
                     self._cache.clear()
                 if message["type"] == "subscribe" or message["data"] == STOPS_CHANGED:
                     self._stops.refresh()
-            elif time.monotonic() - heard_at > SILENCE_TIMEOUT:
+            elif time.monotonic() - received_at > SILENCE_TIMEOUT:
                 raise RedisSilentError("no sign of Redis")
             else:
                 raise_if_demoted()

@@ -165,8 +165,8 @@ def links_to(host: str) -> QuerySet[Link]:
     Barred and retired links are left out. Stored targets are normalised.
     """
     site = rf"^https?://([^/?#]*\.)?{re.escape(host)}([:/?#]|$)"
-    leads_there = Q(url__regex=site) | Q(expired_url__regex=site)
-    return Link.objects.filter(leads_there, is_barred=False, retired_at=None)
+    is_on_site = Q(url__regex=site) | Q(expired_url__regex=site)
+    return Link.objects.filter(is_on_site, is_barred=False, retired_at=None)
 
 
 def count_links_to(host: str) -> int:

@@ -70,8 +70,8 @@ def _in_mode(rows: QuerySet[Link], mode: Mode, host: str, member: Member) -> lis
     The link to the list, which searches further, comes first.
     """
     newest = rows.order_by("-created_at", "-id").values("pk")[:SCANNED]
-    leads_there = Q(url__icontains=f"//{host}") | Q(url__icontains=f".{host}")
-    links = list(Link.objects.filter(leads_there, pk__in=newest))
+    is_on_host = Q(url__icontains=f"//{host}") | Q(url__icontains=f".{host}")
+    links = list(Link.objects.filter(is_on_host, pk__in=newest))
     if not links:
         return []
     query = urlencode({"mode": mode.value, "search": host})

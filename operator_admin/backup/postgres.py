@@ -100,15 +100,15 @@ def find_program(name: str, *, server: int, folder: Path | None = None) -> Path:
     `pg_dump` refuses newer servers, and an older server may refuse a newer `pg_restore`'s settings.
     """
     by_major = {_major(path): path for path in _candidates(name, folder)}
-    fitting = sorted(major for major in by_major if major >= server)
-    if not fitting:
+    suitable = sorted(major for major in by_major if major >= server)
+    if not suitable:
         versions = ", ".join(str(major) for major in sorted(by_major)) or "none"
         raise BackupError(
             f"The server is PostgreSQL {server}, and {name} of that version or newer is missing "
             f"(found: {versions}). Install postgresql-client-{server}, or name its folder with "
             "--programs."
         )
-    return by_major[fitting[0]]
+    return by_major[suitable[0]]
 
 
 def run(program: Path, *arguments: str) -> None:

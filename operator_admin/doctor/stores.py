@@ -205,8 +205,8 @@ def pooler() -> Finding:
 
 def clock() -> Finding:
     before = time.time()
-    theirs = float(fetch_value("SELECT EXTRACT(epoch FROM clock_timestamp())::float"))
-    skew = theirs - (before + time.time()) / 2
+    server_time = float(fetch_value("SELECT EXTRACT(epoch FROM clock_timestamp())::float"))
+    skew = server_time - (before + time.time()) / 2
     remedy = _("Run a time service (chrony, systemd-timesyncd) on this machine and the database's.")
     detail = _("the database's clock differs by {skew:+z.1f} s").format(skew=skew)
     return finding("clock", detail, remedy, ok=abs(skew) < MAX_CLOCK_SKEW)

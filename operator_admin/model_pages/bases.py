@@ -29,7 +29,7 @@ from catalogue.texts import StrOrPromise
 from operator_admin.model_pages.change_list import KeysetChangeList, UncountedChangeList
 from parsing import form_fields
 from parsing.characters import is_line
-from parsing.stale_forms import OVERTAKEN, VERSION, version_of
+from parsing.stale_forms import STALE_FORM, VERSION, version_of
 from processes.server.client_ip import client_ip
 
 ACTIONS = {
@@ -71,14 +71,14 @@ class RefusesStaleForms(admin.ModelAdmin):  # type: ignore[type-arg]
         if not (change and sent):
             return form
 
-        class UnlessOvertaken(form):  # type: ignore[misc]
+        class RefusingStaleForm(form):  # type: ignore[misc]
             def clean(self) -> Any:
                 cleaned = super().clean()
                 if sent != version_of(self, getattr(request, _ROWS, [])):
-                    raise ValidationError(OVERTAKEN, code="overtaken")
+                    raise ValidationError(STALE_FORM, code="stale")
                 return cleaned
 
-        return UnlessOvertaken
+        return RefusingStaleForm
 
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
@@ -228,8 +228,8 @@ class ModelAdmin(ManualChanges, Autocompletion, FormFields):
         """
         key = self.model._meta.pk  # noqa: SLF001
         posted = request.POST.copy()
-        ticked = posted.getlist(ACTION_CHECKBOX_NAME)
-        posted.setlist(ACTION_CHECKBOX_NAME, [text for text in ticked if _is_value(key, text)])
+        selected = posted.getlist(ACTION_CHECKBOX_NAME)
+        posted.setlist(ACTION_CHECKBOX_NAME, [text for text in selected if _is_value(key, text)])
         posted["select_across"] = "0"
         request.POST = posted  # type: ignore[assignment]
         return super().response_action(request, *args, **kwargs)

@@ -173,8 +173,8 @@ class WarnsOfOwners(ModelAdmin):
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         if "post" not in request.POST:
-            going = {f"{self.membership}__in": [row.pk for row in objs]}
-            for member in Member.objects.filter(**going).select_related("user", "company"):
+            of_deleted = {f"{self.membership}__in": [row.pk for row in objs]}
+            for member in Member.objects.filter(**of_deleted).select_related("user", "company"):
                 if members.is_only_owner(member):
                     names = {"who": member.user.email, "company": member.company.quoted_name}
                     text = _("%(who)s is the only owner of “%(company)s”.")

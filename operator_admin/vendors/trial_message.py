@@ -75,7 +75,7 @@ def send_trial(*, trial: TrialMessage, phone: str, locale: str, user: User, ip: 
     number = normalise(phone, settings.OPERATOR_COUNTRY)
     company = _company(user)
     cost = price(trial.channel, "live")
-    _fund(company, cost, user)
+    _grant_tokens(company, cost, user)
     audit.record(
         "trial.sent",
         f"{trial.provider} {mask_to_last_four(number)}",
@@ -107,7 +107,7 @@ def _company(user: User) -> Company:
     return row
 
 
-def _fund(company: Company, cost: int, user: User) -> None:
+def _grant_tokens(company: Company, cost: int, user: User) -> None:
     available = ledger.balance(company.pk).available
     if available < cost:
         ledger.grant(company=company, amount=cost - available, reason=PURPOSE, user=user)

@@ -104,9 +104,9 @@ def outcomes(since: datetime, until: datetime) -> list[CodeOutcome]:
     """Outcomes in `(since, until]` by time, and the codes still awaited at its end."""
     outcomes = [*_of_maturing(since, until), *_of_entered(since, until)]
     known_sends = known_phones.sends_to_known({item.code.send for item in outcomes}, since)
-    strange = [item for item in outcomes if not known_sends.get(item.code.send)]
+    of_unknown_phones = [item for item in outcomes if not known_sends.get(item.code.send)]
     phones = {(company_id, phone) for company_id, phone, _created in known_sends}
-    return sorted(_without_repeated(strange, until, phones), key=lambda item: item.at)
+    return sorted(_without_repeated(of_unknown_phones, until, phones), key=lambda item: item.at)
 
 
 def _of_maturing(since: datetime, until: datetime) -> Iterator[CodeOutcome]:

@@ -180,7 +180,7 @@ def count() -> None:
     until = database_now() - LAG
     while _count_step(until):
         pass
-    restrictions.fold_stopped()
+    restrictions.add_stopped_counts()
 
 
 def _count_step(until: datetime) -> bool:

@@ -336,7 +336,7 @@ def count_stopped(restriction_id: int) -> None:
         log.warning("guard_stop_not_counted", error=type(error).__name__)
 
 
-def fold_stopped() -> None:
+def add_stopped_counts() -> None:
     """Adds the counts in Redis to the restrictions. A crash between the two steps loses a few."""
     try:
         with redis_client().pipeline(transaction=True) as pipe:

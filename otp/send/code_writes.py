@@ -84,15 +84,15 @@ def _first_of_each(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The writes that are the first for their code and for their Idempotency-Key."""
     codes: set[Any] = set()
     keys: set[Any] = set()
-    firsts = []
+    first_rows = []
     for row in rows:
         code = (row["company_id"], row["phone"], row["purpose"])
         key = (row["company_id"], row["idem_key"] or row["number"])
         if code not in codes and key not in keys:
-            firsts.append(row)
+            first_rows.append(row)
         codes.add(code)
         keys.add(key)
-    return firsts
+    return first_rows
 
 
 def _requested_row(number: int, params: Mapping[str, Any]) -> dict[str, Any]:

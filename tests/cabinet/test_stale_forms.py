@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Company
-from parsing.stale_forms import OVERTAKEN, RefusesStaleForm
+from parsing.stale_forms import STALE_FORM, RefusesStaleForm
 from tests.accounts.security.people import confirm
 from tests.cabinet.pages import create_content
 from tests.cabinet.routes import CABINET, Kind, address
@@ -84,7 +84,7 @@ def test_stale_form_changes_nothing(client: Client, company: Company, name: str)
     refused = client.post(target, opened | {field: second}, follow=True)
 
     assert saved.status_code == 302
-    assert str(OVERTAKEN) in refused.content.decode()
+    assert str(STALE_FORM) in refused.content.decode()
     assert str(filled_in(client, path)[field]) == first
 
 

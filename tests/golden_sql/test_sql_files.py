@@ -201,7 +201,7 @@ STATEMENTS = {
     "links/make/reuse.sql": whole(reuse._SQL),
     "operator_admin/alerts/claim.sql": [evaluation._CLAIM],
     "operator_admin/archive_dumps.sql": whole(archive_dumps._SQL),
-    "operator_admin/database_role.sql": [database_role._POWERS],
+    "operator_admin/database_role.sql": [database_role._PRIVILEGES],
     "operator_admin/incidents/impact.sql": whole(impact._SQL),
     "operator_admin/incidents/used_channels.sql": [notices._CHANNELS],
     "operator_admin/status/summary.sql": whole(summary._SQL),

@@ -17,7 +17,7 @@ from channels.providers.base import (
     RefusedError,
     SendError,
 )
-from channels.providers.bot import Bot, BotText, locale_of, phone_of, said, texts
+from channels.providers.bot import Bot, BotText, locale_of, phone_of, text_received, texts
 from channels.providers.inbound import (
     BotBlocked,
     BotUpdate,
@@ -155,7 +155,7 @@ def _written(update: http.Json, token: str) -> BotUpdate | None:
     if any(item.get("type") == "contact" for item in http.objects(body.get("attachments"))):
         phone = _own_phone(message, body["attachments"], user_id, token)
         return ContactShared(phone, user_id, _locale(update), needs_request=True) if phone else None
-    return said(http.text_of(body, "text"), user_id, _locale(update))
+    return text_received(http.text_of(body, "text"), user_id, _locale(update))
 
 
 def _own_phone(message: http.Json, attachments: list[object], user_id: int, token: str) -> str:

@@ -22,7 +22,7 @@ from channels.providers.bot import (
     BotText,
     locale_of,
     phone_of,
-    said,
+    text_received,
     texts,
 )
 from channels.providers.inbound import (
@@ -178,7 +178,7 @@ def _message_update(message: http.Json) -> BotUpdate | None:
         if not (is_own and phone) or "forward_origin" in message:
             return None
         return ContactShared(phone, chat_id, _locale(sender))
-    return said(http.text_of(message, "text"), chat_id, _locale(sender))
+    return text_received(http.text_of(message, "text"), chat_id, _locale(sender))
 
 
 def _locale(sender: http.Json) -> str:

@@ -27,7 +27,7 @@ from channels.routing.smart.router import (
 from processes.process_state import on_reset
 from storage.process_cache import SnapshotCache
 
-FORMAT = 3
+FORMAT = 4
 # In trials. Ranges follow the numbers that clients send, so rare ones are dropped.
 MIN_WEIGHT = 0.05
 MIN_RANGE_WEIGHT = 0.5
@@ -44,9 +44,9 @@ def encode(router: Router, now: float) -> State:
             if cell.trials * weight(now - cell.at, HALF_LIFE)
             > (MIN_RANGE_WEIGHT if range_ else MIN_WEIGHT)
         ],
-        "healths": [
+        "channel_health": [
             [*key, at, expected, delivered, *fall, *rise]
-            for key, health in router.healths.items()
+            for key, health in router.channel_health.items()
             for at, expected, delivered, fall, rise in [astuple(health)]
         ],
         "proofs": [[*key, *_histogram(times)] for key, times in router.proofs.items()],
@@ -68,9 +68,9 @@ def decode(state: State) -> Router:
             for country, range_, channel, standing, others, *counts in state["cells"]
         }
     )
-    router.healths = {
+    router.channel_health = {
         (country, channel): Health(at, expected, delivered, Run(*runs[:3]), Run(*runs[3:]))
-        for country, channel, at, expected, delivered, *runs in state["healths"]
+        for country, channel, at, expected, delivered, *runs in state["channel_health"]
     }
     router.proofs = _histograms(state["proofs"])
     router.codes = _histograms(state["codes"])

@@ -135,7 +135,7 @@ class RoutingChoice:
 class Router:
     prices: Mapping[str, int]
     reach: Reach = field(default_factory=Reach)
-    healths: dict[tuple[str, str], Health] = field(default_factory=dict)
+    channel_health: dict[tuple[str, str], Health] = field(default_factory=dict)
     proofs: dict[tuple[str, str], TimeHistogram] = field(default_factory=dict)
     codes: dict[tuple[str, str], TimeHistogram] = field(default_factory=dict)
     exploration: Exploration = field(default_factory=Exploration)
@@ -167,7 +167,7 @@ class Router:
         )
 
     def health(self, now: float, area: Area, channel: str) -> float:
-        health = self.healths.get((area.country, channel))
+        health = self.channel_health.get((area.country, channel))
         return 1.0 if health is None else health.level(now)
 
     def _candidate(self, now: float, area: Area, memory: PhoneMemory, name: str) -> Candidate:
@@ -289,9 +289,9 @@ class Router:
 
     def _health(self, now: float, step: Try) -> Health:
         key = step.area.country, step.channel
-        health = self.healths.get(key)
+        health = self.channel_health.get(key)
         if health is None:
-            health = self.healths[key] = Health(now)
+            health = self.channel_health[key] = Health(now)
         return health
 
 

@@ -14,7 +14,7 @@ from channels.lifecycle.snapshots import (
     FallbackStep,
     MessageState,
     Snapshot,
-    undecided,
+    unchanged_decision,
 )
 from channels.lifecycle.state_machine import MIN_TIME_LEFT, Event, EventKind, decide
 from tests.channels.lifecycle.test_state_machine import (
@@ -40,7 +40,7 @@ def moved(
 ) -> tuple[MessageState, AttemptState]:
     """From WhatsApp to an SMS that nobody has claimed yet."""
     its = attempt(channel="whatsapp", price=1, state=state)
-    before = undecided(Snapshot(message(state="sent", chain=(SMS,)), (its,)))
+    before = unchanged_decision(Snapshot(message(state="sent", chain=(SMS,)), (its,)))
     after = fallback_chain.accept_fallback(before, FallbackRequest(why))
     return after.message, after.attempts[0]
 
@@ -271,7 +271,7 @@ def test_canceled_fallback_ends_the_chain_but_not_the_message(
 ) -> None:
     before = make()
 
-    result = fallback_chain.cancel_fallback(undecided(before), reason)
+    result = fallback_chain.cancel_fallback(unchanged_decision(before), reason)
 
     assert result.message == before.message._replace(chain=())
     assert (result.fallback_events, result.settlements) == (((reason, "sms"),), ())
@@ -280,7 +280,7 @@ def test_canceled_fallback_ends_the_chain_but_not_the_message(
 def test_entered_code_ends_a_message_that_waits_for_its_first_try() -> None:
     before = waiting_for_its_first_try()
 
-    result = fallback_chain.cancel_fallback(undecided(before), FallbackReason.CODE_ENTERED)
+    result = fallback_chain.cancel_fallback(unchanged_decision(before), FallbackReason.CODE_ENTERED)
 
     assert (result.message.state, result.message.chain) == ("expired", ())
     assert kinds(result) == [(TransferKind.RELEASE, "", "code_entered")]
@@ -291,5 +291,5 @@ def test_canceled_fallback_keeps_open_attempts_and_final_messages() -> None:
     delivered = message(state="delivered", chain=(SMS,))
 
     for before in (Snapshot(one, (first, second)), Snapshot(delivered, ())):
-        nothing = undecided(before)
+        nothing = unchanged_decision(before)
         assert fallback_chain.cancel_fallback(nothing, FallbackReason.CODE_ENTERED) == nothing

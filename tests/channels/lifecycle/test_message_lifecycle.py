@@ -16,7 +16,7 @@ from channels.lifecycle.snapshots import (
     FallbackStep,
     MessageState,
     Snapshot,
-    undecided,
+    unchanged_decision,
 )
 from channels.lifecycle.state_machine import Event, EventKind, decide, give_up
 from tests.channels.lifecycle.test_state_machine import AT, attempt, message
@@ -80,7 +80,7 @@ class Life(RuleBasedStateMachine):
 
     @rule(why=strategies.sampled_from([FallbackReason.CODE_ENTERED, FallbackReason.CLICK]))
     def use(self, why: FallbackReason) -> None:
-        decision = fallback_chain.cancel_fallback(undecided(self.state), why)
+        decision = fallback_chain.cancel_fallback(unchanged_decision(self.state), why)
         assert decision.message.state not in OPEN_MESSAGE or not decision.message.chain
         self.commit(decision)
 

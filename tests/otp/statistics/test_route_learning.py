@@ -182,7 +182,7 @@ def test_state_survives_its_row(company: Company) -> None:
     again = learned_router.encode(learned_router.decode(state), timezone.now().timestamp())
 
     assert state["cells"]
-    assert state["healths"]
+    assert state["channel_health"]
     assert again == state
     assert learned_router.decode({"format": 0}).reach.cells == {}
 

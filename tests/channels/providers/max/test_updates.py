@@ -9,7 +9,14 @@ from typing import Any
 import orjson
 import pytest
 
-from channels.providers.inbound import BotBlocked, BotUpdate, ContactShared, Said, Started, Stopped
+from channels.providers.inbound import (
+    BotBlocked,
+    BotUpdate,
+    ContactShared,
+    Started,
+    Stopped,
+    TextReceived,
+)
 from channels.providers.max_bot import provider, vendor
 from tests.channels.providers.max import schema
 from tests.channels.providers.vendors import MAX_TOKEN, PAYLOADS, max_bot, max_call, payload
@@ -67,7 +74,7 @@ def card_of(update: Json) -> Json:
         ("started_by_link", [Started(USER, "ru")]),
         ("started_by_command", [Started(USER, "ru")]),
         ("stopped", [Stopped(USER, "ru")]),
-        ("stopped_in_words", [Said("Стоп", USER, "ru")]),
+        ("stopped_in_words", [TextReceived("Стоп", USER, "ru")]),
         ("bot_stopped", [BotBlocked(USER, blocked=True)]),
         ("dialog_removed", [BotBlocked(USER, blocked=True)]),
         ("dialog_muted", []),

@@ -17,7 +17,14 @@ from channels.providers.base import (
     UnreachableError,
 )
 from channels.providers.bot import BotText
-from channels.providers.inbound import BotBlocked, BotUpdate, ContactShared, Said, Started, Stopped
+from channels.providers.inbound import (
+    BotBlocked,
+    BotUpdate,
+    ContactShared,
+    Started,
+    Stopped,
+    TextReceived,
+)
 from tests.channels.providers.vendors import (
     BOT_TOKEN,
     PAYLOADS,
@@ -244,7 +251,7 @@ def test_link_to_the_telegram_bot_names_it(username: str, url: str) -> None:
         ("stopped_2026-11.json", [Stopped(CHAT, "ru")]),
         ("blocked_2026-09.json", [BotBlocked(CHAT, blocked=True)]),
         ("unblocked_2026-09.json", [BotBlocked(CHAT, blocked=False)]),
-        ("chat_2026-09.json", [Said("когда придёт код?", CHAT, "ru")]),
+        ("chat_2026-09.json", [TextReceived("когда придёт код?", CHAT, "ru")]),
     ],
 )
 def test_telegram_updates_become_contacts_starts_and_stops(

@@ -240,7 +240,7 @@ def test_guard_leaves_messengers_alone_in_both_arms(
     restriction = hold(smart_api, GuardRestriction.Step.CHEAP_ONLY)
 
     send(smart_api)
-    restrictions.fold_stopped()
+    restrictions.add_stopped_counts()
 
     message = Message.objects.get()
     assert "sms" not in way(message)
