@@ -69,7 +69,7 @@ def _urllib3_by_responses() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def _quick_hashes() -> Iterator[None]:
-    """A million rounds for each sign-in were a good part of what the suite took."""
+    """Hashes passwords in few rounds: a million for each sign-in took a good part of the run."""
     quick = "django.contrib.auth.hashers.MD5PasswordHasher"
     with override_settings(PASSWORD_HASHERS=[quick, *django_settings.PASSWORD_HASHERS]):
         yield
@@ -155,7 +155,7 @@ def english() -> Iterator[None]:
 
 @pytest.fixture
 def no_redis() -> Iterator[None]:
-    """Redis answers nobody: not the limiters, not the wake-ups, not the signals."""
+    """Makes Redis unavailable to limits, wake-ups and signals."""
     with override_settings(REDIS_URL="unix:///nowhere/redis.sock"):
         reset_redis_state()
         yield
@@ -172,7 +172,7 @@ def store(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def wire() -> Iterator[responses.RequestsMock]:
-    """Vendors' answers."""
+    """Answers the HTTP calls to vendors."""
     with responses.RequestsMock(assert_all_requests_are_fired=False) as mock:
         yield mock
 
@@ -212,7 +212,7 @@ def dispatcher(transactional_db: None) -> Iterator[Dispatcher]:
 
 @pytest.fixture
 def company(db: None) -> Company:
-    """Approved, Russian, with tokens."""
+    """An approved Russian company with tokens."""
     company = CompanyFactory.create(name="Ромашка")
     ledger.grant(company=company, amount=TOKENS, reason="test")
     return company
@@ -229,7 +229,7 @@ def owner(company: Company, client: Client) -> Member:
 
 @pytest.fixture
 def client_of(request: pytest.FixtureRequest, db: None) -> ClientOf:
-    """Makes a client: of a company, with a new key of a mode and whatever else it should have."""
+    """Makes clients of a company, each with a new key of a mode and other fields."""
     if "dispatcher" not in request.fixturenames:
         request.getfixturevalue("queued_at_once")
 
@@ -260,7 +260,7 @@ def price_list(db: None) -> None:
 
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
-    """A company's server, to which webhooks go."""
+    """A company's server that receives webhooks."""
     with listening() as row:
         yield row
 

@@ -43,7 +43,7 @@ def _hashed_password() -> str:
 
 
 class UserFactory(DjangoModelFactory[User]):
-    """Signs in with PASSWORD."""
+    """A user who signs in with PASSWORD."""
 
     class Meta:
         model = User
@@ -120,7 +120,7 @@ class ApiKeyFactory(DjangoModelFactory[IssuedKey]):
 
 
 class EndpointFactory(DjangoModelFactory[Endpoint]):
-    """Wants every event, at an address where nobody listens."""
+    """An endpoint for every event, at an address where nobody listens."""
 
     class Meta:
         model = Endpoint
@@ -156,7 +156,7 @@ class EventFactory(DjangoModelFactory[Event]):
 
 
 class DeliveryFactory(DjangoModelFactory[Delivery]):
-    """Due at once."""
+    """A delivery that is due at once."""
 
     class Meta:
         model = Delivery
@@ -295,7 +295,7 @@ class SellerFactory(DjangoModelFactory[Seller]):
 
 
 class OrderFactory(DjangoModelFactory[Order]):
-    """Waits for a payment by the sandbox."""
+    """An order that waits for a payment by the sandbox."""
 
     class Meta:
         model = Order
@@ -329,7 +329,7 @@ class VerificationFactory(DjangoModelFactory[Verification]):
 
 
 class CodeTextFactory(DjangoModelFactory[CodeText]):
-    """For one purpose, by every channel."""
+    """A text for one purpose, by every channel."""
 
     class Meta:
         model = CodeText

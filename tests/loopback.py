@@ -38,13 +38,13 @@ def server(handle: Handler, *, in_parallel: bool = False) -> Iterator[int]:
 
 
 def read_to_end(connection: socket.socket) -> None:
-    """Says nothing, however long the caller waits."""
+    """Reads without an answer, however long the caller waits."""
     while connection.recv(65536):
         pass
 
 
 def read_request(connection: socket.socket) -> bytes:
-    """A whole request: a client may send its head and its body in two packets."""
+    """Reads a whole request: a client may send its head and its body in two packets."""
     data = b""
     while b"\r\n\r\n" not in data:
         data += (chunk := connection.recv(65536))

@@ -87,13 +87,13 @@ class SentinelGroup:
 
     @property
     def master(self) -> RedisServer:
-        """By the first Sentinel."""
+        """Returns the master that the first Sentinel names."""
         result: Any = self.sentinels[0].client.sentinel_get_master_addr_by_name(SERVICE)
         _, port = result
         return next(server for server in self.servers if server.port == int(port))
 
     def fail_over(self) -> None:
-        """As an operator asks for it, with both servers alive."""
+        """Fails over as on an operator's request, with both servers alive."""
         ask: Any = self.sentinels[0].client.execute_command
         ask("SENTINEL", "FAILOVER", SERVICE)
 

@@ -39,7 +39,7 @@ BEFORE = {
 
 
 def addressed(api: Api, call: Call) -> str:
-    """The call's path, with the id of an existing object."""
+    """Returns the call's path, with the id of an existing object."""
     before = next((name for path, name in BEFORE.items() if call.path.startswith(path)), None)
     made = perform(api, BY_NAME[before]).body if before else {}
     path = call.path.replace("{phone}", PHONE)

@@ -19,9 +19,7 @@ def in_one_group(
     *,
     meanwhile: Callable[[], object] = int,
 ) -> list[T]:
-    """Starts all calls while no place is free; returns their results. `meanwhile` runs when all
-    wait.
-    """
+    """Starts all calls while no place is free, then `meanwhile`; returns the calls' results."""
     with patch.object(group_commit, "MAX_LEADER_WAIT", 30):
         return _in_one_group(group, calls, meanwhile)
 

@@ -345,7 +345,7 @@ def test_refusal_keeps_no_frames_of_its_callers(api: Api, *, is_known: bool) -> 
 
 
 def refusals_kept(call: Callable[[], Any]) -> int:
-    """The number of refusals that the call leaves to the collector."""
+    """Returns the number of refusals that the call leaves to the garbage collector."""
 
     def count() -> int:
         return sum(issubclass(type(thing), DomainError) for thing in gc.get_objects())

@@ -31,7 +31,7 @@ def code_on_the_phone(api: Api) -> str:
 
 
 def shape(value: Any) -> Any:
-    """Names and types; of a list its first item. What may be null is as any other."""
+    """Returns the names of the fields; for a list those of its first item."""
     if isinstance(value, dict):
         return {name: shape(item) for name, item in value.items()}
     if isinstance(value, list):

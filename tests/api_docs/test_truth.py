@@ -30,7 +30,7 @@ WITH_BODY = [call for call in CALLS if call.body]
 
 
 def strict(schema: Schema) -> Schema:
-    """The schema as JSON Schema, with no field but those that are written down."""
+    """Returns the schema as JSON Schema that allows only documented fields."""
     made = dict(schema)
     if "properties" in made:
         inner = {name: strict(item) for name, item in made["properties"].items()}
@@ -41,7 +41,7 @@ def strict(schema: Schema) -> Schema:
 
 
 def check(call: Call, body: Mapping[str, Any]) -> None:
-    """The answer has the fields that are written down, of those kinds, and no other."""
+    """Asserts that the answer has exactly the documented fields, of the documented types."""
     schema = strict(object_of(call.response))
     rest = {name: item for name, item in body.items() if name not in {"success", "message"}}
     jsonschema.validate(rest, schema, format_checker=jsonschema.FormatChecker())
@@ -86,7 +86,7 @@ ONE_OF = {
 
 
 def beyond(field: Field) -> list[Any]:
-    """Values just outside of what a field's schema allows."""
+    """Returns values just outside of the bounds in a field's schema."""
     schema, result = field.schema, []
     if "enum" in schema:
         result.append("carrier pigeon")
@@ -102,7 +102,7 @@ def beyond(field: Field) -> list[Any]:
 
 
 def within(field: Field) -> list[Any]:
-    """The outermost values it allows."""
+    """Returns the outermost values that a field's schema allows."""
     schema = field.schema
     result = [item for item in schema.get("enum", []) if item is not None]
     if field.name == "tokens":  # the fewest are what the price list says

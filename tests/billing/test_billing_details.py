@@ -24,7 +24,7 @@ PAGE = "/cabinet/balance/requisites"
 
 @pytest.fixture
 def member(client: Client) -> Member:
-    """An accountant of a company that has said nothing of itself."""
+    """An accountant of a company without billing details."""
     member: Member = MemberFactory.create(role=Member.Role.ACCOUNTANT)
     client.force_login(member.user)
     mark_reauthenticated(client, member.user)

@@ -37,7 +37,7 @@ def place_order(company: Company, way: str = "sandbox", tokens: int = 1000, **fi
 
 
 def payment_event(order: Order, **changes: Any) -> PaymentEvent:
-    """A payment of the order in full, with these fields changed."""
+    """Returns a payment of the order in full, with these fields changed."""
     paid = PaymentState.PAID
     event = PaymentEvent(order.payment_id, order.id.hex, order.amount, order.currency, paid)
     return replace(event, **changes)

@@ -10,7 +10,7 @@ addEventListener('click', event => {
 
 
 class ClickCounter:
-    """Counts from now on; an Enter that sends a form counts as one, too."""
+    """Counts clicks from its creation on, including an Enter that sends a form."""
 
     def __init__(self, page: Page) -> None:
         self._page = page
@@ -22,7 +22,7 @@ class ClickCounter:
 
 
 def press_twice(button: Locator) -> None:
-    """Two clicks of a nervous hand while the server has not answered yet."""
+    """Clicks twice quickly, before the server has answered the first click."""
     page = button.page
     slow = {"offline": False, "latency": 300, "downloadThroughput": -1, "uploadThroughput": -1}
     page.context.new_cdp_session(page).send("Network.emulateNetworkConditions", slow)

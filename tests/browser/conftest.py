@@ -43,7 +43,7 @@ def chromium() -> Iterator[Browser]:
 
 @contextmanager
 def visitor(browser: Browser) -> Iterator[Page]:
-    """A new visitor; whatever the browser complains of fails the test."""
+    """A new visitor; any complaint of the browser fails the test."""
     context = browser.new_context(
         locale="ru-RU",
         viewport={"width": 1280, "height": 800},

@@ -20,7 +20,7 @@ def enter(page: Page, live_server: LiveServer) -> None:
 
 
 def prove(page: Page) -> None:
-    """The second factor once more; a code works once, so the last one must be forgotten."""
+    """Proves the second factor again; forgets the last code, because a code is valid once."""
     cache.clear()
     page.locator("input[name=code]").fill(code_now())
     page.locator("main form button[type=submit]").first.click()

@@ -59,7 +59,7 @@ FIND_CUT_CHOICES = """() => {
 
 
 class PageAudit:
-    """One window; whose it is changes with the cookie."""
+    """Audits pages in one window; its cookie decides who is signed in."""
 
     def __init__(self, browser: Browser, url: str) -> None:
         self.url = url

@@ -55,7 +55,7 @@ def owner_of(company: Company) -> User:
 
 
 def session_cookie(user: User) -> str:
-    """Signed in by the form, and asked for the password once more, so that no page asks again."""
+    """Signs in by the form and reauthenticates by the password, so that no page asks again."""
     client = Client()
     client.post(reverse("account_login"), {"login": user.email, "password": PASSWORD})
     client.post(reverse("account_reauthenticate"), {"password": PASSWORD})
@@ -63,7 +63,7 @@ def session_cookie(user: User) -> str:
 
 
 def add_second_factors(user: User) -> Authenticator:
-    """An authenticator app, recovery codes and a passkey."""
+    """Adds an authenticator app, recovery codes and a passkey."""
     TOTP.activate(user, SECRET)
     RecoveryCodes.activate(user)
     passkey: Authenticator = Authenticator.objects.create(
@@ -73,7 +73,7 @@ def add_second_factors(user: User) -> Authenticator:
 
 
 def all_pages(company: Company) -> Iterator[tuple[str, str]]:
-    """(cookie of the session or nothing, path) of every page there is."""
+    """Returns every page as (cookie of the session or nothing, path)."""
     member = owner_of(company)
     cookie = session_cookie(member)
     for name, route in CABINET.items():
@@ -110,7 +110,7 @@ def _pages_outside_cabinet(company: Company, member: User) -> Iterator[tuple[str
 
 
 def _reauthenticated(cookie: str) -> str:
-    """The cookie after the code of the app was entered once more."""
+    """Enters a code of the app again; returns the cookie."""
     client = Client()
     client.cookies[settings.SESSION_COOKIE_NAME] = cookie
     client.post(reverse("mfa_reauthenticate"), {"code": code_now()})

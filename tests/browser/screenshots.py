@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def send_test_codes(demo: dict[str, str]) -> None:
-    """So that the test phone has something to show; a test key sends nothing and costs nothing."""
+    """Sends codes to the test phone, so that it shows some; a test key sends and costs nothing."""
     for phone, channel in TEST_CODES:
         requests.post(
             f"{demo['base_url']}/otp/send",
@@ -101,7 +101,7 @@ def open_page(page: Page, where: str) -> None:
 
 
 def save(path: Path, picture: bytes) -> None:
-    """With a palette of 256 colours, which the pages do not exceed by much."""
+    """Saves with a palette of 256 colours, which the pages hardly exceed."""
     image = Image.open(io.BytesIO(picture)).convert("RGB")
     image.quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)
     size = path.stat().st_size

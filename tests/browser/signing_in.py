@@ -22,6 +22,6 @@ def enter(page: Page, live_server: LiveServer, member: Member) -> None:
 
 
 def confirm(page: Page) -> None:
-    """The password once more, before something dangerous."""
+    """Enters the password again, which a dangerous change requires."""
     page.get_by_label("Пароль").fill(PASSWORD)
     page.get_by_role("button", name="Подтвердить").click()

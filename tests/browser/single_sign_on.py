@@ -21,7 +21,7 @@ WITHOUT_PASSWORD = ("sso-identity", "member-list", "session-list", "account_set_
 
 
 def pages(acme: Company, provider: IdentityProvider) -> Iterator[tuple[str, str]]:
-    """(cookie of the session or nothing, path), as `people.all_pages` has them."""
+    """Returns pages as (cookie of the session or nothing, path), as `people.all_pages` does."""
     yield from (("", reverse(name)) for name in OF_VISITORS)
     cookie = session_cookie(owner_of(acme))
     yield from ((cookie, reverse(name)) for name in sorted(SINGLE_SIGN_ON - WITH_IDENTITY))
@@ -32,7 +32,7 @@ def pages(acme: Company, provider: IdentityProvider) -> Iterator[tuple[str, str]
 
 
 def leave(page: Page, url: str) -> str:
-    """Press the button, and stay on the page that leads to the provider; returns its markup."""
+    """Presses the button and stays on the page that leads to the provider; returns its markup."""
     page.route(f"{settings.OIDC_ISSUER}/**", lambda route: route.fulfill(status=204))
     page.goto(f"{url}{reverse('account_login')}")
     with page.expect_response(f"**{reverse('sso-start')}") as answered:
@@ -50,7 +50,7 @@ def _connected(acme: Company) -> User:
 
 
 def _without_password(provider: IdentityProvider) -> str:
-    """The session of somebody whom only the provider lets in, and who has just proved it."""
+    """Returns the session of a user without a password whom the provider has reauthenticated."""
     provider.person("anna", "acme-owners")
     client: Client = signed_in("anna")
     client.get(go(client, "anna", "sso-reauthenticate"))

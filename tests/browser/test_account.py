@@ -47,7 +47,7 @@ def enter_with_app(page: Page, live_server: LiveServer, user: User) -> None:
 
 
 def prove(page: Page) -> None:
-    """The code of the app once more; each works once, so the last one must be forgotten."""
+    """Enters a code of the app again; forgets the last one, because each is valid once."""
     cache.clear()
     page.locator("input[name=code]").fill(code_now())
     page.locator("main form button[type=submit]").first.click()

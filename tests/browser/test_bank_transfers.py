@@ -27,7 +27,7 @@ TOKENS = 1000
 
 @dataclass(frozen=True)
 class Queue:
-    """The list, as the operator sees it."""
+    """The list of transfers as the operator sees it."""
 
     page: Page
     url: str
@@ -57,7 +57,7 @@ class Queue:
 
 @pytest.fixture
 def queue(page: Page, live_server: LiveServer, settings: Settings) -> Queue:
-    """With two transfers that wait: of another payer, and one that names no invoice."""
+    """A queue of two waiting transfers: by another payer, and without an invoice."""
     settings.OPERATOR_MFA = False
     SellerFactory.create(account=ACCOUNT)
     order = place_order(CompanyFactory.create(name="Ромашка"), "invoice")
@@ -131,7 +131,7 @@ def test_statement_is_uploaded(queue: Queue, tmp_path: Path) -> None:
 
 
 def broken_rules(page: Page) -> list[str]:
-    """The broken rules of the page as it stands."""
+    """Returns the accessibility rules that the page breaks in its present state."""
     faults = []
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 800})
@@ -142,7 +142,7 @@ def broken_rules(page: Page) -> list[str]:
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_queue_breaks_no_rule_and_fits_the_screen(queue: Queue, theme: Theme) -> None:
-    """Also after an action and with errors, where other tests see the pages as they open."""
+    """Looks also after an action and with errors; other tests see pages as they open."""
     page = queue.page
     page.emulate_media(color_scheme=theme)
     pk = BankTransfer.objects.get(document_number="22").pk

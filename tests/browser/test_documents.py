@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def member(page: Page, live_server: LiveServer) -> Member:
-    """For a company whose October is closed, on the overview."""
+    """A member of a company whose October is closed, on the overview."""
     member = sign_in(page, live_server)
     seller()
     item = member.company

@@ -13,7 +13,7 @@ PHONE = "+79990000000"
 
 
 def connect(page: Page, server: str) -> str:
-    """The secret, as the page shows it once."""
+    """Connects a server; returns the secret that the page shows once."""
     page.get_by_role("link", name="Серверы входа").click()
     page.get_by_role("link", name=server).click()
     page.get_by_label("Название").fill("Проба")

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def shopper(page: Page, live_server: LiveServer, settings: Settings) -> Member:
-    """Signed in, on the balance page of a company that has never bought anything."""
+    """A member on the balance page of a company that has never bought anything."""
     settings.PUBLIC_URL = live_server.url  # where the gateway sends its notifications
     registry.forget_settings()
     SellerFactory.create()
@@ -120,7 +120,7 @@ def confirm_identity(page: Page) -> None:
 
 
 def operate(browser: Browser, live_server: LiveServer, order: Order) -> None:
-    """The operator finds the invoice by its number and confirms the transfer."""
+    """Finds the invoice by its number as the operator, and confirms the transfer."""
     user = UserFactory.create(is_staff=True, is_superuser=True)
     context = browser.new_context(locale="ru-RU")
     admin = context.new_page()

@@ -38,7 +38,7 @@ def vendor(settings: Settings) -> Iterator[None]:
 
 @pytest.fixture
 def account(settings: Settings) -> Iterator[None]:
-    """With Twilio, a trial one."""
+    """A trial account with Twilio."""
     twilio = settings.PROVIDER_ACCOUNTS["twilio"]
     url = f"{twilio['api_url']}/2010-04-01/Accounts/{twilio['account_sid']}"
     ours = {"phone_number": twilio["sender"], "capabilities": {"sms": True}}

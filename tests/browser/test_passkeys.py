@@ -23,7 +23,7 @@ class Device(NamedTuple):
 
 @pytest.fixture
 def device(page: Page) -> Device:
-    """A laptop with a fingerprint reader and a finger on it."""
+    """A virtual laptop whose fingerprint reader accepts every request."""
     session = page.context.new_cdp_session(page)
     session.send("WebAuthn.enable")
     options = {"protocol": "ctap2", "transport": "internal", "hasResidentKey": True}
@@ -45,7 +45,7 @@ def user(page: Page, live_server: LiveServer) -> User:
 
 
 def confirm(page: Page) -> None:
-    """The password once more, before the account is changed."""
+    """Enters the password again before the account is changed."""
     page.get_by_label("Пароль").fill(PASSWORD)
     page.get_by_role("button", name="Подтвердить").click()
 
@@ -107,7 +107,7 @@ def test_second_factor_does_not_sign_in_alone(
 
 
 def keep_as_discoverable(device: Device, user: User) -> None:
-    """As many authenticators do, whatever they are asked for."""
+    """Makes the stored passkey discoverable, as many authenticators do for any request."""
     session, reader = device
     (made,) = session.send("WebAuthn.getCredentials", reader)["credentials"]
     handle = b64encode(user_pk_to_url_str(user).encode()).decode()

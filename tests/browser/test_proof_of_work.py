@@ -60,11 +60,11 @@ class Visit(BaseHTTPRequestHandler):
         self.wfile.write(text.encode())
 
     def log_message(self, *_args: object) -> None:
-        """Silent."""
+        """Drops the log lines."""
 
 
 def documented(language: str, anchor: str) -> str:
-    """A snippet of the page *Protection*."""
+    """Returns a snippet of the page *Protection*."""
     body = Client().get(f"/docs/protection?lang={language}").content.decode()
     match = re.search(rf'<pre id="{anchor}".*?<code>(.*?)</code>', body, re.DOTALL)
     assert match is not None

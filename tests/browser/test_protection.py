@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def opened(page: Page, live_server: LiveServer) -> Company:
-    """From the menu, so that the page can be found."""
+    """Opens the page from the menu, where people find it; returns the company."""
     company = sign_in(page, live_server).company
     page.get_by_role("link", name="Настройки", exact=True).click()
     page.get_by_role("link", name="Защита", exact=True).click()

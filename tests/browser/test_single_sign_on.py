@@ -29,7 +29,7 @@ def here(
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
-    """Not `visitor`: the browser complains of every page that refuses."""
+    """A page other than `visitor`, since the browser logs an error for every page that refuses."""
     context = browser.new_context(locale="ru-RU", viewport={"width": 360, "height": 740})
     yield context.new_page()
     context.close()

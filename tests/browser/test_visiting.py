@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def elsewhere(live_server: LiveServer) -> str:
-    """The same server by its other name: to a browser, another site."""
+    """The same server by its other name, which is another site to a browser."""
     parts = urlsplit(live_server.url)
     name = "127.0.0.1" if parts.hostname == "localhost" else "localhost"
     return f"http://{name}:{parts.port}/docs/limits"

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def add_address(page: Page, receiver: Receiver) -> str:
-    """The secret, as the page shows it once."""
+    """Adds an address; returns the secret that the page shows once."""
     page.get_by_role("link", name="Вебхуки").click()
     page.get_by_role("link", name="Добавить адрес").click()
     page.get_by_label("Адрес", exact=True).fill(receiver.url)

@@ -36,7 +36,7 @@ class Place:
 
 @pytest.fixture(scope="module")
 def content(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Place]:
-    """A company with everything, for all tests: each undoes what its request has changed."""
+    """A company with everything, shared by all tests: each undoes the changes of its request."""
     with django_db_blocker.unblock(), transaction.atomic():
         company = CompanyFactory.create()
         create_content(company)

@@ -20,7 +20,7 @@ def accountant(client: Client, company: Company) -> Member:
 
 
 def pages(client: Client, company: Company) -> dict[str, str]:
-    """Every page of the cabinet that the signed-in member may open, before anything was sent."""
+    """Returns the pages of the cabinet that the signed-in member may open, before any send."""
     names = [name for name, route in CABINET.items() if route.kind is Kind.PAGE and not route.of]
     answers = {name: client.get(address(name, company)) for name in names}
     return {

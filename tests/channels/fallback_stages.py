@@ -26,7 +26,7 @@ def enable_fallback(company: Company, *chain: str, **fields: object) -> None:
 
 
 def transfers(message: Message) -> list[tuple[str, int, str]]:
-    """(kind, amount, proof or reason) in their order."""
+    """Returns (kind, amount, proof or reason) of the transfers in their order."""
     rows = Transfer.objects.filter(message_id=message.pk).order_by("id")
     return [(row.kind, row.amount, row.proof or row.reason) for row in rows]
 

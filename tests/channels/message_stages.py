@@ -52,7 +52,7 @@ def apply_event(attempt: Attempt, kind: EventKind, **fields: Any) -> None:
 
 
 def states(attempt: Attempt) -> tuple[str, str]:
-    """The attempt's state and its message's, as they are stored now."""
+    """Returns the stored states of the attempt and its message."""
     attempt = Attempt.objects.select_related("message").get(pk=attempt.pk)
     return attempt.state, attempt.message.state
 
@@ -74,7 +74,7 @@ def claimed(api: Api, phone: str = PHONE, **fields: object) -> claims.ClaimedMes
 
 
 def hand_over(message: claims.ClaimedMessage) -> Event:
-    """The event of the call to the vendor, not stored yet."""
+    """Returns the event of the call to the vendor, not stored yet."""
     return dispatcher.hand_over(message, time.monotonic() + 60)
 
 

@@ -36,13 +36,13 @@ class Service:
             program.kill()
 
     def copies(self) -> Counter[str]:
-        """The number of messages that each phone has got."""
+        """Returns how many messages each phone has got."""
         every = self.carrier.phones()
         return Counter({f"+{item['phone']}": item["messages"] for item in every})
 
 
 def account(port: int) -> dict[str, Any]:
-    """As `settings.PROVIDER_ACCOUNTS["smpp"]` says it."""
+    """Returns the account as `settings.PROVIDER_ACCOUNTS["smpp"]` names it."""
     return {
         "host": "127.0.0.1",
         "port": port,
@@ -89,7 +89,7 @@ def attempts(state: str) -> int:
 
 
 def wait_until_settled(seconds: float = 40.0) -> None:
-    """Nothing is open but what nobody knows the fate of."""
+    """Waits until only messages of unknown outcome are open."""
     open_ones = Message.objects.filter(state__in=OPEN)
     waiting = open_ones.exclude(attempts__state="ambiguous")
     wait_until(

@@ -38,7 +38,7 @@ CALLERS = [name for name, vendor in vendors.VENDORS.items() if vendor.webhook_bo
 
 @cache
 def genuine_payloads(vendor: str) -> list[Any]:
-    """This vendor's genuine calls and answers: the fields of forms, else JSON."""
+    """Returns the vendor's genuine calls and answers: the fields of forms, otherwise JSON."""
     files = sorted((vendors.PAYLOADS / vendor).iterdir())
     forms = [dict(parse_qsl(file.read_text())) for file in files if file.suffix == ".form"]
     return forms or [orjson.loads(file.read_bytes()) for file in files]
@@ -49,7 +49,7 @@ def is_form(vendor: str) -> bool:
 
 
 def signed(vendor: str, body: bytes) -> WebhookRequest:
-    """Signed with the secret of the account in the settings."""
+    """Returns a call signed with the secret of the account in the settings."""
     signer = vendors.VENDORS[vendor]
     return signer.call(body, configured.PROVIDER_ACCOUNTS[vendor][signer.secret_setting])
 
@@ -96,7 +96,7 @@ def assert_harmless(vendor: str, parsed: Any) -> None:
 
 @pytest.fixture(autouse=True)
 def accounts(settings: Settings) -> None:
-    """For every vendor, also for those that the simulator does not play beside each other."""
+    """Accounts for every vendor, also for those that the simulator cannot play together."""
     settings.PUBLIC_URL = "https://kvitok.example.com"
     for name in CALLERS:
         signer = vendors.VENDORS[name]

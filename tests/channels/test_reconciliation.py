@@ -33,7 +33,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def busy_api(api: Api, test_api: Api) -> Api:
-    """Books with a message in every state."""
+    """A client of a company with a message in every state."""
     for number, what in enumerate(
         (EventKind.DELIVERED, EventKind.UNREACHABLE, EventKind.EXPIRED, EventKind.NO_NEWS)
     ):
@@ -112,7 +112,7 @@ def pay_without_crediting() -> None:
 def pay(
     *, to: Company | None = None, tokens: int = 1000, state: str = "paid", is_credited: bool = True
 ) -> None:
-    """A top-up paid and credited as it should be, but for what is said."""
+    """Stores a paid top-up, credited correctly but for these values."""
     paid_at = timezone.now() if state == "paid" else None
     company = Wallet.objects.get().company
     order = OrderFactory.create(company=company, state=state, paid_at=paid_at)

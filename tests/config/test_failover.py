@@ -67,6 +67,6 @@ def hosts(*servers: ArchivingPostgres | StandbyPostgres) -> str:
 
 
 def ids(accepted: Path) -> list[UUID | None]:
-    """The ids of the answers written whole."""
+    """Returns the ids of the answers that were written whole."""
     lines = accepted.read_text().splitlines(keepends=True)
     return [parse_id("msg", line.strip()) for line in lines if line.endswith("\n")]

@@ -35,7 +35,7 @@ for path in ("/livez", "/readyz"):
 
 
 def without_stores() -> list[tuple[int, dict[str, Any], str]]:
-    """A process whose PostgreSQL and Redis are not there."""
+    """Returns the answers of a process whose PostgreSQL and Redis are unavailable."""
     env = GOOD | {"DJANGO_SETTINGS_MODULE": "config.settings", "LOG_LEVEL": "CRITICAL"}
     env |= {"DATABASE_URL": "postgresql://kvitok:pa55word@127.0.0.1:1/none"}
     output = subprocess.check_output(

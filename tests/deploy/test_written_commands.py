@@ -31,7 +31,7 @@ def run(script: str, folder: Path, **variables: str) -> subprocess.CompletedProc
 
 
 def repository(folder: Path) -> Path:
-    """One commit on `main`, as the pages expect of a clone; no tag."""
+    """A repository with one commit on `main`, as the pages expect of a clone, and no tag."""
     origin = folder / "origin"
     subprocess.run(["git", "init", "-q", "-b", "main", origin], check=True)
     commit(origin, "One")

@@ -30,7 +30,7 @@ EMPTY = {"channels_blockedphone", "api_idempotentrequest"}  # here
 
 @pytest.fixture(autouse=True)
 def _others(company: Company) -> None:
-    """Other companies have wallets, and this one a past."""
+    """Gives other companies wallets, and this one a history."""
     companies = [Company(name=f"Company {number}") for number in range(2_000)]
     Wallet.objects.bulk_create(
         Wallet(company=item, available=1)
@@ -42,7 +42,7 @@ def _others(company: Company) -> None:
 
 @pytest.fixture
 def writes(api: Api, monkeypatch: pytest.MonkeyPatch) -> list[CodeWrite]:
-    """Sends to phones that have a code already, as the statement of a group gets them."""
+    """Returns sends to phones that have a code already, as a group's statement gets them."""
     result: list[CodeWrite] = []
 
     def collect(one: CodeWrite) -> Any:

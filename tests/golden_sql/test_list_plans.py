@@ -44,7 +44,7 @@ FROM generate_series(1, %(count)s) AS n;
 
 @pytest.fixture(scope="module")
 def company(django_db_setup: None, django_db_blocker: Any) -> Iterator[Company]:
-    """With a long history, in a database whose statistics know of it."""
+    """A company with a long history, in a database whose statistics include it."""
     with django_db_blocker.unblock():
         company = CompanyFactory.create(name="Long history")
         ledger.grant(company=company, amount=1, reason="gift")

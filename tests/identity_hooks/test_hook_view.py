@@ -97,7 +97,7 @@ def test_code_is_nowhere_but_in_the_message(
 
 
 def refusal(kind: str, response: HttpResponse) -> tuple[int, str]:
-    """The status and the code or sentence that the server understands."""
+    """Returns the status, and the code or sentence that the server understands."""
     match kind:
         case "supabase" if response.status_code == 200:
             error = body_of(response)["error"]

@@ -23,11 +23,11 @@ class IdentityProvider:
         self.issuer = self._read()
 
     def accept(self, public_url: str) -> None:
-        """Let people come back to this address, and to no other."""
+        """Allows only this address for the way back."""
         self._tell("client", redirect_uris=[public_url + CALLBACK])
 
     def person(self, name: str, *groups: str) -> None:
-        """Create a person, or put one into these groups and no others."""
+        """Creates a user, or puts one into these groups only."""
         self._tell("person", name=name, groups=list(groups))
 
     def _tell(self, command: str, **arguments: object) -> None:
@@ -55,7 +55,7 @@ def running() -> Iterator[IdentityProvider]:
 
 
 def enter(browser: requests.Session, url: str, name: str) -> str:
-    """Sign in on the provider's pages; returns the address that they lead back to."""
+    """Signs in on the provider's pages; returns the address that they lead back to."""
     answer = browser.get(url, allow_redirects=False)
     for _ in range(12):
         to = answer.headers.get("Location", "")

@@ -59,7 +59,7 @@ def configuration(port: int) -> dict[str, Any]:
 
 
 def add_client(redirect_uris: list[str]) -> None:
-    """Replaces the one there was."""
+    """Adds the client, in place of an earlier one."""
     for old in Backend.instance.query(models.Client):
         Backend.instance.delete(old)
     client = models.Client(
@@ -80,7 +80,7 @@ def add_client(redirect_uris: list[str]) -> None:
 
 
 def set_person(name: str, groups: list[str]) -> None:
-    """Create the person if there is none, with the name as password; put them in these groups."""
+    """Creates the user if there is none, with the name as password, and sets the groups."""
     for unspent in Backend.instance.query(models.AuthorizationCode):
         Backend.instance.delete(unspent)  # the memory backend would find it instead of another one
     person = Backend.instance.get(models.User, user_name=name) or models.User(

@@ -50,7 +50,7 @@ TOKEN = _token()
 
 
 class Call:
-    """A request that the steps build up, and its answer."""
+    """A request built by the steps, and its answer."""
 
     def __init__(self) -> None:
         self.path, self.headers = "", {}  # type: str, dict[str, str]

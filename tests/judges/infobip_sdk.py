@@ -32,7 +32,7 @@ code_at = partial(sdk_cases.code_at, ADDRESS, READER)
 
 
 def phone(ending: str = "0000") -> str:
-    """In bare digits, as its clients write it."""
+    """Returns the phone as bare digits, as Infobip's clients write it."""
     return new_phone(ending).removeprefix("+")
 
 

@@ -15,7 +15,7 @@ MODULES = DIRECTORY / "node_modules"
 
 
 def run(program: str | Path, *arguments: str | Path) -> str:
-    """The output of a program: the name of a Python program here, or the path of a command."""
+    """Returns the output of a program: a Python program here by its name, or any by its path."""
     if not PYTHON.exists():
         pytest.skip("`make judges` brings the judges")
     here = Path(__file__).with_name(program) if isinstance(program, str) else None

@@ -35,7 +35,7 @@ compared = 0
 
 
 class Recorder(TwilioHttpClient):
-    """The client's own transport; looks at what comes back."""
+    """The client's own transport, which also checks the responses."""
 
     def request(self, *args: Any, **kwargs: Any) -> Any:
         method, uri = args[:2]

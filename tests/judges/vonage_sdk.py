@@ -36,7 +36,7 @@ code_at = partial(sdk_cases.code_at, ADDRESS, READER)
 
 
 def phone(ending: str = "0000") -> str:
-    """In bare digits, as its clients write it."""
+    """Returns the phone as bare digits, as Vonage's clients write it."""
     return new_phone(ending).removeprefix("+")
 
 
@@ -118,7 +118,7 @@ def refused(call: Callable[[], Any]) -> tuple[int, dict[str, Any]]:
 
 
 def by_each_way() -> list[Any]:
-    """Basic credentials, and tokens that the client signs."""
+    """Returns clients with basic credentials, and with tokens that they sign."""
     signed = {"application_id": APPLICATION_ID, "private_key": Path(PRIVATE_KEY).read_text()}
     return [client(api_key="any", api_secret=KEY), client(**signed)]
 

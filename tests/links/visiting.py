@@ -146,7 +146,7 @@ def in_seconds(seconds: float) -> datetime:
 
 
 def wait_until(is_done: Callable[[], bool], seconds: float = 25.0) -> bool:
-    """Patient, as the machine may be busy: how soon it has to be is no matter of this."""
+    """Waits patiently, because the machine may be busy and the tests do not measure time."""
     deadline = time.monotonic() + seconds
     while not is_done() and time.monotonic() < deadline:
         time.sleep(0.01)

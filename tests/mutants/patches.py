@@ -18,7 +18,7 @@ ROOT = FOLDER.parent.parent
 
 
 class PatchError(Exception):
-    """Why a patch is none, or does not fit the tree."""
+    """An invalid patch, or one that does not fit the tree."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,7 +126,7 @@ class Sweep:
             self._log.found.append(where(error))
 
     def _look_at(self, path: str) -> None:
-        """The page that shows what was stored."""
+        """Requests the page that shows the stored values."""
         if urlsplit(path).hostname in {None, "testserver"}:
             self.client.get(path)
 
@@ -171,7 +171,7 @@ class Sweep:
         return response
 
     def all_queries(self, values: Sequence[str]) -> None:
-        """In all parameters at once: one that is refused hides no other."""
+        """Puts each value into all parameters at once: a refused one hides no other."""
         for (method, path), names in self._queries.items():
             for value in values if names else ():
                 query = urlencode(dict.fromkeys(names, value))

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.django_db
 
 
 def fill() -> None:
-    """A row of each kind."""
+    """Stores a row of each kind."""
     now = timezone.now()
     CompanyFactory.create(status="pending", name="Ромашка")
     Report.objects.create(link=LinkFactory.create(), reason="spam")

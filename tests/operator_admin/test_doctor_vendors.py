@@ -135,7 +135,7 @@ def test_unavailable_provider_fails_the_check() -> None:
 
 
 def _providers() -> list[Finding]:
-    """Nobody listens where the tests' accounts point."""
+    """Returns the findings on the tests' accounts, at whose addresses nobody listens."""
     return vendors.providers()
 
 

@@ -20,7 +20,7 @@ ADMIN = "/admin/"
 
 @pytest.fixture
 def anna(acme: Company, provider: IdentityProvider, settings: Settings) -> User:
-    """A superuser by her group."""
+    """A user whose group makes her a superuser."""
     settings.OPERATOR_MFA = True
     provider.person("anna", "admins")
     user = make_person()

@@ -27,7 +27,7 @@ def second_factor(settings: Settings) -> None:
 
 
 def addresses() -> list[str]:
-    """Every address of the admin, with something in the place of its arguments."""
+    """Returns every address of the admin, with values for its arguments."""
     result = []
     for pattern in _flat(admin.site.get_urls()):
         for kwargs in ({}, {"object_id": "1"}, {"name": "twilio"}, {"status": "approved"}):
@@ -262,7 +262,7 @@ def test_menu_marks_the_list_of_an_open_row(client: Client) -> None:
 
 
 def _menu(client: Client, url: str) -> dict[str, bool]:
-    """By address: whether it is marked."""
+    """Returns, by address, whether the entry is marked."""
     page = client.get(url).content.decode()
     menu = page.split('class="admin-menu"', 1)[1].split("</nav>", 1)[0]
     links = re.findall(r'<a href="([^"]+)"( aria-current="page")?>', menu)

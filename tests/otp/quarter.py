@@ -33,7 +33,7 @@ FROM unnest(%(companies)s::bigint[], %(kinds)s::text[], %(amounts)s::bigint[], %
 
 
 def first_day() -> date:
-    """Three whole months before this one."""
+    """Returns the first day, three whole months before this one."""
     day = timezone.localdate().replace(day=1)
     for _month in range(3):
         day = previous_month(day)
@@ -65,7 +65,7 @@ def close() -> None:
 
 
 def months() -> list[tuple[date, date]]:
-    """First and last day of each whole month."""
+    """Returns the first and last day of each whole month."""
     firsts = [first_day()]
     for _month in range(3):
         firsts.append(next_month(firsts[-1]))

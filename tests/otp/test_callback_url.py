@@ -28,7 +28,7 @@ OWN = f"{HOST}/kvitok"
 
 @pytest.fixture
 def endpoint(company: Company, receiver: Receiver) -> Endpoint:
-    """Wants no event of a message."""
+    """An endpoint that wants no event of a message."""
     return EndpointFactory.create(company=company, url=receiver.url, kinds=["balance.low"])
 
 

@@ -105,7 +105,7 @@ def test_code_ends_the_chains_of_its_other_messages(api: Api) -> None:
 
 
 def message_by_the_chain(api: Api) -> Message:
-    """The same code once more, in the vendor's hands."""
+    """Sends the same code again; the vendor has the message."""
     message = send(api)
     claim()
     apply_event(

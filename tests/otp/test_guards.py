@@ -22,7 +22,7 @@ PHONE = "+79161234567"
 
 
 def send(api: Api) -> str:
-    """The code that the phone got."""
+    """Sends a code; returns the one on the phone."""
     assert api.post("/otp/send", {"phone": PHONE}).status == 200
     return code_of(PHONE)
 

@@ -56,7 +56,7 @@ Sums = dict[str, int]
 
 @dataclass(frozen=True)
 class Reader:
-    """An accountant of the company, at its pages and files."""
+    """An accountant who reads the company's pages and files."""
 
     company: Company
     client: Client
@@ -151,7 +151,7 @@ def check_sums(reader: Reader) -> None:
 
 
 def spent_by(reader: Reader, first: date, last: date) -> Sums:
-    """Everybody who says what was spent in these days."""
+    """Returns the tokens spent in these days, from every place that shows them."""
     company, days = reader.company, DayRange(first, last)
     overview = figures.figures(company, "live", days).now
     breakdowns = {

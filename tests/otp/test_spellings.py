@@ -16,7 +16,7 @@ RENUMBERED = ["+525512345678", "+5511987654321", "+5491123456789", "+84381234567
 
 @pytest.fixture
 def api(client_of: ClientOf) -> Api:
-    """For a company that sends abroad."""
+    """A client of a company that sends abroad."""
     company = CompanyFactory.create(all_countries=True)
     ledger.grant(company=company, amount=1000, reason="test")
     return client_of(company)

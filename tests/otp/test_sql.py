@@ -27,7 +27,7 @@ def first_of_next_month() -> datetime:
 
 @pytest.fixture(autouse=True)
 def midnight(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ids are searched for as just after a month began."""
+    """Searches for ids as just after a month began."""
     day = int(first_of_next_month().timestamp()) // 86_400
     monkeypatch.setattr(recent_ids, "_day", lambda: day)
 
@@ -76,7 +76,7 @@ def test_code_of_the_month_before_is_repeated_and_checked(api: Api) -> None:
 
 
 def two_live(api: Api) -> tuple[Verification, Verification]:
-    """Two sends at the same instant saw no code yet, one in each month."""
+    """Two sends at the same instant that saw no code yet, one in each month."""
     first = send(api)
     moved = move_to_next_month(first)
     Verification.objects.filter(pk=moved).update(superseded_at=timezone.now())

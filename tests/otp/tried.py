@@ -16,7 +16,7 @@ Try = dict[str, Any]  # channel, provider, after (s), delivered, refused, barred
 
 
 def begin(ago: float = 300.0) -> None:
-    """Learned until `ago` seconds back, from codes two minutes older than that."""
+    """Starts as learned until `ago` seconds back, from codes two minutes older than that."""
     RouterState.objects.all().delete()
     until = timezone.now() - timedelta(seconds=ago)
     RouterState.objects.create(pk=RouterState.ONLY, learned_until=until)

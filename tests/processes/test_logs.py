@@ -39,7 +39,7 @@ def test_line_that_cannot_be_written_fails_nothing(broken: Callable[[], int]) ->
 
 
 def line_of(record: logging.LogRecord) -> dict[str, str]:
-    """As stderr gets it."""
+    """Returns the line as stderr gets it."""
     factory = settings.LOGGING["formatters"]["json"]
     formatter = factory["()"](**{name: value for name, value in factory.items() if name != "()"})
     line: dict[str, str] = json.loads(formatter.format(record))

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db  # a loop closes its connection
 
 
 class Counting:
-    """An outbox without a database."""
+    """An outbox without a database that counts its calls."""
 
     def __init__(self, pause: float = 600.0) -> None:
         self.loop = OutboxLoop[int]("counting", threads=2)

@@ -104,7 +104,7 @@ def totals(links: list[Link]) -> tuple[int, int]:
 
 @contextmanager
 def durable(server: Redis) -> Iterator[None]:
-    """With its data kept on disk, as in production."""
+    """A Redis that keeps its data on disk, as in production."""
     with redis.Redis.from_url(server.url) as client:
         client.config_set("appendonly", "yes")
         wait_until(lambda: client.info("persistence")["aof_rewrite_in_progress"] == 0)

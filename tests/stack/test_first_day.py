@@ -21,7 +21,7 @@ TOKENS = 1_000
 
 @pytest.fixture
 def page(stack: Stack) -> Iterator[Page]:
-    """Gone before the stack is judged: the browser's event loop has connections of its own."""
+    """A page, closed before the stack is judged: the browser's event loop has connections."""
     with chromium() as browser, visitor(browser) as page:
         page.set_default_timeout(10_000)
         package = PackageFactory.create(tokens=TOKENS)

@@ -142,7 +142,7 @@ def _measured_programs(stack: Stack) -> list[Program]:
 def _waiting_sends(
     stack: Stack, sender: Sender, threads: ThreadPoolExecutor
 ) -> list["Future[requests.Response]"]:
-    """As many sends as may wait, each for a slow vendor."""
+    """Sends as many codes as may wait, each for a slow vendor."""
     phones = stack.phones(SEND_WAITERS)
     for phone in phones:
         stack.carrier.set_fault(phone=phone, latency_ms=1500)

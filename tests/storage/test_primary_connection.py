@@ -24,7 +24,7 @@ WRITE = "CREATE TABLE written (); DROP TABLE written"
 
 
 def pool_of(**params: Any) -> Pool:
-    """With the options of the service's own."""
+    """Returns a pool with the service's own options."""
     options = settings.DATABASES["default"]["OPTIONS"]["pool"]
     return ConnectionPool(kwargs=params | {"autocommit": True}, open=True, **options)
 

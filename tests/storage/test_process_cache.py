@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 
 
 class Table:
-    """Counts its reads; raises while it is away."""
+    """A table that counts its reads, and raises while it is unavailable."""
 
     def __init__(self) -> None:
         self.reads, self.is_away = 0, False

@@ -55,5 +55,5 @@ def connect(user: User, name: str) -> None:
 
 
 def refusal(answer: Any) -> str:
-    """The reason of a page that refuses; empty for any other answer."""
+    """Returns the reason of a page that refuses; empty for any other answer."""
     return str(answer.context.get("reason", "")) if answer.context else ""

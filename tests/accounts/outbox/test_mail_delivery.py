@@ -66,7 +66,7 @@ def test_address_with_invalid_domain_is_given_up() -> None:
 
 @contextmanager
 def mail_server(*answers: bytes) -> Iterator[int]:
-    """Speaks as much SMTP as an e-mail takes; `answers` are what it says to each recipient."""
+    """A server with enough SMTP for an e-mail; `answers` are its responses to recipients."""
     left = list(answers)
 
     def handle(line: socket.socket) -> None:

@@ -263,7 +263,7 @@ def words(text: str) -> list[str]:
 
 
 def check_words(email: MailText) -> None:
-    """The text says what the HTML does, but for what is only for the eye."""
+    """Asserts that the text has the words of the HTML, except those that are only for the eye."""
     shown = re.sub(r'<(\w+)[^>]* class="html-only".*?</\1>', "", email.html, flags=re.DOTALL)
     title, body = re.split(r"</title>\s*<style>.*?</style>", shown, flags=re.DOTALL)
 

@@ -87,7 +87,7 @@ def code_at(secret: str, steps: int) -> str:
 
 @pytest.fixture
 def app(user: User) -> str:
-    """The secret of the user's authenticator app, early in a step of its codes."""
+    """Returns the secret of the user's authenticator app, early in a step of its codes."""
     secret = generate_totp_secret()
     TOTP.activate(user, secret)
     code_now(secret)

@@ -47,7 +47,7 @@ class SecurityKey:
 
     @classmethod
     def made(cls, user: User, challenge: str, origin: str) -> dict[str, Any]:
-        """A browser's response with a new passkey."""
+        """Returns a browser's response with a new passkey."""
         return cls.__new__(cls)._made(user, challenge, origin)
 
     def _made(

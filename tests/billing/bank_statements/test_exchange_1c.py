@@ -108,7 +108,7 @@ def test_purpose_may_be_given_line_by_line(whole: str) -> None:
 
 
 def test_account_may_be_in_the_second_of_its_fields() -> None:
-    """As some banks write it: the first one is absent, or empty."""
+    """Some banks write it there, and leave the first field out or empty."""
     raw = FILE.replace("ПлательщикСчет", "ПлательщикРасчСчет")
     raw = raw.replace("ПолучательСчет=", "ПолучательСчет=\nПолучательРасчСчет=")
 
@@ -128,7 +128,7 @@ def test_document_without_our_account_may_be_ours_all_the_same() -> None:
 
 
 def test_party_may_have_no_account() -> None:
-    """As with cash that is paid in."""
+    """Cash that is paid in has none."""
     raw = FILE.replace("ПлательщикСчет=40702810900000000099\n", "")
 
     (incoming, _outgoing), unread = exchange_1c.parse(raw.encode(), account=ACCOUNT)

@@ -269,7 +269,7 @@ def test_concurrent_decisions_of_operators_count_once() -> None:
 
 
 def test_operator_credits_what_came(invoice: Order, operator: User) -> None:
-    """Too little makes the top-up smaller; what comes twice is a second top-up beside the first."""
+    """Too little money makes the top-up smaller; a second transfer is a second top-up."""
     less = received(paid(invoice, amount=invoice.amount / 2))
     done = [
         review.assign(transfer=less, order=invoice, user=operator, as_received=True)

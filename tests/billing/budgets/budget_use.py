@@ -11,7 +11,7 @@ URL = "https://example.com/"
 
 
 def set_budget(company: Company, **tokens: int | None) -> None:
-    """`day`, `any` or a country's code."""
+    """Sets the budgets of the `day`, of `any` country, and of countries by their codes."""
     names = {"day": Budget.DAY, "any": Budget.ANY}
     own = {names.get(name, name): count for name, count in tokens.items()}
     budgets.set_fixed(company=company, tokens=own, user=None)

@@ -139,7 +139,7 @@ def test_captured_tokens_stay_counted(api: Api) -> None:
 def test_release_refunds_the_key_and_the_country_that_held_it(
     api: Api, client_of: ClientOf
 ) -> None:
-    """In one statement for two keys and two countries."""
+    """One statement releases for two keys and two countries."""
     Company.objects.update(all_countries=True)
     api_keys.clear_cache()
     other = client_of(api.company)

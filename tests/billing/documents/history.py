@@ -27,7 +27,7 @@ def seller(**fields: Any) -> Seller:
 
 
 def company(**fields: Any) -> Company:
-    """With an organisation's billing details in Russia."""
+    """A company with an organisation's billing details in Russia."""
     row: Company = CompanyFactory.create(**fields)
     BillingProfile.objects.create(
         company=row, legal_name="ООО «Ромашка»", inn="7800000002", kpp="780001001"
@@ -36,7 +36,7 @@ def company(**fields: Any) -> Company:
 
 
 def buy(company: Company, when: datetime, tokens: int, amount: str, **fields: Any) -> Order:
-    """A paid order, its payment and its transfer."""
+    """Stores a paid order, its payment and its transfer."""
     order: Order = OrderFactory.create(
         company=company,
         tokens=tokens,
@@ -79,7 +79,7 @@ def refund(order: Order, when: datetime, amount: str, tokens: int) -> Refund:
 
 
 def use(company: Company, when: datetime, tokens: int) -> None:
-    """A message that was delivered within the hour."""
+    """Stores a message that was delivered within the hour."""
     charged(company, when, when, tokens)
 
 

@@ -40,7 +40,7 @@ def words(content: bytes) -> str:
 
 @pytest.fixture
 def accountant(client: Client) -> Member:
-    """For a company whose October is closed."""
+    """An accountant of a company whose October is closed."""
     seller()
     item = company()
     member: Member = MemberFactory.create(company=item, role=Member.Role.ACCOUNTANT)
@@ -90,7 +90,7 @@ def test_link_in_the_letter_opens_without_an_account(accountant: Member) -> None
 
 
 def test_link_in_the_letter_is_checked_without_its_body(accountant: Member) -> None:
-    """As mail servers check links, and programs ask for a file's type before they open it."""
+    """Mail servers check links so, and programs ask for a file's type before they open it."""
     address = issuing.url_of(Document.objects.get(kind="closing"), "pdf")
 
     response = Client().head(address)

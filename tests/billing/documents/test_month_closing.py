@@ -128,7 +128,7 @@ def test_tokens_used_before_the_first_closed_month_are_not_charged() -> None:
 
 @pytest.mark.parametrize("is_by_operator", [True, False])
 def test_tokens_that_a_failed_refund_returned_are_taken_again(*, is_by_operator: bool) -> None:
-    """All in a month, whose withdrawals are more tokens than it ever had."""
+    """All happens in one month, whose withdrawals exceed the tokens that it ever had."""
     seller()
     item = company()
     order = buy(item, at(9, 2), 100, "100.00")
@@ -213,7 +213,7 @@ def test_broken_books_block_only_their_company() -> None:
 
 
 def test_many_charges_agree_with_the_balances() -> None:
-    """With stored balances, which the closing balance is read from."""
+    """The closing balance is read from stored balances."""
     seller()
     item = company()
     buy(item, at(9, 1), 5000, "5000.00")

@@ -102,7 +102,7 @@ def test_file_that_is_too_long_is_refused(client: Client, statement: bytes) -> N
 
 
 def test_file_that_ends_earlier_is_not_a_forgery(client: Client, statement: bytes) -> None:
-    """Downloaded before the last days were sealed, or in the middle of one."""
+    """It was downloaded before the last days were sealed, or in the middle of one."""
     lines = statement.splitlines(keepends=True)
 
     for count in range(len(lines) - 1):

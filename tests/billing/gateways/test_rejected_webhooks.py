@@ -129,7 +129,7 @@ def test_odd_bodies_are_refused_by_every_gateway(vendor: Vendor) -> None:
 
 
 def post_as(name: str, body: bytes) -> int:
-    """With the signature, the secret or the address that proves the provider."""
+    """Posts with the signature, the secret or the address that proves the provider."""
     if name == "stripe":
         stripe, now = gateway("stripe"), str(int(time.time()))
         assert isinstance(stripe, Stripe)

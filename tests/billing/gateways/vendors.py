@@ -38,7 +38,7 @@ SETTINGS: dict[str, Any] = {
 
 
 class Vendor(ABC):
-    """A provider as the contract needs it."""
+    """A provider, with the calls that the contract's tests need."""
 
     name: str
     currency: str
@@ -56,7 +56,7 @@ class Vendor(ABC):
 
     @abstractmethod
     def forge(self, order: Order) -> int:
-        """A webhook by somebody else."""
+        """Posts a webhook by somebody else."""
 
     @abstractmethod
     def knows(self, order: Order, state: str) -> None:
@@ -266,7 +266,7 @@ class TBankVendor(Vendor):
 
 
 def operation(name: str, amount: str, purpose: str, **changes: Any) -> dict[str, Any]:
-    """One of the statement: https://developer.tbank.ru/docs/api/get-api-v-1-statement"""
+    """Returns an operation of a statement (developer.tbank.ru/docs/api/get-api-v-1-statement)."""
     party = {
         "acct": changes.get("payer_account", "40702810900000000099"),
         "inn": changes.get("inn", "7800000002"),

@@ -66,7 +66,7 @@ def available(company: Company) -> int:
 
 
 def spend(company: Company) -> None:
-    """All but 50 tokens."""
+    """Spends all but 50 tokens."""
     if left := available(company) - 50:
         ledger.withdraw(company=company, amount=left, reason="test")
 
@@ -76,7 +76,7 @@ def pause_of(company: Company) -> str:
 
 
 def yookassa_payment(order_id: str, **changes: Any) -> dict[str, Any]:
-    """As its documentation shows a payment by a saved card."""
+    """Returns a payment by a saved card as YooKassa's documentation shows it."""
     return {
         "id": "22e12f66-000f-5000-8000-18db351245c7",
         "status": "succeeded",

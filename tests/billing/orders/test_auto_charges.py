@@ -51,7 +51,7 @@ wire, package, payer = automatic.wire, automatic.package, automatic.payer
 
 class TestYooKassa:
     def start(self, payer: Company) -> Order:
-        """The order, committed before a call that did not answer."""
+        """Returns the order, committed before a call that got no answer."""
         agree(payer, "yookassa")
         save(payer, "yookassa")
         responses.add("POST", YOOKASSA, body=requests.ConnectionError())

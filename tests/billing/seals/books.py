@@ -50,7 +50,7 @@ def charged(company: Company, held: datetime, ended: datetime, price: int = 2) -
 def charge_rows(
     company: Company, held: datetime, ended: datetime, price: int = 2
 ) -> list[Transfer]:
-    """The same, not stored yet: storing many at once sums up the ledger once."""
+    """Returns the rows of a charge, not stored: storing many at once sums up the ledger once."""
     of: dict[str, Any] = {"company": company, "message_id": message(held), "amount": price}
     return [
         TransferFactory.build(kind="hold", created_at=held, **of),
@@ -59,7 +59,7 @@ def charge_rows(
 
 
 def busy_company(**fields: Any) -> Company:
-    """Transfers of every kind on six of the days, and some of today, with the wallet they make."""
+    """A company with transfers of every kind on six days, some of today, and their wallet."""
     company: Company = CompanyFactory.create(**fields)
     book(company, at(0, 9), "grant", 500, reason='free, "as agreed"\n=1+1; ночь 🌒 \\ \x01')
     charges = [

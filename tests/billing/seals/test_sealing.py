@@ -47,7 +47,7 @@ def sealed() -> list[tuple[Any, ...]]:
 
 
 def expected_heads(company: Company) -> dict[Any, str]:
-    """The same by another way, as the documentation has it for clients."""
+    """Computes the heads in another way, which the documentation shows to clients."""
     head, heads, by_day = "0" * 64, {}, dict[Any, list[Transfer]]()
     for row in Transfer.objects.filter(company=company).order_by("created_at", "id"):
         by_day.setdefault(row.created_at.astimezone(UTC).date(), []).append(row)

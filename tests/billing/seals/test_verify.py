@@ -56,7 +56,7 @@ class Files:
         return line
 
     def reseal(self, row: int, line: list[Any]) -> None:
-        """As a forger would, who knows the format."""
+        """Seals as a forger would who knows the format."""
         self.rows[row - 1][7] = json.dumps(line, ensure_ascii=False)
 
 
@@ -110,7 +110,7 @@ def change_the_amount_shown(files: Files) -> None:
 
 
 def change_an_amount_everywhere(files: Files) -> None:
-    """A hold and its release: no balance shows them."""
+    """Changes a hold and its release alike, so that no balance shows it."""
     for row in (16, 17):
         line = files.sealed(row)
         line[3] = 4
@@ -216,7 +216,7 @@ HALF = '"2026-\\ud800-01T12:00:00"'  # of a character
 
 
 def test_odd_values_break_only_the_proof(files: Files, capsys: pytest.CaptureFixture[str]) -> None:
-    """In this process, or the many runs would take a minute."""
+    """Runs in this process, because the many runs would otherwise take a minute."""
     files.prove()
     verify, row = statement_check.program(), list(files.rows[4])
     statement, heads = str(files.place / "statement.csv"), str(files.place / "heads.json")

@@ -8,6 +8,6 @@ from tests.factories import CompanyFactory, MemberFactory
 
 @pytest.fixture
 def owner(db: None) -> Member:
-    """Not signed in; the company has no tokens."""
+    """An owner who is not signed in, of a company without tokens."""
     member: Member = MemberFactory.create(company=CompanyFactory.create(name="Ромашка"))
     return member

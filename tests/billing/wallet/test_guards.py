@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def company() -> Company:
-    """It has 20 tokens, five of them held for a message nobody settles here."""
+    """A company with 20 tokens, five of them held for a message that nobody settles here."""
     company: Company = CompanyFactory.create()
     ledger.grant(company=company, amount=20, reason="gift")
     hold(company, 5)

@@ -69,7 +69,7 @@ def balance(company: Company) -> tuple[int, int]:
 
 
 def check_books() -> None:
-    """Each wallet is what its transfers, all between two named accounts, made it."""
+    """Asserts that each wallet is the sum of its transfers, all between two named accounts."""
     for wallet in Wallet.objects.all():
         accounts = {"outside": 0, "available": 0, "held": 0, "spent": 0}
         for transfer in Transfer.objects.filter(company=wallet.company):
@@ -306,7 +306,7 @@ def test_parallel_operations_keep_the_books(api: Api, round_number: int) -> None
 
 
 class Books(RuleBasedStateMachine):
-    """Any order of movements, some of them impossible, against two numbers on paper."""
+    """Compares any order of movements, some of them impossible, with two plain numbers."""
 
     @initialize()
     def open(self) -> None:

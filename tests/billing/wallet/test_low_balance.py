@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 
 
 def has(company: Company, tokens: int) -> None:
-    """Set the balance, through the ledger."""
+    """Sets the balance through the ledger."""
     available, _ = ledger.balance(company.pk)
     if tokens > available:
         ledger.grant(company=company, amount=tokens - available, reason="test")

@@ -42,7 +42,7 @@ def member(client: Client) -> Member:
 
 @pytest.fixture
 def history(member: Member) -> list[tuple[Transfer, int]]:
-    """A hundred and thirty lines, some at the very same moment, each with what it left."""
+    """A history of 130 lines, some at the same moment, each with its balance after it."""
     dice = random.Random(5)  # noqa: S311
     rows = [line(member.company, dice, n) for n in range(130)]
     create_transfers(rows)

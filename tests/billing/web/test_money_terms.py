@@ -60,7 +60,7 @@ CASES = [(name, data) for name, several in CHANGES.items() for data in several]
 
 @pytest.fixture
 def paused(package: object) -> Company:
-    """A company that could be charged: what it agreed to is paused."""
+    """A company whose agreed automatic top-ups are paused."""
     company: Company = MemberFactory.create().company
     fill_billing_details(company)
     SellerFactory.create()

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def member(client: Client) -> Member:
-    """An accountant where everything is for sale."""
+    """An accountant of an installation that sells everything."""
     member: Member = MemberFactory.create(role=Member.Role.ACCOUNTANT)
     client.force_login(member.user)
     mark_reauthenticated(client, member.user)
@@ -187,7 +187,7 @@ def test_only_invoices_have_a_pdf(client: Client, member: Member) -> None:
 
 @pytest.fixture
 def wire() -> Any:
-    """The sandbox calls our own hook over HTTP; the last yard of it is Django's test client."""
+    """Passes the sandbox's HTTP calls of our own webhook to Django's test client."""
 
     def deliver(request: PreparedRequest) -> tuple[int, dict[str, str], str]:
         headers = {name: str(text) for name, text in request.headers.items()}

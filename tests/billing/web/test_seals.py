@@ -28,7 +28,7 @@ def sealed(api: Api) -> list[Seal]:
 
 
 def last_of_months(seals: list[Seal]) -> list[Seal]:
-    """The last seals of finished months: today's is not."""
+    """Returns the last seals of finished months, which today's seal is not."""
     last: dict[tuple[int, int], Seal] = {}
     for seal in reversed(seals):
         last[seal.day.year, seal.day.month] = seal

@@ -48,7 +48,7 @@ def post(api: Api, kind: str = "code") -> Answer:
 
 
 def sent_to_phone(company: Company, count: int, kind: str = "code") -> None:
-    """As if sent a moment ago, only by the pool: rows, and Redis where it answers."""
+    """Stores recent sends that only the pool counts: as rows, and in Redis where it answers."""
     message = MessageFactory.build(company=company, kind=kind, phone=PHONE)
     day = send_limits._windows(message)[-1:]
     before = Message.objects.count()
@@ -64,7 +64,7 @@ def sent_to_phone(company: Company, count: int, kind: str = "code") -> None:
 
 
 def empty_pool(kind: str = "code") -> list[Company]:
-    """Two companies, each within its own limits, take all twenty places."""
+    """Takes all twenty places by two companies, each within its own limits."""
     companies = [CompanyFactory.create() for _ in range(2)]
     for company in companies:
         sent_to_phone(company, 11 if company is companies[0] else 9, kind)
@@ -132,7 +132,7 @@ class TestBothStores:
 
 
 def refused(company: Company, kind: str = "code") -> dict[str, object]:
-    """The body of the refusal that the company's next send gets, whatever its other limits."""
+    """Returns the body of the refusal of the company's next send, whatever its other limits."""
     own = CompanyLimits(30, 30, 30, company.codes_per_day, 30, company.links_per_day)
     send = send_limits.Send(uuid4(), company.pk, "live", kind, PHONE, own)
     with pytest.raises(DomainError) as caught, send_limits.acquire(send):

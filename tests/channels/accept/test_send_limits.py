@@ -51,7 +51,7 @@ def send_link(api: Api, phone: str = PHONE, **fields: object) -> Answer:
 
 
 def sent_before(api: Api, count: int, *, kind: str = "code", **ago: float) -> None:
-    """Messages accepted so long ago, as both stores would have counted them."""
+    """Counts messages accepted this long ago, as both stores would have."""
     message = MessageFactory.build(company=api.company, kind=kind, phone=PHONE)
     windows = send_limits._windows(message)
     age = timedelta(**ago).total_seconds()
@@ -152,7 +152,7 @@ class TestBothStores:
 
 
 def fail_last() -> None:
-    """The vendor says that the phone cannot be reached."""
+    """Reports that the phone of the last message cannot be reached."""
     message = Message.objects.latest("created_at")
     attempt = AttemptFactory.create(message=message, state="submitting")
     Message.objects.filter(pk=message.pk).update(tries=1)
@@ -315,7 +315,7 @@ def test_repeat_takes_over_the_slot_of_a_dead_call() -> None:
 
 
 def set_limits(company: Company, **limits: int | None) -> None:
-    """As the settings page does: the keys' cache forgets, too."""
+    """Sets the limits as the settings page does, which also drops cached keys."""
     user = MemberFactory.create(company=company).user
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("django.db.transaction.on_commit", lambda call: call())

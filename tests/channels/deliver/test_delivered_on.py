@@ -31,7 +31,7 @@ def choose(settings: Settings, delivered_on: str) -> None:
 
 
 def by_bot(api: Api, path: str, **body: object) -> Message:
-    """Sent, and taken by Telegram."""
+    """A message that Telegram's bot has accepted."""
     api.post(path, {"phone": PHONE, "channel": "telegram"} | body)
     (claimed,) = claim()
     bot = configured.PROVIDER_ACCOUNTS["telegram_bot"]

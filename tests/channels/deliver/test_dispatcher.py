@@ -131,7 +131,7 @@ def free_places() -> int:
 
 @pytest.fixture
 def waiting_api(company: object, settings: Settings, api: Api) -> Api:
-    """A client who may wait, but not for long."""
+    """A client that waits for the outcome of a send, but not for long."""
     settings.SEND_WAIT = 0.1
     return api
 

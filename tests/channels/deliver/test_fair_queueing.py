@@ -20,7 +20,7 @@ from tests.plans import explain, nodes, reads
 
 
 def backlog(company: Company, **fields: Any) -> list[Message]:
-    """The oldest first."""
+    """Returns the waiting messages, oldest first."""
     many = 3 * fair_queueing.FRONT
     return [due(minutes=1 + many - n, company=company, **fields) for n in range(many)]
 

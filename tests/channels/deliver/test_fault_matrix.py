@@ -131,7 +131,7 @@ def simulator(
 
 @pytest.fixture
 def accounts(settings: Settings, simulator: Simulator) -> Settings:
-    """Every vendor is the simulator."""
+    """Accounts with every vendor, all played by the simulator."""
     settings.PUBLIC_URL, settings.PROVIDER_TIMEOUT = simulator.public_url, (1.0, 0.6)
     settings.SEND_WAIT = 0.1
     for name, fields in ACCOUNTS.items():
@@ -146,7 +146,7 @@ def lead_to(settings: Settings, url: str) -> None:
 
 @dataclass
 class Life:
-    """A message on its way, and time, which passes only for it."""
+    """A message from acceptance to its end, with a clock of its own."""
 
     message: Message
     simulator: Simulator
@@ -187,7 +187,7 @@ class Life:
         assert self.state() == "expired"
 
     def receipts(self) -> None:
-        """All have come, and a worker has looked at them."""
+        """Waits until all receipts have come and a worker has applied them."""
         wait_until(lambda: len(self._told()) >= self.receipts_expected)
         wait_until(lambda: not Receipt.objects.filter(applied_at__isnull=True).exists())
 
@@ -205,7 +205,7 @@ def _past() -> Any:
 
 
 def begin(api: Api, simulator: Simulator, accounts: Settings, provider: str, fault: str) -> Life:
-    """The message is accepted, and what will go wrong with it is set."""
+    """Sets the faults of the message, and sends it."""
     path, channel, _ = SENDS[provider]
     for other, (_, its_channel, _) in SENDS.items():  # or a second try would use one of them
         if other != provider and its_channel == channel:

@@ -43,7 +43,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 class Watched(ScriptedProvider):
-    """Before it takes a message it looks at what everybody else can see of the attempt."""
+    """A provider that first reads what is committed of the attempt, then accepts the message."""
 
     def __init__(self) -> None:
         super().__init__("whatsapp")
@@ -55,7 +55,7 @@ class Watched(ScriptedProvider):
 
 
 class Broken(ScriptedProvider):
-    """It takes the message, and then has a bug."""
+    """A provider that accepts the message and then raises."""
 
     def send(self, message: Outgoing) -> Accepted:
         super().send(message)
@@ -240,7 +240,7 @@ def _waits(count: int) -> bool:
 
 
 def send_after_a_read(api: Api, phone: str) -> Message:
-    """As with an Idempotency-Key, for which a stored answer is looked for."""
+    """Sends after a read, as with an Idempotency-Key, whose stored answer is looked for."""
     connection.ensure_connection()
     return send(api, phone)
 

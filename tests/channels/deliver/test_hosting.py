@@ -40,7 +40,7 @@ def account(centre: Centre, settings: Settings) -> HostedProvider:
 
 @pytest.fixture
 def hosted(account: HostedProvider, centre: Centre) -> Iterator[Dispatcher]:
-    """The dispatcher of its process, on a thread, with a bind."""
+    """The dispatcher of the hosting process on a thread, with a bind."""
     dispatcher = Dispatcher(account)
     account.start(store=lambda batch: _handle(account.name, batch), on_open=dispatcher.wake)
     wait_until(lambda: centre.esme is not None and account.is_open)

@@ -37,7 +37,7 @@ Wire = responses.RequestsMock
 
 @pytest.fixture(autouse=True)
 def smsc(settings: Settings) -> None:
-    """Only SMSC sends SMS."""
+    """Makes SMSC the only vendor of SMS."""
     account = {"login": "demo", "password": "secret-password", "sender": ""}
     account |= {"api_url": "https://smsc.example.com", "callback_secret": "smsc-callback-secret"}
     set_account(settings, "smsc", account)
@@ -74,14 +74,14 @@ def unclear(wire: Wire, api: Api) -> Attempt:
 
 
 def ask(wire: Wire, answer: dict[str, Any]) -> int:
-    """The moment to ask has come; `answer` is the vendor's."""
+    """Polls the message when it is due; `answer` is the vendor's."""
     Attempt.objects.filter(poll_at__isnull=False).update(poll_at=past())
     wire.upsert("POST", f"{HOST}/status.php", json=answer)
     return sweeps.poll()
 
 
 def report(attempt: Attempt, word: str = "1") -> int:
-    """The vendor calls, and a worker applies what it said."""
+    """Calls our webhook as the vendor; a worker applies the receipt."""
     provider_id = registry.provider_id_of("smsc", attempt.message_id, PHONE)
     assert provider_id is not None
     phone, _, number = provider_id.partition(":")

@@ -77,7 +77,7 @@ def send_with_throttling(service: Service, sender: Api, numbers: list[str]) -> N
 
 
 def end_leases() -> None:
-    """Time passes, and a worker looks after the calls that a dead process has left."""
+    """Ages the leases and sweeps the calls that a dead process has left."""
     wait_until(lambda: not _is_anybody_at_work())  # the database ends what the dead one asked of it
     past = timezone.now() - timedelta(seconds=1)
     Attempt.objects.filter(state="submitting").update(lease_until=past)
@@ -93,7 +93,7 @@ def _is_anybody_at_work() -> bool:
 
 
 def give_up() -> None:
-    """More time passes, until the deadlines."""
+    """Ages messages until their deadlines have passed."""
     past = timezone.now() - timedelta(seconds=1)
     Message.objects.filter(state__in=OPEN).update(deadline=past)
     sweeps.give_up()
@@ -167,14 +167,14 @@ def test_smpp_fault_has_its_documented_outcome(service: Service, sender: Api) ->
 
 
 def is_answered(phone: str) -> bool:
-    """Tried, with no try under way and none to come."""
+    """Whether a message was tried and has no try under way or to come."""
     tried = Message.objects.filter(phone=phone, attempts__isnull=False)
     idle = tried.exclude(attempts__state="submitting")
     return idle.filter(Q(due_at=None) | Q(state="failed")).exists()
 
 
 def late(wanted: dict[str, str]) -> dict[str, str]:
-    """Messages still without the receipt that should end them, with their state."""
+    """Returns messages still without their final receipt, with their state."""
     now = dict(Message.objects.values_list("phone", "state"))
     return {
         phone: now[phone]

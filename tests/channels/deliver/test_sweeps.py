@@ -166,7 +166,7 @@ def test_message_without_a_route_waits_and_expires(api: Api, settings: Settings)
 
 
 def polled(test_api: Api, digits: str) -> Attempt:
-    """Sent to a scripted number, and due to be asked about."""
+    """A message to a scripted number that is due for polling."""
     transitions.commit_events([hand_over(claimed(test_api, f"+7916123{digits}"))])
     Attempt.objects.update(poll_at=past(minutes=1))
     return Attempt.objects.get()

@@ -34,7 +34,7 @@ def attacked(guard: Guard, start: float, numbers: list[str]) -> int:
 
 
 def burst(guard: Guard, start: float, ip: str = "") -> list[GuardStep]:
-    """Twenty sends a second apart, none of which is mature when the last one asks."""
+    """Sends twenty codes a second apart; none is mature when the last one is sent."""
     steps = []
     for n in range(20):
         assessment = guard.assess(start + n, f"+25261123{n:04}", "SO", ip)
@@ -242,7 +242,7 @@ NOW = 100 * DAY
 
 
 def history(*, entered: list[float], sent: list[float]) -> PhoneHistory:
-    """Moments are so long before `NOW`."""
+    """Builds a history; moments are given as seconds before `NOW`."""
     phone_history = PhoneHistory()
     for ago in sent:
         phone_history.record_send(NOW - ago)

@@ -21,7 +21,7 @@ NORM = Outcomes(delivered=9600, ended=10_000)
 
 @pytest.fixture
 def company(db: None) -> Company:
-    """Whose SMS arrive: 97 of 100 in each of the last two weeks' days."""
+    """A company whose SMS arrive: 97 of 100 on each day of the last two weeks."""
     return usual(MemberFactory.create().company)
 
 

@@ -11,7 +11,7 @@ from tests.channels.fallback_stages import enable_fallback
 
 @pytest.fixture
 def falls_back(api: Api, transactional_db: None) -> Iterator[None]:
-    """From WhatsApp to SMS. Whatever happened, the books are right when it is over."""
+    """Messages fall back from WhatsApp to SMS; the books are checked after the test."""
     enable_fallback(api.company, "whatsapp", "sms")
     yield
     assert list(reconciliation.breaches()) == []

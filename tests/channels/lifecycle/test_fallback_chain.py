@@ -30,7 +30,7 @@ TELEGRAM, SMS = FallbackStep("telegram", 1, 45.0), FallbackStep("sms", 16, 20.0)
 
 
 def refused(what: EventKind = EventKind.REFUSED, **fields: object) -> Decision:
-    """By WhatsApp, with an SMS behind it."""
+    """Returns the decision on a message that WhatsApp refused, with SMS as the next channel."""
     item = message(**{"chain": (SMS,)} | fields)
     return decided(what, item, attempt(channel="whatsapp", price=1), code="x")
 
@@ -38,7 +38,7 @@ def refused(what: EventKind = EventKind.REFUSED, **fields: object) -> Decision:
 def moved(
     why: FallbackReason = FallbackReason.PATIENCE, state: str = "sent"
 ) -> tuple[MessageState, AttemptState]:
-    """From WhatsApp to an SMS that nobody has claimed yet."""
+    """A message that fell back from WhatsApp to an SMS that is not claimed yet."""
     its = attempt(channel="whatsapp", price=1, state=state)
     before = unchanged_decision(Snapshot(message(state="sent", chain=(SMS,)), (its,)))
     after = fallback_chain.accept_fallback(before, FallbackRequest(why))
@@ -46,7 +46,7 @@ def moved(
 
 
 def tried(**fields: object) -> tuple[MessageState, AttemptState, AttemptState]:
-    """The same, the SMS in the vendor's hands."""
+    """A message that fell back from WhatsApp to an SMS that the vendor has."""
     one, first = moved()
     second = attempt(**{"n": 2, "hold": 2, "state": "sent", "channel": "sms", "price": 16} | fields)
     return one._replace(tries=2, due_in=None), first, second

@@ -26,7 +26,7 @@ STEPS = [FallbackStep("telegram", 1, 30.0), FallbackStep("sms", 16, 30.0)]
 
 
 class Life(RuleBasedStateMachine):
-    """Twice, late or never: what is said comes in any order, and tokens may not suffice."""
+    """Plays events in any order, twice, late or never, with too few tokens at times."""
 
     @initialize(
         steps=strategies.lists(strategies.sampled_from(STEPS), max_size=3),

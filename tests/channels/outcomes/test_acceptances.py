@@ -44,7 +44,7 @@ def acceptance(of: ClaimedMessage, **facts: Any) -> Event:
 
 
 def rows(of: ClaimedMessage) -> list[dict[str, Any]]:
-    """The rows of a message, without what differs between two of them."""
+    """Returns the rows of a message without the values in which any two messages differ."""
     result: list[dict[str, Any]] = []
     for model, key in ((Message, "id"), (Attempt, "message_id"), (OpenMessage, "message_id")):
         (row,) = model._default_manager.filter(**{key: of.message_id}).values()

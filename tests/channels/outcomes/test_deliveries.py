@@ -30,7 +30,7 @@ OTHER_PHONE = "+79161234568"
 
 
 def rows(of: Attempt) -> list[dict[str, Any]]:
-    """The rows of a message, without what differs between two of them; times in steps of 5 s."""
+    """Returns the rows of a message without values in which any two differ; times in 5 s steps."""
     result: list[dict[str, Any]] = []
     for model, key, identity in (
         (Message, "id", ("id", "subject_id", "request_id", "params", "phone")),
@@ -144,7 +144,7 @@ def of_first_try_after_a_fallback(api: Api) -> None:
 
 
 def of_an_earlier_channel(api: Api) -> None:
-    """Even if its state were to say that it is still under way."""
+    """A receipt of an earlier channel, whose attempt may still be open."""
     enable_fallback(api.company, "whatsapp", "sms")
     first, second = handed_over(api)
     Attempt.objects.filter(pk=second.pk).update(state="failed")
@@ -167,7 +167,7 @@ def of_an_unclear_call(api: Api, state: str = "delivered") -> None:
 
 
 def sent_of_an_earlier_channel(api: Api) -> None:
-    """While the message waits for the next one."""
+    """A *sent* of an earlier channel while the message waits for the next one."""
     enable_fallback(api.company, "whatsapp", "sms")
     attempt = accepted(api)
     Message.objects.update(state="queued")
@@ -184,7 +184,7 @@ def after(kind: EventKind) -> Callable[[Api], object]:
 
 
 def of_a_failed_try(api: Api) -> None:
-    """While its message is open: it goes on by another account, for example."""
+    """A receipt of a failed try whose message is still open, for another account for example."""
     attempt = accepted(api)
     Attempt.objects.update(state="failed")
     store_due_receipt(attempt)

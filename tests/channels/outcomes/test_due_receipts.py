@@ -26,7 +26,7 @@ AT = datetime(2026, 1, 31, 10, 0, tzinfo=UTC)
 
 
 def apply_stored() -> None:
-    """All that is due, as a worker does in as many rounds as it takes."""
+    """Applies all due receipts, in as many rounds as a worker needs."""
     while due_receipts.apply_stored():
         pass
 
@@ -295,7 +295,7 @@ def test_odd_receipt_does_not_block_others_of_its_call() -> None:
 
 
 def test_refused_receipt_does_not_block_others_of_its_call() -> None:
-    """As by a column that is narrower than what the vendor says."""
+    """A column narrower than the vendor's value refuses one, for example."""
     execute("ALTER TABLE channels_receipt ADD CHECK (word <> 'unheard of')")
     odd = inbound.Receipt("wamid.1", None, ReceiptState.DELIVERED, "unheard of", AT)
     good = [inbound.Receipt(f"wamid.{n}", None, ReceiptState.READ, "read") for n in range(2, 6)]

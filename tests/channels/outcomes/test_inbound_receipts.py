@@ -75,7 +75,7 @@ def test_user_id_is_learned_from_a_call_about_several_people(api: Api) -> None:
 
 @pytest.mark.parametrize("size", [1, inbound_receipts.MAX_SHARED_BYTES + 1])
 def test_receipts_are_written_in_fixed_order(size: int) -> None:
-    """So that a call and its repeat, alone or in a group, never wait for each other."""
+    """So a call and its repeat, alone or in a group, never wait for each other."""
     several = [receipt(str(uuid4())) for _ in range(10)]
 
     assert (

@@ -26,7 +26,7 @@ def accept(event: smpp34.SubmitSmEvent, message_id: str) -> None:
 
 
 class Centre:
-    """Keeps what was submitted; `judge` answers, with the next id to give."""
+    """A message centre that keeps submitted messages; `judge` answers with the next id."""
 
     def __init__(self, port: int = 0) -> None:
         self.port = port or free_port()
@@ -70,7 +70,7 @@ class Centre:
         self._thread.join(5)
 
     def leave(self) -> None:
-        """Unbind the account; it may come back."""
+        """Unbinds the account, which may bind again."""
         esme, self.esme = self.esme, None
         assert esme is not None
 
@@ -83,7 +83,7 @@ class Centre:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(25)
 
     def deliver(self, line: str, esm_class: int = 4, tlvs: Sequence[smpp34.Tlv] = ()) -> int:
-        """The status that the other side answered with."""
+        """Delivers to the account; returns the status of its response."""
         assert self.esme is not None
 
         async def bring() -> smpp34.DeliverSmResp:
@@ -146,7 +146,7 @@ def refused(one: Smpp, outgoing: Outgoing | None = None) -> SendError:
 
 
 def answering(*statuses: int) -> Judge:
-    """Each submission gets the next of these statuses, and those after them 0."""
+    """Answers the next submissions with these statuses, and later ones with 0."""
     left = list(statuses)
 
     def judge(event: smpp34.SubmitSmEvent, message_id: str) -> None:

@@ -24,7 +24,7 @@ def vendor(request: pytest.FixtureRequest) -> Vendor:
 
 @pytest.fixture(params=sorted(name for name in http_providers() if is_signing(name)))
 def signing(request: pytest.FixtureRequest) -> Vendor:
-    """One that calls us, and signs what it says."""
+    """A vendor that signs its calls of our webhook."""
     return VENDORS[request.param]
 
 

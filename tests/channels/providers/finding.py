@@ -42,6 +42,6 @@ def http_providers() -> set[str]:
 
 
 def name_of(provider: type[Provider]) -> str:
-    """Its own: an inherited one would hide it behind its parent."""
+    """Returns the provider's own name: an inherited one would hide it behind its parent."""
     own = vars(provider).get("name")
     return own if isinstance(own, str) else provider.__qualname__

@@ -66,7 +66,7 @@ def http_proxy(client: socket.socket, proxy: Proxy) -> None:
 
 
 def socks_proxy(client: socket.socket, proxy: Proxy) -> None:
-    """RFC 1928 with the login of RFC 1929."""
+    """A SOCKS proxy (RFC 1928) with the login of RFC 1929."""
     client.recv(64)  # the methods it offers
     client.sendall(b"\x05\x02")
     login = client.recv(600)

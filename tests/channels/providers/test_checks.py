@@ -118,7 +118,7 @@ CHECKED = AccountRequirements("https://kvitok.example.com/hooks/x", ("RU",))
 
 
 def echoing(request: requests.PreparedRequest) -> tuple[int, dict[str, str], str]:
-    """A vendor that quotes what it was asked with, address, credentials and body."""
+    """A vendor that quotes the request: address, credentials and body."""
     scheme, _, given = str(request.headers.get("Authorization", "")).partition(" ")
     if scheme == "Basic":
         given = base64.b64decode(given).decode()

@@ -26,7 +26,7 @@ TEXTS = st.one_of(
 
 
 def read_septets(octets: bytes) -> str:
-    """The text on a phone: each octet a septet, the escape leading into the second table."""
+    """Decodes the text as a phone does: a septet per octet, with an escape to the second table."""
     shown, escaped = [], False
     for octet in octets:
         if octet == 0x1B and not escaped:

@@ -185,7 +185,7 @@ def twilio_call(
 
 
 def smsc_call(body: bytes, secret: str = SMSC_SECRET) -> WebhookRequest:
-    """The form with its md5 computed again, in its place."""
+    """Returns a call with this form, its md5 computed again."""
     pairs = parse_qsl(body.decode("latin-1"), keep_blank_values=True, encoding="latin-1")
     form = dict(pairs)
     signed = ":".join([*(form.get(name, "") for name in ("id", "phone", "status")), secret])
@@ -197,7 +197,7 @@ def smsc_call(body: bytes, secret: str = SMSC_SECRET) -> WebhookRequest:
 
 
 def all_events(events: InboundEvents) -> list[Any]:
-    """All but the raw bytes."""
+    """Returns all parts of the events but their raw bytes."""
     messages = [*events.receipts, *events.recipients, *events.replies]
     return [*messages, *events.bot_updates, *events.alerts]
 

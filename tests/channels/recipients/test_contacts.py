@@ -31,7 +31,7 @@ def name_the_bot(settings: Settings, name: str = "kvitok_bot") -> None:
 
 @pytest.fixture(autouse=True)
 def _bot(settings: Settings) -> None:
-    """Known by name, without a contact."""
+    """Configures a bot with a known name and no contact."""
     settings.BOTS_ASSUME_CONTACT = False
     name_the_bot(settings)
 

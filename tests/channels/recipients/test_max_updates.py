@@ -30,7 +30,7 @@ SHARED = "+998901234567"
 
 @pytest.fixture(autouse=True)
 def _bot(settings: SettingsFixture) -> None:
-    """Whose token the stored contacts are signed with."""
+    """Configures the bot whose token signs the stored contacts."""
     settings.BOTS_ASSUME_CONTACT = False
     set_account(settings, "max_bot", {"token": MAX_TOKEN, "username": "kvitok_bot"})
 
@@ -41,7 +41,7 @@ def post_webhook(*names: str, secret: str = "") -> list[int]:
 
 
 def standing() -> list[tuple[str, str, int, bool]]:
-    """Every contact: bot, phone, chat, whether it may be written to."""
+    """Returns every contact: bot, phone, chat, and whether it may be written to."""
     rows = Contact.objects.order_by("provider")
     return [(row.provider, row.phone, row.chat_id, row.blocked_at is None) for row in rows]
 

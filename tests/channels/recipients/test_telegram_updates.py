@@ -47,7 +47,7 @@ def update_at(name: str, at: int) -> bytes:
 
 
 def standing() -> list[tuple[str, int, bool]]:
-    """Every contact: phone, chat, whether it may be written to."""
+    """Returns every contact: phone, chat, and whether it may be written to."""
     return [
         (contact.phone, contact.chat_id, contact.blocked_at is None)
         for contact in Contact.objects.all()
@@ -56,7 +56,7 @@ def standing() -> list[tuple[str, int, bool]]:
 
 @pytest.fixture
 def replies() -> Iterator[list[tuple[int, str, bool]]]:
-    """The replies requested at once of Telegram: (chat, text, whether with the contact button)."""
+    """Collects replies requested at once of Telegram: (chat, text, whether for the contact)."""
     heard: list[tuple[int, str, bool]] = []
 
     def hear(request: requests.PreparedRequest) -> tuple[int, dict[str, str], bytes]:

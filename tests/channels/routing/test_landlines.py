@@ -23,7 +23,7 @@ EN = "use a mobile number"
 
 @pytest.fixture
 def api(client_of: ClientOf) -> Api:
-    """For a company that sends abroad."""
+    """A client of a company that sends abroad."""
     company = CompanyFactory.create(all_countries=True)
     ledger.grant(company=company, amount=1000, reason="test")
     return client_of(company)

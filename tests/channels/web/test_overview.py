@@ -19,7 +19,7 @@ from tests.factories import (
 
 @pytest.fixture
 def company(db: None) -> Company:
-    """Without tokens."""
+    """A company without tokens."""
     return CompanyFactory.create()
 
 

@@ -111,7 +111,7 @@ def test_every_number_leads_to_its_rows(client: Client, owner: Member) -> None:
 
 @pytest.fixture
 def sender(owner: Member) -> Company:
-    """With messages of two of each property."""
+    """A company with two messages of each property."""
     company = owner.company
     key = ApiKeyFactory.create(company=company)
     codes = [VerificationFactory.create(company=company, purpose=name) for name in ("in", "out")]

@@ -31,7 +31,7 @@ def check_code(client: DialectClient, request_id: str, code: Any) -> Answer:
 
 
 def check(answer: Answer, status: int, title: str, anchor: str = "") -> None:
-    """The problem's type, title and members, as RFC 7807 and Vonage have them."""
+    """Asserts the problem's type, title and members, as RFC 7807 and Vonage define them."""
     assert (answer.status, answer.body["title"]) == (status, title)
     assert answer.headers["Content-Type"] == "application/problem+json"
     assert answer.body.keys() >= {"type", "title", "detail", "instance"}

@@ -174,7 +174,7 @@ def test_safe_production_starts() -> None:
 
 
 def test_cookies_settable_by_other_hosts_are_ignored() -> None:
-    """One of the same name, set for the whole domain, would fail every form."""
+    """A cookie of the same name, set for the whole domain, would make every form fail."""
     code = (
         "from django.conf import settings as s;"
         "print(*[getattr(s, name) for name in dir(s) if name.endswith('_COOKIE_NAME')])"

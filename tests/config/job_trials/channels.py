@@ -49,7 +49,7 @@ def _is_ended(company: Company) -> bool:
 
 
 def _entered(company: Company) -> None:
-    """Entered right before its receipt."""
+    """A code entered right before its receipt."""
     wallet_of(company, 0, held=1)
     now = timezone.now()
     code = VerificationFactory.create(company=company, verified_at=now, judged_at=now)

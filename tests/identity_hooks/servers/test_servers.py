@@ -32,7 +32,7 @@ SIGNS_UP = """phoneNumber({
 
 @contextmanager
 def site(plugin: str, **environment: str) -> Iterator[str]:
-    """better-auth with one of our recipes, as the documentation has it."""
+    """A site of better-auth with one of our recipes, as in the documentation."""
     plugin = plugin.replace("phoneNumber({", f"const plugin = {SIGNS_UP}", 1)
     command = program("site.mjs", source("better_auth.mjs").replace("/* PLUGIN */", plugin))
     with serving(*command, **environment) as address:
@@ -81,7 +81,7 @@ def generic(company: Company) -> Hook:
 
 
 def received(api: Api) -> str:
-    """The code under way: a server's own is sealed, ours is shown to a test key."""
+    """Returns the live code: a server's own code is sealed, ours is shown to a test key."""
     message = Message.objects.latest("created_at")
     if sealed := sealed_codes.find([message.pk]).get(message.pk):
         return sealed.open()

@@ -238,7 +238,7 @@ def visit(link: Link, at: datetime) -> None:
 
 
 def outcome_of(link: Link) -> tuple[int, int, bool, int]:
-    """Clicks by people, clicks by scanners, whether one proved the delivery, and events sent."""
+    """Returns clicks by people and by scanners, whether one proved the delivery, and events."""
     link.refresh_from_db()
     events = Event.objects.filter(kind="link.clicked").count()
     return link.clicks, link.scanners, link.clicked_at is not None, events

@@ -38,7 +38,7 @@ def link() -> Link:
 
 
 def add(link: Link, clicks: int = BATCH) -> bytes:
-    """The id of a new entry of the stream."""
+    """Adds an entry to the stream; returns its id."""
     now = int(time.time() * 1000)
     fields: dict[Any, Any] = {
         "id": uuid4().hex,
@@ -180,7 +180,7 @@ def test_rejection_of_everything_ends_the_round_early(link: Link) -> None:
 
 
 def test_lock_timeout_dead_letters_nothing(link: Link) -> None:
-    """Nobody is to blame for it, so nothing is laid aside and everything keeps its place."""
+    """No entry is at fault, so none is set aside, and all keep their place."""
     add(link)
 
     def wait(batches: list[Batch]) -> None:

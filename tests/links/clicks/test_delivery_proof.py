@@ -43,7 +43,7 @@ def _chain(api: Api, transactional_db: None) -> Iterator[None]:
 
 
 def send_accepted(api: Api, path: str = "/links/send", **fields: object) -> Message:
-    """In the vendor's hands."""
+    """Sends a message that the vendor accepts."""
     assert api.post(path, {"phone": PHONE} | fields).status == 200
     claim()
     attempt = Attempt.objects.select_related("message").latest("started_at")

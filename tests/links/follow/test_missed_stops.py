@@ -26,7 +26,7 @@ def link() -> Link:
 
 
 class Failing(StopCache):
-    """Cannot read what is stopped while it is away."""
+    """A cache of stops that cannot read them while PostgreSQL is unavailable."""
 
     is_away = False
     readings = failures = 0

@@ -37,7 +37,7 @@ def link(company: Company) -> Link:
 
 
 def process() -> Resolver:
-    """Another process: its links and stops are its own."""
+    """Another process, with caches of links and stops of its own."""
     return Resolver(StopCache())
 
 
@@ -193,7 +193,7 @@ def test_stop_takes_effect_while_redis_is_down(
 
 @pytest.fixture
 def no_database() -> Iterator[None]:
-    """Nobody can read what is stopped, as if the table were away."""
+    """Makes the table of stops unreadable."""
     execute("ALTER TABLE links_stop RENAME TO links_stop_away")
     yield
     execute("ALTER TABLE links_stop_away RENAME TO links_stop")

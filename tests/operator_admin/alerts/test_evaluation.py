@@ -30,7 +30,7 @@ def operator() -> str:
 
 
 def age(minutes: float) -> None:
-    """As if everything had happened so much earlier."""
+    """Moves all rows back by this time."""
     past = timedelta(minutes=minutes)
     AlertRun.objects.update(at=F("at") - past)
     columns = ["began_at", "due_at", "notified_at", "missing_since", "ended_at"]

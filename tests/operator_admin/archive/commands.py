@@ -24,11 +24,11 @@ def archive(directory: Path, *options: str | Path, days: int = 365) -> str:
 
 
 def take_out(month: date) -> None:
-    """As far as the books and the pages see it: without a file."""
+    """Archives without a file, as far as the books and the pages see it."""
     archives.close(month, print)
     archives.drop(month)
 
 
 def breaches() -> list[str]:
-    """Everything that is still here agrees with the wallets, and with the seals."""
+    """Returns contradictions between the remaining rows, the wallets and the seals."""
     return [f"{breach.check}: {breach.subject}" for breach in full_reconciliation.breaches()]

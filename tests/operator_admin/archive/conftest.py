@@ -42,7 +42,7 @@ def directory(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def history(api: Api, month: date, settings: Settings) -> Api:
-    """Messages that are over, a year later: what the purge deletes is gone."""
+    """Messages that ended a year ago, after the purge."""
     for number, kind in enumerate((EventKind.DELIVERED, EventKind.UNREACHABLE, EventKind.EXPIRED)):
         attempt = accepted(api, f"+7916123456{number}", channel="sms")
         transitions.commit_events([Event(attempt.message_id, attempt.id, kind)])

@@ -13,7 +13,7 @@ from tests.operator_admin.backup.copies import execute
 
 @contextmanager
 def copied(template: str, name: str) -> Iterator[None]:
-    """Meanwhile this thread's connection is to a copy of the template."""
+    """Connects this thread to a copy of the template inside the block."""
     settings = connection.settings_dict
     _disconnect(settings)
     execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def archived(history: Api, month: date) -> Api:
-    """Three messages in an archive: one charged, two released."""
+    """An archive of three messages: one charged, two released."""
     take_out(month)
     assert breaches() == []
     return history

@@ -33,7 +33,7 @@ ARCHIVED: tuple[type[models.Model], ...] = (Message, Attempt, Verification, Fall
 
 
 def text_of(path: Path) -> str:
-    """The SQL that `pg_restore` would run."""
+    """Returns the SQL that `pg_restore` would run."""
     server = postgres.server_version()
     program = postgres.find_program("pg_restore", server=server)
     done = subprocess.run([program, "--file=-", path], check=True, capture_output=True, text=True)

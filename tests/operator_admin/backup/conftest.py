@@ -48,7 +48,7 @@ def empty_backup(
 
 @pytest.fixture
 def backup(empty_backup: Path, directory: Path) -> Path:
-    """One to be damaged."""
+    """A backup to be damaged."""
     return copytree(empty_backup, directory)
 
 

@@ -21,7 +21,7 @@ from tests.stack.programs import wait_until
 
 
 def url_of(database: str) -> str:
-    """A DATABASE_URL on the server of the tests."""
+    """Returns a DATABASE_URL on the server of the tests."""
     params = connection.get_connection_params()
     where = {name: params[name] for name in ("host", "port") if params.get(name)}
     user = quote(str(params["user"]))
@@ -43,13 +43,13 @@ class Copy:
             session.execute(statement)
 
     def query(self, statement: str) -> list[Any]:
-        """The rows; the first column where there is one only."""
+        """Returns the rows; of a single column its values."""
         with psycopg.connect(self.url, autocommit=True) as session:
             rows = session.execute(statement).fetchall()
         return [row[0] if len(row) == 1 else row for row in rows]
 
     def manage(self, *arguments: str | Path, **environ: str) -> subprocess.CompletedProcess[str]:
-        """`manage.py` in a process of its own, on this database."""
+        """Runs `manage.py` on this database, in a process of its own."""
         return subprocess.run(
             [sys.executable, "manage.py", *map(str, arguments)],
             cwd=ROOT,
@@ -92,13 +92,13 @@ class Copy:
 
 
 def execute(statement: str) -> None:
-    """On the server, outside any transaction."""
+    """Executes on the server, outside any transaction."""
     with psycopg.connect(url_of("postgres"), autocommit=True) as session:
         session.execute(statement)
 
 
 def load(directory: Path, copy: Copy) -> None:
-    """Only the backup's dump, as PostgreSQL's own program loads it."""
+    """Loads only the backup's dump, by PostgreSQL's own program."""
     program = postgres.find_program("pg_restore", server=postgres.server_version())
     dump = directory / "dump"
     subprocess.run([program, f"--dbname={copy.url}", "--no-owner", dump], check=True)

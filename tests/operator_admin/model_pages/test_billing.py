@@ -217,7 +217,7 @@ def test_payment_is_dealt_with(client: Client, payer: Company, action: str, bala
 
 
 def adjust(client: Client, **fields: Any) -> Any:
-    """The last step: what was typed is confirmed."""
+    """Confirms the typed adjustment, which is the last step."""
     sent = {"once": uuid4(), "confirmed": "yes"} | fields
     return client.post(reverse("admin:billing_wallet_adjust"), sent)
 

@@ -23,7 +23,7 @@ NEW = "another long passphrase 7"
 
 @pytest.fixture
 def operator(client: Client, settings: Settings) -> User:
-    """Signed in with the second factor an hour ago."""
+    """An operator who signed in with the second factor an hour ago."""
     settings.OPERATOR_MFA = True
     user = make_operator()
     sign_in(client, user, "mfa", age=3600)
@@ -149,7 +149,7 @@ def test_address_that_another_account_has_confirmed_is_refused(
 
 @pytest.fixture
 def assistant(client: Client, settings: Settings) -> User:
-    """Not an administrator, with every permission on addresses and groups."""
+    """An operator who is no administrator, with every permission on addresses and groups."""
     settings.OPERATOR_MFA = True
     user = make_operator()
     User.objects.filter(pk=user.pk).update(is_superuser=False)

@@ -33,7 +33,7 @@ def guess(api: Api, purpose: str = "verification") -> Answer:
 
 
 def fail(api: Api, times: int, **ago: float) -> None:
-    """Wrong codes, five to a code, this long ago."""
+    """Enters wrong codes, five to a code, this long ago."""
     for start in range(0, times, 5):
         age_rows(seconds=301)
         assert send(api).status == 200
@@ -43,7 +43,7 @@ def fail(api: Api, times: int, **ago: float) -> None:
 
 
 def assert_refused_until(api: Api, least: int, most: int) -> None:
-    """A send is refused, with the exact wait in `retry_after`."""
+    """Asserts that a send is refused, with the exact wait in `retry_after`."""
     refused = send(api)
     assert (refused.status, refused.code) == (429, "too_many_attempts")
     wait = refused.body["retry_after"]

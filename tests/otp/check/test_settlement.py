@@ -33,7 +33,7 @@ def verify(api: Api, phone: str = PHONE) -> None:
 
 
 def delivered(api: Api, phone: str = PHONE, **fields: object) -> Attempt:
-    """By its receipt."""
+    """Sends a code that its receipt delivers; returns the attempt."""
     attempt = accepted(api, phone, **fields)
     apply_event(attempt, EventKind.DELIVERED)
     return attempt
@@ -45,7 +45,7 @@ def everything() -> list[Any]:
 
 
 def resend(api: Api, channel: str) -> Message:
-    """The same code once more, handed over by another channel."""
+    """Sends the same code again, handed over by another channel."""
     age_rows(seconds=61)
     message = message_of(api.post("/otp/send", {"phone": PHONE, "channel": channel}))
     claim()

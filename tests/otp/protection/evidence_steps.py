@@ -10,14 +10,14 @@ from tests.otp.protection.sends import sent
 
 
 def begin(ago: float = 300.0) -> None:
-    """The count stands `ago` seconds back."""
+    """Starts the count `ago` seconds back."""
     until = timezone.now() - timedelta(seconds=ago)
     GuardProgress.objects.all().delete()
     GuardProgress.objects.create(pk=1, counted_until=until)
 
 
 def evidence(company: Company, kind: str, value: str) -> tuple[int, int]:
-    """Right and missed codes of a scope, undiscounted within a minute or two."""
+    """Returns correct and missed codes of a scope, undiscounted within a minute or two."""
     row = GuardEvidence.objects.get(company=company, kind=kind, value=value)
     hits = round(row.norm_hits)
     return hits, round(row.norm_trials) - hits

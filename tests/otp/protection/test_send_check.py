@@ -27,7 +27,7 @@ STEP = GuardRestriction.Step
 
 @pytest.fixture(autouse=True)
 def _cheap_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same proof of work, solved in milliseconds."""
+    """Makes the same proof of work solvable in milliseconds."""
     monkeypatch.setattr(challenges, "COST", 1)
 
 

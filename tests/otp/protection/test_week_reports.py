@@ -24,7 +24,7 @@ NEARLY_A_WEEK = timedelta(days=6, hours=23)
 
 @pytest.fixture
 def watching(company: Company) -> Company:
-    """Its week is over; nobody was told of anything yet."""
+    """A company that monitors only; its week is over and nobody has been notified."""
     company.guard_mode = GuardMode.WATCH
     company.save(update_fields=["guard_mode"])
     MemberFactory.create(company=company, user__email="owner@example.com", user__language="en")
@@ -51,7 +51,7 @@ def slow_attack(company: Company) -> None:
 
 
 def make_due(by: timedelta = week_reports.WEEK) -> None:
-    """So much time passes."""
+    """Moves the week into the past."""
     for report in GuardReport.objects.all():
         report.due_at -= by
         report.save(update_fields=["due_at"])

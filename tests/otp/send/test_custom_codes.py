@@ -34,7 +34,7 @@ LETTERS = "aB3xYz"
 
 
 def delivered(api: Api, **fields: object) -> Message:
-    """The vendor took it and delivered it."""
+    """Sends a code that the vendor accepts and delivers; returns its message."""
     sent = send(api, **fields)
     claim()
     attempt = Attempt.objects.latest("started_at")
@@ -316,7 +316,7 @@ def cancel_delivered(api: Api) -> None:
 
 
 def let_seconds_pass(seconds: int) -> None:
-    """For the counters in Redis."""
+    """Lets seconds pass for the counters in Redis."""
     client = redis_client()
     for key in client.scan_iter(match="*cool:*"):
         client.pexpire(key, client.pttl(key) - seconds * 1000)

@@ -25,7 +25,7 @@ Ask = Callable[..., "Connection"]
 
 
 class Connection:
-    """One to the small web process, of bytes."""
+    """A connection to the small web process that exchanges bytes."""
 
     def __init__(self, port: int, request: str = "") -> None:
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=SECONDS)
@@ -70,7 +70,7 @@ def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Program]:
 
 @pytest.fixture
 def ask(web: Program) -> Iterator[Ask]:
-    """Open a connection and say something."""
+    """Opens connections, each with its first request; closes them after the test."""
     opened = []
 
     def connect(request: str = "") -> Connection:
@@ -364,7 +364,7 @@ def test_threads_and_descriptors_are_released(ask: Ask, web: Program) -> None:
 
 
 def _memory(web: Program) -> int:
-    """Resident, of the process and its children, in bytes."""
+    """Returns the resident bytes of the process and its children."""
     pids = list(resource_usage.tree(web.running.pid))
     text = [Path(f"/proc/{pid}/statm").read_text().split() for pid in set(pids)]
     return sum(int(fields[1]) for fields in text) * os.sysconf("SC_PAGE_SIZE")

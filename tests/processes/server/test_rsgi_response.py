@@ -24,7 +24,7 @@ from processes.server.rsgi_response import (
 
 
 class Protocol:
-    """As granian's, as far as answers go."""
+    """Granian's protocol, as far as responses need it."""
 
     answer: tuple[Any, ...] = ()
 
@@ -37,7 +37,7 @@ class Protocol:
 
 @dataclass
 class CompanyAnswer:
-    """As a response of Django's that `member_required` has marked."""
+    """A response like one of Django's that `member_required` has marked."""
 
     lines: Iterable[bytes]
     company_id: int | None

@@ -21,7 +21,7 @@ class YoungMonth:
 
     @property
     def known_rows(self) -> int:
-        """As PostgreSQL counted them last."""
+        """Returns the number of rows that PostgreSQL last counted."""
         return int(execute("SELECT reltuples FROM pg_class WHERE relname = %s", [self.name])[0][0])
 
 

@@ -32,7 +32,7 @@ def ask(view: View, **body: object) -> tuple[int, dict[str, Any]]:
 
 
 def is_alike(floor: dict[str, Any], ours: dict[str, Any]) -> bool:
-    """The same fields, and as much to send, but for a few bytes."""
+    """Whether both have the same fields, and sizes that differ by at most a tenth."""
     sizes = [len(orjson.dumps(body)) for body in (floor, ours)]
     return floor.keys() == ours.keys() and abs(sizes[0] - sizes[1]) <= sizes[1] / 10
 

@@ -24,7 +24,7 @@ MESSAGES = 1_500
 
 @pytest.fixture(scope="module")
 def found(django_db_setup: None, django_db_blocker: Any) -> Iterator[list[Breach]]:
-    """A history, and what is wrong with its books."""
+    """Makes a history; yields the contradictions of its books."""
     with django_db_blocker.unblock(), pytest.MonkeyPatch.context() as patch:
         patch.setattr(months, "create_earlier", lambda _first: 0)  # they would outlive the test
         history.of_companies(5, messages=MESSAGES, months=1)

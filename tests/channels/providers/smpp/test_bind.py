@@ -282,7 +282,7 @@ def header(command: int, sequence: int, status: int = 0) -> bytes:
 
 
 def submitted(session: Session) -> "tuple[int, asyncio.Future[Pdu]]":
-    """Its sequence number, and its response."""
+    """Returns the sequence number of the submission, and its response."""
     fields = {"source_addr": "a", "destination_addr": "1", "short_message": b"x"}
     answer = session.request("submit_sm", **fields)
     (sequence,) = session._responses

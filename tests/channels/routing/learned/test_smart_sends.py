@@ -46,14 +46,14 @@ def choose(api: Api, *rules: StoredRule) -> None:
 
 
 def reach(api: Api, phone: str = PHONE, channel: str = "telegram") -> None:
-    """The company itself has delivered there."""
+    """Records that the company itself has delivered to the phone."""
     MessageFactory.create(
         company=api.company, phone=phone, channel=channel, state="delivered", due_at=None
     )
 
 
 def remember(phone: str = PHONE, **channels: str) -> None:
-    """`proved`, `refused` or `barred`, an hour ago."""
+    """Records the channel as `proved`, `refused` or `barred` an hour ago."""
     memory, at = PhoneMemory(), timezone.now().timestamp() - 3600
     for channel, what in channels.items():
         if what == "proved":

@@ -19,7 +19,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClickHouseServe
 
 @pytest.fixture
 def clickhouse(server: ClickHouseServer, settings: Settings) -> ClickHouseServer:
-    """With an empty table, and no click in the stream."""
+    """A server with an empty table, and a stream without clicks."""
     settings.CLICKHOUSE_URL = server.url
     server.ask(f"DROP TABLE IF EXISTS {clickhouse_tables.TABLE}")
     clickhouse_tables.create()

@@ -27,11 +27,11 @@ def add_rows(*rows: list[object]) -> None:
 
 
 def forget_lock() -> None:
-    """As if its time had passed."""
+    """Drops the lock, as if it had expired."""
     blocking_redis_client().delete(clickhouse_sink.LOCK)
 
 
 def be_complete() -> None:
-    """As if the group had been made days ago."""
+    """Ages the group by days."""
     clickhouse_sink.write_clicks()
     blocking_redis_client().set(clickhouse_tables.KEYS[0], time.time() - 5 * 86_400)

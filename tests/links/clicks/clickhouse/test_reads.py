@@ -36,7 +36,7 @@ def _reads(settings: Settings) -> Iterator[None]:
 
 @pytest.fixture
 def link(clickhouse: ClickHouseServer) -> Link:
-    """With clicks of the last days in both stores, some twice in ClickHouse."""
+    """A link with clicks of the last days in both stores, some of them twice in ClickHouse."""
     link, other = LinkFactory.create(), LinkFactory.create()
     be_complete()
     chance, now = Random(7), int(time.time() * 1000)  # noqa: S311 - the same each time

@@ -77,7 +77,7 @@ class World:
         self.wallet(-message.price, message.price)
 
     def transfer(self, message: Message, kind: str, *, proof: str = "", n: int = 1) -> Transfer:
-        """Whatever settles a hold."""
+        """Stores a transfer that settles a hold."""
         returned = message.price if kind == "release" else 0
         self.wallet(returned, -message.price)
         return TransferFactory.create(
@@ -108,7 +108,7 @@ class World:
         )
 
     def arrival(self, attempt: Attempt, **more: Any) -> dict[str, Any]:
-        """As the simulator keeps it."""
+        """Returns an arrival as the simulator stores it."""
         row = {
             "id": 1,
             "provider": attempt.provider,

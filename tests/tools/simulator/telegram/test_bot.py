@@ -20,7 +20,7 @@ def as_bot(
     act: Callable[[Bot], Awaitable[T]],
     token: str = ACCOUNT["TELEGRAM_BOT_TOKEN"],
 ) -> T:
-    """Let a foreign client of the Bot API do it."""
+    """Calls as the bot, by a foreign client of the Bot API."""
 
     async def acting() -> T:
         async with Bot(token, base_url=f"{simulator.url}/telegram-bot/bot") as bot:
