@@ -24,7 +24,7 @@ NOT_APPROVED = _("Live keys work once the company is approved; test keys work no
 
 def identify(meta: Mapping[str, Any], scope: Scope | None = None) -> Principal:
     """Authenticates from the headers; raises DomainError when access is refused."""
-    scheme, _, key = meta.get("HTTP_AUTHORIZATION", "").strip().partition(" ")
+    scheme, _space, key = meta.get("HTTP_AUTHORIZATION", "").strip().partition(" ")
     principal = api_keys.find(key.strip()) if scheme.lower() == "bearer" else None
     return authorize(principal, meta, scope)
 

@@ -34,6 +34,16 @@ from processes.monitoring import metrics, tracing
 from storage.heavy_work import TooBusyError
 
 log = structlog.get_logger(__name__)
+LOGGED_NAME = 40  # characters: the size of the log's column
+LOGGED_PATH = 200  # characters: a stranger may send 32 KB
+_SECRET = re.compile(r"((?:kv_(?:live|test)|whsec)_\w{0,4})\S*")  # group 1: what lists show of it
+DATABASE_UNAVAILABLE = (OperationalError, InterfaceError, psycopg_pool.PoolTimeout)
+ERROR_OF_EXCEPTION: dict[type[Exception], Error] = {
+    Http404: Error.NOT_FOUND,
+    SuspiciousOperation: Error.INVALID_INPUT,
+    # The body was not read because the key was invalid when the request was admitted.
+    UnreadablePostError: Error.UNAVAILABLE,
+}
 
 
 class ApiResponse(HttpResponse):
@@ -241,11 +251,6 @@ class ApiView(View):
         tracing.record_request(name, seconds, attributes, traceparent)
 
 
-LOGGED_NAME = 40  # characters: the size of the log's column
-LOGGED_PATH = 200  # characters: a stranger may send 32 KB
-_SECRET = re.compile(r"((?:kv_(?:live|test)|whsec)_\w{0,4})\S*")  # group 1: what lists show of it
-
-
 def as_domain_error(error: Exception) -> DomainError:
     if isinstance(error, DomainError):
         return error
@@ -257,15 +262,6 @@ def as_domain_error(error: Exception) -> DomainError:
         return DomainError(Error.UNAVAILABLE, retry_after=1)
     kind = next((kind for kind in ERROR_OF_EXCEPTION if isinstance(error, kind)), None)
     return DomainError(ERROR_OF_EXCEPTION[kind] if kind else Error.INTERNAL_ERROR)
-
-
-DATABASE_UNAVAILABLE = (OperationalError, InterfaceError, psycopg_pool.PoolTimeout)
-ERROR_OF_EXCEPTION: dict[type[Exception], Error] = {
-    Http404: Error.NOT_FOUND,
-    SuspiciousOperation: Error.INVALID_INPUT,
-    # The body was not read because the key was invalid when the request was admitted.
-    UnreadablePostError: Error.UNAVAILABLE,
-}
 
 
 class NotFoundView(ApiView):

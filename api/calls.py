@@ -16,6 +16,15 @@ from catalogue.errors import Error
 from catalogue.texts import StrOrPromise
 
 Schema = dict[str, Any]
+COMMON_ERRORS = (
+    Error.INVALID_API_KEY,
+    Error.FORBIDDEN,
+    Error.RATE_LIMITED,
+    Error.INTERNAL_ERROR,
+    Error.UNAVAILABLE,
+)
+METHODS_WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
+CHANGING_METHODS = frozenset({"PATCH", "DELETE"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,14 +294,3 @@ def _names(fields: Fields, above: str = "") -> Iterator[str]:
     for entry in fields:
         yield above + entry.name
         yield from _names(entry.fields, f"{above}{entry.name}[].")
-
-
-COMMON_ERRORS = (
-    Error.INVALID_API_KEY,
-    Error.FORBIDDEN,
-    Error.RATE_LIMITED,
-    Error.INTERNAL_ERROR,
-    Error.UNAVAILABLE,
-)
-METHODS_WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
-CHANGING_METHODS = frozenset({"PATCH", "DELETE"})

@@ -31,6 +31,7 @@ from parsing.form_fields import DayBoundField, LineField
 from webhooks.models import EventKind
 
 EMPTY = "—"
+HAS_SERVICE_DEFAULT = {*LimitsSection.stored, "day", "*", *countries.CODES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +83,6 @@ def _empty(name: str) -> str:
     if name in HAS_SERVICE_DEFAULT or name.startswith("patience_"):
         return _("the usual")
     return EMPTY
-
-
-HAS_SERVICE_DEFAULT = {*LimitsSection.stored, "day", "*", *countries.CODES}
 
 
 def _channel(name: str) -> str:

@@ -16,6 +16,20 @@ _UNMASKED = {"timestamp", "level", "logger", "request_id", "duration_ms", "pid"}
 
 # structlog's own binding looks through every variable of the context for each line.
 request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
+# Levels for loggers whose lower lines are useless or secret here.
+LOGGER_LEVELS = {
+    "django.request": "ERROR",  # Django logs every 4xx; the API's own line already does
+    "django.security.DisallowedHost": "CRITICAL",
+    "urllib3": "WARNING",  # lower ones have a vendor's path, with the Telegram bot's token
+    "urllib3.connection": "ERROR",  # so has its warning about a malformed header
+    "psycopg.pool": "ERROR",
+    "amqp": "WARNING",
+    "kombu": "WARNING",
+    "fontTools": "WARNING",  # a dozen lines for each document
+    "celery.worker.strategy": "WARNING",
+    "celery.app.trace": "WARNING",
+    "celery.beat": "WARNING",
+}
 
 
 def mask_to_last_four(phone: str) -> str:
@@ -122,19 +136,3 @@ class _Stderr:
 
     def flush(self) -> None:
         pass
-
-
-# Levels for loggers whose lower lines are useless or secret here.
-LOGGER_LEVELS = {
-    "django.request": "ERROR",  # Django logs every 4xx; the API's own line already does
-    "django.security.DisallowedHost": "CRITICAL",
-    "urllib3": "WARNING",  # lower ones have a vendor's path, with the Telegram bot's token
-    "urllib3.connection": "ERROR",  # so has its warning about a malformed header
-    "psycopg.pool": "ERROR",
-    "amqp": "WARNING",
-    "kombu": "WARNING",
-    "fontTools": "WARNING",  # a dozen lines for each document
-    "celery.worker.strategy": "WARNING",
-    "celery.app.trace": "WARNING",
-    "celery.beat": "WARNING",
-}

@@ -10,6 +10,8 @@ from api.calls import Call
 from api_docs.calls import CALLS
 from catalogue.texts import StrOrPromise
 
+FIRST = "quickstart"
+
 
 @dataclass(frozen=True, slots=True)
 class Page:
@@ -27,7 +29,6 @@ class Page:
         return next((call for call in CALLS if call.page == self.slug), None)
 
 
-FIRST = "quickstart"
 SECTIONS: tuple[tuple[StrOrPromise, tuple[Page, ...]], ...] = (
     (
         pgettext_lazy("documentation", "Start"),

@@ -27,6 +27,9 @@ from storage.statements.queries import execute, fetch_column, fetch_value, selec
 NO_BUDGET = (None, None)
 UNKNOWN = Budget.UNKNOWN
 COMPANY_BATCH = 500  # companies that one transaction of `update_usual` locks
+# Separate statement: after waiting for the company's row, a subquery of the same statement would
+# still read the old budgets.
+_LOCK = "SELECT 1 FROM accounts_company WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE"
 
 
 def params(budgets: Budgets, country: str, key_limit: int | None = None) -> dict[str, Any]:
@@ -215,11 +218,6 @@ def _update_usual(company_ids: list[int]) -> int:
     moved = fetch_value(_SQL["update"], {"ids": company_ids, "times": settings.BUDGET_USUAL[0]})
     publish(company_ids)
     return int(moved)
-
-
-# Separate statement: after waiting for the company's row, a subquery of the same statement would
-# still read the old budgets.
-_LOCK = "SELECT 1 FROM accounts_company WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE"
 
 
 @transaction.atomic

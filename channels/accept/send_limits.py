@@ -40,6 +40,7 @@ log = structlog.get_logger(__name__)
 SHARED_POOL_EMPTY = _("This number gets too many messages from different senders; try again later")
 
 OneTry = Callable[[], AbstractContextManager[object]]
+REFUSED_BY_COOL_DOWN = {atomic_limits.COOLING_DOWN, atomic_limits.DUPLICATE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +139,6 @@ def _acquire_untried(send: Send, untried: UntriedChannel, refusal: LimitResult) 
         pool=_pool(send),
     )
     return _Acquired(result, key, partial(_locked, untried, refusal))
-
-
-REFUSED_BY_COOL_DOWN = {atomic_limits.COOLING_DOWN, atomic_limits.DUPLICATE}
 
 
 @contextmanager

@@ -10,6 +10,8 @@ from channels.providers.base import Content
 from channels.routing.company_policy import SendPolicy
 from channels.vendor_accounts import registry
 
+LANDLINE = _("This is a landline, which gets neither SMS nor Telegram codes: use a mobile number")
+
 
 def policy_for_landline(
     mode: str, policy: SendPolicy, *, channel: str | None, content: Content
@@ -35,6 +37,3 @@ def _reaches_landlines(name: str, mode: str, content: Content) -> bool:
         return True
     routes = registry.routes_by_key().get((mode, name, content.value), [])
     return bool(routes) and all(route.needs_contact for route in routes)
-
-
-LANDLINE = _("This is a landline, which gets neither SMS nor Telegram codes: use a mobile number")

@@ -27,6 +27,11 @@ from parsing.characters import is_line
 
 MAX_RULES = 100
 PURPOSE_LENGTH = 64
+REPEATED = _("There is already a rule for this country and purpose.")
+SETS_NOTHING = _("The rule sets nothing: choose channels, a wait, a price cap or a language.")
+BOTH = _("A channel cannot be both used and blocked.")
+NO_LANGUAGE_TAG = _("Not a language tag, such as de-DE (BCP 47).")
+ALL_BARRED = _("The rule blocks every channel.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,13 +148,6 @@ def check_rules(rules: Sequence[StoredRule]) -> None:
         errors.append(format_lazy(_("At most {max} rules"), max=MAX_RULES))
     if errors:
         raise DomainError(Error.INVALID_INPUT, errors={"rules": errors})
-
-
-REPEATED = _("There is already a rule for this country and purpose.")
-SETS_NOTHING = _("The rule sets nothing: choose channels, a wait, a price cap or a language.")
-BOTH = _("A channel cannot be both used and blocked.")
-NO_LANGUAGE_TAG = _("Not a language tag, such as de-DE (BCP 47).")
-ALL_BARRED = _("The rule blocks every channel.")
 
 
 def validation_errors(rule: StoredRule) -> list[StrOrPromise]:

@@ -115,7 +115,7 @@ class Breakers:
         calls.append((now, is_error))
         while calls[0][0] < now - WINDOW:
             calls.popleft()
-        errors = sum(failed for _, failed in calls) if is_error else 0
+        errors = sum(failed for _at, failed in calls) if is_error else 0
         return len(calls) >= MIN_CALLS and 2 * errors >= len(calls)
 
     def _pause(self, call: Call, cause: Cause, event: Event) -> float:

@@ -29,6 +29,24 @@ _MAX_LOG_SIZE = 5 * 2**20  # bytes; a larger one is rotated at the next start
 _WEB_WARNINGS = re.compile(
     r'^(?!.*allows spawning up to).*(WARNING|ERROR|"level":"(warning|error|critical)")'
 )
+_WELCOME = """
+Kvitok is running (started in {seconds:.1f} s).
+
+  Cabinet    {cabinet_url}
+  Admin      {admin_url}   the operator's pages; the same log-in opens both
+  E-mail     {email}
+  Password   {password}
+  Phones     {simulator_url}   every phone and its messages, no real ones are sent
+  API        {base_url}
+  Live key   {live_key}
+  Test key   {test_key}
+  Client key {verify_key}   for Twilio's client and others: /docs/compat
+
+  curl -s {base_url}/otp/send -H 'Authorization: Bearer {live_key}' \\
+    -H 'Content-Type: application/json' -d '{{"phone": "+79161234567"}}'
+
+Logs are in {logs}. Ctrl-C stops everything.
+"""
 
 
 @dataclass(frozen=True)
@@ -215,25 +233,6 @@ def _describe(error: Exception) -> str:
         return f"no space left on the disk of {error.filename or 'var/'}: free some and start again"
     return " ".join(str(error).split())
 
-
-_WELCOME = """
-Kvitok is running (started in {seconds:.1f} s).
-
-  Cabinet    {cabinet_url}
-  Admin      {admin_url}   the operator's pages; the same log-in opens both
-  E-mail     {email}
-  Password   {password}
-  Phones     {simulator_url}   every phone and its messages, no real ones are sent
-  API        {base_url}
-  Live key   {live_key}
-  Test key   {test_key}
-  Client key {verify_key}   for Twilio's client and others: /docs/compat
-
-  curl -s {base_url}/otp/send -H 'Authorization: Bearer {live_key}' \\
-    -H 'Content-Type: application/json' -d '{{"phone": "+79161234567"}}'
-
-Logs are in {logs}. Ctrl-C stops everything.
-"""
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -40,6 +40,8 @@ from processes.server.gateway import Refusal
 
 log = structlog.get_logger(__name__)
 MAX_BODY = 65_536  # bytes
+# Hooks' ids are below those of keys, and of companies that send from the cabinet (negative ids).
+_RATES = -(2**40)
 
 
 class _LoggedCall:
@@ -154,10 +156,6 @@ class _LoggedCall:
     @property
     def milliseconds(self) -> int:
         return round((time.perf_counter() - self.started) * 1000)
-
-
-# Hooks' ids are below those of keys, and of companies that send from the cabinet (negative ids).
-_RATES = -(2**40)
 
 
 def call_of(

@@ -159,7 +159,7 @@ def _authority(text: str, allowed: frozenset[str]) -> str:
         raise _InvalidError(_USERINFO)
     if text.startswith("["):
         raise _ForbiddenError(IP_ADDRESS)
-    name, _, port = text.partition(":")
+    name, _colon, port = text.partition(":")
     host = _host(name)
     reason = _refusal_reason(host, allowed)
     if reason is not None:

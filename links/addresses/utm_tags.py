@@ -31,8 +31,8 @@ def add_tags(url: str, utm: str, channel: str) -> str:
     if not utm:
         return url
     address, hash_, fragment = url.partition("#")
-    base, _, query = address.partition("?")
-    present = {name for name, _ in parse_qsl(query, keep_blank_values=True)}
+    base, _mark, query = address.partition("?")
+    present = {name for name, _value in parse_qsl(query, keep_blank_values=True)}
     tags = [
         tag
         for tag in utm.replace(CHANNEL_PLACEHOLDER, channel).split("&")
@@ -54,9 +54,9 @@ def _read(text: str) -> tuple[StrOrPromise | None, str]:
     if not text:
         return None, ""
     pairs = [pair.partition("=") for pair in text.split("&")]
-    names = [name for name, _, _ in pairs]
-    values = [value for _, _, value in pairs]
-    tags = "&".join(f"{name}={_encode(value)}" for name, _, value in pairs)
+    names = [name for name, _equals, _value in pairs]
+    values = [value for _name, _equals, value in pairs]
+    tags = "&".join(f"{name}={_encode(value)}" for name, _equals, value in pairs)
     if not all(map(_KEY.fullmatch, names)) or not all(map(_is_value, values)):
         return _PAIRS, ""
     if len(set(names)) < len(names):

@@ -62,7 +62,9 @@ def uuid(value: UUID) -> str:
 # The time since which ClickHouse has every click: the creation of its group, or a loss of older
 # clicks. Stored in Redis beside the stream, so that both are lost together; without it nothing is
 # complete.
-KEYS = _SINCE, _REPORTED = ("clicks:clickhouse-since", "clicks:clickhouse-loss")
+_SINCE = "clicks:clickhouse-since"
+_REPORTED = "clicks:clickhouse-loss"
+KEYS = (_SINCE, _REPORTED)
 REPORT_PAUSE = 600  # seconds
 
 

@@ -34,6 +34,7 @@ TTL = 1.0
 MAX_SLUGS = 50_000
 SQL_READERS = 4  # connections of the process's pool; the rest are for writers
 SQL_READER_TIMEOUT = 1.0  # seconds
+_stops = StopCache()
 
 
 class LinkStore:
@@ -186,7 +187,6 @@ def _slug_key(slug: str, host_id: int | None) -> SlugKey:
     return slug if host_id is None else (host_id, slug)
 
 
-_stops = StopCache()
 _resolver = Resolver()
 os.register_at_fork(after_in_child=_resolver.reset)
 resolve = _resolver.resolve

@@ -38,6 +38,7 @@ _STATUSES: dict[NoTarget | str, str] = {
     NOT_FOUND: "404 Not Found",
     TOO_MANY_REQUESTS: "429 Too Many Requests",
 }
+_HTML = ("Content-Type", "text/html; charset=utf-8")
 
 
 class PageTexts(NamedTuple):
@@ -140,9 +141,6 @@ def html_page(
 def unavailable(visit: Visit) -> VisitorResponse:
     text = ("Content-Type", "text/plain; charset=utf-8")
     return _page("503 Service Unavailable", _UNAVAILABLE, visit, text, ("Retry-After", "2"))
-
-
-_HTML = ("Content-Type", "text/html; charset=utf-8")
 
 
 def _page(status: str, body: bytes, visit: Visit, *headers: tuple[str, str]) -> VisitorResponse:

@@ -87,7 +87,7 @@ def release(
     stops = Stop.objects.filter(company=company, batch_id=batch_id)
     if not by_operator and stops.filter(is_operators=True).exists():
         raise DomainError(Error.FORBIDDEN, message=BY_OPERATOR)
-    count, _ = stops.delete()
+    count, _by_model = stops.delete()
     if count:
         _record(RELEASED, company, batch_id, user, ip)
     return bool(count)

@@ -64,6 +64,9 @@ NETWORK_CHECKS: list[Check] = [
     public_access.identity_provider,
     money.gateway_credentials,
 ]
+CRASH_REMEDY = gettext_lazy(
+    "Fix the checks above first; if this persists, see the log and report it."
+)
 
 
 def run_checks() -> Iterator[Finding]:
@@ -108,8 +111,3 @@ def run(check: Check) -> list[Finding]:
             )
         ]
     return result if isinstance(result, list) else [result]
-
-
-CRASH_REMEDY = gettext_lazy(
-    "Fix the checks above first; if this persists, see the log and report it."
-)

@@ -7,6 +7,7 @@ from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext_lazy as _
 
 LENGTH = 24  # hexadecimal digits of a hash
+NOT_AN_ADDRESS = _("Not an IP address")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,3 @@ def requester_of(
         is_trusted=is_trusted,
         challenge=challenge,
     )
-
-
-NOT_AN_ADDRESS = _("Not an IP address")

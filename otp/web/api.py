@@ -67,6 +67,8 @@ from otp.web.verification_calls import (
     WITH_REFERENCE,
 )
 
+CODE_OF_PHONE = _("Give the code that was entered, or id in place of phone and code")
+
 
 def parse_code(payload: Mapping[str, Any], principal: Principal) -> CodeSendRequest:
     """The fields of a send; raises a DomainError that names those at fault."""
@@ -227,9 +229,6 @@ class Feedback(KeyedByHashedCode):
             return self.success(VERIFICATION.body_of(verified))
 
         return self.once_atomic(self.idempotency_key(request, payload), effect)
-
-
-CODE_OF_PHONE = _("Give the code that was entered, or id in place of phone and code")
 
 
 class VerificationList(ApiView):

@@ -22,6 +22,8 @@ from otp.web.calls import (
 )
 
 GENERATED_CODE = re.compile(r"[0-9]{4,8}")
+PHONE_OR_ID = _("Give phone, or id")
+NOT_OF_ID = _("Not that of the verification in id: leave it out")
 
 
 class GuessTarget(NamedTuple):
@@ -62,7 +64,3 @@ def check_digits(code: str, principal: Principal, target: GuessTarget) -> None:
         principal, phone=target.phone, purpose=target.purpose, verification_id=target.id
     ):
         raise invalid_input(code=A_CODE)
-
-
-PHONE_OR_ID = _("Give phone, or id")
-NOT_OF_ID = _("Not that of the verification in id: leave it out")

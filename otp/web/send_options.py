@@ -110,6 +110,13 @@ NOT_WITH_CHANNEL = _("Cannot be combined with channel")
 NOT_WITH_LINK = _("Cannot be combined with link")
 NOT_WITH_CODE = _("Cannot be combined with a custom code")
 _CODE = re.compile(r":code(?!\w)")
+_NAMES = {field.name for field in OPTIONS}
+METADATA_ERROR = format_lazy(
+    _("Up to {strings} strings; names of up to {name} characters, texts of up to {text}"),
+    strings=MAX_METADATA,
+    name=MAX_METADATA_NAME,
+    text=MAX_METADATA_TEXT,
+)
 
 
 def parse_options(fields: RequestFields, principal: Principal) -> dict[str, Any]:
@@ -135,9 +142,6 @@ def parse_options(fields: RequestFields, principal: Principal) -> dict[str, Any]
             if options[name]:
                 fields.add_error(field, NOT_WITH_CODE)
     return options
-
-
-_NAMES = {field.name for field in OPTIONS}
 
 
 def _order(fields: RequestFields) -> RequestedOrder:
@@ -204,14 +208,6 @@ def _callback(fields: RequestFields, principal: Principal) -> Callback | None:
         with fields.collecting():
             callback = find_callback(principal.company_id, principal.mode, url)
     return callback
-
-
-METADATA_ERROR = format_lazy(
-    _("Up to {strings} strings; names of up to {name} characters, texts of up to {text}"),
-    strings=MAX_METADATA,
-    name=MAX_METADATA_NAME,
-    text=MAX_METADATA_TEXT,
-)
 
 
 def _is_entry(entry: tuple[str, Any]) -> bool:
