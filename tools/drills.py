@@ -183,7 +183,8 @@ def first_arrival(
     return min((at for phone, at in arrivals if placed.get(phone, 0.0) >= since), default=_NEVER)
 
 
-WARM_UP, AFTERWARDS = 5.0, 15.0  # seconds of load before the loss, and after the part is back
+WARM_UP = 5.0  # seconds of load before the loss
+AFTERWARDS = 15.0  # seconds of load after the part is back
 ANSWERED_WITHIN = 120.0  # seconds after the last send
 TOKENS = 1_000_000
 

@@ -27,13 +27,16 @@ from tools.chaos.stack import Stack, kept
 from tools.command_line import ExitCode, parser, run_command, say, write_json
 from tools.stack.clients import Arrival
 
-COMPANIES, TOKENS = 20, 10_000_000
+COMPANIES = 20
+TOKENS = 10_000_000
 THREADS = 32
 EVERY = 10.0  # seconds between two samples
 ANSWERED_WITHIN = 120.0  # seconds after the last send
 # In turn: every channel, codes and links; every other code is entered.
 KINDS = (("code", "whatsapp"), ("code", "sms"), ("code_link", "whatsapp"), ("link", "telegram"))
-MEMORY, OTHERS = 1.1, 1.2  # how much more the last quarter may have
+# What the last quarter may have, as a factor of the first one.
+MEMORY = 1.1
+OTHERS = 1.2
 SLACK = 4.0  # megabytes, connections, threads: below that a ratio says nothing
 ROWS_SLACK = 5_000
 _NUMBERS = {

@@ -15,6 +15,7 @@ from links.make.bulk import MAX_LINKS
 from tools.bench.floors import hello
 from tools.bench.load import Load, RequestSource, as_json, head, post
 from tools.bench.runner import Call
+from tools.queries import queries
 from tools.stack import seed
 from tools.stack.stack import Account, Setup, until
 
@@ -27,16 +28,7 @@ BROWSER = {
 }
 SLUGS = 16
 DRAINED = 120.0  # seconds
-_CHECKED = """
-SELECT count(verified_at), COALESCE(sum(attempts), 0) FROM otp_verification
-WHERE phone BETWEEN %s AND %s"""
-_ACCEPTED = """
-SELECT count(*), count(t.id) FROM channels_message m
-LEFT JOIN billing_transfer t ON t.message_id = m.id AND t.hold = 1 AND t.kind = 'hold'
-WHERE m.phone BETWEEN %s AND %s"""
-_DELIVERED = """
-SELECT count(*) FROM channels_message WHERE phone BETWEEN %s AND %s AND state = 'delivered'"""
-_OPEN = "SELECT count(*) FROM channels_message WHERE state IN ('queued', 'sent')"
+_SQL = queries(__file__)
 
 
 def beyond(answered: int, expected: int) -> int:
@@ -74,8 +66,11 @@ class ApiCall(Call):
 class Verify(ApiCall):
     """One guess at each code, right and wrong in turn; a wrong one is checked and refused."""
 
-    name, title, path = "verify", "POST /otp/verify", "otp/verify"
-    least, aim = 0.55, 0.8
+    name = "verify"
+    title = "POST /otp/verify"
+    path = "otp/verify"
+    least = 0.55
+    aim = 0.8
 
     def feed(self, side: str, many: int) -> RequestSource:
         accounts, phones = self.bench.accounts, self.bench.phones.take(many)
@@ -88,14 +83,16 @@ class Verify(ApiCall):
         return self.source(side, accounts, lines, {"phones": phones})
 
     def wrong(self, feed: RequestSource, load: Load) -> int:
-        right, checked = self.counted_of(_CHECKED, feed)
+        right, checked = self.counted_of(_SQL["checked"].text, feed)
         return beyond(load.accepted, right) + beyond(load.refused, checked - right)
 
 
 class Send(ApiCall):
     """Accepts messages and wakes workers; no call waits, nothing is delivered."""
 
-    name, title, path = "send", "POST /otp/send, no wait", "otp/send"
+    name = "send"
+    title = "POST /otp/send, no wait"
+    path = "otp/send"
     least: ClassVar[float | None] = 0.5
     aim: ClassVar[float | None] = 0.75
 
@@ -115,19 +112,21 @@ class Send(ApiCall):
 
     def wrong(self, feed: RequestSource, load: Load) -> int:
         """Counts refusals, and answers without a message and its hold."""
-        messages, holds = self.counted_of(_ACCEPTED, feed)
+        messages, holds = self.counted_of(_SQL["accepted"].text, feed)
         return load.refused + beyond(load.accepted, min(messages, holds))
 
     def open_messages(self) -> int:
-        return self.counted(_OPEN)[0]
+        return self.counted(_SQL["open"].text)[0]
 
 
 class Hot(Send):
     """All sends from one wallet, compared with sends from a hundred."""
 
-    name, title = "hot", "POST /otp/send, one company beside a hundred"
+    name = "hot"
+    title = "POST /otp/send, one company beside a hundred"
     sides = ("hundred", "one")
-    least = aim = None
+    least = None
+    aim = None
 
     def senders(self, side: str) -> Sequence[Account]:
         return self.bench.accounts if side == "hundred" else self.bench.accounts[:1]
@@ -139,9 +138,11 @@ class Hot(Send):
 class Compat(Send):
     """A send by Twilio's call, compared with one by our own."""
 
-    name, title = "compat", "a code by the dialect of Twilio, beside POST /otp/send"
+    name = "compat"
+    title = "a code by the dialect of Twilio, beside POST /otp/send"
     sides = ("own", "twilio")
-    least, aim = 0.9, 1.0
+    least = 0.9
+    aim = 1.0
 
     def feed(self, side: str, many: int) -> RequestSource:
         if side == "own":
@@ -169,20 +170,25 @@ class Compat(Send):
 class Wait(Send):
     """Each send waits until the simulator accepts it; receipts arrive meanwhile."""
 
-    name, title = "wait", "POST /otp/send, waiting for its outcome"
+    name = "wait"
+    title = "POST /otp/send, waiting for its outcome"
     sides: ClassVar[tuple[str, ...]] = ("ours",)
-    least = aim = None
+    least = None
+    aim = None
     wanted = Setup("bench_delivery", delivery=True)
 
     def wrong(self, feed: RequestSource, load: Load) -> int:
         until(lambda: not self.open_messages(), seconds=60, event="the delivery of all messages")
-        (delivered,) = self.counted_of(_DELIVERED, feed)
+        (delivered,) = self.counted_of(_SQL["delivered"].text, feed)
         return super().wrong(feed, load) + beyond(load.accepted, delivered)
 
 
 class Shorten(ApiCall):
-    name, title, path = "shorten", "POST /links/shorten", "links/shorten"
-    least, aim = 0.5, 0.75
+    name = "shorten"
+    title = "POST /links/shorten"
+    path = "links/shorten"
+    least = 0.5
+    aim = 0.75
 
     def feed(self, side: str, many: int) -> RequestSource:
         accounts, lines = self.bench.accounts, []
@@ -199,9 +205,11 @@ class Shorten(ApiCall):
 class Bulk(ApiCall):
     """Creates a thousand links per request."""
 
-    name, title = "bulk", f"POST /links/bulk, {MAX_LINKS} links a request"
+    name = "bulk"
+    title = f"POST /links/bulk, {MAX_LINKS} links a request"
     path = "links/bulk"
-    least, aim = 0.2, 0.4
+    least = 0.2
+    aim = 0.4
     guess: ClassVar[float] = 10.0
 
     def connections(self, requested: Sequence[int]) -> Sequence[int]:
@@ -223,7 +231,8 @@ class Bulk(ApiCall):
 class Redirect(ApiCall):
     """Links that many people follow: cached in the process, each click added to the stream."""
 
-    name, title = "redirect", "GET /<slug>, cached, clicks handed over"
+    name = "redirect"
+    title = "GET /<slug>, cached, clicks handed over"
     least: ClassVar[float | None] = 0.6
     aim: ClassVar[float | None] = 0.9
     wanted = Setup("bench_calls", waiters=0, floor=True, hello=True)
@@ -264,7 +273,8 @@ class Redirect(ApiCall):
 class Counted(Redirect):
     """Measures like `redirect`, while a worker writes every click; none may be missing."""
 
-    name, title = "counted", "GET /<slug>, cached, clicks counted in the database"
+    name = "counted"
+    title = "GET /<slug>, cached, clicks counted in the database"
     wanted = Setup("bench_delivery", delivery=True, hello=True)
 
     def feed(self, side: str, many: int) -> RequestSource:
@@ -293,8 +303,10 @@ class Counted(Redirect):
 class Cold(Call):
     """Links followed for the first time: neither the process nor Redis has them."""
 
-    name, title = "cold", "GET /<slug>, each for the first time"
-    least, aim = 0.5, 0.75
+    name = "cold"
+    title = "GET /<slug>, each for the first time"
+    least = 0.5
+    aim = 0.75
 
     def feed(self, side: str, many: int) -> RequestSource:
         port, account = self.port(side), self.bench.accounts[0]

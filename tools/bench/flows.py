@@ -16,39 +16,25 @@ from tools.bench.load import Burst, Generator, Load, Loop, RequestSource, call
 from tools.bench.machine import Meter
 from tools.bench.results import Interval, Row, percentile
 from tools.bench.runner import Bench, Call, Series, measure_call, order
+from tools.queries import queries
 from tools.stack import seed
 from tools.stack.stack import CannotMeasureError, Setup, Stack, until
 
 CONNECTIONS = 16
 FASTEST = 4000  # messages per second prepared for the flood
-SAMPLES, WARM_UP_SAMPLES = 200, 20
+SAMPLES = 200
+WARM_UP_SAMPLES = 20
 PAUSE = 0.02  # seconds between samples: the service is idle when the next one comes
 LIMITS = {"p50": (8.0, 3.0), "p99": (25.0, 6.0)}
 SIDES = ("idle", "during")
 HANG = 8.0  # seconds until the vendor answers
 MAX_SECONDS = 4  # seconds of an interval, which must end before the hanging calls do
-SENDERS, GUESSERS = 8, 16  # connections
+SENDERS = 8  # connections
+GUESSERS = 16  # connections
 HUNG = 24  # calls of the other account: the most that one may have of 32 threads
 WAITING = 200  # sends, more than may wait
 AT_ONCE = 1.5  # seconds within which an answer counts as immediate
-_CHARGED = """
-WITH taken AS (
-  SELECT 1000 * EXTRACT(epoch FROM t.created_at - m.created_at) AS ms
-  FROM channels_message m
-  LEFT JOIN billing_transfer t ON t.message_id = m.id AND t.kind = 'capture'
-  WHERE m.phone BETWEEN %s AND %s)
-SELECT count(*), count(ms), percentile_disc(0.5) WITHIN GROUP (ORDER BY ms),
-  percentile_disc(0.99) WITHIN GROUP (ORDER BY ms)
-FROM taken"""
-_ACCEPTED = """
-SELECT phone, EXTRACT(epoch FROM created_at)::float8 FROM channels_message
-WHERE phone BETWEEN %s AND %s"""
-_HANGING = """
-SELECT count(*) FROM channels_attempt
-WHERE provider = 'twilio' AND started_at > now() - interval '1 minute'"""
-_OPENED = """
-SELECT count(*) FROM channels_provideraccount
-WHERE name = 'twilio' AND open_until IS NOT NULL"""
+_SQL = queries(__file__)
 
 
 class Flood(Send):
@@ -90,7 +76,7 @@ def _whole(bench: Bench, flood: Flood, number: int, seconds: int) -> Interval:
     drained = time.monotonic() - accepted_at
     reading = meter.read()
     phones = feed.mark["phones"]
-    row = bench.stack.store.execute(_CHARGED, [phones[0], phones[-1]]).fetchone()
+    row = bench.stack.store.execute(_SQL["charged"].text, [phones[0], phones[-1]]).fetchone()
     many, charged, p50, p99 = row or (0, 0, 0.0, 0.0)
     errors = load.refused + load.broken + many - charged
     notes = {"accepted per s": load.rate, "drained in s": drained}
@@ -119,7 +105,7 @@ def _hand_over(bench: Bench, call: Wait, number: int, many: int) -> Interval:
     load = Loop(call.port("ours"), feed.whole(), pause=PAUSE).run(1)
     reading = meter.read()
     accepted: dict[str, float] = dict(
-        bench.stack.store.execute(_ACCEPTED, [phones[0], phones[-1]]).fetchall()
+        bench.stack.store.execute(_SQL["accepted"].text, [phones[0], phones[-1]]).fetchall()
     )
     newest = "SELECT '+' || phone, at FROM messages ORDER BY id DESC LIMIT ?"
     log = f"file:{bench.stack.place}/simulator.sqlite3?mode=ro"
@@ -186,9 +172,13 @@ def _sends_beside(bench: Bench, series: Series, number: int) -> Interval:
     _hang(bench, {"channel": "sms", "kind": "hang"})
     started = time.monotonic()
     _sms(bench, HUNG)
-    until(lambda: wait.counted(_HANGING)[0] > HUNG // 2, seconds=30, event="the calls that hang")
+    until(
+        lambda: wait.counted(_SQL["hanging"].text)[0] > HUNG // 2,
+        seconds=30,
+        event="the calls that hang",
+    )
     interval = series.interval("during", number, min(bench.seconds, MAX_SECONDS))
-    until(lambda: wait.counted(_OPENED)[0] > 0, seconds=60, event="the breaker to open")
+    until(lambda: wait.counted(_SQL["opened"].text)[0] > 0, seconds=60, event="the breaker to open")
     opened = time.monotonic() - started
     _hang(bench, None)
     until(lambda: _is_closed_by_a_probe(bench, wait), seconds=120, event="the breaker to close")
@@ -198,7 +188,7 @@ def _sends_beside(bench: Bench, series: Series, number: int) -> Interval:
 
 def _is_closed_by_a_probe(bench: Bench, wait: Wait) -> bool:
     _sms(bench, 1).wait(30.0)
-    return not wait.counted(_OPENED)[0]
+    return not wait.counted(_SQL["opened"].text)[0]
 
 
 def _sms(bench: Bench, many: int) -> Burst:

@@ -20,19 +20,7 @@ from tools.stack.stack import Account
 LINK = "https://example.com/orders/{}"
 PATHS = {"code": "/otp/send", "code_link": "/otp/send", "link": "/links/send"}
 MAX_PAUSE = 1.0
-JOURNAL = """
-PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
-CREATE TABLE orders (key TEXT PRIMARY KEY, company_id INTEGER, path TEXT, phone TEXT, at REAL);
-CREATE TABLE calls (        -- every try of every order; status 0: no answer
-    key TEXT, status INTEGER, code TEXT, message TEXT, body TEXT, replayed INTEGER, seconds REAL,
-    at REAL);
-CREATE TABLE entries (      -- every try at entering a code
-    person TEXT,            -- the order whose recipient enters the code
-    key TEXT,               -- Idempotency-Key, if any
-    try TEXT,               -- identifies the entry: repeats of one call share it
-    company_id INTEGER, phone TEXT, is_correct INTEGER, status INTEGER, code TEXT,
-    verification TEXT, seconds REAL, at REAL);
-"""
+JOURNAL = Path(__file__).with_name("journal.sql").read_text(encoding="utf-8")
 
 
 class Journal:

@@ -33,7 +33,8 @@ RECOVERY = 240.0  # seconds from the last request to the last response, on a bus
 LOOK_EVERY = 0.2
 RECEIPT_TIMEOUT = 12.0  # seconds for vendors to send their receipts
 ENDED_WITHIN = 5.0  # seconds after its deadline in which a message must end
-POLL_ROUNDS, POLL_ROUND = 2, 3.5
+POLL_ROUNDS = 2
+POLL_ROUND = 3.5
 PENDING_RECEIPTS = "SELECT count(*) FROM messages WHERE pending <> ''"
 
 

@@ -24,9 +24,12 @@ from tools.chaos.stack import Stack
 from tools.demo import months, past_transfers
 from tools.queries import queries
 
-LIFE, PAUSE = (2.0, 8.0), (0.1, 0.6)  # seconds until a run is killed, and until the next one
-LAST_TRIES, MAX_RUN = 3, 120.0
-MONTHS, MESSAGES = 3, 12_000  # archived months; messages of each
+LIFE = (2.0, 8.0)  # seconds until a run is killed
+PAUSE = (0.1, 0.6)  # seconds until the next run
+LAST_TRIES = 3
+MAX_RUN = 120.0
+MONTHS = 3  # archived months
+MESSAGES = 12_000  # of each month
 
 
 def seed(now: datetime) -> date:

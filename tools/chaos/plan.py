@@ -14,7 +14,8 @@ from uuid import UUID, uuid4
 PRICES = {"whatsapp": 1, "telegram": 1, "sms": 16}
 INVOICE = "invoice"
 GATEWAYS = ("stripe", "yookassa", "tbank", INVOICE)
-PAYMENTS, SHORT_PAYMENTS = 40, 20
+PAYMENTS = 40
+SHORT_PAYMENTS = 20
 
 
 @dataclass(frozen=True)
@@ -181,7 +182,8 @@ class Plan:
 
 
 COMPANIES = [0.5, 0.14, 0.13, 0.13, 0.1]  # shares of orders; the last company runs out of tokens
-POOR, SOLVENCY = 4, 0.4
+POOR = 4
+SOLVENCY = 0.4
 # Fallback chains of companies, which mostly name no channel; a send starts with the first one.
 CHAINS = {1: ["whatsapp", "telegram", "sms"], 2: ["whatsapp", "sms"], POOR: ["whatsapp", "sms"]}
 _UNNAMED = 0.6
@@ -205,7 +207,10 @@ _RECEIPTS = {
 }
 _LOST = {"no_receipt": 0.03}  # only for vendors that are polled; WhatsApp repeats for days
 _WEBHOOKS = ("before_redirect", "after_redirect", "twice", "late")
-_TWINS, _READS, _AGAIN, _KEYED = 0.06, 0.1, 0.12, 0.5
+_TWINS = 0.06
+_READS = 0.1
+_AGAIN = 0.12
+_KEYED = 0.5
 _COOL_DOWN = 61.5  # seconds after which the same phone may be sent another code
 _BURST = 0.25  # share of the orders that come in bursts
 

@@ -28,7 +28,8 @@ from tools.stack.seed import lift_budgets
 
 _ON_SALE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 BUYER: dict[str, str] = _ON_SALE["buyer"]
-PAID, UNPAID = "growth", "start"
+PAID = "growth"
+UNPAID = "start"
 
 
 def sell(company: Company, user: User, tokens: int) -> None:
@@ -65,10 +66,12 @@ def _order(company: Company, user: User, package: str, gateway: Gateway) -> Orde
     return orders.place(company=company, quote=quote, gateway=gateway, user=user)
 
 
-COMPANY, EMPTY_COMPANY = "Демо", "Демо без токенов"
+COMPANY = "Демо"
+EMPTY_COMPANY = "Демо без токенов"
 TOKENS = 1_000_000
 PURPOSE = "login"  # of the codes of its key for another service's client
-HISTORY_MESSAGES, HISTORY_DAYS = 900, 28
+HISTORY_MESSAGES = 900
+HISTORY_DAYS = 28
 
 
 @transaction.atomic

@@ -27,16 +27,10 @@ _MEMORY = "128MB"  # for sorts
 _MONTH = 30  # days
 _PAUSE = 5  # seconds between lines of progress
 _SQL = {query.name: query.text for query in queries(__file__, "rows.sql").values()}
-_GENERATE, _TRANSFERS = _SQL.pop("generate"), _SQL.pop("transfers")
-# As much as deliveries cost, so that the balance is never below zero.
-_GRANT = """
-SELECT company_id, 'grant' AS kind, sum(amount) AS amount, 'demo:' || company_id AS key,
-  NULL::uuid AS message_id, NULL::int AS hold, '' AS proof, 'demo' AS reason,
-  %(since)s::timestamptz AS created_at
-FROM demo_transfer WHERE kind = 'capture' GROUP BY company_id"""
-_FILLED_DAYS = """
-SELECT (created_at AT TIME ZONE %s::text)::date, count(*) FROM channels_message
-WHERE company_id = ANY(%s) AND params ->> 'key' = %s GROUP BY 1"""
+_GENERATE = _SQL.pop("generate")
+_TRANSFERS = _SQL.pop("transfers")
+_GRANT = queries(__file__)["grant"].text
+_FILLED_DAYS = queries(__file__)["filled_days"].text
 Progress = Callable[[date, int], None]  # a day, and the number of its new messages
 
 

@@ -7,11 +7,9 @@ from django.db.backends.utils import CursorWrapper
 
 from storage.months.calendar import next_month
 from storage.months.partitions import LOCK_TIMEOUT, TABLES, MonthlyTable, bound, month_named
+from tools.queries import queries
 
-_OLDEST = """
-SELECT c.relname, pg_get_expr(c.relpartbound, c.oid) FROM pg_inherits i
-JOIN pg_class c ON c.oid = i.inhrelid
-WHERE i.inhparent = %s::regclass AND c.relname ~ '_[0-9]{4}_[0-9]{2}$' ORDER BY c.relname LIMIT 1"""
+_OLDEST = queries(__file__)["oldest"].text
 
 
 def create_earlier(first: date) -> int:

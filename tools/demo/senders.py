@@ -22,6 +22,7 @@ from billing.wallet import ledger
 from catalogue.ids import first_id_at
 from parsing.days import start_of
 from tools.demo import KEY_ID, past_transfers
+from tools.queries import queries
 from tools.stack.seed import lift_budgets
 from webhooks.models import Endpoint, EventKind
 
@@ -31,7 +32,8 @@ GIFT = 1_000  # tokens
 SKEW = 1.05  # the n-th company's share is 1 / n^SKEW: the first of a thousand has a seventh
 LISTENING = 3  # one company in three has an endpoint for events
 SHOWN = {"prefix": "kv_live_demo", "last4": "demo"}  # of its API key
-LINKS, FALLBACKS = 12, 6  # per hundred messages
+LINKS = 12  # per hundred messages
+FALLBACKS = 6  # per hundred messages
 # The area code 000 is not assigned; large histories need more numbers than the small demo.
 PHONES = {"phone_prefix": "+7000", "phone_digits": 7}
 PER_PHONE = 4  # messages
@@ -133,14 +135,11 @@ def _company(user: User, name: str, *, listens: bool) -> Company:
 
 
 GATEWAY = "demo"  # does not exist, so payments are never polled
-TOKENS_PER_MESSAGE, SPARE = 6, 1_000  # more than a message costs on average
+TOKENS_PER_MESSAGE = 6  # more than a message costs on average
+SPARE = 1_000  # tokens
 ROUND = 100
 _PRICE = Decimal("1.90")
-_TRANSFERS = """
-SELECT company_id, 'top_up' AS kind, tokens AS amount,
-  'top_up:' || replace(id::text, '-', '') AS key, NULL::uuid AS message_id,
-  NULL::int AS hold, '' AS proof, '' AS reason, created_at
-FROM billing_order WHERE id = ANY(%(orders)s)"""
+_SQL = queries(__file__)
 
 
 @transaction.atomic
@@ -160,16 +159,9 @@ def buy(company_ids: Sequence[int], weights: Sequence[float], messages: Mapping[
     _store(paid, unpaid)
 
 
-_SHORT = """
-SELECT w.company_id, due.tokens - w.available, due.at FROM billing_wallet w JOIN (
-  SELECT company_id, sum(COALESCE(first_price, 0) + price) AS tokens, min(at) AS at
-  FROM demo_message GROUP BY company_id) AS due USING (company_id)
-WHERE due.tokens > w.available"""
-
-
 def cover(cursor: CursorWrapper) -> None:
     """Adds top-ups for companies that run out of tokens, right before, like automatic ones."""
-    cursor.execute(_SHORT)
+    cursor.execute(_SQL["short"].text)
     short: list[tuple[int, int, datetime]] = cursor.fetchall()
     _store([_order(pk, at - timedelta(seconds=1), int(lack) + SPARE) for pk, lack, at in short])
 
@@ -210,4 +202,6 @@ def _store(paid: Sequence[Order], unpaid: Iterable[Order] = ()) -> None:
     ]
     Payment.objects.bulk_create(payments, batch_size=1000)
     with connection.cursor() as cursor:
-        past_transfers.book(cursor, _TRANSFERS, {"orders": [order.pk for order in paid]})
+        past_transfers.book(
+            cursor, _SQL["transfers"].text, {"orders": [order.pk for order in paid]}
+        )

@@ -18,6 +18,11 @@ STEMS = ("send_code", "verify_code", "shorten", "send_link", "handle_errors", "v
 _CRATES = Path("/usr/share/cargo/registry")  # Debian's, for machines without access to others
 _JARS = Path("/usr/share/java")
 _BUILD_SECONDS = 900
+_DEBIAN = f"""[source.crates-io]
+replace-with = "debian"
+[source.debian]
+directory = "{_CRATES}"
+"""
 
 
 class MissingError(Exception):
@@ -167,13 +172,6 @@ def rust(workspace: Workspace) -> Toolchain:
     build([cargo, "build", "--quiet"], cwd=sources)
     description = f"Rust {version('rustc', '--version')[0]}"
     return Toolchain(description, lambda file: [workspace.build / "target/debug" / Path(file).stem])
-
-
-_DEBIAN = f"""[source.crates-io]
-replace-with = "debian"
-[source.debian]
-directory = "{_CRATES}"
-"""
 
 
 def apt_get(_place: Workspace, packages: Iterable[str]) -> None:

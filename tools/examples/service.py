@@ -24,6 +24,7 @@ from tests.stack.programs import Program
 from tools.stack.stack import free_ports, kept_environ
 
 _STARTED = "Ctrl-C stops everything"
+_UNAVAILABLE = b'{"success": false, "code": "unavailable", "message": "-", "request_id": "-"}'
 
 
 @dataclass(frozen=True)
@@ -78,8 +79,15 @@ def _supervisor(directory: Path) -> Program:
 
 HANG_SECONDS = 20.0  # seconds, longer than an example waits
 RETRY_AFTER = 3  # seconds, unlike the pauses that examples would choose themselves
-_HOP_BY_HOP = {"connection", "content-length", "host", "http2-settings", "transfer-encoding",
-               "upgrade", "content-encoding"}  # fmt: skip  # the body is decoded here
+_HOP_BY_HOP = {
+    "connection",
+    "content-length",
+    "host",
+    "http2-settings",
+    "transfer-encoding",
+    "upgrade",
+    "content-encoding",  # the body is decoded here
+}
 
 
 class BadNetwork:
@@ -164,4 +172,3 @@ def _page(status: int, content_type: str, body: bytes, **options: Any) -> web.Re
 
 _BAD_GATEWAY = b"<html><head><title>502 Bad Gateway</title></head><body>nginx</body></html>"
 _bad_gateway = partial(_page, 502, "text/html", _BAD_GATEWAY)
-_UNAVAILABLE = b'{"success": false, "code": "unavailable", "message": "-", "request_id": "-"}'

@@ -15,11 +15,9 @@ from django.core.management import call_command
 
 from tools.command_line import say, write_json
 from tools.growth.figures import Figure, Group
+from tools.queries import queries
 
-_WEIGHTS = """
-SELECT regexp_replace(relname, '_([0-9]{4}_[0-9]{2}|other)$', ''), sum(pg_total_relation_size(oid))
-FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
-GROUP BY 1 ORDER BY 2 DESC LIMIT 12"""
+_WEIGHTS = queries(__file__)["weights"].text
 
 
 def main(messages: int, companies: int, months: int, only: list[str], into: str) -> None:

@@ -156,7 +156,8 @@ LEFT_OUT = {
     "channels.write_heartbeat",
     "accounts.deliver_mail",
 }
-EXPORT_ROWS, FEWEST = 500_000, 5_000
+EXPORT_ROWS = 500_000
+FEWEST = 5_000
 PER = 1_000  # rows
 FILES = ("message-export", "balance-csv", "link-export")
 

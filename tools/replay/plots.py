@@ -7,11 +7,15 @@ from statistics import median
 
 from tools.replay.run import Recovery, Result, regret
 
-RECOVERY_STEP, RECOVERY_SENDS = 50, 1000
+RECOVERY_STEP = 50
+RECOVERY_SENDS = 1000
 MAX_LINES = 8  # as many as there are colours
 
 Points = Sequence[tuple[float, float]]
-_LEFT, _RIGHT, _TOP, _BOTTOM = 84, 640, 56, 360  # the names of the lines are right of them
+_LEFT = 84
+_RIGHT = 640  # the names of the lines are right of it
+_TOP = 56
+_BOTTOM = 360
 _INK = "#1d2733"
 _COLOURS = ("#2563eb", "#d97706", "#059669", "#dc2626", "#7c3aed", "#0891b2", "#be185d", "#4d7c0f")
 _DRAWING = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 940 420" \

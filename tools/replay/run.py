@@ -14,7 +14,8 @@ from tools.replay.timeline import Outcome, Send, play, sends
 from tools.replay.world import DAY, SMS, World
 
 POLICIES = ("sms", "baseline", "ours", "oracle")
-SMS_PRICE, MESSENGER_PRICE = 16, 1
+SMS_PRICE = 16
+MESSENGER_PRICE = 1
 BASELINE_PATIENCE = 30
 
 

@@ -14,7 +14,8 @@ from tools.simulator.messages import DUPLICATE, SILENT, digits, is_phone
 
 REFUSALS = ("unreachable", "refuse", "account", "throttle")
 SILENCES = ("hang", "reset")
-LOST, SERVER_ERROR = "lost", "server_error"  # never taken; taken, but answered with a 502
+LOST = "lost"  # never taken
+SERVER_ERROR = "server_error"  # taken, but answered with a 502
 RECEIPTS = (
     "no_receipt",
     "duplicate_receipt",
@@ -27,10 +28,13 @@ RECEIPTS = (
     "batched_receipts",
     "held",
 )
-PREVIEW, SCAN = "link_preview", "link_scan"  # who opens the links of accepted messages
+# Who opens the links of accepted messages.
+PREVIEW = "link_preview"
+SCAN = "link_scan"
 VISITS = (PREVIEW, SCAN)
 # Scripted outcomes only: the subscriber bars these messages; `sent` and then nothing.
-BARRED, RECEIPTS_END = "barred", "receipts_end"
+BARRED = "barred"
+RECEIPTS_END = "receipts_end"
 # The states that the vendor tells in turn; some vendors contradict themselves.
 REPORTED = {
     "undelivered": ["sent", "failed"],
@@ -43,7 +47,8 @@ REPORTED = {
 KINDS = (*REFUSALS, *SILENCES, LOST, SERVER_ERROR, *RECEIPTS, *VISITS)
 # What befalls only a message that was taken, whatever was answered.
 AFTERWARDS = (*RECEIPTS, *VISITS)
-HANG_MS, LATE_MS = 60_000, 5_000
+HANG_MS = 60_000
+LATE_MS = 5_000
 
 
 Route = tuple[str, str, str]  # a channel, a provider, a phone

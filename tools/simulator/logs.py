@@ -24,35 +24,7 @@ from tools.simulator.settings import Settings
 if TYPE_CHECKING:
     from tools.simulator.vendor import Handler, Post
 
-SCHEMA = """
-CREATE TABLE IF NOT EXISTS messages (
-    id INTEGER PRIMARY KEY,
-    channel TEXT NOT NULL,
-    provider TEXT NOT NULL,
-    provider_id TEXT NOT NULL,
-    ref TEXT,
-    phone TEXT NOT NULL,
-    text TEXT NOT NULL,
-    code TEXT,
-    links TEXT NOT NULL,    -- JSON list
-    state TEXT NOT NULL,    -- sent | delivered | read | failed
-    at REAL NOT NULL,       -- unix seconds
-    pending TEXT NOT NULL,  -- receipts still to be sent, comma separated
-    extra TEXT NOT NULL     -- JSON, the vendor's own
-);
-CREATE INDEX IF NOT EXISTS messages_phone ON messages (phone);
-CREATE INDEX IF NOT EXISTS messages_provider_id ON messages (provider_id);
-CREATE TABLE IF NOT EXISTS contacts (
-    phone TEXT PRIMARY KEY, contact TEXT NOT NULL, blocked INTEGER NOT NULL
-);
-"""
-# A killed process loses nothing this way; only a power cut could.
-PRAGMAS = """
-PRAGMA journal_mode = WAL;
-PRAGMA synchronous = NORMAL;
-PRAGMA wal_autocheckpoint = 10000;
-PRAGMA cache_size = -65536;
-"""
+SCHEMA = Path(__file__).with_suffix(".sql").read_text(encoding="utf-8")
 COLUMNS = tuple(field.name for field in fields(Message))
 # Both texts are made only of the constant above.
 INSERT = f"INSERT INTO messages ({','.join(COLUMNS)}) VALUES ({','.join('?' * len(COLUMNS))})"  # noqa: S608
@@ -70,7 +42,7 @@ class MessageLog:
         self._lock = _lock(path.with_name(path.name + ".lock"))
         _make_private(path)
         self._db = sqlite3.connect(path, isolation_level=None)
-        self._db.executescript(PRAGMAS + SCHEMA)
+        self._db.executescript(SCHEMA)
         newest = self._db.execute("SELECT coalesce(max(id), 0) FROM messages").fetchone()
         self._last_id: int = newest[0]
         # A message in progress is one object for all callers.

@@ -23,7 +23,10 @@ from tools.simulator.vendor import Json, MakePost, Post, RefusedError, is_callba
 BOT_ID = 229229229
 SECRET = re.compile(r"[\w-]{5,256}", re.ASCII)
 MAX_TEXT_LENGTH = 4000
-MAX_BUTTONS, MAX_ROWS, MAX_IN_ROW, MAX_WIDE_IN_ROW = 210, 30, 7, 3
+MAX_BUTTONS = 210
+MAX_ROWS = 30
+MAX_IN_ROW = 7
+MAX_WIDE_IN_ROW = 3
 WIDE = {"link", "request_contact"}
 # What each type that the service uses has to carry, with its longest length.
 BUTTONS: dict[str, tuple[tuple[str, int], ...]] = {
@@ -67,7 +70,8 @@ class MaxBot(Bot):
     name = "max_bot"
     channel = "max"
     malformed = _malformed("Can't deserialize body")
-    nobody = unstarted = NO_DIALOG
+    nobody = NO_DIALOG
+    unstarted = NO_DIALOG
     blocked = SUSPENDED
 
     def __init__(self, carrier: Carrier) -> None:

@@ -14,9 +14,12 @@ CLOSING = ".,;:!?)]}'"
 # A code stands alone: dates, prices, phone numbers and words with digits are none.
 CODE = re.compile(r"(?<![\w+])(?<![0-9][.,:/-])[0-9]{4,8}(?!\w|[.,:/-][0-9])")
 # GSM 03.38; other text is sent as UCS-2.
-BASIC, EXTENDED = frozenset("".join(COLUMNS)) - {"\x1b"}, frozenset(SECOND.values())
+BASIC = frozenset("".join(COLUMNS)) - {"\x1b"}
+EXTENDED = frozenset(SECOND.values())
 RANK = {"sent": 0, "failed": 1, "delivered": 2, "read": 3}
-DUPLICATE, SILENT = "+", "-"  # marks before an event in `pending`
+# Marks before an event in `pending`.
+DUPLICATE = "+"
+SILENT = "-"
 
 
 def links_in(text: str) -> list[str]:

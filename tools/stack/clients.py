@@ -14,7 +14,8 @@ from typing import Any
 
 import requests
 
-CONFLICT, UNAVAILABLE = 409, 503
+CONFLICT = 409
+UNAVAILABLE = 503
 TICK = 0.005  # seconds
 
 

@@ -23,7 +23,8 @@ from tools.stack.stack import Account, drop_connections
 TOKENS = 10**12
 COMPANIES = 100
 PURPOSE = "verification"
-LENGTH, ATTEMPTS = 6, 5
+LENGTH = 6
+ATTEMPTS = 5
 WRONG = "000000"
 SLUG = 8
 

@@ -38,6 +38,9 @@ OWN = {
     "API_RATE": "100000000",  # counted as always, never reached
     "SIMULATOR_RECEIPT_DELAY_MS": "0",
 }
+_SYNCED = """
+SELECT COALESCE(sum(fsyncs), 0), COALESCE(sum(fsync_time), 0) FROM pg_stat_io WHERE object = 'wal'
+"""
 
 
 class CannotMeasureError(StartError):
@@ -319,8 +322,3 @@ def set_up(url: str) -> None:
         admin.execute("ALTER SYSTEM SET autovacuum = off")
         admin.execute("ALTER SYSTEM SET track_wal_io_timing = on")
         admin.execute("SELECT pg_reload_conf()")
-
-
-_SYNCED = """
-SELECT COALESCE(sum(fsyncs), 0), COALESCE(sum(fsync_time), 0) FROM pg_stat_io WHERE object = 'wal'
-"""

@@ -32,6 +32,19 @@ _NEW_LINK = {name: getattr(Link(), name) for name in INSERTED_COLUMNS}
 
 # As after `seed.lift_budgets`: a fast machine sends more than usual budgets allow.
 _LIFTED = dict.fromkeys((Budget.DAY, Budget.ANY, "RU"), (settings.MAX_BUDGET, None))
+INSERT_MANY = """
+INSERT INTO links_link (id, company_id, mode, slug, key, is_alias, url)
+SELECT n.id, %s, 'live', n.slug, n.slug, false, n.url
+FROM unnest(%s::uuid[], %s::text[], %s::text[]) AS n(id, slug, url)
+"""
+LEADS_TO = "SELECT url FROM links_link WHERE key = %(key)s AND retired_at IS NULL"
+_NO_STORE = {"Cache-Control": "private, no-store", "X-Robots-Tag": "noindex, nofollow"}
+# As long as the API's own answers.
+_INVALID = {"success": False, "code": "code_invalid", "message": "Неверный код"}
+_VERIFIED = {"success": True, "message": "Номер подтверждён"}
+_QUEUED = {"success": True, "message": "Код поставлен в очередь: WhatsApp", "channel": "whatsapp"}
+_MADE = {"success": True, "message": "Создано ссылок: 1000"}
+_SHORTENED = {"success": True, "message": "Ссылка сокращена"}
 
 
 def send_params(company_id: int, key_id: int, phone: str) -> dict[str, Any]:
@@ -174,20 +187,7 @@ def _answer(body: dict[str, Any], status: int = 200) -> HttpResponse:
     return HttpResponse(text, status=status, content_type="application/json")
 
 
-INSERT_MANY = """
-INSERT INTO links_link (id, company_id, mode, slug, key, is_alias, url)
-SELECT n.id, %s, 'live', n.slug, n.slug, false, n.url
-FROM unnest(%s::uuid[], %s::text[], %s::text[]) AS n(id, slug, url)
-"""
-LEADS_TO = "SELECT url FROM links_link WHERE key = %(key)s AND retired_at IS NULL"
-_NO_STORE = {"Cache-Control": "private, no-store", "X-Robots-Tag": "noindex, nofollow"}
-# As long as the API's own answers.
-_INVALID = {"success": False, "code": "code_invalid", "message": "Неверный код"}
 _INVALID |= {"request_id": "req_" + 20 * "0"}
-_VERIFIED = {"success": True, "message": "Номер подтверждён"}
-_QUEUED = {"success": True, "message": "Код поставлен в очередь: WhatsApp", "channel": "whatsapp"}
 _QUEUED |= {"status": "queued", "locale": "ru", "cost": 1, "test": False, "resend_in": 60}
-_MADE = {"success": True, "message": "Создано ссылок: 1000"}
-_SHORTENED = {"success": True, "message": "Ссылка сокращена"}
 _VIEWS = {"verify": verify, "send": send, "shorten": shorten, "bulk": bulk, "livez": livez}
 urlpatterns = [*(path(*view) for view in _VIEWS.items()), path("<str:slug>", follow)]

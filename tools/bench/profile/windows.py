@@ -16,15 +16,12 @@ from tools.bench.machine import Meter, Reading
 from tools.bench.profile import python_stacks, statements
 from tools.bench.profile.python_stacks import SAMPLE, Control
 from tools.bench.profile.statements import Costs, StatementNames
+from tools.queries import queries
 from tools.stack.seed import Phones
 from tools.stack.stack import Account, CannotMeasureError, Setup, Stack, until
 
 FLUSHED = 11.0  # seconds after which an idle backend has flushed its statistics
-_DATABASE = """
-SELECT xact_commit, t.*, wal_bytes, wal_records, wal_fpi,
-  (SELECT COALESCE(sum(fsyncs), 0) FROM pg_stat_io WHERE object = 'wal')
-FROM pg_stat_database, pg_stat_wal, (SELECT sum(n_tup_ins), sum(n_tup_upd), sum(n_tup_hot_upd),
-  sum(n_tup_del) FROM pg_stat_user_tables) t WHERE datname = current_database()"""
+_DATABASE = queries(__file__)["counts"].text
 _NAMES = [*("commits", "rows inserted", "rows updated", "of them HOT", "rows deleted")]
 _NAMES += ["WAL bytes", "WAL records", "full pages in it", "WAL flushes"]
 Counts = dict[str, float]

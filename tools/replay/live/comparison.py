@@ -117,9 +117,9 @@ def outcome_of(played: Played) -> dict[str, Any]:
 
 
 FLUSH = 300.0  # seconds after which nothing more comes of a send
-# Seconds: between two runs of `otp.statistics.route_learning`, until what happened is surely
-# committed, and until a web process has the new state, in the mean.
-LEARNING_INTERVAL, COMMITTED, COPIED = 30.0, 3.0, 5.0
+LEARNING_INTERVAL = 30.0  # seconds between two runs of `otp.statistics.route_learning`
+COMMITTED = 3.0  # seconds until what happened is surely committed
+COPIED = 5.0  # seconds, in the mean, until a web process has the new state
 
 
 def warmed(world: World, sample: Sample, ends_at: float) -> SmartPolicy:

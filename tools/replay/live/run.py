@@ -29,7 +29,8 @@ FIRST_NUMBER = 2_000_000  # of the first policy's phones, in each carrier's rang
 APART = 1_000_000  # numbers between the phones of two policies
 USUAL = {"", "recipient_unreachable"}  # of sends: every channel may say so of a wrong number
 # SMSC has words for a subscriber's bar. A bot would be a second Telegram.
-VENDORS, WITHOUT = {"SIMULATED_SMS": "smsc"}, {"TELEGRAM_BOT_TOKEN": ""}
+VENDORS = {"SIMULATED_SMS": "smsc"}
+WITHOUT = {"TELEGRAM_BOT_TOKEN": ""}
 BATCH = 500  # phones, which the simulator takes in one call
 WEB_PROCESSES = 2  # `tools.stack.stack.web`
 SETTLES = 240.0  # seconds after the last send; fallbacks take a minute

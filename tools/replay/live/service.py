@@ -16,16 +16,13 @@ from channels.routing.smart.router import Router
 from channels.routing.stored_rules import StoredRule
 from otp.statistics.route_learning import CLOSED_AFTER
 from storage.sessions import database_now
+from tools.queries import queries
 from tools.replay.timeline import Outcome
 from tools.stack import seed
 from tools.stack.stack import Account
 
 FAR = timedelta(days=1)
-_TOKENS = """
-SELECT m.phone, COALESCE(sum(t.amount), 0)::bigint
-FROM channels_message m JOIN billing_transfer t ON t.message_id = m.id AND t.kind = 'capture'
-WHERE m.company_id = %s GROUP BY m.phone
-"""
+_TOKENS = queries(__file__)["tokens"].text
 
 
 def companies(rules: Sequence[StoredRule]) -> list[Account]:

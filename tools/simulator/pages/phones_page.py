@@ -20,7 +20,9 @@ from tools.simulator.pages.shared import (
 )
 from tools.simulator.vendor import Json
 
-PHONES, MESSAGES, MESSAGES_ALONE = 30, 10, 500
+PHONES = 30
+MESSAGES = 10
+MESSAGES_ALONE = 500
 CONTACT_ACTIONS = {
     "default": ("share", "unshare", "stop", "block"),
     "shared": ("share", "unshare", "start", "stop", "block"),

@@ -14,7 +14,9 @@ from tools.simulator.request_bodies import json_object
 from tools.simulator.vendor import Json, Post, RefusedError
 
 STATUSES = {PAID: "Paid", CANCELED: "Cancelled"}
-MAX_PURPOSE, MIN_AMOUNT, MAX_AMOUNT = 210, 10, 999_999
+MAX_PURPOSE = 210
+MIN_AMOUNT = 10
+MAX_AMOUNT = 999_999
 VAT = {None, "0", "5", "7", "10", "20", "22"}
 
 

@@ -18,7 +18,9 @@ from aiohttp import web
 from tools.simulator.settings import Settings
 from tools.simulator.vendor import HttpService, Post, ReceiptSender, abort
 
-OPEN, PAID, CANCELED = "open", "paid", "canceled"
+OPEN = "open"
+PAID = "paid"
+CANCELED = "canceled"
 ACTIONS = ("pay", "cancel", "refund", "dispute", "dispute_won", "notify")
 HOWS = (
     *("before_redirect", "after_redirect", "twice", "never", "late", "reordered"),

@@ -5,19 +5,28 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 
 HEADER = struct.Struct(">4L")
-MAX_LENGTH, MAX_TEXT_LENGTH = 70_000, 70
-A_RECEIPT, UCS2 = 0x04, 0x08  # esm_class; data_coding
+MAX_LENGTH = 70_000
+MAX_TEXT_LENGTH = 70
+A_RECEIPT = 0x04  # esm_class
+UCS2 = 0x08  # data_coding
 
 GENERIC_NACK = 0x8000_0000
-BIND_RECEIVER, BIND_TRANSMITTER, BIND_TRANSCEIVER = 0x01, 0x02, 0x09
-QUERY_SM, SUBMIT_SM, DELIVER_SM = 0x03, 0x04, 0x05
-UNBIND, ENQUIRE_LINK = 0x06, 0x15
+BIND_RECEIVER = 0x01
+BIND_TRANSMITTER = 0x02
+BIND_TRANSCEIVER = 0x09
+QUERY_SM = 0x03
+SUBMIT_SM = 0x04
+DELIVER_SM = 0x05
+UNBIND = 0x06
+ENQUIRE_LINK = 0x15
 RESPONSE = 0x8000_0000
 
 MESSAGE_PAYLOAD = 0x0424
 RECEIPTED_MESSAGE_ID = 0x001E
 MESSAGE_STATE = 0x0427
-SAR_REFERENCE, SAR_TOTAL, SAR_NUMBER = 0x020C, 0x020E, 0x020F
+SAR_REFERENCE = 0x020C
+SAR_TOTAL = 0x020E
+SAR_NUMBER = 0x020F
 
 
 class BadPduError(Exception):
@@ -169,7 +178,10 @@ COLUMNS = (
 )
 SECOND = dict(zip(b"\x0a\x14\x28\x29\x2f\x3c\x3d\x3e\x40\x65", "\f^{}\\[~]|€", strict=True))
 ESCAPE = 0x1B
-GSM, ASCII, LATIN, UCS2_CODING = 0, 1, 3, 8  # data_coding
+# Values of data_coding.
+GSM = 0
+ASCII = 1
+LATIN = 3
 HAS_HEADER = 0x40  # of esm_class
 INCOMPLETE = 1000  # messages with parts missing that are remembered
 
@@ -182,7 +194,10 @@ class UnreadableError(Exception):
         self.status = status
 
 
-INVALID_LENGTH, INVALID_CLASS, SUBMIT_FAILED, INVALID_OPTIONAL = 0x01, 0x43, 0x45, 0xC4
+INVALID_LENGTH = 0x01
+INVALID_CLASS = 0x43
+SUBMIT_FAILED = 0x45
+INVALID_OPTIONAL = 0xC4
 
 
 @dataclass(slots=True)
@@ -243,7 +258,7 @@ def _header(coding: int) -> int:
 
 def _text(octets: bytes, coding: int) -> str:
     try:
-        if coding == UCS2_CODING:
+        if coding == UCS2:
             return octets.decode("utf-16-be")
         if coding == LATIN:
             return octets.decode("latin-1")

@@ -19,7 +19,10 @@ from tools.simulator.smpp.pdu import BadPduError, Bind, Head, Parts, Query, Subm
 from tools.simulator.vendor import Deliver, Vendor, abort
 
 OK = 0x00
-INVALID_LENGTH, INVALID_COMMAND, NOT_BOUND, ALREADY_BOUND = 0x02, 0x03, 0x04, 0x05
+INVALID_LENGTH = 0x02
+INVALID_COMMAND = 0x03
+NOT_BOUND = 0x04
+ALREADY_BOUND = 0x05
 THROTTLED = 0x58
 BINDS = {pdu.BIND_RECEIVER, pdu.BIND_TRANSMITTER, pdu.BIND_TRANSCEIVER}
 RECEIVERS = {pdu.BIND_RECEIVER, pdu.BIND_TRANSCEIVER}
@@ -139,9 +142,16 @@ class Session:
             self._writer.write(octets)
 
 
-INVALID_SOURCE, INVALID_DEST, INVALID_PASSWORD, INVALID_SYSTEM_ID = 0x0A, 0x0B, 0x0E, 0x0F
-SYSTEM_ERROR, QUERY_FAILED = 0x08, 0x67
-SUBMIT_FAILED, INVALID_DEST_TON, INVALID_DEST_NPI, INVALID_EXPIRY = 0x45, 0x50, 0x51, 0x62
+INVALID_SOURCE = 0x0A
+INVALID_DEST = 0x0B
+INVALID_PASSWORD = 0x0E
+INVALID_SYSTEM_ID = 0x0F
+SYSTEM_ERROR = 0x08
+QUERY_FAILED = 0x67
+SUBMIT_FAILED = 0x45
+INVALID_DEST_TON = 0x50
+INVALID_DEST_NPI = 0x51
+INVALID_EXPIRY = 0x62
 REFUSALS = {
     "unreachable": INVALID_DEST,
     "refuse": SUBMIT_FAILED,
@@ -149,12 +159,15 @@ REFUSALS = {
     SERVER_ERROR: SYSTEM_ERROR,  # and here it says that nothing was taken
 }
 STATES = {"delivered": (2, "DELIVRD"), "failed": (5, "UNDELIV")}  # no receipt tells of "sent"
-EN_ROUTE, FINAL_STATES = 1, {"delivered": 2, "read": 2, "failed": 5}  # message_state
+# Values of message_state.
+EN_ROUTE = 1
+FINAL_STATES = {"delivered": 2, "read": 2, "failed": 5}
 REMEMBERED = 10_000  # parts of long messages
 PHONE = re.compile(r"[1-9][0-9]{6,14}")
 SOURCE = re.compile(r"[ -~]{1,20}")
 EXPIRY = re.compile(r"([0-9]{15}R)?|[0-9]{15}[+-]")
-INTERNATIONAL = ISDN = 1
+INTERNATIONAL = 1
+ISDN = 1
 
 
 class Smpp(Vendor):

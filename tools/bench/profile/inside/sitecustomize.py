@@ -10,7 +10,8 @@ import signal
 import sys
 from pathlib import Path
 
-FOLDER, MODE = Path(os.environ.get("KVITOK_PROFILE", "")), os.environ.get("KVITOK_MODE")
+FOLDER = Path(os.environ.get("KVITOK_PROFILE", ""))
+MODE = os.environ.get("KVITOK_MODE")
 INTERVAL = 0.004  # s of CPU between samples, the tick of most kernels
 ROLES = {  # argument of the command line → role of the process
     "config.web_server": "web",
