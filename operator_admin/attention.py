@@ -99,48 +99,74 @@ def _refund(row: Row) -> Texts:
 
 KINDS: dict[str, Kind] = {
     "incident": Kind(
-        _("Open incident"), _("Post an update"), "operator_admin.change_incident",
-        lambda row: reverse("admin:incident", args=[row.id]), "bad",
+        _("Open incident"),
+        _("Post an update"),
+        "operator_admin.change_incident",
+        lambda row: reverse("admin:incident", args=[row.id]),
+        "bad",
         lambda row: (json.loads(row.subject)[page_languages.active()], ""),
     ),
-    "alert": Kind(
-        _("Alert"), _("What to do"), "", lambda _row: reverse("admin:alerts"), "bad"
-    ),
+    "alert": Kind(_("Alert"), _("What to do"), "", lambda _row: reverse("admin:alerts"), "bad"),
     "approval": Kind(
-        _("Template or sender"), _("See the account"), "channels.view_provideraccount",
-        _account_page, "bad", _approval,
+        _("Template or sender"),
+        _("See the account"),
+        "channels.view_provideraccount",
+        _account_page,
+        "bad",
+        _approval,
     ),
     "vendor": Kind(
-        _("A vendor says"), _("See the account"), "channels.view_provideraccount",
+        _("A vendor says"),
+        _("See the account"),
+        "channels.view_provideraccount",
         _account_page,
         texts=lambda row: (error_texts.provider_title(row.subject), ": ".join(row.details)),
     ),
     "payment": Kind(
-        _("Payment to review"), _("Settle"), "billing.view_payment",
-        _page_of("billing_payment"), "bad", _payment,
+        _("Payment to review"),
+        _("Settle"),
+        "billing.view_payment",
+        _page_of("billing_payment"),
+        "bad",
+        _payment,
     ),
     "transfer": Kind(
-        _("Bank transfer to review"), _("Settle"), "billing.view_banktransfer",
-        _page_of("billing_banktransfer"), "bad", _transfer,
+        _("Bank transfer to review"),
+        _("Settle"),
+        "billing.view_banktransfer",
+        _page_of("billing_banktransfer"),
+        "bad",
+        _transfer,
     ),
     "refund": Kind(
-        _("Refund or dispute"), _("Settle"), "billing.view_refund",
-        _page_of("billing_refund"), "bad", _refund,
+        _("Refund or dispute"),
+        _("Settle"),
+        "billing.view_refund",
+        _page_of("billing_refund"),
+        "bad",
+        _refund,
     ),
     "report": Kind(
-        _("Link reported"), _("Review the report"), "links.view_report",
-        _page_of("links_report"), "bad",
+        _("Link reported"),
+        _("Review the report"),
+        "links.view_report",
+        _page_of("links_report"),
+        "bad",
         lambda row: (row.subject, Report.Reason(row.details[0]).label),
     ),
     "company": Kind(
-        _("Company to approve"), _("Review and approve"), "accounts.change_company",
+        _("Company to approve"),
+        _("Review and approve"),
+        "accounts.change_company",
         lambda row: f"{reverse('admin:company-status', args=['approved'])}?ids={row.id}",
     ),
     "month": Kind(
-        _("Month without documents"), _("See the month"), "billing.view_closedmonth",
+        _("Month without documents"),
+        _("See the month"),
+        "billing.view_closedmonth",
         _page_of("billing_closedmonth"),
     ),
-}  # fmt: skip
+}
 
 
 PAGE_SIZE = 50

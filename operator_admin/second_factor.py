@@ -36,9 +36,16 @@ def redirect_to_factor(request: HttpRequest, user: User, next_url: str) -> HttpR
 # Name prefixes of pages that change access or show one person's data. Pages that add or delete, or
 # that show a person's data or set passwords, require re-authentication when opened, so that no
 # input is lost; changes require it when submitted.
-PEOPLE_PAGES = ("accounts_user_", "accounts_member_", "account_emailaddress_", "mfa_authenticator_",
-          "socialaccount_socialaccount_",
-          "auth_group_", "accounts_company_change", "persons")  # fmt: skip
+PEOPLE_PAGES = (
+    "accounts_user_",
+    "accounts_member_",
+    "account_emailaddress_",
+    "mfa_authenticator_",
+    "socialaccount_socialaccount_",
+    "auth_group_",
+    "accounts_company_change",
+    "persons",
+)
 PASSWORD_PAGE = "auth_user_password_change"  # noqa: S105 - the name of a page
 
 

@@ -30,20 +30,22 @@ _ERROR = re.compile(
 _MAX_DETAIL = 300
 # Errors that a retry with the same rows would repeat; codes from ClickHouse's ErrorCodes.cpp.
 _MEMORY_LIMIT_EXCEEDED = 241
-_REJECTIONS = frozenset({
-    6,  # CANNOT_PARSE_TEXT
-    25,  # CANNOT_PARSE_ESCAPE_SEQUENCE
-    26,  # CANNOT_PARSE_QUOTED_STRING
-    27,  # CANNOT_PARSE_INPUT_ASSERTION_FAILED
-    53,  # TYPE_MISMATCH
-    69,  # ARGUMENT_OUT_OF_BOUND
-    70,  # CANNOT_CONVERT_TYPE
-    72,  # CANNOT_PARSE_NUMBER
-    117,  # INCORRECT_DATA
-    131,  # TOO_LARGE_STRING_SIZE
-    349,  # CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN
-    376,  # CANNOT_PARSE_UUID
-})  # fmt: skip
+_REJECTIONS = frozenset(
+    {
+        6,  # CANNOT_PARSE_TEXT
+        25,  # CANNOT_PARSE_ESCAPE_SEQUENCE
+        26,  # CANNOT_PARSE_QUOTED_STRING
+        27,  # CANNOT_PARSE_INPUT_ASSERTION_FAILED
+        53,  # TYPE_MISMATCH
+        69,  # ARGUMENT_OUT_OF_BOUND
+        70,  # CANNOT_CONVERT_TYPE
+        72,  # CANNOT_PARSE_NUMBER
+        117,  # INCORRECT_DATA
+        131,  # TOO_LARGE_STRING_SIZE
+        349,  # CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN
+        376,  # CANNOT_PARSE_UUID
+    }
+)
 
 _PORTS = {"http": 8123, "https": 8443}
 _SHAPE = "CLICKHOUSE_URL must be https://user:password@host:8443/database, or http"

@@ -15,7 +15,9 @@ from tests.ports import free_port
 from tests.stack.programs import wait_until
 
 # A quoted password proves that it is decoded.
-USER, PASSWORD, QUOTED_PASSWORD = "kvitok", "s/e@c:ret", "s%2Fe%40c%3Aret"
+USER = "kvitok"
+PASSWORD = "s/e@c:ret"
+QUOTED_PASSWORD = "s%2Fe%40c%3Aret"
 MEMORY = 500_000_000  # bytes of one query
 _CONFIG = """<?xml version="1.0"?>
 <yandex>

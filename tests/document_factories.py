@@ -20,7 +20,12 @@ class ClosedMonthFactory(DjangoModelFactory[ClosedMonth]):
 
     company = SubFactory(CompanyFactory)
     month = date(2026, 10, 1)
-    opening, bought, granted, withdrawn, spent, closing = 0, 100, 0, 0, 100, 0
+    opening = 0
+    bought = 100
+    granted = 0
+    withdrawn = 0
+    spent = 100
+    closing = 0
 
 
 class DocumentFactory(DjangoModelFactory[Document]):

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -140,7 +141,7 @@ def test_only_the_ledger_writes_money() -> None:
         if "migrations" not in path.parts and writes.search(path.read_text(encoding="utf-8"))
     }
 
-    past = "tools/demo/past_transfers.py"  # of made-up histories, which no product code imports
+    past = "tools/demo/past_transfers.sql"  # of made-up histories, which no product code imports
     holds = {f"{name}.sql" for name in ("hold_wallet", "hold_wallets", "holds", "move_holds")}
     ledger = {*holds, "ledger.py", "capture.sql", "release.sql", "settle.sql"}
     assert writers == {*(f"billing/wallet/{name}" for name in ledger), past}
@@ -302,19 +303,33 @@ def _contracts() -> str:
     return (ROOT / "pyproject.toml").read_text(encoding="utf-8").partition("[tool.importlinter]")[2]
 
 
-def test_no_name_of_a_module_or_class_is_defined_twice() -> None:
-    """The second definition replaces the first one without a word."""
-    bodies = [
-        (path.relative_to(ROOT), node.body)
-        for path in _sources(*PACKAGES, "tools")
-        if path.suffix == ".py"
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Module | ast.ClassDef)
+@cache
+def _modules() -> list[tuple[str, ast.Module]]:
+    """All our modules by path, without migrations."""
+    paths = [
+        path for folder in (*PACKAGES, "tools", "tests") for path in (ROOT / folder).rglob("*.py")
+    ]
+    return [
+        (path.relative_to(ROOT).as_posix(), ast.parse(path.read_text(encoding="utf-8")))
+        for path in paths
+        if "migrations" not in path.parts
     ]
 
+
+def _bodies() -> Iterator[tuple[str, list[ast.stmt]]]:
+    """The statements of each module and class."""
+    for path, module in _modules():
+        for node in ast.walk(module):
+            if isinstance(node, ast.Module | ast.ClassDef):
+                yield path, node.body
+
+
+def test_no_name_of_a_module_or_class_is_defined_twice() -> None:
+    """The second definition replaces the first one without a word."""
     twice = {
         f"{path}: {name}"
-        for path, body in bodies
+        for path, body in _bodies()
+        if not path.startswith("tests/")
         for name, count in Counter(_assigned(body)).items()
         if count > 1 and name != "_"
     }
@@ -327,3 +342,56 @@ def _assigned(body: list[ast.stmt]) -> Iterator[str]:
             yield from (target.id for target in node.targets if isinstance(target, ast.Name))
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value:
             yield node.target.id
+
+
+def test_each_constant_has_a_line() -> None:
+    """Constants that share an assignment can neither be searched for nor be explained apart."""
+    packed = [
+        f"{path}:{node.lineno}"
+        for path, body in _bodies()
+        for node in body
+        if isinstance(node, ast.Assign) and _is_packed(node)
+    ]
+    assert packed == []
+
+
+def _is_packed(node: ast.Assign) -> bool:
+    """Whether it assigns several names, other than by unpacking one value."""
+    is_tuple = isinstance(node.targets[0], ast.Tuple) and isinstance(node.value, ast.Tuple)
+    return is_tuple or len(node.targets) > 1
+
+
+def test_constants_stand_above_the_functions_that_use_them() -> None:
+    """Except constants made from what is defined above them."""
+    below = [f"{path}: {name}" for path, module in _modules() for name in _late(module.body)]
+
+    assert below == []
+
+
+def _late(body: list[ast.stmt]) -> Iterator[str]:
+    used, defined = set[str](), set[str]()
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            defined.add(node.name)
+            used |= _names(node)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            names = set(_assigned([node]))
+            if _names(node) & defined:
+                defined |= names
+            else:
+                yield from (name for name in names & used if name.isupper())
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {name.id for name in ast.walk(node) if isinstance(name, ast.Name)}
+
+
+def test_the_name_of_gettext_is_never_reused() -> None:
+    reused = [
+        f"{path}:{node.lineno}"
+        for path, module in _modules()
+        if any(isinstance(node, ast.alias) and node.asname == "_" for node in ast.walk(module))
+        for node in ast.walk(module)
+        if isinstance(node, ast.Name) and node.id == "_" and isinstance(node.ctx, ast.Store)
+    ]
+    assert reused == []

@@ -14,7 +14,8 @@ from urllib3.connection import port_by_scheme
 from urllib3.exceptions import HTTPError
 from urllib3.util import Url
 
-_REAL_SEND, _REAL_URLOPEN = HTTPAdapter.send, HTTPConnectionPool.urlopen
+_REAL_SEND = HTTPAdapter.send
+_REAL_URLOPEN = HTTPConnectionPool.urlopen
 
 
 @contextmanager

@@ -27,11 +27,33 @@ MAX_LENGTH = 1000  # characters
 RATED_LENGTH = 128  # characters that are rated: rating costs time per character
 MAX_WORD_LENGTH = 16
 PRODUCT_NAMES = frozenset({"kvitok", "квиток"})
-OBVIOUS_WORDS = frozenset({
-    "password", "passwort", "pass", "parol", "пароль", "admin", "administrator", "root", "login",
-    "welcome", "letmein", "secret", "changeme", "default", "user", "guest", "test", "demo",
-    "master", "privet", "привет", "qwerty", "йцукен",
-})  # fmt: skip
+OBVIOUS_WORDS = frozenset(
+    {
+        "password",
+        "passwort",
+        "pass",
+        "parol",
+        "пароль",
+        "admin",
+        "administrator",
+        "root",
+        "login",
+        "welcome",
+        "letmein",
+        "secret",
+        "changeme",
+        "default",
+        "user",
+        "guest",
+        "test",
+        "demo",
+        "master",
+        "privet",
+        "привет",
+        "qwerty",
+        "йцукен",
+    }
+)
 require_bounded = MaxLengthValidator(MAX_LENGTH)
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _WORD = re.compile(r"[^\W\d_]{3,}")

@@ -31,11 +31,26 @@ _UPDATE_MESSAGES = sql_files.fill(
 )
 # The columns to write, without conversion: the statements know their types.
 _ATTEMPT_COLUMNS = (
-    "id", "state", "provider_id", "error_class", "error_code", "error_detail", "polls", "poll_in",
-)  # fmt: skip
+    "id",
+    "state",
+    "provider_id",
+    "error_class",
+    "error_code",
+    "error_detail",
+    "polls",
+    "poll_in",
+)
 _MESSAGE_COLUMNS = (
-    "id", "state", "error", "channel", "chain", "hold", "due_in", "price", "is_owed",
-)  # fmt: skip
+    "id",
+    "state",
+    "error",
+    "channel",
+    "chain",
+    "hold",
+    "due_in",
+    "price",
+    "is_owed",
+)
 _Columns = tuple[Any, ...]
 _CHAIN = MessageState._fields.index("chain")
 

@@ -80,6 +80,13 @@ def _store(name: str, approvals: list[Approval]) -> None:
 
 def _row(name: str, item: Approval) -> tuple[str | bool, ...]:
     return (
-        name, item.kind.value, item.name[:120], item.language[:10], item.status.value,
-        item.word[:40], item.quality[:20], item.reason[:300], item.is_used,
-    )  # fmt: skip
+        name,
+        item.kind.value,
+        item.name[:120],
+        item.language[:10],
+        item.status.value,
+        item.word[:40],
+        item.quality[:20],
+        item.reason[:300],
+        item.is_used,
+    )

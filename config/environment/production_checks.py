@@ -42,9 +42,10 @@ def weakness(secret: str) -> str:
 ENVIRONMENTS = ("production", "development", "test")
 NEW_KEY = "generate a new one: python -c 'import secrets; print(secrets.token_urlsafe(60))'"
 # E-mail backends that send nothing: nobody could confirm an address.
-_LOCAL_MAIL = ("config.local.file_email_backend.", *(
-    f"django.core.mail.backends.{kind}." for kind in ("console", "filebased", "locmem", "dummy")
-))  # fmt: skip
+_LOCAL_MAIL = (
+    "config.local.file_email_backend.",
+    *(f"django.core.mail.backends.{kind}." for kind in ("console", "filebased", "locmem", "dummy")),
+)
 _NOT_IN_HOST = re.compile(r"[/\s]|:[0-9]*\Z")  # allows [::1]
 _EXAMPLE_HOSTS = ("example.com", "example.org", "example.net")  # RFC 2606: reserved
 

@@ -118,9 +118,10 @@ def incident(request: HttpRequest, pk: int) -> HttpResponse:
         if form.is_valid():
             state = form.cleaned_data["state"]
             text = form.text()
-            _report(request, timeline.add_update(
-                incident_id=pk, state=state, text=text, **actor(request)
-            ))  # fmt: skip
+            _report(
+                request,
+                timeline.add_update(incident_id=pk, state=state, text=text, **actor(request)),
+            )
             return redirect("admin:incident", pk)
     context = {
         "incident": incident,

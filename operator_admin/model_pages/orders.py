@@ -120,9 +120,18 @@ class RefundAdmin(ShowsGatewayTitle, ActionAdmin):
     """Refunds. Tokens spent before the refund are settled by hand: *Change a balance*."""
 
     list_display = (
-        "created_at", "company", "gateway_title", "refund_id", "amount", "currency",
-        "tokens", "taken", "problem", "returned_at", "settled_at",
-    )  # fmt: skip
+        "created_at",
+        "company",
+        "gateway_title",
+        "refund_id",
+        "amount",
+        "currency",
+        "tokens",
+        "taken",
+        "problem",
+        "returned_at",
+        "settled_at",
+    )
     list_filter = (
         choice_filter(
             gettext_lazy("needs review"),

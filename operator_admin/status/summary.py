@@ -112,18 +112,22 @@ def of_channel(
 
     `accounts` are all of its accounts; None stands for one without a row, which is in use.
     """
-    return worst([
-        *(of_incident(item.impact) for item in incidents if item.channel in {"", name}),
-        *(Level.DEGRADED for item in alerts if _is_about(item, name)),
-        *([Level.OUTAGE] if not any(map(_is_in_use, accounts)) else []),
-    ])  # fmt: skip
+    return worst(
+        [
+            *(of_incident(item.impact) for item in incidents if item.channel in {"", name}),
+            *(Level.DEGRADED for item in alerts if _is_about(item, name)),
+            *([Level.OUTAGE] if not any(map(_is_in_use, accounts)) else []),
+        ]
+    )
 
 
 def of_api(incidents: Iterable[Incident], alerts: Iterable[Alert]) -> Level:
-    return worst([
-        *(of_incident(item.impact) for item in incidents if not item.channel),
-        *(Level.OUTAGE for item in alerts if item.rule == API_DOWN),
-    ])  # fmt: skip
+    return worst(
+        [
+            *(of_incident(item.impact) for item in incidents if not item.channel),
+            *(Level.OUTAGE for item in alerts if item.rule == API_DOWN),
+        ]
+    )
 
 
 def _is_about(alert: Alert, channel: str) -> bool:
@@ -249,9 +253,7 @@ def is_shown(row: StatusDay) -> bool:
 def _channel_days(
     name: str, all_days: list[date], rows: dict[date, StatusDay], incidents: Sequence[Incident]
 ) -> Iterable[Day]:
-    shares = {
-        day: 100 * row.good / row.total for day, row in rows.items() if is_shown(row)
-    }  # fmt: skip
+    shares = {day: 100 * row.good / row.total for day, row in rows.items() if is_shown(row)}
     median_share = median(shares.values()) if shares else 0.0
     for day in all_days:
         announced = _incident_level(day, name, incidents)

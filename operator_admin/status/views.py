@@ -62,9 +62,12 @@ def as_feed(request: HttpRequest) -> HttpResponse:
     language = translation.get_language()
     url = f"{settings.PUBLIC_URL}/status"
     feed = Atom1Feed(
-        title=_("Kvitok: status"), link=url, description="", language=language,
+        title=_("Kvitok: status"),
+        link=url,
+        description="",
+        language=language,
         feed_url=f"{settings.PUBLIC_URL}/status.atom",
-    )  # fmt: skip
+    )
     for event in [*current.open, *current.planned, *current.resolved] if current else []:
         for update in event.newest_updates:
             feed.add_item(

@@ -71,8 +71,10 @@ def bars(component: Component) -> list[Bar]:
 def _title(day: Day, *, is_api: bool) -> str:
     texts = [f"{date_format(day.day, 'DATE_FORMAT')}: {day_word(day)}"]
     if day.share is not None:
-        texts.append((_("alive %(share)s%%") if is_api else _("delivered %(share)s%%"))
-                     % {"share": day.share})  # fmt: skip
+        texts.append(
+            (_("alive %(share)s%%") if is_api else _("delivered %(share)s%%"))
+            % {"share": day.share}
+        )
     if day.median_seconds is not None:
         texts.append(_("half within %(time)s") % {"time": seconds(day.median_seconds)})
     return ", ".join(texts)

@@ -26,8 +26,14 @@ class ProviderAccountAdmin(ModelAdmin):
     list_display = ("name", "is_enabled", "position", "weight", "prefixes", "max_per_second")
     ordering = ("-position",)
     fields = (
-        "name", "is_enabled", "position", "weight", "is_share_fixed", "prefixes", "max_per_second",
-    )  # fmt: skip
+        "name",
+        "is_enabled",
+        "position",
+        "weight",
+        "is_share_fixed",
+        "prefixes",
+        "max_per_second",
+    )
     readonly_fields = ("name",)
 
     # The environment or the set-up pages add and delete accounts.

@@ -276,8 +276,9 @@ def set_mode(*, company: Company, mode: str, user: User, ip: str | None = None) 
             is_enforced=mode == GuardMode.ENFORCE
         )
     values = {"guard_mode": [before, mode]}
-    record("guard.mode_changed", f"{before} → {mode}", company=stored, user=user, ip=ip,
-           changes=values)  # fmt: skip
+    record(
+        "guard.mode_changed", f"{before} → {mode}", company=stored, user=user, ip=ip, changes=values
+    )
     publish(stored)
     return True
 

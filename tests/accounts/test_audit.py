@@ -237,8 +237,7 @@ RECORDED = re.compile(r'\brecord\(\s*"([a-z_.]+)"')
 
 
 def test_every_audited_action_has_a_label() -> None:
-    sources = (path for app in PACKAGES
-               for path in (ROOT / app).rglob("*.py"))  # fmt: skip
+    sources = (path for app in PACKAGES for path in (ROOT / app).rglob("*.py"))
 
     recorded = {name for path in sources for name in RECORDED.findall(path.read_text("utf-8"))}
 
@@ -253,8 +252,11 @@ def test_labels_of_actions_are_declared_by_the_package_that_records_them(package
     code = "".join(path.read_text("utf-8") for path in others)
     declared = LABEL.findall(declaration.read_text("utf-8")) if declaration.exists() else []
 
-    foreign = [name for name in declared if f'"{name}"' not in code
-               and f'f"{name.partition(".")[0]}.{{' not in code]  # fmt: skip
+    foreign = [
+        name
+        for name in declared
+        if f'"{name}"' not in code and f'f"{name.partition(".")[0]}.{{' not in code
+    ]
 
     assert foreign == []
 

@@ -79,7 +79,7 @@ ORDINARY = [
         "M&M's",
         "5 звёзд",
     ],
-)  # fmt: skip
+)
 def test_ordinary_brand_names_are_valid(brand: str) -> None:
     assert is_valid_brand(brand)
 

@@ -11,7 +11,8 @@ from tests.api.clients import Answer, Api
 
 BY_NAME = {call.name: call for call in CALLS}
 LIVE = {Scope.TOP_UP, Scope.POLICY}  # whose calls need a live key, some of them
-PHONE, URL = "+79990000000", "https://shop.example/orders/1024"
+PHONE = "+79990000000"
+URL = "https://shop.example/orders/1024"
 ASKED: dict[str, dict[str, Any]] = {
     "sendCode": {"phone": PHONE, "link": URL},
     "shortenLink": {"url": URL},

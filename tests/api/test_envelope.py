@@ -43,8 +43,22 @@ def check_envelope(answer: Answer) -> None:
         assert body["request_id"] == answer.headers["X-Request-Id"]
 
 
-@pytest.mark.parametrize("path", ["", "/", "/opt", "/otp/send/x", "/otp//send", "/%00", "/%0Ax",
-                                  "/opt/send%0A", "/messages/a/b", "/%D1%84", "/%FF"])  # fmt: skip
+@pytest.mark.parametrize(
+    "path",
+    [
+        "",
+        "/",
+        "/opt",
+        "/otp/send/x",
+        "/otp//send",
+        "/%00",
+        "/%0Ax",
+        "/opt/send%0A",
+        "/messages/a/b",
+        "/%D1%84",
+        "/%FF",
+    ],
+)
 @pytest.mark.parametrize("method", ["GET", "POST", "BREW"])
 def test_unknown_path_is_answered_404_in_the_envelope(api: Api, method: str, path: str) -> None:
     answer = api.call(method, path)
@@ -53,8 +67,19 @@ def test_unknown_path_is_answered_404_in_the_envelope(api: Api, method: str, pat
     assert (answer.status, answer.code) == (404, "not_found")
 
 
-@pytest.mark.parametrize("path", ["/api/", "/api/v2/otp/send", "/api/v1", "/api", "/API/v1/balance",
-                                  "//api/v1/otp/send", "///api/v1/balance", "/Api"])  # fmt: skip
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/",
+        "/api/v2/otp/send",
+        "/api/v1",
+        "/api",
+        "/API/v1/balance",
+        "//api/v1/otp/send",
+        "///api/v1/balance",
+        "/Api",
+    ],
+)
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_unknown_path_next_to_the_version_is_not_found(method: str, path: str) -> None:
     response = Client(enforce_csrf_checks=True).generic(method, "/", PATH_INFO=path)
@@ -147,9 +172,16 @@ def test_json_content_types_are_accepted(api: Api, content_type: str) -> None:
 
 @pytest.mark.parametrize(
     "content_type",
-    ["", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x",
-     "application/jsonp", "application/vnd.api+json", "json"],
-)  # fmt: skip
+    [
+        "",
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=x",
+        "application/jsonp",
+        "application/vnd.api+json",
+        "json",
+    ],
+)
 def test_other_content_types_are_refused(api: Api, content_type: str) -> None:
     answer = api.call("POST", "/otp/send", b'{"phone": "+79161234567"}', content_type)
 

@@ -35,11 +35,21 @@ def test_object_of_others_is_not_found(
 
 
 SCOPES = {
-    "otp": Scope.OTP, "lookup": Scope.OTP, "links": Scope.LINKS, "batches": Scope.LINKS,
-    "messages": Scope.MESSAGES, "test": Scope.MESSAGES, "channels": None, "policy": Scope.POLICY,
-    "balance": Scope.BALANCE, "seals": Scope.BALANCE, "documents": Scope.BALANCE,
-    "top-up": Scope.TOP_UP, "webhooks": Scope.WEBHOOKS, "persons": Scope.PERSONS,
-}  # fmt: skip
+    "otp": Scope.OTP,
+    "lookup": Scope.OTP,
+    "links": Scope.LINKS,
+    "batches": Scope.LINKS,
+    "messages": Scope.MESSAGES,
+    "test": Scope.MESSAGES,
+    "channels": None,
+    "policy": Scope.POLICY,
+    "balance": Scope.BALANCE,
+    "seals": Scope.BALANCE,
+    "documents": Scope.BALANCE,
+    "top-up": Scope.TOP_UP,
+    "webhooks": Scope.WEBHOOKS,
+    "persons": Scope.PERSONS,
+}
 
 
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: call.name)

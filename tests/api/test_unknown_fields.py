@@ -11,7 +11,8 @@ from channels.models import Message
 from tests.api.calling import ASKED, LIVE, addressed
 from tests.api.clients import Answer, Api
 
-PHONE, URL = "+79161234567", "https://example.com/"
+PHONE = "+79161234567"
+URL = "https://example.com/"
 WITH_BODY = [call for call in CALLS if call.has_body]
 MISSPELT = {"code": "unknown_field", "field": "chanel", "did_you_mean": "channel"}
 OF_A_CODE = {"verifyCode", "reportEntered"}  # that was not sent

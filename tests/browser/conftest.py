@@ -17,7 +17,8 @@ CHROMIUM = next(filter(None, map(shutil.which, NAMES)), None)
 CUT_SHORT = ("htmx:afterRequest", "htmx:sendAbort", "htmx:sendError")
 
 
-_PR_CAPBSET_DROP, _CAP_SYS_NICE = 24, 23  # linux/prctl.h, linux/capability.h
+_PR_CAPBSET_DROP = 24  # linux/prctl.h
+_CAP_SYS_NICE = 23  # linux/capability.h
 PATIENCE = 25_000  # ms until a page shows what is expected, on a busy machine
 
 

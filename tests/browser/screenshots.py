@@ -20,7 +20,8 @@ from tests.browser.conftest import CHROMIUM
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs/screenshots"
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
-DESKTOP, PHONE = (1280, 800), (360, 740)
+DESKTOP = (1280, 800)
+PHONE = (360, 740)
 TEST_CODES = [("+79990000000", "whatsapp"), ("+79990000010", "telegram"), ("+79990000020", "sms")]
 MAX_FILE_SIZE = 200_000  # bytes
 PageView = tuple[str, str, tuple[int, int]]

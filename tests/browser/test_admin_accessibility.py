@@ -25,9 +25,16 @@ from tests.factories import CompanyFactory, UserFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
 OWN_PAGES = (
-    "index", "providers", "queue", "system", "alerts", "persons", "attention", "incidents",
+    "index",
+    "providers",
+    "queue",
+    "system",
+    "alerts",
+    "persons",
+    "attention",
+    "incidents",
     "incident-new",
-)  # fmt: skip
+)
 
 
 @pytest.fixture

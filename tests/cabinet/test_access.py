@@ -23,8 +23,12 @@ CASES = [
     for method in ("get", "post")
 ]
 OWNER, DEVELOPER, ACCOUNTANT, VIEWER = Member.Role.values
-VISITOR, STRANGER = "visitor", "owner of another company"
-OPENED, NOT_ALLOWED, NOT_THERE, NO_METHOD = "opened", "not allowed", "not there", "no such method"
+VISITOR = "visitor"
+STRANGER = "owner of another company"
+OPENED = "opened"
+NOT_ALLOWED = "not allowed"
+NOT_THERE = "not there"
+NO_METHOD = "no such method"
 WORDS = {200: OPENED, 204: OPENED, 302: OPENED, 403: NOT_ALLOWED, 404: NOT_THERE, 405: NO_METHOD}
 
 

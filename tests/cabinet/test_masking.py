@@ -31,7 +31,8 @@ from tests.factories import (
 from tests.sql import execute
 
 OWNER, DEVELOPER, ACCOUNTANT, VIEWER = Member.Role.values
-PHONE, MASKED = "+79161230089", "+7916•••••89"
+PHONE = "+79161230089"
+MASKED = "+7916•••••89"
 OTHER_PHONE = "+79161230000"
 SPELLINGS = (PHONE, PHONE[1:], PHONE[2:], PHONE[5:], "916 123-00-89", "916%20123-00-89")
 TARGET = f"wa.me/{PHONE[1:]}"
@@ -337,9 +338,15 @@ def test_phone_in_link_target_is_masked(between: str) -> None:
     assert "00" not in shown
 
 
-@pytest.mark.parametrize("value", [
-    "tel_79161230089", "phone_79161230089", "abc_79161230089ab", "2026-11-28T79161230089Z",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "value",
+    [
+        "tel_79161230089",
+        "phone_79161230089",
+        "abc_79161230089ab",
+        "2026-11-28T79161230089Z",
+    ],
+)
 def test_field_named_like_an_id_hides_no_phone(value: str) -> None:
     assert "1230089" not in phone_visibility.event_for({"url": value}, None)["url"]
 

@@ -13,7 +13,8 @@ from cabinet import saved_filters
 from tests.api.races import at_once
 from tests.factories import MemberFactory
 
-MESSAGES, REQUESTS = SavedFilter.Page.MESSAGES, SavedFilter.Page.REQUESTS
+MESSAGES = SavedFilter.Page.MESSAGES
+REQUESTS = SavedFilter.Page.REQUESTS
 
 
 def save(member: Member, name: str, *, is_default: bool = False, **params: str) -> SavedFilter:

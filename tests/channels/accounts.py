@@ -10,7 +10,8 @@ from channels.models import Message, ProviderAccount
 from channels.vendor_accounts import registry
 from tests.factories import MessageFactory
 
-KZ, UZ = "twilio:kz", "twilio:uz"
+KZ = "twilio:kz"
+UZ = "twilio:uz"
 LONG = timedelta(minutes=5)
 
 

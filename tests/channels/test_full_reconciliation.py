@@ -73,9 +73,15 @@ def test_sealed_books_agree(company: Company) -> None:
 
 @pytest.mark.parametrize(
     "column",
-    ["amount = amount + 1", "reason = reason || ' '", "key = key || 'x'", "hold = 2",
-     "proof = 'click'", "created_at = created_at + interval '1 microsecond'"],
-)  # fmt: skip
+    [
+        "amount = amount + 1",
+        "reason = reason || ' '",
+        "key = key || 'x'",
+        "hold = 2",
+        "proof = 'click'",
+        "created_at = created_at + interval '1 microsecond'",
+    ],
+)
 def test_changed_row_of_an_old_month_is_found(company: Company, column: str) -> None:
     kinds = {"key": "grant", "proof": "capture"}
     kind = kinds.get(column.split(maxsplit=1)[0], "hold")

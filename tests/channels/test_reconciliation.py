@@ -219,9 +219,14 @@ PLANTED: dict[str, tuple[Callable[[], object], set[str]]] = {
     ),
 }
 WHOLE_LEDGER = {
-    WALLET, CLOSED, LOTS, DOCUMENTS, BALANCE,
-    "credited without a paid top-up", "transfer of a message that does not exist",
-}  # fmt: skip
+    WALLET,
+    CLOSED,
+    LOTS,
+    DOCUMENTS,
+    BALANCE,
+    "credited without a paid top-up",
+    "transfer of a message that does not exist",
+}
 
 
 @pytest.mark.parametrize("name", PLANTED)

@@ -71,8 +71,10 @@ def test_headers_are_those_of_the_request() -> None:
 
     assert dict(headers) == dict(request.headers)
     assert (headers["x-HUB-signature"], headers["Content-Type"], len(headers)) == (
-        "a", "application/octet-stream", len(request.headers)
-    )  # fmt: skip
+        "a",
+        "application/octet-stream",
+        len(request.headers),
+    )
     assert headers.get("X-Other", "none") == "none"
 
 

@@ -19,7 +19,9 @@ from tests.compat.prelude import calls as prelude
 from tests.compat.vonage import calls as vonage
 from tests.otp.sent_codes import forget_limits
 
-PHONE, CODE, WRONG = "+79161234567", "A1b2C3", "A1b2C4"
+PHONE = "+79161234567"
+CODE = "A1b2C3"
+WRONG = "A1b2C4"
 TOO_MANY_WRONG_CODES = "+79990000012"  # of a test key: refused
 
 
@@ -157,8 +159,11 @@ def test_preferred_channel_carries_a_custom_code_at_once(company: Company) -> No
     )
 
     assert [answer["status"] for answer in (first, again, by_sms, tried)] == [
-        "success", "retry", "retry", "retry"
-    ]  # fmt: skip
+        "success",
+        "retry",
+        "retry",
+        "retry",
+    ]
     assert again == first | {"status": "retry", "request_id": again["request_id"]}
     assert (again["channels"], by_sms["channels"]) == (["whatsapp"], ["sms"])
     assert tried == by_sms | {"request_id": tried["request_id"]}

@@ -48,8 +48,11 @@ def _calls(dialect: Dialect) -> list[Call]:
     result = []
     for route in routes(dialect):
         view: Any = route.callback
-        methods = [name.upper() for name in ("get", "post", "put", "patch", "delete")
-                   if hasattr(view.view_class, name)]  # fmt: skip
+        methods = [
+            name.upper()
+            for name in ("get", "post", "put", "patch", "delete")
+            if hasattr(view.view_class, name)
+        ]
         path = "/" + re.sub(r"<[^>]+>", "x", str(route.pattern))
         result += [Call(dialect, method, path, view.view_class) for method in methods]
     return result
@@ -121,8 +124,12 @@ def test_key_of_the_api_learns_which_key_is_needed(dialect: Dialect, company: Co
 def test_call_requires_a_key_of_its_kind(call: Call, db: None) -> None:
     company = CompanyFactory.create()
     past = timezone.now() - timedelta(days=1)
-    unknown = ["", "kv_test_x", client_key(company, revoked_at=past).plaintext,
-               client_key(company, expires_at=past).plaintext]  # fmt: skip
+    unknown = [
+        "",
+        "kv_test_x",
+        client_key(company, revoked_at=past).plaintext,
+        client_key(company, expires_at=past).plaintext,
+    ]
     ordinary = ApiKeyFactory.create(company=company, mode=Mode.TEST).plaintext
     elsewhere = client_key(company, allowed_ips=["203.0.113.7"]).plaintext
     suspended = client_key(CompanyFactory.create(status=Company.Status.SUSPENDED)).plaintext
@@ -236,8 +243,10 @@ def test_request_is_logged_by_its_declared_path(
 
     row = logged()
     assert (row.request_id, row.api_key_id, row.status) == (
-        answer.headers["X-Request-Id"], key.pk, answer.status
-    )  # fmt: skip
+        answer.headers["X-Request-Id"],
+        key.pk,
+        answer.status,
+    )
     assert re.sub(r"\{\w+\}", "x", row.path) == f"{call.dialect.path}{call.path}"[:80]
 
 
@@ -261,8 +270,13 @@ def _raising(error: type[Exception]) -> Any:
 
 
 def environ(path: str, authorization: str = "") -> dict[str, Any]:
-    return {"PATH_INFO": path, "REQUEST_METHOD": "POST", "REMOTE_ADDR": "198.51.100.9",
-            "HTTP_AUTHORIZATION": authorization, "wsgi.url_scheme": "https"}  # fmt: skip
+    return {
+        "PATH_INFO": path,
+        "REQUEST_METHOD": "POST",
+        "REMOTE_ADDR": "198.51.100.9",
+        "HTTP_AUTHORIZATION": authorization,
+        "wsgi.url_scheme": "https",
+    }
 
 
 @each_dialect
@@ -304,9 +318,14 @@ def test_unknown_keys_are_refused_without_waiting(db: None) -> None:
 def test_api_refuses_a_key_of_this_kind(company: Company) -> None:
     api = Api(company, client_key(company).plaintext)
 
-    answers = [api.post("/otp/send", {"phone": "+79161234567"}), api.get("/messages"),
-               api.get("/balance"), api.get("/channels"), api.get("/persons/export"),
-               api.post("/top-up", {})]  # fmt: skip
+    answers = [
+        api.post("/otp/send", {"phone": "+79161234567"}),
+        api.get("/messages"),
+        api.get("/balance"),
+        api.get("/channels"),
+        api.get("/persons/export"),
+        api.post("/top-up", {}),
+    ]
 
     assert {answer.status for answer in answers} == {403}
     assert {answer.code for answer in answers} == {"forbidden"}

@@ -88,7 +88,8 @@ def test_beat_schedules_only_existing_tasks() -> None:
     assert scheduled <= current_app.tasks.keys()
 
 
-INTERVAL, RUNS = 0.2, 5
+INTERVAL = 0.2
+RUNS = 5
 DAMAGES: dict[str, Callable[[bytes], bytes]] = {
     "empty": lambda _octets: b"",
     "cut short": lambda octets: octets[: len(octets) // 2],

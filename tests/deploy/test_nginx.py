@@ -55,10 +55,23 @@ def proxy(tmp_path: Path) -> Proxy:
 
 def certificate(folder: Path) -> None:
     subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", f"/CN={HOST}",
-         "-keyout", folder / "privkey.pem", "-out", folder / "fullchain.pem"],
-        check=True, capture_output=True,
-    )  # fmt: skip
+        [
+            "openssl",
+            "req",
+            "-x509",
+            "-newkey",
+            "rsa:2048",
+            "-nodes",
+            "-subj",
+            f"/CN={HOST}",
+            "-keyout",
+            folder / "privkey.pem",
+            "-out",
+            folder / "fullchain.pem",
+        ],
+        check=True,
+        capture_output=True,
+    )
 
 
 @pytest.fixture

@@ -88,15 +88,21 @@ def test_sends_and_guesses_read_their_own_rows(company: Company, writes: list[Co
     elsewhere = replace(one, params={**one.params, "company_id": other.pk, "api_key_id": None})
     guesses = [
         check._Guess(
-            {"company_id": company.pk, "mode": "live", "phone": write.params["phone"],
-             "purpose": write.params["purpose"]},
+            {
+                "company_id": company.pk,
+                "mode": "live",
+                "phone": write.params["phone"],
+                "purpose": write.params["purpose"],
+            },
             [write.params["mac"]],
         )
         for write in writes
-    ]  # fmt: skip
+    ]
 
-    sends = [plan_of(lambda: code_writes._together(writes)),
-             plan_of(lambda: code_writes._together([elsewhere, *others]))]  # fmt: skip
+    sends = [
+        plan_of(lambda: code_writes._together(writes)),
+        plan_of(lambda: code_writes._together([elsewhere, *others])),
+    ]
     checked = plan_of(lambda: check._check_together(guesses))
 
     assert [rows_read(plan) < 10 * MANY for plan in sends] == [True, True]

@@ -29,7 +29,9 @@ pytestmark = pytest.mark.django_db
 MESSAGES = 12_000
 SCANS = (200, 800)  # rows for one page of a filter without an index; a batch has more
 BATCH = 400
-MAX_ROWS, MAX_BLOCKS = 4_000, 2_500  # of one statement
+# Of one statement.
+MAX_ROWS = 4_000
+MAX_BLOCKS = 2_500
 HISTORY = ("channels_message", "billing_transfer", "links_link", "accounts_auditevent")
 
 _FURTHER_ROWS = """

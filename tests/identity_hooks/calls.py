@@ -13,7 +13,8 @@ from identity_hooks.hook_call import SimulatedCall
 from identity_hooks.kind import Trial
 from identity_hooks.models import Hook
 
-PHONE, CODE = "+79161234567", "561166"
+PHONE = "+79161234567"
+CODE = "561166"
 
 
 def make_hook(company: Company, kind: str, mode: str = "live", **values: Any) -> Hook:

@@ -20,9 +20,12 @@ from jsonschema import Draft4Validator
 from openapi_core import OpenAPI
 from openapi_core.contrib.requests import RequestsOpenAPIRequest, RequestsOpenAPIResponse
 
-URL, YAML = os.environ["CAMARA_URL"], os.environ["CAMARA_YAML"]
-VERIFY_KEY, TEST_KEY = os.environ["VERIFY_KEY"], os.environ["TEST_KEY"]
-API_URL, BLOCKED = os.environ["API_URL"], os.environ["BLOCKED_PHONE"]
+URL = os.environ["CAMARA_URL"]
+YAML = os.environ["CAMARA_YAML"]
+VERIFY_KEY = os.environ["VERIFY_KEY"]
+TEST_KEY = os.environ["TEST_KEY"]
+API_URL = os.environ["API_URL"]
+BLOCKED = os.environ["BLOCKED_PHONE"]
 with open(YAML, encoding="utf-8") as file:  # noqa: PTH123 - a script of its own
     SPEC = yaml.safe_load(file)
 SPEC["servers"] = [{"url": f"{URL}/one-time-password-sms/v1"}]
@@ -30,8 +33,13 @@ del SPEC["components"]["securitySchemes"]["openId"]  # whose discovery document 
 for path in SPEC["paths"].values():
     path["post"].pop("security")
 JUDGE = OpenAPI.from_dict(SPEC)
-LANDLINE, NOT_REACHED, EXPIRED, DELIVERED = "+74951234567", "0003", "0004", "0000"
-MAX_SEND, MAX_TRY, MAX_LENGTH = 6, 5, 160
+LANDLINE = "+74951234567"
+NOT_REACHED = "0003"
+EXPIRED = "0004"
+DELIVERED = "0000"
+MAX_SEND = 6
+MAX_TRY = 5
+MAX_LENGTH = 160
 MESSAGE = "{{code}} is your short code to authenticate with Cool App via SMS"
 _counter = itertools.count(random.randrange(9000))  # noqa: S311
 

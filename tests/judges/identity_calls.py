@@ -17,7 +17,8 @@ from standardwebhooks.webhooks import Webhook as StandardWebhook
 from svix.webhooks import Webhook as SvixWebhook
 
 KIND, ADDRESS, SECRET, PHONE, CODE = sys.argv[1:6]
-NOW, MESSAGE_ID = datetime.now(UTC), f"msg_{uuid4().hex}"
+NOW = datetime.now(UTC)
+MESSAGE_ID = f"msg_{uuid4().hex}"
 
 
 def signed(prefix: str, signature: str) -> dict[str, str]:

@@ -46,12 +46,25 @@ def test_schemathesis_finds_no_fault(stack: Stack, address: str, tmp_path: Path)
     key = client_key(stack.sender().company).plaintext
 
     said = run(
-        PYTHON.with_name("schemathesis"), "run", SCHEMA,
-        "--url", f"{address}/one-time-password-sms/v1", "-H", f"Authorization: Bearer {key}",
-        "--phases", "examples,coverage,fuzzing", "--max-examples", "60",
-        "--seed", "1",  # of some seeds its generator cannot read the pattern that it derives
-        "--generation-database", "none",  # what one run keeps, the next fails to replay
-        "--exclude-checks", "positive_data_acceptance", "--report-dir", tmp_path,
-    )  # fmt: skip
+        PYTHON.with_name("schemathesis"),
+        "run",
+        SCHEMA,
+        "--url",
+        f"{address}/one-time-password-sms/v1",
+        "-H",
+        f"Authorization: Bearer {key}",
+        "--phases",
+        "examples,coverage,fuzzing",
+        "--max-examples",
+        "60",
+        "--seed",
+        "1",  # of some seeds its generator cannot read the pattern that it derives
+        "--generation-database",
+        "none",  # what one run keeps, the next fails to replay
+        "--exclude-checks",
+        "positive_data_acceptance",
+        "--report-dir",
+        tmp_path,
+    )
 
     assert "FAILURES" not in said

@@ -52,9 +52,23 @@ def test_schemathesis_finds_no_crash(arguments: list[str], tmp_path: Path) -> No
     schema.write_text(text, encoding="utf-8")
 
     said = run(
-        PYTHON.with_name("schemathesis"), "run", schema, "--url", address,
-        "--auth", f"AC{'0' * 32}:{key}", "--checks", "not_a_server_error", "--phases", "fuzzing",
-        "--max-examples", "20", "--generation-database", "none", "--report-dir", tmp_path,
-    )  # fmt: skip
+        PYTHON.with_name("schemathesis"),
+        "run",
+        schema,
+        "--url",
+        address,
+        "--auth",
+        f"AC{'0' * 32}:{key}",
+        "--checks",
+        "not_a_server_error",
+        "--phases",
+        "fuzzing",
+        "--max-examples",
+        "20",
+        "--generation-database",
+        "none",
+        "--report-dir",
+        tmp_path,
+    )
 
     assert re.search(r"([0-9]+) generated, \1 passed", said)

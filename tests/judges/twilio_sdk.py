@@ -41,8 +41,12 @@ class Recorder(TwilioHttpClient):
         method, uri = args[:2]
         response = super().request(*args, **kwargs)
         if SCHEMA:
-            compare(method.lower(), urlsplit(uri).path.removeprefix(urlsplit(ADDRESS).path),
-                    response.status_code, response.text)  # fmt: skip
+            compare(
+                method.lower(),
+                urlsplit(uri).path.removeprefix(urlsplit(ADDRESS).path),
+                response.status_code,
+                response.text,
+            )
         return response
 
 

@@ -55,7 +55,11 @@ class Proxy(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(said)
 
-    do_GET = do_POST = do_PATCH = do_DELETE = forward  # noqa: N815 - the library's names
+    # The library's names.
+    do_GET = forward  # noqa: N815
+    do_POST = forward  # noqa: N815
+    do_PATCH = forward  # noqa: N815
+    do_DELETE = forward  # noqa: N815
 
     def log_message(self, *_args: object) -> None:
         pass
@@ -157,8 +161,12 @@ def workflow_is_canceled(verify: Any) -> None:
 
 def next_step_is_taken(verify: Any) -> None:
     number = phone()
-    steps = [SilentAuthChannel(to=number), SmsChannel(to=number, from_="ACME"),
-             VoiceChannel(to=number), WhatsappChannel(to=number, from_="79000000000")]  # fmt: skip
+    steps = [
+        SilentAuthChannel(to=number),
+        SmsChannel(to=number, from_="ACME"),
+        VoiceChannel(to=number),
+        WhatsappChannel(to=number, from_="79000000000"),
+    ]
     started = verify.start_verification(request_to(number, workflow=steps, channel_timeout=60))
     equal(verify.trigger_next_workflow(started.request_id), None)
     status, problem = refused(lambda: verify.trigger_next_workflow(started.request_id))
@@ -195,8 +203,15 @@ def strangers_are_refused(_verify: Any) -> None:
     equal((status, problem["title"]), (401, "Unauthorized"))
 
 
-CASES = [code_is_checked, guesses_end_the_workflow, workflow_is_canceled, next_step_is_taken,
-         lengths_and_custom_codes, numbers_are_refused, strangers_are_refused]  # fmt: skip
+CASES = [
+    code_is_checked,
+    guesses_end_the_workflow,
+    workflow_is_canceled,
+    next_step_is_taken,
+    lengths_and_custom_codes,
+    numbers_are_refused,
+    strangers_are_refused,
+]
 for case in CASES:
     for verify in by_each_way():
         case(verify)

@@ -6,7 +6,12 @@ from typing import Any
 
 MARKER = b"\xab\xcd\xefMaxMind.com"
 SEPARATOR = bytes(16)
-TEXT, UINT16, UINT32, MAP, UINT64, ARRAY = 2, 5, 6, 7, 9, 11
+TEXT = 2
+UINT16 = 5
+UINT32 = 6
+MAP = 7
+UINT64 = 9
+ARRAY = 11
 
 
 def country(code: str) -> bytes:

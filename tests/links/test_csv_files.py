@@ -122,12 +122,17 @@ def test_csv_is_read_in_every_encoding_of_spreadsheets(encoding: str) -> None:
 @pytest.mark.parametrize(
     "content",
     [
-        b"", b"\n \n", b"url,alias\n", b"PK\x03\x04\x00\x00\x00\x08", b"\x00" * 100,
-        b"a" * (link_imports.MAX_BYTES + 1), b"https://e.example\n" * (link_imports.MAX_ROWS + 1),
+        b"",
+        b"\n \n",
+        b"url,alias\n",
+        b"PK\x03\x04\x00\x00\x00\x08",
+        b"\x00" * 100,
+        b"a" * (link_imports.MAX_BYTES + 1),
+        b"https://e.example\n" * (link_imports.MAX_ROWS + 1),
         b'"' + b"a" * 200_000,
     ],
     ids=["empty", "blank", "header", "xlsx", "zeros", "large", "long", "one quote"],
-)  # fmt: skip
+)
 def test_file_that_is_not_a_table_is_refused(content: bytes) -> None:
     with pytest.raises(ValidationError):
         link_imports.read(content)

@@ -19,7 +19,9 @@ class Outcome(StrEnum):
     BROKEN = "BROKEN"
 
 
-PASSED, ASSERTION, ERROR = "passed", "assertion", "error"
+PASSED = "passed"
+ASSERTION = "assertion"
+ERROR = "error"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

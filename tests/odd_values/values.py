@@ -3,7 +3,8 @@
 import orjson
 
 # Ids of requests, whose times have nothing before and nothing after them.
-FIRST_ID, LAST_ID = "req_" + "0" * 22, f"req_{253_402_300_799_000:012x}" + "0" * 10
+FIRST_ID = "req_" + "0" * 22
+LAST_ID = f"req_{253_402_300_799_000:012x}" + "0" * 10
 
 TEXTS = [
     "",

@@ -9,7 +9,8 @@ from accounts.models import User
 from tests.factories import UserFactory
 from tests.reauthentication import mark_reauthenticated
 
-STEP, SOON = 30, 5  # seconds that a code is good for, and that typing it may take
+STEP = 30  # seconds for which a code is valid
+SOON = 5  # seconds that typing it may take
 SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
 
 

@@ -34,9 +34,12 @@ def fill() -> None:
     CompanyFactory.create(status="pending", name="Ромашка")
     Report.objects.create(link=LinkFactory.create(), reason="spam")
     Payment.objects.create(
-        gateway="invoice", payment_id="p1", amount=Decimal(5), currency="RUB",
+        gateway="invoice",
+        payment_id="p1",
+        amount=Decimal(5),
+        currency="RUB",
         problem=Payment.Problem.UNKNOWN_ORDER,
-    )  # fmt: skip
+    )
     Refund.objects.create(
         gateway="stripe", refund_id="r1", payment_reference="x", amount=Decimal(5), currency="RUB"
     )
@@ -48,9 +51,13 @@ def fill() -> None:
     )
     ProviderAlert.objects.create(provider="twilio", code="30034", kind="warning")
     VendorApproval.objects.create(
-        provider="whatsapp_cloud", kind="template", name="code", language="ru", status="paused",
+        provider="whatsapp_cloud",
+        kind="template",
+        name="code",
+        language="ru",
+        status="paused",
         is_used=True,
-    )  # fmt: skip
+    )
     opened()
 
 
@@ -102,8 +109,9 @@ def test_operator_sees_only_permitted_items(client: Client) -> None:
     filtered = client.get(reverse("admin:attention") + "?kind=company").context["items"]
 
     assert {str(item.kind.title) for item in result} == {
-        str(KINDS["payment"].title), str(KINDS["alert"].title)
-    }  # fmt: skip
+        str(KINDS["payment"].title),
+        str(KINDS["alert"].title),
+    }
     assert filtered == result
 
 

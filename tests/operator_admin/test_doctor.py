@@ -60,12 +60,37 @@ def test_without_services_every_check_fails_with_a_remedy() -> None:
 
     assert code == 1
     assert crosses(result) == {
-        "database", "database texts", "migrations", "partitions ahead", "archives",
-        "database role", "pooler", "clock", "redis", "redis memory", "redis persistence", "clicks",
-        "broker", "web", "worker", "beat", "binds", "key rings", "vendor approvals",
-        "ledger", "seals", "queue", "outboxes", "operators", "bank statement",
-        "mail", "public URL", "proxies", "short host", "providers",
-    }  # fmt: skip
+        "database",
+        "database texts",
+        "migrations",
+        "partitions ahead",
+        "archives",
+        "database role",
+        "pooler",
+        "clock",
+        "redis",
+        "redis memory",
+        "redis persistence",
+        "clicks",
+        "broker",
+        "web",
+        "worker",
+        "beat",
+        "binds",
+        "key rings",
+        "vendor approvals",
+        "ledger",
+        "seals",
+        "queue",
+        "outboxes",
+        "operators",
+        "bank statement",
+        "mail",
+        "public URL",
+        "proxies",
+        "short host",
+        "providers",
+    }
     assert all(result[name]["remedy"] for name in crosses(result))
     assert SECRET not in output
     assert GOOD["SECRET_KEY"] not in output

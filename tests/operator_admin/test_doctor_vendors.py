@@ -31,9 +31,12 @@ def test_no_provider_fails_the_check(settings: Settings) -> None:
 @pytest.mark.django_db
 def test_provider_that_refuses_its_token_fails_the_check(settings: Settings) -> None:
     with responses.RequestsMock() as wire:
-        wire.get(f"{settings.PROVIDER_ACCOUNTS['twilio']['api_url']}/2010-04-01/Accounts/"
-                 f"{settings.PROVIDER_ACCOUNTS['twilio']['account_sid']}.json",
-                 json={"code": 20003, "message": "Authenticate"}, status=401)  # fmt: skip
+        wire.get(
+            f"{settings.PROVIDER_ACCOUNTS['twilio']['api_url']}/2010-04-01/Accounts/"
+            f"{settings.PROVIDER_ACCOUNTS['twilio']['account_sid']}.json",
+            json={"code": 20003, "message": "Authenticate"},
+            status=401,
+        )
         (result,) = [provider for provider in _providers() if provider.name == "Twilio"]
 
     assert not result.ok
@@ -69,9 +72,11 @@ def test_missing_setup_of_an_account_fails_with_its_remedy(settings: Settings) -
 
     assert [item.ok for item in result.values()] == [True, False, False, False]
     assert set(result) == {
-        "Twilio", "Twilio: the account is not a trial one", "Twilio: the sender",
+        "Twilio",
+        "Twilio: the account is not a trial one",
+        "Twilio: the sender",
         "Twilio: the countries it may send to",
-    }  # fmt: skip
+    }
     geo = result["Twilio: the countries it may send to"]
     assert (geo.detail, "Geo permissions" in geo.remedy) == ("KZ", True)
     assert asked == [

@@ -153,17 +153,26 @@ def test_incident_is_opened_in_the_usual_words(client: Client, english_operator:
 
     result = Incident.objects.get()
     assert (result.channel, result.impact, result.titles["en"]) == (
-        "sms", "outage", "SMS: messages are not delivered",
-    )  # fmt: skip
+        "sms",
+        "outage",
+        "SMS: messages are not delivered",
+    )
     assert result.titles["ru"] == "SMS: сообщения не доставляются"
     assert AuditEvent.objects.filter(action="incident.opened", user=english_operator).exists()
 
 
 @pytest.mark.parametrize(
     ("field", "text"),
-    [("country", "Kazakhstan"), ("country", "7"), ("channel", "fax"), ("title_en", ""),
-     ("text_ru", "x" * 601), ("shown_until", "2020-01-01T10:00"), ("impact", "none")],
-)  # fmt: skip
+    [
+        ("country", "Kazakhstan"),
+        ("country", "7"),
+        ("channel", "fax"),
+        ("title_en", ""),
+        ("text_ru", "x" * 601),
+        ("shown_until", "2020-01-01T10:00"),
+        ("impact", "none"),
+    ],
+)
 def test_incident_with_a_mistake_is_not_opened(
     client: Client, english_operator: User, field: str, text: str
 ) -> None:

@@ -25,7 +25,8 @@ from tests.sql import execute
 from webhooks.models import Endpoint
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("english")]
-K1, K2 = {"k1": b"1" * 32}, {"k2": b"2" * 32}
+K1 = {"k1": b"1" * 32}
+K2 = {"k2": b"2" * 32}
 Ring = dict[str, bytes]
 
 
@@ -33,8 +34,7 @@ def write_heartbeat(settings: Settings, process: str, ring: Ring, name: str = "O
     """A heartbeat of another process, which has these keys."""
     setattr(settings, name, ring)
     HeartbeatWriter("web").write({})
-    execute("UPDATE channels_heartbeat SET process = %s WHERE process LIKE 'web %% %%'",
-                   [process])  # fmt: skip
+    execute("UPDATE channels_heartbeat SET process = %s WHERE process LIKE 'web %% %%'", [process])
 
 
 def finding(name: str = "OTP_KEYS") -> Finding:
@@ -130,9 +130,12 @@ def test_key_of_an_endpoint_is_kept(settings: Settings, *, replaced: bool) -> No
     until = timezone.now() + timedelta(hours=1)
     keys = {"key_id": "k2", "previous_key_id": "k1", "previous_until": until}
     Endpoint.objects.create(
-        company=CompanyFactory.create(), mode="live", url="https://shop.example/", kinds=[],
+        company=CompanyFactory.create(),
+        mode="live",
+        url="https://shop.example/",
+        kinds=[],
         **(keys if replaced else {"key_id": "k1"}),
-    )  # fmt: skip
+    )
     settings.WEBHOOK_KEYS = K2 | K1
 
     assert "k1 verifies, and 1 secrets of endpoints" in finding("WEBHOOK_KEYS").detail

@@ -15,8 +15,10 @@ from links.models import BlockedHost, Link, ShortHost
 from tests.factories import CompanyFactory, LinkFactory
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("operator")]
-HOSTS, SITES = "admin:links_shorthost", "admin:links_blockedhost"
-HOST, SITE = "go.brand.example", "fraud.example"
+HOSTS = "admin:links_shorthost"
+SITES = "admin:links_blockedhost"
+HOST = "go.brand.example"
+SITE = "fraud.example"
 
 
 def add_host(client: Client, name: str) -> Any:
@@ -38,9 +40,17 @@ def test_host_is_stored_in_ascii_and_usable_at_once(client: Client, typed: str, 
 
 
 @pytest.mark.parametrize(
-    "name", ["https://go.brand.example", "go.brand.example:8443", "a b", "localhost", "127.0.0.1",
-             "taken.example", "www.taken.example"],
-)  # fmt: skip
+    "name",
+    [
+        "https://go.brand.example",
+        "go.brand.example:8443",
+        "a b",
+        "localhost",
+        "127.0.0.1",
+        "taken.example",
+        "www.taken.example",
+    ],
+)
 def test_malformed_link_host_is_refused(client: Client, name: str) -> None:
     ShortHost.objects.create(host="taken.example", company=CompanyFactory.create())
 

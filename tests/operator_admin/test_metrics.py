@@ -244,10 +244,16 @@ def test_alert_of_a_dead_process_stays_after_its_row_is_deleted(settings: Settin
 def test_every_alert_and_panel_asks_for_a_metric_that_exists(settings: Settings) -> None:
     settings.CLICKHOUSE_URL = "http://127.0.0.1:1/"
     names = set(gauges())
-    counted = {"kvitok_api_seconds_count", "kvitok_api_seconds_bucket", "kvitok_messages_total",
-               "kvitok_provider_seconds_count", "kvitok_provider_seconds_bucket",
-               "kvitok_ledger_breaches", "kvitok_heartbeat_age_seconds",
-               "kvitok_smpp_bound"}  # fmt: skip
+    counted = {
+        "kvitok_api_seconds_count",
+        "kvitok_api_seconds_bucket",
+        "kvitok_messages_total",
+        "kvitok_provider_seconds_count",
+        "kvitok_provider_seconds_bucket",
+        "kvitok_ledger_breaches",
+        "kvitok_heartbeat_age_seconds",
+        "kvitok_smpp_bound",
+    }
     asked = set()
     for name in ("prometheus.rules.yml", "grafana.json"):
         text = (ROOT / "deploy" / name).read_text(encoding="utf-8")

@@ -25,12 +25,25 @@ def yesterday() -> date:
     return timezone.localdate() - timedelta(days=1)
 
 
-def count(company: Company, *, channel: str = "sms", n: int = 10, state: str = "delivered",
-          pace: int = 1000, day: date | None = None) -> None:  # fmt: skip
+def count(
+    company: Company,
+    *,
+    channel: str = "sms",
+    n: int = 10,
+    state: str = "delivered",
+    pace: int = 1000,
+    day: date | None = None,
+) -> None:
     DayCount.objects.create(
-        company=company, mode="live", day=day or yesterday(), channel=channel, kind="code",
-        state=state, pace=pace if state == "delivered" else 0, messages=n,
-    )  # fmt: skip
+        company=company,
+        mode="live",
+        day=day or yesterday(),
+        channel=channel,
+        kind="code",
+        state=state,
+        pace=pace if state == "delivered" else 0,
+        messages=n,
+    )
 
 
 def counted(day: date | None = None) -> StatusDay:
@@ -134,9 +147,13 @@ def test_channel_without_available_accounts_is_out(client: Client) -> None:
 def test_falling_deliveries_degrade_only_their_channel(client: Client) -> None:
     now = timezone.now()
     Alert.objects.create(
-        rule="delivery-falls", subject="sms", began_at=now, due_at=now, notices=1,
+        rule="delivery-falls",
+        subject="sms",
+        began_at=now,
+        due_at=now,
+        notices=1,
         details={"delivered": 1, "final": 9},
-    )  # fmt: skip
+    )
 
     assert part(client)["status"] == "degraded"
     assert part(client, "whatsapp")["status"] == "operational"

@@ -103,11 +103,15 @@ def test_mac_does_not_reveal_the_code() -> None:
 
 
 PHONE = "+79161234567"
-OLD, NEW = {"old": b"o" * 32}, {"new": b"n" * 32}
+OLD = {"old": b"o" * 32}
+NEW = {"new": b"n" * 32}
 # The lists of keys that run side by side during the restarts of each step.
 STEPS = {"append": (OLD, OLD | NEW), "promote": (OLD | NEW, NEW | OLD), "drop": (NEW | OLD, NEW)}
-PAIRS = [pytest.param(a, b, id=f"{step}-{item}") for step, pair in STEPS.items()
-         for item, (a, b) in {"before": pair, "after": pair[::-1]}.items()]  # fmt: skip
+PAIRS = [
+    pytest.param(a, b, id=f"{step}-{item}")
+    for step, pair in STEPS.items()
+    for item, (a, b) in {"before": pair, "after": pair[::-1]}.items()
+]
 Ring = dict[str, bytes]
 
 

@@ -20,7 +20,8 @@ from tests.otp.sent_codes import age_rows, code_of, wrong_code
 from tests.plans import explained
 from tests.sql import execute
 
-PHONE, URL = "+79161234567", "https://example.com/"
+PHONE = "+79161234567"
+URL = "https://example.com/"
 pytestmark = pytest.mark.django_db(transaction=True)
 
 

@@ -47,7 +47,8 @@ from tests.factories import MemberFactory
 from tests.otp import quarter
 
 pytestmark = pytest.mark.django_db(transaction=True)
-FEW, MANY = 900, 300_000
+FEW = 900
+MANY = 300_000
 # Statements of each page, whatever the number of messages.
 MAX_QUERIES = {"overview": 27, "spend": 27, "messages": 11, "statement": 12, "documents": 14}
 ROUNDS = 7

@@ -27,7 +27,9 @@ from tests.stack.secret_search import postgres_contents, redis_values
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("queued_at_once")]
 
-PHONE, IP, DEVICE = "+79161230477", "8.8.4.9", "device-of-one-person"
+PHONE = "+79161230477"
+IP = "8.8.4.9"
+DEVICE = "device-of-one-person"
 
 
 @pytest.fixture
@@ -91,8 +93,11 @@ def restrictions_end() -> None:
 @pytest.mark.usefixtures("company")
 def test_person_is_in_the_dump_before(sought: dict[str, bytes], settings: Settings) -> None:
     assert found(sought, settings) == {
-        "phone", "hash of the phone", "hash of the address", "hash of the device",
-    }  # fmt: skip
+        "phone",
+        "hash of the phone",
+        "hash of the address",
+        "hash of the device",
+    }
 
 
 @pytest.mark.usefixtures("company")

@@ -180,9 +180,11 @@ def test_reference_of_a_message_to_others_is_erased(
     data = {"phone": OTHER, "reference": reference}
     event = EventFactory.create(company=company, key=named.public_id, data=data)
     attempt = DeliveryAttempt.objects.create(
-        delivery=DeliveryFactory.create(event=event), response=f"got {reference}",
-        started_at=timezone.now(), duration_ms=1,
-    )  # fmt: skip
+        delivery=DeliveryFactory.create(event=event),
+        response=f"got {reference}",
+        started_at=timezone.now(),
+        duration_ms=1,
+    )
 
     erase(person=Person(PHONE, None if is_everywhere else company.pk))
 
@@ -320,12 +322,15 @@ def test_later_receipt_does_not_bring_the_id_of_the_vendor_back(company: Company
         state="expired",
     )
     erase(person=Person(PHONE))
-    ago = timezone.now() - timedelta(minutes=1)
 
     ReceiptFactory.create(
-        provider=attempt.provider, provider_id=PHONE, ref=attempt.id, state="read",
-        attempt=None, due_at=ago,
-    )  # fmt: skip
+        provider=attempt.provider,
+        provider_id=PHONE,
+        ref=attempt.id,
+        state="read",
+        attempt=None,
+        due_at=timezone.now() - timedelta(minutes=1),
+    )
     due_receipts.apply_stored()
     who = [Recipient("US.1", str(attempt.id))]
     again = [InboundEvents(b"", receipts=[receipt(str(attempt.id))], recipients=who)]

@@ -37,12 +37,26 @@ def test_every_section_has_its_rows(company: Company) -> None:
     data = export(person=Person(PHONE))["data"]
 
     assert {name: len(rows) for name, rows in data.items()} == {
-        "messages": 2, "attempts": 1, "receipts": 1, "sms_parts": 1, "fallback_events": 0,
-        "verifications": 1, "links": 2, "clicks": 1, "link_reports": 1, "events": 2,
-        "webhook_deliveries": 2, "webhook_answers": 2, "idempotent_requests": 1,
-        "blocked_phones": 1, "bot_contacts": 1, "vendor_user_ids": 1, "alerts": 1,
-        "unmatched_receipts": 1, "routing_memory": 1,
-    }  # fmt: skip
+        "messages": 2,
+        "attempts": 1,
+        "receipts": 1,
+        "sms_parts": 1,
+        "fallback_events": 0,
+        "verifications": 1,
+        "links": 2,
+        "clicks": 1,
+        "link_reports": 1,
+        "events": 2,
+        "webhook_deliveries": 2,
+        "webhook_answers": 2,
+        "idempotent_requests": 1,
+        "blocked_phones": 1,
+        "bot_contacts": 1,
+        "vendor_user_ids": 1,
+        "alerts": 1,
+        "unmatched_receipts": 1,
+        "routing_memory": 1,
+    }
 
 
 def test_every_table_that_is_erased_is_exported() -> None:
@@ -106,9 +120,10 @@ def test_call_of_a_vendor_about_several_people_is_left_out(company: Company) -> 
     own = Receipt.objects.get(attempt__message=message)
     assert "raw" in export(person=Person(PHONE))["data"]["receipts"][0]
     ReceiptFactory.create(
-        attempt=AttemptFactory.create(message__phone=OTHER), provider=own.provider,
+        attempt=AttemptFactory.create(message__phone=OTHER),
+        provider=own.provider,
         received_at=own.received_at,
-    )  # fmt: skip
+    )
 
     assert "raw" not in export(person=Person(PHONE))["data"]["receipts"][0]
 

@@ -143,12 +143,17 @@ def test_list_survives_outside_the_database(company: Company, tmp_path: Path) ->
 @pytest.mark.parametrize(
     "text",
     [
-        b"\xff", b"phones", b"[]", b"{}", b'{"phone_hash": "zz"}', b"null",
+        b"\xff",
+        b"phones",
+        b"[]",
+        b"{}",
+        b'{"phone_hash": "zz"}',
+        b"null",
         b'{"company_id": "x", "mode": "", "key_id": "1", "phone_hash": "00", "erased_at": null}',
         b'{"company_id": null, "mode": null, "key_id": "1", "phone_hash": "00", "erased_at": null}',
         b'{"company_id": null, "mode": {}, "key_id": "1", "phone_hash": "00", "erased_at": null}',
     ],
-)  # fmt: skip
+)
 def test_file_that_is_not_a_list_is_refused_in_a_sentence(
     transactional_db: None, tmp_path: Path, text: bytes
 ) -> None:

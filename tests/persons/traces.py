@@ -46,9 +46,14 @@ def create_all_data(company: Company, phone: str = PHONE, mode: str = "live") ->
     of_code = named | {"purpose": code.purpose}
     _webhook(company, mode, f"otp_{code.id.hex}", of_code, kind="otp.verified")
     IdempotentRequest.objects.create(
-        company=company, mode=mode, path="/otp/verify", key=secrets.token_hex(8),
-        request_hash=b"x", status=200, body=f'{{"phone": "{phone}"}}',
-    )  # fmt: skip
+        company=company,
+        mode=mode,
+        path="/otp/verify",
+        key=secrets.token_hex(8),
+        request_hash=b"x",
+        status=200,
+        body=f'{{"phone": "{phone}"}}',
+    )
     KnownRecipient.objects.create(
         vendor="whatsapp", user_id=f"u-{message.id.hex}", attempt_id=attempt.id
     )
@@ -64,44 +69,80 @@ def create_service_data(phone: str = PHONE) -> None:
     Contact.objects.create(provider="telegram_bot", phone=phone, chat_id=int(digits))
     ProviderAlert.objects.create(provider="twilio", code="x", detail=f"{phone} is odd")
     Receipt.objects.create(
-        provider="smpp", digest=phone.encode(), state="delivered", word="DELIVRD", phone=phone,
-        raw=digits.encode(), due_at=None,
-    )  # fmt: skip
+        provider="smpp",
+        digest=phone.encode(),
+        state="delivered",
+        word="DELIVRD",
+        phone=phone,
+        raw=digits.encode(),
+        due_at=None,
+    )
     LogEntry.objects.create(
-        user=UserFactory.create(), content_type=ContentType.objects.get_for_model(Contact),
-        object_id="1", object_repr=phone, action_flag=3, change_message="",
-    )  # fmt: skip
+        user=UserFactory.create(),
+        content_type=ContentType.objects.get_for_model(Contact),
+        object_id="1",
+        object_repr=phone,
+        action_flag=3,
+        change_message="",
+    )
 
 
 def _code(company: Company, phone: str, mode: str) -> Verification:
     past = timezone.now() - DAYS_AGO
     verification = VerificationFactory.create(
-        company=company, phone=phone, mode=mode, attempts=1, created_at=past, expires_at=past,
-        judged_at=past, verified_at=past, settled_at=past, purpose=f"p-{company.pk} {phone}",
+        company=company,
+        phone=phone,
+        mode=mode,
+        attempts=1,
+        created_at=past,
+        expires_at=past,
+        judged_at=past,
+        verified_at=past,
+        settled_at=past,
+        purpose=f"p-{company.pk} {phone}",
         binding={"amount": "1.00", "payee": phone},
-    )  # fmt: skip
+    )
     MessageFactory.create(
-        company=company, phone=phone, mode=mode, subject_id=verification.id, state="delivered",
-        due_at=None, finished_at=past, price=0,
-    )  # fmt: skip
+        company=company,
+        phone=phone,
+        mode=mode,
+        subject_id=verification.id,
+        state="delivered",
+        due_at=None,
+        finished_at=past,
+        price=0,
+    )
     return verification
 
 
 def _link(company: Company, phone: str, mode: str) -> Message:
     link = LinkFactory.create(
-        company=company, mode=mode, url=f"https://shop.example/?p={phone}", utm=f"u={phone}",
+        company=company,
+        mode=mode,
+        url=f"https://shop.example/?p={phone}",
+        utm=f"u={phone}",
         expired_url=f"https://shop.example/?e={phone}",
-    )  # fmt: skip
+    )
     message = MessageFactory.create(
-        company=company, phone=phone, mode=mode, kind="link", content="link", subject_id=link.id,
+        company=company,
+        phone=phone,
+        mode=mode,
+        kind="link",
+        content="link",
+        subject_id=link.id,
         params={
-            "text": f"Dear {phone}", "short_url": "https://k/x", "brand": "Shop",
+            "text": f"Dear {phone}",
+            "short_url": "https://k/x",
+            "brand": "Shop",
             "metadata": {"who": phone},
             "callback": {"url": f"https://shop.example/{phone}", "endpoint": "0" * 32},
         },
         reference=f"for {phone}",
-        state="delivered", due_at=None, finished_at=timezone.now(), price=0,
-    )  # fmt: skip
+        state="delivered",
+        due_at=None,
+        finished_at=timezone.now(),
+        price=0,
+    )
     Link.objects.filter(pk=link.pk).update(message_id=message.pk)
     Report.objects.create(link=link, reason="other", words=f"I am {phone}")
     partitions.ensure_upcoming()
@@ -116,13 +157,19 @@ def _link(company: Company, phone: str, mode: str) -> Message:
 def _attempt(message: Message) -> Attempt:
     digits = message.phone.removeprefix("+")
     attempt = AttemptFactory.create(
-        message=message, state="delivered", provider_id=f"wamid.{digits}-{message.id.hex}",
+        message=message,
+        state="delivered",
+        provider_id=f"wamid.{digits}-{message.id.hex}",
         error_detail=f"not {message.phone}",
-    )  # fmt: skip
+    )
     ReceiptFactory.create(
-        attempt=attempt, phone=message.phone, raw=f'{{"to": "{digits}"}}'.encode(),
-        alternatives=[digits], error_detail=message.phone, due_at=None,
-    )  # fmt: skip
+        attempt=attempt,
+        phone=message.phone,
+        raw=f'{{"to": "{digits}"}}'.encode(),
+        alternatives=[digits],
+        error_detail=message.phone,
+        due_at=None,
+    )
     Part.objects.create(
         attempt=attempt, number=1, total=1, provider="smpp", provider_id=f"{digits}{message.id.hex}"
     )

@@ -49,9 +49,14 @@ def line_of(record: logging.LogRecord) -> dict[str, str]:
 def test_request_that_django_refuses_is_not_an_error() -> None:
     error = TooManyFieldsSent("too many")
     record = logging.LogRecord(
-        "django.security.TooManyFieldsSent", logging.ERROR, __file__, 1, "too many", (),
+        "django.security.TooManyFieldsSent",
+        logging.ERROR,
+        __file__,
+        1,
+        "too many",
+        (),
         (TooManyFieldsSent, error, None),
-    )  # fmt: skip
+    )
 
     line = line_of(record)
 

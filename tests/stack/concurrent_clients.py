@@ -58,8 +58,11 @@ class ConcurrentClients:
         return Counter(answer.call for answer in self.answers)
 
     def has_sends_answered_since(self, moment: float) -> bool:
-        return any(answer.message_status in {"sent", "delivered"} for answer in self.answers
-                   if answer.asked_at >= moment)  # fmt: skip
+        return any(
+            answer.message_status in {"sent", "delivered"}
+            for answer in self.answers
+            if answer.asked_at >= moment
+        )
 
     def _loop(self) -> None:
         try:

@@ -20,7 +20,8 @@ from webhooks.http_call import CallOutcome  # noqa: E402
 
 __all__ = ["app"]
 
-write_unchanged, publish = unchanged_messages.accept_unchanged, outcome_signals.publish
+write_unchanged = unchanged_messages.accept_unchanged
+publish = outcome_signals.publish
 
 
 def kill_self() -> NoReturn:

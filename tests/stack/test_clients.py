@@ -50,9 +50,7 @@ TSC = {
 @pytest.fixture
 def environ(stack: Stack) -> dict[str, str]:
     key = ApiKeyFactory.create(company=stack.sender().company, mode=Mode.TEST)
-    return {
-        "KVITOK_URL": f"{stack.url}/api/v1", "KVITOK_KEY": key.plaintext, "PHONE": phone()
-    }  # fmt: skip
+    return {"KVITOK_URL": f"{stack.url}/api/v1", "KVITOK_KEY": key.plaintext, "PHONE": phone()}
 
 
 @pytest.fixture

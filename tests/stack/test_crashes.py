@@ -10,7 +10,8 @@ from tests.stack.programs import wait_until
 from tests.stack.sender import Sender
 from tests.stack.stack import TOKENS, Outcome, Stack, expire
 
-OK, CONFLICT = 200, 409
+OK = 200
+CONFLICT = 409
 
 
 def test_worker_killed_before_call_sends_and_charges_nothing(stack: Stack, sender: Sender) -> None:

@@ -15,7 +15,8 @@ from tests.stack.programs import wait_until
 from tests.stack.sender import Sender
 from tests.stack.stack import Stack
 
-NAME, PASSWORD = "ООО Первый день", "a long enough passphrase"
+NAME = "ООО Первый день"
+PASSWORD = "a long enough passphrase"
 TOKENS = 1_000
 
 

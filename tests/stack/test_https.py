@@ -67,9 +67,16 @@ def ask(
 
 @pytest.mark.parametrize(
     ("path", "status"),
-    [("/HttpsLink", 302), ("/NoSuchLink", 404), ("/api/v1/balance", 401), ("/livez", 200),
-     ("/readyz", 200), ("/account/login/", 200), ("/hooks/whatsapp", 404)],
-)  # fmt: skip
+    [
+        ("/HttpsLink", 302),
+        ("/NoSuchLink", 404),
+        ("/api/v1/balance", 401),
+        ("/livez", 200),
+        ("/readyz", 200),
+        ("/account/login/", 200),
+        ("/hooks/whatsapp", 404),
+    ],
+)
 def test_every_answer_has_hsts_and_nosniff(production: Program, path: str, status: int) -> None:
     if status == 302:
         LinkFactory.create(slug="HttpsLink")

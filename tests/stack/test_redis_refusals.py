@@ -34,8 +34,14 @@ def recovery(stack: Stack) -> Iterator[None]:
 def redis_operator(stack: Stack) -> Iterator[redis.Redis]:
     """A connection whose rights nobody takes away; afterwards Redis refuses nothing."""
     with redis.Redis.from_url(stack.redis.url) as client:
-        client.acl_setuser("operator", enabled=True, passwords=["+x"], keys=["*"],
-                           channels=["*"], categories=["+@all"])  # fmt: skip
+        client.acl_setuser(
+            "operator",
+            enabled=True,
+            passwords=["+x"],
+            keys=["*"],
+            channels=["*"],
+            categories=["+@all"],
+        )
     with redis.Redis.from_url(stack.redis.url, username="operator", password="x") as client:
         yield client
         obey(client)

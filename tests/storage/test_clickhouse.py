@@ -99,9 +99,16 @@ def test_address_in_full() -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["ch:8123", "tcp://u:secret@ch", "http://", "http://u:secret@ch/a/b", "http://ch:x/",
-            "http://u:secret@ch/?a=1"],
-)  # fmt: skip
+    "url",
+    [
+        "ch:8123",
+        "tcp://u:secret@ch",
+        "http://",
+        "http://u:secret@ch/a/b",
+        "http://ch:x/",
+        "http://u:secret@ch/?a=1",
+    ],
+)
 def test_address_that_cannot_be_read(url: str) -> None:
     with pytest.raises(ImproperlyConfigured) as caught:
         clickhouse.parse_address(url)

@@ -54,12 +54,8 @@ def test_sentinels_have_users_and_tls_of_their_own() -> None:
 
     assert address.sentinels is not None
     assert (address.sentinels.service, address.sentinels.addresses) == ("main", SENTINELS)
-    assert address.sentinels.options == {
-        "username": "s", "password": "t", "ssl_ca_certs": "/ca"
-    }  # fmt: skip
-    assert address.options == {
-        "username": "u", "password": "p", "db": 2, "ssl_ca_certs": "/ca"
-    }  # fmt: skip
+    assert address.sentinels.options == {"username": "s", "password": "t", "ssl_ca_certs": "/ca"}
+    assert address.options == {"username": "u", "password": "p", "db": 2, "ssl_ca_certs": "/ca"}
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,8 @@ from tests.upgrade.generation import Generation, check_out
 from tests.upgrade.traffic import Traffic
 from tools.last_release import NoReleaseError, last_release
 
-DATABASE, ROLE = "kvitok_upgrade", "kvitok_upgrade_app"
+DATABASE = "kvitok_upgrade"
+ROLE = "kvitok_upgrade_app"
 
 
 @dataclass(frozen=True)

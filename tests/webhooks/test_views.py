@@ -214,9 +214,14 @@ def test_manual_sends_are_limited_per_company(
 
     with time_machine.travel(NOON, tick=False):
         said = [
-            press(client, name, row if name == "delivery-replay" else row.endpoint,
-                  kind="otp.verified") for row in rows
-        ]  # fmt: skip
+            press(
+                client,
+                name,
+                row if name == "delivery-replay" else row.endpoint,
+                kind="otp.verified",
+            )
+            for row in rows
+        ]
 
     assert ["повторов в минуту" in page for page in said] == [False, False, True]
     assert Delivery.objects.filter(state="pending").count() == 2

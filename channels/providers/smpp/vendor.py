@@ -43,8 +43,12 @@ OPTIONS = (
     Option("enquire", default="30", read=float),
 )
 _IN_THE_QUERY = {option.name for option in OPTIONS} - {
-    "host", "port", "tls", "system_id", "password",
-}  # fmt: skip
+    "host",
+    "port",
+    "tls",
+    "system_id",
+    "password",
+}
 
 
 _SHAPE = "must be smpps://system_id:password@host:port?source=…, where # / ? are %23 %2F %3F"

@@ -48,8 +48,9 @@ CAUSES: dict[str, Callable[[Company], str | None]] = {
 
 
 @pytest.mark.parametrize("cause", CAUSES)
-@pytest.mark.parametrize(("language", "text"), [("ru", "Недействительный API-ключ"),
-                                                 ("en", "Invalid API key")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("language", "text"), [("ru", "Недействительный API-ключ"), ("en", "Invalid API key")]
+)
 def test_every_invalid_key_gets_the_same_answer(
     company: Company, cause: str, language: str, text: str
 ) -> None:

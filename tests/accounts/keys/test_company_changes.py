@@ -19,7 +19,8 @@ from tests.sql import execute
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-_KEY, _COMPANY = "UPDATE accounts_apikey SET {}", "UPDATE accounts_company SET {}"
+_KEY = "UPDATE accounts_apikey SET {}"
+_COMPANY = "UPDATE accounts_company SET {}"
 CHANGES = [
     *(
         _KEY.format(change)

@@ -15,7 +15,8 @@ from django.urls import reverse
 from tests.accounts.oidc.ways import leave
 
 ISSUER = "https://id.example.com"
-CLIENT_ID, CLIENT_SECRET = "kvitok", "a secret that the client has as well"
+CLIENT_ID = "kvitok"
+CLIENT_SECRET = "a secret that the client has as well"
 RSA_KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 OTHER_KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 EC_KEY = ec.generate_private_key(ec.SECP256R1())
@@ -25,6 +26,7 @@ METADATA = {
     "token_endpoint": f"{ISSUER}/token",
     "jwks_uri": f"{ISSUER}/keys",
 }
+ECAlgorithm = jwt.algorithms.ECAlgorithm
 
 
 def public(key: Any, **fields: str) -> dict[str, Any]:
@@ -32,7 +34,6 @@ def public(key: Any, **fields: str) -> dict[str, Any]:
     return json.loads(kind.to_jwk(key.public_key())) | fields  # type: ignore[no-any-return]
 
 
-ECAlgorithm = jwt.algorithms.ECAlgorithm
 KEYS = [public(RSA_KEY, kid="rsa"), public(EC_KEY, kid="ec", alg="ES256", use="sig")]
 
 

@@ -244,9 +244,17 @@ def test_groups_are_read_from_the_claim(
 
 @pytest.mark.parametrize(
     ("methods", "is_trusted"),
-    [(["pwd", "otp"], True), ("otp", True), (["pwd"], False), ("pwd", False), (None, False),
-     ([None, ["otp"]], False), ({"otp": True}, False), ("pwd otp", False)],
-)  # fmt: skip
+    [
+        (["pwd", "otp"], True),
+        ("otp", True),
+        (["pwd"], False),
+        ("pwd", False),
+        (None, False),
+        ([None, ["otp"]], False),
+        ({"otp": True}, False),
+        ("pwd otp", False),
+    ],
+)
 def test_authentication_methods_are_read_as_list_or_string(
     settings: Settings, methods: object, is_trusted: bool
 ) -> None:

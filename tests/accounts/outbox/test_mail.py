@@ -126,15 +126,20 @@ def test_subject_is_the_title_unescaped() -> None:
         ("<p>One\n  two</p>\n  <p>Three</p>", "One two\n\nThree"),
         ("<p>One<br> two<br><br>three</p>", "One\ntwo\nthree"),
         ("<p>It did:</p><ul> <li>a</li>\n <li>b</li> </ul><p>End</p>", "It did:\n– a\n– b\n\nEnd"),
-        ("<p>See: <a href='https://a/?x=1&amp;y'>https://a/?x=1&amp;y</a></p>", "See: https://a/?x=1&y"),
-        ("<p>Two<br><a href='https://a/'>A</a> <a href='https://b/'>B</a></p>",
-         "Two\nA: https://a/\nB: https://b/"),
+        (
+            "<p>See: <a href='https://a/?x=1&amp;y'>https://a/?x=1&amp;y</a></p>",
+            "See: https://a/?x=1&y",
+        ),
+        (
+            "<p>Two<br><a href='https://a/'>A</a> <a href='https://b/'>B</a></p>",
+            "Two\nA: https://a/\nB: https://b/",
+        ),
         ("<p><a href='mailto:help@a.example'>Support</a></p>", "Support: help@a.example"),
         ("<p>One</p><tfoot><tr><td>Two</td></tr></tfoot>", "One\n\n—\nTwo"),
         ("<p>1\xa0000\xa0\u2014 1\u202f000</p>", "1\xa0000\xa0\u2014 1\u202f000"),
         ("<p>a\u2028b\x85c\x0bd\x0ce</p>", "a b c d e"),
     ],
-)  # fmt: skip
+)
 def test_elements_become_lines(body: str, text: str) -> None:
     assert text_of(body) == text
 
@@ -240,9 +245,10 @@ def test_token_of_another_purpose_does_nothing(client: Client, member: Member) -
     for token in (other, gone):
         assert client.post(reverse("notice-unsubscribe", args=[token])).status_code == 404
     User.objects.update(is_active=False)
-    address = reverse("notice-unsubscribe", args=[signing.dumps(
-        [member.user_id, "balance"], salt=UNSUBSCRIBE_SALT
-    )])  # fmt: skip
+    address = reverse(
+        "notice-unsubscribe",
+        args=[signing.dumps([member.user_id, "balance"], salt=UNSUBSCRIBE_SALT)],
+    )
     assert client.post(address).status_code == 404
 
 

@@ -13,7 +13,8 @@ from tests.factories import PASSWORD, MemberFactory
 
 PUBLIC = "https://kvitok.example"
 HOSTILE = {"host": "evil.example:8443", "x-forwarded-host": "evil.example"}
-OWNER, STRANGER = "owner@example.com", "stranger@example.com"
+OWNER = "owner@example.com"
+STRANGER = "stranger@example.com"
 SIGN_UP = {"company": "Daisy", "country": "RU", "password1": "plum Tractor 81 seven"}
 
 

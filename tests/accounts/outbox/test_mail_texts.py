@@ -183,9 +183,14 @@ def _restriction(company: Company) -> dict[str, Any]:
 
 def _week(_company: Company) -> dict[str, Any]:
     week = WeekFigures(
-        codes=1234, since=timezone.now(), refused=21, challenged=2, cheap_only=5,
-        entered=1, tokens=352,
-    )  # fmt: skip
+        codes=1234,
+        since=timezone.now(),
+        refused=21,
+        challenged=2,
+        cheap_only=5,
+        entered=1,
+        tokens=352,
+    )
     return {"week": week, "page_url": f"{HERE}{reverse('protection')}"}
 
 

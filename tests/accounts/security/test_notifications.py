@@ -20,7 +20,8 @@ from tests.operator_admin.operators import code_now
 
 pytestmark = pytest.mark.django_db
 
-ANNA, SECOND = "anna@example.com", "second@example.com"
+ANNA = "anna@example.com"
+SECOND = "second@example.com"
 
 
 @pytest.fixture

@@ -25,7 +25,8 @@ from tests.factories import PASSWORD, UserFactory
 from tests.reauthentication import mark_reauthenticated
 
 pytestmark = pytest.mark.django_db
-READ, SENT_BY_CHROME = "anna@пример.рф", "anna@xn--e1afmkfd.xn--p1ai"
+READ = "anna@пример.рф"
+SENT_BY_CHROME = "anna@xn--e1afmkfd.xn--p1ai"
 PASTED = ["anna@example.com\u200b", "anna@exam\u00adple.com\ufeff", "anna@ｅxample.com"]
 ANNA = "anna@example.com"
 

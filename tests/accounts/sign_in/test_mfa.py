@@ -28,7 +28,8 @@ from tests.reauthentication import mark_reauthenticated
 
 pytestmark = pytest.mark.django_db
 LONG = "another long passphrase"
-OLD, NEW = b"k8sFq2" * 8, b"mW4x0Z" * 8
+OLD = b"k8sFq2" * 8
+NEW = b"mW4x0Z" * 8
 
 
 @pytest.fixture(autouse=True)

@@ -26,7 +26,8 @@ from tests.accounts.security.people import confirm, make_person, signed_in
 
 pytestmark = pytest.mark.django_db
 FLAG = AuthenticatorData.FLAG
-TOUCHED, VERIFIED = FLAG.UP, FLAG.UP | FLAG.UV
+TOUCHED = FLAG.UP
+VERIFIED = FLAG.UP | FLAG.UV
 RP = hashlib.sha256(b"testserver").digest()
 
 

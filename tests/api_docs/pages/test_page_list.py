@@ -23,7 +23,8 @@ from tests.cabinet.missing_variables import show_missing_variables
 from tests.factories import ApiKeyFactory
 
 INLINE = re.compile(r"<style|\sstyle=|<script(?![^>]*\ssrc=)|\son[a-z]+=|javascript:")
-CYRILLIC, LATIN = re.compile(r"[А-Яа-яЁё]+"), re.compile(r"[A-Za-z]{2,}")
+CYRILLIC = re.compile(r"[А-Яа-яЁё]+")
+LATIN = re.compile(r"[A-Za-z]{2,}")
 # Names, which every language writes alike, and what stands for a status: 2xx.
 NAMES = """
     CAMARA Vonage Verify OAuth Node js RS Basic

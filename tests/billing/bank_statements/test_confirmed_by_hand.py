@@ -24,7 +24,8 @@ from tests.billing.top_ups import place_order
 from tests.factories import CompanyFactory
 
 pytestmark = pytest.mark.django_db
-invoice, operator = test_matching.invoice, test_matching.operator
+invoice = test_matching.invoice
+operator = test_matching.operator
 
 
 @pytest.mark.parametrize("is_confirmed_first", [True, False])

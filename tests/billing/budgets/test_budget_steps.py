@@ -19,11 +19,9 @@ from tests.factories import MessageFactory
 
 pytestmark = pytest.mark.django_db
 
-PAID, TOO_FEW, OVER = (
-    ledger.HoldMoveResult.PAID,
-    ledger.HoldMoveResult.TOO_FEW_TOKENS,
-    ledger.HoldMoveResult.OVER_BUDGET,
-)
+PAID = ledger.HoldMoveResult.PAID
+TOO_FEW = ledger.HoldMoveResult.TOO_FEW_TOKENS
+OVER = ledger.HoldMoveResult.OVER_BUDGET
 
 
 def move(company_id: int, message_id: UUID, **fields: Any) -> ledger.HoldMove:

@@ -13,7 +13,9 @@ from tests.billing.seals.books import book, charged, wallet_of
 from tests.factories import CompanyFactory, OrderFactory, SellerFactory
 
 ZONE = ZoneInfo("Europe/Moscow")
-SEPTEMBER, OCTOBER, NOVEMBER = date(2026, 9, 1), date(2026, 10, 1), date(2026, 11, 1)
+SEPTEMBER = date(2026, 9, 1)
+OCTOBER = date(2026, 10, 1)
+NOVEMBER = date(2026, 11, 1)
 _SERIALS = count(1)
 
 

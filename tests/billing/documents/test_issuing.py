@@ -16,7 +16,8 @@ from tests.billing.seals.books import book
 from tests.factories import CompanyFactory, MemberFactory
 
 pytestmark = pytest.mark.django_db
-CLOSING, ADVANCE = Document.Kind.CLOSING, Document.Kind.ADVANCE
+CLOSING = Document.Kind.CLOSING
+ADVANCE = Document.Kind.ADVANCE
 
 
 def numbers() -> list[tuple[int, int]]:

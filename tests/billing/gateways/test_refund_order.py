@@ -15,8 +15,10 @@ from tests.billing.gateways.test_contract import balance
 from tests.billing.gateways.vendors import StripeVendor, Vendor
 from tests.factories import UserFactory
 
-wire, vendor = test_contract.wire, test_contract.vendor
-payer, stripe = test_contract.payer, test_contract.stripe
+wire = test_contract.wire
+vendor = test_contract.vendor
+payer = test_contract.payer
+stripe = test_contract.stripe
 pytestmark = pytest.mark.django_db
 
 

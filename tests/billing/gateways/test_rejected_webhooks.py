@@ -13,8 +13,10 @@ from tests.billing.gateways.test_contract import balance
 from tests.billing.gateways.vendors import StripeVendor, TBankVendor, Vendor, post
 from tests.billing.top_ups import gateway, post_webhook
 
-wire, vendor = test_contract.wire, test_contract.vendor
-payer, stripe = test_contract.payer, test_contract.stripe
+wire = test_contract.wire
+vendor = test_contract.vendor
+payer = test_contract.payer
+stripe = test_contract.stripe
 pytestmark = pytest.mark.django_db
 REFUSED = {403, 503}  # 503: not believed, since the provider's API says so
 NO_MONEY = ["-950.00", "0.00", "99999999999999.00"]

@@ -15,7 +15,8 @@ from catalogue.errors import DomainError
 from tests.billing.gateways import test_contract
 from tests.billing.gateways.vendors import StripeVendor, post
 
-wire, payer = test_contract.wire, test_contract.payer
+wire = test_contract.wire
+payer = test_contract.payer
 pytestmark = pytest.mark.django_db
 
 

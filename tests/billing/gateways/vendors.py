@@ -69,7 +69,8 @@ class Vendor(ABC):
 
 
 class StripeVendor(Vendor):
-    name, currency = "stripe", "EUR"
+    name = "stripe"
+    currency = "EUR"
     url = "https://api.stripe.com/v1/checkout/sessions"
 
     def opens(self, payment_id: str) -> None:
@@ -150,7 +151,8 @@ class StripeVendor(Vendor):
 
 
 class YooKassaVendor(Vendor):
-    name, currency = "yookassa", "RUB"
+    name = "yookassa"
+    currency = "RUB"
     url = "https://api.yookassa.ru/v3"
     theirs = "185.71.76.1"
 
@@ -207,7 +209,8 @@ class YooKassaVendor(Vendor):
 
 
 class TBankVendor(Vendor):
-    name, currency = "tbank", "RUB"
+    name = "tbank"
+    currency = "RUB"
     url = "https://business.tbank.ru/openapi/api/v1"
     names_orders = False  # the bank has no field for our order's id
 

@@ -46,7 +46,9 @@ DETACHED = {
     "type": "invalid_request_error",
 }
 pytestmark = pytest.mark.django_db
-wire, package, payer = automatic.wire, automatic.package, automatic.payer
+wire = automatic.wire
+package = automatic.package
+payer = automatic.payer
 
 
 class TestYooKassa:

@@ -41,7 +41,9 @@ from tests.factories import MemberFactory, SellerFactory
 
 pytestmark = pytest.mark.django_db
 Pause = AutoTopUp.Pause
-wire, package, payer = automatic.wire, automatic.package, automatic.payer
+wire = automatic.wire
+package = automatic.package
+payer = automatic.payer
 
 
 def test_low_balance_buys_once(payer: Company) -> None:

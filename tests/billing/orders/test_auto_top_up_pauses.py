@@ -32,7 +32,9 @@ from tests.factories import SellerFactory
 
 pytestmark = pytest.mark.django_db
 Pause = AutoTopUp.Pause
-wire, package, payer = automatic.wire, automatic.package, automatic.payer
+wire = automatic.wire
+package = automatic.package
+payer = automatic.payer
 
 
 class TestPauses:

@@ -223,10 +223,18 @@ def test_order_page_shows_a_late_and_a_second_payment(payer: Company, page: Any)
 
 def transfer_waits(order: Order, amount: str, inn: str, problem: str = "wrong_amount") -> None:
     BankTransfer.objects.create(
-        key="k", direction="in", source="file", account="1", booked_on=timezone.localdate(),
-        amount=Decimal(amount), currency="RUB", state="review", problem=problem, order=order,
+        key="k",
+        direction="in",
+        source="file",
+        account="1",
+        booked_on=timezone.localdate(),
+        amount=Decimal(amount),
+        currency="RUB",
+        state="review",
+        problem=problem,
+        order=order,
         party_inn=inn,
-    )  # fmt: skip
+    )
 
 
 def test_order_page_shows_a_transfer_under_review(payer: Company, page: Any) -> None:

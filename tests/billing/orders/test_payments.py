@@ -286,7 +286,5 @@ def test_endpoint_is_called_back_once(payer: Company) -> None:
     post_webhook(payment_event(order))
 
     event = Event.objects.get()
-    assert event.data.keys() == {
-        "id", "status", "tokens", "amount", "currency", "paid_at", "test"
-    }  # fmt: skip
+    assert event.data.keys() == {"id", "status", "tokens", "amount", "currency", "paid_at", "test"}
     assert (event.data["id"], event.data["amount"]) == (order.public_id, "1900.00")

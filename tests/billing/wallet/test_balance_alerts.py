@@ -26,9 +26,12 @@ def watch(member: Member, kind: str, *levels: int) -> None:
 def spend(member: Member, tokens: int, *days_ago: int) -> None:
     for n in days_ago:
         SpentDay.objects.create(
-            company=member.company, country="RU", day=timezone.localdate() - timedelta(days=n),
-            tokens=tokens, busiest_hour=tokens,
-        )  # fmt: skip
+            company=member.company,
+            country="RU",
+            day=timezone.localdate() - timedelta(days=n),
+            tokens=tokens,
+            busiest_hour=tokens,
+        )
 
 
 def subjects() -> list[str]:

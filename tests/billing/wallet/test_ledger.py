@@ -89,8 +89,11 @@ def test_granted_tokens_are_withdrawn_to_zero(poor: Company) -> None:
 
     assert balance(poor) == (0, 0)
     assert (granted.kind, granted.amount, granted.reason, granted.created_by) == (
-        "grant", 100, "gift", user,
-    )  # fmt: skip
+        "grant",
+        100,
+        "gift",
+        user,
+    )
     assert (taken.kind, taken.amount, taken.created_by) == ("withdraw", 40, None)
     check_books()
 

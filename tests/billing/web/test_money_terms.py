@@ -21,7 +21,8 @@ from tests.factories import MemberFactory, SellerFactory, TariffFactory
 from tests.reauthentication import mark_reauthenticated
 
 pytestmark = pytest.mark.django_db
-wire, package = automatic.wire, automatic.package
+wire = automatic.wire
+package = automatic.package
 TERMS = {
     "threshold": "100",
     "package": "",

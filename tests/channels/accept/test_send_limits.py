@@ -98,9 +98,18 @@ class TestBothStores:
 
     @pytest.mark.parametrize(
         ("count", "minutes", "status"),
-        [(4, 9, 200), (5, 9, 429), (5, 11, 200), (9, 59, 200), (10, 59, 429), (10, 61, 200),
-         (19, 23 * 60, 200), (20, 23 * 60, 429), (20, 24 * 60 + 1, 200)],
-    )  # fmt: skip
+        [
+            (4, 9, 200),
+            (5, 9, 429),
+            (5, 11, 200),
+            (9, 59, 200),
+            (10, 59, 429),
+            (10, 61, 200),
+            (19, 23 * 60, 200),
+            (20, 23 * 60, 429),
+            (20, 24 * 60 + 1, 200),
+        ],
+    )
     def test_codes_are_limited_by_window(
         self, api: Api, count: int, minutes: int, status: int
     ) -> None:

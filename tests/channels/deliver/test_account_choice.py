@@ -27,7 +27,8 @@ from tests.channels.accounts import (
 from tests.channels.message_stages import claim
 from tests.factories import AttemptFactory, MessageFactory
 
-ALMATY, MOSCOW = "+77011234567", "+79161234567"
+ALMATY = "+77011234567"
+MOSCOW = "+79161234567"
 
 
 @pytest.fixture(autouse=True)

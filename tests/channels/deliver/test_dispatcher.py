@@ -62,8 +62,10 @@ def test_accepted_message_is_sent(
     assert (answer.status, answer.body["status"]) == (200, "sent")
     attempt = last_attempt()
     assert (attempt.state, attempt.provider, attempt.provider_id) == (
-        "sent", "whatsapp_cloud", "wamid.1",
-    )  # fmt: skip
+        "sent",
+        "whatsapp_cloud",
+        "wamid.1",
+    )
     assert code_of(PHONE).encode() in written(wire.calls[0].request)
     assert ledger.balance(api.company.pk) == (999, 1)
 
@@ -77,8 +79,9 @@ def test_unreachable_phone_is_reported_and_not_charged(
 
     assert (answer.status, answer.code) == (422, "recipient_unreachable")
     assert (answer.body["channel"], answer.body["id"]) == (
-        "whatsapp", Message.objects.get().public_id,
-    )  # fmt: skip
+        "whatsapp",
+        Message.objects.get().public_id,
+    )
     assert ledger.balance(api.company.pk) == (1000, 0)
     wire.upsert(responses.POST, WHATSAPP, json=accepted_body())
     assert api.post("/otp/send", {"phone": PHONE}).status == 200  # its place was given back first
@@ -116,8 +119,9 @@ def test_throttled_message_is_retried_later(
     dispatcher.wake()
     wait_until(lambda: Message.objects.get().state == "sent")
     assert list(Attempt.objects.order_by("n").values_list("n", "state")) == [
-        (1, "failed"), (2, "sent"),
-    ]  # fmt: skip
+        (1, "failed"),
+        (2, "sent"),
+    ]
 
 
 def free_places() -> int:

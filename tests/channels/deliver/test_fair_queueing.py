@@ -45,8 +45,9 @@ def test_message_waits_for_no_more_than_the_front_of_others(company: Company, ki
     sweeps.sweep()
 
     assert set(claimed_ids(fair_queueing.FRONT + 1)) == {
-        late.pk, *(item.pk for item in crowd[: fair_queueing.FRONT])
-    }  # fmt: skip
+        late.pk,
+        *(item.pk for item in crowd[: fair_queueing.FRONT]),
+    }
 
 
 def test_backlog_moves_up_in_its_order_and_is_served_alone(company: Company) -> None:

@@ -31,7 +31,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 TOKENS = 1000
 LATE = 3000  # ms: enough to reach the deadline first
-CODE, LINK = "/otp/send", "/links/send"
+CODE = "/otp/send"
+LINK = "/links/send"
 SENDS: dict[str, tuple[str, str, int]] = {
     "whatsapp_cloud": (CODE, "whatsapp", 1),
     "telegram_gateway": (CODE, "telegram", 1),

@@ -32,7 +32,9 @@ pytestmark = [
     pytest.mark.timeout(300),  # hundreds of messages and two restarts, on a busy machine
 ]
 
-MANY, TOKENS, PRICE = 400, 20_000, 16
+MANY = 400
+TOKENS = 20_000
+PRICE = 16
 
 
 @pytest.fixture

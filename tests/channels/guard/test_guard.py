@@ -275,10 +275,13 @@ def test_phone_is_known_by_its_codes(
 @pytest.mark.parametrize(
     ("entered", "sends", "is_counted"),
     [
-        ([], 3, True), ([], 4, False), ([2 * DAY], 6, True), ([2 * DAY], 7, False),
+        ([], 3, True),
+        ([], 4, False),
+        ([2 * DAY], 6, True),
+        ([2 * DAY], 7, False),
         ([HOUR], 4, False),
     ],
-)  # fmt: skip
+)
 def test_misses_of_many_codes_to_one_phone_do_not_count(
     entered: list[float], sends: int, *, is_counted: bool
 ) -> None:

@@ -30,11 +30,17 @@ def usual(company: Company, messages: int = 100) -> Company:
     for state, n in (("delivered", messages - 3), ("failed", 3)):
         DayCount.objects.bulk_create(
             DayCount(
-                company=company, mode="live", day=day, channel="sms", kind="code", state=state,
-                pace=0, messages=n,
+                company=company,
+                mode="live",
+                day=day,
+                channel="sms",
+                kind="code",
+                state=state,
+                pace=0,
+                messages=n,
             )
             for day in days
-        )  # fmt: skip
+        )
     return company
 
 
@@ -49,9 +55,13 @@ def send(
     for _ in range(count):
         number = phone or f"+7916{next(_numbers):07}"
         MessageFactory.create(
-            id=next(ids), company=company, channel="sms", state=state, phone=number,
+            id=next(ids),
+            company=company,
+            channel="sms",
+            state=state,
+            phone=number,
             created_at=moment,
-        )  # fmt: skip
+        )
 
 
 def _ids(moment: datetime) -> Iterator[object]:
@@ -156,9 +166,14 @@ def test_letter_goes_to_those_who_want_it(company: Company) -> None:
 def test_drops_are_kept_for_three_months(company: Company) -> None:
     long_ago = timezone.now() - drop_watch.RETENTION - timedelta(days=1)
     DeliveryDrop.objects.create(
-        company=company, channel="sms", share=1, usual=90, began_at=long_ago, seen_at=long_ago,
+        company=company,
+        channel="sms",
+        share=1,
+        usual=90,
+        began_at=long_ago,
+        seen_at=long_ago,
         ended_at=long_ago,
-    )  # fmt: skip
+    )
 
     drop_watch.watch()
 

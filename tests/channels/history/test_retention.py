@@ -48,9 +48,13 @@ def test_purge_anonymises_old_phones_and_deletes_old_receipts(db: None) -> None:
     Verification.objects.update(created_at=past(days=91))
     for hours in (23, 25):
         IdempotentRequest.objects.create(
-            company=old.company, mode="live", path="/", key=str(hours), request_hash=b"",
+            company=old.company,
+            mode="live",
+            path="/",
+            key=str(hours),
+            request_hash=b"",
             created_at=past(hours=hours),
-        )  # fmt: skip
+        )
 
     tasks.purge()
 
@@ -88,9 +92,13 @@ def test_each_purge_step_repeats_until_done(db: None, monkeypatch: pytest.Monkey
         VerificationFactory.create(company=company, created_at=past(days=91))
         ReceiptFactory.create(received_at=past(days=31))
         IdempotentRequest.objects.create(
-            company=company, mode="live", path="/", key=str(number), request_hash=b"",
+            company=company,
+            mode="live",
+            path="/",
+            key=str(number),
+            request_hash=b"",
             created_at=past(hours=25),
-        )  # fmt: skip
+        )
 
     assert purges.purge() == 20
 

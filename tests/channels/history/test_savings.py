@@ -6,7 +6,8 @@ import pytest
 
 from channels.history.savings import ArmSums, Saving
 
-SMS, MESSENGER = 16, 1
+SMS = 16
+MESSENGER = 1
 
 
 def arm(draw: random.Random, codes: int, sms: float) -> ArmSums:

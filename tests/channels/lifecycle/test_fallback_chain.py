@@ -26,7 +26,8 @@ from tests.channels.lifecycle.test_state_machine import (
     message,
 )
 
-TELEGRAM, SMS = FallbackStep("telegram", 1, 45.0), FallbackStep("sms", 16, 20.0)
+TELEGRAM = FallbackStep("telegram", 1, 45.0)
+SMS = FallbackStep("sms", 16, 20.0)
 
 
 def refused(what: EventKind = EventKind.REFUSED, **fields: object) -> Decision:

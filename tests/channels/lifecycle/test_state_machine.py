@@ -94,10 +94,14 @@ def test_first_event_of_an_attempt(
 
 @pytest.mark.parametrize(
     ("what", "error"),
-    [(EventKind.UNREACHABLE, "recipient_unreachable"), (EventKind.BARRED, "recipient_unreachable"),
-     (EventKind.REFUSED, "delivery_failed"),
-     (EventKind.EXPIRED, "delivery_failed"), (EventKind.GIVEN_UP, "")],
-)  # fmt: skip
+    [
+        (EventKind.UNREACHABLE, "recipient_unreachable"),
+        (EventKind.BARRED, "recipient_unreachable"),
+        (EventKind.REFUSED, "delivery_failed"),
+        (EventKind.EXPIRED, "delivery_failed"),
+        (EventKind.GIVEN_UP, ""),
+    ],
+)
 def test_message_error_follows_the_event(what: EventKind, error: str) -> None:
     result = decided(what, message(), attempt(), code="131026", detail="x" * 400)
 

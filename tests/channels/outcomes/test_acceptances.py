@@ -221,12 +221,17 @@ def stored(company: Company, cases: Sequence[Case]) -> list[Attempt]:
     now = timezone.now()
     messages = [
         MessageFactory.build(
-            company=company, state=case.message, due_at=None, tries=1, is_owed=case.is_owed,
-            hold=1 if case.is_on_present_channel else 2, error="delivery_failed",
+            company=company,
+            state=case.message,
+            due_at=None,
+            tries=1,
+            is_owed=case.is_owed,
+            hold=1 if case.is_on_present_channel else 2,
+            error="delivery_failed",
             created_at=now - timedelta(minutes=2),
         )
         for case in cases
-    ]  # fmt: skip
+    ]
     Message.objects.bulk_create(messages)
     attempts = [
         AttemptFactory.build(message=message, state=case.attempt, hold=1, price=1)

@@ -194,9 +194,12 @@ def of_one_part(api: Api) -> None:
     attempt = accepted(api)
     for number, provider_id in enumerate(("another", attempt.provider_id or ""), start=1):
         Part.objects.create(
-            attempt=attempt, number=number, total=2, provider=attempt.provider,
+            attempt=attempt,
+            number=number,
+            total=2,
+            provider=attempt.provider,
             provider_id=provider_id,
-        )  # fmt: skip
+        )
     store_due_receipt(attempt)
 
 

@@ -20,9 +20,14 @@ AUTO = ID_FORMATS["auto"]
 def create_accepted(answered: str, phone: str = "+79161234567") -> Attempt:
     """A message that a centre took under this id."""
     attempt: Attempt = AttemptFactory.create(
-        provider="smpp", channel="sms", provider_id=AUTO.from_response(answered), state="sent",
-        message__phone=phone, message__channel="sms", message__state="sent",
-    )  # fmt: skip
+        provider="smpp",
+        channel="sms",
+        provider_id=AUTO.from_response(answered),
+        state="sent",
+        message__phone=phone,
+        message__channel="sms",
+        message__state="sent",
+    )
     return attempt
 
 

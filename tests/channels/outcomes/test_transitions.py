@@ -89,9 +89,13 @@ def test_delivery_captures_the_held_tokens(api: Api) -> None:
 
 @pytest.mark.parametrize(
     ("what", "state", "reason"),
-    [(EventKind.UNREACHABLE, "failed", "failed"), (EventKind.REFUSED, "failed", "failed"),
-     (EventKind.EXPIRED, "expired", "expired"), (EventKind.GIVEN_UP, "expired", "expired")],
-)  # fmt: skip
+    [
+        (EventKind.UNREACHABLE, "failed", "failed"),
+        (EventKind.REFUSED, "failed", "failed"),
+        (EventKind.EXPIRED, "expired", "expired"),
+        (EventKind.GIVEN_UP, "expired", "expired"),
+    ],
+)
 def test_failure_releases_the_tokens(api: Api, what: EventKind, state: str, reason: str) -> None:
     attempt = accepted(api)
 
@@ -257,9 +261,12 @@ def test_outcomes_of_a_group_are_published_once(api: Api, signals: Any) -> None:
 def test_contradicting_events_settle_once(api: Api) -> None:
     attempt = accepted(api)
     several = [
-        EventKind.DELIVERED, EventKind.REFUSED, EventKind.EXPIRED, EventKind.READ,
+        EventKind.DELIVERED,
+        EventKind.REFUSED,
+        EventKind.EXPIRED,
+        EventKind.READ,
         EventKind.GIVEN_UP,
-    ] * 3  # fmt: skip
+    ] * 3
 
     at_once(
         [

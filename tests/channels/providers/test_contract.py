@@ -160,11 +160,17 @@ def test_a_refusal_by_something_in_between_is_definite(
 @pytest.mark.parametrize(
     ("status", "kind", "account"),
     [
-        (400, RefusedError, False), (422, RefusedError, False), (401, RefusedError, True),
-        (403, RefusedError, True), (404, RefusedError, True), (408, TransientError, False),
-        (429, ThrottledError, True), (500, AmbiguousError, False), (503, AmbiguousError, False),
+        (400, RefusedError, False),
+        (422, RefusedError, False),
+        (401, RefusedError, True),
+        (403, RefusedError, True),
+        (404, RefusedError, True),
+        (408, TransientError, False),
+        (429, ThrottledError, True),
+        (500, AmbiguousError, False),
+        (503, AmbiguousError, False),
     ],
-)  # fmt: skip
+)
 def test_an_unknown_error_follows_the_status(
     vendor: Vendor, wire: Wire, status: int, kind: type[SendError], *, account: bool
 ) -> None:

@@ -11,12 +11,35 @@ from channels.providers.gsm import Alphabet, alphabet_of, count_segments, encode
 
 # 3GPP TS 23.038 §6.2.1, row by row as the standard prints it.
 TABLE = [
-    "@Δ 0¡P¿p", "£_!1AQaq", '$Φ"2BRbr', "¥Γ#3CScs", "èΛ¤4DTdt", "éΩ%5EUeu", "ùΠ&6FVfv", "ìΨ'7GWgw",
-    "òΣ(8HXhx", "ÇΘ)9IYiy", "\nΞ*:JZjz", "Ø\x1b+;KÄkä", "øÆ,<LÖlö", "\ræ-=MÑmñ", "Åß.>NÜnü",
+    "@Δ 0¡P¿p",
+    "£_!1AQaq",
+    '$Φ"2BRbr',
+    "¥Γ#3CScs",
+    "èΛ¤4DTdt",
+    "éΩ%5EUeu",
+    "ùΠ&6FVfv",
+    "ìΨ'7GWgw",
+    "òΣ(8HXhx",
+    "ÇΘ)9IYiy",
+    "\nΞ*:JZjz",
+    "Ø\x1b+;KÄkä",
+    "øÆ,<LÖlö",
+    "\ræ-=MÑmñ",
+    "Åß.>NÜnü",
     "åÉ/?O§oà",
-]  # fmt: skip
-EXTENSION = {0x0A: "\f", 0x14: "^", 0x28: "{", 0x29: "}", 0x2F: "\\", 0x3C: "[", 0x3D: "~",
-             0x3E: "]", 0x40: "|", 0x65: "€"}  # fmt: skip
+]
+EXTENSION = {
+    0x0A: "\f",
+    0x14: "^",
+    0x28: "{",
+    0x29: "}",
+    0x2F: "\\",
+    0x3C: "[",
+    0x3D: "~",
+    0x3E: "]",
+    0x40: "|",
+    0x65: "€",
+}
 GSM = "".join(sorted({*"".join(TABLE), *EXTENSION.values()} - {"\x1b"}))
 TEXTS = st.one_of(
     st.text(alphabet=GSM, max_size=700),

@@ -145,10 +145,15 @@ def bad_gzip(connection: socket.socket) -> None:
 @pytest.mark.parametrize(
     "handle",
     [
-        silence, reset_after_reading, close_after_reading, half_an_answer,
-        half_an_answer_then_silence, no_http, bad_gzip,
+        silence,
+        reset_after_reading,
+        close_after_reading,
+        half_an_answer,
+        half_an_answer_then_silence,
+        no_http,
+        bad_gzip,
     ],
-)  # fmt: skip
+)
 def test_failure_after_the_request_is_sent_is_ambiguous(handle: Handler) -> None:
     with server(handle) as port:
         error = failure(port, timeout=IMPATIENT)

@@ -201,14 +201,18 @@ def test_refused_duplicate_makes_attempt_ambiguous(wire: Wire) -> None:
 @pytest.mark.parametrize(
     ("report", "state", "code"),
     [
-        ("sent", ReceiptState.SENT, None), ("delivered", ReceiptState.DELIVERED, None),
-        ("read", ReceiptState.READ, None), ("link_followed", ReceiptState.DELIVERED, None),
-        ("expired", ReceiptState.EXPIRED, "3"), ("impossible", ReceiptState.UNREACHABLE, "20"),
+        ("sent", ReceiptState.SENT, None),
+        ("delivered", ReceiptState.DELIVERED, None),
+        ("read", ReceiptState.READ, None),
+        ("link_followed", ReceiptState.DELIVERED, None),
+        ("expired", ReceiptState.EXPIRED, "3"),
+        ("impossible", ReceiptState.UNREACHABLE, "20"),
         ("invalid_number", ReceiptState.UNREACHABLE, "22"),
         ("unavailable_number", ReceiptState.UNREACHABLE, "25"),
-        ("denied", ReceiptState.FAILED, "23"), ("no_money", ReceiptState.FAILED, "24"),
+        ("denied", ReceiptState.FAILED, "23"),
+        ("no_money", ReceiptState.FAILED, "24"),
     ],
-)  # fmt: skip
+)
 def test_reads_a_report_as_it_comes(report: str, state: ReceiptState, code: str | None) -> None:
     body = payload("smsc", f"report_{report}_2026-09.form")
 

@@ -62,13 +62,31 @@ def is_blocked(phone: str = PHONE) -> bool:
 @pytest.mark.parametrize(
     "text",
     [
-        "STOP", " stop.\n", "«СТОП»", "UNSUBSCRIBE", "StopAll", "stop\0", "ＳＴＯＰ",
-        "s\u200bt\u00adop", "\u202astop\u202c", "STOP \u2764\ufe0f", "сто\u0301п", "S.T.O.P.",
-        "Opt-Out", "opt\u2011out", "Stop  ALL!", "stop\u00a0all", "Please stop!",
-        "unsubscribe me", "Отписаться от рассылки", "\u3164STOP", "отпишите меня",
-        "Больше не пишите.", "не присылайте больше…",
+        "STOP",
+        " stop.\n",
+        "«СТОП»",
+        "UNSUBSCRIBE",
+        "StopAll",
+        "stop\0",
+        "ＳＴＯＰ",
+        "s\u200bt\u00adop",
+        "\u202astop\u202c",
+        "STOP \u2764\ufe0f",
+        "сто\u0301п",
+        "S.T.O.P.",
+        "Opt-Out",
+        "opt\u2011out",
+        "Stop  ALL!",
+        "stop\u00a0all",
+        "Please stop!",
+        "unsubscribe me",
+        "Отписаться от рассылки",
+        "\u3164STOP",
+        "отпишите меня",
+        "Больше не пишите.",
+        "не присылайте больше…",
     ],
-)  # fmt: skip
+)
 def test_stop_words_block_the_phone(text: str) -> None:
     store_due_receipt(text)
 
@@ -146,11 +164,13 @@ def test_start_words_unblock_the_phone(text: str) -> None:
 @pytest.mark.parametrize(
     ("reported", "sent_to"),
     [
-        ("+5215512345678", "+525512345678"), ("+551187654321", "+5511987654321"),
-        ("+541123456789", "+5491123456789"), ("5491123456789", "+5491123456789"),
+        ("+5215512345678", "+525512345678"),
+        ("+551187654321", "+5511987654321"),
+        ("+541123456789", "+5491123456789"),
+        ("5491123456789", "+5491123456789"),
         ("+22997123456", "+2290197123456"),
     ],
-)  # fmt: skip
+)
 def test_stop_blocks_the_number_that_we_send_to(reported: str, sent_to: str) -> None:
     store_due_receipt("STOP", reported)
 

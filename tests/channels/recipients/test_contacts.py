@@ -94,9 +94,13 @@ def unreached(owner: Member, provider: str, channel: str = "telegram") -> Messag
         finished_at=timezone.now(),
     )
     AttemptFactory.create(
-        message=message, channel=channel, provider=provider, state="failed",
-        error_class="unreachable", error_code="no_contact",
-    )  # fmt: skip
+        message=message,
+        channel=channel,
+        provider=provider,
+        state="failed",
+        error_class="unreachable",
+        error_code="no_contact",
+    )
     return message
 
 

@@ -96,7 +96,9 @@ def test_updates_allow_or_block_the_bot(updates: list[str], may_be_written_to: b
     assert standing() == [(SHARED, CHAT, may_be_written_to)]
 
 
-CONTACT, STOP, BLOCK = "contact_own_2026-09.json", "stopped_2026-11.json", "blocked_2026-09.json"
+CONTACT = "contact_own_2026-09.json"
+STOP = "stopped_2026-11.json"
+BLOCK = "blocked_2026-09.json"
 
 
 @pytest.mark.parametrize("done", [[CONTACT, STOP], [CONTACT, BLOCK], [CONTACT, STOP, CONTACT]])
@@ -117,11 +119,17 @@ def test_latest_choice_counts_in_any_order(done: list[str]) -> None:
 @pytest.mark.parametrize(
     ("text", "may_be_written_to"),
     [
-        ("/stop", False), ("/stop\nspam", False), ("/STOP@kvitok_bot", False), ("/stop!", False),
-        ("Стоп", False), ("хватит!", False), ("opt-out", False), ("ＳＴＯＰ", False),
+        ("/stop", False),
+        ("/stop\nspam", False),
+        ("/STOP@kvitok_bot", False),
+        ("/stop!", False),
+        ("Стоп", False),
+        ("хватит!", False),
+        ("opt-out", False),
+        ("ＳＴＯＰ", False),
         ("стоп-кран сломан", True),
     ],
-)  # fmt: skip
+)
 def test_person_stops_the_bot_in_words_and_starts_it_again(
     text: str, may_be_written_to: bool
 ) -> None:

@@ -13,8 +13,18 @@ from channels.models import Message
 from channels.routing.company_policy import merged
 from tests.api.clients import Api
 
-PHONE, KAZAKH = "+79161234567", "+77012345678"
+PHONE = "+79161234567"
+KAZAKH = "+77012345678"
 URL = "https://example.com/"
+names = st.sampled_from(list(BY_NAME))
+rules = st.builds(
+    PolicyRule,
+    channels=st.none() | st.lists(names, min_size=1, unique=True).map(tuple),
+    patience=st.dictionaries(names, st.integers(10, 600)),
+    max_cost=st.none() | st.integers(1, 100),
+    barred=st.none() | st.frozensets(names),
+    locale=st.sampled_from(["", "ru", "en"]),
+)
 
 
 def rule(**given: Any) -> dict[str, Any]:
@@ -146,17 +156,6 @@ def test_test_keys_follow_the_policy(test_api: Api) -> None:
     use(rule(country="RU", channels=["telegram", "sms"]))
 
     assert channels_of(test_api) == ["telegram", "sms"]
-
-
-names = st.sampled_from(list(BY_NAME))
-rules = st.builds(
-    PolicyRule,
-    channels=st.none() | st.lists(names, min_size=1, unique=True).map(tuple),
-    patience=st.dictionaries(names, st.integers(10, 600)),
-    max_cost=st.none() | st.integers(1, 100),
-    barred=st.none() | st.frozensets(names),
-    locale=st.sampled_from(["", "ru", "en"]),
-)
 
 
 @given(st.lists(rules, max_size=4))

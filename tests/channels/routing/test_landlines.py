@@ -12,7 +12,8 @@ from channels.routing import scripted_numbers
 from tests.api.clients import Api, ClientOf
 from tests.factories import CompanyFactory
 
-LANDLINE, MOBILE = "+74951234567", "+79161234567"
+LANDLINE = "+74951234567"
+MOBILE = "+79161234567"
 CALLS: dict[str, dict[str, Any]] = {
     "/otp/send": {},
     "/links/send": {"url": "https://shop.example/orders/1024"},

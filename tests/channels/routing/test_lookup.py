@@ -23,7 +23,8 @@ from tests.api.clients import Api, ClientOf
 from tests.channels.accounts import create_account
 from tests.factories import CompanyFactory
 
-MOBILE, LANDLINE = "+79161234567", "+74951234567"
+MOBILE = "+79161234567"
+LANDLINE = "+74951234567"
 UNKNOWN = ("unknown", None)
 
 

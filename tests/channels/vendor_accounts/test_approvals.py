@@ -50,16 +50,22 @@ def test_template_is_kept_with_its_quality(wire: responses.RequestsMock) -> None
 
     item = stored_approval()
     assert (item.status, item.quality, item.vendor_status, item.is_used) == (
-        "approved", "YELLOW", "APPROVED", True,
-    )  # fmt: skip
+        "approved",
+        "YELLOW",
+        "APPROVED",
+        True,
+    )
 
 
 @pytest.mark.parametrize(
     ("word", "status"),
-    [("PENDING", "pending"), ("REJECTED", "rejected"),
-     ("PAUSED", "paused"),
-     ("SOMETHING_NEW", "pending")],
-)  # fmt: skip
+    [
+        ("PENDING", "pending"),
+        ("REJECTED", "rejected"),
+        ("PAUSED", "paused"),
+        ("SOMETHING_NEW", "pending"),
+    ],
+)
 def test_metas_words_are_translated(wire: responses.RequestsMock, word: str, status: str) -> None:
     look(wire, template(status=word))
 
@@ -104,8 +110,9 @@ def test_further_pages_are_read(wire: responses.RequestsMock) -> None:
     approvals.refresh(["whatsapp_cloud"])
 
     assert {approval.name for approval in VendorApproval.objects.filter(status="approved")} == {
-        "first", "verification_code",
-    }  # fmt: skip
+        "first",
+        "verification_code",
+    }
 
 
 def test_doctor_names_what_is_out_of_use(wire: responses.RequestsMock) -> None:

@@ -86,8 +86,11 @@ def test_channels_say_whether_they_are_available(api: Api) -> None:
     refusal = {row["channel"]: row for row in api.get("/channels").body["data"]}
 
     assert {name: item["available"] for name, item in refusal.items()} == {
-        "whatsapp": True, "telegram": True, "sms": False, "max": True,
-    }  # fmt: skip
+        "whatsapp": True,
+        "telegram": True,
+        "sms": False,
+        "max": True,
+    }
     assert refusal["sms"]["capabilities"] == [*Content]
 
 

@@ -17,7 +17,8 @@ from channels.vendor_accounts.circuit_breaker import (
     Trip,
 )
 
-ONE, PROBE = Call("twilio"), Call("twilio", trips=2)
+ONE = Call("twilio")
+PROBE = Call("twilio", trips=2)
 MAX_PAUSE = 3600.0
 
 
@@ -27,7 +28,8 @@ def event(what: EventKind, **fields: object) -> Event:
 
 REFUSED = event(EventKind.REFUSED, is_account_fault=True, code="20003", detail="Authenticate")
 THROTTLED = event(EventKind.RETRY, is_account_fault=True, retry_after=7.0)
-TAKEN, LOST = event(EventKind.ACCEPTED), event(EventKind.AMBIGUOUS)
+TAKEN = event(EventKind.ACCEPTED)
+LOST = event(EventKind.AMBIGUOUS)
 
 
 @pytest.fixture

@@ -83,11 +83,16 @@ def test_file_uses_the_separator_of_the_language(client: Client, owner: Member) 
 @pytest.mark.parametrize(
     ("cell", "shown"),
     [
-        ("=1+1", "'=1+1"), ("+79160000001", "'+79160000001"),
-        ("@SUM(A1)", "'@SUM(A1)"), ("\t=1", "'\t=1"), ("\r=1", "'\r=1"),
-        ("＝1", "'＝1"), ("a=1", "a=1"), ("", ""),
+        ("=1+1", "'=1+1"),
+        ("+79160000001", "'+79160000001"),
+        ("@SUM(A1)", "'@SUM(A1)"),
+        ("\t=1", "'\t=1"),
+        ("\r=1", "'\r=1"),
+        ("＝1", "'＝1"),
+        ("a=1", "a=1"),
+        ("", ""),
     ],
-)  # fmt: skip
+)
 def test_no_cell_is_a_formula(cell: str, shown: str) -> None:
     assert escape_cell(cell) == shown
 

@@ -77,10 +77,14 @@ def test_money_of_a_fallback_follows_its_cause(client: Client, owner: Member) ->
 @pytest.mark.parametrize(
     ("ms", "text"),
     [
-        (None, "—"), (0, "< 1 мс"), (63, "63 мс"), (999, "999 мс"), (1234, "1,2 с"),
+        (None, "—"),
+        (0, "< 1 мс"),
+        (63, "63 мс"),
+        (999, "999 мс"),
+        (1234, "1,2 с"),
         (90_000, "1,5 мин"),
     ],
-)  # fmt: skip
+)
 def test_duration_is_shown_in_a_readable_unit(ms: int | None, text: str) -> None:
     assert took(ms).replace("\xa0", " ") == text
 

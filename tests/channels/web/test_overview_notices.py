@@ -76,9 +76,15 @@ def test_overview_names_an_unavailable_channel_that_was_used(client: Client, own
     assert titles(owner) == []
 
     DayCount.objects.create(
-        company=owner.company, mode="live", day=timezone.localdate() - timedelta(days=2),
-        channel="sms", kind="code", state="delivered", pace=0, messages=1,
-    )  # fmt: skip
+        company=owner.company,
+        mode="live",
+        day=timezone.localdate() - timedelta(days=2),
+        channel="sms",
+        kind="code",
+        state="delivered",
+        pace=0,
+        messages=1,
+    )
 
     assert titles(owner) == ["SMS is not available now"]
     body = client.get(reverse("overview")).content.decode()

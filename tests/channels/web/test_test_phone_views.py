@@ -14,7 +14,8 @@ from tests.channels.accounts import set_account
 from tests.factories import MessageFactory
 from tests.otp.sent_codes import code_of
 
-PHONE, OTHER = "+79161234567", "+79167654321"
+PHONE = "+79161234567"
+OTHER = "+79167654321"
 HTMX = {"HX-Request": "true"}
 
 

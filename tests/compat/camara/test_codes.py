@@ -23,7 +23,8 @@ from tests.otp.sent_codes import age_rows, code_of, forget_limits, wrong_code
 
 pytestmark = pytest.mark.django_db
 ROOT = "/one-time-password-sms/v1"
-PHONE, LANDLINE = "+79161234567", "+74951234567"
+PHONE = "+79161234567"
+LANDLINE = "+74951234567"
 MESSAGE = "{{code}} is your code for Cool App"
 NAME = "ONE_TIME_PASSWORD_SMS"
 
@@ -312,9 +313,13 @@ def test_correlator_is_repeated_by_every_response(client: DialectClient) -> None
 
 
 def test_correlator_is_repeated_by_a_refusal_in_front_of_django() -> None:
-    environ = {"PATH_INFO": f"{DIALECT.path}{ROOT}/send-code", "REQUEST_METHOD": "POST",
-               "REMOTE_ADDR": "198.51.100.9", "HTTP_X_CORRELATOR": CORRELATOR,
-               "wsgi.url_scheme": "https"}  # fmt: skip
+    environ = {
+        "PATH_INFO": f"{DIALECT.path}{ROOT}/send-code",
+        "REQUEST_METHOD": "POST",
+        "REMOTE_ADDR": "198.51.100.9",
+        "HTTP_X_CORRELATOR": CORRELATOR,
+        "wsgi.url_scheme": "https",
+    }
 
     _status, headers, _body = refuse(environ, Error.REQUEST_TIMEOUT)
 
@@ -347,8 +352,15 @@ def test_next_version_refuses_unknown_properties(client: DialectClient, version:
 
 def test_policy_for_the_number_decides_the_channel(live: DialectClient, company: Company) -> None:
     order = ["whatsapp", "telegram", "sms"]
-    rule: Any = {"country": "RU", "purpose": "", "channels": order, "patience": {},
-                 "max_cost": None, "barred": None, "locale": ""}  # fmt: skip
+    rule: Any = {
+        "country": "RU",
+        "purpose": "",
+        "channels": order,
+        "patience": {},
+        "max_cost": None,
+        "barred": None,
+        "locale": "",
+    }
     Company.objects.filter(pk=company.pk).update(policy=[rule])
     api_keys.clear_cache()
 

@@ -17,7 +17,8 @@ from tests.factories import CompanyFactory
 from tests.otp.sent_codes import age_rows, code_of, forget_limits, wrong_code
 
 pytestmark = pytest.mark.usefixtures("queued_at_once")
-TO, PHONE = "79161234567", "+79161234567"
+TO = "79161234567"
+PHONE = "+79161234567"
 PURPOSE = "login"
 ODD: list[Any] = [None, 1, True, "", [], {}, {"to": 1}, "x" * 5000, "\u0000", -1, 1e300]
 
@@ -92,8 +93,10 @@ def test_used_pin_has_no_attempts(client: DialectClient) -> None:
     again = verify(client, pin_id, code)
 
     assert (again.body["verified"], again.body["pinError"], again.body["attemptsRemaining"]) == (
-        False, "NO_MORE_PIN_ATTEMPTS", 0
-    )  # fmt: skip
+        False,
+        "NO_MORE_PIN_ATTEMPTS",
+        0,
+    )
 
 
 def test_last_wrong_pin_leaves_no_attempts(client: DialectClient) -> None:
@@ -120,8 +123,11 @@ def test_old_pin_is_expired(client: DialectClient) -> None:
 def test_resend_during_the_cool_down_sends_nothing(client: DialectClient, body: Any) -> None:
     first = send(client).body
 
-    resent = client.json(f"/2fa/2/pin/{first['pinId']}/resend", body) if body is not None else (
-        client.call("POST", f"/2fa/2/pin/{first['pinId']}/resend"))  # fmt: skip
+    resent = (
+        client.json(f"/2fa/2/pin/{first['pinId']}/resend", body)
+        if body is not None
+        else (client.call("POST", f"/2fa/2/pin/{first['pinId']}/resend"))
+    )
     again = send(client)
 
     assert (resent.body, again.body) == (first, first)
@@ -212,8 +218,9 @@ def test_template_that_cannot_be_sent_is_refused(
     assert refusal(client.json(path, template)) == (400, "BAD_REQUEST")
     length = {"pinLength": 5}
     assert refusal(client.json(f"{path}/{message_of(client, 4)}", length, "PUT")) == (
-        400, "BAD_REQUEST"
-    )  # fmt: skip
+        400,
+        "BAD_REQUEST",
+    )
 
 
 def test_ids_are_shared_by_keys_of_one_purpose(company: Company) -> None:
@@ -267,9 +274,14 @@ def test_statuses_list_pins_within_a_codes_lifetime(client: DialectClient) -> No
 
 @pytest.mark.parametrize(
     "path",
-    ["pin/voice", "pin/email", "pin/x/resend/voice", "pin/x/resend/email",
-     "applications/x/email/messages"],
-)  # fmt: skip
+    [
+        "pin/voice",
+        "pin/email",
+        "pin/x/resend/voice",
+        "pin/x/resend/email",
+        "applications/x/email/messages",
+    ],
+)
 def test_voice_and_email_are_refused(client: DialectClient, path: str) -> None:
     assert refusal(client.json(f"/2fa/2/{path}", {})) == (403, "FORBIDDEN")
 

@@ -59,14 +59,16 @@ def test_repeat_passes_over_a_preferred_channel_that_shows_no_payment(
     [
         ({"channels": ["sms", "whatsapp"]}, ["sms", "whatsapp"]),
         ({"channels": ["telegram"], "max_auto_fallbacks": 3}, ["telegram"]),
-        ({"channels": ["sms", "telegram", "whatsapp"], "max_auto_fallbacks": 1},
-         ["sms", "telegram"]),
+        (
+            {"channels": ["sms", "telegram", "whatsapp"], "max_auto_fallbacks": 1},
+            ["sms", "telegram"],
+        ),
         ({"preferred_channel": "telegram"}, ["telegram", "whatsapp", "sms"]),
         ({"preferred_channel": "viber"}, ["whatsapp", "sms"]),
         ({"max_auto_fallbacks": 0}, ["whatsapp"]),
         ({"force_challenge": True}, ["whatsapp"]),
     ],
-)  # fmt: skip
+)
 def test_channels_are_tried_in_the_requested_order(
     client: DialectClient, company: Company, options: dict[str, Any], channels: list[str]
 ) -> None:
@@ -123,13 +125,19 @@ def test_options_shape_the_code(client: DialectClient) -> None:
         ({"variables": {"a": "b"}}, "invalid_template_id", "options.template_id"),
         ({"template_id": "prelude:psd2"}, "invalid_template_variables", "options.variables"),
         ({"app_realm": {"platform": "web"}}, "invalid_app_realm", "options.app_realm"),
-        ({"app_realm": {"platform": "mac", "value": "x"}}, "invalid_app_realm_platform",
-         "options.app_realm.platform"),
-        ({"app_realm": {"platform": "web", "value": "a.example"}}, "invalid_app_realm_value",
-         "options.app_realm.value"),
+        (
+            {"app_realm": {"platform": "mac", "value": "x"}},
+            "invalid_app_realm_platform",
+            "options.app_realm.platform",
+        ),
+        (
+            {"app_realm": {"platform": "web", "value": "a.example"}},
+            "invalid_app_realm_value",
+            "options.app_realm.value",
+        ),
         ([], "invalid_request", "options"),
     ],
-)  # fmt: skip
+)
 def test_unsupported_option_is_refused(
     client: DialectClient, options: Any, code: str, param: str
 ) -> None:
@@ -240,8 +248,10 @@ def test_payment_is_bound_to_its_code(client: DialectClient) -> None:
     right = check(client, code, psd2=PAYMENT)
 
     assert [answer.body["status"] for answer in (missing, mismatch, right)] == [
-        "transaction_missing", "transaction_mismatch", "success"
-    ]  # fmt: skip
+        "transaction_missing",
+        "transaction_mismatch",
+        "success",
+    ]
 
 
 def test_another_payment_within_the_pause_is_refused(client: DialectClient) -> None:
@@ -264,7 +274,17 @@ def test_payment_of_an_unbound_code_is_ignored(client: DialectClient) -> None:
 
 @pytest.mark.parametrize("odd", [*ODD, {}])
 def test_odd_options_are_refused_or_ignored(client: DialectClient, odd: Any) -> None:
-    names = ("channels", "preferred_channel", "locale", "code_size", "custom_code", "app_realm",
-             "variables", "max_auto_fallbacks", "force_challenge", "template_id")  # fmt: skip
+    names = (
+        "channels",
+        "preferred_channel",
+        "locale",
+        "code_size",
+        "custom_code",
+        "app_realm",
+        "variables",
+        "max_auto_fallbacks",
+        "force_challenge",
+        "template_id",
+    )
 
     assert {send(client, options={name: odd}).status for name in names} <= {200, 400}

@@ -216,20 +216,27 @@ def test_signals_are_those_of_the_person(client: DialectClient) -> None:
 
 @pytest.mark.parametrize(
     ("phone", "line", "country"),
-    [("+79161234567", "mobile", "RU"), ("+74951234567", "fixed_line", "RU"),
-     ("+18002345678", "toll_free", "US")],
-)  # fmt: skip
+    [
+        ("+79161234567", "mobile", "RU"),
+        ("+74951234567", "fixed_line", "RU"),
+        ("+18002345678", "toll_free", "US"),
+    ],
+)
 def test_lookup_names_the_line(client: DialectClient, phone: str, line: str, country: str) -> None:
     answer = client.get(f"/v2/lookup/{phone.replace('+', '%2B')}")
 
-    assert answer.body == {"phone_number": phone, "country_code": country, "line_type": line,
-                           "request_id": answer.body["request_id"]}  # fmt: skip
+    assert answer.body == {
+        "phone_number": phone,
+        "country_code": country,
+        "line_type": line,
+        "request_id": answer.body["request_id"],
+    }
     assert refusal(client.get("/v2/lookup/x")) == (400, "invalid_phone_number")
 
 
 @pytest.mark.parametrize(
     "path", ["watch/predict", "watch/event", "watch/evaluate", "notify", "transactional"]
-)  # fmt: skip
+)
 def test_other_calls_are_refused_in_preludes_format(client: DialectClient, path: str) -> None:
     answer = client.json(f"/v2/{path}", target())
 

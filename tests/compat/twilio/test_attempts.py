@@ -83,10 +83,15 @@ def test_summary_counts_codes_of_the_purpose(twilio: Twilio, company: Company) -
 
 @pytest.mark.parametrize(
     "query",
-    ["Country=RU", "DestinationPrefix=7", "Channel=sms", "DateCreatedAfter=x",
-     "DateCreatedAfter=0001-01-01",
-     "DateCreatedAfter=2026-01-02&DateCreatedBefore=2026-01-01"],
-)  # fmt: skip
+    [
+        "Country=RU",
+        "DestinationPrefix=7",
+        "Channel=sms",
+        "DateCreatedAfter=x",
+        "DateCreatedAfter=0001-01-01",
+        "DateCreatedAfter=2026-01-02&DateCreatedBefore=2026-01-01",
+    ],
+)
 def test_summary_refuses_what_is_not_counted(twilio: Twilio, query: str) -> None:
     assert error_of(twilio.get(f"/v2/Attempts/Summary?{query}"))[0] == 400
 

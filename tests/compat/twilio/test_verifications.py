@@ -228,11 +228,21 @@ def test_verification_with_a_wrong_field_is_refused_by_code(
 
 @pytest.mark.parametrize(
     "fields",
-    [{"Channel": "SMS"}, {"Channel": "auto"}, {"Channel": "telegram"}, {"DeviceIp": "203.0.113.9"},
-     {"RiskCheck": "disable"}, {"AppHash": "x"}, {"TemplateSid": "HJ" + "0" * 32}, {"X": "1"},
-     {"TemplateCustomSubstitutions": '{"a": "b"}'}, {"RateLimits": "{}"}, {"Locale": "de-DE"}],
+    [
+        {"Channel": "SMS"},
+        {"Channel": "auto"},
+        {"Channel": "telegram"},
+        {"DeviceIp": "203.0.113.9"},
+        {"RiskCheck": "disable"},
+        {"AppHash": "x"},
+        {"TemplateSid": "HJ" + "0" * 32},
+        {"X": "1"},
+        {"TemplateCustomSubstitutions": '{"a": "b"}'},
+        {"RateLimits": "{}"},
+        {"Locale": "de-DE"},
+    ],
     ids=str,
-)  # fmt: skip
+)
 def test_verification_takes_every_known_option(twilio: Twilio, fields: dict[str, str]) -> None:
     answer = twilio.create(**fields)
 
@@ -267,8 +277,13 @@ def test_country_balance_and_landline_are_refused(company: Company) -> None:
 def test_another_service_is_not_found(twilio: Twilio, company: Company) -> None:
     for service in ("VA" + "0" * 32, "x", Twilio(company, "payment").service.rsplit("/", 1)[1]):
         twilio.service = f"/v2/Services/{service}"
-        answers = [twilio.create(), twilio.check("123456"), twilio.fetch(PHONE),
-                   twilio.update(PHONE, "canceled"), twilio.get(twilio.service)]  # fmt: skip
+        answers = [
+            twilio.create(),
+            twilio.check("123456"),
+            twilio.fetch(PHONE),
+            twilio.update(PHONE, "canceled"),
+            twilio.get(twilio.service),
+        ]
         assert {error_of(answer) for answer in answers} == {(404, 20404)}
 
 
@@ -326,9 +341,16 @@ def test_key_cannot_change_settings(twilio: Twilio) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["/RateLimits", "/RateLimits/RK1/Buckets", "/Webhooks", "/Entities", "/AccessTokens",
-     "/MessagingConfigurations", "/Passkeys/Factors"],
-)  # fmt: skip
+    [
+        "/RateLimits",
+        "/RateLimits/RK1/Buckets",
+        "/Webhooks",
+        "/Entities",
+        "/AccessTokens",
+        "/MessagingConfigurations",
+        "/Passkeys/Factors",
+    ],
+)
 def test_unsupported_calls_are_not_found(twilio: Twilio, path: str) -> None:
     for method in ("GET", "POST"):
         assert error_of(twilio.call(method, twilio.service + path)) == (404, 20404)

@@ -7,7 +7,8 @@ from compat.vonage.dialect import DIALECT
 from tests.api.clients import Answer
 from tests.compat.clients import DialectClient, client_key
 
-TO, PHONE = "79161234567", "+79161234567"
+TO = "79161234567"
+PHONE = "+79161234567"
 SMS = {"channel": "sms", "to": TO}
 WHATSAPP = {"channel": "whatsapp", "to": TO, "from": "79000000000"}
 

@@ -248,9 +248,14 @@ def test_image_builds_with_settings_that_start() -> None:
     env = {"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin"}
 
     done = subprocess.run(  # noqa: S602 - the image's own line
-        f"{command} diffsettings", shell=True, cwd=ROOT, env=env, text=True, capture_output=True,
+        f"{command} diffsettings",
+        shell=True,
+        cwd=ROOT,
+        env=env,
+        text=True,
+        capture_output=True,
         check=False,
-    )  # fmt: skip
+    )
 
     assert done.returncode == 0, done.stderr
     assert "PRODUCTION = True" in done.stdout

@@ -66,9 +66,19 @@ def test_site_is_kept_in_ascii(typed: str, site: str) -> None:
 
 @pytest.mark.parametrize(
     "typed",
-    ["", "https://example.com", "example.com/x", "example.com:80", "a b", "localhost", "com",
-     "127.0.0.1", "аpple.com", "*"],
-)  # fmt: skip
+    [
+        "",
+        "https://example.com",
+        "example.com/x",
+        "example.com:80",
+        "a b",
+        "localhost",
+        "com",
+        "127.0.0.1",
+        "аpple.com",
+        "*",
+    ],
+)
 def test_malformed_site_is_refused(typed: str) -> None:
     with pytest.raises(DomainError) as refusal:
         check_site(typed)

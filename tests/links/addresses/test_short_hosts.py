@@ -11,7 +11,8 @@ from links.models import Link, ShortHost
 from tests.api.clients import Answer, Api
 from tests.factories import CompanyFactory, LinkFactory
 
-PHONE, URL = "+79161234567", "https://example.com/"
+PHONE = "+79161234567"
+URL = "https://example.com/"
 HOST = "go.brand.example"
 
 

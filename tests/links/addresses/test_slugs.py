@@ -56,10 +56,14 @@ def test_alphabet_excludes_vowels_and_lookalikes() -> None:
 @pytest.mark.parametrize(
     ("alias", "key"),
     [
-        ("abc", "abc"), ("Summer-Sale_2026", "summer-sale_2026"), ("A" * 64, "a" * 64),
-        ("123", "123"), ("123456789", "123456789"), ("1234a", "1234a"),
+        ("abc", "abc"),
+        ("Summer-Sale_2026", "summer-sale_2026"),
+        ("A" * 64, "a" * 64),
+        ("123", "123"),
+        ("123456789", "123456789"),
+        ("1234a", "1234a"),
     ],
-)  # fmt: skip
+)
 def test_alias_is_looked_up_in_lower_case(alias: str, key: str) -> None:
     assert aliases.check(alias) == key
 
@@ -67,13 +71,31 @@ def test_alias_is_looked_up_in_lower_case(alias: str, key: str) -> None:
 @pytest.mark.parametrize(
     "alias",
     [
-        "", "ab", "a" * 65, "abc-", "abc_", "a.b", "a/b", "скидка", "ａbc",
-        "abc\u200b", None, 123456789, ["abc"],
-        "wp-login.php", ".well-known", "a..b",
-        "abc\0", "ａｄｍｉｎ", "a\u0301bc", "٣٤٥٦",
-        "\u202eabc", {"abc": 1}, b"abc",
+        "",
+        "ab",
+        "a" * 65,
+        "abc-",
+        "abc_",
+        "a.b",
+        "a/b",
+        "скидка",
+        "ａbc",
+        "abc\u200b",
+        None,
+        123456789,
+        ["abc"],
+        "wp-login.php",
+        ".well-known",
+        "a..b",
+        "abc\0",
+        "ａｄｍｉｎ",
+        "a\u0301bc",
+        "٣٤٥٦",
+        "\u202eabc",
+        {"abc": 1},
+        b"abc",
     ],
-)  # fmt: skip
+)
 def test_alias_of_another_shape_is_refused_with_the_rule(alias: object) -> None:
     assert words_of(alias).startswith("3–64 characters")
 
@@ -86,11 +108,32 @@ def test_alias_that_reads_as_a_code_is_refused(alias: str) -> None:
 @pytest.mark.parametrize(
     "alias",
     [
-        "api", "API", "admin", "static", "otp", "undefined", "pricing", "Pricing", "cabinet2",
-        "terms", "deep", "readyz", "apple-touch-icon", "HeAlTh", "WWW", "nUlL", "Login",
-        "LOGOUT", "Cabinet", "HOOKS", "Docs", "Schema", "Metrics", "apple-app-site-association",
+        "api",
+        "API",
+        "admin",
+        "static",
+        "otp",
+        "undefined",
+        "pricing",
+        "Pricing",
+        "cabinet2",
+        "terms",
+        "deep",
+        "readyz",
+        "apple-touch-icon",
+        "HeAlTh",
+        "WWW",
+        "nUlL",
+        "Login",
+        "LOGOUT",
+        "Cabinet",
+        "HOOKS",
+        "Docs",
+        "Schema",
+        "Metrics",
+        "apple-app-site-association",
     ],
-)  # fmt: skip
+)
 @pytest.mark.urls("tests.links.addresses.test_slugs")
 def test_words_of_the_service_and_of_its_routes_are_reserved(alias: str) -> None:
     assert "is reserved" in words_of(alias)
@@ -99,13 +142,28 @@ def test_words_of_the_service_and_of_its_routes_are_reserved(alias: str) -> None
 @pytest.mark.parametrize(
     "alias",
     [
-        "Sign-In", "s1gn1n", "password", "passw0rd", "verify",
-        "b1ll1ng", "support", "5upport",
-        "KV1T0K", "kvitok-sale", "auth", "secure",
-        "pay", "help", "rnail", "brand",
-        "account-verify", "cab1net", "p4y", "1ogin",
+        "Sign-In",
+        "s1gn1n",
+        "password",
+        "passw0rd",
+        "verify",
+        "b1ll1ng",
+        "support",
+        "5upport",
+        "KV1T0K",
+        "kvitok-sale",
+        "auth",
+        "secure",
+        "pay",
+        "help",
+        "rnail",
+        "brand",
+        "account-verify",
+        "cab1net",
+        "p4y",
+        "1ogin",
     ],
-)  # fmt: skip
+)
 def test_name_that_reads_as_a_page_of_the_service_is_refused(alias: str) -> None:
     assert "is reserved" in words_of(alias)
 
@@ -149,9 +207,16 @@ def test_trailing_punctuation_is_ignored(followed: str) -> None:
 @pytest.mark.parametrize(
     "followed",
     [
-        "", "...", "favicon.ico", "Xk7 PqR2m", "a" * 65, "a" * 300, "&utm_source=sms",
-        "ab?cdef", "abc\0d",
+        "",
+        "...",
+        "favicon.ico",
+        "Xk7 PqR2m",
+        "a" * 65,
+        "a" * 300,
+        "&utm_source=sms",
+        "ab?cdef",
+        "abc\0d",
     ],
-)  # fmt: skip
+)
 def test_impossible_slug_is_not_repaired(followed: str) -> None:
     assert mistyped_slugs.repair(followed) is None

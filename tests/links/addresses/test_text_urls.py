@@ -58,12 +58,21 @@ def test_text_without_a_foreign_address_is_accepted(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "https://evil.com/x", "Вход: evil.com/login", "ev\u200bil.com", "evil。com",
-        "evil[.]com", "t.me/evil_bot", "евил.онлайн/вход", "xn--e1afmkfd.xn--p1ai",
-        "кремль.рф:8080/x", "mail@evil.com", "notshop.example.com", "shop.example.com.evil.ru",
+        "https://evil.com/x",
+        "Вход: evil.com/login",
+        "ev\u200bil.com",
+        "evil。com",
+        "evil[.]com",
+        "t.me/evil_bot",
+        "евил.онлайн/вход",
+        "xn--e1afmkfd.xn--p1ai",
+        "кремль.рф:8080/x",
+        "mail@evil.com",
+        "notshop.example.com",
+        "shop.example.com.evil.ru",
         "README.md",
     ],
-)  # fmt: skip
+)
 def test_other_site_is_refused(text: str) -> None:
     assert "Besides the short link" in reason_against(f"Здравствуйте! {text}")
 
@@ -71,10 +80,17 @@ def test_other_site_is_refused(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "i❤.ws", "💩.la", "evil❤.com/login", "evil\u2800.com", "a.❤.ws", "👉evil.com",
-        "evil.com❤вход", "evil.com-вход", "я.Онлайн",
+        "i❤.ws",
+        "💩.la",
+        "evil❤.com/login",
+        "evil\u2800.com",
+        "a.❤.ws",
+        "👉evil.com",
+        "evil.com❤вход",
+        "evil.com-вход",
+        "я.Онлайн",
     ],
-)  # fmt: skip
+)
 def test_symbols_and_abbreviations_do_not_hide_a_site(text: str) -> None:
     assert "The text has" in reason_against(f"Здравствуйте! {text}")
 

@@ -40,19 +40,21 @@ def test_device_is_the_family_in_the_user_agent(agent: str, device: Device) -> N
     [
         ("https://News.Example/a/b?user=me#x", "news.example"),
         ("android-app://org.telegram.messenger/", "org.telegram.messenger"),
-        ("https://user:password@mail.example:8443/inbox", "mail.example"), ("https://[::1", ""),
-        ("https://почта.example/", ""), ("about:blank", ""), ("", ""),
+        ("https://user:password@mail.example:8443/inbox", "mail.example"),
+        ("https://[::1", ""),
+        ("https://почта.example/", ""),
+        ("about:blank", ""),
+        ("", ""),
     ],
-)  # fmt: skip
+)
 def test_referrer_keeps_only_the_host(referrer: str, host: str) -> None:
     assert visit_details.referrer_of({"HTTP_REFERER": referrer}) == host
 
 
 @pytest.mark.parametrize(
     ("header", "country"),
-    [("KZ", "KZ"), ("kz", "KZ"), ("XX", ""), ("", ""), ("K1", ""),
-     ("ҚЗ", "")],
-)  # fmt: skip
+    [("KZ", "KZ"), ("kz", "KZ"), ("XX", ""), ("", ""), ("K1", ""), ("ҚЗ", "")],
+)
 def test_country_comes_from_the_proxy_header(settings: Settings, header: str, country: str) -> None:
     settings.COUNTRY_HEADER = "HTTP_CF_IPCOUNTRY"
 
@@ -66,9 +68,16 @@ def test_country_header_is_ignored_unless_configured(settings: Settings) -> None
 
 @pytest.mark.parametrize(
     ("address", "country"),
-    [(ADDRESS, "KZ"), ("203.0.113.255", "KZ"), ("198.51.100.1", "UZ"), ("192.0.2.1", ""),
-     ("198.51.101.1", ""), ("", ""), ("unix:", "")],
-)  # fmt: skip
+    [
+        (ADDRESS, "KZ"),
+        ("203.0.113.255", "KZ"),
+        ("198.51.100.1", "UZ"),
+        ("192.0.2.1", ""),
+        ("198.51.101.1", ""),
+        ("", ""),
+        ("unix:", ""),
+    ],
+)
 def test_country_comes_from_the_address_database(
     countries: Path, address: str, country: str
 ) -> None:

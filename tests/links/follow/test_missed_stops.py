@@ -29,7 +29,8 @@ class Failing(StopCache):
     """A cache of stops that cannot read them while PostgreSQL is unavailable."""
 
     is_away = False
-    readings = failures = 0
+    readings = 0
+    failures = 0
 
     def _read_value(self) -> None:
         self.readings += 1

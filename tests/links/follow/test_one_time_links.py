@@ -106,10 +106,13 @@ def test_expired_nonce_shows_the_page_again(ask: Ask, link: Link) -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        {"CONTENT_TYPE": "application/json"}, {"CONTENT_LENGTH": "x"}, {"CONTENT_LENGTH": ""},
-        {"CONTENT_LENGTH": "999999"}, {"CONTENT_TYPE": ""},
+        {"CONTENT_TYPE": "application/json"},
+        {"CONTENT_LENGTH": "x"},
+        {"CONTENT_LENGTH": ""},
+        {"CONTENT_LENGTH": "999999"},
+        {"CONTENT_TYPE": ""},
     ],
-)  # fmt: skip
+)
 def test_malformed_form_does_not_open_the_link(link: Link, body: dict[str, str]) -> None:
     assert press(call, link, **body) == (403, None)
 

@@ -106,10 +106,13 @@ def test_report_is_kept_for_the_operator(ask: Ask, link: Link) -> None:
 @pytest.mark.parametrize(
     ("fields", "status"),
     [
-        ({"reason": "nonsense"}, 400), ({"reason": ""}, 400), ({"words": "x" * 501}, 400),
-        ({"words": "a\u0000b"}, 400), ({"nonce": "wrong"}, 403),
+        ({"reason": "nonsense"}, 400),
+        ({"reason": ""}, 400),
+        ({"words": "x" * 501}, 400),
+        ({"words": "a\u0000b"}, 400),
+        ({"nonce": "wrong"}, 403),
     ],
-)  # fmt: skip
+)
 def test_invalid_report_shows_the_form_again(
     ask: Ask, link: Link, fields: dict[str, str], status: int
 ) -> None:

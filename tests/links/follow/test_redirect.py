@@ -137,10 +137,22 @@ def test_no_reachable_store_is_503(ask: Ask, no_redis: None, settings: Settings)
 @pytest.mark.parametrize(
     "text",
     [
-        "/", "", "/pricing", "/Pricing", "/pricing.", "/api", "/api/v1/otp/send", "/ab", "/скидка",
-        "/favicon.ico", "/zzzzzzzz/more", "//evil.example", "/" + "a" * 65, "/" + "z" * 9000,
+        "/",
+        "",
+        "/pricing",
+        "/Pricing",
+        "/pricing.",
+        "/api",
+        "/api/v1/otp/send",
+        "/ab",
+        "/скидка",
+        "/favicon.ico",
+        "/zzzzzzzz/more",
+        "//evil.example",
+        "/" + "a" * 65,
+        "/" + "z" * 9000,
     ],
-)  # fmt: skip
+)
 def test_shared_host_leaves_the_rest_to_django(text: str) -> None:
     assert call(text)[0] == 299
 
@@ -169,8 +181,11 @@ def test_short_host_answers_every_path(settings: Settings, host: str) -> None:
 
     assert call(f"/{link.slug}", host=host)[0] == 302
     assert [call(text, host=host)[0] for text in ("/", "/pricing", "/a/b", "/wp-login.php")] == [
-        404, 404, 404, 404,
-    ]  # fmt: skip
+        404,
+        404,
+        404,
+        404,
+    ]
 
 
 def test_other_hosts_reach_django_beside_short_link_host(settings: Settings) -> None:

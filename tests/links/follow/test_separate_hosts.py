@@ -54,10 +54,13 @@ def test_link_opens_only_under_its_own_host(ask: Ask, host: ShortHost) -> None:
 @pytest.mark.parametrize(
     "named",
     [
-        "go.acme.example:8000", "GO.Acme.Example", "go.acme.example:443", "go.acme.example.",
+        "go.acme.example:8000",
+        "GO.Acme.Example",
+        "go.acme.example:443",
+        "go.acme.example.",
         "go.acme.example.:8000",
     ],
-)  # fmt: skip
+)
 def test_host_matches_in_any_spelling(link: Link, named: str) -> None:
     assert call("/Sale", host=named)[1]["Location"] == link.url
 

@@ -172,8 +172,7 @@ def test_silent_redis_counts_as_down(silence: str, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(change_feed, "PubSub", _Deaf if silence == "hear" else _Broken)
     other.resolve(link.slug)
 
-    execute("INSERT INTO links_stop (company_id, stopped_at) VALUES (%s, now())",
-                   [link.company_id])  # fmt: skip
+    execute("INSERT INTO links_stop (company_id, stopped_at) VALUES (%s, now())", [link.company_id])
 
     assert wait_until(lambda: other.resolve(link.slug) is GONE)
 

@@ -32,7 +32,8 @@ ABOUT = {
         f"{POLICY}; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     ),
 }
-READS, WITH_FORM = {"Allow": "GET, HEAD"}, {"Allow": "GET, HEAD, POST"}
+READS = {"Allow": "GET, HEAD"}
+WITH_FORM = {"Allow": "GET, HEAD, POST"}
 TARGET = {"Location": "https://example.com/a"}
 LATER = {"Location": "https://example.com/later"}
 
@@ -65,19 +66,30 @@ def make(state: str) -> str:
 
 
 TABLE = [
-    ("live", "GET", 302, TARGET), ("live", "POST", 405, READS), ("live", "PUT", 405, READS),
-    ("unknown", "GET", 404, PAGE), ("unknown", "POST", 405, READS),
-    ("disabled", "GET", 410, PAGE), ("disabled", "POST", 405, READS),
-    ("expired", "GET", 410, PAGE), ("expired", "DELETE", 405, READS),
-    ("expired elsewhere", "GET", 302, LATER), ("expired elsewhere", "POST", 405, READS),
-    ("stopped", "GET", 410, PAGE), ("batch stopped", "GET", 410, PAGE),
-    ("once", "GET", 200, BUTTON), ("once", "POST", 403, BUTTON),
-    ("once", "OPTIONS", 405, WITH_FORM), ("used", "GET", 410, PAGE),
-    ("used", "POST", 410, PAGE), ("used", "PATCH", 405, WITH_FORM),
-    ("once, expired", "GET", 410, PAGE), ("once, expired", "POST", 410, PAGE),
+    ("live", "GET", 302, TARGET),
+    ("live", "POST", 405, READS),
+    ("live", "PUT", 405, READS),
+    ("unknown", "GET", 404, PAGE),
+    ("unknown", "POST", 405, READS),
+    ("disabled", "GET", 410, PAGE),
+    ("disabled", "POST", 405, READS),
+    ("expired", "GET", 410, PAGE),
+    ("expired", "DELETE", 405, READS),
+    ("expired elsewhere", "GET", 302, LATER),
+    ("expired elsewhere", "POST", 405, READS),
+    ("stopped", "GET", 410, PAGE),
+    ("batch stopped", "GET", 410, PAGE),
+    ("once", "GET", 200, BUTTON),
+    ("once", "POST", 403, BUTTON),
+    ("once", "OPTIONS", 405, WITH_FORM),
+    ("used", "GET", 410, PAGE),
+    ("used", "POST", 410, PAGE),
+    ("used", "PATCH", 405, WITH_FORM),
+    ("once, expired", "GET", 410, PAGE),
+    ("once, expired", "POST", 410, PAGE),
     ("once, expired elsewhere", "GET", 302, LATER),
     ("once, expired elsewhere", "POST", 303, LATER),
-]  # fmt: skip
+]
 
 
 def test_response_is_exact(ask: Ask) -> None:
@@ -105,10 +117,16 @@ def test_head_headers_match_get(ask: Ask) -> None:
 
 
 PREVIEWS = [
-    ("live", 200, ABOUT), ("once", 200, ABOUT), ("unknown", 404, PAGE), ("disabled", 410, PAGE),
-    ("expired", 410, PAGE), ("expired elsewhere", 410, PAGE), ("stopped", 410, PAGE),
-    ("batch stopped", 410, PAGE), ("used", 410, PAGE),
-]  # fmt: skip
+    ("live", 200, ABOUT),
+    ("once", 200, ABOUT),
+    ("unknown", 404, PAGE),
+    ("disabled", 410, PAGE),
+    ("expired", 410, PAGE),
+    ("expired elsewhere", 410, PAGE),
+    ("stopped", 410, PAGE),
+    ("batch stopped", 410, PAGE),
+    ("used", 410, PAGE),
+]
 
 
 def test_preview_response_is_exact(ask: Ask) -> None:

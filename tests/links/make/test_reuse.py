@@ -53,12 +53,14 @@ def test_request_without_reuse_makes_a_new_link(api: Api) -> None:
 @pytest.mark.parametrize(
     "other",
     [
-        {"url": "https://example.com/2"}, {"expires_in": 600},
-        {"expired_url": "https://example.com/late"}, {"utm": False},
+        {"url": "https://example.com/2"},
+        {"expires_in": 600},
+        {"expired_url": "https://example.com/late"},
+        {"utm": False},
         {"host": "go.brand.example"},
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_different_request_makes_another_link(api: Api, other: dict[str, Any]) -> None:
     Company.objects.update(link_utm="utm_source=kvitok")
     ShortHost.objects.create(host="go.brand.example", company=api.company)

@@ -11,7 +11,9 @@ from links.models import Link
 from tests.api.clients import Answer, Api
 from tests.factories import LinkFactory
 
-PHONE, URL, LATE = "+79161234567", "https://example.com/", "https://example.com/late"
+PHONE = "+79161234567"
+URL = "https://example.com/"
+LATE = "https://example.com/late"
 UTM = "utm_source=kvitok&utm_medium={channel}"
 
 
@@ -80,11 +82,13 @@ def test_link_that_opens_once(api: Api) -> None:
 @pytest.mark.parametrize(
     ("fields", "field"),
     [
-        ({"once": "yes"}, "once"), ({"utm": "utm_source=x"}, "utm"), ({"reuse": 1}, "reuse"),
+        ({"once": "yes"}, "once"),
+        ({"utm": "utm_source=x"}, "utm"),
+        ({"reuse": 1}, "reuse"),
         ({"expired_url": "https://bit.ly/x"}, "expired_url"),
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_faulty_options_are_named(api: Api, fields: dict[str, Any], field: str) -> None:
     answer = shorten(api, **fields)
     bulk = api.post("/links/bulk", {"links": [{"url": URL} | fields]}).body["data"][0]
@@ -109,8 +113,12 @@ def test_company_site_list_applies_to_every_call(api: Api) -> None:
 
     assert [answer.code for answer in answers] == ["url_not_allowed"] * 5
     assert [next(iter(answer.body["errors"])) for answer in answers] == [
-        "url", "url", "link", "url", "expired_url",
-    ]  # fmt: skip
+        "url",
+        "url",
+        "link",
+        "url",
+        "expired_url",
+    ]
     assert shorten(api, url="https://www.shop.example/x").status == 200
 
 

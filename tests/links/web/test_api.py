@@ -77,9 +77,13 @@ def test_alias_equal_to_generated_slug_is_taken(api: Api) -> None:
 
 @pytest.mark.parametrize(
     "alias",
-    ["ab", "распродажа", "1234", "api",
-     ],
-)  # fmt: skip
+    [
+        "ab",
+        "распродажа",
+        "1234",
+        "api",
+    ],
+)
 def test_invalid_alias_is_refused(api: Api, alias: str) -> None:
     for call in (shorten, send):
         answer = call(api, alias=alias)
@@ -214,12 +218,17 @@ def test_message_of_more_than_three_sms_is_refused(api: Api) -> None:
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        (None, "Ссылка для вас: {url}"), ("Ваш чек", "Ваш чек {url}"),
-        ("Чек: :link, спасибо", "Чек: {url}, спасибо"), (":link и :link", "{url} и {url}"),
-        ("(:link)", "({url})"), (":links", ":links {url}"), ("::link", "::link {url}"),
-        (":LINK", ":LINK {url}"), ("50% \\g<0> :link", "50% \\g<0> {url}"),
+        (None, "Ссылка для вас: {url}"),
+        ("Ваш чек", "Ваш чек {url}"),
+        ("Чек: :link, спасибо", "Чек: {url}, спасибо"),
+        (":link и :link", "{url} и {url}"),
+        ("(:link)", "({url})"),
+        (":links", ":links {url}"),
+        ("::link", "::link {url}"),
+        (":LINK", ":LINK {url}"),
+        ("50% \\g<0> :link", "50% \\g<0> {url}"),
     ],
-)  # fmt: skip
+)
 def test_link_is_placed_in_the_text(api: Api, text: str | None, shown: str) -> None:
     answer = send(api, text=text)
 

@@ -42,13 +42,17 @@ def several(company: Company) -> None:
 @pytest.mark.parametrize(
     ("query", "found"),
     [
-        ("", {"Sale-1", "offoff", "overdue"}), ("?mode=test", {"trial"}),
-        ("?state=active", {"Sale-1"}), ("?state=expired", {"overdue"}),
-        ("?search=sale-1", {"Sale-1"}), ("?search=SPRING", {"Sale-1"}),
-        ("?search=offoff&state=active", set()), ("?search=foreign", set()),
+        ("", {"Sale-1", "offoff", "overdue"}),
+        ("?mode=test", {"trial"}),
+        ("?state=active", {"Sale-1"}),
+        ("?state=expired", {"overdue"}),
+        ("?search=sale-1", {"Sale-1"}),
+        ("?search=SPRING", {"Sale-1"}),
+        ("?search=offoff&state=active", set()),
+        ("?search=foreign", set()),
         ("?state=junk", {"Sale-1", "offoff", "overdue"}),
     ],
-)  # fmt: skip
+)
 def test_links_are_found(client: Client, owner: Member, query: str, found: set[str]) -> None:
     assert set(shown(client, query)) == found
 
@@ -148,7 +152,9 @@ def test_company_that_waits_for_approval_makes_none(client: Client, owner: Membe
     assert not Link.objects.exists()
 
 
-URL, LATE, HOST = "https://example.com/", "https://example.com/late", "go.brand.example"
+URL = "https://example.com/"
+LATE = "https://example.com/late"
+HOST = "go.brand.example"
 UTM = "utm_source=kvitok&utm_medium={channel}"
 
 

@@ -13,7 +13,8 @@ from channels.models import Heartbeat
 from operator_admin.alerts import notifications
 from tests.channels.accounts import set_account
 
-TOKEN, CHAT = "42:operators-token", "-1001234567890"
+TOKEN = "42:operators-token"
+CHAT = "-1001234567890"
 URL = f"https://telegram.test/bot{TOKEN}/sendMessage"
 
 

@@ -96,15 +96,26 @@ class Books:
         self.number += 1
         message = UUID(int=first_id_at(message_at).int + self.number)
         sent = MessageFactory.create(
-            id=message, company=self.company, state="delivered", price=1, phone="+7916*",
-            due_at=None, created_at=message_at,
-        )  # fmt: skip
+            id=message,
+            company=self.company,
+            state="delivered",
+            price=1,
+            phone="+7916*",
+            due_at=None,
+            created_at=message_at,
+        )
         AttemptFactory.create(message=sent, state="delivered")
         for kind, at in (("hold", message_at), ("capture", charged_at)):
             TransferFactory.create(
-                company=self.company, kind=kind, amount=1, message_id=message, hold=1, key=None,
-                proof="receipt" if kind == "capture" else "", created_at=at,
-            )  # fmt: skip
+                company=self.company,
+                kind=kind,
+                amount=1,
+                message_id=message,
+                hold=1,
+                key=None,
+                proof="receipt" if kind == "capture" else "",
+                created_at=at,
+            )
 
     def grant(self, at: datetime) -> None:
         self.number += 1

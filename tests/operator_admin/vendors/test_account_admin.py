@@ -49,8 +49,13 @@ def test_first_look_makes_the_rows_as_the_accounts_work_without(
 
     rows = ProviderAccount.objects.order_by("position")
     assert [row.name for row in rows] == [
-        "whatsapp_cloud", "telegram_gateway", "telegram_bot", "twilio", KZ, "max_bot",
-    ]  # fmt: skip
+        "whatsapp_cloud",
+        "telegram_gateway",
+        "telegram_bot",
+        "twilio",
+        KZ,
+        "max_bot",
+    ]
     assert {(row.is_enabled, row.weight, tuple(row.prefixes)) for row in rows} == {(True, 1, ())}
     assert "Twilio · kz" in text
 
@@ -112,8 +117,13 @@ def test_account_is_switched_off_and_on(client: Client, english_operator: User) 
 
 
 def save(client: Client, one: ProviderAccount, **fields: str) -> str:
-    data = {"is_enabled": "on", "position": "30", "weight": "1", "prefixes": "",
-            "max_per_second": ""}  # fmt: skip
+    data = {
+        "is_enabled": "on",
+        "position": "30",
+        "weight": "1",
+        "prefixes": "",
+        "max_per_second": "",
+    }
     url = reverse("admin:channels_provideraccount_change", args=[one.pk])
     return str(client.post(url, data | fields, follow=True).content.decode())
 
@@ -131,9 +141,14 @@ def test_changes_are_saved_and_audited(client: Client, english_operator: User) -
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"prefixes": "7701"}, {"prefixes": "+0"}, {"weight": "0"}, {"max_per_second": "0"},
-     {"position": "-1"}],
-)  # fmt: skip
+    [
+        {"prefixes": "7701"},
+        {"prefixes": "+0"},
+        {"weight": "0"},
+        {"max_per_second": "0"},
+        {"position": "-1"},
+    ],
+)
 def test_wrong_account_settings_are_refused(
     client: Client, english_operator: User, wrong: dict[str, str]
 ) -> None:
@@ -171,6 +186,4 @@ def test_breakers_are_exported_to_prometheus() -> None:
 
     assert {
         sample.labels["provider"]: sample.value for sample in result["kvitok_breaker_state"].samples
-    } == {
-        "whatsapp_cloud": 0, "telegram_gateway": 0, "telegram_bot": 1, "twilio": 2, "max_bot": 0
-    }  # fmt: skip
+    } == {"whatsapp_cloud": 0, "telegram_gateway": 0, "telegram_bot": 1, "twilio": 2, "max_bot": 0}

@@ -97,9 +97,15 @@ def test_code_is_right_until_its_last_second(api: Api, code: str) -> None:
     ],
 )
 def test_ended_code_answers_right_and_wrong_guesses_alike(
-    api: Api, *, code: str, wrong: str, how: str, seconds: int,
-    answered: tuple[int, str], attempts: int,
-) -> None:  # fmt: skip
+    api: Api,
+    *,
+    code: str,
+    wrong: str,
+    how: str,
+    seconds: int,
+    answered: tuple[int, str],
+    attempts: int,
+) -> None:
     for guess in {"used": [code], "sent": [], "exhausted": [wrong] * 5}[how]:
         check(api, guess)
     age_rows(seconds=seconds)

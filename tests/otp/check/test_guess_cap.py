@@ -117,9 +117,13 @@ def test_wrong_code_response_counts_guesses_left(api: Api) -> None:
 
 @pytest.mark.parametrize(
     ("times", "ago", "status"),
-    [(9, {"minutes": 6}, 200), (10, {"minutes": 6}, 429), (10, {"minutes": 61}, 200),
-     (10, {"hours": 25}, 200)],
-)  # fmt: skip
+    [
+        (9, {"minutes": 6}, 200),
+        (10, {"minutes": 6}, 429),
+        (10, {"minutes": 61}, 200),
+        (10, {"hours": 25}, 200),
+    ],
+)
 def test_failed_attempts_are_capped_by_hour(
     api: Api, times: int, ago: dict[str, float], status: int
 ) -> None:

@@ -321,5 +321,7 @@ def test_faded_evidence_is_forgotten(company: Company) -> None:
     guard_evidence.purge(1000)
 
     assert set(GuardEvidence.objects.values_list("kind", flat=True)) == {
-        "company", "country", "range",
-    }  # fmt: skip
+        "company",
+        "country",
+        "range",
+    }

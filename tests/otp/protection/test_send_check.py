@@ -249,11 +249,13 @@ def test_refusal_for_another_reason_gives_the_proof_back(api: Api) -> None:
 @pytest.mark.parametrize(
     ("typed", "other", "is_same"),
     [
-        ("8.8.4.9", " 8.8.4.9", True), ("8.8.4.9", "::ffff:8.8.4.9", True),
+        ("8.8.4.9", " 8.8.4.9", True),
+        ("8.8.4.9", "::ffff:8.8.4.9", True),
         ("2a00:1450:4010::1", "2A00:1450:4010:0:9::2", True),
-        ("2a00:1450:4010::1", "2a00:1450:4010:1::1", False), ("8.8.4.9", "8.8.4.10", False),
+        ("2a00:1450:4010::1", "2a00:1450:4010:1::1", False),
+        ("8.8.4.9", "8.8.4.10", False),
     ],
-)  # fmt: skip
+)
 def test_one_subscriber_has_one_address(typed: str, other: str, is_same: bool) -> None:
     assert (network_of(typed) == network_of(other)) is is_same
 
@@ -325,7 +327,8 @@ def test_restrictions_come_with_the_key_and_need_no_query(api: Api) -> None:
     assert len(after) == len(before)
 
 
-CHALLENGED, HELD_BACK = "+79990000015", "+79990000016"
+CHALLENGED = "+79990000015"
+HELD_BACK = "+79990000016"
 
 
 def test_number_of_a_test_key_needs_a_proof(test_api: Api) -> None:

@@ -54,8 +54,9 @@ def test_answer_of_a_send(api: Api) -> None:
 )
 def test_channel_is_named_and_priced(api: Api, channel: str, cost: int, ru: str, en: str) -> None:
     russian = send(api, channel=channel)
-    english = api.post("/otp/send", {"phone": "+79161234568", "channel": channel},
-                       Accept_Language="en")  # fmt: skip
+    english = api.post(
+        "/otp/send", {"phone": "+79161234568", "channel": channel}, Accept_Language="en"
+    )
 
     assert [russian.body["message"], english.body["message"]] == [ru, en]
     assert [russian.body["channel"], russian.body["cost"]] == [channel, cost]

@@ -75,8 +75,20 @@ def test_all_faults_are_reported_together() -> None:
 
 
 PIECES = [
-    "{code}", "{brand}", "{minutes}", "{link}", "\n", " ", ". ", "{", "}", "код", "x", "é", "9",
-]  # fmt: skip
+    "{code}",
+    "{brand}",
+    "{minutes}",
+    "{link}",
+    "\n",
+    " ",
+    ". ",
+    "{",
+    "}",
+    "код",
+    "x",
+    "é",
+    "9",
+]
 SOME = st.lists(st.sampled_from(PIECES) | st.text(max_size=8), max_size=5).map("".join)
 PLAIN = st.lists(st.sampled_from([" ", "\n", "код", "{brand}", ", "]), max_size=5).map("".join)
 WITH_CODE = st.tuples(PLAIN, SOME | PLAIN | PLAIN.map("\n{{link}}\n{}".format)).map(" {code} ".join)
@@ -153,19 +165,30 @@ def test_characters_outside_the_alphabet_are_named_once() -> None:
 
 @pytest.mark.parametrize(
     ("typed", "host"),
-    [("example.com", "example.com"), (" Login.Example.COM ", "login.example.com"),
-     ("пример.рф", "xn--e1afmkfd.xn--p1ai")],
-)  # fmt: skip
+    [
+        ("example.com", "example.com"),
+        (" Login.Example.COM ", "login.example.com"),
+        ("пример.рф", "xn--e1afmkfd.xn--p1ai"),
+    ],
+)
 def test_host_is_normalised(typed: str, host: str) -> None:
     assert rules.check_host(typed) == host
 
 
 @pytest.mark.parametrize(
     "typed",
-    ["localhost", "https://example.com", "example.com:8443",
-     "10.0.0.1", "-a.example.com", "a" * 64 + ".com",
-     "example.com #1", f"{'a.' * 130}com", "ab\ufffd.com"],
-)  # fmt: skip
+    [
+        "localhost",
+        "https://example.com",
+        "example.com:8443",
+        "10.0.0.1",
+        "-a.example.com",
+        "a" * 64 + ".com",
+        "example.com #1",
+        f"{'a.' * 130}com",
+        "ab\ufffd.com",
+    ],
+)
 def test_invalid_host_is_refused(typed: str) -> None:
     with pytest.raises(ValidationError):
         rules.check_host(typed)

@@ -172,12 +172,15 @@ def test_parallel_copies_of_a_form_send_once(company: Company) -> None:
 @pytest.mark.parametrize(
     ("kind", "wrong", "expected_text"),
     [
-        ("code", {"phone": "12"}, "номер"), ("code", {"phone": "+12025550123"}, "США|US|стран"),
-        ("code", {"channel": "pigeon"}, "pigeon"), ("code", {"purpose": "a\u200bb"}, "ечатн"),
-        ("code", {"token": "1"}, ""), ("link", {"url": "http://localhost/"}, ""),
+        ("code", {"phone": "12"}, "номер"),
+        ("code", {"phone": "+12025550123"}, "США|US|стран"),
+        ("code", {"channel": "pigeon"}, "pigeon"),
+        ("code", {"purpose": "a\u200bb"}, "ечатн"),
+        ("code", {"token": "1"}, ""),
+        ("link", {"url": "http://localhost/"}, ""),
         ("link", {"url": "https://example.com", "text": "x" * 501}, "500"),
     ],
-)  # fmt: skip
+)
 def test_field_at_fault_is_named(
     client: Client, owner: Member, kind: str, wrong: dict[str, str], expected_text: str
 ) -> None:

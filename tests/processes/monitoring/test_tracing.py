@@ -31,7 +31,8 @@ from tests.api.clients import Api
 from tests.config.starting import GOOD, start
 from tests.links.visiting import wait_until
 
-PHONE, THEIRS = "+79161234567", "00-" + "ab" * 16 + "-" + "cd" * 8 + "-01"
+PHONE = "+79161234567"
+THEIRS = "00-" + "ab" * 16 + "-" + "cd" * 8 + "-01"
 
 
 class _Receiver(BaseHTTPRequestHandler):

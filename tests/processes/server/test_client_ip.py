@@ -6,7 +6,8 @@ from pytest_django import Settings
 
 from processes.server.client_ip import address_of, client_ip, client_network
 
-IPV4, IPV6 = "203.0.113.7", "2001:db8::1"
+IPV4 = "203.0.113.7"
+IPV6 = "2001:db8::1"
 
 
 @pytest.mark.parametrize(

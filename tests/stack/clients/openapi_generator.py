@@ -23,7 +23,9 @@ PHONE = os.environ["PHONE"]
 client = ApiClient(
     Configuration(host=os.environ["KVITOK_URL"], access_token=os.environ["KVITOK_KEY"])
 )
-codes, messages, links = OtpApi(client), MessagesApi(client), LinksApi(client)
+codes = OtpApi(client)
+messages = MessagesApi(client)
+links = LinksApi(client)
 
 
 def error_of(refused: ApiException) -> Error:

@@ -19,8 +19,16 @@ def test_each_language_shows_the_same_six_things() -> None:
 
     assert {path for path in there if path.name not in _MANIFESTS} == set(programs())
     assert {path.name for path in SOURCES.iterdir() if path.is_dir()} == {
-        "csharp", "curl", "go", "java", "javascript", "php", "python", "rust", "typescript"
-    }  # fmt: skip
+        "csharp",
+        "curl",
+        "go",
+        "java",
+        "javascript",
+        "php",
+        "python",
+        "rust",
+        "typescript",
+    }
 
 
 def test_programs_take_addresses_and_secrets_from_the_environment() -> None:

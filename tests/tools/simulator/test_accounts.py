@@ -77,9 +77,17 @@ def failed(simulator: Simulator, vendor: str) -> list[tuple[str, str]]:
 
 TOPICS = {
     "whatsapp": [
-        "account", "number_registered", "number_verified", "number_quality", "display_name",
-        "app_secret", "verify_token", "subscribed_app", *["template"] * 6,
-        "webhook_address", "webhook_fields",
+        "account",
+        "number_registered",
+        "number_verified",
+        "number_quality",
+        "display_name",
+        "app_secret",
+        "verify_token",
+        "subscribed_app",
+        *["template"] * 6,
+        "webhook_address",
+        "webhook_fields",
     ],
     "bot": ["account", "secret", "webhook_address", "webhook_fields", "webhook_calls"],
     "max": ["account", "secret", "webhook_address", "webhook_fields"],
@@ -87,7 +95,7 @@ TOPICS = {
     "twilio": ["account", "trial", "balance", "sender", "countries"],
     "service": ["account", "trial", "balance", "service", "countries"],
     "smsc": ["account", "balance", "sender", "callback_secret"],
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("vendor", list(TOPICS))

@@ -14,7 +14,8 @@ from tests.channels.providers.vendors import code_with_link, max_bot, max_call
 from tests.tools.simulator.peers import ACCOUNT, Hook, Receiver, Simulator
 from tests.tools.simulator.sends import send_max
 
-TOKEN, SECRET = ACCOUNT["MAX_BOT_TOKEN"], ACCOUNT["MAX_BOT_SECRET"]
+TOKEN = ACCOUNT["MAX_BOT_TOKEN"]
+SECRET = ACCOUNT["MAX_BOT_SECRET"]
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
 
 

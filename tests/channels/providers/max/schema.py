@@ -9,7 +9,9 @@ from typing import Any
 from jsonschema import Draft202012Validator
 
 Json = dict[str, Any]
-INT, TEXT, YES_NO = {"type": "integer"}, {"type": "string"}, {"type": "boolean"}
+INT = {"type": "integer"}
+TEXT = {"type": "string"}
+YES_NO = {"type": "boolean"}
 
 
 def nullable(schema: Json) -> Json:

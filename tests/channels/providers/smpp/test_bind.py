@@ -254,7 +254,9 @@ def test_tls_refuses_a_certificate_of_another_host(
     deaf.close()
 
 
-SUBMIT_RESP, ENQUIRE_RESP, NACK = 0x8000_0004, 0x8000_0015, 0x8000_0000
+SUBMIT_RESP = 0x8000_0004
+ENQUIRE_RESP = 0x8000_0015
+NACK = 0x8000_0000
 ENQUIRE = 0x15
 Play = Callable[[Session, socket.socket], Awaitable[None]]
 

@@ -16,7 +16,9 @@ from channels.providers.smpp.submit_sm import MessageFormat, absolute_time, rela
 from tests.channels.providers.centre import account
 from tests.channels.providers.vendors import message
 
-SUBMIT_RESP, DELIVER, DATA = 0x80000004, 0x05, 0x103
+SUBMIT_RESP = 0x80000004
+DELIVER = 0x05
+DATA = 0x103
 COMMANDS = sorted(command_codes.commands.values())
 RECEIPT_TLV = b"\x00\x1e\x00\x03abc"
 
@@ -46,16 +48,23 @@ def test_somebody_elses_deliver_is_read() -> None:
 
 def test_somebody_else_reads_our_submit() -> None:
     sequence, made = pdu.encode(
-        "submit_sm", SequenceGenerator(), destination_addr="998901234567", source_addr="Kvitok",
-        short_message=b"hello", validity_period="000000000500000R", registered_delivery=1,
-    )  # fmt: skip
+        "submit_sm",
+        SequenceGenerator(),
+        destination_addr="998901234567",
+        source_addr="Kvitok",
+        short_message=b"hello",
+        validity_period="000000000500000R",
+        registered_delivery=1,
+    )
 
     read = smpp34.decode(made)
 
     assert isinstance(read, smpp34.SubmitSm)
     assert (read.short_message, read.validity_period, read.registered_delivery) == (
-        b"hello", "000000000500000R", 1,
-    )  # fmt: skip
+        b"hello",
+        "000000000500000R",
+        1,
+    )
     assert read.sequence_number == sequence
 
 
@@ -163,10 +172,14 @@ def test_absolute_validity_is_in_utc(time_machine: TimeMachineFixture) -> None:
 @pytest.mark.parametrize(
     ("source", "ton", "npi"),
     [
-        ("Kvitok", 5, 0), ("ElevenChars", 5, 0), ("+79161234567", 1, 1), ("1234567", 1, 1),
-        ("900", 3, 0), ("12345", 3, 0),
+        ("Kvitok", 5, 0),
+        ("ElevenChars", 5, 0),
+        ("+79161234567", 1, 1),
+        ("1234567", 1, 1),
+        ("900", 3, 0),
+        ("12345", 3, 0),
     ],
-)  # fmt: skip
+)
 def test_sender_is_a_name_a_number_or_a_short_code(source: str, ton: int, npi: int) -> None:
     style = MessageFormat(source, -1, -1, 1, 1, "gsm", "udh")
 
@@ -190,13 +203,21 @@ def test_validity_period_has_the_configured_format(validity: str, pattern: str) 
 @pytest.mark.parametrize(
     ("setting", "value"),
     [
-        ("password", "123456789"), ("system_id", "x" * 16), ("system_type", "пароль"),
-        ("source", "Квиток"), ("source", "TwelveLetter"), ("source", "1234567890123456"),
-        ("source", ""), ("validity", "always"), ("host", "a.example:0"), ("alphabet", "utf-8"),
-        ("long", "sar"), ("statuses", {"0x45": "nonsense"}),
+        ("password", "123456789"),
+        ("system_id", "x" * 16),
+        ("system_type", "пароль"),
+        ("source", "Квиток"),
+        ("source", "TwelveLetter"),
+        ("source", "1234567890123456"),
+        ("source", ""),
+        ("validity", "always"),
+        ("host", "a.example:0"),
+        ("alphabet", "utf-8"),
+        ("long", "sar"),
+        ("statuses", {"0x45": "nonsense"}),
         ("receipt_states", {"FAILED": "nonsense"}),
     ],
-)  # fmt: skip
+)
 def test_oversized_setting_is_refused(setting: str, value: object) -> None:
     with pytest.raises(ValueError, match=setting) as caught:
         account(2775, **{setting: value})

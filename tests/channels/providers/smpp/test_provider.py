@@ -40,8 +40,10 @@ def test_message_is_accepted_under_the_centres_id(centre: Centre, bound: Bound) 
     assert accepted == Accepted("m00001")
     assert (sent.source_addr, sent.source_addr_ton, sent.source_addr_npi) == ("Kvitok", 5, 0)
     assert (sent.destination_addr, sent.dest_addr_ton, sent.dest_addr_npi) == (
-        "998901234567", 1, 1,
-    )  # fmt: skip
+        "998901234567",
+        1,
+        1,
+    )
     assert (sent.short_message, sent.data_coding, sent.esm_class) == (b"Your code: 482915", 0, 0)
     assert sent.registered_delivery == 1
 
@@ -76,8 +78,9 @@ def test_long_text_is_sent_in_concatenated_parts(centre: Centre, bound: Bound, k
     assert accepted == Accepted("m00001+m00002")
     wait_until(lambda: len(kept.parts) == 2)
     assert kept.parts == [
-        Part("att-7", 1, 2, "m00001"), Part("att-7", 2, 2, "m00002"),
-    ]  # fmt: skip
+        Part("att-7", 1, 2, "m00001"),
+        Part("att-7", 2, 2, "m00002"),
+    ]
 
 
 def test_long_messages_have_distinct_references(centre: Centre, bound: Bound) -> None:
@@ -174,8 +177,10 @@ def test_late_refusal_still_fails_the_message(centre: Centre, bound: Bound, kept
 
     first_receipt = kept.first()
     assert (first_receipt.ref, first_receipt.state, first_receipt.error_code) == (
-        "att-9", ReceiptState.UNREACHABLE, "ESME_RINVDSTADR",
-    )  # fmt: skip
+        "att-9",
+        ReceiptState.UNREACHABLE,
+        "ESME_RINVDSTADR",
+    )
 
 
 def test_refusal_after_an_accepted_part_is_ambiguous(centre: Centre, bound: Bound) -> None:

@@ -16,7 +16,10 @@ from channels.providers.smpp.receipts import (
     reply,
 )
 
-ID, STATE, ERROR, PAYLOAD = 0x001E, 0x0427, 0x0423, 0x0424
+ID = 0x001E
+STATE = 0x0427
+ERROR = 0x0423
+PAYLOAD = 0x0424
 SAME = ReceiptFormat(ID_FORMATS["same"])
 PLAIN: dict[str, object] = {"esm_class": 0, "data_coding": 0}
 FULL = "id:7 sub:001 dlvrd:001 submit date:2511200900 done date:2511200901 stat:{} err:000 text:"
@@ -100,11 +103,17 @@ def test_subscriber_may_bar_mass_sms(line: str, network: bytes, state: ReceiptSt
 @pytest.mark.parametrize(
     ("state", "meaning"),
     [
-        (0, ReceiptState.SENT), (1, ReceiptState.SENT), (2, ReceiptState.DELIVERED),
-        (3, ReceiptState.EXPIRED), (4, ReceiptState.FAILED), (5, ReceiptState.UNREACHABLE),
-        (6, ReceiptState.SENT), (8, ReceiptState.FAILED), (9, ReceiptState.FAILED),
+        (0, ReceiptState.SENT),
+        (1, ReceiptState.SENT),
+        (2, ReceiptState.DELIVERED),
+        (3, ReceiptState.EXPIRED),
+        (4, ReceiptState.FAILED),
+        (5, ReceiptState.UNREACHABLE),
+        (6, ReceiptState.SENT),
+        (8, ReceiptState.FAILED),
+        (9, ReceiptState.FAILED),
     ],
-)  # fmt: skip
+)
 def test_optional_parameters_suffice_without_text(state: int, meaning: ReceiptState) -> None:
     tlvs = {ID: b"m1\0", STATE: bytes([state]), ERROR: b"\x03\x00\x12"}
 
@@ -164,11 +173,13 @@ def test_text_may_come_in_message_payload() -> None:
 @pytest.mark.parametrize(
     ("word", "state"),
     [
-        ("ACKED", ReceiptState.SENT), ("BUFFERED", ReceiptState.SENT),
-        ("SCHEDULED", ReceiptState.SENT), ("SKIPPED", ReceiptState.FAILED),
+        ("ACKED", ReceiptState.SENT),
+        ("BUFFERED", ReceiptState.SENT),
+        ("SCHEDULED", ReceiptState.SENT),
+        ("SKIPPED", ReceiptState.FAILED),
         ("FAILED", ReceiptState.FAILED),
     ],
-)  # fmt: skip
+)
 def test_words_beyond_the_standard_are_known(word: str, state: ReceiptState) -> None:
     result = receipt(deliver(f"id:7 stat:{word}"), SAME)
 
@@ -234,10 +245,13 @@ def test_receipts_final_and_intermediate(esm_class: int) -> None:
 @pytest.mark.parametrize(
     ("setting", "answered", "receipted"),
     [
-        ("same", "00aF", "00aF"), ("hex", "00aF", "AF"), ("decimal", "0175", "175"),
-        ("hex-decimal", "AF", "0000000175"), ("decimal-hex", "175", "00af"),
+        ("same", "00aF", "00aF"),
+        ("hex", "00aF", "AF"),
+        ("decimal", "0175", "175"),
+        ("hex-decimal", "AF", "0000000175"),
+        ("decimal-hex", "175", "00af"),
     ],
-)  # fmt: skip
+)
 def test_id_formats_match_response_and_receipt(setting: str, answered: str, receipted: str) -> None:
     spelling = ID_FORMATS[setting]
 
@@ -247,11 +261,15 @@ def test_id_formats_match_response_and_receipt(setting: str, answered: str, rece
 @pytest.mark.parametrize(
     ("answered", "receipted"),
     [
-        ("00aF", "00aF"), ("0175", "175"), ("175", "00af"), ("00000175", "000000AF"),
-        ("0118Z-0122I-2309U-57DGB", "0118z-0122i-2309u-57dgb"), ("9" * 40, "9" * 40),
+        ("00aF", "00aF"),
+        ("0175", "175"),
+        ("175", "00af"),
+        ("00000175", "000000AF"),
+        ("0118Z-0122I-2309U-57DGB", "0118z-0122i-2309u-57dgb"),
+        ("9" * 40, "9" * 40),
         ("0", "00"),
     ],
-)  # fmt: skip
+)
 def test_auto_format_recognises_an_id(answered: str, receipted: str) -> None:
     spelling = ID_FORMATS["auto"]
 
@@ -299,12 +317,15 @@ def test_receipt_in_ucs2_is_read(coding: int) -> None:
     [
         (4, {"source_addr": b"79161234567\0", "source_addr_ton": 1}, ("+79161234567", False)),
         # The addresses as the message had them; national, as nothing says otherwise.
-        (4, {"source_addr": b"Kvitok\0", "destination_addr": b"89161234567\0"},
-         ("89161234567", False)),
+        (
+            4,
+            {"source_addr": b"Kvitok\0", "destination_addr": b"89161234567\0"},
+            ("89161234567", False),
+        ),
         # A person may have written it, from another phone.
         (0, {"source_addr": b"BANK\0", "destination_addr": b"79161234567\0"}, ("", True)),
     ],
-)  # fmt: skip
+)
 def test_receipt_names_the_phone_it_is_about(
     esm_class: int, fields: dict[str, object], found: tuple[str, bool]
 ) -> None:
@@ -337,11 +358,15 @@ def test_arbitrary_input_never_raises(
     ("fields", "expected_reply"),
     [
         ({"short_message": b"STOP"}, Reply("+79161234567", "STOP")),
-        ({"short_message": "Стоп".encode("utf-16-be"), "data_coding": 8},
-         Reply("+79161234567", "Стоп")),
+        (
+            {"short_message": "Стоп".encode("utf-16-be"), "data_coding": 8},
+            Reply("+79161234567", "Стоп"),
+        ),
         *(
-            ({"short_message": "Стоп".encode(encoding), "data_coding": coding},
-             Reply("+79161234567", "Стоп"))
+            (
+                {"short_message": "Стоп".encode(encoding), "data_coding": coding},
+                Reply("+79161234567", "Стоп"),
+            )
             for encoding, coding in [
                 ("utf-16-be", 0x18),  # with a message class
                 ("utf-16-be", 0),
@@ -351,15 +376,17 @@ def test_arbitrary_input_never_raises(
             ]
         ),
         ({"short_message": "è una città".encode("latin-1")}, Reply("+79161234567", "è una città")),
-        ({"source_addr": b"+79161234567\0", "short_message": b"stop"},
-         Reply("+79161234567", "stop")),
+        (
+            {"source_addr": b"+79161234567\0", "short_message": b"stop"},
+            Reply("+79161234567", "stop"),
+        ),
         ({"short_message": b"id:7 stat:DELIVRD", "esm_class": 4}, None),
         ({"short_message": b"\x05\x00\x03\x01\x02\x01STOP", "esm_class": 0x40}, None),
         ({"short_message": b"STOP", "source_addr": b"BANK\0"}, Reply("", "STOP", "BANK")),
         ({"short_message": b"STOP", "source_addr": b"900"}, Reply("", "STOP", "900")),
         ({"short_message": b"\x04", "data_coding": 8}, Reply("+79161234567", "\ufffd")),
     ],
-)  # fmt: skip
+)
 def test_message_from_a_phone_is_read_as_a_reply(
     fields: dict[str, object], expected_reply: Reply | None
 ) -> None:

@@ -88,14 +88,25 @@ def test_an_acceptance_may_have_no_id(wire: responses.RequestsMock) -> None:
 
 
 CONFIG = [
-    "ACCESS_TOKEN_INVALID", "ACCESS_TOKEN_REQUIRED", "BALANCE_NOT_ENOUGH",
-    "CALLBACK_URL_INVALID", "SENDER_NOT_OWNED", "SENDER_NOT_VERIFIED",
-    "SENDER_USERNAME_INVALID", "UNKNOWN_METHOD",
-]  # fmt: skip
+    "ACCESS_TOKEN_INVALID",
+    "ACCESS_TOKEN_REQUIRED",
+    "BALANCE_NOT_ENOUGH",
+    "CALLBACK_URL_INVALID",
+    "SENDER_NOT_OWNED",
+    "SENDER_NOT_VERIFIED",
+    "SENDER_USERNAME_INVALID",
+    "UNKNOWN_METHOD",
+]
 CONTENT = [
-    "CODE_INVALID", "CODE_LENGTH_INVALID", "CODE_LENGTH_REQUIRED", "PAYLOAD_INVALID",
-    "PHONE_NUMBER_MISMATCH", "REQUEST_ID_INVALID", "REQUEST_ID_REQUIRED", "TTL_INVALID",
-]  # fmt: skip
+    "CODE_INVALID",
+    "CODE_LENGTH_INVALID",
+    "CODE_LENGTH_REQUIRED",
+    "PAYLOAD_INVALID",
+    "PHONE_NUMBER_MISMATCH",
+    "REQUEST_ID_INVALID",
+    "REQUEST_ID_REQUIRED",
+    "TTL_INVALID",
+]
 RECIPIENT = ["PHONE_NUMBER_INVALID", "PHONE_NUMBER_NOT_FOUND", "PHONE_NUMBER_NOT_AVAILABLE"]
 
 
@@ -182,11 +193,13 @@ def test_gateway_report_becomes_a_receipt(file: str, state: ReceiptState, moment
 @pytest.mark.parametrize(
     ("word", "state"),
     [
-        ("sent", ReceiptState.SENT), ("delivered", ReceiptState.DELIVERED),
-        ("read", ReceiptState.READ), ("expired", ReceiptState.EXPIRED),
+        ("sent", ReceiptState.SENT),
+        ("delivered", ReceiptState.DELIVERED),
+        ("read", ReceiptState.READ),
+        ("expired", ReceiptState.EXPIRED),
         ("revoked", ReceiptState.FAILED),
     ],
-)  # fmt: skip
+)
 def test_every_status_has_its_state(word: str, state: ReceiptState) -> None:
     call = gateway_call(REPORT.replace(b'"delivered"', f'"{word}"'.encode()))
 

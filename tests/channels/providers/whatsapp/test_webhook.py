@@ -174,10 +174,14 @@ def test_account_error_has_its_alert_kind(code: object, kind: AlertKind) -> None
 @pytest.mark.parametrize(
     ("code", "kinds"),
     [
-        (131042, [AlertKind.REFUSED]), (131048, [AlertKind.THROTTLED]),
-        (130497, [AlertKind.WARNING]), (131026, []), (131056, []), (132015, []),
+        (131042, [AlertKind.REFUSED]),
+        (131048, [AlertKind.THROTTLED]),
+        (130497, [AlertKind.WARNING]),
+        (131026, []),
+        (131056, []),
+        (132015, []),
     ],
-)  # fmt: skip
+)
 def test_message_that_failed_for_the_accounts_sake(code: int, kinds: list[AlertKind]) -> None:
     update = orjson.loads(payload("whatsapp_cloud", "status_failed_2026-09.json"))
     update["entry"][0]["changes"][0]["value"]["statuses"][0]["errors"] = [{"code": code}]
@@ -234,7 +238,9 @@ def test_handshake_does_not_replace_a_signature() -> None:
         whatsapp().parse_webhook(call)
 
 
-REFUSED, WARNING, TEMPLATE = AlertKind.REFUSED, AlertKind.WARNING, AlertKind.TEMPLATE
+REFUSED = AlertKind.REFUSED
+WARNING = AlertKind.WARNING
+TEMPLATE = AlertKind.TEMPLATE
 RESTRICTIONS = "RESTRICTED_BIZ_INITIATED_MESSAGING RESTRICTED_ADD_PHONE_NUMBER_ACTION"
 NO_MORE = "Limits cannot be increased yet."
 
@@ -272,7 +278,7 @@ def alerts_of(field: str, value: Mapping[str, object]) -> Sequence[AccountAlert]
         ("category_announced", ("template_category_soon", "short_link ru MARKETING", TEMPLATE)),
         ("category_changed", ("template_category", "short_link ru MARKETING", TEMPLATE)),
     ],
-)  # fmt: skip
+)
 def test_account_event_becomes_an_alert(file: str, alert: tuple[str, str, AlertKind]) -> None:
     assert read(file) == [AccountAlert(*alert)]
 

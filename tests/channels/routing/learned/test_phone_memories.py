@@ -9,7 +9,9 @@ from channels.routing.learned import phone_memories
 from channels.routing.smart.reach import PhoneMemory
 
 pytestmark = pytest.mark.django_db
-PHONE, OLD, NEW = "+79161234567", "old" * 20, "new" * 20
+PHONE = "+79161234567"
+OLD = "old" * 20
+NEW = "new" * 20
 
 
 def remember(channel: str = "telegram") -> None:

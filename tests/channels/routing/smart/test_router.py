@@ -17,6 +17,10 @@ from channels.routing.smart.router import EVERYWHERE, MAX_GAP, Exploration, Reas
 
 AREA = Area("RU", "+7916")
 PRICES = {"telegram": 1, "sms": 16}
+PROOF = tuple(log_normal_cdf(3, 0.6)(second) for second in range(SECONDS))
+CODE = tuple(log_normal_cdf(13, 0.6)(second) for second in range(SECONDS))
+WAITING = tuple(max(0.2, 1 - second / 150) for second in range(SECONDS))
+shares = st.sampled_from([0.0, 0.1, 0.3, 0.5, 0.8, 0.95, 1.0])
 
 
 def test_proven_channel_goes_first_with_the_reason_proved() -> None:
@@ -214,12 +218,6 @@ def test_twenty_accounts_keep_the_least_share_they_have() -> None:
     shares = shares_after(balance, dict.fromkeys(names, 0.5), 50)
 
     assert shares == balance.configured_shares
-
-
-PROOF = tuple(log_normal_cdf(3, 0.6)(second) for second in range(SECONDS))
-CODE = tuple(log_normal_cdf(13, 0.6)(second) for second in range(SECONDS))
-WAITING = tuple(max(0.2, 1 - second / 150) for second in range(SECONDS))
-shares = st.sampled_from([0.0, 0.1, 0.3, 0.5, 0.8, 0.95, 1.0])
 
 
 def candidate(channel: str, delivered: float, told: float = 0.5) -> Candidate:

@@ -23,7 +23,8 @@ from tools.chaos import checks
 
 TOKENS = 100
 PHONE = "+79990000001"
-ORDER, BODY = "order-1", '{"success": true}'
+ORDER = "order-1"
+BODY = '{"success": true}'
 
 
 class World:

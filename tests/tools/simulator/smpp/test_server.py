@@ -11,8 +11,11 @@ import smpp34
 
 from tests.tools.simulator.peers import Receiver, Simulator, eventually
 
-SYSTEM_ID, PASSWORD = "kvitok", "secret"
-THROTTLED, INVALID_DEST, SUBMIT_FAILED = 0x58, 0x0B, 0x45
+SYSTEM_ID = "kvitok"
+PASSWORD = "secret"
+THROTTLED = 0x58
+INVALID_DEST = 0x0B
+SUBMIT_FAILED = 0x45
 WINDOW = 5
 Work = Callable[[smpp34.Smsc], Awaitable[None]]
 
@@ -94,8 +97,10 @@ def test_message_reaches_the_phone_and_a_receipt_comes_back(centre: Simulator, p
 
     (shown,) = centre.messages(phone)
     assert (shown["text"], shown["code"], shown["provider"]) == (
-        "Your code is 482915", "482915", "smpp",
-    )  # fmt: skip
+        "Your code is 482915",
+        "482915",
+        "smpp",
+    )
     assert shown["state"] == "delivered"
 
 
