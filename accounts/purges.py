@@ -18,7 +18,7 @@ from storage.months import partitions
 
 log = structlog.get_logger(__name__)
 
-BATCH = 1000
+BATCH_SIZE = 1000
 # Deletes at most the given number of rows and returns how many; fewer means that none are left.
 Purger = Callable[[int], int]
 PURGES = Job("purges", _("deletion of expired data"))
@@ -94,10 +94,10 @@ def purge() -> int:
 
 def _in_batches(step: Purger) -> int:
     total = 0
-    count = BATCH
-    while count >= BATCH:  # a step may count rows of several tables
+    count = BATCH_SIZE
+    while count >= BATCH_SIZE:  # a step may count rows of several tables
         try:
-            count = step(BATCH)
+            count = step(BATCH_SIZE)
         except Exception:
             # The next hourly run retries the rest of this step; the log entry raises the alarm.
             log.exception("purge_failed")

@@ -20,9 +20,9 @@ from parsing.integers import parse_integer
 from storage.heavy_work import HeavyWork
 from storage.sessions import read_with_retries
 
-PAGE = 50
-MAX_PAGE = 200
-LONG_PAGES = HeavyWork("long pages", limit=1, max_waiting=24)  # over PAGE rows: 0.03 s each
+PAGE_SIZE = 50
+MAX_PAGE_SIZE = 200
+LONG_PAGES = HeavyWork("long pages", limit=1, max_waiting=24)  # over PAGE_SIZE rows: 0.03 s each
 NEWEST_FIRST = ("-created_at", "-id")
 # Rows scanned for a page of a filter without an index: the next number while the page is not full.
 SCANS = (200, 2_000, 50_000)
@@ -61,7 +61,7 @@ def list_body(
     """The response fields of `page_of` for a company; a long page waits for its turn. `load` turns
     all rows of a page at once into the arguments of `body_of_row`.
     """
-    with LONG_PAGES.turn(company_id) if limit_of(query) > PAGE else nullcontext():
+    with LONG_PAGES.turn(company_id) if limit_of(query) > PAGE_SIZE else nullcontext():
         page = page_of(rows, query, history=history)
         return body_of_page(replace(page, rows=load(page.rows)), body_of_row)
 
@@ -75,9 +75,9 @@ def body_of_page(page: Page, body_of_row: Callable[[Any], dict[str, Any]]) -> di
 
 
 def limit_of(query: Mapping[str, str]) -> int:
-    limit = parse_integer(query.get("limit") or str(PAGE), minimum=1, maximum=MAX_PAGE)
+    limit = parse_integer(query.get("limit") or str(PAGE_SIZE), minimum=1, maximum=MAX_PAGE_SIZE)
     if limit is None:
-        raise invalid_input(limit=format_lazy(_("Between 1 and {max}"), max=MAX_PAGE))
+        raise invalid_input(limit=format_lazy(_("Between 1 and {max}"), max=MAX_PAGE_SIZE))
     return limit
 
 
@@ -103,9 +103,9 @@ def page_of(
 def page_or_first(
     rows: QuerySet[Any], query: Mapping[str, str], *, history: QuerySet[Any] | None = None
 ) -> Page:
-    """A page of a list on the web, of at most PAGE rows; the first page for an invalid cursor."""
+    """A page of a list on the web, of up to PAGE_SIZE rows; the first one for an invalid cursor."""
     try:
-        limit = min(PAGE, limit_of(query))
+        limit = min(PAGE_SIZE, limit_of(query))
         cursor = query.get("cursor", "")
         return page_of(rows, {"limit": str(limit), "cursor": cursor}, history=history)
     except DomainError:

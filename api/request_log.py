@@ -27,7 +27,7 @@ from storage.store_errors import write_together
 
 log = structlog.get_logger(__name__)
 CAPACITY = 20_000  # requests per process
-BATCH = 2_000  # requests per statement
+BATCH_SIZE = 2_000  # requests per statement
 INTERVAL = 1.0  # seconds
 TEST_CAPACITY = 50_000  # requests with a company's test keys, which are free, per process and day
 DAY = 86_400  # seconds
@@ -124,8 +124,8 @@ class RequestBuffer:
             if dropped:
                 log.warning("requests_not_logged", count=dropped, error="too many at once")
             self._over_limit.clear()
-            for _batch in range(-(-len(self._entries) // BATCH)):
-                many = min(len(self._entries), BATCH)
+            for _batch in range(-(-len(self._entries) // BATCH_SIZE)):
+                many = min(len(self._entries), BATCH_SIZE)
                 _write([self._entries.popleft() for _one in range(many)])
 
     def _start(self) -> None:

@@ -16,7 +16,7 @@ def expire_orders() -> None:
 
 @shared_task(name="billing.poll_payments")
 def poll_payments() -> None:
-    while polling.poll() == polling.BATCH:
+    while polling.poll() == polling.BATCH_SIZE:
         pass
 
 

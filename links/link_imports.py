@@ -1,7 +1,7 @@
 """Makes the links of a file, each row once even if workers die.
 
-The links of a chunk, their rows' results and the progress are one commit, under a lock on the
-import's row. All links form one batch, whose id is the import's. Files may come from spreadsheets,
+Links, their rows' results and the progress are committed together, under a lock on the import's
+row. All links form one batch, whose id is the import's. Files may come from spreadsheets,
 other shorteners or this service.
 """
 
@@ -66,7 +66,7 @@ _CUT_ENTITY = re.compile(r"&(?:amp|#38|#x26)\Z", re.IGNORECASE)  # in addresses 
 ENCODINGS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-sig"}
 
 JOB = Job("link_imports", _("imports of links"))
-CHUNK = 250  # links made per commit
+BATCH_SIZE = 250  # rows per commit
 MAX_UNFINISHED = 5  # imports of a company
 MAX_FINISHED = 50
 MAX_FINISHED_UNAPPROVED = 5  # each takes some megabytes, and anybody may sign up
@@ -343,12 +343,12 @@ def discard(link_import: LinkImport) -> bool:
 
 def make_next() -> bool:
     """Makes the next links of the import that has waited longest; False if there is none."""
-    return JOB.do_next(LinkImport.objects.running(), _make_next_chunk, _give_up)
+    return JOB.do_next(LinkImport.objects.running(), _make_next_rows, _give_up)
 
 
-def _make_next_chunk(job: LinkImport) -> None:
+def _make_next_rows(job: LinkImport) -> None:
     with translation.override(job.language):
-        _make_chunk(job)
+        _make_rows(job)
 
 
 def _give_up(job: LinkImport) -> None:
@@ -356,18 +356,18 @@ def _give_up(job: LinkImport) -> None:
         job.finish(State.STOPPED, reason=str(GIVEN_UP))
 
 
-def _make_chunk(job: LinkImport) -> None:
-    rows = list(job.rows.unmade()[:CHUNK])
+def _make_rows(job: LinkImport) -> None:
+    rows = list(job.rows.unmade()[:BATCH_SIZE])
     principal = api_keys.without_key(job.company, job.mode)
     try:
         check_status(principal)
-        with transaction.atomic():  # a refusal rolls back the links of the chunk
+        with transaction.atomic():  # a refusal rolls back the links of these rows
             _make(rows, job, principal)
     except DomainError as refused:
         job.finish(State.STOPPED, reason=_refusal_text(refused))
         return
     job.progress(created=sum(bool(row.short_url) for row in rows))
-    if len(rows) < CHUNK:
+    if len(rows) < BATCH_SIZE:
         job.finish(State.DONE)
 
 

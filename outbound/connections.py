@@ -27,7 +27,7 @@ from urllib3.util import ALPN_PROTOCOLS, create_urllib3_context, make_headers
 
 MAX_IDLE = 64  # connections
 MAX_BODY = 2**20  # bytes of a response's body, decoded
-CHUNK = 2**16
+CHUNK_BYTES = 2**16
 MAX_INTERIM_RESPONSES = 20  # before the final one
 # The limits of http.client for a response's header section.
 MAX_LINE = 2**16  # bytes
@@ -147,7 +147,7 @@ class Connections:
 def _read_body(response: BaseHTTPResponse) -> bytes:
     body = b""
     try:
-        for chunk in response.stream(CHUNK):
+        for chunk in response.stream(CHUNK_BYTES):
             body += chunk
             if len(body) > MAX_BODY:
                 response.close()

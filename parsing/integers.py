@@ -6,7 +6,7 @@
 import re
 
 MAX = 2**63 - 1  # of a bigint column
-MAX_PAGE = 10_000
+MAX_PAGE_NUMBER = 10_000
 _DIGITS = re.compile(r"\d{1,19}")  # of any script; MAX has 19
 
 
@@ -21,7 +21,7 @@ def parse_integer(text: object, *, minimum: int = 0, maximum: int = MAX) -> int 
 
 def parse_page(text: str) -> int:
     """The number of a page, from 0; anything else is the first page."""
-    return min(parse_integer(text) or 0, MAX_PAGE)
+    return min(parse_integer(text) or 0, MAX_PAGE_NUMBER)
 
 
 def json_integer(value: object) -> int | None:

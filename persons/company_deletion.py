@@ -48,7 +48,7 @@ ERASURES = Job("company_erasures", _("erasures of deleted companies"))
 # Requests, imports and deliveries that began before the deletion have ended by then.
 SETTLED_AFTER = timedelta(minutes=10)
 RUN = 40.0  # seconds of one run, shared by the companies; the next one continues
-BATCH = 500  # rows
+BATCH_SIZE = 500  # rows
 LINKS = 50  # per commit; each may have many clicks
 DELETED: tuple[type[Model], ...] = (
     LinkImport,  # first: it creates links
@@ -149,11 +149,11 @@ def _check_time(ends_at: float) -> None:
 
 def _delete_rows(company: Company, model: type[Model], ends_at: float) -> None:
     rows: QuerySet[Any] = model._default_manager.filter(company=company)  # noqa: SLF001 - public in Django
-    count = BATCH
-    while count == BATCH:
+    count = BATCH_SIZE
+    while count == BATCH_SIZE:
         _check_time(ends_at)
         with _lock(company):
-            count = delete_with_parts(rows, BATCH)
+            count = delete_with_parts(rows, BATCH_SIZE)
 
 
 def _erase_recipients(company: Company, ends_at: float) -> int:
@@ -162,7 +162,7 @@ def _erase_recipients(company: Company, ends_at: float) -> int:
     erased: set[str] = set()
     for mode in Mode.values:
         rows = Message.objects.filter(company=company, mode=mode).exclude(phone__endswith="*")
-        for page in _pages(rows, "phone", BATCH):
+        for page in _pages(rows, "phone", BATCH_SIZE):
             for phone in dict.fromkeys(row["phone"] for row in page):
                 if phone in busy or phone in erased:
                     continue

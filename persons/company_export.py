@@ -24,7 +24,7 @@ from persons.export_files import FILES, ExportFile, settings_json
 from persons.models import CompanyExport, CompanyExportPart
 
 JOB = Job("company_exports", _("archives of companies"))
-PART = 2000  # rows per commit
+PART_SIZE = 2000  # rows per commit
 README = "README.txt"
 SETTINGS = "settings.json"
 State = CompanyExport.State
@@ -69,7 +69,7 @@ def _make_part(row: CompanyExport, file: ExportFile) -> None:
     if row.reached_at is not None:
         reached = queryset.model._meta.pk.to_python(row.reached_id)  # noqa: SLF001 - public in Django
         start = Position(row.reached_at, reached)
-    rows, end = batch_after(queryset, start, PART)
+    rows, end = batch_after(queryset, start, PART_SIZE)
     cells = file.cells(rows, with_heading=start is None)
     text = "".join(csv_lines(cells, page_languages.worldwide(), is_continued=start is not None))
     _store(row, file.name, text.encode())

@@ -17,7 +17,7 @@ from django.db import connection
 
 log = structlog.get_logger(__name__)
 
-RECORD_BATCH = 64  # outcomes per commit, at most
+BATCH_SIZE = 64  # outcomes per commit, at most
 DRAIN_TRIES = 20
 ERROR_PAUSE = 0.2  # seconds
 
@@ -97,6 +97,6 @@ class OutboxLoop(Generic[Outcome]):
 def write_in_batches(unwritten: list[Outcome], write: Callable[[list[Outcome]], None]) -> None:
     """Writes all outcomes; removes a batch from the list once it is written."""
     while unwritten:
-        batch = unwritten[:RECORD_BATCH]
+        batch = unwritten[:BATCH_SIZE]
         write(batch)
         del unwritten[: len(batch)]

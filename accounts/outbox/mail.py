@@ -243,7 +243,7 @@ def _has_too_many(template: str, to: str) -> bool:
     return atomic_limits.count_or_wait(Window(f"mail:{template}:{box}", MAX_PER_HOUR, 3600)) > 0
 
 
-BATCH = 20  # e-mails in one run
+BATCH_SIZE = 20  # e-mails in one run
 LEASE = 120  # seconds until an unrecorded e-mail is sent again
 DELAYS = (10, 60, 300, 1800, 7200, 18_000, 36_000)  # seconds between tries
 
@@ -262,7 +262,7 @@ def deliver() -> int:
 
 def _deliver() -> int:
     sent = 0
-    for _round in range(BATCH):
+    for _round in range(BATCH_SIZE):
         email = _claim()
         if email is None:
             break

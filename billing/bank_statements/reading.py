@@ -102,7 +102,7 @@ def _is_due(now: datetime) -> Q:
 
 
 SOURCE = "tbank"
-PAGE = 1000
+PAGE_SIZE = 1000
 MAX_PAGES = 1000
 MOSCOW = ZoneInfo("Europe/Moscow")  # the bank's day of an operation
 
@@ -123,7 +123,7 @@ def operations(
             "operationStatus": "Transaction",
             "from": _time(since),
             "to": _time(until),
-            "limit": str(PAGE),
+            "limit": str(PAGE_SIZE),
         } | ({"cursor": cursor} if cursor else {})
         response = bank.get(f"/api/v1/statement?{urlencode(query)}")
         rows = response.get("operations")

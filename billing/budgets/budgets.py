@@ -26,7 +26,7 @@ from storage.statements.queries import execute, fetch_column, fetch_value, selec
 
 NO_BUDGET = (None, None)
 UNKNOWN = Budget.UNKNOWN
-COMPANY_BATCH = 500  # companies that one transaction of `update_usual` locks
+BATCH_SIZE = 500  # companies that one transaction of `update_usual` locks
 # Separate statement: after waiting for the company's row, a subquery of the same statement would
 # still read the old budgets.
 _LOCK = "SELECT 1 FROM accounts_company WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE"
@@ -206,8 +206,7 @@ def update_usual() -> int:
     """
     ids = fetch_column(_SQL["companies"])
     return sum(
-        _update_usual(ids[start : start + COMPANY_BATCH])
-        for start in range(0, len(ids), COMPANY_BATCH)
+        _update_usual(ids[start : start + BATCH_SIZE]) for start in range(0, len(ids), BATCH_SIZE)
     )
 
 

@@ -43,7 +43,7 @@ from storage.months.calendar import last_day
 
 MONTHS = Job("closing_documents", _("closing documents"))
 ADVANCES = Job("advance_invoices", _("invoices for advances"))
-BATCH = 500
+BATCH_SIZE = 500
 
 
 def issue() -> int:
@@ -120,7 +120,7 @@ def _advances(seller: Seller) -> list[Order]:
         state=Order.State.PAID,
         paid_at__gte=local_start_of(seller.documents_since.replace(day=1)),
     ).select_related("company__billingprofile")
-    return list(rows.order_by("paid_at")[:BATCH])
+    return list(rows.order_by("paid_at")[:BATCH_SIZE])
 
 
 def _of_tax_payer() -> Q:

@@ -42,7 +42,7 @@ DUE = Job("auto_top_up", _("automatic top-ups"))
 PAID = Job("auto_top_up_payment", _("payments of automatic top-ups"))
 Pause = AutoTopUp.Pause
 FAILED = (Order.State.CANCELED, Order.State.EXPIRED)
-BATCH = 100
+BATCH_SIZE = 100
 RETRY_SECONDS = 60
 # Providers keep idempotency keys for a day.
 LAST_TRY = timedelta(hours=20)
@@ -210,7 +210,7 @@ def _claim_unopened() -> list[Order]:
         order__expires_at__gt=Now(),
         order__company__closes_at=None,
     ).exclude(order__company__status=Company.Status.SUSPENDED)
-    ids = [row.pk for row in unopened.order_by("pk")[:BATCH]]
+    ids = [row.pk for row in unopened.order_by("pk")[:BATCH_SIZE]]
     AutomaticOrder.objects.filter(pk__in=ids).update(tried_at=Now())
     return list(Order.objects.filter(pk__in=ids).select_related("automatic", "company"))
 

@@ -20,7 +20,7 @@ from storage.statements.queries import fetch_column
 log = structlog.get_logger(__name__)
 
 JOB = Job("lost_notices", _("polling of payments"))
-BATCH = 20  # orders per run
+BATCH_SIZE = 20  # orders per run
 NOT_FOUND = 404  # also an answer: nobody can have paid
 # A provider that is down when an order ends is polled again: the order waits, but not forever.
 EXTENSION = timedelta(hours=1)
@@ -34,7 +34,7 @@ def poll() -> int:
     names = registry.pollable()
     if not names:
         return 0
-    ids = fetch_column(_CLAIM, [names, BATCH])
+    ids = fetch_column(_CLAIM, [names, BATCH_SIZE])
     JOB.each(Order.objects.filter(pk__in=ids), _poll)
     return len(ids)
 

@@ -47,7 +47,7 @@ def head_of_rows(previous: str, day: date, rows: Iterable[Sequence[object]]) -> 
     return sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
 
 
-CHUNK = 20_000  # lines per statement
+BATCH_SIZE = 20_000  # lines per statement
 
 # A JSON array, byte for byte like Python's json.dumps(…, ensure_ascii=False); the last column of
 # the statement. It contains nothing about a person, so an erasure changes no line.
@@ -60,18 +60,18 @@ _MONTH = """CASE WHEN message_id IS NULL THEN '' ELSE to_char(to_timestamp(
   ('x' || left(replace(message_id::text, '-', ''), 12))::bit(48)::bigint / 1000.0)
   AT TIME ZONE 'UTC', 'YYYY-MM') END"""
 
-_CHUNK = sql_files.fill(
-    sql_files.read("billing/seals/chunk.sql"),
+_PIECES = sql_files.fill(
+    sql_files.read("billing/seals/pieces.sql"),
     month=_MONTH,
     available=Transfer.AVAILABLE,
     held=Transfer.HELD,
     line=LINE,
-    limit=str(CHUNK),
+    limit=str(BATCH_SIZE),
 )
 
 
 class _Piece(NamedTuple):
-    """A row of `_CHUNK`, a piece of one part."""
+    """A row of `_PIECES`, a piece of one part."""
 
     day: date
     month: str
@@ -128,10 +128,10 @@ def _pieces(company_id: int, since: date, until: date) -> Iterator[_Piece]:
     params |= {"at": utc_start_of(since), "id": 0}
     while True:
         with in_index_order() as cursor:
-            cursor.execute(_CHUNK, params)
+            cursor.execute(_PIECES, params)
             pieces = fetch_all(cursor, _Piece)
         yield from pieces
-        if sum(piece.transfers for piece in pieces) < CHUNK:
+        if sum(piece.transfers for piece in pieces) < BATCH_SIZE:
             return
         params |= {"at": pieces[-1].last_at, "id": pieces[-1].last_id}
 

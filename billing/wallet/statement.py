@@ -39,7 +39,7 @@ SELECT created_at, id FROM billing_transfer WHERE company_id = %(company)s
 _NEXT_LINES = sql_files.read("billing/wallet/next_lines.sql")
 BEGINNING = datetime(2000, 1, 1, tzinfo=UTC)
 END = datetime(9999, 1, 1, tzinfo=UTC)
-CHUNK = 2000
+BATCH_SIZE = 2000
 
 
 class Position(NamedTuple):
@@ -156,14 +156,14 @@ def _batches(
         while True:
             lines = read_with_retries(partial(_read, _next_lines(kinds), params, Line))
             yield lines
-            if len(lines) < CHUNK:
+            if len(lines) < BATCH_SIZE:
                 return
             params |= {"last_at": lines[-1].created_at, "last": lines[-1].id}
 
 
 def _next_lines(kinds: Set[Kind]) -> str:
     condition = f"AND {_in(kinds)}" if kinds <= EXTERNAL_KINDS else ""
-    return f"{sql_files.fill(_NEXT_LINES, line=LINE, condition=condition)} LIMIT {CHUNK:d}"
+    return f"{sql_files.fill(_NEXT_LINES, line=LINE, condition=condition)} LIMIT {BATCH_SIZE:d}"
 
 
 def _in(kinds: Set[Kind]) -> str:

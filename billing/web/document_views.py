@@ -103,7 +103,7 @@ class StatementCheckForm(forms.Form):
 
 
 SHOWN_ADVANCES = 20
-PAGE = "12"  # months
+PAGE_SIZE = 12  # months
 
 
 @require_GET
@@ -115,7 +115,7 @@ def document_list(request: CabinetRequest) -> HttpResponse:
 def _page(request: CabinetRequest, form: PeriodForm) -> HttpResponse:
     company = request.company
     months = ClosedMonth.objects.filter(company=company)
-    page = page_or_first(months, {"limit": PAGE, "cursor": request.GET.get("cursor", "")})
+    page = page_or_first(months, {"limit": str(PAGE_SIZE), "cursor": request.GET.get("cursor", "")})
     documents = Document.objects.for_company(company).filter(kind=Document.Kind.CLOSING)
     listed = documents.filter(month__in=[closed.month for closed in page.rows]).order_by("serial")
     advances = Document.objects.for_company(company).filter(kind=Document.Kind.ADVANCE)

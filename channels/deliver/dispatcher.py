@@ -53,7 +53,7 @@ log = structlog.get_logger(__name__)
 TICK = 1.0  # seconds between database polls without a wake-up
 RATE_LIMITED_TICK = 0.1  # seconds between database polls after a rate limit
 RATE_LIMITED_FOR = 2.0  # seconds for which the polls are so frequent
-CLAIM_BATCH = 32
+BATCH_SIZE = 32
 MAX_THREADS_PER_PROVIDER = max(1, settings.DELIVERY_THREADS * 3 // 4)  # of all threads
 DEFAULT_THROTTLE_WAIT = 1.0  # seconds, if a throttled account gets no Retry-After
 # A call starts only if all of it fits into the lease, with two seconds to spare.
@@ -144,7 +144,7 @@ class Dispatcher:
         while not self.loop.stopping.is_set() and (self.hosted is None or self.hosted.is_open):
             busiest = max(self.in_flight.values(), default=0)
             free = self.threads - self.in_flight.total()
-            limit = min(free, CLAIM_BATCH, max(1, self.share - busiest))
+            limit = min(free, BATCH_SIZE, max(1, self.share - busiest))
             busy = [name for name, calls in self.in_flight.items() if calls >= self.share]
             started = time.time_ns()
             messages = claim(limit, busy, self.hosted) if limit > 0 else []

@@ -13,7 +13,7 @@ from storage.statements import sql_files
 from storage.statements.queries import execute, fetch_value
 
 FRONT = 32  # messages per company, as many as a worker claims at once
-BATCH = 1000  # rows written by one sweep
+BATCH_SIZE = 1000  # rows written by one sweep
 LOCK = 0x6B766C74  # advisory lock of the one worker that reorders
 _BEHIND = 2  # added to the priority of a code (0) or a link (1)
 
@@ -34,4 +34,4 @@ def reorder() -> int:
 def _move() -> int:
     if not advisory_locks.try_lock(LOCK):  # another worker reorders
         return 0
-    return execute(sql.in_changeable_months(_REORDER), [FRONT, BATCH])
+    return execute(sql.in_changeable_months(_REORDER), [FRONT, BATCH_SIZE])

@@ -33,7 +33,7 @@ from storage.store_errors import write_together
 log = structlog.get_logger(__name__)
 # Retried every hour once given up, not once a day, because tokens are held meanwhile.
 JOB = Job("deadlines", _("deadlines of messages"), given_up_delay=timedelta(hours=1))
-BATCH = 200
+BATCH_SIZE = 200
 SWEEP_INTERVAL = 1.0  # seconds
 POLL_INTERVAL = 2.0  # seconds
 # The threads finish a batch within the lease even if vendors hang.
@@ -121,7 +121,7 @@ def expire_leases() -> int:
             lease.provider,
             lease.phone,
         )
-        for lease in _read(_SQL["expired_leases"], [BATCH])
+        for lease in _read(_SQL["expired_leases"], [BATCH_SIZE])
     ]
     write_together(events, transitions.commit_events, _apply_without_provider_id)
     return len(events)
@@ -144,7 +144,7 @@ def _commit(step: str, events: list[Event]) -> None:
 def fall_back() -> int:
     """Switches messages that are unproved after the channel's patience to the next channel."""
     moved: list[Decision] = []
-    messages = [row.message_id for row in _read(PATIENCE_EXPIRED, [BATCH])]
+    messages = [row.message_id for row in _read(PATIENCE_EXPIRED, [BATCH_SIZE])]
     JOB.write_batch(
         messages,
         lambda ids: moved.extend(transitions.fall_back(ids)),
@@ -187,10 +187,10 @@ def _poll_attempt(due: _DueAttempt) -> Event:
 
 def give_up() -> int:
     """Expires unproved messages past their deadline and releases their holds."""
-    overdue = _read(OVERDUE_ATTEMPTS, [BATCH])
+    overdue = _read(OVERDUE_ATTEMPTS, [BATCH_SIZE])
     events = [Event(row.message_id, row.attempt_id, EventKind.GIVEN_UP) for row in overdue]
     _commit("deadline", events)
-    messages = [row.message_id for row in _read(OVERDUE_MESSAGES, [MIN_TIME_LEFT, BATCH])]
+    messages = [row.message_id for row in _read(OVERDUE_MESSAGES, [MIN_TIME_LEFT, BATCH_SIZE])]
     JOB.write_batch(messages, transitions.give_up, key=lambda message_id: ("deadline", message_id))
     return len(events) + len(messages)
 

@@ -88,7 +88,7 @@ def _cells(message: Message, member: Member) -> list[str]:
 
 JOB = Job("message_files", gettext_lazy("files of messages"))
 SHORT = 3000  # rows; a longer file is made in the background
-PART = 2000  # rows per commit
+PART_SIZE = 2000  # rows per commit
 State = MessageExport.State
 
 
@@ -151,7 +151,7 @@ def _make_part(row: MessageExport, member: Member, filters: Mapping[str, Any]) -
     rows, end = batch_after(
         messages.matching(row.company, filters).select_related("api_key"),
         Position(row.reached_at, row.reached_id) if row.reached_at else None,
-        PART,
+        PART_SIZE,
         history=messages.searched_messages(row.company, filters),
     )
     _store(row, rows, member)

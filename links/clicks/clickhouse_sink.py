@@ -119,7 +119,7 @@ def _click_id(batch_id: str, position: int) -> int:
 
 # An insert that began before the erasure has ended by then.
 SETTLED_AFTER = timedelta(minutes=10)
-CHUNK = 1000
+BATCH_SIZE = 1000
 
 _RECORD_ERASED = """
 INSERT INTO links_erasedclicks (link_id, erased_at, is_gone)
@@ -142,7 +142,7 @@ def erase() -> int:
     settled = ErasedClicks.objects.filter(
         is_gone=False, erased_at__lt=timezone.now() - SETTLED_AFTER
     )
-    due = list(settled.order_by("erased_at").values_list("link_id", flat=True)[:CHUNK])
+    due = list(settled.order_by("erased_at").values_list("link_id", flat=True)[:BATCH_SIZE])
     present = _present(due) if due else set()
     if present:
         clickhouse.execute(f"ALTER TABLE {clickhouse_tables.TABLE} DELETE WHERE {_of(present)}")

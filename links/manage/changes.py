@@ -156,7 +156,7 @@ def disable_with_codes(cursor: CursorWrapper, verification_ids: Sequence[UUID]) 
         transaction.on_commit(lambda: resolution.invalidate_after_commit(*dead))
 
 
-PAGE_SIZE = 20_000  # rows
+BATCH_SIZE = 20_000  # rows
 
 
 def links_to(host: str) -> QuerySet[Link]:
@@ -185,7 +185,9 @@ def _pages(links: QuerySet[Link]) -> Iterator[QuerySet[Link]]:
     while True:
         remaining = Link.objects.filter(pk__gt=last) if last else Link.objects.all()
         end = (
-            remaining.order_by("pk").values_list("pk", flat=True)[PAGE_SIZE - 1 : PAGE_SIZE].first()
+            remaining.order_by("pk")
+            .values_list("pk", flat=True)[BATCH_SIZE - 1 : BATCH_SIZE]
+            .first()
         )
         part = links.filter(pk__gt=last) if last else links
         yield part.filter(pk__lte=end) if end else part

@@ -31,7 +31,7 @@ from operator_admin.models import Alert, TelegramNotice
 log = structlog.get_logger(__name__)
 
 MAX_TEXT = 4000  # characters; Telegram accepts 4096
-BATCH = 50  # notices in one message
+BATCH_SIZE = 50  # notices in one message
 LEASE = 60  # seconds until a call without a recorded outcome is repeated
 DELAYS = [timedelta(minutes=minutes) for minutes in (1, 2, 5, 15, 60)]  # the last one repeats
 GIVE_UP_AFTER = timedelta(days=1)
@@ -158,7 +158,7 @@ def deliver_telegram() -> bool:
 @transaction.atomic
 def _claim() -> list[TelegramNotice]:
     due = TelegramNotice.objects.select_for_update(skip_locked=True).filter(due_at__lte=Now())
-    ids = list(due.order_by("pk").values_list("pk", flat=True)[:BATCH])
+    ids = list(due.order_by("pk").values_list("pk", flat=True)[:BATCH_SIZE])
     claimed = TelegramNotice.objects.filter(pk__in=ids)
     claimed.update(due_at=Now() + timedelta(seconds=LEASE), tries=F("tries") + 1)
     return list(claimed.order_by("pk"))

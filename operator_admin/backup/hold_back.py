@@ -25,7 +25,7 @@ from operator_admin.models import Alert, TelegramNotice
 from otp.protection import week_reports
 from webhooks.models import Delivery, Endpoint
 
-BATCH = 500
+BATCH_SIZE = 500
 HELD_BACK = "held back: from a restored backup"
 
 _OPEN_ATTEMPT = Q(state__in=[Attempt.State.SUBMITTING, Attempt.State.AMBIGUOUS, Attempt.State.SENT])
@@ -93,14 +93,14 @@ def _expire_messages() -> int:
 def _open_attempts() -> list[tuple[UUID, UUID]]:
     """The open attempt of each message."""
     attempts = Attempt.objects.filter(_OPEN_ATTEMPT).order_by("message_id", "n")
-    return list(attempts.values_list("message_id", "pk")[:BATCH])
+    return list(attempts.values_list("message_id", "pk")[:BATCH_SIZE])
 
 
 def _open_messages() -> list[UUID]:
     messages = OpenMessage.objects.filter(
         message__state__in=[Message.State.QUEUED, Message.State.SENT]
     )
-    return list(messages.values_list("pk", flat=True)[:BATCH])
+    return list(messages.values_list("pk", flat=True)[:BATCH_SIZE])
 
 
 def _fail_webhooks() -> int:

@@ -23,7 +23,7 @@ from parsing.integers import parse_page
 
 PAUSE_PERMISSION = "channels.change_provideraccount"
 CHANGE_PERMISSION = "operator_admin.change_incident"
-PER_PAGE = 20
+PAGE_SIZE = 20
 REASON_LENGTH = 150
 
 
@@ -32,11 +32,11 @@ def incidents(request: HttpRequest) -> HttpResponse:
     pauses.ensure_rows()
     number = parse_page(request.GET.get("page", ""))
     resolved = Incident.objects.resolved().order_by("-began_at", "-pk")
-    rows = list(resolved[number * PER_PAGE : (number + 1) * PER_PAGE + 1])
+    rows = list(resolved[number * PAGE_SIZE : (number + 1) * PAGE_SIZE + 1])
     context: dict[str, object] = {
         "channels": impact.channel_states(),
         "open": list(Incident.objects.open().order_by("-began_at", "-pk")),
-        **paged("resolved", rows, number, PER_PAGE),
+        **paged("resolved", rows, number, PAGE_SIZE),
         "is_first": not number,
     }
     return _page(request, "incidents", gettext_lazy("Incidents"), context)

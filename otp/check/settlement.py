@@ -26,7 +26,7 @@ from storage.store_errors import is_refusal
 from webhooks import events as outbox
 
 JOB = Job("settlement", _("settlement of entered codes"), given_up_delay=timedelta(hours=1))
-BATCH = 200
+BATCH_SIZE = 200
 _SQL = sql_files.read_several(
     "otp/check/settlement.sql",
     is_not_waiting=not_waiting_sql("settlement", "otp_verification.id::text"),
@@ -71,7 +71,7 @@ def settle_verified() -> int:
 
 def settle_finished() -> Settled:
     """Settles correct codes whose messages have ended, without a link to end or webhook to send."""
-    (row,) = fetch_rows(channels_sql.in_changeable_months(_SETTLE_FINISHED), [BATCH], Settled)
+    (row,) = fetch_rows(channels_sql.in_changeable_months(_SETTLE_FINISHED), [BATCH_SIZE], Settled)
     return row
 
 
@@ -81,7 +81,7 @@ def prove_delivery() -> int:
     Also stops the fallback of the code and ends the links that expire with it.
     """
     try:
-        return _prove(_SQL["claim_verified"], BATCH)
+        return _prove(_SQL["claim_verified"], BATCH_SIZE)
     except DatabaseError as error:
         if not is_refusal(error):
             raise
@@ -93,7 +93,7 @@ def prove_delivery() -> int:
 
 
 def _unsettled() -> list[UUID]:
-    rows = fetch_tuples(channels_sql.in_changeable_months(_SQL["unsettled"]), [BATCH])
+    rows = fetch_tuples(channels_sql.in_changeable_months(_SQL["unsettled"]), [BATCH_SIZE])
     return [verification_id for verification_id, _has_failed in rows]
 
 
@@ -122,7 +122,7 @@ def _prove(claim: str, limit_or_ids: int | list[UUID]) -> int:
 def settle_ended_early() -> int:
     """Settles codes that were superseded or ran out of attempts before they expired."""
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(channels_sql.in_changeable_months(_SQL["settle_ended_early"]), [BATCH])
+        cursor.execute(channels_sql.in_changeable_months(_SQL["settle_ended_early"]), [BATCH_SIZE])
         ids = [verification_id for (verification_id,) in cursor.fetchall()]
         decisions = end_links_and_messages(cursor, ids)
     transitions.announce(decisions)

@@ -20,7 +20,7 @@ from storage.statements.queries import fetch_tuples
 KNOWN_AFTER = timedelta(seconds=scope_evidence.KNOWN_AFTER)
 REMEMBERED = timedelta(days=60)  # how far back correct codes are searched
 MARGIN = timedelta(minutes=5)  # an id may be older than its row
-BATCH = 2000  # phones
+BATCH_SIZE = 2000  # phones
 
 Send = tuple[int, str, float]  # the company, the phone, the time of acceptance
 
@@ -55,8 +55,8 @@ def histories(
     histories: dict[str, PhoneHistory] = {}
     params = _remembered_at(moment) | {"company_id": company_id, "moment": moment}
     ordered = sorted(phones)
-    for start in range(0, len(ordered), BATCH):
-        batch = {"phones": ordered[start : start + BATCH]}
+    for start in range(0, len(ordered), BATCH_SIZE):
+        batch = {"phones": ordered[start : start + BATCH_SIZE]}
         for phone, first, latest, sent in fetch_tuples(_SQL["histories"], params | batch):
             histories[phone] = PhoneHistory(first, latest, tuple(sorted(sent)))
     return histories

@@ -26,7 +26,7 @@ WEEK = timedelta(days=week_replay.DAYS)
 # The time to the next try after a worker died or failed; longer than any replay takes.
 RETRY = timedelta(hours=1)
 RUN = 60.0  # seconds in which one run starts companies; the next run continues
-BATCH = 1000  # rows
+BATCH_SIZE = 1000  # rows
 WATCHING = {"guard_mode": GuardMode.WATCH, "deleted_at": None}
 JOB = Job("guard_reports", _("weekly e-mails about the protection"))
 
@@ -49,7 +49,7 @@ def postpone() -> None:
 def run() -> None:
     # Companies older than the guard have been in monitoring mode since its installation.
     reported = GuardReport.objects.filter(company=OuterRef("pk"))
-    new = Company.objects.filter(~Exists(reported), **WATCHING).order_by("pk")[:BATCH]
+    new = Company.objects.filter(~Exists(reported), **WATCHING).order_by("pk")[:BATCH_SIZE]
     due_at = timezone.now() + WEEK
     GuardReport.objects.bulk_create(
         [GuardReport(company=company, due_at=due_at) for company in new], ignore_conflicts=True

@@ -54,7 +54,7 @@ EXPORTS = {
 def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in BATCH_SIZES:
         monkeypatch.setattr(name, 2)
-    monkeypatch.setattr("billing.wallet.statement.CHUNK", 2)
+    monkeypatch.setattr("billing.wallet.statement.BATCH_SIZE", 2)
 
 
 def download(client: Client, route: str, fill: Callable[[Company], None]) -> Iterator[bytes]:

@@ -28,7 +28,7 @@ from tools.demo import history
 pytestmark = pytest.mark.django_db
 MESSAGES = 12_000
 SCANS = (200, 800)  # rows for one page of a filter without an index; a batch has more
-BATCH = 400
+BATCH_SIZE = 400
 # Of one statement.
 MAX_ROWS = 4_000
 MAX_BLOCKS = 2_500
@@ -66,9 +66,9 @@ def company(django_db_setup: None, django_db_blocker: Any) -> Iterator[Company]:
 def _short_scans(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pagination, "SCANS", SCANS, raising=False)
     for module in ("channels.history.export", "links.web.list_views"):
-        monkeypatch.setattr(f"{module}.BATCH_SIZE", BATCH)
-    monkeypatch.setattr("billing.wallet.statement.CHUNK", BATCH)
-    monkeypatch.setattr("channels.history.export.PART", BATCH)
+        monkeypatch.setattr(f"{module}.BATCH_SIZE", BATCH_SIZE)
+    monkeypatch.setattr("billing.wallet.statement.BATCH_SIZE", BATCH_SIZE)
+    monkeypatch.setattr("channels.history.export.PART_SIZE", BATCH_SIZE)
 
 
 @pytest.fixture

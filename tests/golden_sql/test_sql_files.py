@@ -166,7 +166,7 @@ STATEMENTS = {
     "billing/budgets/effective_budgets.sql": [budgets._SQL["usage_by_country"]],
     "billing/budgets/key_usage.sql": [key_limits._USAGE],
     "billing/orders/polling.sql": [polling._CLAIM],
-    "billing/seals/chunk.sql": [hashes._CHUNK],
+    "billing/seals/pieces.sql": [hashes._PIECES],
     "billing/seals/proof.sql": whole(proof._SQL),
     "billing/wallet/next_lines.sql": [
         statement._next_lines(set(kinds)) for kinds in (statement.Kind, [statement.Kind.GRANT])

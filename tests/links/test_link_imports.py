@@ -171,8 +171,8 @@ def test_parallel_uploads_cannot_exceed_the_limit(owner: Member) -> None:
     assert LinkImport.objects.count() == link_imports.MAX_UNFINISHED
 
 
-def test_chunks_add_up(owner: Member, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(link_imports, "CHUNK", 3)
+def test_commits_add_up(owner: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(link_imports, "BATCH_SIZE", 3)
     item = upload(owner, "\n".join(f"{URL}/{n}" for n in range(7)))
     start(item)
 
@@ -185,7 +185,7 @@ def test_chunks_add_up(owner: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     assert Link.objects.count() == 7
 
 
-def test_death_in_a_chunk_makes_nothing_twice(
+def test_death_before_a_commit_makes_nothing_twice(
     owner: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     item = upload(owner, f"{URL}/1\n{URL}/2")
@@ -211,7 +211,7 @@ def test_death_in_a_chunk_makes_nothing_twice(
 def test_parallel_workers_make_each_row_once(
     company: Company, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(link_imports, "CHUNK", 5)
+    monkeypatch.setattr(link_imports, "BATCH_SIZE", 5)
     member = MemberFactory.create(company=company)
     item = upload(member, "\n".join(f"{URL}/{n}" for n in range(40)))
     start(item)
@@ -276,4 +276,4 @@ def test_old_files_go_and_their_links_stay(owner: Member) -> None:
 
     assert list(LinkImport.objects.all()) == [running]
     assert Link.objects.filter(batch_id=item.id).count() == 1
-    assert MAX_LINKS >= link_imports.CHUNK
+    assert MAX_LINKS >= link_imports.BATCH_SIZE

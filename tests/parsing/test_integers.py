@@ -2,7 +2,7 @@
 
 import pytest
 
-from parsing.integers import MAX, MAX_PAGE, json_integer, parse_integer, parse_page
+from parsing.integers import MAX, MAX_PAGE_NUMBER, json_integer, parse_integer, parse_page
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def test_integer_outside_of_bounds_is_none() -> None:
 
 
 def test_page_has_an_end() -> None:
-    assert parse_page("123456789") == MAX_PAGE
+    assert parse_page("123456789") == MAX_PAGE_NUMBER
 
 
 @pytest.mark.parametrize("value", [300, 3e2, 1e300])

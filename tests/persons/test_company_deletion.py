@@ -279,7 +279,7 @@ def test_large_company_does_not_hold_up_a_small_one(
 
 
 def test_short_batches_reach_every_row(owner: Member, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(company_deletion, "BATCH", 2)
+    monkeypatch.setattr(company_deletion, "BATCH_SIZE", 2)
     monkeypatch.setattr(company_deletion, "LINKS", 2)
     company = owner.company
     for number in range(7):

@@ -99,7 +99,7 @@ def test_archive_has_every_setting_of_the_cabinet() -> None:
 def test_rows_are_there_once_whatever_the_size_of_a_part(
     owner: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(company_export, "PART", 2)
+    monkeypatch.setattr(company_export, "PART_SIZE", 2)
     company = owner.company
     made = {item.public_id for item in MessageFactory.create_batch(7, company=company)}
     links = {item.slug for item in LinkFactory.create_batch(4, company=company)}
@@ -148,7 +148,7 @@ def test_spreadsheet_evaluates_nothing(owner: Member) -> None:
 
 
 def test_killed_worker_loses_no_row(owner: Member, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(company_export, "PART", 2)
+    monkeypatch.setattr(company_export, "PART_SIZE", 2)
     MessageFactory.create_batch(5, company=owner.company)
     company_export.start(member=owner, language="ru", ip=None)
     store, count = company_export._store, [0]

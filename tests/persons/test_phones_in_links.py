@@ -140,7 +140,7 @@ def test_links_of_others_and_of_the_other_mode_stay(company: Company) -> None:
 def test_import_that_runs_on_makes_no_link_of_the_person(
     owner: Member, is_restored: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(link_imports, "CHUNK", 1)
+    monkeypatch.setattr(link_imports, "BATCH_SIZE", 1)
     file = f"{OTHERS[2]}\n{NAMING[1]}\n{OTHERS[3]},79161234567\n{OTHERS[4]}\n".encode()
     company, user = owner.company, owner.user
     one = link_imports.upload(company=company, user=user, mode="live", name="x", content=file)

@@ -108,7 +108,7 @@ def _after(seconds: float, outcome: int) -> Callable[[], int]:
 
 
 def test_unwritten_batch_stays_on_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outbox_loop, "RECORD_BATCH", 2)
+    monkeypatch.setattr(outbox_loop, "BATCH_SIZE", 2)
     unwritten, written = [1, 2, 3, 4, 5], list[list[int]]()
 
     def write(batch: list[int]) -> None:

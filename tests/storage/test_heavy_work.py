@@ -15,7 +15,7 @@ from structlog.testing import capture_logs
 
 from accounts.models import Company, Member
 from api import base_view
-from api.pagination import LONG_PAGES, PAGE
+from api.pagination import LONG_PAGES, PAGE_SIZE
 from billing.orders.pdf import DRAWING
 from billing.signed_links import DOCUMENTS, INVOICES
 from links.api.views import MAKING, SMALL_BULK
@@ -121,19 +121,19 @@ def test_long_bulk_call_waits_for_its_turn_and_a_short_one_does_not(
 @pytest.mark.parametrize("path", ["/messages", "/links", "/documents", "/top-up", "/seals"])
 def test_long_page_waits_for_its_turn_and_a_short_one_does_not(api: Api, path: str) -> None:
     with LONG_PAGES.turn(None):
-        busy = api.get(f"{path}?limit={PAGE + 1}")
-        short = api.get(f"{path}?limit={PAGE}")
+        busy = api.get(f"{path}?limit={PAGE_SIZE + 1}")
+        short = api.get(f"{path}?limit={PAGE_SIZE}")
 
     assert (busy.status, busy.body["code"], short.status) == (503, "unavailable", 200)
-    assert api.get(f"{path}?limit={PAGE + 1}").status == 200
+    assert api.get(f"{path}?limit={PAGE_SIZE + 1}").status == 200
 
 
 @pytest.mark.parametrize("path", ["/messages", "/links", "/documents", "/top-up", "/seals"])
 def test_long_pages_of_one_company_leave_places_to_others(api: Api, path: str) -> None:
     with _share_taken(LONG_PAGES, api.company.pk):
-        refused = api.get(f"{path}?limit={PAGE + 1}")
+        refused = api.get(f"{path}?limit={PAGE_SIZE + 1}")
     with _share_taken(LONG_PAGES, api.company.pk + 1):
-        others = api.get(f"{path}?limit={PAGE + 1}")
+        others = api.get(f"{path}?limit={PAGE_SIZE + 1}")
 
     assert (refused.status, others.status) == (503, 200)
 

@@ -104,7 +104,7 @@ def test_pending_deliveries_of_disabled_endpoints_are_canceled(
     change: dict[str, object],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(dispatcher, "BATCH", 2)
+    monkeypatch.setattr(dispatcher, "BATCH_SIZE", 2)
     Endpoint.objects.filter(pk=endpoint.pk).update(**change)
     DeliveryFactory.create_batch(4, endpoint=endpoint)
     other = DeliveryFactory.create()

@@ -22,7 +22,7 @@ from tools.demo import months as month_tables
 from tools.demo.senders import Senders
 from tools.queries import queries
 
-CHUNK = 50_000  # messages per statement
+BATCH_SIZE = 50_000  # messages per statement
 _MEMORY = "128MB"  # for sorts
 _MONTH = 30  # days
 _PAUSE = 5  # seconds between lines of progress
@@ -51,7 +51,7 @@ def of_companies(
     click_months.ensure(*(month_of(at, UTC) for at in (recent, timezone.now())))
     progress, companies = _Progress(), senders.made_up(many, messages=messages)
     added = fill_companies(
-        companies, messages=messages, days=months * _MONTH, on_chunk=progress.add
+        companies, messages=messages, days=months * _MONTH, on_batch=progress.add
     )
     # The work of the service's own tasks.
     recount()
@@ -93,10 +93,10 @@ def fill_company(company: Company, *, messages: int, days: int) -> None:
 
 
 def fill_companies(
-    companies: Senders, *, messages: int, days: int, on_chunk: Progress = lambda _day, _count: None
+    companies: Senders, *, messages: int, days: int, on_batch: Progress = lambda _day, _count: None
 ) -> int:
     """Fills the days before today until these companies have `messages`; returns how many were
-    added. Each chunk is a commit, so an interrupted call is continued by the next one.
+    added. Each batch is a commit, so an interrupted call is continued by the next one.
     """
     filled = _filled_days(companies.company_ids)
     targets = _spread(messages, days)
@@ -105,15 +105,15 @@ def fill_companies(
     params = companies.params()
     for day, count in missing.items():
         bounds, first = params | _bounds("companies", day), filled.get(day, 0) + 1
-        for start in range(first, first + count, CHUNK):
-            size = min(CHUNK, first + count - start)
-            _fill_chunk(bounds, start, size)
-            on_chunk(day, size)
+        for start in range(first, first + count, BATCH_SIZE):
+            size = min(BATCH_SIZE, first + count - start)
+            _fill_batch(bounds, start, size)
+            on_batch(day, size)
     return sum(missing.values())
 
 
 @transaction.atomic
-def _fill_chunk(params: Mapping[str, Any], first: int, count: int) -> None:
+def _fill_batch(params: Mapping[str, Any], first: int, count: int) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout = 0")
         cursor.execute(f"SET LOCAL work_mem = '{_MEMORY}'")

@@ -27,7 +27,7 @@ from tools.growth.figures import Figure, Group
 from tools.growth.recording import Probe, Reading, recorded
 
 ROUNDS = 7
-BATCH = 8  # messages under way in each round
+BATCH_SIZE = 8  # messages under way in each round
 OLDEST = timedelta(days=25)
 CLICKS_WAIT = 0.6  # seconds until the process has sent its clicks to Redis
 
@@ -58,12 +58,12 @@ def _steps(probe: Probe, state: "_Round") -> Iterator[Step]:
     yield "send a code with a link and a key", state.send_with_key
     yield "the same request once more", state.send_again
     yield "send a link", state.send_link
-    for _ in range(BATCH - 3):
+    for _ in range(BATCH_SIZE - 3):
         state.send_code()
-    yield f"claim {BATCH} messages", state.claim
-    yield f"record {BATCH} acceptances", state.accept
-    yield f"store {BATCH} receipts", state.store_receipts
-    yield f"apply {BATCH} receipts", due_receipts.apply_stored
+    yield f"claim {BATCH_SIZE} messages", state.claim
+    yield f"record {BATCH_SIZE} acceptances", state.accept
+    yield f"store {BATCH_SIZE} receipts", state.store_receipts
+    yield f"apply {BATCH_SIZE} receipts", due_receipts.apply_stored
     code = state.code()
     yield "check a code", lambda: state.check(code)
     yield "refuse a used code", lambda: state.refuse(code)
@@ -109,9 +109,9 @@ class _Round:
 
     def claim(self) -> None:
         availability.reset()
-        self.claimed = claims.claim(BATCH)
-        if len(self.claimed) != BATCH:
-            raise RuntimeError(f"{len(self.claimed)} of {BATCH} messages were claimed")
+        self.claimed = claims.claim(BATCH_SIZE)
+        if len(self.claimed) != BATCH_SIZE:
+            raise RuntimeError(f"{len(self.claimed)} of {BATCH_SIZE} messages were claimed")
 
     def accept(self) -> None:
         transitions.commit_events(

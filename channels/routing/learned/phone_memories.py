@@ -16,7 +16,7 @@ from channels.routing.smart.reach import EXPIRY, ChannelTrace, PhoneMemory
 
 HASH_BYTES = 16
 Stored = list[Any]  # the fields of `ChannelTrace`
-BATCH = 1000  # rows
+BATCH_SIZE = 1000  # rows
 
 
 def hashes_of(phone: str) -> list[bytes]:
@@ -69,7 +69,7 @@ def save_many(memories: Mapping[str, PhoneMemory], now: float) -> None:
     rows.sort(key=lambda row: bytes(row.phone_hash))
     RememberedPhone.objects.bulk_create(
         rows,
-        batch_size=BATCH,
+        batch_size=BATCH_SIZE,
         update_conflicts=True,
         unique_fields=["phone_hash"],
         update_fields=["key_id", "traces", "seen_at"],

@@ -69,10 +69,10 @@ def test_purge_works_in_batches(company: Company) -> None:
     endpoint = EndpointFactory.create(company=company)
     DeliveryFactory.create_batch(7, endpoint=endpoint)
     Event.objects.update(created_at=F("created_at") - MONTH)
-    batch, purges.BATCH = purges.BATCH, 3
+    batch, purges.BATCH_SIZE = purges.BATCH_SIZE, 3
     try:
         purged = purges.purge()
     finally:
-        purges.BATCH = batch
+        purges.BATCH_SIZE = batch
 
     assert (purged, Event.objects.count()) == (7, 0)

@@ -166,7 +166,7 @@ def test_expired_sessions_of_visitors_are_purged_however_many(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """They have no row in our table; a stranger may create more an hour than one batch deletes."""
-    monkeypatch.setattr(purges, "BATCH", 10)
+    monkeypatch.setattr(purges, "BATCH_SIZE", 10)
     past = timezone.now() - timedelta(seconds=1)
     Session.objects.bulk_create(
         Session(session_key=f"visitor{number}", session_data="", expire_date=past)

@@ -92,7 +92,7 @@ def test_published_budgets_are_corrected(company: Company) -> None:
 
 
 def test_usual_budgets_are_updated_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(budgets, "COMPANY_BATCH", 2)
+    monkeypatch.setattr(budgets, "BATCH_SIZE", 2)
     companies = [CompanyFactory.create() for _ in range(5)]
     for company in companies:
         spent(company, 10)

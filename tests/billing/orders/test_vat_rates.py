@@ -202,7 +202,7 @@ def test_forms_of_russia_stay_russian() -> None:
 def test_many_buyers_without_invoice_block_nobody(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(issuing, "BATCH", 2)
+    monkeypatch.setattr(issuing, "BATCH_SIZE", 2)
     seller()
     for _number in range(2):
         buy(buyer(country="DE"), at(10, 3), 100, "122.00")

@@ -135,7 +135,7 @@ def test_lines_read_in_small_chunks_make_the_same_parts(
     for _ in range(5):
         book(company, at(1), "grant", 1)  # at one moment
     whole = list(days_of(company.pk, FIRST, LAST))
-    monkeypatch.setattr("billing.seals.hashes.CHUNK", 2)
+    monkeypatch.setattr("billing.seals.hashes.BATCH_SIZE", 2)
 
     assert list(days_of(company.pk, FIRST, LAST)) == whole
 

@@ -207,7 +207,7 @@ def test_cell_never_becomes_a_formula(
 
 @pytest.mark.django_db(transaction=True)
 def test_slow_download_holds_no_connection(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(statement, "CHUNK", 2)
+    monkeypatch.setattr(statement, "BATCH_SIZE", 2)
     company = CompanyFactory.create()
     for amount in range(1, 6):
         ledger.grant(company=company, amount=amount, reason="")

@@ -130,7 +130,7 @@ def test_overdue_messages_of_one_company_leave_room_for_others(
     *,
     has_attempt: bool,
 ) -> None:
-    monkeypatch.setattr(sweeps, "BATCH", 3)
+    monkeypatch.setattr(sweeps, "BATCH_SIZE", 3)
     overdue = partial(_overdue, times, has_attempt=has_attempt)
     for _ in range(4):
         overdue(ago=2, company=company)

@@ -267,7 +267,7 @@ def fails(step: str, message: Message) -> None:
 def test_failures_that_wait_leave_room_for_others(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sweeps, "BATCH", 1)
+    monkeypatch.setattr(sweeps, "BATCH_SIZE", 1)
     first = accepted(api)
     second = accepted(api, "+79161234568")
     age_rows(seconds=601)

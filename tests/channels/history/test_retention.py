@@ -85,7 +85,7 @@ def test_contact_is_deleted_a_year_after_its_number_was_shared(db: None) -> None
 
 
 def test_each_purge_step_repeats_until_done(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(purges, "BATCH", 2)
+    monkeypatch.setattr(purges, "BATCH_SIZE", 2)
     company = CompanyFactory.create()
     for number in range(5):
         MessageFactory.create(company=company, state="failed", created_at=past(days=91))
@@ -141,7 +141,7 @@ def test_purge_finds_old_phones_by_an_index(db: None, statement: str, index: str
 def test_phones_that_cannot_be_removed_yet_leave_room_for_others(
     db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(purges, "BATCH", 1)
+    monkeypatch.setattr(purges, "BATCH_SIZE", 1)
     now = timezone.now()
     kept, other = (
         MessageFactory.create(state="failed", created_at=now - timedelta(days=days))

@@ -28,7 +28,7 @@ State = MessageExport.State
 @pytest.fixture(autouse=True)
 def _short_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(export, "SHORT", 3)
-    monkeypatch.setattr(export, "PART", 2)
+    monkeypatch.setattr(export, "PART_SIZE", 2)
 
 
 def ask(client: Client, query: str = "mode=live") -> MessageExport:

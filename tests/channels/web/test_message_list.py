@@ -14,7 +14,7 @@ from channels.models import Message
 from tests.api.clients import Api
 from tests.factories import ApiKeyFactory, MessageFactory, TransferFactory
 
-PAGE = 50
+PAGE_SIZE = 50
 
 
 def shown(client: Client, **query: str) -> list[str]:
@@ -23,7 +23,7 @@ def shown(client: Client, **query: str) -> list[str]:
 
 
 def test_pages_follow_one_another_without_gaps(client: Client, owner: Member) -> None:
-    MessageFactory.create_batch(2 * PAGE + 3, company=owner.company)
+    MessageFactory.create_batch(2 * PAGE_SIZE + 3, company=owner.company)
     Message.objects.update(created_at=timezone.now())  # equal times: the id breaks the tie
     seen, cursor, lengths = list[str](), "", list[int]()
 
@@ -35,8 +35,8 @@ def test_pages_follow_one_another_without_gaps(client: Client, owner: Member) ->
         if not cursor:
             break
 
-    assert lengths == [PAGE, PAGE, 3]
-    assert len(set(seen)) == 2 * PAGE + 3
+    assert lengths == [PAGE_SIZE, PAGE_SIZE, 3]
+    assert len(set(seen)) == 2 * PAGE_SIZE + 3
 
 
 @pytest.mark.parametrize("cursor", ["junk", "MjAyNg"])

@@ -139,7 +139,7 @@ def test_link_that_its_company_disabled_is_barred_as_well(target: str) -> None:
 
 
 def test_links_to_a_blocked_site_are_disabled_and_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(changes, "PAGE_SIZE", 2)
+    monkeypatch.setattr(changes, "BATCH_SIZE", 2)
     mine = LinkFactory.create_batch(3, url="https://fraud.example/")
     theirs = LinkFactory.create_batch(2, url="https://a.fraud.example/", company=mine[0].company)
     LinkFactory.create_batch(2, url="https://example.com/")

@@ -199,7 +199,7 @@ def test_code_of_a_finished_message_changes_no_money(api: Api) -> None:
 def test_failures_that_wait_leave_room_for_others(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(settlement, "BATCH", 1)
+    monkeypatch.setattr(settlement, "BATCH_SIZE", 1)
     for phone in OTHER_PHONES[:2]:
         accepted(api, phone)
         verify(api, phone)

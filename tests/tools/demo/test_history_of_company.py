@@ -58,17 +58,18 @@ def fill(messages: int, *, companies: int = 5, months: int = 1) -> None:
 
 @pytest.mark.django_db
 def test_interrupted_run_is_continued(monkeypatch: pytest.MonkeyPatch) -> None:
-    chunk, done = history._fill_chunk, 0
+    fill_batch = history._fill_batch
+    done = 0
 
     def killed(*arguments: Any) -> None:
         nonlocal done
         if done == 10:
             raise KeyboardInterrupt
-        chunk(*arguments)
+        fill_batch(*arguments)
         done += 1
 
     with monkeypatch.context() as patch:
-        patch.setattr(history, "_fill_chunk", killed)
+        patch.setattr(history, "_fill_batch", killed)
         with pytest.raises(KeyboardInterrupt):
             fill(300)
     before = Message.objects.count()

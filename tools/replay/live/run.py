@@ -31,7 +31,7 @@ USUAL = {"", "recipient_unreachable"}  # of sends: every channel may say so of a
 # SMSC has words for a subscriber's bar. A bot would be a second Telegram.
 VENDORS = {"SIMULATED_SMS": "smsc"}
 WITHOUT = {"TELEGRAM_BOT_TOKEN": ""}
-BATCH = 500  # phones, which the simulator takes in one call
+BATCH_SIZE = 500  # phones, which the simulator takes in one call
 WEB_PROCESSES = 2  # `tools.stack.stack.web`
 SETTLES = 240.0  # seconds after the last send; fallbacks take a minute
 Say = Callable[[str], None]
@@ -118,7 +118,7 @@ def _start(run: Run, stack: Stack) -> None:
     until(service.is_alive, seconds=60, event="a sign of life of worker and beat", every=0.5)
     for sends in run.sends.values():  # what becomes of each number's messages
         remaining = iter(outcomes(run.sample.world, sends).items())
-        while some := dict(islice(remaining, BATCH)):
+        while some := dict(islice(remaining, BATCH_SIZE)):
             address = f"http://127.0.0.1:{stack.simulator}/outcomes"
             requests.post(address, json=some, timeout=30).raise_for_status()
 
