@@ -11,7 +11,8 @@ from cryptography.x509.oid import NameOID
 
 def certificate(folder: Path, days: int, host: str = "localhost") -> Path:
     """A certificate for the host and its key, in one file; it is its own authority."""
-    key, now = ec.generate_private_key(ec.SECP256R1()), datetime.now(UTC)
+    key = ec.generate_private_key(ec.SECP256R1())
+    now = datetime.now(UTC)
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, host)])
     made = (
         x509.CertificateBuilder()

@@ -362,14 +362,15 @@ def _is_packed(node: ast.Assign) -> bool:
 
 
 def test_constants_stand_above_the_functions_that_use_them() -> None:
-    """Except constants made from what is defined above them."""
+    """Unless they make it."""
     below = [f"{path}: {name}" for path, module in _modules() for name in _late(module.body)]
 
     assert below == []
 
 
 def _late(body: list[ast.stmt]) -> Iterator[str]:
-    used, defined = set[str](), set[str]()
+    used = set[str]()
+    defined = set[str]()
     for node in body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             defined.add(node.name)

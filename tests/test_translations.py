@@ -38,7 +38,8 @@ Entry = dict[str, str]
 
 def entries(catalogue: Path = CATALOGUE) -> Iterator[Entry]:
     for block in catalogue.read_text(encoding="utf-8").split("\n\n"):
-        entry, key = Entry(), ""
+        entry = Entry()
+        key = ""
         for line in block.splitlines():
             if line.startswith("#"):
                 entry["comments"] = entry.get("comments", "") + line

@@ -38,7 +38,9 @@ def _urlopen(
     if HTTPAdapter.send is _REAL_SEND or is_of_requests:
         return _REAL_URLOPEN(pool, method, url, body, headers, *more, **options)
     request = requests.PreparedRequest()
-    request.method, request.headers, request.body = method, CaseInsensitiveDict(headers), body
+    request.method = method
+    request.headers = CaseInsensitiveDict(headers)
+    request.body = body
     request.url = Url(pool.scheme, host=pool.host, port=_port(pool)).url + url
     try:
         answer = HTTPAdapter().send(request)

@@ -159,7 +159,8 @@ def test_change_rolls_back_when_its_email_fails(
 
 def test_passkeys_rejected_before_validation_are_not_recorded(db: None) -> None:
     """The audit log is kept for ever: strangers fill it no faster than the rate limit."""
-    path, form = reverse("mfa_login_webauthn"), {"credential": "{}"}
+    path = reverse("mfa_login_webauthn")
+    form = {"credential": "{}"}
     without_token = Client(enforce_csrf_checks=True).post(path, form)
     statuses = [Client().post(path, form).status_code for _ in range(14)]
 

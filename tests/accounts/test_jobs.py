@@ -184,7 +184,8 @@ def test_failure_of_vanished_work_is_purged(job: Job, company: Company) -> None:
 
 
 def test_long_files_use_one_thread_per_worker() -> None:
-    begun, end = threading.Event(), threading.Event()
+    begun = threading.Event()
+    end = threading.Event()
 
     def work() -> bool:
         begun.set()
@@ -195,7 +196,8 @@ def test_long_files_use_one_thread_per_worker() -> None:
         begun.wait(20)
         others = [pool.submit(make) for make in (make_message_files, make_company_exports)]
         wait(others, 20)
-        is_done, is_working = all(other.done() for other in others), not first.done()
+        is_done = all(other.done() for other in others)
+        is_working = not first.done()
         end.set()
 
     assert is_done

@@ -47,7 +47,8 @@ def end_waiting() -> None:
 @contextmanager
 def locked_by_another(lock: Callable[[], object], *, timeout: str = "20ms") -> Iterator[None]:
     """Locks in a transaction that takes its time; our statements wait for it this long."""
-    is_locked, has_ended = threading.Event(), threading.Event()
+    is_locked = threading.Event()
+    has_ended = threading.Event()
 
     def hold() -> None:
         with transaction.atomic():

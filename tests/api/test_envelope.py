@@ -121,7 +121,8 @@ def test_head_is_a_get_without_a_body(api: Api) -> None:
 
 @pytest.mark.parametrize(("method", "path"), CALLS)
 def test_one_trailing_slash_is_tolerated(api: Api, method: str, path: str) -> None:
-    bare, slashed = api.call(method, path), api.call(method, path + "/")
+    bare = api.call(method, path)
+    slashed = api.call(method, path + "/")
 
     assert bare.status == slashed.status != 301
     assert bare.body | {"request_id": ""} == slashed.body | {"request_id": ""}
@@ -342,7 +343,8 @@ def test_rate_limit_headers_and_limit(api: Api, client_of: ClientOf) -> None:
 def test_order_of_checks(api: Api) -> None:
     """The first of several errors in the order of checks is reported."""
     api.post("/otp/verify", {"phone": PHONE, "code": "1234"}, Idempotency_Key="k")
-    huge, form = b"{" * 65_537, "text/plain"
+    huge = b"{" * 65_537
+    form = "text/plain"
     nobody = Api(api.company, None)
     spoiled = {"phone": "1", "code": "x", "purpose": "\n"}
 

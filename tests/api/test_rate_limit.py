@@ -79,7 +79,8 @@ def test_exactly_the_limit_passes(db: None, clock: object, limit: int) -> None:
 
 
 def test_lease_takes_a_hundredth_of_the_limit(db: None, clock: object, counters: list[str]) -> None:
-    who, process = principal(1000), KeyRateLimiter()
+    who = principal(1000)
+    process = KeyRateLimiter()
 
     assert passed(process, who, 1500) == 1000
 
@@ -90,7 +91,9 @@ def test_lease_takes_a_hundredth_of_the_limit(db: None, clock: object, counters:
 
 @pytest.mark.parametrize("limit", [5, 100, 1000])
 def test_processes_share_the_limit(db: None, clock: object, limit: int) -> None:
-    who, first, second = principal(limit), KeyRateLimiter(), KeyRateLimiter()
+    who = principal(limit)
+    first = KeyRateLimiter()
+    second = KeyRateLimiter()
 
     total = passed(first, who, limit // 2 + 1) + passed(second, who, limit) + passed(first, who, 5)
 
@@ -98,7 +101,8 @@ def test_processes_share_the_limit(db: None, clock: object, limit: int) -> None:
 
 
 def test_threads_share_the_limit_exactly(db: None, clock: object) -> None:
-    who, process = principal(1000), KeyRateLimiter()
+    who = principal(1000)
+    process = KeyRateLimiter()
 
     with ThreadPoolExecutor(16) as pool:
         counts = pool.map(lambda _n: passed(process, who, 100), range(16))
@@ -107,7 +111,8 @@ def test_threads_share_the_limit_exactly(db: None, clock: object) -> None:
 
 
 def test_next_window_starts_with_the_whole_limit(db: None, clock: time_machine.Traveller) -> None:
-    who, process = principal(3), KeyRateLimiter()
+    who = principal(3)
+    process = KeyRateLimiter()
     assert passed(process, who, 5) == 3
 
     begin_window(clock, who)
@@ -116,7 +121,8 @@ def test_next_window_starts_with_the_whole_limit(db: None, clock: time_machine.T
 
 
 def test_changed_limit_applies_at_once(db: None, clock: object) -> None:
-    who, process = principal(2), KeyRateLimiter()
+    who = principal(2)
+    process = KeyRateLimiter()
     assert passed(process, who, 5) == 2
 
     assert passed(process, replace(who, api_rate=5), 9) == 5
@@ -125,7 +131,8 @@ def test_changed_limit_applies_at_once(db: None, clock: object) -> None:
 def test_redis_failure_disables_counting_and_backs_off(
     db: None, no_redis: None, counters: list[str]
 ) -> None:
-    who, process = principal(1), KeyRateLimiter()
+    who = principal(1)
+    process = KeyRateLimiter()
 
     assert [process.count(who) for _ in range(5)] == [None] * 5
     assert len(counters) == 1
@@ -135,7 +142,8 @@ def test_lease_that_arrives_in_the_next_window_is_not_used_there(
     db: None, clock: time_machine.Traveller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Redis answers late: meanwhile another thread has begun the next window."""
-    who, process = principal(3), KeyRateLimiter()
+    who = principal(3)
+    process = KeyRateLimiter()
     begin_window(clock, who)
     seen: list[object] = []
 

@@ -23,7 +23,8 @@ NOTHING = (
 def test_object_of_others_is_not_found(
     api: Api, test_api: Api, client_of: ClientOf, call: Call
 ) -> None:
-    path, body = addressed(api, call), orjson.dumps(ASKED.get(call.name, {}))
+    path = addressed(api, call)
+    body = orjson.dumps(ASKED.get(call.name, {}))
     strangers = [client_of(CompanyFactory.create())]
     strangers += [] if call.scope in LIVE else [test_api]
 

@@ -85,7 +85,8 @@ def test_required_fields_are_required(api: Api, call: Call) -> None:
 
 def beyond(field: Field) -> list[Any]:
     """Returns values just outside of the bounds in a field's schema."""
-    schema, result = field.schema, []
+    schema = field.schema
+    result = []
     if "enum" in schema:
         result.append("carrier pigeon")
     if "minimum" in schema:

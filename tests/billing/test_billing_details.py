@@ -120,7 +120,8 @@ def test_api_says_where_to_fill_the_billing_details_in(
 def test_refused_invoice_is_issued_under_the_same_idempotency_key(
     member: Member, client_of: ClientOf
 ) -> None:
-    api, wish = client_of(member.company), {"tokens": 150, "gateway": "invoice"}
+    api = client_of(member.company)
+    wish = {"tokens": 150, "gateway": "invoice"}
 
     refused = api.post("/top-up", wish, idempotency_key="order-1")
     fill_billing_details(member.company)

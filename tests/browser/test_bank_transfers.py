@@ -117,7 +117,8 @@ def test_transfer_is_matched_by_hand(queue: Queue) -> None:
 
 
 def test_statement_is_uploaded(queue: Queue, tmp_path: Path) -> None:
-    page, file = queue.page, tmp_path / "kl_to_1c.txt"
+    page = queue.page
+    file = tmp_path / "kl_to_1c.txt"
     file.write_bytes(FILE.replace("2026-17", queue.order.number).encode("windows-1251"))
     queue.open()
 

@@ -46,7 +46,8 @@ def buttons(catalogue: Catalog) -> Iterator[tuple[str, list[str]]]:
     """The template, and what the button is called in Russian, up to the first value in it."""
     templates = ROOT / "templates"
     for path in sorted(templates.rglob("*.html")):
-        name, text = path.relative_to(templates).as_posix(), path.read_text("utf-8")
+        name = path.relative_to(templates).as_posix()
+        text = path.read_text("utf-8")
         for label in POST_BUTTON.findall(text):
             yield name, [_in_russian(label, "", catalogue)]
         for button in BUTTON.finditer(SAMPLE.sub("", text)) if name not in NAMED_ELSEWHERE else ():

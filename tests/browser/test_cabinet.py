@@ -126,7 +126,8 @@ def test_chart_shows_a_day_by_mouse_and_by_keyboard(page: Page, live_server: Liv
     MessageFactory.create_batch(3, company=member.company, channel="sms")
     page.reload()
     days = page.locator(".chart-day")
-    today, yesterday = days.nth(13), days.nth(12)
+    today = days.nth(13)
+    yesterday = days.nth(12)
 
     today.hover()
     expect(today.locator(".chart-tip")).to_have_css("opacity", "1")

@@ -82,7 +82,8 @@ def test_link_is_changed_switched_off_and_on(page: Page, live_server: LiveServer
 
 def test_links_are_searched_filtered_and_downloaded(page: Page, live_server: LiveServer) -> None:
     member = sign_in(page, live_server)
-    company, now = member.company, timezone.now()
+    company = member.company
+    now = timezone.now()
     LinkFactory.create(company=company, slug="first1", url="https://example.com/spring")
     LinkFactory.create(company=company, slug="second", disabled_at=now)
     LinkFactory.create(company=company, slug="third3", expires_at=now - timedelta(hours=1))

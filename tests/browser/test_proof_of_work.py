@@ -35,7 +35,9 @@ class Shop(ThreadingHTTPServer):
 
     def __init__(self, page: str, policy: str, send_code: SendCode) -> None:
         super().__init__(("127.0.0.1", free_port()), Visit)
-        self.page, self.policy, self.send_code = page, policy, send_code
+        self.page = page
+        self.policy = policy
+        self.send_code = send_code
         self.asked: list[dict[str, str]] = []
         # Not the host of the API, and a secure context to a browser, as HTTPS is.
         self.url = f"http://shop.localhost:{self.server_port}"

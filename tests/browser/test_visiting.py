@@ -94,7 +94,8 @@ def test_pages_of_links_are_for_everybody_and_fit_a_phone(
     browser: Browser, live_server: LiveServer
 ) -> None:
     long = f"https://example.com/{'path/' * 60}"
-    once, plain = LinkFactory.create(url=long, is_once=True), LinkFactory.create(url=long)
+    once = LinkFactory.create(url=long, is_once=True)
+    plain = LinkFactory.create(url=long)
     visit = PageAudit(browser, live_server.url)
 
     result = {path: visit.complaints("", path) for path in (f"/{once.slug}", f"/{plain.slug}+")}

@@ -51,7 +51,8 @@ def test_receiver_is_set_up_breaks_and_is_mended(
     state(page, "принято")
     assert receiver.calls[0].verified(secret)["type"] == "message.delivered"
 
-    receiver.status, receiver.answer = 500, b"out of order"
+    receiver.status = 500
+    receiver.answer = b"out of order"
     page.get_by_role("link", name=receiver.url).click()
     send_example(page, "otp.verified")
     expect(page.get_by_text("Ответ 500").first).to_be_visible()

@@ -148,7 +148,8 @@ def admin_page(browser: Browser, live_server: LiveServer, company: Company) -> I
 
 def test_admin_fits_every_width(admin_page: Page, company: Company) -> None:
     message = company.messages.filter(state="delivered")[0]
-    now, said = timezone.now(), "wallet differs from its transfers: company 1; " * 5
+    now = timezone.now()
+    said = "wallet differs from its transfers: company 1; " * 5
     Alert.objects.create(
         rule="ledger-breach", details={"said": said}, began_at=now, due_at=now, notices=1
     )
@@ -175,7 +176,8 @@ def test_single_sign_on_fits_every_width(
 ) -> None:
     settings.OIDC_NAME = single_sign_on.LONG
     context = browser.new_context(base_url=live_server.url, locale="ru-RU")
-    page, result = context.new_page(), []
+    page = context.new_page()
+    result = []
 
     for cookie, path in single_sign_on.pages(acme, provider):
         context.clear_cookies()
@@ -192,7 +194,8 @@ def test_single_sign_on_fits_every_width(
 
 def test_mail_fits_a_phone(browser: Browser) -> None:
     company = CompanyFactory.create(name=LONG)
-    page, result = browser.new_page(viewport={"width": 320, "height": 640}), []
+    page = browser.new_page(viewport={"width": 320, "height": 640})
+    result = []
 
     for name in OURS:
         with transaction.atomic():

@@ -241,7 +241,8 @@ def sell(company: Company) -> None:
 
 def fail(message: Message) -> None:
     now = timezone.now()
-    message.state, message.error = "failed", "recipient_unreachable"
+    message.state = "failed"
+    message.error = "recipient_unreachable"
     message.finished_at = now
     message.save()
     AttemptFactory.create(

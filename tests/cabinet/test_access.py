@@ -80,11 +80,13 @@ def reaction(user: User | None, method: str, path: str) -> str:
 
 @pytest.mark.parametrize(("method", "name"), CASES)
 def test_page_opens_only_for_its_roles(place: Place, method: str, name: str) -> None:
-    route, path = CABINET[name], address(name, place.company)
+    route = CABINET[name]
+    path = address(name, place.company)
     roles = route.read if method == "get" else route.change
 
     seen = {who: reaction(user, method, path) for who, user in place.people.items()}
-    visitor, stranger = seen.pop(VISITOR), seen.pop(STRANGER)
+    visitor = seen.pop(VISITOR)
+    stranger = seen.pop(STRANGER)
 
     if roles == NOBODY:
         assert {*seen.values(), stranger} == {NO_METHOD}
@@ -162,7 +164,8 @@ def test_no_page_records_events_over_the_limit(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Downloads are recorded as well, and cost anybody who signed up nothing."""
-    client, owner = Client(), place.people[OWNER]
+    client = Client()
+    owner = place.people[OWNER]
     assert owner is not None
     client.force_login(owner)
     mark_reauthenticated(client, owner)

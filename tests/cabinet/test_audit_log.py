@@ -99,7 +99,8 @@ def test_sums_are_for_roles_that_see_money(client: Client, role: str, *, is_show
 def test_audit_events_are_filtered_by_kind_section_person_and_day(
     client: Client, owner: Member, query: dict[str, str], found: list[str]
 ) -> None:
-    company, boris = owner.company, UserFactory.create(email="boris@example.com")
+    company = owner.company
+    boris = UserFactory.create(email="boris@example.com")
     companies.change_settings(company=company, user=owner.user, changes={"cool_down": 90})
     key_issuing.create_api_key(company=company, user=owner.user, mode="test", name="x")
     record("member.left", "x", company=company, user=boris)

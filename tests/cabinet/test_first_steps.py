@@ -38,7 +38,8 @@ def test_accountant_is_shown_no_terminal_commands(client: Client, accountant: Me
 
 
 def test_accountants_steps_are_about_money(client: Client, accountant: Member) -> None:
-    company, seen = accountant.company, []
+    company = accountant.company
+    seen = []
     for act in (
         lambda: None,
         lambda: fill_billing_details(company),

@@ -26,7 +26,8 @@ def queries(client: Client, member: Member, name: str) -> int:
 
 @pytest.mark.parametrize("name", LISTS)
 def test_rows_cost_no_queries(client: Client, db: None, name: str) -> None:
-    one, many = MemberFactory.create(), MemberFactory.create()
+    one = MemberFactory.create()
+    many = MemberFactory.create()
     LISTS[name].fill(one.company, 1)
     LISTS[name].fill(many.company, LISTS[name].most)
 

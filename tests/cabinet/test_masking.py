@@ -55,7 +55,9 @@ def company_with_content(company: Company) -> Company:
     company.messages.update(phone=PHONE)
     spelt = f"{TARGET}?tel=%2B{PHONE[1:]}&also=%252B7%2520916%2520123-00-89"
     for link in company.links.all():
-        link.url, link.expired_url, link.utm = f"https://{spelt}", TARGETS[0], f"utm_term={PHONE}"
+        link.url = f"https://{spelt}"
+        link.expired_url = TARGETS[0]
+        link.utm = f"utm_term={PHONE}"
         link.save()
     execute("UPDATE links_click SET referrer = %s", [f"{PHONE[1:]}.example.com"])
     named = LinkFactory.create(company=company, slug=PHONE[1:], is_alias=True, url=TARGETS[0])
@@ -114,7 +116,8 @@ def test_no_page_or_file_shows_an_unmasked_phone(
 
 
 def test_audit_of_rules_and_texts_masks_a_purpose(owner: Member) -> None:
-    purpose, company = f"of {PHONE[1:]}", owner.company
+    purpose = f"of {PHONE[1:]}"
+    company = owner.company
     rule = StoredRule("RU", purpose, ["sms"])
     stored_rules.save_rule(company=company, rule=rule, instead_of=None, user=owner.user)
     text = CodeText(purpose=purpose, body="{code}")

@@ -113,7 +113,8 @@ def test_phone_is_found_by_its_beginning_and_its_end(company: Company) -> None:
     wanted = [MessageFactory.create(company=company, phone=PHONE, mode=mode) for mode in Mode]
     MessageFactory.create(phone=PHONE)  # a stranger's
     MessageFactory.create(company=company, phone="+77010000001")
-    pages, member = [f"/cabinet/messages/{item.public_id}" for item in wanted], member_of(company)
+    pages = [f"/cabinet/messages/{item.public_id}" for item in wanted]
+    member = member_of(company)
 
     for part in ("7916123", "+7916123", "8 916 123", "916123", "0089", "230089"):
         assert urls(member, part) == pages[::-1], part
@@ -124,7 +125,8 @@ def test_part_of_a_masked_phone_reveals_nothing(
     client: Client, company: Company, role: str
 ) -> None:
     """It would reveal the masked digits one by one."""
-    member, parts = enter(client, company, role), (PHONE[:-1], "0089", "79161")
+    member = enter(client, company, role)
+    parts = (PHONE[:-1], "0089", "79161")
     before = [search.find(member, part) for part in parts]
     MessageFactory.create(company=company, phone=PHONE)
 
@@ -148,7 +150,8 @@ def test_phone_stays_masked(client: Client, company: Company, role: str) -> None
 
 def test_key_is_found_by_name_beginning_end_and_whole(company: Company) -> None:
     key = ApiKeyFactory.create(company=company, name="Склад № 2")
-    member, leads_to = member_of(company), f"/cabinet/keys#key-{key.pk}"
+    member = member_of(company)
+    leads_to = f"/cabinet/keys#key-{key.pk}"
 
     assert urls(member, "склад") == [leads_to]
     assert leads_to in urls(member, key.last4)
@@ -170,7 +173,8 @@ def test_links_are_found_by_target_host(company: Company) -> None:
 
 
 def test_invoice_and_document_numbers(company: Company) -> None:
-    order, document = company.orders.invoices().get(), company.documents.get()
+    order = company.orders.invoices().get()
+    document = company.documents.get()
     owner = member_of(company)
 
     assert reverse("balance-order", args=[order.public_id]) in urls(owner, order.number)

@@ -21,7 +21,8 @@ def colleague(owner: Member) -> Client:
 
 
 def test_different_sections_lose_nothing(client: Client, colleague: Client, owner: Member) -> None:
-    codes, limits = version(client, "codes"), version(colleague, "limits")
+    codes = version(client, "codes")
+    limits = version(colleague, "limits")
 
     send(client, "codes", {"code_length": "5"}, of=codes)
     send(colleague, "limits", {"cool_down": "90"}, of=limits)

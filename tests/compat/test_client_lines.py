@@ -36,7 +36,8 @@ def test_lines_of_a_live_key_have_a_placeholder_for_the_number(owner: Member) ->
 
 
 def test_lines_of_a_key_that_signs_name_its_application(owner: Member) -> None:
-    signs, other = client_key(owner.company, public_key="PEM"), client_key(owner.company)
+    signs = client_key(owner.company, public_key="PEM")
+    other = client_key(owner.company)
 
     (node,) = [each for each in _snippets(signs) if "privateKey" in each]
     assert signs.application_id in node

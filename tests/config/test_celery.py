@@ -109,7 +109,8 @@ def beat(place: Path) -> Service:
 
 
 def test_beat_sleeps_until_a_task_is_due(tmp_path: Path) -> None:
-    began, ticks = time.monotonic(), 0
+    began = time.monotonic()
+    ticks = 0
 
     with closing(beat(tmp_path).scheduler) as scheduler:
         while scheduler.schedule["one"].total_run_count < RUNS:
@@ -148,7 +149,8 @@ def test_beat_continues_when_clock_goes_back(
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_beat_starts_with_a_damaged_file(damage: str, tmp_path: Path) -> None:
-    whole, damaged = tmp_path / "whole", tmp_path / "damaged"
+    whole = tmp_path / "whole"
+    damaged = tmp_path / "damaged"
     whole.mkdir()
     beat(whole).scheduler.close()
 
@@ -162,7 +164,8 @@ def test_beat_starts_with_a_damaged_file(damage: str, tmp_path: Path) -> None:
 
 
 def test_beat_runs_on_while_its_file_cannot_be_written(tmp_path: Path) -> None:
-    place, elsewhere = tmp_path / "place", tmp_path / "elsewhere"
+    place = tmp_path / "place"
+    elsewhere = tmp_path / "elsewhere"
     place.mkdir()
 
     with closing(beat(place).scheduler) as scheduler:

@@ -76,7 +76,8 @@ def test_every_task_and_every_job_is_tried() -> None:
 
 @pytest.mark.parametrize("trial", TRIALS, ids=lambda item: item.job)
 def test_failure_of_one_company_does_not_block_others(trial: Trial) -> None:
-    bad, good = CompanyFactory.create(), CompanyFactory.create()
+    bad = CompanyFactory.create()
+    good = CompanyFactory.create()
     trial.prepare(bad)
     trial.prepare(good)
     trial.begin()

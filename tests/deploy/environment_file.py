@@ -16,7 +16,8 @@ _PART = re.compile(r"""("(?:[^"\\]|\\.)*")|'([^']*)'|\\(.)|([^"'\\]+)""", re.DOT
 
 def parse(text: str) -> dict[str, str]:
     """Raises ValueError where systemd would ignore a line."""
-    result, at = {}, 0
+    result = {}
+    at = 0
     while at < len(text):
         match = _ASSIGNMENT.match(text, at)
         if match is None or match.end() == at:

@@ -34,7 +34,8 @@ class Proxy:
 def proxy(tmp_path: Path) -> Proxy:
     """The file as it is, but for addresses and the certificate."""
     certificate(tmp_path)
-    port, text = free_port(), (ROOT / "deploy/nginx.conf").read_text("utf-8")
+    port = free_port()
+    text = (ROOT / "deploy/nginx.conf").read_text("utf-8")
     for old, new in {
         "/etc/letsencrypt/live/kvitok.example.com": str(tmp_path),
         "listen 443": f"listen 127.0.0.1:{port}",

@@ -45,7 +45,8 @@ SELECT CASE n WHEN 2000 THEN %s ELSE %s END, current_date - n, '[]', 1, 0, 0,
 @pytest.mark.parametrize("searched", ["small", "{id}", "abcdef"])
 def test_search_of_seals_looks_up_no_company_for_each(client: Client, searched: str) -> None:
     sign_in(client, make_operator(), "password", "mfa")
-    large, small = CompanyFactory.create(name="Large"), CompanyFactory.create(name="Small")
+    large = CompanyFactory.create(name="Large")
+    small = CompanyFactory.create(name="Small")
     execute(_SEALS, [small.pk, large.pk])
     execute("ANALYZE billing_seal")
 

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.django_db
 MESSAGES = 12_000
 SCANS = (200, 800)  # rows for one page of a filter without an index; a batch has more
 BATCH_SIZE = 400
-# Of one statement.
+# The rows and blocks that one statement may read.
 MAX_ROWS = 4_000
 MAX_BLOCKS = 2_500
 HISTORY = ("channels_message", "billing_transfer", "links_link", "accounts_auditevent")

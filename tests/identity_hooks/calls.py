@@ -36,7 +36,8 @@ def simulated(
     secret: str = "",
     at: float | None = None,
 ) -> SimulatedCall:
-    kind, options = hooks.kind_of(hook), hooks.options_of(hook)
+    kind = hooks.kind_of(hook)
+    options = hooks.options_of(hook)
     now = time.time() if at is None else at
     return kind.simulate(Trial(secret or secret_of(hook), phone, code, now, options))
 

@@ -35,7 +35,8 @@ def signed(signature: str, at: float = AT, body: bytes = BODY) -> HookCall:
 
 @pytest.mark.parametrize("joint", [" ", ", ", ","])
 def test_one_of_several_signatures_is_enough(joint: str) -> None:
-    ours, other = signatures.new_supabase_secret(), signatures.new_supabase_secret()
+    ours = signatures.new_supabase_secret()
+    other = signatures.new_supabase_secret()
     check = signatures.standard_webhooks()
 
     both = joint.join([standard(other), standard(ours)])

@@ -21,7 +21,8 @@ def country(code: str) -> bytes:
 
 def database(records: Mapping[str, bytes]) -> bytes:
     """IPv4 networks of the same length → their records."""
-    data, places = b"", {}
+    data = b""
+    places = {}
     for network, record in records.items():
         places[network] = len(data)
         data += record

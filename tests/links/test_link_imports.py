@@ -106,7 +106,8 @@ def test_upload_makes_no_link_and_start_counts_once(owner: Member) -> None:
 
 
 def test_discarded_file_is_gone_and_a_started_one_is_not(owner: Member) -> None:
-    draft, started = upload(owner, URL), upload(owner, URL)
+    draft = upload(owner, URL)
+    started = upload(owner, URL)
     start(started)
 
     assert [link_imports.discard(draft), link_imports.discard(started)] == [True, False]

@@ -94,7 +94,8 @@ def run(copies: Copies, mutant: Mutant, checks: Sequence[str]) -> Run:
         with copies.mutated(mutant) as copy:
             endings, output = _pytest(copy, checks, _template(mutant))
     except PatchError as error:
-        endings, output = [], str(error)
+        endings = []
+        output = str(error)
     by_check = {check: outcomes.outcome_of(check, endings) for check in checks}
     return Run(mutant, by_check, time.monotonic() - started, output)
 
@@ -168,7 +169,8 @@ def _sum_up(sound: Run, runs: Sequence[Run]) -> int:
             f"\n{item.mutant.name}: a check did not fail by an assertion of its own\n{item.output}"
         )
     for survivor in survivors:
-        name, guard = survivor.mutant.name, survivor.mutant.guard
+        name = survivor.mutant.name
+        guard = survivor.mutant.guard
         _say(f"\n{name}: not every check noticed that this is gone: {guard}")
     _say(f"\n{len(runs)} mutants, {len(survivors)} survived, {len(broken)} broken")
     return 2 if broken else bool(survivors)

@@ -29,7 +29,8 @@ class Hunk:
 
     def applied(self, text: str) -> str:
         """The file's text without its guard; raises PatchError unless `old` is there once."""
-        lined, old = f"\n{text}", f"\n{self.old}"
+        lined = f"\n{text}"
+        old = f"\n{self.old}"
         if (count := lined.count(old)) != 1:
             shown = self.old.strip().splitlines()[0].strip()
             raise PatchError(f"{self.path} has {count} places like `{shown} …`, not one")
@@ -74,7 +75,8 @@ def _named(name: str, head: str) -> list[str]:
 
 
 def _hunks(lines: Sequence[str]) -> Iterator[Hunk]:
-    path, shown = "", list[str]()
+    path = ""
+    shown = list[str]()
     for line in [*lines, "@@"]:
         if line.startswith(("@@", "diff --git ", "--- a/")):
             if shown:

@@ -31,7 +31,8 @@ class Page(HTMLParser):
         self.forms: list[Form] = []
         self.addresses: list[str] = []
         self._form: Form | None = None
-        self._select = self._textarea = ""
+        self._select = ""
+        self._textarea = ""
         self._options: list[tuple[str, bool]] = []
         self.feed(text)
 
@@ -46,7 +47,8 @@ class Page(HTMLParser):
         elif tag in {"input", "button"}:
             self._input(self._form, given, tag)
         elif tag == "select":
-            self._select, self._options = given.get("name", ""), []
+            self._select = given.get("name", "")
+            self._options = []
         elif tag == "option" and self._select:
             self._options.append((given.get("value", ""), "selected" in given))
         elif tag == "textarea":
@@ -73,7 +75,8 @@ class Page(HTMLParser):
 
     @staticmethod
     def _input(form: Form, given: dict[str, str], tag: str) -> None:
-        name, kind = given.get("name", ""), given.get("type", "submit" if tag == "button" else "")
+        name = given.get("name", "")
+        kind = given.get("type", "submit" if tag == "button" else "")
         if not name:
             return
         if kind in BUTTONS:

@@ -102,7 +102,8 @@ class Sweep:
     def ask(self, method: str, path: str, *args: Any, note: str = "", **more: Any) -> Any:
         """The response; whatever the request changed is undone."""
         self._log.found.clear()
-        cookies, written = SimpleCookie(self.client.cookies), set[str]()
+        cookies = SimpleCookie(self.client.cookies)
+        written = set[str]()
         with transaction.atomic(), TestCase.captureOnCommitCallbacks(execute=True):
             with connection.execute_wrapper(noting_inserts(written)):
                 response: Any = getattr(self.client, method)(path, *args, **more)
@@ -160,7 +161,8 @@ class Sweep:
                 form.values |= {name: [] for name in missing}
 
     def _recorded(self, method: str, path: str, *args: Any, **more: Any) -> Any:
-        asked, posted = recorder(), recorder()
+        asked = recorder()
+        posted = recorder()
         with (
             mock.patch("django.core.handlers.wsgi.QueryDict", asked),
             mock.patch("django.http.request.QueryDict", posted),

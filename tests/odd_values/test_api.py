@@ -68,7 +68,8 @@ def try_all(
     sweep: Sweep, company: Company, values: Sequence[bytes], texts: Sequence[str]
 ) -> dict[str, str]:
     for call in CALLS:
-        path, method = f"/api/v1{objects(company, call)}", call.method.lower()
+        path = f"/api/v1{objects(company, call)}"
+        method = call.method.lower()
         sent = [*bodies(call, values), *(BODIES if call.body else ())]
         for body in sent:
             sweep.ask(method, path, body, content_type="application/json", note=f"{body[:60]!r}")

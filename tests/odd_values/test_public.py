@@ -114,7 +114,8 @@ def test_hooks_handle_odd_values(sweep: Sweep, texts: list[str]) -> None:
 
 
 def visited(company: Company) -> list[str]:
-    link, once = company.links.get(clicks=3), company.links.get(is_once=True)
+    link = company.links.get(clicks=3)
+    once = company.links.get(is_once=True)
     result = [f"/{link.slug}", f"/{link.slug}+", f"/{once.slug}", f"/{once.slug}+"]
     for name in VISITOR | DOCS:
         try:

@@ -116,7 +116,8 @@ def test_application_cannot_switch_triggers_off(application: None) -> None:
 
 
 def test_application_role_does_its_daily_work(application: None) -> None:
-    company, user = CompanyFactory.create(), UserFactory.create()
+    company = CompanyFactory.create()
+    user = UserFactory.create()
     ledger.grant(company=company, amount=5, reason="gift")
     record("settings.changed", "brand", company=company, user=user)
     user.delete()

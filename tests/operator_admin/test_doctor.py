@@ -247,7 +247,8 @@ def test_sender_that_is_nobodys_fails_the_check_in_production(
     settings: Settings, sender: str
 ) -> None:
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
-    settings.PRODUCTION, settings.EMAIL_HOST = True, "127.0.0.1"
+    settings.PRODUCTION = True
+    settings.EMAIL_HOST = "127.0.0.1"
     settings.DEFAULT_FROM_EMAIL = sender
     with smtp_server() as port:
         settings.EMAIL_PORT = port
@@ -268,7 +269,8 @@ def test_default_backend_in_development_names_its_folder(
 
 def test_email_server_that_refuses_the_password_fails_the_check(settings: Settings) -> None:
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
-    settings.EMAIL_HOST, settings.EMAIL_HOST_USER = "127.0.0.1", "kvitok"
+    settings.EMAIL_HOST = "127.0.0.1"
+    settings.EMAIL_HOST_USER = "kvitok"
     settings.EMAIL_HOST_PASSWORD = "wr0ng"
     with smtp_server() as port:
         settings.EMAIL_PORT = port

@@ -51,10 +51,8 @@ TWILIO = "/2010-04-01/Accounts"
 def test_missing_setup_of_an_account_fails_with_its_remedy(settings: Settings) -> None:
     CompanyFactory.create(country="KZ")
     CompanyFactory.create(country="RU", status="pending")
-    url, sid = (
-        settings.PROVIDER_ACCOUNTS["twilio"]["api_url"],
-        settings.PROVIDER_ACCOUNTS["twilio"]["account_sid"],
-    )
+    url = settings.PROVIDER_ACCOUNTS["twilio"]["api_url"]
+    sid = settings.PROVIDER_ACCOUNTS["twilio"]["account_sid"]
     account = f"{url}{TWILIO}/{sid}"
     with responses.RequestsMock(assert_all_requests_are_fired=False) as wire:
         wire.get(f"{account}.json", json={"sid": sid, "status": "active", "type": "Trial"})

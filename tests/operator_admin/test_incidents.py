@@ -69,7 +69,8 @@ def test_notice_is_for_those_that_use_the_channel(client: Client) -> None:
 
 
 def test_notice_is_for_companies_of_the_country(client: Client) -> None:
-    kazakh, russian = CompanyFactory.create(country="KZ"), CompanyFactory.create(country="RU")
+    kazakh = CompanyFactory.create(country="KZ")
+    russian = CompanyFactory.create(country="RU")
     opened(country="KZ")
 
     assert [seen_by(item, client) for item in (kazakh, russian)] == [True, False]
@@ -84,7 +85,8 @@ def test_notice_is_shown_only_in_its_time(client: Client, hours: tuple[int, int]
 
 
 def test_dismissed_notice_comes_back_with_an_update(client: Client) -> None:
-    incident, member = opened(), MemberFactory.create()
+    incident = opened()
+    member = MemberFactory.create()
     client.force_login(member.user)
     update = incident.updates.get()
 
@@ -197,7 +199,8 @@ def test_update_needs_both_languages_or_neither(client: Client, english_operator
 
 @pytest.mark.django_db(transaction=True)
 def test_two_operators_resolve_it_once() -> None:
-    incident, users = opened(), UserFactory.create_batch(2)
+    incident = opened()
+    users = UserFactory.create_batch(2)
 
     def resolve(user: User) -> Incident | None:
         return timeline.add_update(
@@ -264,7 +267,8 @@ def test_account_paused_alone_is_not_resumed_with_its_channel(english_operator: 
 
 
 def test_channels_page_counts_affected_companies(client: Client, english_operator: User) -> None:
-    hit, other = CompanyFactory.create(name="Hit"), CompanyFactory.create(name="Other")
+    hit = CompanyFactory.create(name="Hit")
+    other = CompanyFactory.create(name="Other")
     soon = timezone.now() + timedelta(seconds=40)
     MessageFactory.create(company=hit, channel="sms", useful_until=soon)
     MessageFactory.create(company=hit, channel="sms", chain=[{"channel": "whatsapp"}])

@@ -61,7 +61,8 @@ def test_malformed_link_host_is_refused(client: Client, name: str) -> None:
 
 
 def test_service_s_own_hosts_are_refused(client: Client, settings: Any) -> None:
-    settings.SHORT_URL, settings.PUBLIC_URL = "https://go.kvitok.example", "https://kvitok.example"
+    settings.SHORT_URL = "https://go.kvitok.example"
+    settings.PUBLIC_URL = "https://kvitok.example"
 
     for name in ("go.kvitok.example", "www.kvitok.example"):
         assert list(add_host(client, name).context["adminform"].form.errors) == ["host"]

@@ -40,7 +40,8 @@ def rows(client: Client, **query: Any) -> list[Any]:
 
 def test_pages_follow_one_another_without_gap_or_repeat(client: Client) -> None:
     made = [item.pk for item in MessageFactory.create_batch(120)]
-    seen, query = [], ""
+    seen = []
+    query = ""
     for _ in range(3):
         changes: Any = client.get(reverse(MESSAGES) + query).context["cl"]
         seen += [row.pk for row in changes.result_list]

@@ -151,7 +151,8 @@ def test_operators_page_of_second_factors_shows_no_secret(client: Client) -> Non
 
 
 def test_lost_second_factor_is_reset_on_the_record(client: Client) -> None:
-    user, locked_out = make_operator(), make_operator()
+    user = make_operator()
+    locked_out = make_operator()
     sign_in(client, user, "password", "mfa")
     factor = locked_out.authenticator_set.get()
     RecoveryCodes.activate(locked_out)  # lost with it, or in somebody else's hands
@@ -216,7 +217,8 @@ def test_administrators_factor_is_reset_only_by_administrators(client: Client) -
     administrator = make_operator()
     helper = helper_with("mfa.view_authenticator", "mfa.delete_authenticator")
     sign_in(client, helper, "password", "mfa")
-    factor, own = administrator.authenticator_set.get(), helper.authenticator_set.get()
+    factor = administrator.authenticator_set.get()
+    own = helper.authenticator_set.get()
     delete = "admin:mfa_authenticator_delete"
 
     refused = client.post(reverse(delete, args=[factor.pk]), {"post": "yes"})
@@ -228,7 +230,8 @@ def test_administrators_factor_is_reset_only_by_administrators(client: Client) -
 
 def test_helper_cannot_make_administrators(client: Client) -> None:
     helper = helper_with("accounts.view_user", "accounts.change_user")
-    person, administrator = UserFactory.create(), make_operator()
+    person = UserFactory.create()
+    administrator = make_operator()
     sign_in(client, helper, "password", "mfa")
     change = "admin:accounts_user_change"
     fields = {"email": person.email, "name": "Anna", "language": "ru", "is_active": "on"}

@@ -213,7 +213,8 @@ def test_public_incidents_alone_are_shown(client: Client) -> None:
 
 
 def test_planned_maintenance_does_not_mark_the_present(client: Client) -> None:
-    text, soon = {"ru": "Работы", "en": "Work"}, timezone.now() + timedelta(hours=3)
+    text = {"ru": "Работы", "en": "Work"}
+    soon = timezone.now() + timedelta(hours=3)
     timeline.open_incident(
         titles=text,
         text=text,

@@ -314,7 +314,8 @@ def test_both_secrets_sign_after_a_rotation(
 
 def test_redirect_is_not_followed(api: Api, endpoint: Endpoint, receiver: Receiver) -> None:
     with listening() as inner:
-        receiver.status, receiver.headers = 307, {"Location": inner.url}
+        receiver.status = 307
+        receiver.headers = {"Location": inner.url}
         accepted(api, callback_url=beside(endpoint))
         run_round()
 

@@ -133,7 +133,8 @@ def test_code_is_resent_by_another_process(
 ) -> None:
     settings.OTP_KEYS = sender
     api.post("/otp/send", {"phone": PHONE})
-    code, verification = code_of(PHONE), verification_of(PHONE).pk
+    code = code_of(PHONE)
+    verification = verification_of(PHONE).pk
     age_rows(seconds=61)
     settings.OTP_KEYS = other
 

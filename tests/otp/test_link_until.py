@@ -42,7 +42,8 @@ def states() -> list[str]:
 def test_link_ends_with_the_code_at_the_latest(api: Api) -> None:
     send(api, link_expires_in=3600)
 
-    link, code = Link.objects.get(), Verification.objects.get()
+    link = Link.objects.get()
+    code = Verification.objects.get()
     assert link.dies_with_code
     assert link.expires_at == code.expires_at
     assert api.get(f"/links/{link.public_id}").body["until"] == "code"
@@ -51,7 +52,8 @@ def test_link_ends_with_the_code_at_the_latest(api: Api) -> None:
 def test_shorter_link_lifetime_is_kept(api: Api) -> None:
     send(api, link_expires_in=60)
 
-    link, code = Link.objects.get(), Verification.objects.get()
+    link = Link.objects.get()
+    code = Verification.objects.get()
     assert link.expires_at is not None
     assert timedelta(0) < code.expires_at - link.expires_at < timedelta(seconds=245)
 

@@ -153,7 +153,8 @@ def check_sums(reader: Reader) -> None:
 
 def spent_by(reader: Reader, first: date, last: date) -> Sums:
     """Returns the tokens spent in these days, from every place that shows them."""
-    company, days = reader.company, DayRange(first, last)
+    company = reader.company
+    days = DayRange(first, last)
     overview = figures.figures(company, "live", days).now
     breakdowns = {
         f"breakdown by {by}": breakdown(company, "live", days, by).total for by in Dimension.values
@@ -252,7 +253,8 @@ def check_pages(reader: Reader, month: ClosedMonth, last: date) -> None:
 
 def check_whole(reader: Reader, months: list[ClosedMonth]) -> None:
     """The quarter's statement and act, beside its months and documents."""
-    company, days = reader.company, quarter.months()
+    company = reader.company
+    days = quarter.months()
     first, last = days[0][0], days[-1][1]
     whole: PeriodStatement = period_statement.make(company, first, last)
     assert whole.tokens.spent == sum(month.spent for month in months)
@@ -281,7 +283,8 @@ def check_proofs(reader: Reader, directory: Path) -> None:
     unsealed = Transfer.objects.filter(company=company, created_at__gte=today).count()
     assert (result.problem, result.rest) == ("", unsealed)
 
-    statement, heads = directory / "statement.csv", directory / "heads.json"
+    statement = directory / "statement.csv"
+    heads = directory / "heads.json"
     statement.write_bytes(content)
     heads.write_bytes(reader.file("balance-heads"))
     program = [sys.executable, "-I", str(ROOT / "static/kvitok-verify.py")]

@@ -122,7 +122,8 @@ def test_next_send_supersedes_both(api: Api) -> None:
 @pytest.mark.parametrize("which", [0, 1])
 def test_id_checks_named_code_of_two_live_ones(api: Api, which: int) -> None:
     both = two_live(api)
-    named, other = both[which], both[1 - which]
+    named = both[which]
+    other = both[1 - which]
 
     guesses = [code_for(other), code_for(named)]
     answers = [api.post("/otp/verify", {"id": named.public_id, "code": code}) for code in guesses]

@@ -77,7 +77,8 @@ def test_id_checks_only_its_own_code(api: Api) -> None:
 
 
 def test_id_of_another_purpose_takes_no_code_of_the_phone(api: Api) -> None:
-    login, _payment = sent(api, purpose="login"), sent(api, purpose="payment")
+    login = sent(api, purpose="login")
+    _payment = sent(api, purpose="payment")
 
     assert verify(api, login, code_of(PHONE, "payment")).code == "code_invalid"
     assert verify(api, login, code_of(PHONE, "login")).status == 200

@@ -73,17 +73,20 @@ def tried(
 
 def _attempt(message: Message, at: datetime, n: int, one: Try) -> None:
     started = at + timedelta(seconds=one.get("after", 0.0))
-    state, error, ended = "sent", "", None
+    state = "sent"
+    error = ""
+    ended = None
     if one.get("delivered") is not None:
-        state, ended = "delivered", one["delivered"]
+        state = "delivered"
+        ended = one["delivered"]
     elif one.get("refused") is not None:
-        state, error, ended = (
-            "failed",
-            "barred" if one.get("barred") else "unreachable",
-            one["refused"],
-        )
+        state = "failed"
+        error = "barred" if one.get("barred") else "unreachable"
+        ended = one["refused"]
     elif one.get("fault"):
-        state, error, ended = "failed", "retry", 1.0
+        state = "failed"
+        error = "retry"
+        ended = 1.0
     AttemptFactory.create(
         message=message,
         n=n,

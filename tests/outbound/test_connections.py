@@ -186,7 +186,8 @@ def test_endless_headers_are_an_error(head: bytes) -> None:
 
 
 def test_calls_at_a_time_are_bounded() -> None:
-    has_call, may_answer = Event(), Event()
+    has_call = Event()
+    may_answer = Event()
 
     def hang(connection: socket.socket) -> None:
         has_call.set()

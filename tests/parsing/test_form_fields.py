@@ -20,7 +20,8 @@ QUICK = 0.3  # seconds of the processor; the marks alone take three times as lon
 def text_fields() -> Iterator[tuple[str, forms.CharField]]:
     """The text fields of all forms that the pages import."""
     get_resolver().url_patterns  # noqa: B018 - imports every page
-    waiting, met = [forms.BaseForm], set[type]()
+    waiting = [forms.BaseForm]
+    met = set[type]()
     while waiting:
         form = waiting.pop()
         if form in met:

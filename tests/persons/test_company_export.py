@@ -151,7 +151,8 @@ def test_killed_worker_loses_no_row(owner: Member, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(company_export, "PART_SIZE", 2)
     MessageFactory.create_batch(5, company=owner.company)
     company_export.start(member=owner, language="ru", ip=None)
-    store, count = company_export._store, [0]
+    store = company_export._store
+    count = [0]
 
     def die_now_and_then(*args: Any) -> None:
         count[0] += 1

@@ -56,7 +56,8 @@ def _make(company: Company, urls: list[str]) -> set[UUID]:
 
 
 def test_links_that_name_the_person_are_erased_and_no_others(company: Company) -> None:
-    naming, others = _make(company, NAMING), _make(company, OTHERS)
+    naming = _make(company, NAMING)
+    others = _make(company, OTHERS)
     naming.add(LinkFactory.create(company=company, utm="utm_term=%2B79161234567").pk)
     naming.add(LinkFactory.create(company=company, expired_url=NAMING[0]).pk)
 
@@ -142,7 +143,8 @@ def test_import_that_runs_on_makes_no_link_of_the_person(
 ) -> None:
     monkeypatch.setattr(link_imports, "BATCH_SIZE", 1)
     file = f"{OTHERS[2]}\n{NAMING[1]}\n{OTHERS[3]},79161234567\n{OTHERS[4]}\n".encode()
-    company, user = owner.company, owner.user
+    company = owner.company
+    user = owner.user
     one = link_imports.upload(company=company, user=user, mode="live", name="x", content=file)
     link_imports.start(link_import=one, user=user, ip=None)
     link_imports.make_next()

@@ -126,7 +126,8 @@ def test_entries_of_a_lost_key_are_reported(settings: Settings) -> None:
 
 def test_list_survives_outside_the_database(company: Company, tmp_path: Path) -> None:
     erase(person=Person(PHONE))
-    listed, output = StringIO(), StringIO()
+    listed = StringIO()
+    output = StringIO()
     call_command("reapply_erasures", "--list", stdout=listed)
     file = tmp_path / "erasures"
     file.write_text(listed.getvalue(), encoding="utf-8")

@@ -27,7 +27,8 @@ def pipe_without_reader() -> int:
 
 @pytest.mark.parametrize("broken", [full_disk, pipe_without_reader])
 def test_line_that_cannot_be_written_fails_nothing(broken: Callable[[], int]) -> None:
-    before, descriptor = os.dup(2), broken()
+    before = os.dup(2)
+    descriptor = broken()
     os.dup2(descriptor, 2)  # here: pytest puts its own in place after a fixture
 
     try:

@@ -19,7 +19,8 @@ class Counting:
 
     def __init__(self, pause: float = 600.0) -> None:
         self.loop = OutboxLoop[int]("counting", threads=2)
-        self.rounds, self.recorded = 0, list[int]()
+        self.rounds = 0
+        self.recorded = list[int]()
         self.failures: list[Exception] = []
         self._pause = pause
 
@@ -109,7 +110,8 @@ def _after(seconds: float, outcome: int) -> Callable[[], int]:
 
 def test_unwritten_batch_stays_on_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outbox_loop, "BATCH_SIZE", 2)
-    unwritten, written = [1, 2, 3, 4, 5], list[list[int]]()
+    unwritten = [1, 2, 3, 4, 5]
+    written = list[list[int]]()
 
     def write(batch: list[int]) -> None:
         if batch == [3, 4] and len(written) == 1:

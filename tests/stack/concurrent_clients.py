@@ -33,7 +33,8 @@ class ConcurrentClients:
     def __init__(self, stack: Stack, sender: Sender) -> None:
         self.answers: list[Call] = []
         self.phones: list[str] = []
-        self._stack, self._sender = stack, sender
+        self._stack = stack
+        self._sender = sender
         self._errors: list[BaseException] = []
         self._stopping = threading.Event()
         self._clients = [threading.Thread(target=self._loop) for _ in range(CLIENTS)]

@@ -22,7 +22,8 @@ class Payer:
         facts = {"legal_name": self.company.name, "inn": "7800000002", "kpp": "780001001"}
         BillingProfile.objects.get_or_create(company=self.company, defaults=facts)
         self.before = ledger.balance(self.company.pk)[0]
-        self.order_id = self.payment = ""
+        self.order_id = ""
+        self.payment = ""
 
     def place(self) -> requests.Response:
         answer = requests.post(

@@ -68,7 +68,8 @@ def _carriers(phone: str) -> list[str]:
 def test_hanging_account_opens_breaker_and_slows_no_other(
     stack: Stack, kz: Carrier, sender: Sender, threads: ThreadPoolExecutor
 ) -> None:
-    hung, beside = stack.phones(SHARE), stack.phones(4)
+    hung = stack.phones(SHARE)
+    beside = stack.phones(4)
     calls = Attempt.objects.filter(provider="twilio", message__phone__in=hung)
     stack.carrier.set_fault("hang", channel="sms", times=SHARE)
 
@@ -99,7 +100,8 @@ def _is_closed_by_a_probe(stack: Stack, sender: Sender) -> bool:
 def test_account_fault_moves_the_message_to_another_account_once(
     stack: Stack, kz: Carrier, sender: Sender
 ) -> None:
-    phone, after = stack.phone(), stack.phone()
+    phone = stack.phone()
+    after = stack.phone()
     stack.carrier.set_fault("account", channel="sms", times=1)
 
     first = sender.send_code(phone, channel="sms")

@@ -221,7 +221,8 @@ def test_linters_accept_the_schema(
     schema: Path, tmp_path: Path, threads: ThreadPoolExecutor
 ) -> None:
     """By the rules that redocly and spectral recommend, warnings included."""
-    redocly, spectral = linter("redocly"), linter("spectral")
+    redocly = linter("redocly")
+    spectral = linter("spectral")
     (tmp_path / ".spectral.yaml").write_text('extends: ["spectral:oas"]\n', encoding="utf-8")
     quiet = {"REDOCLY_TELEMETRY": "off", "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true"}
 

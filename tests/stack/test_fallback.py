@@ -30,10 +30,8 @@ def visitors_of(phone: str) -> tuple[int, int, int]:
 
 def proving_is_done() -> bool:
     """Whether the reader that proves by clicks has read all of them."""
-    stream, groups = (
-        blocking_redis_client().xinfo_stream(STREAM),
-        blocking_redis_client().xinfo_groups(STREAM),
-    )
+    stream = blocking_redis_client().xinfo_stream(STREAM)
+    groups = blocking_redis_client().xinfo_groups(STREAM)
     read = {group["name"].decode(): group for group in groups}.get(delivery_proof.CONSUMER.group)
     if read is None or read["pending"]:
         return False
@@ -59,7 +57,8 @@ def follow_later(short_url: str, phone: str) -> None:
 def test_only_click_of_person_proves_delivery(
     stack: Stack, fault: str, expected: tuple[int, int, int]
 ) -> None:
-    sender, phone = falling_back(stack), stack.phone()
+    sender = falling_back(stack)
+    phone = stack.phone()
     stack.carrier.set_fault("no_receipt", channel="whatsapp", phone=phone)
     stack.carrier.set_fault(fault, channel="whatsapp", phone=phone)
     short_url = sender.send_link(phone, "https://example.com/").json()["short_url"]

@@ -14,7 +14,8 @@ KNOWN = 3.0  # seconds after which a key would be read again, were it not known 
 
 
 def test_operator_in_psql_is_obeyed_within_two_seconds(stack: Stack) -> None:
-    revoked, suspended = stack.sender(), stack.sender()
+    revoked = stack.sender()
+    suspended = stack.sender()
     for sender in (revoked, suspended):
         assert sender.get("/balance").status_code == 200
     time.sleep(KNOWN)

@@ -20,7 +20,9 @@ PAUSE_SECONDS = 8.0  # seconds: longer than we wait for any vendor
 def test_slow_vendor_keeps_to_its_thread_limit(
     stack: Stack, sender: Sender, threads: ThreadPoolExecutor
 ) -> None:
-    known, first, second = stack.phone(), stack.phones(SEND_WAITERS), stack.phones(8)
+    known = stack.phone()
+    first = stack.phones(SEND_WAITERS)
+    second = stack.phones(8)
     sender.send_code(known)
     code = stack.carrier.code(known)
     stack.carrier.set_fault("hang", latency_ms=2500)
@@ -61,7 +63,8 @@ def test_worker_finishes_its_work_on_sigterm(
 
 def test_two_hundred_sends_to_a_hanging_vendor(stack: Stack, threads: ThreadPoolExecutor) -> None:
     sender = stack.sender(api_rate=1_000_000)
-    known, phones = _codes_on_phones(stack, sender, 16), stack.phones(200)
+    known = _codes_on_phones(stack, sender, 16)
+    phones = stack.phones(200)
 
     with paused(stack.simulator.running.pid):
         started = time.monotonic()

@@ -21,7 +21,8 @@ def follow(short_url: str) -> requests.Response:
 
 @each_channel
 def test_a_code_is_sent_read_and_verified(stack: Stack, sender: Sender, channel: str) -> None:
-    phone, price = stack.phone(), PRICES[channel]
+    phone = stack.phone()
+    price = PRICES[channel]
 
     sent = sender.send_code(phone, channel=channel)
 
@@ -51,7 +52,8 @@ def test_entered_code_is_reported_to_telegram(stack: Stack, sender: Sender) -> N
 def test_tokens_are_held_at_once_and_charged_on_delivery(stack: Stack, sender: Sender) -> None:
     phones = stack.phones(3)
     stack.carrier.set_fault("late_receipt", latency_ms=1500)
-    statuses, balances = [], []
+    statuses = []
+    balances = []
 
     for phone, channel in zip(phones, PRICES, strict=True):
         statuses.append(sender.send_code(phone, channel=channel).json()["status"])

@@ -62,7 +62,8 @@ def test_redis_killed_and_back_empty_in_the_middle_of_sends(
 def test_web_and_worker_start_and_work_without_redis(
     stack: Stack, unlimited_sender: Sender, threads: ThreadPoolExecutor
 ) -> None:
-    before, phone = _usage_at_full_load(stack, unlimited_sender, threads), stack.phone()
+    before = _usage_at_full_load(stack, unlimited_sender, threads)
+    phone = stack.phone()
     stack.redis.forget()
     stack.web.kill()
     stack.worker.kill()
@@ -70,7 +71,8 @@ def test_web_and_worker_start_and_work_without_redis(
     stack.worker.launch()  # it will not call itself ready without its broker
     stack.web.start()
     with ConcurrentClients(stack, unlimited_sender) as crowd:
-        sent, again = unlimited_sender.send_code(phone), unlimited_sender.send_code(phone)
+        sent = unlimited_sender.send_code(phone)
+        again = unlimited_sender.send_code(phone)
         wait_until(lambda: crowd.count()["follow"] >= 2 * CLIENTS)
         during = resource_usage.usage_range(_measured_programs(stack), 1)[1]
         stack.redis.start()
@@ -99,7 +101,8 @@ def test_paused_redis_fails_no_request_and_leaks_nothing(
         _wait_for_notifications(stack, crowd)
 
     during = reduce(or_, [most for _, most in quarters])
-    settled, at_last = quarters[1][0], quarters[3][0]
+    settled = quarters[1][0]
+    at_last = quarters[3][0]
     assert not at_last.exceeds(settled, threads=EXTRA_THREADS, files=EXTRA_THREADS), (
         settled,
         at_last,

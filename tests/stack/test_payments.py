@@ -93,7 +93,8 @@ def test_failing_provider_opens_one_payment(payer: Payer) -> None:
 def test_lost_answer_of_the_provider_opens_no_second_payment(payer: Payer) -> None:
     payer.set_fault("lost_answer", latency_ms=100)
 
-    refused, placed = payer.place(), payer.place()
+    refused = payer.place()
+    placed = payer.place()
 
     assert (refused.status_code, placed.ok) == (UNAVAILABLE, True)
     payer.act("pay")

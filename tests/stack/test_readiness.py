@@ -64,7 +64,8 @@ def read_only(stack: Stack) -> Iterator[None]:
 def test_database_in_recovery_is_not_ready_until_it_is_promoted(stack: Stack) -> None:
     with in_recovery(stack):
         wait_until(lambda: ask(stack).status_code == 503)
-        answer, alive = ask(stack), requests.get(f"{stack.url}/livez", timeout=30)
+        answer = ask(stack)
+        alive = requests.get(f"{stack.url}/livez", timeout=30)
     wait_until(lambda: ask(stack).status_code == 200)
 
     assert answer.json()["checks"]["database"] in {NO_ANSWER, "unavailable"}

@@ -13,7 +13,8 @@ PRICES = {"whatsapp": 1, "telegram": 1, "sms": 16}
 
 
 def test_a_receipt_before_our_own_commit_is_not_lost(stack: Stack, sender: Sender) -> None:
-    phones, silences = stack.phones(3), _silences(stack)
+    phones = stack.phones(3)
+    silences = _silences(stack)
     expected = [Outcome(["delivered"], charged=price, copies=1) for price in PRICES.values()]
     stack.carrier.set_fault("hang", latency_ms=200)
 

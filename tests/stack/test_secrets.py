@@ -26,7 +26,8 @@ def tap(stack: Stack) -> Iterator[secret_search.RedisMonitor]:
 @pytest.fixture
 def codes(stack: Stack, tap: secret_search.RedisMonitor) -> list[str]:
     """Codes of eight digits that went to their phones in every way there is."""
-    sender, phones = stack.sender(code_length=8), stack.phones(MANY)
+    sender = stack.sender(code_length=8)
+    phones = stack.phones(MANY)
     send_codes = _send_codes(stack, sender, phones)
     _let_vendors_refuse(stack, sender)
     for phone, code in list(zip(phones, send_codes, strict=True))[::2]:

@@ -42,18 +42,21 @@ def _restart(stack: Stack, **environ: str) -> None:
 @pytest.mark.timeout(240)  # two more starts of everything than other tests
 @pytest.mark.parametrize("way", ["killed", "hanging"])
 def test_lost_master_loses_no_send(stack: Stack, group: SentinelGroup, way: str) -> None:
-    sender, old = stack.sender(api_rate=1_000_000), group.master
+    sender = stack.sender(api_rate=1_000_000)
+    old = group.master
     pids = [program.running.pid for program in stack.programs]
 
     with ConcurrentClients(stack, sender) as crowd, ExitStack() as held:
         wait_until(lambda: crowd.count()["follow"] >= CLIENTS)
-        lost_at, asked = time.monotonic(), crowd.count()
+        lost_at = time.monotonic()
+        asked = crowd.count()
         if way == "killed":
             old.kill()
         else:
             held.enter_context(paused(old.pid))
         _wait_for_failover(group.other_than(old).client, crowd)
-        seconds, answered = time.monotonic() - lost_at, crowd.count() - asked
+        seconds = time.monotonic() - lost_at
+        answered = crowd.count() - asked
 
     assert seconds < RECOVERY
     assert min(answered[call] for call in ("send", "verify", "shorten", "follow")) >= CLIENTS
@@ -66,7 +69,8 @@ def test_lost_master_loses_no_send(stack: Stack, group: SentinelGroup, way: str)
 
 def _wait_for_failover(client: redis.Redis, crowd: ConcurrentClients) -> None:
     """Until sends are counted in the new master, outcomes heard, and both wake-ups awaited."""
-    known, lost_at = set(client.scan_iter("send:*")), time.monotonic()
+    known = set(client.scan_iter("send:*"))
+    lost_at = time.monotonic()
     wait_until(lambda: set(client.scan_iter("send:*")) > known, FAILOVER)
     wait_until(
         lambda: (

@@ -124,7 +124,8 @@ def _busy_minute(
         return _timed(lambda: requests.get(url, allow_redirects=False, timeout=20), 302)
 
     with ThreadPoolExecutor(2) as pool:
-        verified, followed = pool.map(verify, codes), pool.map(follow, range(len(codes) * 3))
+        verified = pool.map(verify, codes)
+        followed = pool.map(follow, range(len(codes) * 3))
         return [*verified, *followed]
 
 

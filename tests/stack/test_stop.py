@@ -12,7 +12,8 @@ from tests.stack.stack import TOKENS, Stack
 def test_stop_unsubscribes_and_start_resubscribes(
     stack: Stack, sender: Sender, channel: str
 ) -> None:
-    phone, other = stack.phone(), stack.sender()
+    phone = stack.phone()
+    other = stack.sender()
     blocked = BlockedPhone.objects.filter(phone=f"+{phone.lstrip('+')}")
     assert sender.send_code(phone, channel=channel).status_code == 200
     wait_until(lambda: bool(stack.carrier.messages(phone)))

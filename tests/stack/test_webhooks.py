@@ -62,13 +62,15 @@ def test_broken_receiver_delays_no_send_and_gets_all_webhooks_later(
     stack: Stack, sender: Sender, receiver: Receiver
 ) -> None:
     phones = stack.phones(5)
-    receiver.status, receiver.delay = 500, 1.0
+    receiver.status = 500
+    receiver.delay = 1.0
     subscribe(sender, receiver, "message.delivered")
 
     statuses = {sender.send_code(phone).json()["status"] for phone in phones}
     delivery = Delivery.objects.filter(endpoint__company=sender.company)
     wait_until(lambda: delivery.filter(attempts__status=500).distinct().count() == len(phones))
-    receiver.status, receiver.delay = 200, 0.0
+    receiver.status = 200
+    receiver.delay = 0.0
     expire(delivery, "due_at")
 
     wait_until(lambda: delivery.filter(state="delivered").count() == len(phones))

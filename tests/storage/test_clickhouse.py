@@ -59,7 +59,8 @@ def test_read_gives_rows(fake: Fake) -> None:
 def test_errors_are_distinguished(
     fake: Fake, shape: str, status: int, code: int, kind: type[Exception]
 ) -> None:
-    fake.status, fake.answer = status, shape.format(code=code, text="Something is off")
+    fake.status = status
+    fake.answer = shape.format(code=code, text="Something is off")
 
     with pytest.raises(kind, match=rf"^code {code}: Something is off"):
         clickhouse.execute("SELECT 1")
@@ -67,7 +68,8 @@ def test_errors_are_distinguished(
 
 @pytest.mark.parametrize("status", [302, 400, 502])
 def test_proxy_answer_is_not_a_rejection(fake: Fake, status: int) -> None:
-    fake.status, fake.answer = status, "<html>a page</html>"
+    fake.status = status
+    fake.answer = "<html>a page</html>"
 
     with pytest.raises(UnavailableError, match=f"^status {status}$"):
         clickhouse.insert("clicks", b"{}")

@@ -38,7 +38,8 @@ ignore_startup_parameters = extra_float_digits
 @pytest.fixture
 def pooled_url() -> Iterator[str]:
     """The tests' database behind a pooler."""
-    params, port = connection.get_connection_params(), free_port()
+    params = connection.get_connection_params()
+    port = free_port()
     directory = Path(tempfile.mkdtemp(prefix="pgbouncer-"))
     directory.chmod(0o755)
     config = directory / "pgbouncer.ini"

@@ -20,7 +20,8 @@ class Table:
     """A table that counts its reads, and raises while it is unavailable."""
 
     def __init__(self) -> None:
-        self.reads, self.is_away = 0, False
+        self.reads = 0
+        self.is_away = False
         self.error: type[Exception] = DatabaseError
 
     def __call__(self, _cursor: CursorWrapper) -> int:
@@ -77,7 +78,8 @@ def test_read_reports_an_unavailable_database() -> None:
 
 
 def test_first_read_needs_the_database_or_a_copy() -> None:
-    table, copy = Table(), Copy()
+    table = Table()
+    copy = Copy()
     SnapshotCache("test", table, 0, copy=copy).ensure_loaded()
     table.is_away = True
     second = SnapshotCache("test", table, 0, copy=copy)

@@ -158,7 +158,8 @@ def _make_certificate(directory: Path) -> None:
 
 
 def encrypted_url(server: RedisServer, *, ca: bool = True, client: bool = True) -> str:
-    certificate, key = server.directory / "cert.pem", server.directory / "key.pem"
+    certificate = server.directory / "cert.pem"
+    key = server.directory / "key.pem"
     query = [f"ssl_ca_certs={certificate}"] if ca else []
     query += [f"ssl_certfile={certificate}&ssl_keyfile={key}"] if client else []
     return f"rediss://:p%40ss@localhost:{server.port}/0?{'&'.join(query)}"

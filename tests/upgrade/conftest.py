@@ -69,7 +69,8 @@ def database(servers: Servers) -> Iterator[Database]:
 @pytest.fixture
 def upgrade(release_tree: Path, database: Database, tmp_path: Path) -> Iterator[Upgrade]:
     """The last release with its demo data of four weeks, at work behind a balancer."""
-    balancer, carrier = Balancer(), Carrier(os.environ["SIMULATOR_URL"])
+    balancer = Balancer()
+    carrier = Carrier(os.environ["SIMULATOR_URL"])
     environ = os.environ | {
         "DATABASE_URL": database.application,
         "PUBLIC_URL": balancer.url,

@@ -34,7 +34,9 @@ class Generation:
 
     def __init__(self, name: str, root: Path, environ: Mapping[str, str], logs: Path) -> None:
         self.name = name
-        self._root, self._environ, self._logs = root, dict(environ), logs
+        self._root = root
+        self._environ = dict(environ)
+        self._logs = logs
         self.url = f"http://127.0.0.1:{free_port()}"
         host, _, port = self.url.removeprefix("http://").partition(":")
         schedule = str(logs / f"{name}-schedule")

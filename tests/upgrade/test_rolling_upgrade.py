@@ -16,7 +16,9 @@ from tests.webhooks.receivers import Receiver
 @pytest.mark.long
 @pytest.mark.timeout(400)  # under a minute on two idle cores, many times that on busy ones
 def test_upgrade_under_load_loses_nothing(upgrade: Upgrade, receiver: Receiver) -> None:
-    old, new, traffic = upgrade.old, upgrade.new, upgrade.traffic
+    old = upgrade.old
+    new = upgrade.new
+    traffic = upgrade.traffic
     tokens = traffic.get("/balance")["available"]
     endpoint = traffic.post("/webhooks", {"url": receiver.url, "events": ["message.delivered"]})
     waiting = [traffic.send_code() for _ in range(3)]

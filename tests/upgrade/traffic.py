@@ -38,7 +38,8 @@ class Traffic:
 
     @contextmanager
     def flowing(self) -> Iterator[None]:
-        stop, person = threading.Event(), self._sign_in()
+        stop = threading.Event()
+        person = self._sign_in()
         with ThreadPoolExecutor(THREADS + 1) as pool:
             running = [pool.submit(self._until, stop) for _ in range(THREADS)]
             running.append(pool.submit(self._browse, person, stop))

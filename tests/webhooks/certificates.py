@@ -28,7 +28,8 @@ def server_context(folder: Path, host: str) -> tuple[ssl.SSLContext, Path]:
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .sign(key, hashes.SHA256())
     )
-    roots, private = folder / "roots.pem", folder / "key.pem"
+    roots = folder / "roots.pem"
+    private = folder / "key.pem"
     roots.write_bytes(certificate.public_bytes(Encoding.PEM))
     private.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

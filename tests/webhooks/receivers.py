@@ -82,7 +82,8 @@ def _handler(receiver: Receiver) -> type[BaseHTTPRequestHandler]:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             headers = {name.lower(): text for name, text in self.headers.items()}
             receiver.calls.append(Call(self.path, headers, body))
-            status, answer = receiver.status, receiver.answer
+            status = receiver.status
+            answer = receiver.answer
             time.sleep(receiver.delay)
             self.send_response(status)
             for name, text in receiver.headers.items():

@@ -138,7 +138,8 @@ def test_url_is_registered_once_for_each_mode(api: Api) -> None:
     endpoint = EndpointFactory.create(company=api.company)
     EndpointFactory.create(company=api.company, mode=Mode.TEST, url=URL)
 
-    first, again = create(api), create(api)
+    first = create(api)
+    again = create(api)
     changed = patch(api, path_of(endpoint), {"url": URL, "description": "new"})
     delete(api, f"/webhooks/{first.body['id']}")
 

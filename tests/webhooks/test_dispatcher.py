@@ -38,7 +38,8 @@ def test_endpoint_that_is_off_is_not_called(
 
 
 def test_claim_passes_to_another_worker_only_after_its_lease(delivery: Delivery) -> None:
-    first, early = claimed_ids(), claimed_ids()
+    first = claimed_ids()
+    early = claimed_ids()
     make_due(delivery)
 
     assert (first, early, claimed_ids()) == ({delivery.pk}, set(), {delivery.pk})

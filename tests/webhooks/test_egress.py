@@ -278,7 +278,8 @@ def test_ipv6_address_is_called() -> None:
 
 def test_redirect_is_not_followed() -> None:
     with listening() as inside, listening() as receiver:
-        receiver.status, receiver.headers = 302, {"Location": inside.url}
+        receiver.status = 302
+        receiver.headers = {"Location": inside.url}
         answer = outcome(receiver.url)
 
     assert answer == egress.EndpointResponse(302, "ok")

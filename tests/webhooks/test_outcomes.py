@@ -67,7 +67,8 @@ def test_success_is_recorded(delivery: Delivery, endpoint: Endpoint, receiver: R
 
 @pytest.mark.parametrize("status", [301, 302, 307, 400, 404, 500, 503])
 def test_error_status_is_retried(delivery: Delivery, receiver: Receiver, status: int) -> None:
-    receiver.status, receiver.headers = status, {"Location": "/elsewhere"}
+    receiver.status = status
+    receiver.headers = {"Location": "/elsewhere"}
     run_round()
 
     assert RETRY_DELAYS[0] * 0.5 - 1 < wait_of(delivery) < RETRY_DELAYS[0] * 1.5
@@ -249,7 +250,8 @@ def test_busy_receiver_is_called_again_when_it_asks(
     receiver.headers = {"Retry-After": text.encode("latin-1", "replace").decode("latin-1")}
     (outcome,) = run_round()
 
-    shortest, longest = RETRY_DELAYS[0] * 0.5, RETRY_DELAYS[0] * 1.5
+    shortest = RETRY_DELAYS[0] * 0.5
+    longest = RETRY_DELAYS[0] * 1.5
     assert outcome.due_in is not None
     assert max(seconds - 3, shortest) <= outcome.due_in <= max(seconds, longest)
     assert abs(wait_of(delivery) - outcome.due_in) < 5
@@ -258,7 +260,8 @@ def test_busy_receiver_is_called_again_when_it_asks(
 def test_longer_pause_is_not_cut_short(delivery: Delivery, receiver: Receiver) -> None:
     """Otherwise a busy receiver would use up its tries within a minute."""
     Delivery.objects.filter(pk=delivery.pk).update(tries=2)
-    receiver.status, receiver.headers = 429, {"Retry-After": "1"}
+    receiver.status = 429
+    receiver.headers = {"Retry-After": "1"}
 
     (outcome,) = run_round()
 

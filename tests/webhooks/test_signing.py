@@ -47,7 +47,8 @@ def test_removed_key_signs_nothing() -> None:
 
 
 def test_both_secrets_verify_during_rotation() -> None:
-    old, new = signing.secret(ID, "k1", 1), signing.secret(ID, "k2", 2)
+    old = signing.secret(ID, "k1", 1)
+    new = signing.secret(ID, "k2", 2)
     headers = signing.headers([new, old], "evt_1", BODY, datetime.now(UTC))
 
     for secret in (old, new):

@@ -183,7 +183,8 @@ def test_example_is_sent_and_shown(client: Client, endpoint: Endpoint, receiver:
 def test_failed_delivery_is_explained_and_replayed(
     client: Client, endpoint: Endpoint, receiver: Receiver
 ) -> None:
-    receiver.status, receiver.answer = 500, b"<script>alert(1)</script> down"
+    receiver.status = 500
+    receiver.answer = b"<script>alert(1)</script> down"
     delivery = DeliveryFactory.create(endpoint=endpoint)
     run_round()
     Delivery.objects.update(state="failed", due_at=None, finished_at=timezone.now(), tries=8)

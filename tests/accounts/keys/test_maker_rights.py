@@ -149,7 +149,8 @@ def keyed(company: Company, *scopes: str) -> Api:
 
 def test_events_about_money_need_the_scope_of_the_balance() -> None:
     company = MemberFactory.create().company
-    blind, seeing = keyed(company, "webhooks"), keyed(company, "webhooks", "balance")
+    blind = keyed(company, "webhooks")
+    seeing = keyed(company, "webhooks", "balance")
     body = {"url": "https://example.com/a"}
 
     all_of_blind = blind.post("/webhooks", body)

@@ -26,7 +26,8 @@ def provider(identity_provider: IdentityProvider, settings: Settings) -> Identit
     settings.PUBLIC_URL = HERE
     settings.OIDC_ISSUER = identity_provider.issuer
     settings.OIDC_NAME = NAME
-    settings.OIDC_CLIENT_ID, settings.OIDC_CLIENT_SECRET = CLIENT_ID, SECRET
+    settings.OIDC_CLIENT_ID = CLIENT_ID
+    settings.OIDC_CLIENT_SECRET = SECRET
     settings.OIDC_SCOPES = ["openid", "email", "profile", "groups"]
     settings.OIDC_ASSUME_EMAIL_VERIFIED = True  # Canaille does not say
     discovery.clear_cache()

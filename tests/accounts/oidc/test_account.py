@@ -103,7 +103,8 @@ def test_callback_in_another_browser_is_refused(client: Client, anna: User) -> N
 
 def test_code_of_another_session_is_refused_by_the_provider(client: Client, anna: User) -> None:
     connect(anna, "anna")
-    victim, attacker = Client(), Client()
+    victim = Client()
+    attacker = Client()
     stolen = query_of(go(victim, "anna"))["code"]
     state = query_of(leave(attacker))["state"]
 

@@ -167,7 +167,8 @@ def test_superuser_needs_separate_group(
 def test_operator_rights_granted_here_stay(
     provider: IdentityProvider, acme: Company, anna: User
 ) -> None:
-    anna.is_staff = anna.is_superuser = True
+    anna.is_staff = True
+    anna.is_superuser = True
     anna.save()
 
     signed_in("anna")

@@ -80,7 +80,8 @@ def away(settings: Settings) -> str:
     """The address of a port where nobody listens."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-    settings.OIDC_ISSUER, settings.OIDC_NAME = f"http://127.0.0.1:{port}", "Acme ID"
+    settings.OIDC_ISSUER = f"http://127.0.0.1:{port}"
+    settings.OIDC_NAME = "Acme ID"
     discovery.clear_cache()
     return settings.OIDC_ISSUER  # type: ignore[no-any-return]
 

@@ -282,7 +282,8 @@ def test_query_of_the_button_changes_no_scope_and_no_parameter(
 
 
 def test_session_of_another_user_is_replaced(client: Client, provider: IdentityProvider) -> None:
-    boris, anna = make_person("boris@example.com"), make_person()
+    boris = make_person("boris@example.com")
+    anna = make_person()
     connect(anna, "anna")
     client.force_login(boris)
 

@@ -45,8 +45,10 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def forger(settings: Settings) -> Iterator[Forger]:
     settings.PUBLIC_URL = HERE
-    settings.OIDC_ISSUER, settings.OIDC_NAME = ISSUER, "Acme ID"
-    settings.OIDC_CLIENT_ID, settings.OIDC_CLIENT_SECRET = CLIENT_ID, CLIENT_SECRET
+    settings.OIDC_ISSUER = ISSUER
+    settings.OIDC_NAME = "Acme ID"
+    settings.OIDC_CLIENT_ID = CLIENT_ID
+    settings.OIDC_CLIENT_SECRET = CLIENT_SECRET
     discovery.clear_cache()
     with responses.RequestsMock(assert_all_requests_are_fired=False) as wire:
         yield Forger(wire)
@@ -384,7 +386,8 @@ def test_address_is_accepted_in_either_spelling_of_its_domain(
 
 @pytest.mark.parametrize("path", ["groups", "groups.kvitok", "https://example.com/groups"])
 def test_distributed_groups_do_not_count_as_missing(settings: Settings, path: str) -> None:
-    settings.OIDC_GROUPS_CLAIM, settings.OIDC_ROLES = path, parse_roles("admins=superuser")
+    settings.OIDC_GROUPS_CLAIM = path
+    settings.OIDC_ROLES = parse_roles("admins=superuser")
     root = path if ":" in path else "groups"
     elsewhere = {"_claim_names": {root: "src1"}, "_claim_sources": {"src1": {"endpoint": "x"}}}
 

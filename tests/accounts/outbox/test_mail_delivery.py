@@ -104,7 +104,8 @@ def test_busy_server_is_tried_again_later() -> None:
     with mail_server(b"451 busy", b"250 ok") as port, smtp(port):
         first = mail.deliver()
         email.refresh_from_db()
-        error, left = email.error, email.text
+        error = email.error
+        left = email.text
         wait = email.due_at - timezone.now() if email.due_at else None
         make_due()
         second = mail.deliver()
@@ -152,7 +153,8 @@ def test_unreachable_server_is_tried_once_per_run() -> None:
 
 @pytest.mark.django_db
 def test_refused_recipient_does_not_block_other_emails() -> None:
-    refused, taken = post("nobody@example.com"), post("person@example.com")
+    refused = post("nobody@example.com")
+    taken = post("person@example.com")
 
     with mail_server(b"550 no such person", b"250 ok") as port, smtp(port):
         mail.deliver()

@@ -102,7 +102,8 @@ def test_browser_is_unknown_after_a_password_change(user: User) -> None:
 
 
 def test_ended_sessions_make_only_their_browsers_unknown(user: User) -> None:
-    attacker, own = signed_in(user), signed_in(user)
+    attacker = signed_in(user)
+    own = signed_in(user)
     assert letters() == 2
 
     own.post(reverse("session-end-others"))

@@ -98,7 +98,8 @@ def app(user: User) -> str:
 @pytest.mark.parametrize("route", ["account_change_password", "session-end-others"])
 def test_first_factor_of_stranger_expires_when_owner_acts(user: User, app: str, route: str) -> None:
     """Otherwise it would stay valid in the stranger's browser for a quarter of an hour."""
-    stranger, owner = begin(user), Client()
+    stranger = begin(user)
+    owner = Client()
     owner.force_login(user)
     mark_reauthenticated(owner, user, "mfa")
     new = {"oldpassword": PASSWORD, "password1": LONG, "password2": LONG}

@@ -54,7 +54,8 @@ class SecurityKey:
     def _made(
         self, user: User, challenge: str, origin: str = "http://testserver", count: int = 0
     ) -> dict[str, Any]:
-        self.user, self.id = user, hashlib.sha256(str(user.pk).encode()).digest()
+        self.user = user
+        self.id = hashlib.sha256(str(user.pk).encode()).digest()
         self.key = ec.generate_private_key(ec.SECP256R1())
         public = ES256.from_cryptography_key(self.key.public_key())  # type: ignore[no-untyped-call]
         holder = AttestedCredentialData.create(bytes(16), self.id, public)
@@ -72,10 +73,8 @@ class SecurityKey:
         count: int = 1,
         origin: str = "http://testserver",
     ) -> dict[str, Any]:
-        said, seen = (
-            self._client_data("webauthn.get", challenge, origin),
-            bytes(AuthenticatorData.create(RP, flags, count)),
-        )
+        said = self._client_data("webauthn.get", challenge, origin)
+        seen = bytes(AuthenticatorData.create(RP, flags, count))
         signature = self.key.sign(seen + hashlib.sha256(said).digest(), ec.ECDSA(SHA256()))
         return self._credential(
             clientDataJSON=said,
@@ -121,7 +120,8 @@ def test_challenge_of_other_account_rejects_stolen_passkey(
     flags: AuthenticatorData.FLAG, opens: bool
 ) -> None:
     """A touch is enough for a second step: the password has been typed."""
-    thief, stolen = make_person("thief@example.com"), SecurityKey(make_person())
+    thief = make_person("thief@example.com")
+    stolen = SecurityKey(make_person())
     SecurityKey(thief)
     client = signed_in(thief)
     client.get(reverse("mfa_authenticate"))
@@ -185,7 +185,9 @@ def test_copy_of_a_counting_passkey_is_noticed(counts: list[int], opens: list[bo
 
 def test_two_answers_at_once_count_once() -> None:
     """Both requests have read the challenge from the session before one of them is done."""
-    key, first, second = SecurityKey(make_person(), count=0), _asked(), _asked()
+    key = SecurityKey(make_person(), count=0)
+    first = _asked()
+    second = _asked()
     session = second.session
     session["mfa.webauthn.state"] = first.session["mfa.webauthn.state"]
     session.save()
@@ -208,7 +210,8 @@ def test_challenges_for_strangers_are_limited(settings: Settings) -> None:
 
 
 def test_passkey_removed_meanwhile_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    key, client = SecurityKey(make_person()), _asked()
+    key = SecurityKey(make_person())
+    client = _asked()
     complete = auth.complete_authentication
 
     def complete_and_remove(*args: Any) -> Authenticator:
@@ -223,7 +226,8 @@ def test_passkey_removed_meanwhile_is_refused(monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.django_db(transaction=True)
 def test_passkey_removed_while_it_signs_in_is_not_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    key, client = SecurityKey(make_person()), _asked()
+    key = SecurityKey(make_person())
+    client = _asked()
     record_usage = Authenticator.record_usage
 
     def record_after_removal(used: Authenticator) -> None:
@@ -252,7 +256,8 @@ def test_passkey_removed_while_it_signs_in_is_not_an_error(monkeypatch: pytest.M
     ],
 )
 def test_assertion_is_accepted_only_for_our_origin(origin: str, opens: bool) -> None:
-    key, client = SecurityKey(make_person()), _asked()
+    key = SecurityKey(make_person())
+    client = _asked()
 
     assert _sign_in(client, key.answer(challenge_of(client), VERIFIED, origin=origin)) == opens
 

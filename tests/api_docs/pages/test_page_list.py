@@ -195,7 +195,8 @@ def test_accountant_cannot_see_keys(client: Client, reader: Member) -> None:
 
 
 def test_pages_are_read_one_after_another(client: Client) -> None:
-    seen, url = [], URLS[0]
+    seen = []
+    url = URLS[0]
 
     while url:
         seen.append(url)

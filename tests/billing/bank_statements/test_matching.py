@@ -199,7 +199,8 @@ def test_transfer_that_needs_attention_is_one_task(
 ) -> None:
     if share == 1:  # else the first one, of another sum
         received(paid(invoice))
-    before, amount = balance(invoice), invoice.amount / share
+    before = balance(invoice)
+    amount = invoice.amount / share
     line = paid(invoice, document_number="18", operation_id="op-2", amount=amount)
     steps: list[Callable[[], object]] = [
         partial(confirm_by_hand, invoice, operator, "18", amount),

@@ -253,7 +253,8 @@ def release(attempt: Attempt, company: Company) -> ledger.Settlement:
 def test_second_release_refunds_nothing(api: Api) -> None:
     """A first release in the same statement moves the wallet; a second one moves nothing."""
     submitted(api, PHONE)
-    refused, other = submitted(api, "+79161234568"), submitted(api, "+79161234569")
+    refused = submitted(api, "+79161234568")
+    other = submitted(api, "+79161234569")
     apply_event(refused, EventKind.REFUSED)
 
     with transaction.atomic(), connection.cursor() as cursor:

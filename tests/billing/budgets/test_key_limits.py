@@ -184,7 +184,8 @@ class TestFallback:
         assert used(key_of(api)) == 0
 
     def test_cheaper_step_refunds_the_key(self, api: Api) -> None:
-        message, key = fall_back(api), key_of(api)
+        message = fall_back(api)
+        key = key_of(api)
 
         step(
             move(

@@ -91,7 +91,8 @@ def test_dispute_that_was_won_gives_back_what_it_took() -> None:
 
 def test_dispute_of_used_tokens_gives_back_those_of_other_lots() -> None:
     mine = uuid4()
-    used, other = lot(1, 10, "19.00", order=mine), lot(2, 10, "10.00")
+    used = lot(1, 10, "19.00", order=mine)
+    other = lot(2, 10, "10.00")
     lots.use([used], 10)
     lots.withdraw([used, other], [(10, mine)])
 

@@ -196,7 +196,8 @@ def test_refund_before_credit_counts_with_it() -> None:
 
 def test_broken_books_block_only_their_company() -> None:
     seller()
-    broken, sound = company(), company()
+    broken = company()
+    sound = company()
     for each in (broken, sound):
         buy(each, at(9, 3), 100, "200.00")
         use(each, at(9, 20), 70)

@@ -19,7 +19,8 @@ NOBODY = "http://127.0.0.1:1"  # a port where nobody listens
 @pytest.fixture(autouse=True)
 def unreachable(settings: Settings) -> Iterator[None]:
     accounts = {name: row | {"url": NOBODY} for name, row in SETTINGS["GATEWAY_ACCOUNTS"].items()}
-    settings.PAYMENT_GATEWAYS, settings.GATEWAY_ACCOUNTS = list(accounts), accounts
+    settings.PAYMENT_GATEWAYS = list(accounts)
+    settings.GATEWAY_ACCOUNTS = accounts
     registry.forget_settings()
     yield
     registry.forget_settings()

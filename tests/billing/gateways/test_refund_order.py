@@ -45,7 +45,8 @@ def test_dispute_that_was_won_takes_nothing(
 def test_won_dispute_after_manual_deduction_waits_for_operator(
     stripe: StripeVendor, payer: Company
 ) -> None:
-    order, user = stripe.place(payer), UserFactory.create()
+    order = stripe.place(payer)
+    user = UserFactory.create()
     stripe.notify(order)
     ledger.withdraw(company=payer, amount=700, reason="spent")
     stripe.dispute(order, is_won=False)

@@ -133,7 +133,8 @@ def test_odd_bodies_are_refused_by_every_gateway(vendor: Vendor) -> None:
 def post_as(name: str, body: bytes) -> int:
     """Posts with the signature, the secret or the address that proves the provider."""
     if name == "stripe":
-        stripe, now = gateway("stripe"), str(int(time.time()))
+        stripe = gateway("stripe")
+        now = str(int(time.time()))
         assert isinstance(stripe, Stripe)
         signature = f"t={now},v1={stripe.sign(now, body)}"
         return post("stripe", body, headers={"Stripe-Signature": signature})

@@ -42,7 +42,8 @@ def sent() -> dict[str, object]:
 def test_payment_is_requested(vendor: YooKassaVendor, payer: Company) -> None:
     order = vendor.place(payer)
 
-    body, headers = sent(), responses.calls[0].request.headers
+    body = sent()
+    headers = responses.calls[0].request.headers
     assert body["amount"] == {"value": "1900.00", "currency": "RUB"}
     assert (body["capture"], body["metadata"]) == (True, {"order": order.pk.hex})
     assert headers["Idempotence-Key"] == order.pk.hex

@@ -193,7 +193,8 @@ class TestStripe:
 
         auto_top_up.run()
 
-        order, sent = Order.objects.get(), responses.calls[0].request
+        order = Order.objects.get()
+        sent = responses.calls[0].request
         assert (order.state, order.payment_id) == ("pending", "pi_1")
         assert sent.headers["Idempotency-Key"] == f"kvitok-charge-{order.pk.hex}"
         for part in ("off_session=true", "confirm=true", "customer=cus_1", "payment_method=m-1"):

@@ -342,7 +342,8 @@ class TestRaces:
         order = place_order(payer, saves_method=True)
         post_webhook(payment_event(order))
         remove = partial(auto_top_up.remove_method, company=payer, user=user_of(payer))
-        store, removed = SavedMethod.objects.update_or_create, list[Future[bool]]()
+        store = SavedMethod.objects.update_or_create
+        removed = list[Future[bool]]()
 
         def store_beside_removal(**values: Any) -> tuple[SavedMethod, bool]:
             removed.append(start_blocked(pool, remove))

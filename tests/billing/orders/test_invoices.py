@@ -46,7 +46,8 @@ def issue(buyer: Company) -> Callable[..., Order]:
         Seller.objects.update(**seller)
         order = place_order(company, "invoice")
         order.created_at = order.expires_at = AT
-        order.invoice_year, order.invoice_number = 2026, 17
+        order.invoice_year = 2026
+        order.invoice_number = 17
         order.save()
         return order
 
@@ -137,7 +138,8 @@ def test_separator_inside_a_name_separates_nothing(issue: Callable[..., Order]) 
 
 def test_price_that_does_not_divide(issue: Callable[..., Order]) -> None:
     order = issue()
-    order.tokens, order.amount = 3, Decimal("10.00")
+    order.tokens = 3
+    order.amount = Decimal("10.00")
 
     assert invoices.document(order).price == "3,3333\u00a0₽"
 
@@ -171,7 +173,8 @@ def test_later_billing_details_change_only_unpaid_invoices(
 
 @pytest.mark.django_db(transaction=True)
 def test_open_payment_freezes_the_invoice(issue: Callable[..., Order]) -> None:
-    order, user = issue(), MemberFactory.create().user
+    order = issue()
+    user = MemberFactory.create().user
     changes = {"legal_name": "ООО «Лютик»"}
     rename = partial(billing_profiles.change, company=order.company, user=user, changes=changes)
 
@@ -186,10 +189,12 @@ def test_open_payment_freezes_the_invoice(issue: Callable[..., Order]) -> None:
 
 
 def test_invoice_opens_by_its_link_without_signing_in(issue: Callable[..., Order]) -> None:
-    order, client = issue(), Client()
+    order = issue()
+    client = Client()
     path = urlsplit(order.payment_url).path
 
-    page, file = client.get(path), client.get(f"{path}/pdf")
+    page = client.get(path)
+    file = client.get(f"{path}/pdf")
 
     body = page.content.decode()
     assert (page.status_code, file.status_code) == (200, 200)
@@ -228,7 +233,8 @@ def test_invoice_that_has_ended_asks_for_no_money(
 
 
 def test_link_cannot_be_guessed(issue: Callable[..., Order]) -> None:
-    order, client = issue(), Client()
+    order = issue()
+    client = Client()
     sandbox = place_order(order.company)
     right = INVOICES.token(order.pk)
 

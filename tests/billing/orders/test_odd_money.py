@@ -104,7 +104,8 @@ def test_settled_payment_is_not_credited_again(payer: Company, by: str) -> None:
     order = place_order(payer)
     if by == "late":
         Order.objects.update(state="expired", finished_at=timezone.now())
-    payment, user = pay(order, "1900.00" if by == "late" else "950.00"), UserFactory.create()
+    payment = pay(order, "1900.00" if by == "late" else "950.00")
+    user = UserFactory.create()
     if by == "accepted":
         payments.credit_in_full(payment=Payment.objects.get(), user=user)
     elif by == "returned":
@@ -118,7 +119,8 @@ def test_settled_payment_is_not_credited_again(payer: Company, by: str) -> None:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("is_second", [False, True])
 def test_clicks_at_once_credit_once(is_second: bool) -> None:
-    payer, user = CompanyFactory.create(), UserFactory.create()
+    payer = CompanyFactory.create()
+    user = UserFactory.create()
     order = place_order(payer)
     payment = pay(order, "950.00")
     if is_second:

@@ -177,7 +177,8 @@ def test_parallel_orders_keep_to_the_limit(company: Company) -> None:
 
 
 def test_cancel_is_once_and_recorded(company: Company) -> None:
-    order, user = place_order(company), UserFactory.create()
+    order = place_order(company)
+    user = UserFactory.create()
 
     done = [orders.cancel(order=order, user=user) for _ in range(2)]
 

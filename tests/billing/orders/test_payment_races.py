@@ -74,7 +74,8 @@ def test_confirmation_beside_webhooks_and_a_cancellation(payer: Company) -> None
 
 @pytest.mark.django_db(transaction=True)
 def test_one_transfer_confirmed_for_two_orders_at_once(payer: Company) -> None:
-    placed, user = [place_order(payer, "invoice") for _ in range(2)], UserFactory.create()
+    placed = [place_order(payer, "invoice") for _ in range(2)]
+    user = UserFactory.create()
 
     def confirm(order: Order) -> str:
         try:
@@ -93,7 +94,8 @@ def test_one_transfer_confirmed_for_two_orders_at_once(payer: Company) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_acceptance_waits_for_a_settlement(payer: Company) -> None:
-    order, user = place_order(payer), UserFactory.create()
+    order = place_order(payer)
+    user = UserFactory.create()
     post_webhook(payment_event(order, amount=Decimal(1)))
     payment = Payment.objects.get()
 

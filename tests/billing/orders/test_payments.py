@@ -113,8 +113,10 @@ def test_forged_or_malformed_webhook_is_refused(
 
 
 def test_signature_is_of_this_body_by_this_service(payer: Company) -> None:
-    order, small = place_order(payer), place_order(payer, tokens=1)
-    body, other = webhook_body(payment_event(order)), webhook_body(payment_event(small))
+    order = place_order(payer)
+    small = place_order(payer, tokens=1)
+    body = webhook_body(payment_event(order))
+    other = webhook_body(payment_event(small))
     ours = Sandbox(public_url="")
     with override_settings(SECRET_KEY="another"):
         theirs = Sandbox(public_url="")
@@ -208,7 +210,8 @@ def test_operator_confirms_an_invoice_that_has_expired(payer: Company) -> None:
 
 
 def test_transfer_of_another_amount_waits_for_the_operator(payer: Company) -> None:
-    order, amount = place_order(payer, "invoice"), Decimal("1900.01")
+    order = place_order(payer, "invoice")
+    amount = Decimal("1900.01")
 
     done = [confirm(order, amount=amount), confirm(order, amount=amount)]
 

@@ -48,7 +48,9 @@ def sealed() -> list[tuple[Any, ...]]:
 
 def expected_heads(company: Company) -> dict[Any, str]:
     """Computes the heads in another way, which the documentation shows to clients."""
-    head, heads, by_day = "0" * 64, {}, dict[Any, list[Transfer]]()
+    head = "0" * 64
+    heads = {}
+    by_day = dict[Any, list[Transfer]]()
     for row in Transfer.objects.filter(company=company).order_by("created_at", "id"):
         by_day.setdefault(row.created_at.astimezone(UTC).date(), []).append(row)
     by_day.pop(timezone.now().astimezone(UTC).date())

@@ -45,7 +45,8 @@ class Files:
         return done.returncode, done.stdout + done.stderr
 
     def write(self) -> tuple[Path, Path]:
-        statement, heads = self.place / "statement.csv", self.place / "heads.json"
+        statement = self.place / "statement.csv"
+        heads = self.place / "heads.json"
         with statement.open("w", encoding="utf-8-sig", newline="") as file:
             csv.writer(file, delimiter=";", quoting=csv.QUOTE_ALL).writerows(self.rows)
         heads.write_text(json.dumps(self.heads))
@@ -218,8 +219,10 @@ HALF = '"2026-\\ud800-01T12:00:00"'  # of a character
 def test_odd_values_break_only_the_proof(files: Files, capsys: pytest.CaptureFixture[str]) -> None:
     """Runs in this process, because the many runs would otherwise take a minute."""
     files.prove()
-    verify, row = statement_check.program(), list(files.rows[4])
-    statement, heads = str(files.place / "statement.csv"), str(files.place / "heads.json")
+    verify = statement_check.program()
+    row = list(files.rows[4])
+    statement = str(files.place / "statement.csv")
+    heads = str(files.place / "heads.json")
 
     # The id, the time and the amount of a sealed line; the last is shown, too.
     for column, values in ((0, ODD), (1, [HALF, "null"]), (3, ODD)):

@@ -118,7 +118,8 @@ def test_clock_set_back_keeps_order(company: Company) -> None:
 def test_transfers_at_once_are_in_the_order_of_their_balances(company: Company) -> None:
     works: list[Callable[[], object]] = []
     for _n in range(12):
-        message, other = hold_tokens(company), hold_tokens(company)
+        message = hold_tokens(company)
+        other = hold_tokens(company)
         works += [
             lambda message=message: charge(company, message),  # type: ignore[misc]
             lambda other=other: release(company, other),  # type: ignore[misc]

@@ -71,7 +71,8 @@ def test_each_level_notifies_once_until_it_is_left(owner: Member) -> None:
 def test_alert_removed_and_added_again_is_sent_once_per_crossing(
     owner: Member, hours: int, told: int
 ) -> None:
-    company, user = owner.company, owner.user
+    company = owner.company
+    user = owner.user
     has(company, 4000)
     for _time in range(2):
         balance_alerts.add(company=company, kind=Kind.TOKENS, level=5000, user=user)

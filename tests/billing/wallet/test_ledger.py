@@ -141,7 +141,8 @@ def test_amounts_are_positive(poor: Company, amount: int) -> None:
 
 def test_capture_spends_and_release_returns(poor: Company) -> None:
     ledger.grant(company=poor, amount=20, reason="gift")
-    spent, returned = hold(poor, 16), hold(poor, 1)
+    spent = hold(poor, 16)
+    returned = hold(poor, 1)
     assert balance(poor) == (3, 17)
 
     settle(captured(spent), returned)
@@ -314,7 +315,8 @@ class Books(RuleBasedStateMachine):
     @initialize()
     def open(self) -> None:
         self.company = CompanyFactory.create()
-        self.available = self.held = 0
+        self.available = 0
+        self.held = 0
         self.open_holds: dict[UUID, Settlement] = {}
         self.closed: list[Settlement] = []
 
@@ -337,7 +339,8 @@ class Books(RuleBasedStateMachine):
         if amount <= self.available:
             item = hold(self.company, amount)
             self.open_holds[item.message_id] = item
-            self.available, self.held = self.available - amount, self.held + amount
+            self.available -= amount
+            self.held += amount
 
     @rule(data=strategies.data(), is_delivered=strategies.booleans())
     def settle(self, data: strategies.DataObject, is_delivered: bool) -> None:

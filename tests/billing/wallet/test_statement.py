@@ -214,7 +214,8 @@ def test_slow_download_holds_no_connection(monkeypatch: pytest.MonkeyPatch) -> N
 
     connection.close()
 
-    rows, held = [], []
+    rows = []
+    held = []
     for row in statement.export(company, {}):
         rows.append(row)
         held.append(connection.connection is not None)

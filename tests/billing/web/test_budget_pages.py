@@ -177,7 +177,8 @@ def key_of(owner: Member, limit: int | None = None) -> ApiKey:
 
 
 def test_page_shows_what_a_key_has_used_and_left(client: Client, owner: Member) -> None:
-    key, other = key_of(owner, 20), key_of(owner)
+    key = key_of(owner, 20)
+    other = key_of(owner)
     key_of(MemberFactory.create(), 77)
     ApiKeyFactory.create(company=owner.company, revoked_at=timezone.now())
     tokens = {str(key.pk): 5, str(other.pk): 3}

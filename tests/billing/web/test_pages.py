@@ -167,7 +167,8 @@ def test_cancel_asks_and_cancels(client: Client, member: Member) -> None:
     order = place_order(member.company)
     address = reverse("balance-order-cancel", args=[order.public_id])
 
-    asked, canceled = client.get(address), client.post(address, follow=True)
+    asked = client.get(address)
+    canceled = client.post(address, follow=True)
 
     assert asked.status_code == 200
     assert "Пополнение отменено." in body(canceled)
@@ -175,7 +176,8 @@ def test_cancel_asks_and_cancels(client: Client, member: Member) -> None:
 
 
 def test_only_invoices_have_a_pdf(client: Client, member: Member) -> None:
-    invoice, other = place_order(member.company, "invoice"), place_order(member.company)
+    invoice = place_order(member.company, "invoice")
+    other = place_order(member.company)
 
     answers = [
         client.get(reverse("balance-invoice", args=[item.public_id])) for item in (invoice, other)

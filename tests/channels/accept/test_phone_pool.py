@@ -150,7 +150,8 @@ def by(company: str) -> list[Window]:
 
 
 def test_wait_is_the_time_to_the_next_refill() -> None:
-    pool, own = a_pool(reserved_sends=0), by("a")
+    pool = a_pool(reserved_sends=0)
+    own = by("a")
     for _ in range(4):
         assert acquire(own, pool=pool).outcome == GRANTED
 
@@ -168,7 +169,10 @@ def pass_time(bucket: Bucket, seconds: int) -> None:
 
 
 def test_reserve_serves_first_sends_of_each_company() -> None:
-    pool, first, second, third = a_pool(), by("a"), by("b"), by("c")
+    pool = a_pool()
+    first = by("a")
+    second = by("b")
+    third = by("c")
     for _ in range(4):
         acquire(first, pool=pool)
 
@@ -208,7 +212,9 @@ def test_release_refills_its_own_bucket(company: Company) -> None:
 
 
 def test_wait_counts_the_pool_and_takes_nothing() -> None:
-    pool, first, second = a_pool(), by("a"), by("b")
+    pool = a_pool()
+    first = by("a")
+    second = by("b")
 
     def announced_wait(windows: list[Window]) -> int:
         return seconds_until_granted(windows, cool_down="cool:none", pool=pool)

@@ -286,7 +286,8 @@ def test_parallel_takes_of_a_cool_down_grant_one() -> None:
 
 
 def test_refused_take_counts_nowhere() -> None:
-    full, empty = Window("full", 1, 60), Window("empty", 9, 60)
+    full = Window("full", 1, 60)
+    empty = Window("empty", 9, 60)
     acquire([full])
 
     assert acquire([empty, full]).outcome == 2

@@ -176,7 +176,8 @@ def test_waiter_reads_the_row_after_a_lost_signal(
 
 
 def test_waiter_receives_signals_of_its_message_only() -> None:
-    mine, other = uuid4(), uuid4()
+    mine = uuid4()
+    other = uuid4()
     with outcome_signals.waiter(mine) as waiter:
         assert waiter is not None
         outcome_signals.publish([outcome_signals.Signal(other, "failed", "sms", "")])

@@ -133,7 +133,8 @@ def simulator(
 @pytest.fixture
 def accounts(settings: Settings, simulator: Simulator) -> Settings:
     """Accounts with every vendor, all played by the simulator."""
-    settings.PUBLIC_URL, settings.PROVIDER_TIMEOUT = simulator.public_url, (1.0, 0.6)
+    settings.PUBLIC_URL = simulator.public_url
+    settings.PROVIDER_TIMEOUT = (1.0, 0.6)
     settings.SEND_WAIT = 0.1
     for name, fields in ACCOUNTS.items():
         set_account(settings, name, fields)

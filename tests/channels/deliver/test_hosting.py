@@ -193,7 +193,8 @@ def test_account_lock_admits_one_process() -> None:
 
 def test_lock_acquired_by_another_process_stops_this_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hosting, "LOCK_CHECK_INTERVAL", 1.0)
-    mine, ended = AccountLock("smpp"), threading.Event()
+    mine = AccountLock("smpp")
+    ended = threading.Event()
 
     with pytest.raises(AccountTakenError), mine.held(ended.set):
         _lose_to_another(mine, ended)
@@ -203,7 +204,8 @@ def test_lock_acquired_by_another_process_stops_this_one(monkeypatch: pytest.Mon
 
 def test_lock_lost_with_its_session_is_acquired_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hosting, "LOCK_CHECK_INTERVAL", 0.05)
-    mine, ended = AccountLock("smpp"), threading.Event()
+    mine = AccountLock("smpp")
+    ended = threading.Event()
 
     with mine.held(ended.set):
         before = _pid(mine)

@@ -310,7 +310,8 @@ def test_expired_lease_is_polled(wire: Wire, api: Api) -> None:
 
 
 def test_lease_ends_when_another_attempt_has_its_id(api: Api) -> None:
-    attempt, other = submitted(api, channel="sms"), submitted(api, "+79161234568", channel="sms")
+    attempt = submitted(api, channel="sms")
+    other = submitted(api, "+79161234568", channel="sms")
     taken = registry.provider_id_of("smsc", attempt.message_id, PHONE)
     Attempt.objects.filter(pk=other.pk).update(provider_id=taken)
     Attempt.objects.filter(pk=attempt.pk).update(lease_until=past())

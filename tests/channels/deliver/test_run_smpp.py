@@ -113,7 +113,8 @@ def test_messages_survive_throttling_and_two_restarts(service: Service, sender: 
     unknown = attempts("ambiguous")
     give_up()
 
-    copies, ended = service.copies(), states()
+    copies = service.copies()
+    ended = states()
     charged = set(Message.objects.filter(state="delivered").values_list("phone", flat=True))
     assert ended["delivered"] + ended["expired"] == MANY
     assert ended["expired"] == unknown <= 2 * smpp_service.WINDOW

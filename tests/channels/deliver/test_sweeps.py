@@ -196,7 +196,8 @@ def test_attempt_of_a_removed_account_is_not_polled(api: Api, settings: Settings
 
 
 def test_sweep_settles_proofs_before_it_expires_messages(api: Api) -> None:
-    by_receipt, by_code = accepted(api), accepted(api, "+79161234568")
+    by_receipt = accepted(api)
+    by_code = accepted(api, "+79161234568")
     code = code_of("+79161234568")
     assert api.post("/otp/verify", {"phone": "+79161234568", "code": code}).status == 200
     ReceiptFactory.create(attempt=by_receipt, due_at=past(minutes=1), received_at=past(minutes=1))

@@ -60,7 +60,8 @@ def people(guard: Guard, count: int, *, share: float = 0.92) -> list[GuardStep]:
 
 @pytest.mark.parametrize("kind", ["sequential", "random"])
 def test_an_attack_is_stopped_within_400_tokens(kind: str) -> None:
-    guard, draw = Guard(), random.Random(2)  # noqa: S311 - a simulation
+    guard = Guard()
+    draw = random.Random(2)  # noqa: S311 - a simulation
     people(guard, 500)
     tails = [n + 1234567 if kind == "sequential" else draw.randrange(10**7) for n in range(200)]
 
@@ -80,7 +81,8 @@ def test_attack_among_people_or_with_codes_is_stopped(
     """
     lost = []
     for seed in range(10):
-        guard, draw = Guard(), random.Random(seed)  # noqa: S311 - a simulation
+        guard = Guard()
+        draw = random.Random(seed)  # noqa: S311 - a simulation
         people(guard, 500)
         steps = []
         for n in range(600):
@@ -99,7 +101,8 @@ def test_attack_among_people_or_with_codes_is_stopped(
 def test_people_who_enter_less_than_usual_are_not_held_back(share: float) -> None:
     """A campaign: its people are less sure of what they want."""
     for seed in range(20):
-        guard, draw = Guard(), random.Random(seed)  # noqa: S311 - a simulation
+        guard = Guard()
+        draw = random.Random(seed)  # noqa: S311 - a simulation
         people(guard, 500)
         for n in range(1000):
             phone = f"+7916{draw.randrange(10**7):07}"
@@ -110,7 +113,8 @@ def test_people_who_enter_less_than_usual_are_not_held_back(share: float) -> Non
 
 def test_solved_challenge_allows_no_burst_on_an_unseen_range() -> None:
     """Codes that are not mature count as lost as soon as a challenge is due."""
-    guard, now = Guard(), 10_000.0
+    guard = Guard()
+    now = 10_000.0
     people(guard, 500)
     for n in range(11):
         pending_code = guard.open_code(now, guard.assess(now, f"+25261765{n:04}", "SO"))
@@ -124,7 +128,9 @@ def test_solved_challenge_allows_no_burst_on_an_unseen_range() -> None:
 
 def test_solved_challenges_do_not_restrict_shared_address() -> None:
     """People are seen around it; a correct code of those who solved the challenge clears it."""
-    guard, now, ip = Guard(), 20_000.0, "192.0.2.1"
+    guard = Guard()
+    now = 20_000.0
+    ip = "192.0.2.1"
     for n in range(60):
         phone = f"+25261{n * 7919 + 5_000_000:07}"
         assert play(guard, now - 6000 + 40 * n, phone, country="SO", verified=True) == 0
@@ -137,7 +143,8 @@ def test_solved_challenges_do_not_restrict_shared_address() -> None:
 
 
 def test_code_entered_before_receipt_is_not_a_miss() -> None:
-    guard, now = Guard(), 10_000.0
+    guard = Guard()
+    now = 10_000.0
     for n in range(20):
         at = now + 60 * n
         first, again = (
@@ -166,7 +173,8 @@ def test_undelivered_messages_are_no_evidence() -> None:
 
 
 def test_restriction_names_scope_and_end_and_passes_known_phones() -> None:
-    guard, now = Guard(), 10_000.0
+    guard = Guard()
+    now = 10_000.0
     people(guard, 500)
     for n in range(15):  # all handed over before any of them is mature
         pending_code = guard.open_code(now, guard.assess(now, f"+252617654{n:03}", "SO"))
@@ -186,7 +194,8 @@ def test_restriction_names_scope_and_end_and_passes_known_phones() -> None:
 
 @pytest.mark.parametrize(("seen", "longest"), [(0, 24), (60, 4)])
 def test_refusal_among_people_ends_sooner(seen: int, longest: int) -> None:
-    guard, draw = Guard(), random.Random(3)  # noqa: S311 - a simulation
+    guard = Guard()
+    draw = random.Random(3)  # noqa: S311 - a simulation
     phones = [f"+25261{draw.randrange(10**7):07}" for _n in range(seen + 3 * 24 * 90)]
     for n, phone in enumerate(phones[:seen]):
         play(guard, n * 20.0, phone, country="SO", verified=True)
@@ -207,7 +216,8 @@ def test_refusal_among_people_ends_sooner(seen: int, longest: int) -> None:
 
 
 def test_known_phones_are_no_evidence() -> None:
-    guard, now = Guard(), 10 * DAY
+    guard = Guard()
+    now = 10 * DAY
     for n in range(200):
         at = now + n * 20.0
         assessment = guard.assess(at, f"+7916{n:07}", "RU", is_known=True)
@@ -223,7 +233,8 @@ def test_known_phones_are_no_evidence() -> None:
 
 
 def test_ended_refusal_allows_no_burst() -> None:
-    guard, now = Guard(), 10_000.0
+    guard = Guard()
+    now = 10_000.0
     people(guard, 500)
     for n in range(15):
         pending_code = guard.open_code(now, guard.assess(now, f"+252617654{n:03}", "SO"))

@@ -89,7 +89,8 @@ def test_total_is_that_of_the_figures_above(company: Company) -> None:
         )
     count_days()
 
-    now, result = figures.figures(company, "live").now, shown(company)
+    now = figures.figures(company, "live").now
+    result = shown(company)
 
     assert (
         (result.total.requested, result.total.delivered) == (now.messages, now.delivered) == (6, 3)

@@ -74,7 +74,8 @@ def test_purge_anonymises_old_phones_and_deletes_old_receipts(db: None) -> None:
 def test_contact_is_deleted_a_year_after_its_number_was_shared(db: None) -> None:
     """A person who presses Start later is asked for the number again."""
     for chat_id, days in ((1, 366), (2, 364)):
-        phone, at = f"+7916123456{chat_id}", past(days=days)
+        phone = f"+7916123456{chat_id}"
+        at = past(days=days)
         contacts.store_contact("telegram_bot", phone=phone, chat_id=chat_id, at=at)
         assert contacts.resume("telegram_bot", chat_id)
 

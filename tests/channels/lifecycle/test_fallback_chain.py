@@ -87,7 +87,8 @@ def test_deadline_requests_no_fallback() -> None:
 
 @pytest.mark.parametrize("state", ["submitting", "ambiguous", "sent"])
 def test_expired_patience_ends_the_open_attempt(state: str) -> None:
-    its, one = attempt(state=state), message(state="sent", chain=(TELEGRAM, SMS))
+    its = attempt(state=state)
+    one = message(state="sent", chain=(TELEGRAM, SMS))
     result = fallback_chain.expire_patience(Snapshot(one, (its,)))
     assert result.fallback == FallbackRequest(FallbackReason.PATIENCE)
 
@@ -156,7 +157,8 @@ def test_last_error_of_a_channel_counts() -> None:
 
 
 def test_tries_are_counted_by_channel() -> None:
-    its, earlier = attempt(n=9, hold=2), attempt(n=8, state="failed")
+    its = attempt(n=9, hold=2)
+    earlier = attempt(n=8, state="failed")
 
     item = decided(EventKind.RETRY, message(tries=9, hold=2), its, earlier).message
 

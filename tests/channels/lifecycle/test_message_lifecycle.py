@@ -34,7 +34,8 @@ class Life(RuleBasedStateMachine):
     )
     def accept(self, steps: list[FallbackStep], tokens: int) -> None:
         self.state = Snapshot(message(tries=0, chain=tuple(steps), due_in=0.0), ())
-        self.available, self.holds = tokens, {1: 1}
+        self.available = tokens
+        self.holds = {1: 1}
         self.ledger: list[Settlement] = []
         self.history = ["queued"]
         self.proved: set[int] = set()

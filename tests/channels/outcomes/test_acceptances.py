@@ -80,7 +80,8 @@ def test_acceptance_statement_matches_state_machine(
     api: Api, pollable: bool, chain: dict[str, str]
 ) -> None:
     if chain:
-        api.company.falls_back, api.company.fallback_chain = True, ["whatsapp", "sms"]
+        api.company.falls_back = True
+        api.company.fallback_chain = ["whatsapp", "sms"]
         api.company.save()
     first = claimed(api)
     unchanged_messages.accept_unchanged([acceptance(first, pollable=pollable)])

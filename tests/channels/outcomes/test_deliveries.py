@@ -301,7 +301,8 @@ def test_delivery_after_midnight_marks_the_day_of_the_message(api: Api) -> None:
 def test_hold_that_is_settled_already_is_not_charged_again(api: Api) -> None:
     attempt = accepted(api)
     message = Message.objects.get(pk=attempt.message_id)
-    kind, proof = ledger.TransferKind.CAPTURE, ledger.DeliveryProof.RECEIPT
+    kind = ledger.TransferKind.CAPTURE
+    proof = ledger.DeliveryProof.RECEIPT
     captured = ledger.Settlement(api.company.pk, message.pk, 1, message.price, kind, proof)
     with connection.cursor() as cursor:
         ledger.settle(cursor, [captured])

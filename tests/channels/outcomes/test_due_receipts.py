@@ -169,7 +169,8 @@ def test_receipts_are_applied_in_batches(api: Api, monkeypatch: pytest.MonkeyPat
 
 
 def test_receipt_rejected_by_database_delays_no_other(api: Api) -> None:
-    known, unknown = accepted(api), submitted(api, "+79161234568")
+    known = accepted(api)
+    unknown = submitted(api, "+79161234568")
     long_ago = timezone.now() - timedelta(hours=1)
     poison = store_due_receipt(
         unknown, "sent", ref=unknown.id, provider_id=known.provider_id, due_at=long_ago

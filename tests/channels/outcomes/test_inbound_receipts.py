@@ -45,7 +45,8 @@ def test_each_call_counts_its_own_receipts() -> None:
 
 
 def test_repeats_are_stored_once() -> None:
-    one, two = str(uuid4()), str(uuid4())
+    one = str(uuid4())
+    two = str(uuid4())
     inbound_receipts.store("whatsapp_cloud", [InboundEvents(b"", receipts=[receipt(one)])])
 
     result = together(

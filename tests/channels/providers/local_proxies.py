@@ -71,7 +71,8 @@ def socks_proxy(client: socket.socket, proxy: Proxy) -> None:
     client.sendall(b"\x05\x02")
     login = client.recv(600)
     name_size = login[1]
-    name, password = login[2 : 2 + name_size], login[3 + name_size :]
+    name = login[2 : 2 + name_size]
+    password = login[3 + name_size :]
     if (name.decode(), password.decode()) != LOGIN:
         client.sendall(b"\x01\x01")
         return

@@ -264,7 +264,8 @@ def test_a_token_no_header_may_carry_is_refused_unquoted(vendor: Vendor, token: 
 
 
 def test_repeated_genuine_call_is_read_again(signing: Vendor) -> None:
-    provider, call = signing.account(), signing.call(signing.webhook_body)
+    provider = signing.account()
+    call = signing.call(signing.webhook_body)
 
     once = provider.parse_webhook(call)
 
@@ -286,7 +287,8 @@ def test_header_names_come_in_any_case(signing: Vendor, spell: Callable[[str], s
 def test_altered_body_is_refused_if_the_signature_covers_it(
     signing: Vendor,
 ) -> None:
-    provider, call = signing.account(), signing.call(signing.webhook_body)
+    provider = signing.account()
+    call = signing.call(signing.webhook_body)
     genuine = all_events(provider.parse_webhook(call))
 
     for index, byte in enumerate(call.body):

@@ -50,7 +50,8 @@ TEXTS = st.one_of(
 
 def read_septets(octets: bytes) -> str:
     """Decodes the text as a phone does: a septet per octet, with an escape to the second table."""
-    shown, escaped = [], False
+    shown = []
+    escaped = False
     for octet in octets:
         if octet == 0x1B and not escaped:
             escaped = True

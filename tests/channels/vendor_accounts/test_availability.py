@@ -136,7 +136,8 @@ def test_simulator_has_no_limit() -> None:
 
 
 def test_account_that_an_operator_connects_is_bounded() -> None:
-    user, values = UserFactory.create(), {"token": "t", "username": "b", "secret_token": "s"}
+    user = UserFactory.create()
+    values = {"token": "t", "username": "b", "secret_token": "s"}
 
     stored_credentials.save(name="max_bot", values=values, user=user, ip="")
 

@@ -271,10 +271,8 @@ def test_bot_is_tried_before_telegram_counts_as_unreachable(
     settings.BOTS_ASSUME_CONTACT = False
     if has_contact:
         Contact.objects.create(provider="telegram_bot", phone=PHONE, chat_id=7)
-    gateway, bot = (
-        settings.PROVIDER_ACCOUNTS["telegram_gateway"],
-        settings.PROVIDER_ACCOUNTS["telegram_bot"],
-    )
+    gateway = settings.PROVIDER_ACCOUNTS["telegram_gateway"]
+    bot = settings.PROVIDER_ACCOUNTS["telegram_bot"]
     away = {"ok": False, "error": "PHONE_NUMBER_NOT_AVAILABLE"}
     wire.post(f"{gateway['api_url']}/sendVerificationMessage", json=away)
     response = {"ok": True, "result": {"message_id": 7, "chat": {"id": 7}}}

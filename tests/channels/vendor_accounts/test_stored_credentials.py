@@ -110,7 +110,8 @@ def test_account_of_the_environment_precedes_the_stored_one(user: User, settings
 def test_change_replaces_only_that_account(user: User) -> None:
     save(user)
     availability.refresh()
-    twilio, smsc = account("twilio"), account("smsc")
+    twilio = account("twilio")
+    smsc = account("smsc")
 
     save(user, password="new")
     availability.refresh()

@@ -185,7 +185,8 @@ def test_new_rows_do_not_shift_pages(api: Api) -> None:
 def test_messages_are_scoped_to_company_and_mode(
     api: Api, test_api: Api, client_of: ClientOf
 ) -> None:
-    live, test = create_message(api), create_message(api, mode="test")
+    live = create_message(api)
+    test = create_message(api, mode="test")
     stranger = client_of(CompanyFactory.create())
     theirs = create_message(stranger)
 

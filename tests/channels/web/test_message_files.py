@@ -222,7 +222,8 @@ def test_files_go_after_three_days(client: Client, owner: Member) -> None:
     item = ask(client)
     make_message_files()
     for _ in range(24):  # more than one run deletes at a time
-        item.pk, item._state.adding = None, True
+        item.pk = None
+        item._state.adding = True
         item.save()
     MessageExport.objects.update(created_at=timezone.now() - timedelta(days=3, minutes=1))
 

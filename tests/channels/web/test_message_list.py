@@ -25,7 +25,9 @@ def shown(client: Client, **query: str) -> list[str]:
 def test_pages_follow_one_another_without_gaps(client: Client, owner: Member) -> None:
     MessageFactory.create_batch(2 * PAGE_SIZE + 3, company=owner.company)
     Message.objects.update(created_at=timezone.now())  # equal times: the id breaks the tie
-    seen, cursor, lengths = list[str](), "", list[int]()
+    seen = list[str]()
+    cursor = ""
+    lengths = list[int]()
 
     while True:
         page = client.get(reverse("message-list"), {"cursor": cursor}).context["page"]
@@ -185,11 +187,14 @@ def test_search_in_parts_misses_nothing(
     for n in range(20):
         MessageFactory.create(company=owner.company, kind="link" if n % 4 == 0 else "code")
     Message.objects.update(created_at=timezone.now())  # equal times: the id parts them
-    seen, cursor, pages = 0, "", 0
+    seen = 0
+    cursor = ""
+    pages = 0
 
     while pages == 0 or cursor:
         rows, cursor = search(client, kind="link", cursor=cursor)
-        seen, pages = seen + rows, pages + 1
+        seen += rows
+        pages += 1
 
     assert seen == 5
     assert pages > 2
@@ -237,7 +242,8 @@ def test_malformed_id_is_answered_with_what_to_type(
 
 
 def test_filter_by_key(client: Client, owner: Member) -> None:
-    key, theirs = ApiKeyFactory.create(company=owner.company), ApiKeyFactory.create()
+    key = ApiKeyFactory.create(company=owner.company)
+    theirs = ApiKeyFactory.create()
     mine = MessageFactory.create(company=owner.company, api_key=key)
     other = MessageFactory.create(company=owner.company)
 

@@ -42,7 +42,8 @@ def test_each_channel_shows_its_own_text(
     for channel in BY_NAME:
         send(test_api, PHONE, channel=channel)
     send(test_api, OTHER, channel="whatsapp", link="https://example.com/a")
-    code, other = code_of(PHONE, mode="test"), code_of(OTHER, mode="test")
+    code = code_of(PHONE, mode="test")
+    other = code_of(OTHER, mode="test")
 
     by_gateway = body_of(client)
     set_account(settings, "telegram_gateway", {"token": ""})

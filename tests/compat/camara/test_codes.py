@@ -151,7 +151,8 @@ def test_refused_second_code_does_not_change_the_first(live: DialectClient) -> N
 
 def test_last_wrong_code_and_those_after_it_have_failed(client: DialectClient) -> None:
     made = send_for_id(client)
-    right, wrong = code_of(PHONE, "login", "test"), wrong_code(PHONE, "login", "test")
+    right = code_of(PHONE, "login", "test")
+    wrong = wrong_code(PHONE, "login", "test")
 
     answers = [validate(client, made, wrong) for _ in range(5)] + [validate(client, made, right)]
 

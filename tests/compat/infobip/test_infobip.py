@@ -87,7 +87,8 @@ def test_pin_is_sent_and_verified_by_its_id(client: DialectClient) -> None:
 
 
 def test_used_pin_has_no_attempts(client: DialectClient) -> None:
-    pin_id, code = send(client).body["pinId"], code_of(PHONE, PURPOSE)
+    pin_id = send(client).body["pinId"]
+    code = code_of(PHONE, PURPOSE)
     verify(client, pin_id, code)
 
     again = verify(client, pin_id, code)
@@ -100,7 +101,8 @@ def test_used_pin_has_no_attempts(client: DialectClient) -> None:
 
 
 def test_last_wrong_pin_leaves_no_attempts(client: DialectClient) -> None:
-    pin_id, wrong = send(client).body["pinId"], wrong_code(PHONE, PURPOSE)
+    pin_id = send(client).body["pinId"]
+    wrong = wrong_code(PHONE, PURPOSE)
 
     errors = [verify(client, pin_id, wrong).body["pinError"] for _ in range(6)]
 
@@ -110,7 +112,8 @@ def test_last_wrong_pin_leaves_no_attempts(client: DialectClient) -> None:
 
 
 def test_old_pin_is_expired(client: DialectClient) -> None:
-    pin_id, code = send(client).body["pinId"], code_of(PHONE, PURPOSE)
+    pin_id = send(client).body["pinId"]
+    code = code_of(PHONE, PURPOSE)
     age_rows(seconds=settings.CODE_LIFETIME + 1)
 
     answer = verify(client, pin_id, code)

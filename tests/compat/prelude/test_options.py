@@ -40,7 +40,8 @@ def test_challenge_sends_no_sms_during_the_cool_down_either(client: DialectClien
 def test_repeat_passes_over_a_preferred_channel_that_shows_no_payment(
     client: DialectClient, company: Company, code: dict[str, str]
 ) -> None:
-    company.falls_back, company.fallback_chain = True, ["whatsapp", "sms"]
+    company.falls_back = True
+    company.fallback_chain = ["whatsapp", "sms"]
     company.save()
     api_keys.clear_cache()
     options = {"preferred_channel": "whatsapp", "template_id": "prelude:psd2"}
@@ -72,7 +73,8 @@ def test_repeat_passes_over_a_preferred_channel_that_shows_no_payment(
 def test_channels_are_tried_in_the_requested_order(
     client: DialectClient, company: Company, options: dict[str, Any], channels: list[str]
 ) -> None:
-    company.falls_back, company.fallback_chain = True, ["whatsapp", "sms"]
+    company.falls_back = True
+    company.fallback_chain = ["whatsapp", "sms"]
     company.save()
     api_keys.clear_cache()
 

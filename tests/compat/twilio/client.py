@@ -18,7 +18,8 @@ class Twilio(DialectClient):
 
     def __init__(self, company: Company, purpose: str = "login", mode: str = Mode.TEST) -> None:
         super().__init__(DIALECT, client_key(company, purpose, mode=mode).plaintext)
-        self.mode, self.purpose = mode, purpose
+        self.mode = mode
+        self.purpose = purpose
         self.service = f"/v2/Services/{service_sid(company.pk, mode, purpose)}"
 
     def create(self, **fields: Any) -> Answer:

@@ -99,7 +99,8 @@ def test_sixth_guess_is_refused(twilio: Twilio) -> None:
     twilio.create()
     guesses = [twilio.check(twilio.wrong()) for _ in range(4)]
 
-    last, after = twilio.check(twilio.wrong()), twilio.check(twilio.right())
+    last = twilio.check(twilio.wrong())
+    after = twilio.check(twilio.right())
 
     assert {answer.status for answer in guesses} == {201}
     assert last.status in {201, 429}
@@ -134,7 +135,8 @@ def test_another_custom_code_during_the_cool_down_is_refused(company: Company) -
     twilio = Twilio(company, mode=Mode.LIVE)
     twilio.create(CustomCode="A1b2C3")
 
-    other, same = twilio.create(CustomCode="A1b2C4"), twilio.create(CustomCode="A1b2C3")
+    other = twilio.create(CustomCode="A1b2C4")
+    same = twilio.create(CustomCode="A1b2C3")
 
     assert (error_of(other), same.status) == ((429, 60212), 201)
     assert Message.objects.count() == 1
@@ -295,7 +297,8 @@ def test_another_service_learns_the_keys_own(twilio: Twilio) -> None:
 
 
 def test_refusal_messages_name_the_reason(company: Company) -> None:
-    test, live = Twilio(company), Twilio(company, mode=Mode.LIVE)
+    test = Twilio(company)
+    live = Twilio(company, mode=Mode.LIVE)
     made_here = test.create().body["sid"]
     test.check(test.right())
     live.update(live.create().body["sid"], "canceled")

@@ -54,7 +54,8 @@ def test_workflow_is_the_order_of_channels(live: DialectClient) -> None:
 
 def test_unsupported_steps_are_skipped(live: DialectClient) -> None:
     silent = {"channel": "silent_auth", "to": TO}
-    voice, mail = {"channel": "voice", "to": TO}, {"channel": "email", "to": "a@shop.example"}
+    voice = {"channel": "voice", "to": TO}
+    mail = {"channel": "email", "to": "a@shop.example"}
 
     started(live, silent, mail, SMS, voice)
 
@@ -211,7 +212,8 @@ def test_start_during_the_cool_down_after_a_cancel_is_limited(live: DialectClien
 
 def test_wrong_codes_end_the_workflow(client: DialectClient) -> None:
     request_id = started(client)
-    right, wrong = code_of(PHONE, "login", "test"), wrong_code(PHONE, "login", "test")
+    right = code_of(PHONE, "login", "test")
+    wrong = wrong_code(PHONE, "login", "test")
 
     answers = [check_code(client, request_id, wrong) for _ in range(5)]
     answers.append(check_code(client, request_id, right))
@@ -319,7 +321,8 @@ def test_low_balance_is_answered_402(live: DialectClient, company: Company) -> N
 
 
 def test_numbers_that_get_nothing_are_wrong_parameters(live: DialectClient) -> None:
-    landline, abroad = SMS | {"to": "74951234567"}, SMS | {"to": "77011234567"}
+    landline = SMS | {"to": "74951234567"}
+    abroad = SMS | {"to": "77011234567"}
     BlockedPhone.objects.create(phone=PHONE, said_stop=True)
 
     for step in (landline, abroad, SMS):

@@ -36,7 +36,8 @@ def test_line_end_of_a_secret_s_file_changes_no_setting() -> None:
     written["WEBHOOK_KEYS"] = GOOD["OTP_KEYS"]
     ended = {name: f"\ufeff{value}\r\n" for name, value in written.items() if name != "PATH"}
 
-    as_it_is, from_files = settings_of(**written), settings_of(**ended)
+    as_it_is = settings_of(**written)
+    from_files = settings_of(**ended)
 
     assert len(written) > 40
     assert from_files == as_it_is

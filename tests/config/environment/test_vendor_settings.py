@@ -25,7 +25,8 @@ def test_named_account_has_its_own_settings(monkeypatch: pytest.MonkeyPatch) -> 
     accounts = vendor_settings.accounts()
 
     assert accounts["twilio"]["auth_token"] == "another secret"
-    kz, uz = accounts["twilio:kz"], accounts["twilio:uz"]
+    kz = accounts["twilio:kz"]
+    uz = accounts["twilio:uz"]
     assert (kz["account_sid"], kz["auth_token"], kz["sender"]) == ("", "secret", "+77010000000")
     assert (uz["account_sid"], uz["auth_token"], uz["sender"]) == ("", "", "")
 

@@ -43,7 +43,8 @@ def site(plugin: str, **environment: str) -> Iterator[str]:
 def serving(*command: str | Path, **environment: str) -> Iterator[str]:
     """The address of a site whose program takes a port first, and says when it listens."""
     port = free_port()
-    name, arguments = command[:2], command[2:]
+    name = command[:2]
+    arguments = command[2:]
     with subprocess.Popen(
         [*name, str(port), *arguments], stdout=subprocess.PIPE, text=True, env=environment
     ) as server:
@@ -104,7 +105,8 @@ def sign_in(page: Page, api: Api, address: str) -> None:
 def test_person_signs_in_by_the_code_of_better_auth(
     page: Page, live_server: LiveServer, api: Api, generic: Hook
 ) -> None:
-    url, secret = f"{live_server.url}{generic.path}", secret_of(generic)
+    url = f"{live_server.url}{generic.path}"
+    secret = secret_of(generic)
 
     with site(filled(BETTER_AUTH, url=url, secret=secret)) as address:
         sign_in(page, api, address)

@@ -75,7 +75,8 @@ def test_reserved_words_stay_reserved_under_a_company_s_host(api: Api, host: Sho
 
 
 def test_links_are_found_by_their_names_under_every_host(api: Api, host: ShortHost) -> None:
-    ours, theirs = shorten(api, alias="Sale").body, shorten(api, alias="Sale", host=HOST).body
+    ours = shorten(api, alias="Sale").body
+    theirs = shorten(api, alias="Sale", host=HOST).body
     other = ShortHost.objects.create(host="go.other.example", company=CompanyFactory.create())
     LinkFactory.create(company=other.company, slug="sale", key=f"{other.pk}/sale", is_alias=True)
 

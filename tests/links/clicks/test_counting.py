@@ -72,7 +72,8 @@ def rows_of(link: Link) -> list[tuple[str, str, str, str]]:
 
 
 def test_clicks_are_counted_by_kind() -> None:
-    link, other = LinkFactory.create(), LinkFactory.create()
+    link = LinkFactory.create()
+    other = LinkFactory.create()
     click(
         link,
         VisitorKind.PERSON,
@@ -163,7 +164,8 @@ def test_malformed_entry_does_not_block_others(fields: dict[Any, Any]) -> None:
     ],
 )
 def test_broken_click_keeps_others_of_its_entry(broken: list[Any] | None) -> None:
-    link, other = LinkFactory.create(), LinkFactory.create()
+    link = LinkFactory.create()
+    other = LinkFactory.create()
     now = int(time.time() * 1000)
     rows = [
         [link.id.hex, "person", now, "", "linux", "RU"],
@@ -200,7 +202,8 @@ def test_implausible_click_time_is_replaced_by_now() -> None:
 
 
 def test_old_partitions_are_dropped_and_day_counts_stay() -> None:
-    link, old = LinkFactory.create(), timezone.now() - timedelta(days=70)
+    link = LinkFactory.create()
+    old = timezone.now() - timedelta(days=70)
     partitions.ensure(month_of(old, UTC))
     counting.count([Batch(uuid4().hex, [Click(link.id, "person", int(time.time() * 1000))])])
     execute("UPDATE links_click SET at = %s", [old])
@@ -215,7 +218,8 @@ def test_old_partitions_are_dropped_and_day_counts_stay() -> None:
 
 
 def test_partition_within_the_retention_stays() -> None:
-    link, kept = LinkFactory.create(), timezone.now() - timedelta(days=settings.RAW_RETENTION - 1)
+    link = LinkFactory.create()
+    kept = timezone.now() - timedelta(days=settings.RAW_RETENTION - 1)
     partitions.ensure(month_of(kept, UTC))
     counting.count([Batch(uuid4().hex, [Click(link.id, "person", int(time.time() * 1000))])])
     execute("UPDATE links_click SET at = %s", [kept])

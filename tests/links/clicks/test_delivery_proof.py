@@ -72,7 +72,8 @@ def state(message: Message) -> tuple[str, str]:
 
 def test_refused_click_keeps_others(api: Api) -> None:
     message = link_sent(api)
-    refused, good = LinkFactory.create(message_id=uuid4()), Link.objects.get(message_id=message.pk)
+    refused = LinkFactory.create(message_id=uuid4())
+    good = Link.objects.get(message_id=message.pk)
     execute(
         "CREATE FUNCTION refuse_row() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
         f" IF NEW.id = '{refused.pk}' THEN RAISE EXCEPTION 'refused'; END IF; RETURN NEW;"

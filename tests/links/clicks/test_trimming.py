@@ -20,7 +20,8 @@ MANY = 300  # Redis trims whole blocks of a hundred
 
 @pytest.fixture(autouse=True)
 def _stream(settings: Settings) -> Iterator[None]:
-    settings.CLICKHOUSE_URL, settings.CLICKHOUSE_BACKLOG = "http://127.0.0.1:1/", BACKLOG
+    settings.CLICKHOUSE_URL = "http://127.0.0.1:1/"
+    settings.CLICKHOUSE_BACKLOG = BACKLOG
     yield
     for key in (STREAM, *clickhouse_tables.KEYS):
         blocking_redis_client().delete(key)

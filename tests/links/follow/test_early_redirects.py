@@ -73,7 +73,9 @@ def test_links_that_are_not_live_are_left_to_the_application(fields: dict[str, A
 
 
 def test_changes_reach_cached_links() -> None:
-    disabled, stopped, expiring = known(), known(), known(expires_at=in_seconds(0.5))
+    disabled = known()
+    stopped = known()
+    expiring = known(expires_at=in_seconds(0.5))
     assert all(respond(f"/{link.slug}") for link in (disabled, stopped, expiring))
 
     changes.change(link=disabled, new_values=changes.Change(is_enabled=False))

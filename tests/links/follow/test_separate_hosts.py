@@ -97,7 +97,8 @@ def test_unknown_host_is_refused(link: Link, settings: Settings) -> None:
 def test_unknown_company_host_serves_none_of_our_pages(link: Link, settings: Settings) -> None:
     settings.ALLOWED_HOSTS = ["testserver"]
     unknown: dict[str, short_hosts.Host] = {}
-    short_hosts._hosts.value, short_hosts._hosts._stale_at = unknown, float("inf")
+    short_hosts._hosts.value = unknown
+    short_hosts._hosts._stale_at = float("inf")
 
     assert call("/Sale", host="go.acme.example")[0] == 299
 
@@ -107,7 +108,8 @@ def test_unknown_company_host_serves_none_of_our_pages(link: Link, settings: Set
 def test_own_host_need_not_be_among_the_allowed(
     link: Link, settings: Settings, named: str, public: str
 ) -> None:
-    settings.SHORT_URL, settings.PUBLIC_URL = "https://kvt.example", public
+    settings.SHORT_URL = "https://kvt.example"
+    settings.PUBLIC_URL = public
     settings.ALLOWED_HOSTS = ["kvitok.example"]
 
     assert call("/Sale", host=named)[1]["Location"] == OURS

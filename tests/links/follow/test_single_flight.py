@@ -166,7 +166,8 @@ def test_new_link_with_a_channel_tag_is_not_cached_ahead(
 
 @pytest.mark.parametrize("silence", ["subscribe", "hear"])
 def test_silent_redis_counts_as_down(silence: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    stops, link = StopCache(), LinkFactory.create()
+    stops = StopCache()
+    link = LinkFactory.create()
     other = Resolver(stops)
     monkeypatch.setattr(change_feed, "SILENCE_TIMEOUT", 0.1)
     monkeypatch.setattr(change_feed, "PubSub", _Deaf if silence == "hear" else _Broken)

@@ -21,7 +21,8 @@ def shorten(api: Api, **fields: Any) -> Answer:
 
 
 def test_equal_request_reuses_the_link(api: Api) -> None:
-    first, again = shorten(api, expires_in=600), shorten(api, expires_in=600)
+    first = shorten(api, expires_in=600)
+    again = shorten(api, expires_in=600)
 
     assert (first.body["reused"], again.body["reused"]) == (False, True)
     assert 590 <= again.body.pop("expires_in") <= first.body.pop("expires_in")

@@ -164,7 +164,8 @@ def test_shorten_uses_one_statement(
 def test_answer_of_a_send(api: Api) -> None:
     answer = send(api)
 
-    message, link = Message.objects.get(), Link.objects.get()
+    message = Message.objects.get()
+    link = Link.objects.get()
     assert answer.body == {
         "success": True,
         "message": "Ссылка поставлена в очередь: WhatsApp",

@@ -45,7 +45,8 @@ def test_request_that_made_nothing_has_no_batch(api: Api) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_batch_is_stopped_and_released(api: Api) -> None:
-    answer, other = bulk(api).body, bulk(api).body
+    answer = bulk(api).body
+    other = bulk(api).body
     slugs = [row["slug"] for row in answer["data"]]
     assert all(isinstance(resolution.resolve(slug), cached_row.LinkTarget) for slug in slugs)
 
@@ -64,7 +65,8 @@ def test_batch_is_stopped_and_released(api: Api) -> None:
 @pytest.mark.django_db(transaction=True)
 def test_delayed_release_repeat_keeps_batch_stopped(api: Api) -> None:
     answer = bulk(api).body
-    batch, slug = answer["batch"], answer["data"][0]["slug"]
+    batch = answer["batch"]
+    slug = answer["data"][0]["slug"]
     first = api.post(f"/batches/{batch}/release", **{"Idempotency-Key": "release-1"})
     api.call("DELETE", f"/batches/{batch}")
 

@@ -183,7 +183,8 @@ def test_days_are_whole_ones_of_the_service_in_utc(api: Api) -> None:
 
 
 def test_hours_are_in_utc_for_any_requested_zone(api: Api) -> None:
-    link, at = LinkFactory.create(company=api.company), timezone.now().replace(minute=10)
+    link = LinkFactory.create(company=api.company)
+    at = timezone.now().replace(minute=10)
     partitions.ensure(month_of(at, UTC))
     execute("INSERT INTO links_click VALUES (%s, %s, 'person', '', '', '')", [link.id, at])
     delhi = at.astimezone(ZoneInfo("Asia/Kolkata"))  # half an hour off
@@ -255,7 +256,8 @@ def test_bulk_list_is_validated(api: Api, links: object) -> None:
 def test_bulk_is_repeated_without_a_second_effect(api: Api) -> None:
     key = {"Idempotency-Key": "batch-1"}
 
-    first, again = bulk(api, {"url": URL}, **key), bulk(api, {"url": URL}, **key)
+    first = bulk(api, {"url": URL}, **key)
+    again = bulk(api, {"url": URL}, **key)
 
     assert first.body == again.body
     assert again.headers["Idempotent-Replayed"] == "true"

@@ -33,7 +33,8 @@ def service(transactional_db: None) -> None:
 
 @pytest.fixture
 def telegram(settings: Settings) -> Iterator[responses.RequestsMock]:
-    settings.OPERATOR_TELEGRAM_BOT_TOKEN, settings.OPERATOR_TELEGRAM_CHAT_ID = TOKEN, CHAT
+    settings.OPERATOR_TELEGRAM_BOT_TOKEN = TOKEN
+    settings.OPERATOR_TELEGRAM_CHAT_ID = CHAT
     set_account(settings, "telegram_bot", {"api_url": "https://telegram.test"})
     notifications._bot.cache_clear()
     with responses.RequestsMock(assert_all_requests_are_fired=False) as wire:

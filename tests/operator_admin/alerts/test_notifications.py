@@ -45,7 +45,8 @@ def test_notice_names_problem_and_remedy(telegram: responses.RequestsMock) -> No
 
 
 def test_language_is_the_settings(telegram: responses.RequestsMock, settings: Settings) -> None:
-    settings.OPERATOR_LANGUAGE, settings.OPERATOR_EMAILS = "en", ["ops@example.com"]
+    settings.OPERATOR_LANGUAGE = "en"
+    settings.OPERATOR_EMAILS = ["ops@example.com"]
     accept(telegram)
 
     notifications.append([alert()], [])

@@ -53,7 +53,8 @@ def test_untrusted_certificate_is_a_problem(tmp_path: Path, settings: Settings) 
 
 
 def test_plain_http_has_no_certificate(settings: Settings) -> None:
-    settings.PUBLIC_URL = settings.SHORT_URL = "http://localhost:1"
+    settings.PUBLIC_URL = "http://localhost:1"
+    settings.SHORT_URL = "http://localhost:1"
 
     assert list(conditions.certificate_ends()) == []
 

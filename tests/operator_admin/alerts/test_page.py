@@ -74,7 +74,8 @@ def test_command_names_recipients_that_failed(
     telegram: responses.RequestsMock, settings: Settings
 ) -> None:
     settings.OPERATOR_EMAILS = ["a@example.com"]
-    settings.EMAIL_BACKEND, settings.EMAIL_PORT = "django.core.mail.backends.smtp.EmailBackend", 1
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_PORT = 1
     refusal = {"ok": False, "error_code": 400, "description": "Bad Request: chat not found"}
     telegram.post(URL, status=400, json=refusal)
     out = StringIO()

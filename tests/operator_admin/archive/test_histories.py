@@ -87,7 +87,8 @@ class Books:
     """Charges of this month and the next. The last one of this month comes in the next."""
 
     def __init__(self, company: Company, month: date) -> None:
-        self.company, self.start = company, datetime(month.year, month.month, 1, tzinfo=UTC)
+        self.company = company
+        self.start = datetime(month.year, month.month, 1, tzinfo=UTC)
         following = next_month(month)
         self.next = datetime(following.year, following.month, 1, tzinfo=UTC)
         self.number = 0

@@ -41,7 +41,8 @@ class _Kill:
 def test_killed_run_is_finished_by_the_next(history: Api, month: date, directory: Path) -> None:
     balance = ledger.balance(history.company.pk)
     template = connection.settings_dict["NAME"]
-    number, left = 1, 0
+    number = 1
+    left = 0
     while not left:
         archive_directory = directory / str(number)
         archive_directory.mkdir()
@@ -56,6 +57,7 @@ def test_killed_run_is_finished_by_the_next(history: Api, month: date, directory
             assert is_attached("billing_transfer", month) is None
             assert not FallbackEvent.objects.exists()
             assert archive(archive_directory, "--verify").startswith("Every archive is intact")
-        number, left = number + STRIDE, max(0, kill.left)
+        number += STRIDE
+        left = max(0, kill.left)
 
     assert number > 60

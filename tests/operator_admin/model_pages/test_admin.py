@@ -71,7 +71,8 @@ def create_rows(rows: int = 1) -> None:
     """Rows in every table, each of a company of its own."""
     for n in range(rows):
         member = MemberFactory.create()
-        company, user = member.company, member.user
+        company = member.company
+        user = member.user
         ApiKeyFactory.create(company=company, created_by=user)
         AuditEvent.objects.create(company=company, user=user, action="key.created", subject="x")
         IdempotentRequest.objects.create(

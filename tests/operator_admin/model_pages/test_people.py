@@ -119,7 +119,8 @@ def change_email(client: Client, person: User, email: str) -> Any:
 
 def test_old_mailbox_no_longer_opens_the_account(client: Client, operator: User) -> None:
     person = make_person()
-    before, now = person.email, "new@example.net"
+    before = person.email
+    now = "new@example.net"
     theirs = signed_in(person)
     sign_in(client, operator, "mfa")
 
@@ -129,7 +130,8 @@ def test_old_mailbox_no_longer_opens_the_account(client: Client, operator: User)
 
     assert [address.email for address in EmailAddress.objects.filter(user=person)] == [now]
     assert theirs.get(reverse("overview")).status_code == 302
-    told, reset = "Оператор изменил вашу учётную запись", "Новый пароль"
+    told = "Оператор изменил вашу учётную запись"
+    reset = "Новый пароль"
     assert (emails_to(before)[:1], emails_to(now)) == ([told], [told, reset])
     assert reset not in emails_to(before)
 
@@ -216,7 +218,8 @@ def test_operators_do_not_take_over_those_with_other_rights(
 
 
 def test_address_is_not_moved_to_an_administrator(client: Client, assistant: User) -> None:
-    boss, own = make_person(user__is_superuser=True), make_person("own@example.com")
+    boss = make_person(user__is_superuser=True)
+    own = make_person("own@example.com")
     address = EmailAddress.objects.get(user=own)
     EmailAddress.objects.filter(pk=address.pk).update(primary=False)
     path = reverse("admin:account_emailaddress_change", args=[address.pk])

@@ -41,7 +41,9 @@ def report(**fields: Any) -> Report:
 
 def test_pending_reports_come_first(client: Client) -> None:
     now = timezone.now()
-    handled, old, new = report(handled_at=now), report(), report()
+    handled = report(handled_at=now)
+    old = report()
+    new = report()
     Report.objects.filter(pk=old.pk).update(reported_at=now - timedelta(days=1))
 
     rows = client.get(page(Report)).context["cl"].result_list
@@ -52,7 +54,8 @@ def test_pending_reports_come_first(client: Client) -> None:
 
 
 def test_today_counts_pending_reports(client: Client) -> None:
-    one, _ = report(), report()
+    one = report()
+    _ = report()
 
     def counted() -> list[str]:
         today = client.get(reverse("admin:index")).content.decode()
@@ -88,7 +91,8 @@ def test_retired_link_is_left_alone(client: Client) -> None:
 def test_links_of_companies_are_stopped_and_released_from_their_list(
     client: Client, operator: User
 ) -> None:
-    link, other = LinkFactory.create(), LinkFactory.create()
+    link = LinkFactory.create()
+    other = LinkFactory.create()
 
     act(client, "stop_links", link.company)
     stopped = [resolution.resolve(item.slug) for item in (link, other)]
@@ -130,7 +134,8 @@ def test_stops_are_listed_and_released(client: Client) -> None:
 
 
 def test_company_leads_to_its_links(client: Client) -> None:
-    link, _ = LinkFactory.create(), LinkFactory.create()
+    link = LinkFactory.create()
+    _ = LinkFactory.create()
     company = reverse("admin:accounts_company_change", args=[link.company_id])
     address = f"{page(Link)}?company__id__exact={link.company_id}"
 

@@ -106,10 +106,8 @@ def test_unknown_account_has_no_page(client: Client, name: str) -> None:
 @pytest.mark.usefixtures("english_operator")
 def test_connection_is_tested_and_audited(client: Client, settings: Settings) -> None:
     CompanyFactory.create(country="KZ")
-    url, sid = (
-        settings.PROVIDER_ACCOUNTS["twilio"]["api_url"],
-        settings.PROVIDER_ACCOUNTS["twilio"]["account_sid"],
-    )
+    url = settings.PROVIDER_ACCOUNTS["twilio"]["api_url"]
+    sid = settings.PROVIDER_ACCOUNTS["twilio"]["account_sid"]
     account = f"{url}/2010-04-01/Accounts/{sid}"
     ours = {
         "phone_number": settings.PROVIDER_ACCOUNTS["twilio"]["sender"],
@@ -133,10 +131,8 @@ def test_connection_is_tested_and_audited(client: Client, settings: Settings) ->
 
 @pytest.mark.usefixtures("english_operator")
 def test_dead_token_is_the_only_reported_fault(client: Client, settings: Settings) -> None:
-    url, sid = (
-        settings.PROVIDER_ACCOUNTS["twilio"]["api_url"],
-        settings.PROVIDER_ACCOUNTS["twilio"]["account_sid"],
-    )
+    url = settings.PROVIDER_ACCOUNTS["twilio"]["api_url"]
+    sid = settings.PROVIDER_ACCOUNTS["twilio"]["account_sid"]
     with responses.RequestsMock() as wire:
         wire.get(
             f"{url}/2010-04-01/Accounts/{sid}.json",

@@ -134,7 +134,8 @@ def accepted_of(message_id: UUID) -> Attempt:
 
 
 def test_other_codes_are_not_reported(wire: Wire, api: Api) -> None:
-    expired, unknown = by_telegram(api), submitted(api, OTHER_PHONES[0], channel="telegram")
+    expired = by_telegram(api)
+    unknown = submitted(api, OTHER_PHONES[0], channel="telegram")
     apply_event(expired, EventKind.EXPIRED)
     apply_event(unknown, EventKind.AMBIGUOUS)  # the vendor gave it no id
     wrong = by_telegram(api, OTHER_PHONES[1])

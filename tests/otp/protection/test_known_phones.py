@@ -102,7 +102,8 @@ def test_months_before_any_remembered_code_are_not_read(company: Company) -> Non
     now = timezone.now()
     create_earlier((now - timedelta(days=200)).date())
     entered_days_ago(company, "+79161234567", 3.0)
-    phones, moment = ["+79161234567"], now.timestamp()
+    phones = ["+79161234567"]
+    moment = now.timestamp()
 
     with reads() as statements:
         known_phones.is_known(company.pk, phones[0])

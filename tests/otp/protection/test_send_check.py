@@ -127,7 +127,8 @@ def test_sender_ip_and_device_are_kept_as_hashes(api: Api) -> None:
 
 
 def test_cheap_only_restriction_leaves_messengers(api: Api) -> None:
-    api.company.falls_back, api.company.fallback_chain = True, ["telegram", "sms"]
+    api.company.falls_back = True
+    api.company.fallback_chain = ["telegram", "sms"]
     api.company.default_channel = "telegram"
     api.company.save()
     hold(api, STEP.CHEAP_ONLY)
@@ -139,7 +140,8 @@ def test_cheap_only_restriction_leaves_messengers(api: Api) -> None:
 
 
 def test_first_messenger_takes_the_place_of_sms(api: Api) -> None:
-    api.company.falls_back, api.company.fallback_chain = True, ["sms", "telegram"]
+    api.company.falls_back = True
+    api.company.fallback_chain = ["sms", "telegram"]
     api.company.default_channel = "sms"
     api.company.save()
     hold(api, STEP.CHEAP_ONLY)

@@ -93,7 +93,8 @@ def test_people_known_before_the_week_would_have_passed(company: Company) -> Non
 
 def test_repeated_code_counts_once(company: Company) -> None:
     """The attack begins between the two messages; the second one would have been refused."""
-    week, phone = week_replay._Week({}), "+252611234567"
+    week = week_replay._Week({})
+    phone = "+252611234567"
     first = sent(company, ago=DAY, phone=phone)
     for n in range(60):
         sent(company, ago=DAY - 10 - 10 * n, phone=f"+252617654{n:03}")

@@ -98,7 +98,8 @@ def test_company_decides_length_brand_language_and_channel(api: Api) -> None:
 
 def test_resend_repeats_the_code_its_expiry_and_its_attempts(api: Api) -> None:
     send(api)
-    code, verification = code_of(PHONE), verification_of(PHONE)
+    code = code_of(PHONE)
+    verification = verification_of(PHONE)
     api.post("/otp/verify", {"phone": PHONE, "code": wrong_code(PHONE)})
     age_rows(seconds=100)
 
@@ -180,7 +181,8 @@ def test_test_and_live_codes_live_apart(api: Api, test_api: Api) -> None:
     send(api)
     send(test_api)
 
-    live, test = code_of(PHONE), code_of(PHONE, mode=Mode.TEST)
+    live = code_of(PHONE)
+    test = code_of(PHONE, mode=Mode.TEST)
     assert live != test
     assert api.post("/otp/verify", {"phone": PHONE, "code": test}).code == "code_invalid"
     assert test_api.post("/otp/verify", {"phone": PHONE, "code": live}).code == "code_invalid"

@@ -40,7 +40,8 @@ def phone(number: int) -> str:
 def statements(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The number of sends in each group, and a 1 for each that ran alone."""
     sizes: list[int] = []
-    together, alone = code_writes.SENDS._together, code_writes.SENDS._alone
+    together = code_writes.SENDS._together
+    alone = code_writes.SENDS._alone
 
     def count_together(writes: Any) -> Any:
         sizes.append(len(writes))
@@ -184,7 +185,8 @@ def test_grouped_sends_pass_as_far_as_the_budget_goes(client_of: ClientOf, count
 
 def test_grouped_sends_pass_as_far_as_the_key_limit_goes(client_of: ClientOf) -> None:
     company = company_with(100)
-    limited, free = client_of(company), client_of(company)
+    limited = client_of(company)
+    free = client_of(company)
     key = ApiKey.objects.get(digest=digest(limited.headers["Authorization"][7:]))
     key_limits.set_limits(company=company, tokens={key.pk: 3}, user=None)
 

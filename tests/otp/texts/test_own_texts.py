@@ -129,7 +129,8 @@ def saving(company: Company, user: User, body: str) -> Callable[[], str]:
 
 @pytest.mark.django_db(transaction=True)
 def test_parallel_equal_texts_save_one() -> None:
-    company, user = CompanyFactory.create(), UserFactory.create()
+    company = CompanyFactory.create()
+    user = UserFactory.create()
 
     result = at_once([saving(company, user, f"{{code}} {'я' * n}") for n in range(8)])
 
@@ -140,7 +141,8 @@ def test_parallel_equal_texts_save_one() -> None:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("round_number", range(3))
 def test_text_and_line_together_never_grow_too_long(round_number: int) -> None:
-    company, user = CompanyFactory.create(), UserFactory.create()
+    company = CompanyFactory.create()
+    user = UserFactory.create()
     lining = partial(
         own_texts.set_autofill, company=company, webotp_host=HOST, app_hash="FA+9qCX9VSu", user=user
     )

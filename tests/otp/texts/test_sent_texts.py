@@ -160,7 +160,8 @@ def test_last_lines_of_an_sms_are_for_programs(api: Api) -> None:
 
     send(api, channel="sms", link="https://example.com/")
 
-    code, short_url = code_of(PHONE), Link.objects.get().short_url
+    code = code_of(PHONE)
+    short_url = Link.objects.get().short_url
     assert handed_over().split("\n") == [
         f"{code} — код",
         short_url,

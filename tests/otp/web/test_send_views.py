@@ -52,7 +52,8 @@ def test_message_that_failed_is_sent_by_sms(client: Client, owner: Member, kind:
 
 
 def test_only_live_failed_messages_are_resent_by_sms(client: Client, owner: Member) -> None:
-    ours, other = {"company": owner.company, "state": "failed"}, CompanyFactory.create()
+    ours = {"company": owner.company, "state": "failed"}
+    other = CompanyFactory.create()
     by_sms = MessageFactory.create(channel="sms", **ours)
     old = MessageFactory.create(channel="whatsapp", phone="+7701*", **ours)
     arrived = MessageFactory.create(company=owner.company, channel="whatsapp", state="delivered")
@@ -127,7 +128,8 @@ def test_live_code_is_not_on_the_page_that_asks_for_it(client: Client, owner: Me
 def test_link_is_sent_with_its_text(client: Client, owner: Member) -> None:
     response = post(client, "link", url="https://example.com/a", text="Заказ: :link", channel="sms")
 
-    message, link = Message.objects.get(), Link.objects.get()
+    message = Message.objects.get()
+    link = Link.objects.get()
     assert response.headers["Location"] == reverse("message-detail", args=[message.public_id])
     assert message.params["text"] == f"Заказ: {link.short_url}"
     assert (
@@ -154,7 +156,8 @@ def test_corrected_form_is_sent_again(client: Client, owner: Member) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_parallel_copies_of_a_form_send_once(company: Company) -> None:
-    member, once = MemberFactory.create(company=company), form()
+    member = MemberFactory.create(company=company)
+    once = form()
 
     clients = [Client() for _number in range(4)]
     for client in clients:
@@ -211,7 +214,8 @@ def test_new_company_sends_in_test_mode_only(client: Client) -> None:
     client.force_login(member.user)
 
     chosen = client.get(reverse("send")).context["form"]["mode"].value()
-    live, test = post(client), post(client, mode="test")
+    live = post(client)
+    test = post(client, mode="test")
 
     assert chosen == "test"
     assert live.status_code == 200

@@ -139,7 +139,8 @@ def test_one_send_is_one_trace_from_the_request_to_the_receipt(
     assert message_id is not None
     expected = tracing.trace_id(message_id).to_bytes(16, "big")
     assert {span.trace_id for span in spans} == {expected}
-    request, call = result["POST /api/v1/otp/send"], result["send twilio"]
+    request = result["POST /api/v1/otp/send"]
+    call = result["send twilio"]
     assert request.parent_span_id == b""
     assert [link.trace_id for link in request.links] == [bytes.fromhex("ab" * 16)]
     assert result["commit"].parent_span_id == result["claim"].parent_span_id == request.span_id
@@ -187,7 +188,8 @@ def test_sampling_decides_alike_for_all_spans_of_a_message(
 ) -> None:
     settings.TRACING = replace(settings.TRACING, ratio=0.5)
     for _ in range(200):
-        message_id, attempt_id = uuid7(), uuid4()
+        message_id = uuid7()
+        attempt_id = uuid4()
         provider = {"kvitok.provider": "twilio"}
         tracing.record_claim(message_id, attempt_id, 1, provider)
         tracing.record_call(message_id, attempt_id, 0.1, provider, ok=False)

@@ -329,7 +329,8 @@ def test_long_answer_arrives_whole_with_its_length(ask: Ask) -> None:
 
 
 def test_slow_readers_hold_neither_threads_nor_memory(ask: Ask, web: Program) -> None:
-    before, readers = _memory(web), THREADS * 4
+    before = _memory(web)
+    readers = THREADS * 4
     for _ in range(readers):
         ask("GET /long HTTP/1.1\r\nHost: x\r\n\r\n")
     time.sleep(0.5)

@@ -43,7 +43,8 @@ def test_slowest_body_is_evicted() -> None:
 
 def test_senders_own_slowest_body_is_evicted_first() -> None:
     several, clock = bodies()
-    others, own = body("a"), body("b")
+    others = body("a")
+    own = body("b")
     for item in (others, own, body("b")):
         several.add(item)
     clock.now += 1.5
@@ -87,7 +88,8 @@ def test_slowest_body_is_evicted_for_memory() -> None:
 
 def test_part_of_a_removed_body_takes_no_memory() -> None:
     several, clock = bodies()
-    cut, slow = body("a"), body("b")
+    cut = body("a")
+    slow = body("b")
     several.add(cut)
     several.add(slow)
     several.take(cut)

@@ -113,7 +113,8 @@ def test_failed_long_response_releases_its_slot(answers: ResponseSender) -> None
         yield b"x" * (MAX_IN_MEMORY + 1)
         raise ConnectionError
 
-    export, last = Export(), Protocol()
+    export = Export()
+    last = Protocol()
     export.may_end.set()
     for _ in range(MAX_FILES):
         with pytest.raises(ConnectionError):
@@ -128,7 +129,8 @@ def test_long_answer_is_sent_from_memory_without_proc(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(rsgi_response, "DESCRIPTORS", tmp_path / "none")
-    export, protocol = Export(), Protocol()
+    export = Export()
+    protocol = Protocol()
     export.may_end.set()
 
     ResponseSender(refuse).send(export, {}, protocol)

@@ -21,7 +21,8 @@ class Doubling:
     """Doubles numbers; notes which it was given alone and which together."""
 
     def __init__(self, error: BaseException | None = None, left_out: int | None = None) -> None:
-        self.error, self.left_out = error, left_out
+        self.error = error
+        self.left_out = left_out
         self.alone: list[int] = []
         self.together: list[list[int]] = []
         self.group = GroupCommit[int, int](self._one, self._several)

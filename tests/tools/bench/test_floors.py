@@ -60,7 +60,8 @@ def live(company: Company) -> Verification:
 def test_floor_of_verify_equals_the_product(
     company: Company, api: Api, code: str, status: int
 ) -> None:
-    here, there = live(company), live(company)
+    here = live(company)
+    there = live(company)
 
     floor = ask(views.verify, company_id=company.pk, phone=here.phone, mac=guess(here, code))
     ours = api.post("/otp/verify", {"phone": there.phone, "code": code})

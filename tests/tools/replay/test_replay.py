@@ -29,7 +29,9 @@ def test_a_run_is_determined_by_its_seed() -> None:
 
 def test_goals_hold_in_a_small_world() -> None:
     policies = run(build(SMALL), 1).policies
-    ours, sms, oracle = policies["ours"], policies["sms"], policies["oracle"]
+    ours = policies["ours"]
+    sms = policies["sms"]
+    oracle = policies["oracle"]
 
     assert ours.verified >= 0.99 * sms.verified
     assert ours.tokens / ours.verified <= 0.35 * sms.tokens / sms.verified
@@ -76,7 +78,8 @@ def test_every_shipped_world_is_read(path: Path) -> None:
 
 
 def test_the_command_writes_its_figures(tmp_path: Path) -> None:
-    world, out = tmp_path / "w.json", tmp_path / "out.json"
+    world = tmp_path / "w.json"
+    out = tmp_path / "out.json"
     world.write_text(json.dumps({**SMALL, "days": 0.2, "warm_up_days": 0}), encoding="utf-8")
 
     code = main(["--world", str(world), "--seeds", "1-2", "--json", str(out)])

@@ -86,7 +86,8 @@ def test_goals_that_are_held_and_missed() -> None:
 def test_the_command_reports_flips_and_draws(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    world, out = tmp_path / "w.json", tmp_path / "out.json"
+    world = tmp_path / "w.json"
+    out = tmp_path / "out.json"
     attack = {**ATTACK, "day": 0.01, "hours": 2, "per_hour": 30, "prefix": "+25261"}
     change = {"day": 0.1, "channel": "telegram", "set": {"lost": 1}}
     given = {**SMALL, "days": 0.15, "attacks": [attack], "changes": [change]}

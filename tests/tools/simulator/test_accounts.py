@@ -39,16 +39,19 @@ def account(simulator: Simulator, vendor: str) -> Provider:
             app_secret=ACCOUNT["WHATSAPP_APP_SECRET"],
         )
     if vendor == "bot":
-        token, secret = ACCOUNT["TELEGRAM_BOT_TOKEN"], ACCOUNT["TELEGRAM_BOT_SECRET"]
+        token = ACCOUNT["TELEGRAM_BOT_TOKEN"]
+        secret = ACCOUNT["TELEGRAM_BOT_SECRET"]
         return bot(api_url=f"{simulator.url}/telegram-bot", token=token, secret_token=secret)
     if vendor == "max":
-        token, secret = ACCOUNT["MAX_BOT_TOKEN"], ACCOUNT["MAX_BOT_SECRET"]
+        token = ACCOUNT["MAX_BOT_TOKEN"]
+        secret = ACCOUNT["MAX_BOT_SECRET"]
         return max_bot(api_url=f"{simulator.url}/max-bot", token=token, secret_token=secret)
     if vendor == "gateway":
         url = f"{simulator.url}/telegram-gateway"
         return gateway(api_url=url, token=ACCOUNT["TELEGRAM_GATEWAY_TOKEN"])
     if vendor == "smsc":
-        login, password = ACCOUNT["SMSC_LOGIN"], ACCOUNT["SMSC_PASSWORD"]
+        login = ACCOUNT["SMSC_LOGIN"]
+        password = ACCOUNT["SMSC_PASSWORD"]
         return smsc(api_url=f"{simulator.url}/smsc", login=login, password=password)
     return twilio(
         api_url=f"{simulator.url}/twilio",

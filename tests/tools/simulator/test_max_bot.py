@@ -171,8 +171,10 @@ def test_actions_of_people_become_updates(
 
 
 def test_dropped_subscription_is_renewed(own_simulator: Simulator, own_receiver: Receiver) -> None:
-    simulator, wanted = own_simulator, AccountRequirements(f"{own_receiver.url}/renewed")
-    bot, lost = ours(own_simulator), {"lacks": ["webhook"]}
+    simulator = own_simulator
+    wanted = AccountRequirements(f"{own_receiver.url}/renewed")
+    bot = ours(own_simulator)
+    lost = {"lacks": ["webhook"]}
     requests.put(f"{simulator.url}/lacks", json=lost, timeout=5).raise_for_status()
     before = {check.topic for check in bot.checks(wanted) if check.ok is False}
 

@@ -91,7 +91,8 @@ def test_person_has_a_user_id_of_metas_beside_the_phone(
         lambda hook: b'"from_user_id"' in hook.body and phone.encode() in hook.body
     )
 
-    received, posted = change(hook)["value"], change(reply)["value"]
+    received = change(hook)["value"]
+    posted = change(reply)["value"]
     user_id = received["contacts"][0]["user_id"]
     assert BSUID.fullmatch(user_id)
     assert phone not in user_id

@@ -289,7 +289,8 @@ def test_operator_says_what_counts_as_delivered(
 
 def test_authorities_are_a_file_of_certificates(tmp_path: Path) -> None:
     read = next(option for option in vendor.OPTIONS if option.name == "ca_file").read
-    junk, pem = tmp_path / "junk.pem", certificate(tmp_path, 30)
+    junk = tmp_path / "junk.pem"
+    pem = certificate(tmp_path, 30)
     junk.write_text("-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n")
 
     assert [read(""), read(str(pem))] == ["", str(pem)]

@@ -214,7 +214,8 @@ MAY_BE_ABSENT = [
 
 @pytest.mark.parametrize(("name", "path"), MAY_BE_ABSENT)
 def test_optional_field_may_be_missing(name: str, path: str) -> None:
-    whole, update = read(stored(name)), stored(name)
+    whole = read(stored(name))
+    update = stored(name)
     *parents, last = path.split(".")
     container: Any = update
     for parent in parents:

@@ -132,9 +132,12 @@ class Deaf:
     def __init__(
         self, *, hangs_up: bool = False, tls: ssl.SSLContext | None = None, brings: bytes = b""
     ) -> None:
-        self.hangs_up, self.tls, self.brings = hangs_up, tls, brings
+        self.hangs_up = hangs_up
+        self.tls = tls
+        self.brings = brings
         self.answers: list[bytes] = []
-        self.came = self.asked = 0
+        self.came = 0
+        self.asked = 0
         self.port = free_port()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(

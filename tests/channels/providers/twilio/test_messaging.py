@@ -232,7 +232,8 @@ def test_callback_without_our_reference_matches_by_id() -> None:
 @pytest.mark.parametrize("given", ["https://h.example.com", "https://h.example.com:443"])
 @pytest.mark.parametrize("signed", ["https://h.example.com", "https://h.example.com:443"])
 def test_twilios_validator_agrees_with_or_without_the_port(given: str, signed: str) -> None:
-    path, params = "/hooks/twilio?ref=att-1", dict(parse_qsl(DELIVERED.decode()))
+    path = "/hooks/twilio?ref=att-1"
+    params = dict(parse_qsl(DELIVERED.decode()))
     judge = JUDGE("twilio-secret-token")
     signature = judge.compute_signature(signed + path, params)
 

@@ -28,7 +28,8 @@ def _under_the_old_key(settings: Settings) -> None:
 
 
 def test_memory_is_read_while_the_key_is_exchanged(settings: Settings) -> None:
-    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = NEW, [OLD]
+    settings.SECRET_KEY = NEW
+    settings.SECRET_KEY_FALLBACKS = [OLD]
     assert set(phone_memories.load(PHONE).channels) == {"telegram"}
 
     remember("whatsapp")
@@ -37,7 +38,8 @@ def test_memory_is_read_while_the_key_is_exchanged(settings: Settings) -> None:
 
 
 def test_all_rows_of_a_phone_are_forgotten(settings: Settings) -> None:
-    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = NEW, [OLD]
+    settings.SECRET_KEY = NEW
+    settings.SECRET_KEY_FALLBACKS = [OLD]
     remember("whatsapp")
 
     assert phone_memories.forget(PHONE) == 2
@@ -46,7 +48,8 @@ def test_all_rows_of_a_phone_are_forgotten(settings: Settings) -> None:
 
 
 def test_rows_of_a_dropped_key_go_with_the_next_purge(settings: Settings) -> None:
-    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = NEW, [OLD]
+    settings.SECRET_KEY = NEW
+    settings.SECRET_KEY_FALLBACKS = [OLD]
     remember("whatsapp")
     assert phone_memories.purge(1000) == 0
 

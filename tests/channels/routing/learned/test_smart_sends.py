@@ -54,7 +54,8 @@ def reach(api: Api, phone: str = PHONE, channel: str = "telegram") -> None:
 
 def remember(phone: str = PHONE, **channels: str) -> None:
     """Records the channel as `proved`, `refused` or `barred` an hour ago."""
-    memory, at = PhoneMemory(), timezone.now().timestamp() - 3600
+    memory = PhoneMemory()
+    at = timezone.now().timestamp() - 3600
     for channel, what in channels.items():
         if what == "proved":
             memory.record_proof(channel, at)

@@ -112,7 +112,8 @@ def test_country_times_start_from_overall_ones() -> None:
 
     def enter(country: str, count: int, seconds: float) -> None:
         for n in range(count):
-            at, memory = 40_000.0 + n, PhoneMemory()
+            at = 40_000.0 + n
+            memory = PhoneMemory()
             item = router.begin_try(at - seconds, Area(country, ""), memory, "sms", 0)
             router.record_entry(at, item, memory)
 
@@ -192,7 +193,8 @@ def test_second_bad_account_loses_its_share_too() -> None:
 def test_paused_account_is_excluded_from_comparison() -> None:
     balance = AccountBalance({"a": 1 / 3, "b": 1 / 3, "c": 1 / 3})
     shares_after(balance, {"a": 0.88, "b": 0.93, "c": 0.88}, 700)
-    balance.paused, kept = frozenset({"b"}), balance.shares["b"]
+    balance.paused = frozenset({"b"})
+    kept = balance.shares["b"]
 
     shares = shares_after(balance, {"a": 0.4, "c": 0.88}, 1500)
 

@@ -15,7 +15,8 @@ def add_entry(
     link_id: UUID, number: int = 1, *, batch: str = "", kind: str = VisitorKind.PERSON
 ) -> str:
     """One batch of `number` clicks, a millisecond apart; returns its id."""
-    batch, millis = batch or uuid4().hex, int(time.time() * 1000)
+    batch = batch or uuid4().hex
+    millis = int(time.time() * 1000)
     rows = [[link_id.hex, kind, millis + n, "news.example", "ios", "KZ"] for n in range(number)]
     blocking_redis_client().xadd(STREAM, {"id": batch, "batch": orjson.dumps(rows)})
     return batch

@@ -37,7 +37,8 @@ def _reads(settings: Settings) -> Iterator[None]:
 @pytest.fixture
 def link(clickhouse: ClickHouseServer) -> Link:
     """A link with clicks of the last days in both stores, some of them twice in ClickHouse."""
-    link, other = LinkFactory.create(), LinkFactory.create()
+    link = LinkFactory.create()
+    other = LinkFactory.create()
     be_complete()
     chance, now = Random(7), int(time.time() * 1000)  # noqa: S311 - the same each time
     for item in (link, link, other):
@@ -111,7 +112,8 @@ def test_absent_server_is_reported_once(link: Link, settings: Settings) -> None:
     "page", ["<html>maintenance</html>", '{"status": "ok"}', "[1]", '{"hour":']
 )
 def test_page_of_a_proxy_leaves_it_to_postgresql(settings: Settings, page: str) -> None:
-    link, now = LinkFactory.create(), timezone.now()
+    link = LinkFactory.create()
+    now = timezone.now()
     be_complete()
     with answering() as fake:
         settings.CLICKHOUSE_URL = f"http://127.0.0.1:{fake.port}/"

@@ -67,7 +67,8 @@ def test_click_is_written_as_postgresql_stores_it(clickhouse: ClickHouseServer) 
 
 def test_entry_that_is_added_twice_counts_once(clickhouse: ClickHouseServer) -> None:
     link = LinkFactory.create()
-    batch, millis = uuid4().hex, int(time.time() * 1000)
+    batch = uuid4().hex
+    millis = int(time.time() * 1000)
     for _ in range(2):  # Redis took the first one, and its answer was lost
         entry = {"id": batch, "batch": f'[["{link.id.hex}","person",{millis},"","",""]]'}
         blocking_redis_client().xadd(STREAM, entry)  # type: ignore[arg-type]
@@ -78,7 +79,8 @@ def test_entry_that_is_added_twice_counts_once(clickhouse: ClickHouseServer) -> 
 
 
 def test_clicks_in_one_millisecond_count_apart(clickhouse: ClickHouseServer) -> None:
-    link, millis = LinkFactory.create(), int(time.time() * 1000)
+    link = LinkFactory.create()
+    millis = int(time.time() * 1000)
     add_rows(*([[link.id.hex, "person", millis, "", "", ""]] * 3))
     add_rows([link.id.hex, "person", millis, "", "", ""])
 
@@ -147,7 +149,8 @@ def test_bad_row_does_not_hold_up_others(clickhouse: ClickHouseServer) -> None:
 
 
 def test_clicks_of_unknown_and_erased_links_are_left_out(clickhouse: ClickHouseServer) -> None:
-    erased, link = LinkFactory.create(), LinkFactory.create()
+    erased = LinkFactory.create()
+    link = LinkFactory.create()
     ErasedClicks.objects.create(link_id=erased.id, erased_at=erased.created_at)
     add_entry(erased.id)
     add_entry(uuid4())
@@ -192,10 +195,12 @@ def test_clicks_wait_while_the_server_has_no_memory(settings: Settings) -> None:
     add_entry(LinkFactory.create().id, 8)
     with answering() as fake:
         settings.CLICKHOUSE_URL = f"http://127.0.0.1:{fake.port}/"
-        fake.status, fake.answer = 500, "Code: 241. DB::Exception: Memory limit (total) exceeded"
+        fake.status = 500
+        fake.answer = "Code: 241. DB::Exception: Memory limit (total) exceeded"
         with pytest.raises(UnavailableError, match="code 241"):
             clickhouse_sink.write_clicks()
-        fake.status, fake.answer = 200, ""
+        fake.status = 200
+        fake.answer = ""
         fake.requests.clear()
         forget_lock()
 
@@ -210,7 +215,8 @@ def test_refused_click_moves_completeness(settings: Settings) -> None:
     add_entry(LinkFactory.create().id)
     with answering() as fake:
         settings.CLICKHOUSE_URL = f"http://127.0.0.1:{fake.port}/"
-        fake.status, fake.answer = 400, "Code: 117. DB::Exception: Unknown field: country"
+        fake.status = 400
+        fake.answer = "Code: 117. DB::Exception: Unknown field: country"
         clickhouse_sink.write_clicks()
 
     after = clickhouse_tables.complete_since()

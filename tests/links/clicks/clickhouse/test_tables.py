@@ -58,7 +58,8 @@ def test_old_months_are_dropped(clickhouse: ClickHouseServer, settings: Settings
 
 
 def test_erased_links_leave_no_click(clickhouse: ClickHouseServer) -> None:
-    erased, other = LinkFactory.create(), LinkFactory.create()
+    erased = LinkFactory.create()
+    other = LinkFactory.create()
     add_entry(erased.id, 3)
     add_entry(other.id, 2)
     clickhouse_sink.write_clicks()

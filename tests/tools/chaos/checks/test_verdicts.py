@@ -56,7 +56,8 @@ class Struck(FaultInjector):
     """One that has done so much."""
 
     def __init__(self, kills: Counter[str], disruptions: Counter[str]) -> None:
-        self.kills, self.disruptions = kills, disruptions
+        self.kills = kills
+        self.disruptions = disruptions
 
 
 def planned(plan: Plan) -> Counter[str]:
@@ -120,7 +121,8 @@ def test_bot_messages_are_listed_by_name_or_code() -> None:
     key = codes.current_key()
     message = world.another(params={"key": key, "length": LENGTH}, channel="telegram")
     named = by_bot(message, 1, f"1:{PHONE.lstrip('+')}:7")
-    lost, lost_again = by_bot(message, 2, None), by_bot(message, 3, None)
+    lost = by_bot(message, 2, None)
+    lost_again = by_bot(message, 3, None)
     code = codes.derive(world.verification.id, key_id=key, length=LENGTH)
     phone = {"provider": "telegram_bot", "ref": None, "code": code}
     world.phone = [

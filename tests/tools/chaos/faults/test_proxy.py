@@ -40,7 +40,8 @@ def proxied(server: Receiver | int, **rates: float) -> Iterator[tuple[str, Count
     """The URL of a proxy in front of the server or port, and what it counts."""
     upstream = server if isinstance(server, int) else server.port
     line = Route("test", 0, upstream, rates, hold=HOLD, latency=0.2)
-    proxy, loop = Proxy(line, "7"), asyncio.new_event_loop()
+    proxy = Proxy(line, "7")
+    loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
     try:

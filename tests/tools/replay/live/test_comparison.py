@@ -68,7 +68,8 @@ def played(*options: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.long
 @pytest.mark.timeout(300)
 def test_a_few_sends_agree(tmp_path: Path) -> None:
-    world, out = tmp_path / "w.json", tmp_path / "out.json"
+    world = tmp_path / "w.json"
+    out = tmp_path / "out.json"
     world.write_text(json.dumps(SMALL), encoding="utf-8")
 
     done = played("--world", str(world), "--live", "40", "--json", str(out))

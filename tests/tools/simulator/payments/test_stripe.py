@@ -59,9 +59,11 @@ def test_paid_page_saves_the_card(simulator: Simulator, stripe: Stripe) -> None:
 
 
 def test_saved_card_is_charged_once_for_each_key(simulator: Simulator, stripe: Stripe) -> None:
-    method, payment = saved(simulator, stripe), request()
+    method = saved(simulator, stripe)
+    payment = request()
 
-    first, again = stripe.charge(method, payment), stripe.charge(method, payment)
+    first = stripe.charge(method, payment)
+    again = stripe.charge(method, payment)
 
     assert first.event is not None
     assert (first.event.state, first.event.order_id) == (PaymentState.PAID, payment.order_id)

@@ -31,7 +31,8 @@ def error(answer: requests.Response) -> tuple[int, int]:
 def meta_client(simulator: Simulator) -> Iterator[WhatsApp]:
     """A foreign client of the Cloud API, led to us."""
     with httpx.Client() as session:
-        number, token = ACCOUNT["WHATSAPP_PHONE_NUMBER_ID"], ACCOUNT["WHATSAPP_TOKEN"]
+        number = ACCOUNT["WHATSAPP_PHONE_NUMBER_ID"]
+        token = ACCOUNT["WHATSAPP_TOKEN"]
         client = WhatsApp(number, token, session=session)
         session.base_url = httpx.URL(f"{simulator.url}/whatsapp/v25.0")
         yield client
