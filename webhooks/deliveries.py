@@ -147,11 +147,11 @@ def of_company(company: Company) -> QuerySet[Delivery]:
     ).select_related("event", "endpoint__company")
 
 
-# Events contain phones, so they are purged long before messages are anonymised.
-
-
 def purge_events(limit: int) -> int:
-    """Deletes events with their deliveries and attempts; returns the number of events."""
+    """Deletes events with their deliveries and attempts; returns the number of events.
+
+    Events contain phones, so they are purged long before messages are anonymised.
+    """
     oldest = Event.objects.filter(created_at__lt=retention_cutoff()).order_by("created_at")
     return delete_rows(oldest, limit)
 

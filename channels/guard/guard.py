@@ -105,9 +105,8 @@ class Guard:
         if is_known:
             return Assessment(GuardStep.ALLOW, scopes, rule=KNOWN_PHONE_RULE)
         assessments = [Assessment(GuardStep.ALLOW, scopes), *self.assessments(now, scopes)]
-        return max(
-            assessments, key=lambda assessment: assessment.step
-        )  # of the strictest, the widest
+        # `max` returns the first of the strictest ones, which is the widest.
+        return max(assessments, key=lambda assessment: assessment.step)
 
     def assessments(self, now: float, scopes: tuple[GuardScope, ...]) -> list[Assessment]:
         """Assessments for each scope with evidence, widest first. `scopes` are those of one phone.

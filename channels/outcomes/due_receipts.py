@@ -51,8 +51,8 @@ def apply_stored() -> bool:
     if not fetch_value(sql.in_changeable_months(_SQL["has_due"])):
         return False
     try:
-        delivered, has_left = unchanged_messages.deliver_unchanged(BATCH_SIZE)
-        applied = _apply_batch(BATCH_SIZE) if has_left else 0
+        delivered, may_have_left = unchanged_messages.deliver_unchanged(BATCH_SIZE)
+        applied = _apply_batch(BATCH_SIZE) if may_have_left else 0
     except DatabaseError as error:
         if not is_refusal(error):
             raise

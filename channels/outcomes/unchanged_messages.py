@@ -92,11 +92,15 @@ class Delivered(NamedTuple):
     provider: str
 
 
-def deliver_unchanged(limit: int) -> tuple[int, bool]:
-    """Applies receipts that deliver unchanged messages.
+class Applied(NamedTuple):
+    """The number of applied receipts, and whether due ones may be left."""
 
-    Returns their number, and whether some may be left.
-    """
+    receipts: int
+    may_have_left: bool
+
+
+def deliver_unchanged(limit: int) -> Applied:
+    """Applies receipts that deliver unchanged messages."""
     started = time.time_ns()
     params = {"limit": limit, "zone": settings.TIME_ZONE}
     rows: list[dict[str, Any]] = fetch_rows(
@@ -106,7 +110,7 @@ def deliver_unchanged(limit: int) -> tuple[int, bool]:
     if delivered := [Delivered(**row) for row in rows if row["message_id"]]:
         _announce(delivered, started)
     applied, due = counts[0]
-    return applied, applied < due
+    return Applied(applied, may_have_left=applied < due)
 
 
 def _announce(delivered: Sequence[Delivered], started: int) -> None:

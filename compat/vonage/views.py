@@ -44,9 +44,8 @@ def length(digits: int) -> int:
 
 WORKFLOW = required("workflow", array() | {"minItems": 1, "maxItems": MAX_STEPS})
 START = (
-    required(
-        "brand", text(minLength=1, maxLength=18)
-    ),  # unused: texts contain the company's own brand
+    # Unused, because texts contain the company's own brand.
+    required("brand", text(minLength=1, maxLength=18)),
     parsed("code_length", integer(4, 10), length),
     optional("channel_timeout", integer(15, 900)),
     optional("template_id", text(maxLength=0), _("Template not found")),

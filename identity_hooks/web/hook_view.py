@@ -179,9 +179,8 @@ def path_template(kind: str) -> str:
 
 
 def as_refusal(error: Exception) -> DomainError:
-    if isinstance(
-        error, UnreadablePostError
-    ):  # its body was not admitted, or the caller disconnected
+    # The body was not admitted, or the caller disconnected.
+    if isinstance(error, UnreadablePostError):
         return CallRefusedError("no_body", Error.INVALID_INPUT)
     refusal = as_domain_error(error)
     if refusal.error is Error.INTERNAL_ERROR:

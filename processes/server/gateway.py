@@ -110,10 +110,10 @@ class Gateway:
             return
         sender, longest = allowance
         body = BufferedBody(environ, protocol, sender, longest, length)
-        has_room, slow = self._bodies.add(body)
-        if slow is not None:
-            self._refuse_body(slow, Error.REQUEST_TIMEOUT)
-        if has_room:
+        added = self._bodies.add(body)
+        if added.evicted is not None:
+            self._refuse_body(added.evicted, Error.REQUEST_TIMEOUT)
+        if added.is_added:
             protocol.__aiter__()
             self._receive(body)
         else:

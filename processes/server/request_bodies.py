@@ -5,7 +5,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 from wsgiref.types import WSGIEnvironment
 
 from django.conf import settings
@@ -52,6 +52,13 @@ class BufferedBody:
     is_removed: bool = False  # its request is being answered
 
 
+class Added(NamedTuple):
+    """Whether a body was added, and the slow body evicted for it."""
+
+    is_added: bool
+    evicted: BufferedBody | None = None
+
+
 class BufferedBodies:
     """The bodies being received. Only the thread that removes a body responds to its request."""
 
@@ -66,8 +73,7 @@ class BufferedBodies:
     def __len__(self) -> int:
         return len(self._all)
 
-    def add(self, body: BufferedBody) -> tuple[bool, BufferedBody | None]:
-        """Whether the body was added, and the slow body evicted for it."""
+    def add(self, body: BufferedBody) -> Added:
         with self._lock:
             of_sender = self._senders.get(body.sender, OrderedDict[BufferedBody, None]())
             victim = None
@@ -77,12 +83,12 @@ class BufferedBodies:
                 victim = self._slowest(self._all)
             else:
                 self._insert(body)
-                return True, None
+                return Added(is_added=True)
             if victim is None:
-                return False, None
+                return Added(is_added=False)
             self._remove(victim)
             self._insert(body)
-            return True, victim
+            return Added(is_added=True, evicted=victim)
 
     def grow(self, body: BufferedBody, part: bytes) -> BufferedBody | None:
         """Stores a part; returns the slow body evicted to stay within the memory limit."""

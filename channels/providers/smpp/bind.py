@@ -167,9 +167,7 @@ class Bind:
                 await self._serve()
             except (OSError, LostError, BindRefusedError) as error:
                 logger.warning("no bind with %s: %s", self._address[0], _describe(error))
-            except (
-                Exception
-            ):  # last handler of the thread: a bug must not leave the account unbound
+            except Exception:  # the thread's last handler: a bug must not leave the account unbound
                 logger.exception("the bind with %s broke", self._address[0])
             self._address = next(self._addresses)
             lasted = time.monotonic() - started_at

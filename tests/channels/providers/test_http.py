@@ -21,7 +21,9 @@ from tests.channels.providers.vendors import BOT_TOKEN, bot, message
 from tests.loopback import Handler, read_request, read_to_end, server
 
 MESSAGE_ID = f"{BOT_TOKEN.split(':')[0]}:{message().chat_id}:42"
-PATIENT, IMPATIENT = 20.0, 0.3  # seconds that an account waits for its vendor
+# Seconds that an account waits for its vendor.
+PATIENT = 20.0
+IMPATIENT = 0.3
 
 
 def reset(connection: socket.socket) -> None:

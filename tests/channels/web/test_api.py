@@ -276,9 +276,8 @@ def test_queries_do_not_grow_with_rows(
         assert len(api.get("/messages").body["data"]) == count
     with django_assert_num_queries(1):
         assert len(test_api.get("/test/messages").body["data"]) == count
-    with django_assert_num_queries(
-        4
-    ):  # the message, its attempts, their receipts, its fallback_events
+    # The message, its attempts, their receipts, its fallback_events.
+    with django_assert_num_queries(4):
         assert len(api.get(f"/messages/{several[0].public_id}").body["timeline"]) == 2
     with django_assert_num_queries(0):
         assert len(api.get("/channels").body["data"]) == len(CHANNELS)
