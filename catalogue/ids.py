@@ -39,7 +39,7 @@ def public_id(prefix: str, value: UUID) -> str:
 
 
 def public_id_sql(prefix: str, column: str) -> str:
-    """The same in SQL, of a column of UUIDs."""
+    """Returns SQL of the public ids in a column of UUIDs."""
     return f"'{prefix}_' || replace({column}::text, '-', '')"
 
 

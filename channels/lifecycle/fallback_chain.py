@@ -43,8 +43,9 @@ def take_next_step(snapshot: Snapshot) -> Decision:
 def skip_channels(
     decision: Decision, request: FallbackRequest, channels: Set[str], *, is_delivered: bool
 ) -> Decision:
-    """Removes the steps by the channels of newer messages; without steps there is no fallback. If
-    a newer message `is_delivered`, only a requested step is needed.
+    """Removes the steps by the channels of newer messages; without steps there is no fallback.
+
+    If a newer message `is_delivered`, only a requested step is needed.
     """
     if is_delivered and request.reason is not FallbackReason.REQUESTED:
         return reject_fallback(decision, request, FallbackReason.LATE)
@@ -106,8 +107,10 @@ def reject_fallback(
 
 
 def cancel_fallback(decision: Decision, reason: FallbackReason) -> Decision:
-    """Cancels later channels, for example because the recipient has used the code or link. An
-    entered code also ends a message that no vendor has: nobody needs it, and it would be charged.
+    """Cancels later channels, for example because the recipient has used the code or link.
+
+    An entered code also ends a message that no vendor has: nobody needs it, and it would be
+    charged.
     """
     message = decision.message
     if not message.is_open:

@@ -220,7 +220,7 @@ def _cancel_locked(cursor: CursorWrapper, reason: FallbackReason) -> list[Decisi
 
 
 def _end_use(cursor: CursorWrapper, ids: Sequence[UUID]) -> None:
-    """Keeps the locked messages that are open from being tried again."""
+    """Ends further tries of these messages, which are locked and open."""
     if ids:
         cursor.execute(within(sql.MESSAGES["end_use"], months_of(ids)), [list(ids)])
 
