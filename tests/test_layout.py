@@ -387,7 +387,7 @@ def _names(node: ast.AST) -> set[str]:
     return {name.id for name in ast.walk(node) if isinstance(name, ast.Name)}
 
 
-def test_the_name_of_gettext_is_never_reused() -> None:
+def test_name_of_gettext_is_never_reused() -> None:
     reused = [
         f"{path}:{node.lineno}"
         for path, module in _modules()

@@ -64,7 +64,7 @@ def test_migration_that_never_gets_its_lock_ends_with_an_error() -> None:
         migrate("0002", lock_timeout=LOCK_TIMEOUT, give_up_after=1)
 
 
-def test_an_index_is_built_without_blocking_writers(threads: ThreadPoolExecutor) -> None:
+def test_index_is_built_without_blocking_writers(threads: ThreadPoolExecutor) -> None:
     migrate("0002")
 
     with long_transaction(), writing(threads):
@@ -80,7 +80,7 @@ def test_an_index_is_built_without_blocking_writers(threads: ThreadPoolExecutor)
     assert "index" in output
 
 
-def test_an_invalid_index_of_a_failed_try_is_rebuilt() -> None:
+def test_invalid_index_of_a_failed_try_is_rebuilt() -> None:
     migrate("0002")
     execute("INSERT INTO scratch (note) VALUES ('twice'), ('twice')")
     with pytest.raises(psycopg.errors.UniqueViolation), plain_connection() as other:

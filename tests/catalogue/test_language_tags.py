@@ -133,7 +133,7 @@ def test_supported_language_matches_itself(code: str) -> None:
         ("be-Latn", "be"),
     ],
 )
-def test_the_nearest_language_by_cldr(tag: str, language: str) -> None:
+def test_nearest_language_by_cldr(tag: str, language: str) -> None:
     assert message_languages.match(tag, "fr") == language
 
 
@@ -141,7 +141,7 @@ def test_the_nearest_language_by_cldr(tag: str, language: str) -> None:
     "tag",
     ["ja", "zh-Hant-TW", "sr-Latn", "nb-NO", "x-private", "i-klingon", "und", "mul", "qaa", "zxx"],
 )
-def test_a_company_s_language_then_the_worldwide_one(tag: str) -> None:
+def test_company_s_language_then_the_worldwide_one(tag: str) -> None:
     assert message_languages.match(tag, "kk") == "kk"
     assert message_languages.match(tag) == page_languages.worldwide()
     assert not message_languages.has_match(tag)
@@ -152,7 +152,7 @@ def test_other_languages_are_not_matched_to_russian(tag: str) -> None:
     assert message_languages.match(tag, "ru") != "ru"
 
 
-def test_the_languages_of_an_account_have_the_same_fallback() -> None:
+def test_languages_of_an_account_have_the_same_fallback() -> None:
     account = frozenset({"ru", "en", "pt-PT", "zh-Hant"})
 
     assert matching.match_among("zh-TW", account) == "zh-Hant"

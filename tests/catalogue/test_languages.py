@@ -120,7 +120,7 @@ def test_no_text_has_an_invisible_character(code: str) -> None:
 # --- Right to left ---
 
 
-def test_a_language_is_written_from_the_right() -> None:
+def test_language_is_written_from_the_right() -> None:
     assert RIGHT_TO_LEFT == ["ar"]
 
 
@@ -129,7 +129,7 @@ def _first_strong(text: str) -> str:
 
 
 @pytest.mark.parametrize("code", RIGHT_TO_LEFT)
-def test_a_text_begins_in_its_own_direction(code: str) -> None:
+def test_text_begins_in_its_own_direction(code: str) -> None:
     """Phones take the direction of a paragraph from its first letter (UAX #9, P2)."""
     texts = [text for path, text in _texts(code).items() if path[-1] != "language"]
     first_lines = [text.partition("\n")[0] for text in texts]

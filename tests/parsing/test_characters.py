@@ -60,7 +60,7 @@ def test_texts_that_look_the_same_are_normalised() -> None:
     assert normalised("a\rb\tc 👨\u200d👩 می\u200cخواهم") == "a\nb\tc 👨\u200d👩 می\u200cخواهم"
 
 
-def test_a_text_too_long_is_not_composed() -> None:
+def test_text_too_long_is_not_composed() -> None:
     marks = "a" + "\u0315\u0300" * (MAX_LENGTH // 2)
 
     assert normalised(marks) == marks

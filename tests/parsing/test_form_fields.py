@@ -40,7 +40,7 @@ def seconds_to_judge(field: forms.CharField) -> float:
     return time.thread_time() - began
 
 
-def test_a_text_too_long_is_refused_before_it_is_composed() -> None:
+def test_text_too_long_is_refused_before_it_is_composed() -> None:
     fields = dict(text_fields())
 
     slow = [name for name, field in fields.items() if seconds_to_judge(field) > QUICK]
@@ -78,7 +78,7 @@ def _read(field: forms.CharField) -> object:
     return None
 
 
-def test_a_line_end_counts_as_in_the_browser() -> None:
+def test_line_end_counts_as_in_the_browser() -> None:
     field = TextField(max_length=5)
 
     assert field.clean("ab\r\nc") == "ab\nc"

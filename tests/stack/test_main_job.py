@@ -20,7 +20,7 @@ def follow(short_url: str) -> requests.Response:
 
 
 @each_channel
-def test_a_code_is_sent_read_and_verified(stack: Stack, sender: Sender, channel: str) -> None:
+def test_code_is_sent_read_and_verified(stack: Stack, sender: Sender, channel: str) -> None:
     phone = stack.phone()
     price = PRICES[channel]
 
@@ -82,7 +82,7 @@ def test_code_and_link_share_a_message(stack: Stack, sender: Sender, channel: st
 
 
 @each_channel
-def test_a_link_is_sent_where_the_text_wants_it(stack: Stack, sender: Sender, channel: str) -> None:
+def test_link_is_sent_at_its_place_in_the_text(stack: Stack, sender: Sender, channel: str) -> None:
     phone = stack.phone()
 
     sent = sender.send_link(

@@ -12,7 +12,7 @@ from tests.stack.stack import Outcome, Stack, expire
 PRICES = {"whatsapp": 1, "telegram": 1, "sms": 16}
 
 
-def test_a_receipt_before_our_own_commit_is_not_lost(stack: Stack, sender: Sender) -> None:
+def test_receipt_before_our_own_commit_is_not_lost(stack: Stack, sender: Sender) -> None:
     phones = stack.phones(3)
     silences = _silences(stack)
     expected = [Outcome(["delivered"], charged=price, copies=1) for price in PRICES.values()]
@@ -28,7 +28,7 @@ def test_a_receipt_before_our_own_commit_is_not_lost(stack: Stack, sender: Sende
 
 
 @pytest.mark.parametrize("channel", ["telegram", "sms"])
-def test_a_lost_receipt_is_found_by_asking(stack: Stack, sender: Sender, channel: str) -> None:
+def test_lost_receipt_is_found_by_asking(stack: Stack, sender: Sender, channel: str) -> None:
     phone = stack.phone()
     stack.carrier.set_fault("no_receipt", phone=phone)
     sender.send_code(phone, channel=channel)

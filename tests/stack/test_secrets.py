@@ -88,7 +88,7 @@ def test_no_log_has_a_whole_phone(stack: Stack, codes: list[str]) -> None:
 
 
 @pytest.mark.parametrize("neighbours", [b"", b"a", b"ab"])
-def test_the_search_finds_what_it_looks_for(neighbours: bytes) -> None:
+def test_search_finds_encoded_secrets(neighbours: bytes) -> None:
     code = b"12345678"
     hidden = [
         b"code " + code + b".",

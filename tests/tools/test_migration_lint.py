@@ -55,12 +55,12 @@ def test_migration_outside_a_transaction_must_be_repeatable() -> None:
     assert faults(concurrently.format("IF NOT EXISTS "), atomic=False) == []
 
 
-def test_a_rule_is_excepted_only_with_a_reason() -> None:
+def test_rule_is_excepted_only_with_a_reason() -> None:
     assert faults(DROP, ban_drop_column="nothing reads it since 0.1.0") == []
     assert faults(DROP, ban_drop_column="") == ["ban-drop-column"]
 
 
-def test_an_unneeded_exception_is_refused() -> None:
+def test_unneeded_exception_is_refused() -> None:
     assert faults(ban_drop_column="long ago") == [
         "SQUAWK_EXCEPTIONS names ban-drop-column, which it does not break"
     ]
@@ -75,7 +75,7 @@ def _unapplied() -> Iterator[None]:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("_unapplied")
-def test_the_sql_of_each_migration_is_recorded_as_it_runs() -> None:
+def test_sql_of_each_migration_is_recorded_as_it_runs() -> None:
     first, second, third, *_others = record_all()
 
     assert first.path == "tests/accounts/scratch/migrations/0001_table.py"

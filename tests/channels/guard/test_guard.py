@@ -59,7 +59,7 @@ def people(guard: Guard, count: int, *, share: float = 0.92) -> list[GuardStep]:
 
 
 @pytest.mark.parametrize("kind", ["sequential", "random"])
-def test_an_attack_is_stopped_within_400_tokens(kind: str) -> None:
+def test_attack_is_stopped_within_400_tokens(kind: str) -> None:
     guard = Guard()
     draw = random.Random(2)  # noqa: S311 - a simulation
     people(guard, 500)

@@ -109,7 +109,7 @@ def test_too_many_requests_is_throttled_whatever_the_body(vendor: Vendor, wire: 
     assert error.account
 
 
-def test_a_wait_may_be_a_date(vendor: Vendor, wire: Wire) -> None:
+def test_wait_may_be_a_date(vendor: Vendor, wire: Wire) -> None:
     at = format_datetime(timezone.now() + timedelta(seconds=90))
     wire.post(vendor.send_url, status=429, headers={"Retry-After": at})
 
@@ -130,9 +130,7 @@ def test_empty_wait_is_omitted(vendor: Vendor, wire: Wire, wait: str) -> None:
 
 
 @pytest.mark.parametrize("status", [200, 500, 503, 520])
-def test_an_answer_that_cannot_be_read_is_ambiguous(
-    vendor: Vendor, wire: Wire, status: int
-) -> None:
+def test_answer_that_cannot_be_read_is_ambiguous(vendor: Vendor, wire: Wire, status: int) -> None:
     for number, body in enumerate(NO_OBJECT, start=1):
         wire.upsert("POST", vendor.send_url, status=status, body=body)
 
@@ -143,7 +141,7 @@ def test_an_answer_that_cannot_be_read_is_ambiguous(
 @pytest.mark.parametrize(
     ("status", "account"), [(302, True), (401, True), (403, True), (404, True), (400, False)]
 )
-def test_a_refusal_by_something_in_between_is_definite(
+def test_refusal_by_something_in_between_is_definite(
     vendor: Vendor, wire: Wire, status: int, account: bool
 ) -> None:
     wire.post(
@@ -171,7 +169,7 @@ def test_a_refusal_by_something_in_between_is_definite(
         (503, AmbiguousError, False),
     ],
 )
-def test_an_unknown_error_follows_the_status(
+def test_unknown_error_follows_the_status(
     vendor: Vendor, wire: Wire, status: int, kind: type[SendError], *, account: bool
 ) -> None:
     wire.post(vendor.send_url, status=status, body=vendor.unknown)
@@ -256,7 +254,7 @@ def test_no_secret_in_the_log_of_a_failed_poll(
 
 
 @pytest.mark.parametrize("token", ["line\nbreak", "пароль", "tab\t"])
-def test_a_token_no_header_may_carry_is_refused_unquoted(vendor: Vendor, token: str) -> None:
+def test_token_no_header_may_carry_is_refused_unquoted(vendor: Vendor, token: str) -> None:
     with pytest.raises(ValueError, match="characters that no request may carry") as caught:
         vendor.account(**{vendor.token_setting: token})
 
@@ -300,7 +298,7 @@ def test_altered_body_is_refused_if_the_signature_covers_it(
         assert signing.vouches_for == "caller" or (signing.vouches_for, read) == ("fields", genuine)
 
 
-def test_an_altered_signature_is_refused(signing: Vendor) -> None:
+def test_altered_signature_is_refused(signing: Vendor) -> None:
     provider = signing.account()
     forged = list(signing.forged(signing.call(signing.webhook_body)))
 
@@ -310,7 +308,7 @@ def test_an_altered_signature_is_refused(signing: Vendor) -> None:
             provider.parse_webhook(call)
 
 
-def test_a_call_without_signature_is_refused(signing: Vendor) -> None:
+def test_call_without_signature_is_refused(signing: Vendor) -> None:
     with pytest.raises(InvalidWebhookError):
         signing.account().parse_webhook(signing.unsigned(signing.call(signing.webhook_body)))
 

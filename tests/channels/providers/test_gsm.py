@@ -114,7 +114,7 @@ def test_encoded_text_decodes_unchanged(text: str) -> None:
 
 @settings(deadline=None, max_examples=200)
 @given(TEXTS)
-def test_a_part_fits_and_could_not_have_held_the_next_character(text: str) -> None:
+def test_part_fits_and_could_not_have_held_the_next_character(text: str) -> None:
     result = split(text)
     per_octet = 1 if result.alphabet is Alphabet.GSM else 2
     alone, joined = (160, 153) if result.alphabet is Alphabet.GSM else (70, 67)

@@ -95,7 +95,7 @@ def test_handshake_that_fails_is_definite(handle: Handler, patience: float) -> N
     assert type(error) is TransientError
 
 
-def test_an_untrusted_certificate_is_definite(tmp_path: Path) -> None:
+def test_untrusted_certificate_is_definite(tmp_path: Path) -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate(tmp_path, 1))
 
@@ -164,7 +164,7 @@ def test_failure_after_the_request_is_sent_is_ambiguous(handle: Handler) -> None
     assert error.code == "no_answer"
 
 
-def test_a_failed_request_is_not_repeated() -> None:
+def test_failed_request_is_not_repeated() -> None:
     seen: list[bytes] = []
 
     def note_and_close(connection: socket.socket) -> None:
@@ -176,7 +176,7 @@ def test_a_failed_request_is_not_repeated() -> None:
     assert len(seen) == 1
 
 
-def test_a_connection_closed_while_idle_is_replaced() -> None:
+def test_connection_closed_while_idle_is_replaced() -> None:
     closed = Semaphore(0)
 
     def once(connection: socket.socket) -> None:
@@ -191,7 +191,7 @@ def test_a_connection_closed_while_idle_is_replaced() -> None:
             assert closed.acquire(timeout=PATIENT)
 
 
-def test_an_idle_connection_is_kept_alive() -> None:
+def test_idle_connection_is_kept_alive() -> None:
     with server(keep_alive([])) as port, account(port) as provider:
         provider.send(message())
         pool: Any = provider._connections._pool_of_url[0].pool

@@ -80,7 +80,7 @@ def test_without_a_login_the_password_is_a_key(wire: Wire) -> None:
     assert not form.keys() & {"login", "psw", "sender"}
 
 
-def test_the_id_is_that_of_the_message_whatever_the_try() -> None:
+def test_every_try_has_the_id_of_the_message() -> None:
     ids = {smsc().provider_id_of(f"msg-{number}", "+79001234567") for number in range(500)}
     numbers = [int(id_.removeprefix("79001234567:")) for id_ in ids]
 
@@ -222,7 +222,7 @@ def test_reads_a_report_as_it_comes(report: str, state: ReceiptState, code: str 
     assert (receipt.state, receipt.error_code) == (state, code)
 
 
-def test_a_report_may_be_signed_with_sha1() -> None:
+def test_report_may_be_signed_with_sha1() -> None:
     body = payload("smsc", "report_signed_sha_2026-11.form")
 
     call = WebhookRequest("https://kvitok.example.com/hooks/smsc", {}, body)
@@ -258,7 +258,7 @@ def test_sha1_of_another_status_is_refused() -> None:
 @pytest.mark.parametrize(
     ("report", "codes"), [("no_money", ["24"]), ("denied", []), ("delivered", [])]
 )
-def test_a_report_of_an_empty_balance_is_of_the_account(report: str, codes: list[str]) -> None:
+def test_report_of_an_empty_balance_is_about_the_account(report: str, codes: list[str]) -> None:
     body = payload("smsc", f"report_{report}_2026-09.form")
 
     assert [alert.code for alert in smsc().parse_webhook(as_signed(body)).alerts] == codes
@@ -308,14 +308,14 @@ def test_report_of_another_status_is_ignored(word: str) -> None:
     assert not smsc().parse_webhook(smsc_call(receipt_form)).receipts
 
 
-def test_an_incoming_text_in_another_charset_is_not_a_report() -> None:
+def test_incoming_text_in_another_charset_is_not_a_report() -> None:
     receipt_form = b"phone=79001234567&mes=%CF%F0%E8%E2%E5%F2&to=79000000000&status=&id=&md5="
 
     assert not smsc().parse_webhook(smsc_call(receipt_form)).receipts
 
 
 @pytest.mark.parametrize("name", [b"id", b"phone", b"status", b"md5"])
-def test_a_field_given_twice_is_refused(name: bytes) -> None:
+def test_field_given_twice_is_refused(name: bytes) -> None:
     receipt_form = VENDORS["smsc"].webhook_body + b"&" + name + b"=1"
 
     with pytest.raises(InvalidWebhookError):

@@ -353,7 +353,7 @@ def test_anonymised_phone_is_not_blocked_by_its_prefix(api: Api) -> None:
     assert not BlockedPhone.objects.exists()
 
 
-def test_a_person_is_known_by_the_latest_message_of_another_day(api: Api) -> None:
+def test_person_is_known_by_the_latest_message_of_another_day(api: Api) -> None:
     first, second = (AttemptFactory.create().pk for _ in range(2))
 
     report_recipients("whatsapp_cloud", Recipient(USER_ID, str(first)), Recipient("US.2", "junk"))

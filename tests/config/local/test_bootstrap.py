@@ -48,7 +48,7 @@ def test_environment_is_remade_when_lock_changes(checkout: Path) -> None:
     assert (checkout / ".venv" / "dev.installed").read_text() == ""
 
 
-def test_a_catalogue_is_compiled_when_its_source_changed(checkout: Path) -> None:
+def test_catalogue_is_compiled_when_its_source_changed(checkout: Path) -> None:
     (checkout / "requirements" / "dev.txt").write_text("")
     assert ensure(checkout, "dev").returncode == 0
     pybabel = checkout / ".venv" / "bin" / "pybabel"

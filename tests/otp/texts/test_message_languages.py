@@ -38,7 +38,7 @@ def speak(company: Company, language: str) -> None:
 
 
 @pytest.mark.parametrize("code", sorted(message_languages.codes()))
-def test_a_code_in_every_language(api: Api, code: str) -> None:
+def test_code_in_every_language(api: Api, code: str) -> None:
     answer = api.post("/otp/send", {"phone": "+79161234567", "channel": "sms", "locale": code})
 
     outgoing = handed_over()
@@ -58,7 +58,7 @@ def test_a_code_in_every_language(api: Api, code: str) -> None:
         ("x-private", "x-private", "ru"),
     ],
 )
-def test_the_tag_is_stored_and_shown(api: Api, asked: str, stored: str, code: str) -> None:
+def test_tag_is_stored_and_shown(api: Api, asked: str, stored: str, code: str) -> None:
     answer = api.post("/otp/send", {"phone": "+79161234567", "channel": "sms", "locale": asked})
 
     outgoing = handed_over()
@@ -68,7 +68,7 @@ def test_the_tag_is_stored_and_shown(api: Api, asked: str, stored: str, code: st
     assert outgoing.text == standard(code, outgoing)
 
 
-def test_a_company_s_language_before_the_worldwide_one(api: Api) -> None:
+def test_company_s_language_before_the_worldwide_one(api: Api) -> None:
     speak(api.company, "kk")
     send(api, channel="sms", locale="ja")
     speak(api.company, "de")  # the message was accepted before
@@ -85,7 +85,7 @@ def test_without_a_locale_a_company_s_language(api: Api) -> None:
     assert (answer.body["locale"], outgoing.text) == ("ar", standard("ar", outgoing))
 
 
-def test_a_policy_may_name_any_tag(api: Api) -> None:
+def test_policy_may_name_any_tag(api: Api) -> None:
     answer = put(api, [{"country": "RU", "locale": "pt_br"}])
     assert answer.body["rules"][0]["locale"] == "pt-BR"
     api_keys.clear_cache()
@@ -98,7 +98,7 @@ def test_a_policy_may_name_any_tag(api: Api) -> None:
     assert outgoing.text == standard("pt", outgoing)
 
 
-def test_a_company_s_own_text_serves_every_tag_of_its_language(api: Api) -> None:
+def test_company_s_own_text_serves_every_tag_of_its_language(api: Api) -> None:
     CodeTextFactory.create(company=api.company, body="{code} — кодыңыз", purpose="", locale="kk")
     api_keys.clear_cache()
 
@@ -107,7 +107,7 @@ def test_a_company_s_own_text_serves_every_tag_of_its_language(api: Api) -> None
     assert handed_over().text.endswith(" — кодыңыз")
 
 
-def test_a_link_in_the_language(api: Api) -> None:
+def test_link_in_the_language(api: Api) -> None:
     body = {"phone": "+79161234567", "url": URL, "channel": "sms", "locale": "tr-TR"}
     answer = api.post("/links/send", body)
 

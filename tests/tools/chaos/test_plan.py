@@ -24,7 +24,7 @@ def test_twenty_kills_meet_every_process_and_postgres_twice() -> None:
     assert min(struck[disruption] for disruption in Disruption) >= 2
 
 
-def test_the_load_has_everything_in_it() -> None:
+def test_load_has_every_kind_of_order() -> None:
     plan = make(FULL)
     cost = sum(PRICES[order.sent_by] for order in plan.orders if order.company == POOR)
 

@@ -84,7 +84,7 @@ def test_unavailable_language_is_reported_and_not_a_failure() -> None:
     assert __main__.reasons([outcome]) == ["curl was not run: no no-such-compiler"]
 
 
-def test_a_language_that_does_not_compile_is_a_failure() -> None:
+def test_language_that_does_not_compile_is_a_failure() -> None:
     outcome = outcome_of(Language("curl", "sh", broken, lambda _place: None))
 
     assert not outcome.is_good

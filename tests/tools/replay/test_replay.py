@@ -20,7 +20,7 @@ SMALL: dict[str, Any] = {
 }
 
 
-def test_a_run_is_determined_by_its_seed() -> None:
+def test_run_is_determined_by_its_seed() -> None:
     world = build(SMALL)
 
     assert as_json([run(world, 3)]) == as_json([run(world, 3)])
@@ -39,7 +39,7 @@ def test_goals_hold_in_a_small_world() -> None:
     assert (ours.quantile(0.95) or 0) <= 1.2 * (sms.quantile(0.95) or 0)
 
 
-def test_an_attack_is_stopped() -> None:
+def test_attack_is_stopped() -> None:
     attack = {"day": 0.2, "hours": 2, "per_hour": 400, "prefix": "+25261"}
 
     result = run(build({**SMALL, "attacks": [attack]}), 1)
@@ -67,7 +67,7 @@ def test_an_attack_is_stopped() -> None:
         ),
     ],
 )
-def test_a_malformed_world_is_refused_with_the_path(change: dict[str, Any], error: str) -> None:
+def test_malformed_world_is_refused_with_the_path(change: dict[str, Any], error: str) -> None:
     with pytest.raises(WorldError, match=error):
         build({**SMALL, **change})
 
@@ -77,7 +77,7 @@ def test_every_shipped_world_is_read(path: Path) -> None:
     assert build(read(path)).name == path.stem
 
 
-def test_the_command_writes_its_figures(tmp_path: Path) -> None:
+def test_command_writes_its_figures(tmp_path: Path) -> None:
     world = tmp_path / "w.json"
     out = tmp_path / "out.json"
     world.write_text(json.dumps({**SMALL, "days": 0.2, "warm_up_days": 0}), encoding="utf-8")

@@ -83,7 +83,7 @@ def test_goals_that_are_held_and_missed() -> None:
     ]
 
 
-def test_the_command_reports_flips_and_draws(
+def test_command_reports_flips_and_draws(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     world = tmp_path / "w.json"

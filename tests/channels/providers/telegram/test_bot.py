@@ -56,7 +56,7 @@ def refused(wire: responses.RequestsMock, body: bytes, status: int = 400) -> Sen
     return caught.value
 
 
-def test_a_code_is_protected_and_has_no_button(wire: responses.RequestsMock) -> None:
+def test_code_is_protected_and_has_no_button(wire: responses.RequestsMock) -> None:
     assert sent_body(wire, message()) == {
         "chat_id": CHAT,
         "text": "Ваш код: 482915",
@@ -66,7 +66,7 @@ def test_a_code_is_protected_and_has_no_button(wire: responses.RequestsMock) -> 
 
 
 @pytest.mark.parametrize(("locale", "label"), [("ru", "Открыть"), ("en", "Open")])
-def test_a_link_has_a_button(wire: responses.RequestsMock, locale: str, label: str) -> None:
+def test_link_has_a_button(wire: responses.RequestsMock, locale: str, label: str) -> None:
     body = sent_body(wire, link(locale=locale))
 
     button = {"text": label, "url": "https://l.example.com/bcdfghjk"}
@@ -79,7 +79,7 @@ def test_a_link_has_a_button(wire: responses.RequestsMock, locale: str, label: s
     }
 
 
-def test_a_code_with_a_link_is_protected_and_has_a_button(wire: responses.RequestsMock) -> None:
+def test_code_with_a_link_is_protected_and_has_a_button(wire: responses.RequestsMock) -> None:
     body = sent_body(wire, code_with_link())
 
     assert body["protect_content"] is True
@@ -102,7 +102,7 @@ def test_message_ids_differ_between_chats_and_bots(
     assert bot(token=token).send(message(chat_id=chat_id)) == Accepted(provider_id)
 
 
-def test_an_acceptance_may_have_no_id(wire: responses.RequestsMock) -> None:
+def test_acceptance_may_have_no_id(wire: responses.RequestsMock) -> None:
     wire.post(URL, body=b'{"ok":true,"result":{}}')
 
     assert bot().send(message()) == Accepted(None)
@@ -294,7 +294,7 @@ def test_speaks_the_persons_language(language: str | None, locale: str) -> None:
         ("w998901234", []),
     ],
 )
-def test_a_shared_number_becomes_e164(phone: str, expected: list[str]) -> None:
+def test_shared_number_becomes_e164(phone: str, expected: list[str]) -> None:
     update = orjson.loads(payload("telegram_bot", "contact_own_2026-09.json"))
     update["message"]["contact"]["phone_number"] = phone
 

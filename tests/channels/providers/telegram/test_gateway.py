@@ -81,7 +81,7 @@ def test_low_balance_is_reported_by_steps(
     assert alert is None or (alert.code, alert.kind) == ("balance_low", AlertKind.WARNING)
 
 
-def test_an_acceptance_may_have_no_id(wire: responses.RequestsMock) -> None:
+def test_acceptance_may_have_no_id(wire: responses.RequestsMock) -> None:
     wire.post(URL, body=b'{"ok":true}')
 
     assert gateway().send(message()) == Accepted(None)
@@ -147,7 +147,7 @@ def test_gateway_error_codes_are_classified(
 @pytest.mark.parametrize(
     ("name", "wait"), [("FLOOD_WAIT_34", 34), ("FLOOD_WAIT", None), ("SMS_FLOOD_WAIT_x", None)]
 )
-def test_a_flood_wait_says_how_long(
+def test_flood_wait_says_how_long(
     wire: responses.RequestsMock, name: str, wait: int | None
 ) -> None:
     error = refused(wire, orjson.dumps({"ok": False, "error": name}))
@@ -160,7 +160,7 @@ def test_a_flood_wait_says_how_long(
     ("status", "kind"),
     [(200, TransientError), (400, RefusedError), (429, ThrottledError), (500, AmbiguousError)],
 )
-def test_an_unknown_error_is_kept_in_the_detail(
+def test_unknown_error_is_kept_in_the_detail(
     wire: responses.RequestsMock, status: int, kind: type[SendError]
 ) -> None:
     error = refused(wire, b'{"ok":false,"error":"SOMETHING_NEW"}', status)

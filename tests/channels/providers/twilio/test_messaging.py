@@ -63,7 +63,7 @@ def test_sends_a_form_with_our_reference_in_the_callback(wire: responses.Request
     assert headers["Authorization"].startswith("Basic QUMw")
 
 
-def test_a_messaging_service_takes_the_senders_place(wire: responses.RequestsMock) -> None:
+def test_messaging_service_replaces_the_sender(wire: responses.RequestsMock) -> None:
     service = "MG" + "0" * 32
 
     form = sent(wire, message(), sender=service)
@@ -72,7 +72,7 @@ def test_a_messaging_service_takes_the_senders_place(wire: responses.RequestsMoc
     assert "From" not in form
 
 
-def test_a_sender_named_like_a_service_is_a_sender(wire: responses.RequestsMock) -> None:
+def test_sender_named_like_a_service_is_a_sender(wire: responses.RequestsMock) -> None:
     assert sent(wire, message(), sender="MGSHOP")["From"] == "MGSHOP"
 
 
@@ -188,7 +188,7 @@ UNREACHABLE = ReceiptState.UNREACHABLE
         ),
     ],
 )
-def test_a_failure_says_whether_the_person_can_be_reached(
+def test_failure_says_whether_the_person_can_be_reached(
     word: str, code: str, failed: ReceiptState
 ) -> None:
     body = f"MessageSid={SID}&MessageStatus={word}&ErrorCode={code}".encode()
@@ -211,7 +211,7 @@ def test_a_failure_says_whether_the_person_can_be_reached(
         ),
     ],
 )
-def test_a_failure_says_whether_the_account_is_at_fault(
+def test_failure_says_whether_the_account_is_at_fault(
     word: str, code: str, kind: AlertKind | None
 ) -> None:
     body = f"MessageSid={SID}&MessageStatus={word}&ErrorCode={code}".encode()

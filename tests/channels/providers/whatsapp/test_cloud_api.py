@@ -243,7 +243,7 @@ def test_unknown_sender_number_is_account_fault(
 
 
 @pytest.mark.parametrize(("code", "status"), [(131000, 500), (2, 503), (131016, 404)])
-def test_a_known_code_counts_more_than_the_status(
+def test_known_code_counts_more_than_the_status(
     wire: responses.RequestsMock, code: int, status: int
 ) -> None:
     error = refused(wire, error_body(code), status)

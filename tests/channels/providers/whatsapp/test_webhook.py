@@ -62,7 +62,7 @@ def test_reads_why_a_message_failed() -> None:
         *((code, ReceiptState.FAILED) for code in (131047, 131000, 131053, "words", None)),
     ],
 )
-def test_a_failure_says_whether_the_person_can_be_reached(
+def test_failure_says_whether_the_person_can_be_reached(
     code: int | str | None, state: ReceiptState
 ) -> None:
     update = orjson.loads(payload("whatsapp_cloud", "status_failed_2026-09.json"))
@@ -191,7 +191,7 @@ def test_message_that_failed_for_the_accounts_sake(code: int, kinds: list[AlertK
     assert [receipt.word for receipt in whatsapp().parse_webhook(call).receipts] == ["failed"]
 
 
-def test_a_signature_without_its_algorithm_is_refused() -> None:
+def test_signature_without_its_algorithm_is_refused() -> None:
     call = meta_call(payload("whatsapp_cloud", "status_delivered_2026-09.json"))
     bare = call.headers["X-Hub-Signature-256"].removeprefix("sha256=")
 

@@ -173,7 +173,7 @@ def test_held_out_code_follows_the_company_order(
     assert Message.objects.get().params["route"] == {"arm": "hold_out"}
 
 
-def test_a_twentieth_is_held_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_code_in_twenty_is_held_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
 
     held = sum(smart_plan.is_held_out() for _draw in range(20_000))

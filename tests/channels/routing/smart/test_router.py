@@ -64,7 +64,7 @@ def test_two_silences_outweigh_a_proof() -> None:
     )
 
 
-def test_a_dead_channel_is_seen_within_a_few_sends() -> None:
+def test_dead_channel_is_detected_within_a_few_sends() -> None:
     health = Health(0.0)
     for n in range(500):
         health.record(n * 10.0, 0.96, delivered=n % 25 != 0)
@@ -76,7 +76,7 @@ def test_a_dead_channel_is_seen_within_a_few_sends() -> None:
     assert health.level(5080.0) < 0.3
 
 
-def test_a_dead_channel_that_delivers_again_is_trusted_again() -> None:
+def test_dead_channel_that_delivers_again_is_trusted_again() -> None:
     health = Health(0.0)
     for n in range(20):
         health.record(n * 10.0, 0.96, delivered=False)
@@ -157,7 +157,7 @@ def test_exploration_spares_proven_phones_and_keeps_its_budget() -> None:
     assert exploration.probe(DAY * 2, "RU", []) is None
 
 
-def test_an_account_that_verifies_less_loses_its_share_in_steps() -> None:
+def test_account_that_verifies_less_loses_its_share_in_steps() -> None:
     balance = AccountBalance({"a": 0.5, "b": 0.5})
     changes = []
     for n in range(2000):
@@ -231,7 +231,7 @@ def order(*candidates: Candidate) -> list[str]:
     return [step.channel for step in choose(candidates, WAITING).best.plan]
 
 
-def test_a_proven_messenger_goes_first() -> None:
+def test_proven_messenger_goes_first() -> None:
     assert order(candidate("telegram", 0.97), candidate("sms", 0.95)) == ["telegram", "sms"]
 
 

@@ -151,7 +151,7 @@ def order(one: Company) -> Order:
     return buy(one, at(10, 3), 100, "122.00")
 
 
-def test_an_order_that_was_paid_and_credited_once_is_right(order: Order) -> None:
+def test_order_that_was_paid_and_credited_once_is_right(order: Order) -> None:
     assert found([order]) == []
 
 
@@ -168,7 +168,7 @@ def never_credited(order: Order) -> None:
 
 
 @pytest.mark.parametrize("break_it", [other_tokens, no_payment, never_credited])
-def test_a_broken_credit_is_found(order: Order, break_it: Callable[[Order], None]) -> None:
+def test_broken_credit_is_found(order: Order, break_it: Callable[[Order], None]) -> None:
     break_it(order)
 
     (fault,) = found([order])
