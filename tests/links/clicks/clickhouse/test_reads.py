@@ -40,7 +40,8 @@ def link(clickhouse: ClickHouseServer) -> Link:
     link = LinkFactory.create()
     other = LinkFactory.create()
     be_complete()
-    chance, now = Random(7), int(time.time() * 1000)  # noqa: S311 - the same each time
+    chance = Random(7)  # noqa: S311 - the same each time
+    now = int(time.time() * 1000)
     for item in (link, link, other):
         rows = [
             [
