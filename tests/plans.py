@@ -13,9 +13,9 @@ _PLACEHOLDER = re.compile(r"%\((\w+)\)s|%s|%%")
 _IS_READ = re.compile(r"\s*(SELECT|WITH)\b", re.IGNORECASE)
 
 _INDEXES_OF_MONTHS = """
-SELECT child.relname, parent.relname FROM pg_inherits i
-JOIN pg_class child ON child.oid = i.inhrelid AND child.relkind = 'i'
-JOIN pg_class parent ON parent.oid = i.inhparent
+SELECT child.relname, parent.relname FROM pg_inherits
+JOIN pg_class child ON child.oid = inhrelid AND child.relkind = 'i'
+JOIN pg_class parent ON parent.oid = inhparent
 """
 
 

@@ -7,13 +7,16 @@ from tests.sql import execute
 # An index whose columns begin another one of its table, under the same condition. Equal columns
 # with two classes of operators (`_like`) count as the same.
 _COVERED = """
-SELECT i.indexrelid::regclass::text, min(j.indexrelid::regclass::text)
-FROM pg_index i JOIN pg_index j ON j.indrelid = i.indrelid AND j.indexrelid <> i.indexrelid
-JOIN pg_class c ON c.oid = i.indrelid AND c.relnamespace = 'public'::regnamespace
-WHERE NOT i.indisunique AND i.indexprs IS NULL AND j.indexprs IS NULL
-  AND pg_get_expr(i.indpred, i.indrelid) IS NOT DISTINCT FROM pg_get_expr(j.indpred, j.indrelid)
-  AND j.indkey::text || ' ' LIKE i.indkey::text || ' %'
-  AND (j.indisunique OR i.indkey::text <> j.indkey::text OR i.indexrelid > j.indexrelid)
+SELECT covered.indexrelid::regclass::text, min(other.indexrelid::regclass::text)
+FROM pg_index covered JOIN pg_index other
+  ON other.indrelid = covered.indrelid AND other.indexrelid <> covered.indexrelid
+JOIN pg_class ON pg_class.oid = covered.indrelid AND relnamespace = 'public'::regnamespace
+WHERE NOT covered.indisunique AND covered.indexprs IS NULL AND other.indexprs IS NULL
+  AND pg_get_expr(covered.indpred, covered.indrelid)
+    IS NOT DISTINCT FROM pg_get_expr(other.indpred, other.indrelid)
+  AND other.indkey::text || ' ' LIKE covered.indkey::text || ' %'
+  AND (other.indisunique OR covered.indkey::text <> other.indkey::text
+       OR covered.indexrelid > other.indexrelid)
 GROUP BY 1
 """
 FOREIGN_KEY = "Django's, of a foreign key; the table has a few rows for each company"

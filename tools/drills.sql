@@ -4,9 +4,9 @@
 SELECT count(DISTINCT message_id) FROM client_call WHERE status = 200
 
 --: lost
-SELECT count(DISTINCT c.message_id) FROM client_call c
-LEFT JOIN channels_message m ON m.id = c.message_id
-WHERE c.status = 200 AND (m.id IS NULL OR m.state IN ('queued', 'sent'))
+SELECT count(DISTINCT client_call.message_id) FROM client_call
+LEFT JOIN channels_message message ON message.id = client_call.message_id
+WHERE client_call.status = 200 AND (message.id IS NULL OR message.state IN ('queued', 'sent'))
 
 --: delivered
 SELECT count(*) FROM channels_message WHERE state = 'delivered'
@@ -23,4 +23,4 @@ SELECT count(*) FROM (SELECT message_id FROM phone_message WHERE message_id IS N
   GROUP BY message_id HAVING count(*) > 1) AS twice
 
 --: repeated
-SELECT count(*) FROM (SELECT key FROM client_call GROUP BY key HAVING count(*) > 1) AS r
+SELECT count(*) FROM (SELECT key FROM client_call GROUP BY key HAVING count(*) > 1) AS repeated

@@ -228,8 +228,9 @@ def columns() -> list[str]:
 def indexes() -> dict[str, bool]:
     """Indexes of the scratch tables by name, and whether each is valid."""
     rows = execute(
-        "SELECT c.relname, i.indisvalid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid"
-        " JOIN pg_class t ON t.oid = i.indrelid WHERE t.relname LIKE 'scratch%'"
+        "SELECT class.relname, indisvalid FROM pg_index"
+        " JOIN pg_class class ON class.oid = indexrelid JOIN pg_class scratch ON"
+        " scratch.oid = indrelid WHERE scratch.relname LIKE 'scratch%'"
     )
     return dict(rows)
 

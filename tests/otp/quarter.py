@@ -25,10 +25,10 @@ VAT = Decimal("22.00")
 REFUNDED = 137  # tokens of each month's top-up: no share of it is round
 GIFT = 1_000  # tokens
 _BOOKED = """
-SELECT r.company_id, r.kind, r.amount, r.key, NULL::uuid AS message_id, NULL::int AS hold,
-  '' AS proof, 'refund' AS reason, r.at AS created_at
+SELECT company_id, kind, amount, key, NULL::uuid AS message_id, NULL::int AS hold,
+  '' AS proof, 'refund' AS reason, at AS created_at
 FROM unnest(%(companies)s::bigint[], %(kinds)s::text[], %(amounts)s::bigint[], %(keys)s::text[],
-  %(times)s::timestamptz[]) AS r(company_id, kind, amount, key, at)
+  %(times)s::timestamptz[]) AS given(company_id, kind, amount, key, at)
 """
 
 

@@ -92,14 +92,14 @@ NOT_OF_RECIPIENTS = {
 
 # Text, JSON, bytes and arrays of at least eight characters, and numbers that are no ids.
 _COLUMNS = """
-SELECT c.relname || '.' || a.attname FROM pg_attribute a
-JOIN pg_class c ON c.oid = a.attrelid JOIN pg_type t ON t.oid = a.atttypid
-WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p', 'm')
-  AND NOT c.relispartition AND a.attnum > 0 AND NOT a.attisdropped
-  AND (t.typcategory IN ('A', 'S', 'U') AND t.typname NOT IN ('uuid', 'char')
-       OR t.typname IN ('int8', 'numeric', 'float8'))
-  AND NOT (t.typname = 'varchar' AND a.atttypmod BETWEEN 4 AND 11)
-  AND NOT (t.typname = 'int8' AND (a.attname = 'id' OR a.attname LIKE '%\\_id'))
+SELECT relname || '.' || attname FROM pg_attribute
+JOIN pg_class ON pg_class.oid = attrelid JOIN pg_type ON pg_type.oid = atttypid
+WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p', 'm')
+  AND NOT relispartition AND attnum > 0 AND NOT attisdropped
+  AND (typcategory IN ('A', 'S', 'U') AND typname NOT IN ('uuid', 'char')
+       OR typname IN ('int8', 'numeric', 'float8'))
+  AND NOT (typname = 'varchar' AND atttypmod BETWEEN 4 AND 11)
+  AND NOT (typname = 'int8' AND (attname = 'id' OR attname LIKE '%\\_id'))
 """
 
 

@@ -193,7 +193,7 @@ def rows_naming(phone: str, table: str) -> int:
     """Rows of a table with the phone's digits in any column; bytea is in hexadecimal as text."""
     digits = phone.removeprefix("+")
     rows = execute(
-        f"SELECT count(*) FROM {table} t WHERE t::text LIKE %s OR t::text LIKE %s",  # noqa: S608
+        f"SELECT count(*) FROM {table} stored WHERE stored::text LIKE %s OR stored::text LIKE %s",  # noqa: S608
         [f"%{digits}%", f"%{digits.encode().hex()}%"],
     )
     return int(rows[0][0])

@@ -1,9 +1,10 @@
 --: charged
 WITH taken AS (
-  SELECT 1000 * EXTRACT(epoch FROM t.created_at - m.created_at) AS ms
-  FROM channels_message m
-  LEFT JOIN billing_transfer t ON t.message_id = m.id AND t.kind = 'capture'
-  WHERE m.phone BETWEEN %s AND %s)
+  SELECT 1000 * EXTRACT(epoch FROM transfer.created_at - message.created_at) AS ms
+  FROM channels_message message
+  LEFT JOIN billing_transfer transfer ON transfer.message_id = message.id
+    AND transfer.kind = 'capture'
+  WHERE message.phone BETWEEN %s AND %s)
 SELECT count(*), count(ms), percentile_disc(0.5) WITHIN GROUP (ORDER BY ms),
   percentile_disc(0.99) WITHIN GROUP (ORDER BY ms)
 FROM taken

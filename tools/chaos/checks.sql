@@ -1,32 +1,42 @@
 --: uncharged: messages that reached a phone uncharged, and why; only the last reason is a fault
-SELECT m.id::text, CASE
-  WHEN EXISTS (SELECT FROM channels_receipt r JOIN channels_attempt a ON a.id = r.attempt_id
-               WHERE a.message_id = m.id AND r.state IN ('failed', 'unreachable', 'expired')
-                 AND NOT EXISTS (SELECT FROM channels_receipt d WHERE d.attempt_id = a.id
-                                 AND d.state IN ('delivered', 'read') AND d.id < r.id))
+SELECT message.id::text, CASE
+  WHEN EXISTS (
+      SELECT FROM channels_receipt receipt
+        JOIN channels_attempt attempt ON attempt.id = receipt.attempt_id
+      WHERE attempt.message_id = message.id
+        AND receipt.state IN ('failed', 'unreachable', 'expired')
+        AND NOT EXISTS (
+          SELECT FROM channels_receipt delivered
+          WHERE delivered.attempt_id = attempt.id AND delivered.state IN ('delivered', 'read')
+            AND delivered.id < receipt.id))
     THEN 'the vendor had said that it failed'
-  WHEN a.hold < m.hold THEN 'another channel had been tried by then'
-  WHEN p.provider = 'telegram_bot' THEN 'the answer was lost, and this vendor has no receipts'
-  WHEN 'no_receipt' = ANY(p.faults) AND a.provider_id IS NULL
-    THEN p.provider || ': the answer and all receipts were lost, so there is no id to ask by'
+  WHEN attempt.hold < message.hold THEN 'another channel had been tried by then'
+  WHEN phone_message.provider = 'telegram_bot'
+    THEN 'the answer was lost, and this vendor has no receipts'
+  WHEN 'no_receipt' = ANY(phone_message.faults) AND attempt.provider_id IS NULL
+    THEN phone_message.provider
+      || ': the answer and all receipts were lost, so there is no id to ask by'
   ELSE 'could have been proved' END
-FROM phone_message p JOIN channels_message m ON m.id = p.message_id
-LEFT JOIN channels_attempt a ON a.id = p.attempt_id
-WHERE p.has_arrived AND NOT EXISTS (
-  SELECT FROM billing_transfer t WHERE t.message_id = m.id AND t.kind = 'capture')
+FROM phone_message JOIN channels_message message ON message.id = phone_message.message_id
+LEFT JOIN channels_attempt attempt ON attempt.id = phone_message.attempt_id
+WHERE phone_message.has_arrived AND NOT EXISTS (
+  SELECT FROM billing_transfer transfer
+  WHERE transfer.message_id = message.id AND transfer.kind = 'capture')
 ORDER BY 1
 
 --: timeline: of one message, to see why it was not charged
-SELECT concat_ws(' ', m.channel, m.kind, m.state, m.error, 'made', m.created_at::time(2),
-  'deadline', m.deadline::time(2), 'finished', m.finished_at::time(2),
-  (SELECT string_agg(concat_ws(' ', '| attempt', a.n, a.state, a.error_class, a.error_code,
-     'polls', a.polls, 'id', a.provider_id IS NOT NULL, a.started_at::time(2),
-     a.accepted_at::time(2), a.finished_at::time(2)), ' ')
-   FROM channels_attempt a WHERE a.message_id = m.id),
-  (SELECT string_agg(concat_ws(' ', '| receipt', r.id, r.state, 'came', r.received_at::time(2),
-     'applied', r.applied_at::time(2)), ' ' ORDER BY r.id)
-   FROM channels_receipt r JOIN channels_attempt a ON a.id = r.attempt_id
-   WHERE a.message_id = m.id),
-  (SELECT string_agg(concat_ws(' ', '| phone', p.state, p.faults::text, 'told', p.is_told), ' ')
-   FROM phone_message p WHERE p.message_id = m.id))
-FROM channels_message m WHERE m.id = %s
+SELECT concat_ws(' ', message.channel, message.kind, message.state, message.error, 'made',
+  message.created_at::time(2), 'deadline', message.deadline::time(2),
+  'finished', message.finished_at::time(2),
+  (SELECT string_agg(concat_ws(' ', '| attempt', attempt.n, attempt.state, attempt.error_class,
+     attempt.error_code, 'polls', attempt.polls, 'id', attempt.provider_id IS NOT NULL,
+     attempt.started_at::time(2), attempt.accepted_at::time(2), attempt.finished_at::time(2)), ' ')
+   FROM channels_attempt attempt WHERE attempt.message_id = message.id),
+  (SELECT string_agg(concat_ws(' ', '| receipt', receipt.id, receipt.state, 'came',
+     receipt.received_at::time(2), 'applied', receipt.applied_at::time(2)), ' ' ORDER BY receipt.id)
+   FROM channels_receipt receipt JOIN channels_attempt attempt ON attempt.id = receipt.attempt_id
+   WHERE attempt.message_id = message.id),
+  (SELECT string_agg(concat_ws(' ', '| phone', phone_message.state, phone_message.faults::text,
+     'told', phone_message.is_told), ' ')
+   FROM phone_message WHERE phone_message.message_id = message.id))
+FROM channels_message message WHERE message.id = %s

@@ -35,41 +35,49 @@ CREATE INDEX ON client_call (key); CREATE INDEX ON client_call (message_id);
 CREATE INDEX ON client_entry (person); CREATE INDEX ON client_entry (phone);
 
 --: by reference
-UPDATE phone_message p SET attempt_id = a.id, message_id = a.message_id
-FROM channels_attempt a WHERE a.id = p.ref AND a.provider = p.provider
+UPDATE phone_message SET attempt_id = attempt.id, message_id = attempt.message_id
+FROM channels_attempt attempt
+WHERE attempt.id = phone_message.ref AND attempt.provider = phone_message.provider
 
 --: by name
-UPDATE phone_message p SET attempt_id = a.id, message_id = a.message_id
-FROM channels_attempt a
-WHERE p.ref IS NULL AND p.provider = 'telegram_bot' AND a.provider = p.provider
-  AND substring(a.provider_id FROM ':([^:]*:[^:]*)$') = ltrim(p.phone, '+') || ':' || p.provider_id
+UPDATE phone_message SET attempt_id = attempt.id, message_id = attempt.message_id
+FROM channels_attempt attempt
+WHERE phone_message.ref IS NULL AND phone_message.provider = 'telegram_bot'
+  AND attempt.provider = phone_message.provider
+  AND substring(attempt.provider_id FROM ':([^:]*:[^:]*)$')
+    = ltrim(phone_message.phone, '+') || ':' || phone_message.provider_id
 
 --: by centre id: stored without leading zeros
-UPDATE phone_message p SET attempt_id = a.id, message_id = a.message_id
-FROM channels_attempt a
-WHERE p.provider = 'smpp' AND a.provider = 'smpp' AND a.provider_id = ltrim(p.provider_id, '0')
+UPDATE phone_message SET attempt_id = attempt.id, message_id = attempt.message_id
+FROM channels_attempt attempt
+WHERE phone_message.provider = 'smpp' AND attempt.provider = 'smpp'
+  AND attempt.provider_id = ltrim(phone_message.provider_id, '0')
 
 --: by link
-UPDATE phone_message p SET message_id = m.id, attempt_id = (
-  SELECT a.id FROM channels_attempt a WHERE a.message_id = m.id AND a.provider = p.provider
-  ORDER BY a.state = 'delivered' DESC, a.n LIMIT 1)
-FROM channels_message m
-WHERE p.ref IS NULL AND p.attempt_id IS NULL AND m.phone = p.phone
-  AND m.params ->> 'short_url' = ANY(p.links)
+UPDATE phone_message SET message_id = message.id, attempt_id = (
+  SELECT attempt.id FROM channels_attempt attempt
+  WHERE attempt.message_id = message.id AND attempt.provider = phone_message.provider
+  ORDER BY attempt.state = 'delivered' DESC, attempt.n LIMIT 1)
+FROM channels_message message
+WHERE phone_message.ref IS NULL AND phone_message.attempt_id IS NULL
+  AND message.phone = phone_message.phone
+  AND message.params ->> 'short_url' = ANY(phone_message.links)
 
 --: unnamed: attempts whose answer was lost, and what their codes are derived from
-SELECT a.id, m.id, m.phone, m.subject_id, m.params ->> 'key', (m.params ->> 'length')::int
-FROM channels_attempt a JOIN channels_message m ON m.id = a.message_id
-WHERE a.provider IN ('telegram_bot', 'smpp') AND a.provider_id IS NULL AND m.content = 'code'
-  AND m.params ? 'key'
-ORDER BY a.started_at, a.id
+SELECT attempt.id, message.id, message.phone, message.subject_id, message.params ->> 'key',
+  (message.params ->> 'length')::int
+FROM channels_attempt attempt JOIN channels_message message ON message.id = attempt.message_id
+WHERE attempt.provider IN ('telegram_bot', 'smpp') AND attempt.provider_id IS NULL
+  AND message.content = 'code' AND message.params ? 'key'
+ORDER BY attempt.started_at, attempt.id
 
 --: by code
-UPDATE phone_message p SET attempt_id = u.attempt_id, message_id = u.message_id
-FROM unnamed_code u, (
+UPDATE phone_message SET attempt_id = unnamed_code.attempt_id, message_id = unnamed_code.message_id
+FROM unnamed_code, (
   SELECT id, row_number() OVER (PARTITION BY phone, code ORDER BY id) AS n FROM phone_message
   WHERE ref IS NULL AND attempt_id IS NULL AND provider IN ('telegram_bot', 'smpp')) came
-WHERE came.id = p.id AND u.phone = p.phone AND u.code = p.code AND u.n = came.n
+WHERE came.id = phone_message.id AND unnamed_code.phone = phone_message.phone
+  AND unnamed_code.code = phone_message.code AND unnamed_code.n = came.n
 
 --: phones
 SELECT id, provider, provider_id, ref, phone, links, code, state, extra, pending FROM messages

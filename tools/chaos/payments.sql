@@ -1,12 +1,15 @@
 --: orders: each order, and the tokens credited for it
-SELECT o.id::text AS order_id, o.gateway, o.state, o.tokens,
-  (SELECT count(*) FROM billing_payment p WHERE p.order_id = o.id AND p.is_credited) AS payments,
-  t.many AS transfers, t.tokens AS credited
-FROM billing_order o, LATERAL (
+SELECT billing_order.id::text AS order_id, billing_order.gateway, billing_order.state,
+  billing_order.tokens,
+  (SELECT count(*) FROM billing_payment payment
+   WHERE payment.order_id = billing_order.id AND payment.is_credited) AS payments,
+  credit.many AS transfers, credit.tokens AS credited
+FROM billing_order, LATERAL (
   SELECT count(*) AS many, COALESCE(sum(amount), 0)::bigint AS tokens FROM billing_transfer
-  WHERE message_id IS NULL AND kind = 'top_up' AND key = 'top_up:' || replace(o.id::text, '-', '')
-) AS t
-ORDER BY o.id
+  WHERE message_id IS NULL AND kind = 'top_up'
+    AND key = 'top_up:' || replace(billing_order.id::text, '-', '')
+) AS credit
+ORDER BY billing_order.id
 
 --: strange: credits without an order
 SELECT COALESCE(key, id::text) FROM billing_transfer

@@ -1,4 +1,4 @@
 --: oldest
-SELECT c.relname, pg_get_expr(c.relpartbound, c.oid) FROM pg_inherits i
-JOIN pg_class c ON c.oid = i.inhrelid
-WHERE i.inhparent = %s::regclass AND c.relname ~ '_[0-9]{4}_[0-9]{2}$' ORDER BY c.relname LIMIT 1
+SELECT relname, pg_get_expr(relpartbound, pg_class.oid)
+FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid
+WHERE inhparent = %s::regclass AND relname ~ '_[0-9]{4}_[0-9]{2}$' ORDER BY relname LIMIT 1

@@ -12,12 +12,13 @@ due AS (
          sum(CASE WHEN kind = 'hold' THEN amount WHEN kind IN ('capture', 'release') THEN -amount
                   ELSE 0 END) AS held
   FROM moved GROUP BY company_id)
-UPDATE billing_wallet w SET available = w.available + due.available, held = w.held + due.held
-FROM due WHERE w.company_id = due.company_id
+UPDATE billing_wallet wallet
+SET available = wallet.available + due.available, held = wallet.held + due.held
+FROM due WHERE wallet.company_id = due.company_id
 
 --: correct
-UPDATE billing_transfer t SET balance_after = lines.balance FROM (
+UPDATE billing_transfer transfer SET balance_after = lines.balance FROM (
   SELECT id, sum(CASE WHEN kind IN ('top_up', 'grant') THEN amount ELSE -amount END) OVER (
     PARTITION BY company_id ORDER BY created_at, id) AS balance
   FROM billing_transfer WHERE company_id = ANY(%s) AND balance_after IS NOT NULL) AS lines
-WHERE t.id = lines.id AND t.balance_after <> lines.balance
+WHERE transfer.id = lines.id AND transfer.balance_after <> lines.balance

@@ -201,9 +201,10 @@ FROM demo_message
 WHERE at >= now() - interval '1 day' AND endpoint_id IS NOT NULL
 
 --: transfers: holds and their settlements; a fallback replaces the first hold by a second
-SELECT m.company_id, t.kind, t.amount, NULL AS key, m.id AS message_id, t.hold, t.proof, t.reason,
-  m.at + t.since AS created_at
-FROM demo_message m CROSS JOIN LATERAL (VALUES
+SELECT demo_message.company_id, transfer.kind, transfer.amount, NULL AS key,
+  demo_message.id AS message_id, transfer.hold, transfer.proof, transfer.reason,
+  demo_message.at + transfer.since AS created_at
+FROM demo_message CROSS JOIN LATERAL (VALUES
   ('hold', COALESCE(first_price, price), 1, '', '', interval '0'),
   (CASE WHEN first_channel IS NOT NULL THEN 'release' END, first_price, 1, '', 'refused',
    taken / 4),
@@ -212,5 +213,5 @@ FROM demo_message m CROSS JOIN LATERAL (VALUES
    CASE WHEN first_channel IS NULL THEN 1 ELSE 2 END,
    CASE state WHEN 'delivered' THEN 'receipt' ELSE '' END,
    CASE state WHEN 'delivered' THEN '' ELSE state END, took))
-  AS t(kind, amount, hold, proof, reason, since)
-WHERE t.kind IS NOT NULL ORDER BY created_at, t.hold, t.kind DESC
+  AS transfer(kind, amount, hold, proof, reason, since)
+WHERE transfer.kind IS NOT NULL ORDER BY created_at, transfer.hold, transfer.kind DESC

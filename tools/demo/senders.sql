@@ -5,7 +5,7 @@ SELECT company_id, 'top_up' AS kind, tokens AS amount,
 FROM billing_order WHERE id = ANY(%(orders)s)
 
 --: short
-SELECT w.company_id, due.tokens - w.available, due.at FROM billing_wallet w JOIN (
+SELECT wallet.company_id, due.tokens - wallet.available, due.at FROM billing_wallet wallet JOIN (
   SELECT company_id, sum(COALESCE(first_price, 0) + price) AS tokens, min(at) AS at
   FROM demo_message GROUP BY company_id) AS due USING (company_id)
-WHERE due.tokens > w.available
+WHERE due.tokens > wallet.available

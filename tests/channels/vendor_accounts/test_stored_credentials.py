@@ -33,7 +33,9 @@ def save(user: User, name: str = "smsc", **values: str) -> list[str]:
 
 
 def stored_text() -> str:
-    text: str = execute("SELECT string_agg(p::text, '') FROM channels_provideraccount p")[0][0]
+    text: str = execute(
+        "SELECT string_agg(account::text, '') FROM channels_provideraccount account"
+    )[0][0]
     return text
 
 

@@ -114,7 +114,7 @@ def test_restored_copy_sends_nothing_old(api: Api, directory: Path, copy: Copy) 
 def test_every_outbox_is_held_back() -> None:
     """A new table of due work needs a line in `hold_back`, or a reason here."""
     rows = execute(
-        "SELECT relname FROM pg_class c JOIN pg_attribute ON attrelid = c.oid "
+        "SELECT relname FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid "
         "WHERE attname = 'due_at' AND relkind IN ('r', 'p') AND NOT relispartition"
     )
     result = {name for (name,) in rows}

@@ -34,8 +34,8 @@ _NEW_LINK = {name: getattr(Link(), name) for name in INSERTED_COLUMNS}
 _LIFTED = dict.fromkeys((Budget.DAY, Budget.ANY, "RU"), (settings.MAX_BUDGET, None))
 INSERT_MANY = """
 INSERT INTO links_link (id, company_id, mode, slug, key, is_alias, url)
-SELECT n.id, %s, 'live', n.slug, n.slug, false, n.url
-FROM unnest(%s::uuid[], %s::text[], %s::text[]) AS n(id, slug, url)
+SELECT id, %s, 'live', slug, slug, false, url
+FROM unnest(%s::uuid[], %s::text[], %s::text[]) AS given(id, slug, url)
 """
 LEADS_TO = "SELECT url FROM links_link WHERE key = %(key)s AND retired_at IS NULL"
 _NO_STORE = {"Cache-Control": "private, no-store", "X-Robots-Tag": "noindex, nofollow"}

@@ -1,4 +1,5 @@
 --: tokens: charged, by phone
-SELECT m.phone, COALESCE(sum(t.amount), 0)::bigint
-FROM channels_message m JOIN billing_transfer t ON t.message_id = m.id AND t.kind = 'capture'
-WHERE m.company_id = %s GROUP BY m.phone
+SELECT message.phone, COALESCE(sum(transfer.amount), 0)::bigint
+FROM channels_message message JOIN billing_transfer transfer ON transfer.message_id = message.id
+  AND transfer.kind = 'capture'
+WHERE message.company_id = %s GROUP BY message.phone
