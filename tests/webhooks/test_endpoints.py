@@ -57,9 +57,9 @@ def test_owner_and_developer_are_warned_after_an_hour(company: Company, failing:
     age(failing, minutes=2)
     endpoints.warn_of_failing()
     assert recipients() == {owner.user.email, developer.user.email}
-    letter = Mail.objects.filter(template="endpoint_failing")[0]
-    assert NOBODY in letter.text
-    assert f"/cabinet/webhooks/{failing.public_id}" in letter.text
+    email = Mail.objects.filter(template="endpoint_failing")[0]
+    assert NOBODY in email.text
+    assert f"/cabinet/webhooks/{failing.public_id}" in email.text
 
 
 def test_warning_comes_once(company: Company, failing: Endpoint) -> None:

@@ -156,7 +156,7 @@ def test_html_only_parts_are_left_out_of_the_plain_text() -> None:
 OWNERS = [Member.Role.OWNER]
 
 
-def letter(member: Member, template: str = "balance_low") -> Mail | None:
+def email(member: Member, template: str = "balance_low") -> Mail | None:
     contexts: dict[str, dict[str, Any]] = {
         "balance_low": {"available": 5, "url": "https://x.example"},
         "company_approved": {"url": "https://x.example"},
@@ -183,17 +183,17 @@ def path(one: Mail | None) -> str:
 
 
 def test_unsubscribe_link_switches_off_only_its_kind(client: Client, member: Member) -> None:
-    address = path(letter(member))
+    address = path(email(member))
 
     page = client.get(address)
     assert page.status_code == 200
-    assert letter(member) is not None  # looking changes nothing: scanners follow every link
+    assert email(member) is not None  # looking changes nothing: scanners follow every link
 
     for _ in range(2):  # mail programs try again; it is recorded once
         answer = Client(enforce_csrf_checks=True).post(address, {"List-Unsubscribe": "One-Click"})
         assert answer.status_code == 200
 
-    assert letter(member) is None
+    assert email(member) is None
     member.user.refresh_from_db()
     assert member.user.muted_notices == ["balance"]
     assert AuditEvent.objects.get().action == "notices.muted"
@@ -204,7 +204,7 @@ def test_unsubscribe_link_switches_off_only_its_kind(client: Client, member: Mem
 def test_emails_about_the_company_itself_cannot_be_switched_off(member: Member) -> None:
     User.objects.update(muted_notices=NoticeKind.values)
 
-    item = letter(member, "company_approved")
+    item = email(member, "company_approved")
 
     assert item is not None
     assert item.unsubscribe_url == ""
@@ -212,7 +212,7 @@ def test_emails_about_the_company_itself_cannot_be_switched_off(member: Member) 
 
 
 def test_headers_offer_the_unsubscribe_link(member: Member) -> None:
-    item = letter(member)
+    item = email(member)
     assert item is not None
     assert item.unsubscribe_url in item.text
     assert item.unsubscribe_url in item.html

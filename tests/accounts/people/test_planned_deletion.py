@@ -28,10 +28,10 @@ def test_request_sets_the_day_and_notifies_every_owner() -> None:
     closes_at = member.company.closes_at
     assert closes_at is not None
     assert timedelta(days=29) < closes_at - timezone.now() <= planned_deletion.GRACE_PERIOD
-    letters = {mail.to: mail.text for mail in Mail.objects.all()}
-    assert set(letters) == {member.user.email, other.user.email}
-    assert f"{member.user.email} asked to delete" in letters[other.user.email]
-    assert "запрошено удаление компании" in letters[member.user.email]
+    emails = {mail.to: mail.text for mail in Mail.objects.all()}
+    assert set(emails) == {member.user.email, other.user.email}
+    assert f"{member.user.email} asked to delete" in emails[other.user.email]
+    assert "запрошено удаление компании" in emails[member.user.email]
     assert actions(member.company) == ["company.closing"]
     event = AuditEvent.objects.get()
     assert event.changes is not None

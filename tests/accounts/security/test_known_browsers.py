@@ -21,7 +21,7 @@ def user() -> User:
     return make_person(user__date_joined=timezone.now() - timedelta(days=30))
 
 
-def letters() -> int:
+def emails() -> int:
     return Mail.objects.filter(subject__contains="новом браузере").count()
 
 
@@ -45,7 +45,7 @@ def test_sign_in_in_a_known_browser_is_not_notified(user: User) -> None:
 
     sign_in_again(client, user)
 
-    assert letters() == 1
+    assert emails() == 1
     cookie = client.cookies[sessions.BROWSER_COOKIE]
     assert cookie["httponly"]
     assert cookie["samesite"] == "Lax"
@@ -57,13 +57,13 @@ def test_other_browser_from_the_same_address_is_notified(user: User) -> None:
     signed_in(user)
     signed_in(user)
 
-    assert letters() == 2
+    assert emails() == 2
 
 
 def test_new_account_gets_no_security_email() -> None:
     signed_in(make_person())
 
-    assert letters() == 0
+    assert emails() == 0
 
 
 def test_cookie_of_another_account_does_not_count(user: User) -> None:
@@ -75,7 +75,7 @@ def test_cookie_of_another_account_does_not_count(user: User) -> None:
     sign_in_again(client, other)
     sign_in_again(client, user)
 
-    assert letters() == 2  # both are known in this browser now
+    assert emails() == 2  # both are known in this browser now
 
 
 FORGED = ["", "x", "{}", signing.dumps({"1": "x"}, salt="another")]
@@ -88,7 +88,7 @@ def test_forged_cookie_does_not_count(user: User, forged: str) -> None:
 
     client.post(reverse("account_login"), {"login": user.email, "password": PASSWORD})
 
-    assert letters() == 1
+    assert emails() == 1
 
 
 def test_browser_is_unknown_after_a_password_change(user: User) -> None:
@@ -98,20 +98,20 @@ def test_browser_is_unknown_after_a_password_change(user: User) -> None:
 
     sign_in_again(attacker, user, "another long passphrase 7")
 
-    assert letters() == 2
+    assert emails() == 2
 
 
 def test_ended_sessions_make_only_their_browsers_unknown(user: User) -> None:
     attacker = signed_in(user)
     own = signed_in(user)
-    assert letters() == 2
+    assert emails() == 2
 
     own.post(reverse("session-end-others"))
     sign_in_again(own, user)
-    assert letters() == 2
+    assert emails() == 2
     sign_in_again(attacker, user)
 
-    assert letters() == 3
+    assert emails() == 3
 
 
 def test_password_without_the_second_factor_is_notified_once_a_day(user: User) -> None:

@@ -197,7 +197,7 @@ def test_emails_to_added_addresses_are_limited_per_day(client: Client) -> None:
 
 
 def test_visitor_writes_to_few_strangers_a_day(client: Client, rf: RequestFactory) -> None:
-    """An unknown address gets a letter too when somebody asks for its password."""
+    """An unknown address gets an e-mail too when somebody asks for its password."""
     with time_machine.travel(datetime.now(UTC), tick=False) as clock:
         for number in range(99):
             clock.shift(30)

@@ -100,8 +100,8 @@ def test_chosen_share_warns_once_a_day(owner: Member) -> None:
 
     use(owner, 55)
     assert [balance_alerts.sweep_budgets(), balance_alerts.sweep_budgets()] == [1, 0]
-    (letter,) = Mail.objects.filter(template="balance_alert")
-    assert "55 %" in letter.subject
+    (email,) = Mail.objects.filter(template="balance_alert")
+    assert "55 %" in email.subject
 
     BalanceAlert.objects.filter(pk=alert.pk).update(notified_at=timezone.now() - timedelta(days=1))
     assert balance_alerts.sweep_budgets() == 1

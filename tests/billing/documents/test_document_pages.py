@@ -1,4 +1,4 @@
-"""Documents are listed, downloaded, opened by a letter's link and sent again."""
+"""Documents are listed, downloaded, opened by an e-mail's link and sent again."""
 
 from collections.abc import Iterable
 from datetime import timedelta

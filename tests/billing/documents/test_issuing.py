@@ -129,13 +129,13 @@ def test_letters_go_to_billing_members_and_document_address() -> None:
 
     expected = {people["owner"], people["accountant"], "books@example.com"}
     assert set(Mail.objects.values_list("to", flat=True)) == expected
-    letter = Mail.objects.get(to="books@example.com")
+    email = Mail.objects.get(to="books@example.com")
     document = Document.objects.get()
     for kind in ("pdf", "xml"):
         address, signed_at, _ = issuing.url_of(document, kind).rsplit(":", 2)
-        (sent,) = re.findall(rf"{re.escape(address)}:\S+\.{kind}", letter.text)
+        (sent,) = re.findall(rf"{re.escape(address)}:\S+\.{kind}", email.text)
         assert len(sent) > len(f"{address}:{signed_at}:.{kind}")
-    assert "по итогам сентября 2026" in letter.text
+    assert "по итогам сентября 2026" in email.text
 
 
 @pytest.mark.django_db(transaction=True)

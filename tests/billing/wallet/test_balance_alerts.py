@@ -35,8 +35,8 @@ def spend(member: Member, tokens: int, *days_ago: int) -> None:
 
 
 def subjects() -> list[str]:
-    letters = Mail.objects.filter(template="balance_alert").order_by("created_at")
-    return [letter.subject for letter in letters]
+    emails = Mail.objects.filter(template="balance_alert").order_by("created_at")
+    return [email.subject for email in emails]
 
 
 def test_each_level_notifies_once_until_it_is_left(owner: Member) -> None:

@@ -40,10 +40,10 @@ HARMLESS = {
     "balance-automatic-off": "less is taken",
     "balance-method-remove": "less is taken",
     "balance-order-cancel": "less is taken",
-    "balance-alert": "letters only",
-    "balance-alert-add": "letters only",
-    "balance-alert-remove": "letters only",
-    "document-send": "letters only",
+    "balance-alert": "e-mails only",
+    "balance-alert-add": "e-mails only",
+    "balance-alert-remove": "e-mails only",
+    "document-send": "e-mails only",
     "statement-check": "reads",
 }
 CHANGES: dict[str, list[dict[str, str]]] = {

@@ -78,9 +78,9 @@ def test_drop_is_reported_once_and_ends(company: Company) -> None:
 
     (drop,) = drop_watch.open_drops(company)
     assert (round(drop.share), round(drop.usual)) == (40, 97)
-    (letter,) = Mail.objects.filter(template="delivery_drop")
-    assert "SMS" in letter.subject
-    assert "40" in letter.text
+    (email,) = Mail.objects.filter(template="delivery_drop")
+    assert "SMS" in email.subject
+    assert "40" in email.text
 
     send(company, 400, "delivered")
     drop_watch.watch()

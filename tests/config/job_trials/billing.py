@@ -1,4 +1,4 @@
-"""Money, documents and letters about them."""
+"""Money, documents and e-mails about them."""
 
 from decimal import Decimal
 

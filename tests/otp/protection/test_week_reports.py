@@ -57,7 +57,7 @@ def make_due(by: timedelta = week_reports.WEEK) -> None:
         report.save(update_fields=["due_at"])
 
 
-def letters() -> list[Mail]:
+def emails() -> list[Mail]:
     return list(Mail.objects.filter(template="guard_week").order_by("created_at"))
 
 
@@ -76,15 +76,15 @@ def test_week_report_has_the_figures_of_the_replay(watching: Company) -> None:
     assert (replay.codes, replay.refused, replay.challenged, replay.cheap_only) == (106, 42, 3, 6)
     assert (replay.entered, replay.tokens) == (2, 16 * 43)
     assert (replay.is_made, replay.is_failed) == (True, False)
-    (letter,) = letters()
+    (email,) = emails()
     day = f"{timezone.localtime(replay.since):%-d %B}"
-    assert letter.subject == (f"Kvitok: {watching.name}: weekly SMS pumping report")
-    assert f"Of 106 codes since {day}, it would have:\n– refused 42 sends\n" in letter.text
-    assert "\n– asked for a proof of work for 3 sends\n– sent 6 codes without SMS" in letter.text
-    assert "It would have saved 688 tokens" in letter.text
-    assert "2 codes were entered later" in letter.text
-    assert f"{settings.PUBLIC_URL}{reverse('protection')}\n" in letter.text
-    assert "<li>refused 42 sends</li>" in letter.html
+    assert email.subject == (f"Kvitok: {watching.name}: weekly SMS pumping report")
+    assert f"Of 106 codes since {day}, it would have:\n– refused 42 sends\n" in email.text
+    assert "\n– asked for a proof of work for 3 sends\n– sent 6 codes without SMS" in email.text
+    assert "It would have saved 688 tokens" in email.text
+    assert "2 codes were entered later" in email.text
+    assert f"{settings.PUBLIC_URL}{reverse('protection')}\n" in email.text
+    assert "<li>refused 42 sends</li>" in email.html
 
 
 def test_week_report_is_sent_once_a_week(watching: Company) -> None:
@@ -94,11 +94,11 @@ def test_week_report_is_sent_once_a_week(watching: Company) -> None:
     week_reports.run()
     make_due(NEARLY_A_WEEK)
     week_reports.run()
-    assert len(letters()) == 1
+    assert len(emails()) == 1
 
     make_due(week_reports.WEEK - NEARLY_A_WEEK)
     week_reports.run()
-    assert len(letters()) == 2
+    assert len(emails()) == 2
 
 
 def test_report_without_findings_is_sent_once(watching: Company) -> None:
@@ -108,20 +108,20 @@ def test_report_without_findings_is_sent_once(watching: Company) -> None:
     make_due()
     week_reports.run()
 
-    (letter,) = letters()
-    assert "It would have let all 30 codes since" in letter.text
-    assert "You get this e-mail once." in letter.text
+    (email,) = emails()
+    assert "It would have let all 30 codes since" in email.text
+    assert "You get this e-mail once." in email.text
 
     attack(watching)
     make_due()
     week_reports.run()
-    assert "refused 44 sends" in letters()[-1].text
+    assert "refused 44 sends" in emails()[-1].text
 
 
 def test_company_without_sends_gets_no_report(watching: Company) -> None:
     week_reports.run()
 
-    assert letters() == []
+    assert emails() == []
     assert GuardReport.objects.get().reported_at is None
     assert due_in() > NEARLY_A_WEEK
 
@@ -138,7 +138,7 @@ def test_companies_older_than_guard_get_first_week_report(company: Company) -> N
 
     assert GuardReport.objects.get().company == company
     assert NEARLY_A_WEEK < due_in() <= week_reports.WEEK
-    assert letters() == []
+    assert emails() == []
 
 
 @pytest.mark.parametrize("mode", [GuardMode.ENFORCE, GuardMode.OFF])
@@ -148,7 +148,7 @@ def test_company_that_is_not_watching_gets_no_report(watching: Company, mode: Gu
 
     week_reports.run()
 
-    assert letters() == []
+    assert emails() == []
     assert not GuardReplay.objects.exists()
 
 
@@ -179,7 +179,7 @@ def test_mode_that_changes_meanwhile_is_obeyed(
     monkeypatch.setattr(week_replay, "figures", and_switched_on)
     week_reports.run()
 
-    assert letters() == []
+    assert emails() == []
     assert not GuardReport.objects.exists()
 
 
@@ -196,12 +196,12 @@ def test_letters_of_dead_worker_are_sent_by_another(
         with pytest.raises(SystemExit):
             week_reports.run()
     week_reports.run()
-    assert letters() == []
+    assert emails() == []
     assert due_in() <= week_reports.RETRY
 
     make_due(week_reports.RETRY)
     week_reports.run()
-    assert len(letters()) == 1
+    assert len(emails()) == 1
 
 
 def test_slow_worker_sends_no_event_twice(watching: Company) -> None:
@@ -213,7 +213,7 @@ def test_slow_worker_sends_no_event_twice(watching: Company) -> None:
 
     week_reports._finish(slow, week_replay.figures(watching.pk, timezone.now()))
 
-    assert len(letters()) == 1
+    assert len(emails()) == 1
     assert due_in() > NEARLY_A_WEEK
 
 
@@ -235,7 +235,7 @@ def test_fault_of_one_company_does_not_block_others(
     monkeypatch.setattr(week_replay, "figures", fail_for_one)
     week_reports.run()
 
-    assert [letter.to for letter in letters()] == ["other@example.com"]
+    assert [email.to for email in emails()] == ["other@example.com"]
     assert GuardReport.objects.get(company=watching).due_at > timezone.now()
 
 
@@ -245,7 +245,7 @@ def test_parallel_workers_send_one_week_report(watching: Company) -> None:
 
     at_once([week_reports.run, week_reports.run])
 
-    assert len(letters()) == 1
+    assert len(emails()) == 1
     assert due_in() > NEARLY_A_WEEK
 
 
@@ -258,8 +258,8 @@ def test_letter_goes_to_those_who_want_it(watching: Company) -> None:
 
     week_reports.run()
 
-    assert sorted(letter.to for letter in letters()) == [
+    assert sorted(email.to for email in emails()) == [
         "developer@example.com",
         "owner@example.com",
     ]
-    assert all("/unsubscribe/" in letter.unsubscribe_url for letter in letters())
+    assert all("/unsubscribe/" in email.unsubscribe_url for email in emails())

@@ -58,7 +58,7 @@ from storage.schema_changes import operations, runs
 from storage.statements.single_statement import _numbered
 from storage.statements.sql_files import fill
 from tests.packages import PACKAGES, ROOT
-from tests.storage.test_sql_files import installed
+from tests.storage.installed_sql import installed
 from webhooks import dispatcher as webhook_dispatcher
 from webhooks import events as webhook_events
 
