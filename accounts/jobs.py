@@ -188,7 +188,8 @@ class Job:
 
 class RoundRobin:
     """Runs work of many steps in at most one thread of a worker: otherwise the long files of one
-    company could occupy every thread, and e-mails, click counts and alerts would wait.
+    company, or calls of a provider that hangs, could occupy every thread, and e-mails, click counts
+    and alerts would wait.
     """
 
     def __init__(self, *steps: Callable[[], bool]) -> None:

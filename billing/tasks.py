@@ -2,11 +2,19 @@
 
 from celery import shared_task
 
+from accounts.jobs import RoundRobin
 from billing.bank_statements import reading
 from billing.documents import issuing, month_closing
 from billing.orders import auto_top_up, orders, polling
 from billing.seals import sealing
 from billing.wallet import balance_alerts
+
+PROVIDERS = RoundRobin(
+    lambda: bool(reading.read_due()),
+    polling.poll_next,
+    auto_top_up.pay_next,
+    auto_top_up.save_next_method,
+)
 
 
 @shared_task(name="billing.expire_orders")
@@ -14,15 +22,9 @@ def expire_orders() -> None:
     orders.expire()
 
 
-@shared_task(name="billing.poll_payments")
-def poll_payments() -> None:
-    while polling.poll() == polling.BATCH_SIZE:
-        pass
-
-
-@shared_task(name="billing.read_statement")
-def read_statement() -> None:
-    reading.read_due()
+@shared_task(name="billing.call_payment_providers")
+def call_payment_providers() -> None:
+    PROVIDERS.run()
 
 
 @shared_task(name="billing.send_low_balance_alerts")
@@ -53,5 +55,5 @@ def issue_documents() -> None:
 
 @shared_task(name="billing.top_up_automatically")
 def top_up_automatically() -> None:
-    auto_top_up.save_methods()
-    auto_top_up.run()
+    auto_top_up.write_due()
+    PROVIDERS.run()

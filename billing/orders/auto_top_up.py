@@ -9,6 +9,7 @@ check. Late money is still credited.
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 import structlog
 from django.db import transaction
@@ -42,17 +43,15 @@ DUE = Job("auto_top_up", _("automatic top-ups"))
 PAID = Job("auto_top_up_payment", _("payments of automatic top-ups"))
 Pause = AutoTopUp.Pause
 FAILED = (Order.State.CANCELED, Order.State.EXPIRED)
-BATCH_SIZE = 100
 RETRY_SECONDS = 60
 # Providers keep idempotency keys for a day.
 LAST_TRY = timedelta(hours=20)
 LATE = timedelta(days=14)  # bank debits are paid days after their orders have expired
 
 
-def run() -> int:
-    """Writes due orders and pays open ones; returns the number written."""
+def write_due() -> int:
+    """Writes due orders; returns their number."""
     written = DUE.each(_due(), _write_if_due)
-    PAID.each(_claim_unopened(), _pay)
     return sum(order is not None for order in written)
 
 
@@ -197,11 +196,18 @@ def _pause(setting: AutoTopUp, reason: AutoTopUp.Pause) -> None:
     notifications.notify_auto_top_up_paused(setting)
 
 
+def pay_next() -> bool:
+    """Pays the unpaid order that has waited longest for a call; False if none is due."""
+    claimed = _claim_unopened()
+    PAID.each(claimed, _pay)
+    return bool(claimed)
+
+
 @transaction.atomic
 def _claim_unopened() -> list[Order]:
-    """Claims orders whose payment is not opened yet.
+    """Claims an order whose payment is not opened yet.
 
-    The claim commits before the providers are called, so no two workers make the same call.
+    The claim commits before the provider is called, so no two workers make the same call.
     """
     claimable = AutomaticOrder.objects.select_for_update(of=("self",), skip_locked=True)
     unopened = claimable.filter(
@@ -210,7 +216,8 @@ def _claim_unopened() -> list[Order]:
         order__expires_at__gt=Now(),
         order__company__closes_at=None,
     ).exclude(order__company__status=Company.Status.SUSPENDED)
-    ids = [row.pk for row in unopened.order_by("pk")[:BATCH_SIZE]]
+    oldest_first = unopened.order_by(F("tried_at").asc(nulls_first=True), "pk")
+    ids = [row.pk for row in oldest_first[:1]]
     AutomaticOrder.objects.filter(pk__in=ids).update(tried_at=Now())
     return list(Order.objects.filter(pk__in=ids).select_related("automatic", "company"))
 
@@ -267,34 +274,30 @@ def last_orders(company_id: int, count: int = 5) -> list[Order]:
 SAVINGS = Job("saved_methods", _("payment methods to be saved"))
 
 
-def save_methods() -> int:
-    """Stores the methods that paid orders saved; returns the count."""
+def save_next_method() -> bool:
+    """Stores a method that a paid order saved; False if there is none, or it cannot be read."""
     rows = MethodSaving.objects.select_related("order__company").order_by("pk")
     failed = rows.filter(order__state__in=FAILED, order__payments=None)
     late = timezone.now() - LATE
     failed.exclude(order__state=Order.State.EXPIRED, order__expires_at__gt=late).delete()
-    return sum(SAVINGS.each(rows.filter(order__state=Order.State.PAID), _save_method))
+    waiting = [UUID(name) for name in SAVINGS.waiting()]
+    paid = rows.filter(order__state=Order.State.PAID).exclude(pk__in=waiting)
+    return bool(SAVINGS.each(paid[:1], _save_method))
 
 
-def _save_method(saving: MethodSaving) -> bool:
-    order = saving.order
-    gateway = registry.find(order.gateway)
+def _save_method(saving: MethodSaving) -> None:
+    gateway = registry.find(saving.order.gateway)
     if gateway is None or not gateway.saves_methods:
         saving.delete()
-        return False
-    try:
-        method = gateway.method_of(order.payment_id)
-    except GatewayError as error:
-        log.warning("method_not_read", order=order.public_id, error=str(error))
-        return False
-    return _store(saving, method)
+    else:
+        _store(saving, gateway.method_of(saving.order.payment_id))
 
 
 @transaction.atomic
-def _store(saving: MethodSaving, method: SavedPaymentMethod | None) -> bool:
+def _store(saving: MethodSaving, method: SavedPaymentMethod | None) -> None:
     """Stores the method, under the lock of `saving`: once, and only while it is still wanted."""
     if not MethodSaving.objects.filter(pk=saving.pk).delete()[0] or method is None:
-        return False
+        return
     order = saving.order
     saved, _is_new = SavedMethod.objects.update_or_create(
         company=order.company,
@@ -308,7 +311,6 @@ def _store(saving: MethodSaving, method: SavedPaymentMethod | None) -> bool:
         },
     )
     record("method.saved", saved, company=order.company, user=order.created_by)
-    return True
 
 
 @transaction.atomic

@@ -20,7 +20,6 @@ from storage.statements.queries import fetch_column
 log = structlog.get_logger(__name__)
 
 JOB = Job("lost_notices", _("polling of payments"))
-BATCH_SIZE = 20  # orders per run
 NOT_FOUND = 404  # also an answer: nobody can have paid
 # A provider that is down when an order ends is polled again: the order waits, but not forever.
 EXTENSION = timedelta(hours=1)
@@ -29,14 +28,12 @@ MAX_WAIT = timedelta(days=4)
 _CLAIM = sql_files.read("billing/orders/polling.sql")
 
 
-def poll() -> int:
-    """Polls the providers about a batch of orders; returns the number of orders."""
+def poll_next() -> bool:
+    """Polls an order that is due; False if none is."""
     names = registry.pollable()
-    if not names:
-        return 0
-    ids = fetch_column(_CLAIM, [names, BATCH_SIZE])
+    ids = fetch_column(_CLAIM, [names]) if names else []
     JOB.each(Order.objects.filter(pk__in=ids), _poll)
-    return len(ids)
+    return bool(ids)
 
 
 def _poll(order: Order) -> None:

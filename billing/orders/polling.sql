@@ -1,7 +1,7 @@
--- Claims orders to poll: a minute after they were placed, then whenever their age has doubled, and
--- once they are overdue.
+-- Claims an order to poll: a minute after it was placed, then whenever its age has doubled, and
+-- once it is overdue.
 -- The claim is committed before the call, so that only one process polls a provider that hangs.
-UPDATE billing_order SET asked_at = now() WHERE id = ANY(ARRAY(
+UPDATE billing_order SET asked_at = now() WHERE id = (
   SELECT id FROM billing_order
   WHERE state IN ('created', 'pending') AND gateway = ANY(%s::text[])
     AND (payment_id <> '' OR expires_at > now() AND NOT EXISTS (
@@ -9,5 +9,5 @@ UPDATE billing_order SET asked_at = now() WHERE id = ANY(ARRAY(
     AND (now() - COALESCE(asked_at, created_at)
            > GREATEST(interval '1 minute', COALESCE(asked_at, created_at) - created_at)
          OR expires_at < now() AND (asked_at IS NULL OR asked_at < expires_at))
-  ORDER BY expires_at LIMIT %s FOR UPDATE SKIP LOCKED))
+  ORDER BY expires_at LIMIT 1 FOR UPDATE SKIP LOCKED)
 RETURNING id

@@ -14,6 +14,7 @@ from billing.gateways import registry
 from billing.models import AutoTopUp, BalanceAlert, Order, Payment
 from billing.orders import auto_top_up, payments
 from billing.wallet import ledger
+from tests.billing.orders import automatic
 from tests.billing.top_ups import fill_billing_details, payment_event
 from tests.browser.signing_in import confirm, sign_in
 from tests.factories import PASSWORD, PackageFactory, SellerFactory, TariffFactory, UserFactory
@@ -186,10 +187,10 @@ def test_owner_turns_automatic_top_ups_on_and_off(page: Page, live_server: LiveS
     page.get_by_role("button", name="Оплатить и сохранить карту").click()
     expect(page).to_have_url(re.compile("/balance/top-ups/"))
     payments.apply_event("sandbox", payment_event(Order.objects.latest("pk")))
-    auto_top_up.save_methods()
+    auto_top_up.save_next_method()
 
     ledger.withdraw(company=company, amount=ledger.balance(company.pk).available, reason="test")
-    assert auto_top_up.run() == 1
+    assert automatic.run() == 1
     page.goto(f"{live_server.url}/cabinet/balance/automatic")
     expect(page.get_by_text("Demo •••• 4242")).to_be_visible()
     expect(page.get_by_role("heading", name="Куплено автоматически")).to_be_visible()

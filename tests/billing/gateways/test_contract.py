@@ -161,12 +161,12 @@ def test_payment_with_a_lost_webhook_is_polled(
 ) -> None:
     order = vendor.place(payer)
     vendor.knows(order, state)
-    early = polling.poll()
+    early = polling.poll_next()
     Order.objects.update(created_at=timezone.now() - timedelta(minutes=2))
 
-    polled = [polling.poll(), polling.poll()]
+    polled = [polling.poll_next(), polling.poll_next()]
 
-    assert [early, *polled] == [0, 1, 0]
+    assert [early, *polled] == [False, True, False]
     assert balance(payer) == tokens
 
 
@@ -179,7 +179,7 @@ def test_overdue_order_ends_after_a_poll(vendor: Vendor, payer: Company) -> None
     )
 
     ended = [orders.expire()]
-    polling.poll()
+    polling.poll_next()
     ended.append(orders.expire())
 
     assert ended == [0, 1]
@@ -264,12 +264,12 @@ def test_provider_that_refuses_leaves_the_order_to_a_retry(
     with pytest.raises(DomainError):
         vendor.place(payer)
     vendor.opens("pay-9")
-    early = polling.poll()
+    early = polling.poll_next()
     Order.objects.update(created_at=timezone.now() - timedelta(minutes=2))
-    polled = polling.poll()
+    polled = polling.poll_next()
 
     order = Order.objects.get()
-    assert (early, polled, order.state, order.payment_id) == (0, 1, "pending", "pay-9")
+    assert (early, polled, order.state, order.payment_id) == (False, True, "pending", "pay-9")
 
 
 def test_order_that_a_provider_never_opened_ends_unpolled(vendor: Vendor, payer: Company) -> None:
@@ -281,7 +281,7 @@ def test_order_that_a_provider_never_opened_ends_unpolled(vendor: Vendor, payer:
         expires_at=timezone.now() - timedelta(minutes=1),
     )
 
-    assert (polling.poll(), orders.expire()) == (0, 1)
+    assert (polling.poll_next(), orders.expire()) == (False, 1)
     order.refresh_from_db()
     assert order.state == "expired"
 
@@ -343,11 +343,11 @@ def test_provider_that_is_down_when_an_order_ends_is_polled_again(
     hour = timedelta(hours=1)
     Order.objects.update(created_at=timezone.now() - 24 * hour, expires_at=timezone.now() - hour)
 
-    polling.poll()
+    polling.poll_next()
     ended = orders.expire()
     vendor.knows(order, "paid")
     Order.objects.update(expires_at=timezone.now() + timedelta(seconds=1), asked_at=None)
-    polling.poll()
+    polling.poll_next()
 
     assert (ended, balance(payer), problems()) == (0, 1000, [""])
 
@@ -360,7 +360,7 @@ def test_provider_down_for_days_lets_orders_end(vendor: Vendor, payer: Company) 
     day = timedelta(days=1)
     Order.objects.update(created_at=timezone.now() - 5 * day, expires_at=timezone.now() - day)
 
-    polling.poll()
+    polling.poll_next()
 
     assert orders.expire() == 1
 
@@ -375,5 +375,5 @@ def test_malformed_answer_leaves_the_order_as_it_was(
     responses.upsert("GET", known.url, json=answer)
     Order.objects.update(created_at=timezone.now() - timedelta(minutes=2))
 
-    assert polling.poll() == 1
+    assert polling.poll_next()
     assert (Order.objects.get().state, balance(payer)) == ("pending", 0)

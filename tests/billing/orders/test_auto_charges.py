@@ -57,12 +57,12 @@ class TestYooKassa:
         agree(payer, "yookassa")
         save(payer, "yookassa")
         responses.add("POST", YOOKASSA, body=requests.ConnectionError())
-        auto_top_up.run()
+        automatic.run()
         return Order.objects.get()
 
     def again(self) -> None:
         AutomaticOrder.objects.update(tried_at=timezone.now() - timedelta(minutes=2))
-        auto_top_up.run()
+        automatic.run()
 
     def test_unknown_outcome_is_repeated_with_the_same_key(self, payer: Company) -> None:
         order = self.start(payer)
@@ -105,7 +105,7 @@ class TestYooKassa:
 
         responses.add_callback("POST", YOOKASSA, charge)
 
-        auto_top_up.run()
+        automatic.run()
 
         assert sorted(Order.objects.values_list("state", flat=True)) == ["canceled", "paid"]
         assert len(responses.calls) == 1
@@ -122,7 +122,7 @@ class TestYooKassa:
     def test_no_second_call_within_a_minute(self, payer: Company) -> None:
         self.start(payer)
 
-        auto_top_up.run()
+        automatic.run()
 
         assert len(responses.calls) == 1
 
@@ -164,7 +164,7 @@ class TestYooKassa:
         Order.objects.update(state="paid", paid_at=timezone.now())
         responses.add("GET", f"{YOOKASSA}/{opened['id']}", json=yookassa_payment(order.pk.hex))
 
-        auto_top_up.save_methods()
+        auto_top_up.save_next_method()
 
         saved = SavedMethod.objects.get()
         assert (str(saved), saved.method_id) == ("MasterCard •••• 4444", opened["id"])
@@ -191,7 +191,7 @@ class TestStripe:
     def test_charge_names_customer_method_and_key(self, payer: Company) -> None:
         responses.add("POST", STRIPE, json=self.intent("processing"))
 
-        auto_top_up.run()
+        automatic.run()
 
         order = Order.objects.get()
         sent = responses.calls[0].request
@@ -208,7 +208,7 @@ class TestStripe:
         }
         responses.add("POST", STRIPE, json={"error": error}, status=402)
 
-        auto_top_up.run()
+        automatic.run()
 
         assert (pause_of(payer), Order.objects.get().state) == ("declined", "canceled")
 
@@ -216,7 +216,7 @@ class TestStripe:
     def test_method_that_is_gone_pauses(self, payer: Company, error: dict[str, str]) -> None:
         responses.add("POST", STRIPE, json={"error": error}, status=400)
 
-        auto_top_up.run()
+        automatic.run()
 
         assert (pause_of(payer), Order.objects.get().state) == ("declined", "canceled")
 
@@ -224,7 +224,7 @@ class TestStripe:
         error = {"type": "idempotency_error", "message": "Keys for idempotent requests …"}
         responses.add("POST", STRIPE, json={"error": error}, status=400)
 
-        auto_top_up.run()
+        automatic.run()
 
         assert (pause_of(payer), Order.objects.get().state) == ("", "created")
 
@@ -245,13 +245,13 @@ class TestStripe:
     def test_other_refusals_decide_nothing(self, payer: Company, status: int) -> None:
         responses.add("POST", STRIPE, json={"error": {"message": "x"}}, status=status)
 
-        auto_top_up.run()
+        automatic.run()
 
         assert (pause_of(payer), Order.objects.get().state) == ("", "created")
 
     def test_webhook_credits_a_charge_once(self, payer: Company) -> None:
         responses.add("POST", STRIPE, json=self.intent("processing"))
-        auto_top_up.run()
+        automatic.run()
         order = Order.objects.get()
         what = self.intent() | {"metadata": {"order": order.pk.hex, "automatic": "true"}}
 

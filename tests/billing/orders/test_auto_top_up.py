@@ -50,7 +50,7 @@ def test_low_balance_buys_once(payer: Company) -> None:
     agree(payer)
     save(payer)
 
-    assert [auto_top_up.run() for _ in range(3)] == [1, 0, 0]
+    assert [automatic.run() for _ in range(3)] == [1, 0, 0]
 
     assert available(payer) == 1050
     order = Order.objects.get()
@@ -62,17 +62,17 @@ def test_enough_tokens_buy_nothing(payer: Company) -> None:
     agree(payer, threshold=50)
     save(payer)
 
-    assert auto_top_up.run() == 0
+    assert automatic.run() == 0
 
 
 def test_nothing_is_bought_without_consent_or_method(payer: Company) -> None:
     save(payer)
-    assert auto_top_up.run() == 0
+    assert automatic.run() == 0
     agree(payer)
     SavedMethod.objects.all().delete()
-    assert auto_top_up.run() == 0
+    assert automatic.run() == 0
     save(payer, "stripe")  # another provider's
-    assert auto_top_up.run() == 0
+    assert automatic.run() == 0
 
 
 def test_single_tokens_are_bought_at_today_s_price(payer: Company) -> None:
@@ -80,7 +80,7 @@ def test_single_tokens_are_bought_at_today_s_price(payer: Company) -> None:
     agree(payer, package=None, tokens=300)
     save(payer)
 
-    auto_top_up.run()
+    automatic.run()
 
     assert (available(payer), Order.objects.get().amount) == (350, Decimal("600.00"))
 
@@ -90,12 +90,12 @@ def test_max_orders_per_day_is_kept(payer: Company) -> None:
     save(payer)
 
     for _ in range(4):
-        auto_top_up.run()
+        automatic.run()
         spend(payer)
 
     assert Order.objects.count() == 2
     AutomaticOrder.objects.update(day=timezone.localdate() - timedelta(days=1))
-    assert auto_top_up.run() == 1
+    assert automatic.run() == 1
 
 
 def test_max_amount_per_month_is_kept(payer: Company) -> None:
@@ -103,13 +103,13 @@ def test_max_amount_per_month_is_kept(payer: Company) -> None:
     save(payer)
 
     for _ in range(3):
-        auto_top_up.run()
+        automatic.run()
         spend(payer)
 
     assert Order.objects.count() == 2
     last_month = timezone.localdate().replace(day=1) - timedelta(days=1)
     AutomaticOrder.objects.update(day=last_month)
-    assert auto_top_up.run() == 1
+    assert automatic.run() == 1
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_company_that_cannot_send_buys_nothing(payer: Company, over: dict[str, A
     save(payer)
     Company.objects.update(**over)
 
-    assert auto_top_up.run() == 0
+    assert automatic.run() == 0
 
 
 @pytest.mark.parametrize("call", ["turn_off", "remove_method"])
@@ -132,7 +132,7 @@ def test_top_ups_turned_off_buy_nothing(payer: Company, call: str) -> None:
 
     assert getattr(auto_top_up, call)(company=payer, user=user_of(payer))
 
-    assert auto_top_up.run() == 0
+    assert automatic.run() == 0
     assert not AutoTopUp.objects.get().is_enabled
 
 
@@ -155,7 +155,7 @@ class TestCurrency:
             value = "US" if by == "profile_country" else "USD"
             BillingProfile.objects.update(**{by.removeprefix("profile_"): value})
 
-        assert [auto_top_up.run() for _ in range(3)] == [0, 0, 0]
+        assert [automatic.run() for _ in range(3)] == [0, 0, 0]
 
         assert (pause_of(payer), Order.objects.count()) == (Pause.CURRENCY, 0)
         assert Mail.objects.get(template="auto_top_up_paused").text.count("другой валюте") == 1
@@ -163,33 +163,33 @@ class TestCurrency:
 
     def test_new_terms_resume_paused_top_ups(self, payer: Company) -> None:
         Company.objects.filter(pk=payer.pk).update(country="US")
-        auto_top_up.run()
+        automatic.run()
 
         agree(payer, package=None, tokens=1000, max_amount_per_month=Decimal(5000), currency="USD")
 
-        assert auto_top_up.run() == 1
+        assert automatic.run() == 1
         assert Order.objects.get().currency == "USD"
 
     def test_package_in_another_currency_pauses(self, payer: Company) -> None:
         agree(payer)
         Package.objects.update(currency="USD")
 
-        assert auto_top_up.run() == 0
+        assert automatic.run() == 0
         assert pause_of(payer) == Pause.CURRENCY
 
     def test_unknown_currency_buys_nothing(self, payer: Company) -> None:
         AutoTopUp.objects.update(currency="")
 
-        assert auto_top_up.run() == 0
+        assert automatic.run() == 0
         assert pause_of(payer) == Pause.CURRENCY
 
     def test_sums_of_another_currency_do_not_count(self, payer: Company) -> None:
-        auto_top_up.run()
+        automatic.run()
         spend(payer)
         Company.objects.filter(pk=payer.pk).update(country="US")
         agree(payer, package=None, tokens=1000, max_amount_per_month=Decimal(2000), currency="USD")
 
-        assert auto_top_up.run() == 1
+        assert automatic.run() == 1
         assert auto_top_up.spent_this_month(payer.pk, "USD") == Decimal(2000)
 
 
@@ -198,7 +198,7 @@ def test_invoice_is_issued_and_mailed_once(payer: Company) -> None:
     fill_billing_details(payer)
     agree(payer, "invoice")
 
-    assert [auto_top_up.run() for _ in range(3)] == [1, 0, 0]
+    assert [automatic.run() for _ in range(3)] == [1, 0, 0]
 
     order = Order.objects.get()
     assert (order.state, order.invoice_number) == ("pending", 1)
@@ -211,10 +211,10 @@ def test_invoice_is_issued_and_mailed_once(payer: Company) -> None:
 def test_method_is_saved_by_the_first_payment(payer: Company) -> None:
     agree(payer)
     order = place_order(payer, saves_method=True)
-    assert [auto_top_up.save_methods(), SavedMethod.objects.count()] == [0, 0]
+    assert (auto_top_up.save_next_method(), SavedMethod.objects.count()) == (False, 0)
     post_webhook(payment_event(order))
 
-    assert [auto_top_up.save_methods(), auto_top_up.save_methods()] == [1, 0]
+    assert [auto_top_up.save_next_method(), auto_top_up.save_next_method()] == [True, False]
 
     saved = SavedMethod.objects.get()
     assert (str(saved), saved.gateway) == ("Demo •••• 4242", "sandbox")
@@ -226,16 +226,16 @@ def test_first_payment_that_comes_late_saves_its_method(payer: Company) -> None:
     order = place_order(payer, saves_method=True)
     Order.objects.update(expires_at=timezone.now() - timedelta(days=5))
     orders.expire()
-    auto_top_up.save_methods()
+    auto_top_up.save_next_method()
     post_webhook(payment_event(order))
 
-    assert auto_top_up.save_methods() == 1
+    assert auto_top_up.save_next_method()
 
     expired = place_order(payer, saves_method=True)
     Order.objects.filter(pk=expired.pk).update(
         state="expired", expires_at=timezone.now() - timedelta(days=15)
     )
-    auto_top_up.save_methods()
+    auto_top_up.save_next_method()
     assert MethodSaving.objects.count() == 0
 
 
@@ -245,14 +245,14 @@ def test_company_that_never_had_a_token_gets_its_invoice(package: Package) -> No
     fill_billing_details(company)
     agree(company, "invoice")
 
-    assert [auto_top_up.run(), auto_top_up.run()] == [1, 0]
+    assert [automatic.run(), automatic.run()] == [1, 0]
 
 
 def test_first_payment_that_ends_unpaid_saves_nothing(payer: Company) -> None:
     order = place_order(payer, saves_method=True)
     orders.cancel(order=order, user=user_of(payer))
 
-    auto_top_up.save_methods()
+    auto_top_up.save_next_method()
 
     assert MethodSaving.objects.count() == SavedMethod.objects.count() == 0
 
@@ -265,7 +265,7 @@ def test_method_removed_meanwhile_is_not_saved_after_all(payer: Company, *, has_
     auto_top_up.remove_method(company=payer, user=user_of(payer))
     post_webhook(payment_event(order))
 
-    assert auto_top_up.save_methods() == 0
+    assert not auto_top_up.save_next_method()
     assert SavedMethod.objects.count() == 0
 
 
@@ -275,7 +275,7 @@ class TestRaces:
         agree(payer)
         save(payer)
 
-        at_once([auto_top_up.run] * 6)
+        at_once([automatic.run] * 6)
 
         assert (Order.objects.count(), available(payer)) == (1, 1050)
 
@@ -285,7 +285,7 @@ class TestRaces:
         answer = yookassa_payment("", metadata={})
         responses.add("POST", YOOKASSA, json=answer)
 
-        at_once([auto_top_up.run] * 6)
+        at_once([automatic.run] * 6)
 
         keys = {call.request.headers["Idempotence-Key"] for call in responses.calls}
         assert (len(keys), Order.objects.count()) == (1, 1)
@@ -298,11 +298,11 @@ class TestRaces:
         with monkeypatch.context() as patch:
             patch.setattr("billing.orders.payments.apply_event", _die)
             with pytest.raises(KeyboardInterrupt):
-                auto_top_up.run()
+                automatic.run()
         assert available(payer) == 50
 
         AutomaticOrder.objects.update(tried_at=timezone.now() - timedelta(minutes=2))
-        at_once([auto_top_up.run] * 3)
+        at_once([automatic.run] * 3)
 
         assert (available(payer), Order.objects.count()) == (1050, 1)
 
@@ -314,13 +314,13 @@ class TestRaces:
         with monkeypatch.context() as patch:
             patch.setattr("billing.orders.payments.apply_event", _die)
             with pytest.raises(KeyboardInterrupt):
-                auto_top_up.run()
+                automatic.run()
         AutomaticOrder.objects.update(tried_at=timezone.now() - timedelta(minutes=2))
         read = auto_top_up._available
 
         def pay() -> None:
-            for order in auto_top_up._claim_unopened():
-                auto_top_up._pay(order)
+            while auto_top_up.pay_next():
+                pass
 
         def pay_after_reading(company_id: int) -> int:
             result = read(company_id)
@@ -329,7 +329,7 @@ class TestRaces:
 
         with monkeypatch.context() as patch:
             patch.setattr(auto_top_up, "_available", pay_after_reading)
-            auto_top_up.run()
+            automatic.run()
 
         assert (available(payer), Order.objects.count()) == (1050, 1)
 
@@ -351,7 +351,7 @@ class TestRaces:
 
         with ThreadPoolExecutor(1) as pool:
             monkeypatch.setattr(SavedMethod.objects, "update_or_create", store_beside_removal)
-            assert auto_top_up.save_methods() == 1
+            assert auto_top_up.save_next_method()
 
         assert removed[0].result()
         assert SavedMethod.objects.count() == 0
@@ -361,9 +361,9 @@ class TestRaces:
         save(payer)
         remove = partial(auto_top_up.remove_method, company=payer, user=user_of(payer))
 
-        calls: list[Callable[[], object]] = [auto_top_up.run, remove, auto_top_up.run]
+        calls: list[Callable[[], object]] = [automatic.run, remove, automatic.run]
         at_once(calls)
-        auto_top_up.run()
+        automatic.run()
 
         assert Order.objects.count() <= 1
         assert SavedMethod.objects.count() == 0

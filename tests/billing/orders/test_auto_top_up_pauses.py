@@ -43,7 +43,7 @@ class TestPauses:
         save(payer)
         Package.objects.update(is_active=False)
 
-        assert [auto_top_up.run(), auto_top_up.run()] == [0, 0]
+        assert [automatic.run(), automatic.run()] == [0, 0]
 
         assert pause_of(payer) == Pause.NO_PRICE
         (mail,) = Mail.objects.all()
@@ -55,7 +55,7 @@ class TestPauses:
         save(payer)
         Package.objects.update(price=F("price") * 1000)
 
-        assert [auto_top_up.run(), auto_top_up.run()] == [0, 0]
+        assert [automatic.run(), automatic.run()] == [0, 0]
 
         assert (pause_of(payer), Order.objects.count()) == (Pause.PRICE, 0)
         assert "дороже, чем вы разрешили" in Mail.objects.get().text
@@ -64,7 +64,7 @@ class TestPauses:
     def test_invoice_without_billing_details_pauses_the_top_ups(self, payer: Company) -> None:
         agree(payer, "invoice")
 
-        auto_top_up.run()
+        automatic.run()
 
         assert pause_of(payer) == Pause.BILLING_DETAILS
 
@@ -73,31 +73,31 @@ class TestPauses:
         save(payer)
         settings.PAYMENT_GATEWAYS = ["invoice"]
 
-        auto_top_up.run()
+        automatic.run()
 
         assert pause_of(payer) == Pause.NO_GATEWAY
 
     def test_money_taken_back_pauses_until_a_person_resumes(self, payer: Company) -> None:
         agree(payer)
         save(payer)
-        auto_top_up.run()
+        automatic.run()
         paid = Payment.objects.get()
         refunds.apply_event("sandbox", RefundEvent("re_1", paid.payment_id, paid.amount, "RUB"))
 
-        assert [auto_top_up.run(), auto_top_up.run()] == [0, 0]
+        assert [automatic.run(), automatic.run()] == [0, 0]
         assert (pause_of(payer), Order.objects.count()) == (Pause.REFUNDED, 1)
         assert auto_top_up.resume(company=payer, user=user_of(payer))
-        assert auto_top_up.run() == 1
+        assert automatic.run() == 1
 
     def test_refunded_first_payment_pauses_as_well(self, payer: Company) -> None:
         """It saved the card, which may be a stolen one."""
         agree(payer)
         post_webhook(payment_event(place_order(payer, saves_method=True)))
-        auto_top_up.save_methods()
+        auto_top_up.save_next_method()
         paid = Payment.objects.get()
         refunds.apply_event("sandbox", RefundEvent("dp_1", paid.payment_id, paid.amount, "RUB"))
 
-        auto_top_up.run()
+        automatic.run()
 
         assert (pause_of(payer), Order.objects.count()) == (Pause.REFUNDED, 1)
 
@@ -106,21 +106,21 @@ class TestPauses:
         save(payer)
         planned_deletion.request(company=payer, user=user_of(payer))
 
-        assert (auto_top_up.run(), Order.objects.count()) == (0, 0)
+        assert (automatic.run(), Order.objects.count()) == (0, 0)
         planned_deletion.call_off(company=payer, user=user_of(payer))
-        assert auto_top_up.run() == 1
+        assert automatic.run() == 1
 
     def test_unpaid_order_pauses_once_and_resumes(self, payer: Company) -> None:
         SellerFactory.create()
         fill_billing_details(payer)
         agree(payer, "invoice")
-        auto_top_up.run()
+        automatic.run()
         Order.objects.update(state="expired")
 
-        assert [auto_top_up.run(), auto_top_up.run()] == [0, 0]
+        assert [automatic.run(), automatic.run()] == [0, 0]
         assert pause_of(payer) == Pause.UNPAID
         assert Mail.objects.filter(template="auto_top_up_paused").count() == 1
 
         assert auto_top_up.resume(company=payer, user=user_of(payer))
         assert not auto_top_up.resume(company=payer, user=user_of(payer))
-        assert auto_top_up.run() == 1
+        assert automatic.run() == 1

@@ -163,7 +163,7 @@ TRIALS = (
         "billing_savedmethod",
     ),
     Trial(
-        "billing.poll_payments",
+        "billing.call_payment_providers",
         polling.JOB.name,
         _lost_payment,
         _is_paid,
@@ -172,7 +172,7 @@ TRIALS = (
         age=lambda: Order.objects.update(asked_at=None),
     ),
     Trial(
-        "billing.read_statement",
+        "billing.call_payment_providers",
         reading.JOB.name,
         _bank_line,
         _is_line_kept,
