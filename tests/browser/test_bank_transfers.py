@@ -12,7 +12,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from billing.models import BankTransfer, Order
 from billing.wallet import ledger
-from tests.billing.bank_statements.test_exchange_1c import ACCOUNT, FILE
+from tests.billing.bank_statements.statement_file import ACCOUNT, FILE
 from tests.billing.bank_statements.transfers import paid, received
 from tests.billing.top_ups import place_order
 from tests.browser.admin_audit import WIDTHS, faults_of

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from config.environment.variables import ROOT
-from tests.config.environment.test_production_checks import SAFE
+from tests.config.environment.safe_variables import SAFE
 from tests.deploy.environment_file import parse
 
 EXAMPLE = (ROOT / ".env.example").read_text(encoding="utf-8")

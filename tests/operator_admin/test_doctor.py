@@ -24,7 +24,7 @@ from operator_admin.doctor import backlogs, money, processes, public_access, sto
 from operator_admin.doctor.finding import Finding
 from storage.redis_client import redis_client
 from tests.channels.accounts import set_account
-from tests.config.environment.test_production_checks import SAFE
+from tests.config.environment.safe_variables import SAFE
 from tests.config.starting import GOOD, SECRET
 from tests.factories import MessageFactory, WalletFactory
 from tests.operator_admin.local_servers import proxy, site, smtp_server

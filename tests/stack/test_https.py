@@ -14,7 +14,7 @@ from accounts.models import Mode
 from config.environment.variables import ROOT
 from config.local.processes import spawn
 from links.models import Link
-from tests.config.environment.test_production_checks import SAFE
+from tests.config.environment.safe_variables import SAFE
 from tests.factories import ApiKeyFactory, LinkFactory
 from tests.ports import free_port
 from tests.stack.programs import Program

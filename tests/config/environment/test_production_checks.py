@@ -1,10 +1,8 @@
 """Production does not start with unsafe settings, and each is named without its secret."""
 
-import hashlib
 import secrets
 import subprocess
 import sys
-from base64 import urlsafe_b64encode
 from pathlib import Path
 from typing import Any
 
@@ -17,19 +15,9 @@ from config.environment.oidc_settings import parse_roles
 from config.environment.production_checks import problems, require_safe, weakness
 from config.environment.variables import ROOT
 from config.settings import EMAIL_BACKEND as DEFAULT_EMAIL_BACKEND
+from tests.config.environment.safe_variables import KEYS, SAFE
 from tests.config.starting import GOOD, start
 
-# The same in every process: they are in the names of tests, by which xdist compares its workers.
-KEYS = [urlsafe_b64encode(hashlib.sha512(bytes([n])).digest()).decode() for n in range(5)]
-SAFE = {
-    "ENVIRONMENT": "production",
-    "SECRET_KEY": KEYS[0],
-    "OTP_KEYS": f"k1:{KEYS[1]}",
-    "WEBHOOK_KEYS": f"k1:{KEYS[2]}",
-    "MFA_KEYS": f"k1:{KEYS[4]}",
-    "PUBLIC_URL": "https://kvitok.example",
-    "ALLOWED_HOSTS": "kvitok.example",
-}
 ORDINARY = {
     "DEBUG": False,
     "PUBLIC_URL": "https://kvitok.example",

@@ -15,7 +15,7 @@ from accounts.models import AuditEvent, User
 from billing.bank_statements import exchange_1c
 from billing.models import BankTransfer, Order, Seller
 from billing.wallet import ledger
-from tests.billing.bank_statements.test_exchange_1c import ACCOUNT, FILE
+from tests.billing.bank_statements.statement_file import ACCOUNT, FILE
 from tests.billing.bank_statements.transfers import paid, received
 from tests.billing.top_ups import place_order
 from tests.factories import CompanyFactory, SellerFactory
