@@ -71,8 +71,8 @@ lint: dev
 types: dev
 	$(DRY) $(PY) -m mypy .
 migrations: dev ## check that each model change has a migration, and that it blocks nobody
-	$(DRY) DATABASE_URL= REDIS_URL= $(PY) -m config.local.embedded -- $(PY) manage.py makemigrations --check --dry-run
-	$(DRY) DATABASE_URL= REDIS_URL= DJANGO_SETTINGS_MODULE=config.settings $(PY) -m config.local.embedded -- $(PY) -m tools.migration_lint
+	$(DRY) DATABASE_URL= REDIS_URL= DJANGO_SETTINGS_MODULE=config.settings $(PY) -m config.local.embedded -- \
+		sh -c '$(PY) manage.py makemigrations --check --dry-run && $(PY) -m tools.migration_lint'
 fmt: dev ## format and fix what can be fixed
 	@$(PY) -m ruff check --quiet --fix . ; $(PY) -m ruff format .
 lock: dev ## pin requirements/*.in, ARGS=--upgrade to the newest

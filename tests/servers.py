@@ -117,6 +117,7 @@ LONG = (
     "tests/stack/test_accounts.py",
     "tests/stack/test_clicks.py",
     "tests/stack/test_clients.py::test_linters",
+    "tests/stack/test_clients.py::test_other_client",
     "tests/stack/test_doctor.py",
     "tests/stack/test_first_day.py",
     "tests/stack/test_https.py",
