@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+import redis
 import responses
 from django.conf import settings as django_settings
 from django.db import connection
@@ -36,7 +37,7 @@ from tests.api.clients import Api, ClientOf
 from tests.database_cleanup import empty_database
 from tests.factories import ApiKeyFactory, CompanyFactory, MemberFactory
 from tests.migrated_cluster import DATABASE, TEMPLATE_VARIABLE
-from tests.reauthentication import mark_reauthenticated
+from tests.reauthentication import mark_reauthenticated, quick_force_login
 from tests.urllib3_wire import answered_by_responses
 from tests.webhooks.receivers import Receiver, listening
 
@@ -105,6 +106,13 @@ def _quick_emptying() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True, scope="session")
+def _quick_sign_in() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Client, "force_login", quick_force_login)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
 def _feeds_of_other_processes() -> Iterator[list[ChangeFeed]]:
     """The feeds that tests start for resolvers of their own, which end with the test: hundreds of
     them would read the stops every second.
@@ -122,11 +130,19 @@ def _feeds_of_other_processes() -> Iterator[list[ChangeFeed]]:
         yield started
 
 
+@pytest.fixture(scope="session")
+def _kept_redis() -> redis.Redis:
+    """A client of its own: the process's one would connect again for each test."""
+    return redis.Redis.from_url(django_settings.REDIS_URL)
+
+
 @pytest.fixture(autouse=True)
-def _fresh_process(_feeds_of_other_processes: list[ChangeFeed]) -> Iterator[None]:
+def _fresh_process(
+    _feeds_of_other_processes: list[ChangeFeed], _kept_redis: redis.Redis
+) -> Iterator[None]:
     """Each test finds the process and Redis as if both had just been started."""
     _reset_process_state()
-    redis_client().flushdb()
+    _kept_redis.flushdb()
     yield
     while _feeds_of_other_processes:
         _feeds_of_other_processes.pop().stop()
