@@ -42,7 +42,7 @@ from tests.urllib3_wire import answered_by_responses
 from tests.webhooks.receivers import Receiver, listening
 
 TOKENS = 1000
-PATIENCE = 5.0  # seconds: a busy machine must not look like one without Redis
+TIMEOUT = 5.0  # seconds: a busy machine must not look like one without Redis
 
 
 def pytest_configure() -> None:
@@ -56,7 +56,7 @@ def pytest_unconfigure() -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def _patient_limiters() -> Iterator[None]:
-    with override_settings(REDIS_TIMEOUT=PATIENCE):
+    with override_settings(REDIS_TIMEOUT=TIMEOUT):
         yield
 
 

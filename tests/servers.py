@@ -224,7 +224,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FileScheduli
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the slow and the long tests, and start with those that take longest."""
+    """Marks the slow and the long tests, and starts with those that take longest."""
     for item in items:
         if item.nodeid.startswith(LONG):
             item.add_marker(pytest.mark.long)

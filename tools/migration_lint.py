@@ -76,7 +76,7 @@ class Recorder:
 
 
 def record_all() -> list[Recorded]:
-    """Apply every migration that this database lacks; what each executed, in order."""
+    """Applies the migrations that this database lacks; returns what each executed, in order."""
     recorder = Recorder()
     executor = MigrationExecutor(connection, recorder.on_progress)
     with connection.execute_wrapper(recorder.on_execute):

@@ -70,7 +70,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _soak(options: argparse.Namespace) -> ExitCode:
-    """Start everything, send at a steady rate, look every few seconds, settle, count."""
+    """Starts everything, sends at a steady rate, looks every few seconds, settles and counts."""
     with kept(ROOT / "var/soak" / str(os.getpid()), say) as (servers, keep):
         stack = Stack(servers, ROOT / "var/soak" / str(os.getpid()), SHORT)
         accounts = prepare(stack, [TOKENS] * COMPANIES, SHORT)

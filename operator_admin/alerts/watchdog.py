@@ -25,7 +25,7 @@ from storage.redis_client import redis_client
 log = structlog.get_logger(__name__)
 
 INTERVAL = 60.0  # seconds
-PATIENCE = timedelta(minutes=3)  # without a scheduled run
+TIMEOUT = timedelta(minutes=3)  # without a scheduled run
 MAX_BATCHES = 10  # of e-mails in one check: those about alerts wait behind others
 MAX_FAILED_CHECKS = 2  # in a row, until the database counts as down
 REPEATED_AFTER = [3600, 4 * 3600, 12 * 3600, 24 * 3600]  # seconds; the last one repeats
@@ -93,7 +93,7 @@ def _outage_text() -> str:
 
 def _is_alone() -> bool:
     """Whether the schedule's runs have stopped."""
-    since = timezone.now() - PATIENCE
+    since = timezone.now() - TIMEOUT
     return not AlertRun.objects.filter(group=Group.MINUTE, at__gte=since).exists()
 
 

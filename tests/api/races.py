@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from django.db import connection
 
 T = TypeVar("T")
-PATIENCE = 60.0  # seconds
+TIMEOUT = 60.0  # seconds
 
 
 def at_once(calls: Sequence[Callable[[], T]]) -> list[T]:
@@ -17,7 +17,7 @@ def at_once(calls: Sequence[Callable[[], T]]) -> list[T]:
     barrier = threading.Barrier(len(calls))
 
     def run(call: Callable[[], T]) -> T:
-        barrier.wait(PATIENCE)
+        barrier.wait(TIMEOUT)
         try:
             return call()
         finally:
@@ -35,7 +35,7 @@ def _patient_pool() -> Iterator[None]:
     if connections is None:  # a test without the database
         yield
         return
-    before, connections.timeout = connections.timeout, PATIENCE
+    before, connections.timeout = connections.timeout, TIMEOUT
     try:
         yield
     finally:

@@ -19,7 +19,7 @@ CUT_SHORT = ("htmx:afterRequest", "htmx:sendAbort", "htmx:sendError")
 
 _PR_CAPBSET_DROP = 24  # linux/prctl.h
 _CAP_SYS_NICE = 23  # linux/capability.h
-PATIENCE = 25_000  # ms until a page shows what is expected, on a busy machine
+TIMEOUT = 25_000  # ms until a page shows what is expected, on a busy machine
 
 
 @contextmanager
@@ -30,7 +30,7 @@ def chromium() -> Iterator[Browser]:
         # One that root starts would take precedence (nice -8) over the servers it waits for, and
         # over all other tests. What is started from now on may not; without root nothing may.
         ctypes.CDLL(None).prctl(_PR_CAPBSET_DROP, _CAP_SYS_NICE, 0, 0, 0)
-    expect.set_options(timeout=PATIENCE)
+    expect.set_options(timeout=TIMEOUT)
     # Playwright keeps an event loop in this thread, which Django takes for an async caller.
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
     with sync_playwright() as playwright:

@@ -21,13 +21,13 @@ def member(page: Page, live_server: LiveServer) -> Member:
     """A member of a company whose October is closed, on the overview."""
     member = sign_in(page, live_server)
     seller()
-    item = member.company
+    company = member.company
     BillingProfile.objects.create(
-        company=item, legal_name="ООО «Ромашка»", inn="7800000002", kpp="780001001"
+        company=company, legal_name="ООО «Ромашка»", inn="7800000002", kpp="780001001"
     )
-    buy(item, at(10, 3), 100, "122.00")
-    use(item, at(10, 20), 50)
-    seal(item)
+    buy(company, at(10, 3), 100, "122.00")
+    use(company, at(10, 20), 50)
+    seal(company)
     month_closing.close()
     issuing.issue()
     return member

@@ -47,7 +47,7 @@ def run(**changes: str) -> tuple[int, dict[str, dict[str, Any]], str]:
         capture_output=True,
         check=False,
     )
-    result = {load["name"]: load for load in json.loads(done.stdout or "[]")}
+    result = {finding["name"]: finding for finding in json.loads(done.stdout or "[]")}
     return done.returncode, result, done.stdout + done.stderr
 
 
@@ -336,12 +336,12 @@ def test_proxies_are_counted(
 def test_trusted_misspelt_header_fails_the_check(settings: Settings) -> None:
     settings.TRUSTED_PROXY_COUNT = 1
 
-    judge_proxies = public_access._judge_proxies(
+    finding = public_access._judge_proxies(
         {"client_ip": public_access.UNDERSCORE_IP, "forwarded": 1, "secure": True}
     )
 
-    assert (judge_proxies.ok, judge_proxies.detail) == (False, "X_Forwarded_For was believed")
-    assert "python -m config.web_server" in judge_proxies.remedy
+    assert (finding.ok, finding.detail) == (False, "X_Forwarded_For was believed")
+    assert "python -m config.web_server" in finding.remedy
 
 
 def test_crashing_check_keeps_others_visible() -> None:

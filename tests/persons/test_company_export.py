@@ -50,11 +50,11 @@ def owner(db: None) -> Member:
 
 
 def make(owner: Member, language: str = "ru") -> CompanyExport:
-    item = company_export.start(member=owner, language=language, ip=None)
+    export = company_export.start(member=owner, language=language, ip=None)
     while company_export.make_next():
         pass
-    item.refresh_from_db()
-    return item
+    export.refresh_from_db()
+    return export
 
 
 def opened(one: CompanyExport) -> dict[str, str]:
@@ -72,9 +72,9 @@ def test_archive_has_every_file_and_column(owner: Member) -> None:
     create_content(owner.company)
     CompanyExport.objects.all().delete()
 
-    item = make(owner)
+    export = make(owner)
 
-    files = opened(item)
+    files = opened(export)
     assert list(files) == ["README.txt", "settings.json", *(file.name for file in FILES)]
     for file in FILES:
         (heading, *_lines) = csv.reader(io.StringIO(files[file.name]))
@@ -83,7 +83,7 @@ def test_archive_has_every_file_and_column(owner: Member) -> None:
         assert ", ".join(file.columns) in files["README.txt"]
     assert json.loads(files["settings.json"])["settings"]["name"] == "Лавка"
     assert "Выгрузка компании «Лавка»" in files["README.txt"]
-    assert item.state == "ready"
+    assert export.state == "ready"
     assert rows(files["messages-live.csv"])
     assert rows(files["audit.csv"])
     assert rows(files["orders.csv"])
@@ -184,15 +184,15 @@ def test_one_archive_is_made_at_a_time(owner: Member) -> None:
 
 def test_archive_stops_if_the_requester_is_no_longer_owner(owner: Member) -> None:
     MessageFactory.create(company=owner.company)
-    item = company_export.start(member=owner, language="ru", ip=None)
+    export = company_export.start(member=owner, language="ru", ip=None)
     company_export.make_next()
     Member.objects.filter(pk=owner.pk).update(role="viewer")
 
     while company_export.make_next():
         pass
 
-    item.refresh_from_db()
-    assert item.state == "stopped"
+    export.refresh_from_db()
+    assert export.state == "stopped"
     assert not CompanyExportPart.objects.exists()
 
 
@@ -207,10 +207,10 @@ def test_erasure_of_a_person_deletes_archives(owner: Member) -> None:
 
 
 def test_old_archives_are_deleted(owner: Member) -> None:
-    item = make(owner)
+    export = make(owner)
     CompanyExport.objects.update(created_at=timezone.now() - timedelta(days=6))
     assert purge_exports(CompanyExport, 1000) == 0
-    CompanyExport.objects.update(created_at=item.created_at - timedelta(days=8))
+    CompanyExport.objects.update(created_at=export.created_at - timedelta(days=8))
 
     assert purge_exports(CompanyExport, 1000) == 1
 
@@ -225,9 +225,9 @@ def test_archives_of_a_company_are_limited(owner: Member) -> None:
 
 
 def test_download_requires_reauthentication_and_is_audited(client: Client, owner: Member) -> None:
-    item = make(owner)
+    export = make(owner)
     client.force_login(owner.user)
-    url = reverse("company-export-zip", args=[item.pk])
+    url = reverse("company-export-zip", args=[export.pk])
     assert client.get(url).headers["Location"].startswith("/account/reauthenticate")
 
     mark_reauthenticated(client, owner.user)
@@ -241,12 +241,12 @@ def test_download_requires_reauthentication_and_is_audited(client: Client, owner
 
 
 def test_unfinished_archive_cannot_be_downloaded(client: Client, owner: Member) -> None:
-    item = company_export.start(member=owner, language="ru", ip=None)
+    export = company_export.start(member=owner, language="ru", ip=None)
     client.force_login(owner.user)
     mark_reauthenticated(client, owner.user)
 
-    assert client.get(reverse("company-export-zip", args=[item.pk])).status_code == 404
-    assert client.get(reverse("company-export-status", args=[item.pk])).status_code == 200
+    assert client.get(reverse("company-export-zip", args=[export.pk])).status_code == 404
+    assert client.get(reverse("company-export-status", args=[export.pk])).status_code == 200
 
 
 def test_export_page_query_count_is_constant(client: Client, owner: Member) -> None:
@@ -284,6 +284,6 @@ def test_two_clicks_and_two_workers_at_once() -> None:
         pass
 
     assert CompanyExport.objects.count() + sum(refused) == 2
-    for item in CompanyExport.objects.all():
-        result = rows(opened(item)["messages-live.csv"])
+    for export in CompanyExport.objects.all():
+        result = rows(opened(export)["messages-live.csv"])
         assert len(result) == Message.objects.count() == 5

@@ -13,7 +13,7 @@ from tests.stack.stack import Stack
 
 CLIENTS = 8  # at a time
 PAUSE = 0.1  # seconds between two visits of a client
-PATIENCE = 60.0  # seconds until a code must be on its phone
+TIMEOUT = 60.0  # seconds until a code must be on its phone
 TARGET = "https://example.com/orders/77"
 EXPECTED = {"send": 200, "verify": 200, "shorten": 200, "follow": 302}
 
@@ -92,8 +92,8 @@ class ConcurrentClients:
         return answer
 
     def _read(self, phone: str) -> str:
-        """Wait for the code on the phone."""
-        deadline = time.monotonic() + PATIENCE
+        """Waits for the code on the phone."""
+        deadline = time.monotonic() + TIMEOUT
         while not (messages := self._stack.carrier.messages(phone)):
             assert time.monotonic() < deadline, f"nothing came to {phone}"
             time.sleep(0.05)

@@ -16,14 +16,14 @@ from config.local.processes import last_lines, signal_group, spawn
 
 ERROR_LINE = re.compile(rb'Traceback|"level":"(error|critical)"(?!.*"django.request")')
 MISSED_TICK = b"apply scheduled task"  # the broker did not answer the beat in 0.3 s: the next does
-PATIENCE = 60.0  # seconds: how long a start may take on a busy machine
+TIMEOUT = 60.0  # seconds: how long a start may take on a busy machine
 BUSY = 8.0  # seconds that a busy machine may add to a time that is promised
 
 
 def wait_until(
     true: Callable[[], bool], seconds: float = 25.0, *, instead: Callable[[], object] = str
 ) -> None:
-    """Wait for a condition; on timeout an AssertionError shows `instead`.
+    """Waits for a condition; on timeout an AssertionError shows `instead`.
 
     Patient, as the machine may be busy, yet not until what would happen after half a minute anyway.
     """
@@ -59,7 +59,7 @@ class Program:
         self.url = url
         self.words = words
         self.die = signal.SIGKILL  # what it gets when the tests themselves are killed
-        self.patience = PATIENCE
+        self.start_timeout = TIMEOUT
         self.log_start = 0  # where in the log this life began
         self.heard = 0  # how far the log was looked through for complaints
         self.process: subprocess.Popen[bytes] | None = None
@@ -70,7 +70,7 @@ class Program:
         return self.process
 
     def launch(self, *, command: Sequence[str] = (), **environ: str) -> None:
-        """Start without waiting; `command` and `environ` apply to this start only."""
+        """Starts it without waiting; `command` and `environ` apply to this start only."""
         self.log_start = self.log.stat().st_size if self.log.exists() else 0
         self.process = spawn(
             [sys.executable, *(command or self.command)],
@@ -81,7 +81,7 @@ class Program:
         )
 
     def wait_ready(self) -> None:
-        deadline = time.monotonic() + self.patience
+        deadline = time.monotonic() + self.start_timeout
         while not self.is_ready():
             failed = self.running.poll() is not None or time.monotonic() > deadline
             assert not failed, last_lines(self.log, 20, since=self.log_start)
@@ -95,7 +95,7 @@ class Program:
         signal_group(self.running, signal.SIGTERM)
 
     def wait_stopped(self, seconds: float = 20.0) -> int:
-        """Wait for its exit, kill its children, return its exit code."""
+        """Waits for its exit and kills its children; returns its exit code."""
         try:
             return self.running.wait(seconds)
         finally:

@@ -23,7 +23,7 @@ class SlowClient:
         self._open()
 
     def send_more(self) -> None:
-        """Send one more byte, or reconnect."""
+        """Sends one more byte, or reconnects."""
         try:
             if self._drips:
                 self._socket.send(b"1\r\nx\r\n")

@@ -94,7 +94,7 @@ class Stack:
             program.wait_stopped()
 
     def start_worker_that_dies_at(self, step: str) -> None:
-        """Run a worker that kills itself at this step (`failing_worker`)."""
+        """Runs a worker that kills itself at this step (`failing_worker`)."""
         self.worker.kill()
         self.worker.launch(command=_worker("tests.stack.failing_worker"), DIE_AT=step)
         self.worker.wait_ready()
@@ -108,7 +108,7 @@ class Stack:
         drop_connections()
 
     def recover(self) -> None:
-        """Restart exited programs; then wait until sends get outcomes again."""
+        """Restarts exited programs; then waits until sends get outcomes again."""
         for program in self.programs:
             if program.running.poll() is not None:
                 program.kill()
@@ -138,7 +138,7 @@ class Stack:
         return Message.objects.get(phone=phone).state
 
     def ending(self, phone: str) -> Outcome:
-        """Wait until every message to this phone is final, then return the result."""
+        """Waits until every message to this phone is final; returns the result."""
         sent = Message.objects.filter(phone=phone)
         tried = Attempt.objects.filter(message__phone=phone)
         wait_until(
@@ -208,7 +208,7 @@ def _beat(schedule: Path) -> list[str]:
 
 
 def drop_connections() -> None:
-    """Close this process's connections: they lead to a dead server or a dropped database."""
+    """Closes this process's connections: they lead to a dead server or a dropped database."""
     ours = connections["default"]
     assert isinstance(ours, DatabaseWrapper)
     ours.close()
@@ -216,7 +216,7 @@ def drop_connections() -> None:
 
 
 def expire(rows: models.QuerySet[models.Model], column: str) -> None:
-    """Move a time column of these rows into the past."""
+    """Moves a time column of these rows into the past."""
     assert rows.update(**{column: timezone.now() - timedelta(seconds=1)})
 
 

@@ -103,7 +103,7 @@ def all_done(threads: ThreadPoolExecutor, *jobs: Callable[[], str]) -> list[str]
 
 
 def python(program: str, directory: Path, environ: Mapping[str, str]) -> str:
-    """Run it, its types checked meanwhile."""
+    """Runs the program while its types are checked."""
     shutil.copy(PROGRAMS / program, directory)
     (directory / "mypy.ini").write_text(MYPY, encoding="utf-8")
     with ThreadPoolExecutor(2) as threads:
@@ -118,7 +118,7 @@ def python(program: str, directory: Path, environ: Mapping[str, str]) -> str:
 def typescript(
     program: str, directory: Path, environ: Mapping[str, str], *generator: str | Path
 ) -> str:
-    """Generate, compile and run."""
+    """Generates the client, compiles the program and runs it."""
     (directory / "package.json").write_text(json.dumps({"type": "module"}), encoding="utf-8")
     settings = {"compilerOptions": TSC, "files": [program]}
     (directory / "tsconfig.json").write_text(json.dumps(settings), encoding="utf-8")

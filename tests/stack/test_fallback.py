@@ -39,7 +39,7 @@ def proving_is_done() -> bool:
 
 
 def had_time_to_read(phone: str) -> None:
-    """Let the message have been handed over a while ago."""
+    """Makes the message one that was handed over a while ago."""
     sent = Attempt.objects.filter(message__phone=phone, accepted_at__isnull=False)
     wait_until(sent.exists)
     earlier = timedelta(seconds=2 * SCANNER_WINDOW)

@@ -155,7 +155,7 @@ def _waiting_sends(
 
 
 def _wait_for_notifications(stack: Stack, crowd: ConcurrentClients) -> None:
-    """Wait until web gets outcomes, the worker gets wake-ups and sends are answered again."""
+    """Waits until web gets outcomes, the worker gets wake-ups and sends are answered again."""
     back_at = time.monotonic()
     with redis.Redis.from_url(stack.redis.url) as client:
         wait_until(

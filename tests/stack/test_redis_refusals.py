@@ -107,7 +107,7 @@ def test_refusing_redis_ends_no_process_and_stops_no_delivery(
 
 
 def _wait_until_used_again(stack: Stack, client: redis.Redis, crowd: ConcurrentClients) -> None:
-    """Wait until web hears outcomes, the worker wake-ups, and tasks are taken from the broker."""
+    """Waits until web hears outcomes, the worker wake-ups, and tasks are taken from the broker."""
     back_at = time.monotonic()
     wait_until(
         lambda: crowd.has_sends_answered_since(back_at) and _blocked(client) == {"blpop", "brpop"},

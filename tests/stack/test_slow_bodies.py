@@ -19,7 +19,7 @@ from tests.stack.stack import BODY_TIMEOUT, Stack
 
 HELD = 500  # slow clients at once
 MANY = 650  # clients; those without a good key are refused before their bodies, and come again
-PATIENCE = 60.0  # seconds: a busy machine
+TIMEOUT = 60.0  # seconds: a busy machine
 P99 = 0.5  # seconds, in the best of three rounds: the machine may be busy with other tests
 WRONG_KEY = "Authorization: Bearer kv_live_abcdefghijklmnopqrstuvwxyzABCDEF000000"
 JSON = "Content-Type: application/json"
@@ -34,7 +34,7 @@ def test_many_slow_clients_delay_nobody(stack: Stack, sender: Sender) -> None:
 
     with SlowClients(stack.url, _targets(stack, sender, link.slug), MANY):
         wait_until(
-            lambda: resource_usage.usage_of([stack.web]).files >= before.files + HELD, PATIENCE
+            lambda: resource_usage.usage_of([stack.web]).files >= before.files + HELD, TIMEOUT
         )
         rounds = [
             _busy_minute(stack, sender, codes[start : start + 25], link.slug)
@@ -46,7 +46,7 @@ def test_many_slow_clients_delay_nobody(stack: Stack, sender: Sender) -> None:
     assert most.files >= before.files + HELD
     wait_until(
         lambda: not resource_usage.usage_of([stack.web]).exceeds(before, threads=8, files=8),
-        PATIENCE,
+        TIMEOUT,
     )
 
 
@@ -107,7 +107,7 @@ def _codes(stack: Stack, sender: Sender, many: int) -> list[tuple[str, str]]:
     phones = stack.phones(many)
     with ThreadPoolExecutor(8) as pool:
         assert {item.status_code for item in pool.map(sender.send_code, phones)} == {200}
-    wait_until(lambda: all(map(stack.carrier.messages, phones)), PATIENCE)
+    wait_until(lambda: all(map(stack.carrier.messages, phones)), TIMEOUT)
     return [(phone, stack.carrier.code(phone)) for phone in phones]
 
 

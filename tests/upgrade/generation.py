@@ -49,7 +49,7 @@ class Generation:
         self.programs = (self.beat, self.worker, self.web)
 
     def manage(self, *words: str, **environ: str) -> str:
-        """Run `manage.py` to its end; an AssertionError has what it printed."""
+        """Runs `manage.py` to its end; an AssertionError has what it printed."""
         return self._python("manage.py", *words, **environ)
 
     def make_demo(self) -> None:

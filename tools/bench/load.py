@@ -20,7 +20,7 @@ from tools.bench.results import percentile
 from tools.stack.http_messages import read_message, status
 from tools.stack.stack import CannotMeasureError
 
-PATIENCE = 20  # seconds for one answer
+TIMEOUT = 20  # seconds for one answer
 SCRIPT = Path(__file__).with_name("wrk.lua")
 HINT = "No wrk here (apt-get install wrk): the built-in client, which is slower."
 
@@ -208,7 +208,7 @@ class Wrk:
         self._again = feed.again
 
     def run(self, port: int, connections: int, seconds: int) -> Load:
-        options = ["-t1", f"-c{connections}", f"-d{seconds}s", f"--timeout={PATIENCE}s"]
+        options = ["-t1", f"-c{connections}", f"-d{seconds}s", f"--timeout={TIMEOUT}s"]
         script = [f"--script={SCRIPT}", f"http://127.0.0.1:{port}/", "--"]
         files = [self._heads, self._lines, "again" if self._again else "once"]
         command = [self._program, *options, *script, *files]

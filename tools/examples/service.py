@@ -73,7 +73,7 @@ def _supervisor(directory: Path) -> Program:
     environ = kept_environ() | ours | {"SIMULATOR_RECEIPT_DELAY_MS": "0"}
     log, command = directory / "supervisor.log", ["-m", "config.local.supervisor"]
     program = Program(command, log=log, environ=environ, words=_STARTED)
-    program.die, program.patience = signal.SIGTERM, 120.0
+    program.die, program.start_timeout = signal.SIGTERM, 120.0
     return program
 
 

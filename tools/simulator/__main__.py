@@ -1,4 +1,4 @@
-"""`python -m tools.simulator`: serve until SIGTERM or SIGINT."""
+"""`python -m tools.simulator`: serves until SIGTERM or SIGINT."""
 
 import asyncio
 import os

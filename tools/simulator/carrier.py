@@ -57,7 +57,7 @@ class Carrier:
     async def carry(
         self, request: web.Request, vendor: HttpVendor, message: Message
     ) -> web.StreamResponse:
-        """Answer a send: refused by a fault, or logged first and answered (or not) then."""
+        """Answers a send: refused by a fault, or logged first and answered (or not) then."""
         plan = self.plan(vendor, message.phone)
         request["exchange"].phone = message.phone
         if not plan.is_taken:

@@ -69,7 +69,7 @@ class MessageLog:
         self.phones.count(message.phone, message.at)
 
     def save(self, message: Message) -> None:
-        """Keep what changed, within `SAVE_EVERY`; a kill repeats at most those reports."""
+        """Keeps what changed, within `SAVE_EVERY`; a kill repeats at most those reports."""
         if not self._changed:
             asyncio.get_running_loop().call_later(SAVE_EVERY, self.flush)
         self._changed[message.id] = message

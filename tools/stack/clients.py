@@ -46,7 +46,7 @@ class Scheduler:
         self.at(time.monotonic(), work)
 
     def close(self) -> None:
-        """Drop work that is not due and wait for running work."""
+        """Drops work that is not due and waits for running work."""
         self._closing.set()
         self._thread.join()
         self._pool.shutdown(wait=True, cancel_futures=True)

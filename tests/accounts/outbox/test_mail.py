@@ -15,7 +15,7 @@ from django.urls import reverse
 from accounts.models import AuditEvent, Company, Mail, Member, User
 from accounts.outbox import mail
 from accounts.outbox.mail import UNSUBSCRIBE_SALT, NoticeKind, subject_and_text, unsubscribe_link
-from tests.api.races import PATIENCE, at_once
+from tests.api.races import TIMEOUT, at_once
 from tests.factories import EndpointFactory, MemberFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
@@ -289,7 +289,7 @@ def test_parallel_mails_cannot_exceed_the_limit(monkeypatch: pytest.MonkeyPatch)
         with transaction.atomic():
             to = "a@example.com" if number % 2 else "A@example.com"
             mail.append(template="t", to=to, subject="s", text="t")
-            all_counted.wait(PATIENCE)
+            all_counted.wait(TIMEOUT)
 
     at_once([partial(append, number) for number in range(4)])
 

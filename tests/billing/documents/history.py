@@ -28,7 +28,7 @@ def seller(**fields: Any) -> Seller:
     return row
 
 
-def company(**fields: Any) -> Company:
+def make_company(**fields: Any) -> Company:
     """A company with an organisation's billing details in Russia."""
     row: Company = CompanyFactory.create(**fields)
     BillingProfile.objects.create(

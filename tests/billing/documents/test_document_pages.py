@@ -21,7 +21,7 @@ from billing.documents import document_pdf, issuing, month_closing
 from billing.models import BillingProfile, Document
 from billing.signed_links import DOCUMENTS, INVOICES, LIFETIME, SignedLinks
 from tests.api.clients import Api
-from tests.billing.documents.history import at, buy, company, seal, seller, use
+from tests.billing.documents.history import at, buy, make_company, seal, seller, use
 from tests.document_factories import DocumentFactory
 from tests.factories import ApiKeyFactory, MemberFactory
 
@@ -42,12 +42,12 @@ def words(content: bytes) -> str:
 def accountant(client: Client) -> Member:
     """An accountant of a company whose October is closed."""
     seller()
-    item = company()
-    member: Member = MemberFactory.create(company=item, role=Member.Role.ACCOUNTANT)
+    company = make_company()
+    member: Member = MemberFactory.create(company=company, role=Member.Role.ACCOUNTANT)
     client.force_login(member.user)
-    buy(item, at(10, 3), 100, "122.00")
-    use(item, at(10, 20), 50)
-    seal(item)
+    buy(company, at(10, 3), 100, "122.00")
+    use(company, at(10, 20), 50)
+    seal(company)
     month_closing.close()
     issuing.issue()
     return member

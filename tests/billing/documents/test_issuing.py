@@ -11,7 +11,16 @@ from billing.documents import issuing, month_closing
 from billing.models import BillingProfile, ClosedMonth, Document, Seller
 from billing.orders import billing_profiles
 from tests.api.races import at_once
-from tests.billing.documents.history import OCTOBER, SEPTEMBER, at, buy, company, seal, seller, use
+from tests.billing.documents.history import (
+    OCTOBER,
+    SEPTEMBER,
+    at,
+    buy,
+    make_company,
+    seal,
+    seller,
+    use,
+)
 from tests.billing.seals.books import book
 from tests.factories import CompanyFactory, MemberFactory
 
@@ -26,10 +35,10 @@ def numbers() -> list[tuple[int, int]]:
 
 def test_act_of_a_month_and_the_invoice_for_its_advance() -> None:
     seller()
-    item = company()
-    order = buy(item, at(9, 3), 100, "122.00")
-    use(item, at(9, 20), 50)
-    seal(item)
+    company = make_company()
+    order = buy(company, at(9, 3), 100, "122.00")
+    use(company, at(9, 20), 50)
+    seal(company)
     month_closing.close()
 
     assert issuing.issue() == 2
@@ -47,16 +56,16 @@ def test_act_of_a_month_and_the_invoice_for_its_advance() -> None:
 
 def test_month_documents_wait_for_billing_details() -> None:
     seller(vat_rate=None)
-    item = CompanyFactory.create()
-    owner = MemberFactory.create(company=item, role=Member.Role.OWNER).user
-    buy(item, at(9, 3), 100, "122.00", vat_rate=None)
-    use(item, at(9, 20), 50)
-    seal(item)
+    company = CompanyFactory.create()
+    owner = MemberFactory.create(company=company, role=Member.Role.OWNER).user
+    buy(company, at(9, 3), 100, "122.00", vat_rate=None)
+    use(company, at(9, 20), 50)
+    seal(company)
     month_closing.close()
     assert issuing.issue() == 0
 
     billing_profiles.change(
-        company=item,
+        company=company,
         user=owner,
         changes={"legal_name": "ООО «Ромашка»", "inn": "7800000002", "kpp": "780001001"},
     )
@@ -68,10 +77,10 @@ def test_month_documents_wait_for_billing_details() -> None:
 
 def test_granted_tokens_are_not_charged() -> None:
     seller()
-    item = company()
-    book(item, at(9, 3), "grant", 100)
-    use(item, at(9, 20), 50)
-    seal(item)
+    company = make_company()
+    book(company, at(9, 3), "grant", 100)
+    use(company, at(9, 20), 50)
+    seal(company)
     month_closing.close()
 
     assert issuing.issue() == 0
@@ -80,11 +89,11 @@ def test_granted_tokens_are_not_charged() -> None:
 
 def test_each_currency_has_a_document() -> None:
     seller(vat_rate=None)
-    item = company()
-    buy(item, at(9, 3), 10, "20.00", vat_rate=None)
-    buy(item, at(9, 4), 10, "1.00", vat_rate=None, currency="EUR")
-    use(item, at(9, 20), 15)
-    seal(item)
+    company = make_company()
+    buy(company, at(9, 3), 10, "20.00", vat_rate=None)
+    buy(company, at(9, 4), 10, "1.00", vat_rate=None, currency="EUR")
+    use(company, at(9, 20), 15)
+    seal(company)
     month_closing.close()
 
     issuing.issue()
@@ -97,10 +106,10 @@ def test_each_currency_has_a_document() -> None:
 
 def test_later_billing_details_change_no_issued_document() -> None:
     seller()
-    item = company()
-    buy(item, at(9, 3), 100, "122.00")
-    use(item, at(9, 20), 50)
-    seal(item)
+    company = make_company()
+    buy(company, at(9, 3), 100, "122.00")
+    use(company, at(9, 20), 50)
+    seal(company)
     month_closing.close()
     issuing.issue()
 
@@ -114,15 +123,15 @@ def test_later_billing_details_change_no_issued_document() -> None:
 
 def test_letters_go_to_billing_members_and_document_address() -> None:
     seller(vat_rate=None)
-    item = company()
-    BillingProfile.objects.filter(company=item).update(email="books@example.com")
+    company = make_company()
+    BillingProfile.objects.filter(company=company).update(email="books@example.com")
     people = {
-        role: MemberFactory.create(company=item, role=role).user.email
+        role: MemberFactory.create(company=company, role=role).user.email
         for role in Member.Role.values
     }
-    buy(item, at(9, 3), 100, "122.00", vat_rate=None)
-    use(item, at(9, 20), 50)
-    seal(item)
+    buy(company, at(9, 3), 100, "122.00", vat_rate=None)
+    use(company, at(9, 20), 50)
+    seal(company)
     month_closing.close()
 
     issuing.issue()
@@ -141,11 +150,11 @@ def test_letters_go_to_billing_members_and_document_address() -> None:
 @pytest.mark.django_db(transaction=True)
 def test_eight_at_once_issue_each_document_once_without_a_gap() -> None:
     seller()
-    companies = [company() for _number in range(4)]
-    for item in companies:
-        buy(item, at(9, 3), 100, "122.00")
-        use(item, at(9, 20), 50)
-        use(item, at(10, 20), 10)
+    companies = [make_company() for _number in range(4)]
+    for company in companies:
+        buy(company, at(9, 3), 100, "122.00")
+        use(company, at(9, 20), 50)
+        use(company, at(10, 20), 10)
     seal(*companies)
     month_closing.close()
 
@@ -157,16 +166,16 @@ def test_eight_at_once_issue_each_document_once_without_a_gap() -> None:
 
 def test_order_paid_before_documents_began_has_none() -> None:
     seller()
-    item = company()
-    buy(item, at(8, 31), 100, "122.00")
-    seal(item)
+    company = make_company()
+    buy(company, at(8, 31), 100, "122.00")
+    seal(company)
 
     assert issuing.issue() == 0
 
 
 def test_advance_is_of_the_money_that_was_paid() -> None:
     seller()
-    order = buy(company(), at(9, 3), 100, "1900.00")
+    order = buy(make_company(), at(9, 3), 100, "1900.00")
     order.payments.update(amount=Decimal("20.00"), currency="USD")  # credited all the same
 
     issuing.issue()

@@ -14,7 +14,7 @@ from tests.billing.documents.history import (
     SEPTEMBER,
     at,
     buy,
-    company,
+    make_company,
     refund,
     seal,
     seller,
@@ -36,14 +36,14 @@ def rows(month: date) -> list[tuple[int, ...]]:
 
 def test_two_closed_months_split_charges_by_lot() -> None:
     seller()
-    item = company()
-    first = buy(item, at(9, 3), 100, "200.00")
-    book(item, at(9, 4), "grant", 10)
-    use(item, at(9, 20), 70)
-    second = buy(item, at(10, 1, 1), 100, "150.00")
-    use(item, at(10, 15), 60)
-    book(item, at(10, 20), "withdraw", 5)
-    seal(item)
+    company = make_company()
+    first = buy(company, at(9, 3), 100, "200.00")
+    book(company, at(9, 4), "grant", 10)
+    use(company, at(9, 20), 70)
+    second = buy(company, at(10, 1, 1), 100, "150.00")
+    use(company, at(10, 15), 60)
+    book(company, at(10, 20), "withdraw", 5)
+    seal(company)
 
     assert month_closing.close() == 2
 
@@ -78,11 +78,11 @@ def charge(order: str, tokens: int, amount: str) -> dict[str, object]:
 def test_midnight_is_that_of_the_service() -> None:
     """21:00 UTC of 30 September is October in Moscow."""
     seller()
-    item = company()
-    buy(item, at(9, 30, 23), 10, "10.00")
-    use(item, at(9, 30, 23), 1)
-    use(item, at(10, 1, 0), 2)
-    seal(item)
+    company = make_company()
+    buy(company, at(9, 30, 23), 10, "10.00")
+    use(company, at(9, 30, 23), 1)
+    use(company, at(10, 1, 0), 2)
+    seal(company)
 
     month_closing.close()
 
@@ -95,28 +95,28 @@ def test_midnight_is_that_of_the_service() -> None:
 )
 def test_month_waits_until_its_days_are_sealed(until: date, closed: int) -> None:
     seller()
-    item = company()
-    book(item, at(9, 3), "grant", 10)
-    seal(item, until=until)
+    company = make_company()
+    book(company, at(9, 3), "grant", 10)
+    seal(company, until=until)
 
     assert month_closing.close() == closed
 
 
 def test_nothing_is_closed_unless_the_operator_wants_documents() -> None:
-    item = company()
-    book(item, at(9, 3), "grant", 10)
-    seal(item)
+    company = make_company()
+    book(company, at(9, 3), "grant", 10)
+    seal(company)
 
     assert month_closing.close() == 0
 
 
 def test_tokens_used_before_the_first_closed_month_are_not_charged() -> None:
     seller()
-    item = company()
-    early = buy(item, at(7, 3), 100, "100.00")
-    use(item, at(8, 5), 40)
-    use(item, at(9, 5), 10)
-    seal(item)
+    company = make_company()
+    early = buy(company, at(7, 3), 100, "100.00")
+    use(company, at(8, 5), 40)
+    use(company, at(9, 5), 10)
+    seal(company)
 
     month_closing.close()
 
@@ -130,18 +130,18 @@ def test_tokens_used_before_the_first_closed_month_are_not_charged() -> None:
 def test_tokens_that_a_failed_refund_returned_are_taken_again(*, is_by_operator: bool) -> None:
     """All happens in one month, whose withdrawals exceed the tokens that it ever had."""
     seller()
-    item = company()
-    order = buy(item, at(9, 2), 100, "100.00")
-    use(item, at(9, 3), 10)
+    company = make_company()
+    order = buy(company, at(9, 2), 100, "100.00")
+    use(company, at(9, 3), 10)
     failed = refund(order, at(9, 10), "90.00", 90)
     failed.returned_at = at(9, 11)
     failed.save()
-    book(item, at(9, 11), "grant", 90, key=f"{failed.transfer_key}:returned")
+    book(company, at(9, 11), "grant", 90, key=f"{failed.transfer_key}:returned")
     if is_by_operator:
-        book(item, at(9, 12), "withdraw", 90)
+        book(company, at(9, 12), "withdraw", 90)
     else:
         refund(order, at(9, 12), "90.00", 90)
-    seal(item)
+    seal(company)
 
     assert month_closing.close() == 2
 
@@ -151,15 +151,15 @@ def test_tokens_that_a_failed_refund_returned_are_taken_again(*, is_by_operator:
 
 def test_refund_and_the_dispute_that_was_won() -> None:
     seller()
-    item = company()
-    kept = buy(item, at(9, 1), 100, "100.00")
-    disputed = buy(item, at(9, 2), 50, "100.00")
+    company = make_company()
+    kept = buy(company, at(9, 1), 100, "100.00")
+    disputed = buy(company, at(9, 2), 50, "100.00")
     row = refund(disputed, at(9, 10), "100.00", 50)
     row.returned_at = at(10, 10)
     row.save()
-    book(item, at(10, 10), "grant", 50, key=f"{row.transfer_key}:returned")
-    use(item, at(10, 20), 120)
-    seal(item)
+    book(company, at(10, 10), "grant", 50, key=f"{row.transfer_key}:returned")
+    use(company, at(10, 20), 120)
+    seal(company)
 
     month_closing.close()
 
@@ -177,27 +177,27 @@ def test_refund_and_the_dispute_that_was_won() -> None:
 def test_refund_before_credit_counts_with_it() -> None:
     """A month is closed by then: what was booked in it before would be in no balance."""
     seller()
-    item = company()
-    buy(item, at(9, 3), 100, "200.00")
-    seal(item, until=date(2026, 10, 3))
+    company = make_company()
+    buy(company, at(9, 3), 100, "200.00")
+    seal(company, until=date(2026, 10, 3))
     assert month_closing.close() == 1
-    order = buy(item, at(10, 5), 100, "150.00")
+    order = buy(company, at(10, 5), 100, "150.00")
     early = refund(order, at(10, 5, 13), "50.00", 33)
     Refund.objects.filter(pk=early.pk).update(created_at=at(9, 25))
-    seal(item)
+    seal(company)
 
     assert month_closing.close() == 1
 
     october = ClosedMonth.objects.get(month=OCTOBER)
     assert october.money == {"RUB": {"opening": "200.00", "closing": "300.00"}}
-    (account,) = reconciliation_act.make(item, SEPTEMBER, date(2026, 10, 31)).accounts
+    (account,) = reconciliation_act.make(company, SEPTEMBER, date(2026, 10, 31)).accounts
     assert account.closing == Decimal("300.00")
 
 
 def test_broken_books_block_only_their_company() -> None:
     seller()
-    broken = company()
-    sound = company()
+    broken = make_company()
+    sound = make_company()
     for each in (broken, sound):
         buy(each, at(9, 3), 100, "200.00")
         use(each, at(9, 20), 70)
@@ -216,18 +216,18 @@ def test_broken_books_block_only_their_company() -> None:
 def test_many_charges_agree_with_the_balances() -> None:
     """The closing balance is read from stored balances."""
     seller()
-    item = company()
-    buy(item, at(9, 1), 5000, "5000.00")
+    company = make_company()
+    buy(company, at(9, 1), 5000, "5000.00")
     moments = [(at(9, 2) + timedelta(minutes=n), 1 + n % 3) for n in range(600)]
     create_transfers(
-        [row for when, tokens in moments for row in charge_rows(item, when, when, tokens)]
+        [row for when, tokens in moments for row in charge_rows(company, when, when, tokens)]
     )
-    seal(item)
+    seal(company)
 
     month_closing.close()
 
     spent = sum(
-        Transfer.objects.filter(company=item, kind="capture").values_list("amount", flat=True)
+        Transfer.objects.filter(company=company, kind="capture").values_list("amount", flat=True)
     )
     assert rows(SEPTEMBER) == [(0, 5000, 0, 0, spent, 5000 - spent)]
     closed = ClosedMonth.objects.get(month=SEPTEMBER)
@@ -237,10 +237,10 @@ def test_many_charges_agree_with_the_balances() -> None:
 @pytest.mark.django_db(transaction=True)
 def test_eight_at_once_close_each_month_once() -> None:
     seller()
-    companies = [company() for _number in range(3)]
-    for item in companies:
-        buy(item, at(9, 3), 100, "200.00")
-        use(item, at(10, 20), 70)
+    companies = [make_company() for _number in range(3)]
+    for company in companies:
+        buy(company, at(9, 3), 100, "200.00")
+        use(company, at(10, 20), 70)
     seal(*companies)
 
     at_once([month_closing.close] * 8)

@@ -16,7 +16,7 @@ from tests.billing.documents.history import (
     SEPTEMBER,
     at,
     buy,
-    company,
+    make_company,
     refund,
     seal,
     seller,
@@ -33,7 +33,7 @@ DAY = timedelta(days=1)
 def one() -> Company:
     """Two closed months, and some of November."""
     seller(vat_rate=None)
-    row = company()
+    row = make_company()
     first = buy(row, at(9, 3), 100, "200.00", vat_rate=None)
     book(row, at(9, 4), "grant", 10)
     use(row, at(9, 20), 70)
@@ -105,7 +105,7 @@ def test_reconciliation_act_lists_debit_and_credit(one: Company) -> None:
 
 def test_balances_at_any_moment_are_those_of_the_transfers() -> None:
     dice = random.Random(7)  # noqa: S311
-    row = company()
+    row = make_company()
     book(row, at(9, 1), "grant", 10_000)
     kinds = ["grant", "withdraw", "top_up"]
     create_transfers(
@@ -136,7 +136,7 @@ def test_balances_at_any_moment_are_those_of_the_transfers() -> None:
 
 
 def test_period_begins_after_what_is_archived() -> None:
-    row = company()
+    row = make_company()
     book(row, at(11, 1), "grant", 5)
     month = ArchivedMonth.objects.create(month=date(2026, 8, 1))
     ArchivedSum.objects.create(

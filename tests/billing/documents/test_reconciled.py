@@ -10,7 +10,7 @@ from accounts.models import Company
 from billing.documents import issuing, month_closing
 from billing.models import ClosedMonth, Document, Lot
 from channels import reconciliation
-from tests.billing.documents.history import OCTOBER, at, buy, company, seal, seller, use
+from tests.billing.documents.history import OCTOBER, at, buy, make_company, seal, seller, use
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture
 def one() -> Company:
     seller()
-    row = company()
+    row = make_company()
     buy(row, at(9, 3), 100, "122.00")
     use(row, at(9, 20), 50)
     use(row, at(10, 20), 20)

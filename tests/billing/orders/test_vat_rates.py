@@ -16,7 +16,7 @@ from billing.billing_details import vat_id
 from billing.documents import document_pdf, issuing, month_closing
 from billing.models import BillingProfile, Document, Order, VatRegime
 from billing.orders import billing_profiles, invoice_pdf, invoices, vat_rates
-from tests.billing.documents.history import OCTOBER, at, buy, company, seal, seller, use
+from tests.billing.documents.history import OCTOBER, at, buy, make_company, seal, seller, use
 from tests.billing.top_ups import payment_event, place_order, post_webhook
 from tests.factories import MemberFactory, SellerFactory
 from tests.reauthentication import mark_reauthenticated
@@ -27,7 +27,7 @@ GERMAN = {"country": "DE", "legal_name": "Beispiel GmbH", "inn": "DE136695976", 
 
 
 def buyer(**fields: str) -> Company:
-    row = company()
+    row = make_company()
     BillingProfile.objects.filter(company=row).update(**fields)
     return Company.objects.get(pk=row.pk)
 
@@ -88,7 +88,7 @@ def test_rate_by_regime_and_day(
     for since, regime in regimes:
         VatRegime.objects.create(since=since, regime=regime)
 
-    rate = invoices.rate_of(row, BillingProfile.for_company(company()), day)
+    rate = invoices.rate_of(row, BillingProfile.for_company(make_company()), day)
 
     assert rate == (Decimal(expected) if expected else None)
 
@@ -108,10 +108,10 @@ def test_invoice_by_the_buyers_country(
     country: str, inn: str, everywhere: Any, rate: str | None, noted: Any
 ) -> None:
     SellerFactory.create(charges_vat_abroad=everywhere)
-    item = buyer(country=country, inn=inn, kpp="", documents_language="en", legal_name="Example")
-    BillingProfile.objects.filter(company=item, country="RU").update(kpp="780001001")
+    company = buyer(country=country, inn=inn, kpp="", documents_language="en", legal_name="Example")
+    BillingProfile.objects.filter(company=company, country="RU").update(kpp="780001001")
 
-    order = place_order(item, "invoice")
+    order = place_order(company, "invoice")
 
     assert order.vat_rate == (Decimal(rate) if rate else None)
     text = words(invoice_pdf.draw(invoices.document(order)))
@@ -126,9 +126,9 @@ def test_english_invoice_of_a_payer_in_russia_has_the_bank_form(
     country: str, is_abroad: Any
 ) -> None:
     SellerFactory.create(details_abroad="Seller Ltd, IBAN XX00")
-    item = buyer(country=country, documents_language="en")
+    company = buyer(country=country, documents_language="en")
 
-    document = invoices.document(place_order(item, "invoice"))
+    document = invoices.document(place_order(company, "invoice"))
 
     assert document.is_abroad is is_abroad
     assert ("IBAN XX00" in words(invoice_pdf.draw(document))) is is_abroad
@@ -136,12 +136,14 @@ def test_english_invoice_of_a_payer_in_russia_has_the_bank_form(
 
 def test_open_invoice_follows_the_billing_details(client: Client) -> None:
     SellerFactory.create()
-    item = company()
-    user = MemberFactory.create(company=item, role=Member.Role.OWNER).user
-    order = place_order(item, "invoice")
+    company = make_company()
+    user = MemberFactory.create(company=company, role=Member.Role.OWNER).user
+    order = place_order(company, "invoice")
     assert (order.vat_rate, order.language) == (Decimal("22.00"), "ru")
 
-    billing_profiles.change(company=item, user=user, changes=GERMAN | {"documents_language": "en"})
+    billing_profiles.change(
+        company=company, user=user, changes=GERMAN | {"documents_language": "en"}
+    )
 
     order.refresh_from_db()
     assert (order.vat_rate, order.language) == (None, "en")
@@ -241,9 +243,9 @@ def test_new_year_comes_in_the_services_time_zone() -> None:
     VatRegime.objects.create(since=date(2019, 1, 1), regime=Regime.GENERAL)
     SellerFactory.create()
 
-    before = place_order(company(), "invoice")
+    before = place_order(make_company(), "invoice")
     with time_machine.travel(datetime(2025, 12, 31, 21, 1, tzinfo=UTC), tick=False):
-        after = place_order(company(), "invoice")
+        after = place_order(make_company(), "invoice")
 
     assert (before.vat_rate, after.vat_rate) == (Decimal("20.00"), Decimal("22.00"))
 
@@ -251,9 +253,9 @@ def test_new_year_comes_in_the_services_time_zone() -> None:
 def test_regimes_choose_orders_by_the_day_of_payment() -> None:
     VatRegime.objects.create(since=date(2026, 10, 5), regime=Regime.SIMPLIFIED_5)
     VatRegime.objects.create(since=date(2026, 10, 10), regime=Regime.EXEMPT)
-    item = buyer()
-    orders = [buy(item, at(10, day), 1, "2.00", vat_rate=None) for day in (4, 5, 9, 10)]
-    own = buy(item, at(10, 1), 1, "2.00")
+    company = buyer()
+    orders = [buy(company, at(10, day), 1, "2.00", vat_rate=None) for day in (4, 5, 9, 10)]
+    own = buy(company, at(10, 1), 1, "2.00")
 
     chosen = set(Order.objects.filter(vat_rates.is_paid_with_vat()))
 
@@ -266,12 +268,12 @@ def test_buyer_moved_to_russia_gets_no_invoices_for_foreign_advances(
 ) -> None:
     """While the operator's regime may be entered after the payments of its days."""
     seller(vat_rate=None)
-    item = buyer(country=country)
-    order = place_order(item)
+    company = buyer(country=country)
+    order = place_order(company)
     assert order.vat_rate is None
     assert post_webhook(payment_event(order)) == 200
 
-    BillingProfile.objects.filter(company=item).update(country="RU")
+    BillingProfile.objects.filter(company=company).update(country="RU")
     VatRegime.objects.create(since=date(2025, 1, 1), regime=Regime.GENERAL)
 
     assert issuing.issue() == count

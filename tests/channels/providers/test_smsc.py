@@ -166,12 +166,12 @@ def test_denial_is_the_accounts_if_sender_is_unapproved(
 ) -> None:
     wire.post(SENDERS_URL, body=APPROVED)
     wire.post(URL, body=f'{{"error":"{text}","error_code":6}}'.encode())
-    item = smsc(sender=sender)
+    provider = smsc(sender=sender)
 
     errors = []
     for _ in range(2):
         with pytest.raises(RefusedError) as caught:
-            item.send(message())
+            provider.send(message())
         errors.append((caught.value.code, caught.value.account))
 
     assert errors == [("6", account)] * 2
@@ -303,23 +303,23 @@ def as_signed(body: bytes) -> Any:
 
 @pytest.mark.parametrize("word", ["-3", "-2", "-1", "21", "", "delivered"])
 def test_report_of_another_status_is_ignored(word: str) -> None:
-    receipt_form = VENDORS["smsc"].webhook_body.replace(b"status=1", f"status={word}".encode())
+    body = VENDORS["smsc"].webhook_body.replace(b"status=1", f"status={word}".encode())
 
-    assert not smsc().parse_webhook(smsc_call(receipt_form)).receipts
+    assert not smsc().parse_webhook(smsc_call(body)).receipts
 
 
 def test_incoming_text_in_another_charset_is_not_a_report() -> None:
-    receipt_form = b"phone=79001234567&mes=%CF%F0%E8%E2%E5%F2&to=79000000000&status=&id=&md5="
+    body = b"phone=79001234567&mes=%CF%F0%E8%E2%E5%F2&to=79000000000&status=&id=&md5="
 
-    assert not smsc().parse_webhook(smsc_call(receipt_form)).receipts
+    assert not smsc().parse_webhook(smsc_call(body)).receipts
 
 
 @pytest.mark.parametrize("name", [b"id", b"phone", b"status", b"md5"])
 def test_field_given_twice_is_refused(name: bytes) -> None:
-    receipt_form = VENDORS["smsc"].webhook_body + b"&" + name + b"=1"
+    body = VENDORS["smsc"].webhook_body + b"&" + name + b"=1"
 
     with pytest.raises(InvalidWebhookError):
-        smsc().parse_webhook(smsc_call(receipt_form))
+        smsc().parse_webhook(smsc_call(body))
 
 
 def test_polls_by_phone_and_number_with_no_secret_in_the_url(wire: Wire) -> None:

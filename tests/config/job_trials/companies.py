@@ -31,10 +31,10 @@ def _failing_endpoint(company: Company) -> None:
 
 def _import(company: Company) -> None:
     member = owner_of(company)
-    item = link_imports.upload(
+    link_import = link_imports.upload(
         company=company, user=member.user, mode="live", name="l.csv", content=b"https://example.com"
     )
-    link_imports.start(link_import=item, user=member.user, ip=None)
+    link_imports.start(link_import=link_import, user=member.user, ip=None)
 
 
 def _guarded(company: Company) -> None:
@@ -90,21 +90,21 @@ TRIALS = (
         "webhooks.warn_of_failing",
         endpoints.JOB.name,
         _failing_endpoint,
-        lambda item: Endpoint.objects.filter(company=item, warned_at__isnull=False).exists(),
+        lambda company: Endpoint.objects.filter(company=company, warned_at__isnull=False).exists(),
         "webhooks_endpoint",
     ),
     Trial(
         "links.make_imported_links",
         link_imports.JOB.name,
         _import,
-        lambda item: Link.objects.filter(company=item).exists(),
+        lambda company: Link.objects.filter(company=company).exists(),
         "links_link",
     ),
     Trial(
         "otp.count_guard_evidence",
         guard_evidence.JOB.name,
         _guarded,
-        lambda item: GuardEvidence.objects.filter(company=item).exists(),
+        lambda company: GuardEvidence.objects.filter(company=company).exists(),
         "otp_guardevidence",
         is_stream=True,
     ),
@@ -112,7 +112,7 @@ TRIALS = (
         "otp.count_guard_evidence",
         restrictions.JOB.name,
         _guarded,
-        lambda item: GuardRestriction.objects.filter(company=item).exists(),
+        lambda company: GuardRestriction.objects.filter(company=company).exists(),
         "otp_guardrestriction",
         is_stream=True,
     ),
@@ -120,7 +120,7 @@ TRIALS = (
         "otp.make_guard_replays",
         week_replay.JOB.name,
         week_replay.request_replay,
-        lambda item: GuardReplay.objects.filter(company=item, made_at__isnull=False).exists(),
+        lambda company: GuardReplay.objects.filter(company=company, made_at__isnull=False).exists(),
         "otp_guardreplay",
         "NEW.company_id = {company} AND NEW.made_at IS NOT NULL AND NOT NEW.is_failed",
         age=lambda: GuardReplay.objects.update(started_at=ago(hours=1)),
@@ -129,7 +129,9 @@ TRIALS = (
         "otp.send_guard_reports",
         week_reports.JOB.name,
         _report,
-        lambda item: GuardReport.objects.filter(company=item, due_at__gt=_in_a_day()).exists(),
+        lambda company: GuardReport.objects.filter(
+            company=company, due_at__gt=_in_a_day()
+        ).exists(),
         "otp_guardreport",
         "NEW.company_id = {company} AND NEW.due_at > now() + interval '1 day'",
         age=_make_reports_due,
@@ -137,8 +139,8 @@ TRIALS = (
     Trial(
         "otp.refresh_budgets",
         usual_spending.JOB.name,
-        lambda item: spent(item, 5),
-        lambda item: SpentDay.objects.filter(company=item).exists(),
+        lambda company: spent(company, 5),
+        lambda company: SpentDay.objects.filter(company=company).exists(),
         "billing_spentday",
         is_stream=True,
     ),
@@ -146,15 +148,15 @@ TRIALS = (
         "otp.learn_routes",
         savings_count.JOB.name,
         _tried,
-        lambda item: RouteDay.objects.filter(company=item).exists(),
+        lambda company: RouteDay.objects.filter(company=company).exists(),
         "channels_routeday",
         is_stream=True,
     ),
     Trial(
         "persons.make_company_exports",
         company_export.JOB.name,
-        lambda item: company_export.start(member=owner_of(item), language="ru", ip=None),
-        lambda item: CompanyExport.objects.filter(company=item, state="ready").exists(),
+        lambda company: company_export.start(member=owner_of(company), language="ru", ip=None),
+        lambda company: CompanyExport.objects.filter(company=company, state="ready").exists(),
         "persons_companyexportpart",
         "NEW.export_id IN (SELECT id FROM persons_companyexport WHERE company_id = {company})",
     ),
@@ -162,7 +164,7 @@ TRIALS = (
         "persons.delete_companies",
         planned_deletion.JOB.name,
         _closing_soon,
-        lambda item: Mail.objects.filter(key__startswith=f"closes:{item.pk}:").exists(),
+        lambda company: Mail.objects.filter(key__startswith=f"closes:{company.pk}:").exists(),
         "accounts_mail",
         "NEW.key LIKE 'closes:{company}:%'",
     ),
@@ -170,7 +172,7 @@ TRIALS = (
         "persons.delete_companies",
         company_deletion.DELETIONS.name,
         _to_delete,
-        lambda item: Company.objects.filter(pk=item.pk, deleted_at__isnull=False).exists(),
+        lambda company: Company.objects.filter(pk=company.pk, deleted_at__isnull=False).exists(),
         "accounts_company",
         "NEW.id = {company}",
     ),
@@ -178,7 +180,7 @@ TRIALS = (
         "persons.delete_companies",
         company_deletion.ERASURES.name,
         _to_erase,
-        lambda item: Company.objects.filter(pk=item.pk, erased_at__isnull=False).exists(),
+        lambda company: Company.objects.filter(pk=company.pk, erased_at__isnull=False).exists(),
         "accounts_company",
         "NEW.id = {company}",
     ),

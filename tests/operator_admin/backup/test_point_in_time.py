@@ -31,7 +31,7 @@ def source() -> Iterator[ArchivingPostgres]:
 
 
 def archive_all(copy: Copy, archive: Path) -> None:
-    """Wait until what was committed up to now is in the archive."""
+    """Waits until what was committed up to now is in the archive."""
     (segment,) = copy.query("SELECT pg_walfile_name(pg_switch_wal())")
     wait_until((archive / segment).exists)
 

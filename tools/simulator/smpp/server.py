@@ -27,7 +27,7 @@ THROTTLED = 0x58
 BINDS = {pdu.BIND_RECEIVER, pdu.BIND_TRANSMITTER, pdu.BIND_TRANSCEIVER}
 RECEIVERS = {pdu.BIND_RECEIVER, pdu.BIND_TRANSCEIVER}
 SENDERS = {pdu.BIND_TRANSMITTER, pdu.BIND_TRANSCEIVER}
-PATIENCE = 10.0  # seconds for a deliver_sm to be answered
+TIMEOUT = 10.0  # seconds for a deliver_sm to be answered
 
 
 class Session:
@@ -69,7 +69,7 @@ class Session:
         self._pending_responses[sequence] = response
         self._writer.write(pdu.write(pdu.DELIVER_SM, OK, sequence, body))
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(TIMEOUT):
                 return await response == OK
         except (TimeoutError, asyncio.CancelledError):
             return False

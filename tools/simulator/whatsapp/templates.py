@@ -100,7 +100,7 @@ def approved(settings: Settings) -> dict[str, Template]:
 
 
 def fill(reference: dict[str, Any], templates: dict[str, Template]) -> tuple[Template, Content]:
-    """Check a `template` object as Meta does and render what the person will read."""
+    """Checks a `template` object as Meta does; returns what the person will read."""
     name = reference.get("name")
     language = mapping(reference.get("language")).get("code")
     if not isinstance(name, str) or not name:

@@ -39,11 +39,11 @@ def test_somebody_elses_deliver_is_read() -> None:
         "998901234567", "Kvitok", b"id:abc", esm_class=4, tlvs=tlvs, sequence_number=9
     )
 
-    text = pdu.decode(made.encode())
+    decoded = pdu.decode(made.encode())
 
-    assert (text.name, text.sequence, text.is_response) == ("deliver_sm", 9, False)
-    assert (text.fields["short_message"], text.fields["esm_class"]) == (b"id:abc", 4)
-    assert text.tlvs == {0x001E: b"abc", 0x1401: b"own"}
+    assert (decoded.name, decoded.sequence, decoded.is_response) == ("deliver_sm", 9, False)
+    assert (decoded.fields["short_message"], decoded.fields["esm_class"]) == (b"id:abc", 4)
+    assert decoded.tlvs == {0x001E: b"abc", 0x1401: b"own"}
 
 
 def test_somebody_else_reads_our_submit() -> None:
@@ -71,9 +71,9 @@ def test_somebody_else_reads_our_submit() -> None:
 def test_response_with_unexpected_parameters_is_decoded() -> None:
     body = b"m1\0" + struct.pack(">HH", 0x001D, 3) + b"why"
 
-    text = pdu.decode(octets(SUBMIT_RESP, body))
+    decoded = pdu.decode(octets(SUBMIT_RESP, body))
 
-    assert (text.fields["message_id"], text.tlvs) == (b"m1", {0x001D: b"why"})
+    assert (decoded.fields["message_id"], decoded.tlvs) == (b"m1", {0x001D: b"why"})
 
 
 @pytest.mark.parametrize("status", [0x58, 0])
@@ -87,9 +87,9 @@ def test_response_with_unexpected_parameters_is_decoded() -> None:
     ],
 )
 def test_response_is_classified_by_its_header(status: int, body: bytes) -> None:
-    text = pdu.decode(octets(SUBMIT_RESP, body, status))
+    decoded = pdu.decode(octets(SUBMIT_RESP, body, status))
 
-    assert (text.name, text.status, text.sequence) == ("submit_sm_resp", status, 7)
+    assert (decoded.name, decoded.status, decoded.sequence) == ("submit_sm_resp", status, 7)
 
 
 @pytest.mark.parametrize("rest", [b"", b"\0", b"\0\0\0", b"\x00\x1e\x00\xff", b"\xff" * 9])
@@ -104,9 +104,9 @@ def test_id_without_its_nul_is_whole() -> None:
 @pytest.mark.parametrize("rest", [b"\0", b"\0\0\0", b"\x14\x01\x00\xff", b"\xff" * 9])
 @pytest.mark.parametrize("command", [DELIVER, DATA])
 def test_octets_behind_a_whole_receipt_are_ignored(command: int, rest: bytes) -> None:
-    text = pdu.decode(octets(command, receipt_body(command) + RECEIPT_TLV + rest))
+    decoded = pdu.decode(octets(command, receipt_body(command) + RECEIPT_TLV + rest))
 
-    assert (text.is_readable, text.tlvs) == (True, {0x001E: b"abc"})
+    assert (decoded.is_readable, decoded.tlvs) == (True, {0x001E: b"abc"})
 
 
 @pytest.mark.parametrize("command", [DELIVER, DATA])

@@ -107,12 +107,14 @@ def test_state_survives_a_restart() -> None:
     account_shares.follow_accounts(router, account_shares.groups())
     played(router, 500, rates={KZ: 0.55, UZ: 0.92})
 
-    text = learned_router.decode(learned_router.encode(router, 15_000.0))
+    restored = learned_router.decode(learned_router.encode(router, 15_000.0))
 
-    assert text.accounts[SAME].configured_shares == router.accounts[SAME].configured_shares
-    assert shares(text) == pytest.approx(shares(router))
-    account_shares.follow_accounts(text, account_shares.groups())
-    assert shares(text) == pytest.approx(shares(router))  # nothing has changed, so nothing is lost
+    assert restored.accounts[SAME].configured_shares == router.accounts[SAME].configured_shares
+    assert shares(restored) == pytest.approx(shares(router))
+    account_shares.follow_accounts(restored, account_shares.groups())
+    assert shares(restored) == pytest.approx(
+        shares(router)
+    )  # nothing has changed, so nothing is lost
 
 
 def test_code_is_recorded_once_for_its_account() -> None:

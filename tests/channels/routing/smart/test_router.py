@@ -142,10 +142,10 @@ def test_decoded_times_keep_their_parent() -> None:
         item = router.begin_try(1000.0 + n, Area("RU", ""), PhoneMemory(), "sms", 0)
         router.record_entry(1020.0 + n, item, PhoneMemory())
 
-    text = learned_router.decode(learned_router.encode(router, 2000.0))
+    restored = learned_router.decode(learned_router.encode(router, 2000.0))
 
-    parent = text.codes["RU", "sms"].parent
-    assert parent is text.codes[EVERYWHERE, "sms"]
+    parent = restored.codes["RU", "sms"].parent
+    assert parent is restored.codes[EVERYWHERE, "sms"]
     assert parent.parent is None
 
 

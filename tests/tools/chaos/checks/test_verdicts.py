@@ -12,7 +12,7 @@ from accounts.models import Company
 from billing.models import Order
 from channels.models import Attempt, Message
 from otp import codes
-from tests.billing.documents.history import at, buy, company
+from tests.billing.documents.history import at, buy, make_company
 from tests.billing.seals.books import book
 from tests.factories import AttemptFactory, OrderFactory, ReceiptFactory
 from tests.sql import execute
@@ -143,7 +143,7 @@ def found(paid: list[Order], placed: int = 1, refused: tuple[str, ...] = ()) -> 
 
 @pytest.fixture
 def one() -> Company:
-    return company()
+    return make_company()
 
 
 @pytest.fixture
