@@ -1,22 +1,29 @@
 """Codes and phrases are read as people paste them."""
 
 import sys
+from collections import defaultdict
+from itertools import chain
 from unicodedata import category
 
 import pytest
 
 from parsing import clipboard
 
-EVERY = [chr(point) for point in range(sys.maxunicode + 1)]
-IN_KIND = {
-    kind: [char for char in EVERY if category(char) == kind]
-    for kind in ("Zs", "Pd", "Cf", "Mn", "Me")
-}
+
+@pytest.fixture(scope="module")
+def characters() -> dict[str, list[str]]:
+    """All characters of Unicode, by their general category."""
+    by_category = defaultdict[str, list[str]](list)
+    for point in range(sys.maxunicode + 1):
+        by_category[category(chr(point))].append(chr(point))
+    return by_category
 
 
-def test_separators_and_invisible_marks_in_code_are_ignored() -> None:
+def test_separators_and_invisible_marks_in_code_are_ignored(
+    characters: dict[str, list[str]],
+) -> None:
     for kind in ("Zs", "Pd", "Cf", "Me"):
-        for char in IN_KIND[kind]:
+        for char in characters[kind]:
             around = "" if kind == "Pd" else char
             assert clipboard.code(f"{around}123{char}456{around}") == "123456", hex(ord(char))
     assert {
@@ -26,8 +33,8 @@ def test_separators_and_invisible_marks_in_code_are_ignored() -> None:
     assert clipboard.code("-123456") == "-123456"
 
 
-def test_digits_of_every_script_are_read() -> None:
-    for char in filter(str.isdecimal, EVERY):
+def test_digits_of_every_script_are_read(characters: dict[str, list[str]]) -> None:
+    for char in filter(str.isdecimal, chain.from_iterable(characters.values())):
         assert clipboard.code(char) in "0123456789"
     assert clipboard.code("٤٨٢٩١٥") == "482915"
 
