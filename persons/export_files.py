@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import ApiKey, AuditEvent, Company, Member, Mode
 from billing.models import BillingProfile, Budget, Document, Order, Payment, Transfer
 from catalogue.texts import StrOrPromise
-from channels.models import Message
+from channels.models import Message, stored_fields
 from identity_hooks.models import Hook
 from links.models import Link
 from otp.models import Autofill, CodeText, Verification
@@ -86,12 +86,15 @@ MESSAGE: Columns = {
     "tokens": attrgetter("price"),
     "segments": attrgetter("segments"),
     "text": lambda row: row.params.get("text", ""),
+    **_same(" ".join(stored_fields.NAMES)),
+    "metadata": lambda row: row.params.get("metadata"),
     "request_id": attrgetter("request_id"),
     "api_key_id": attrgetter("api_key_id"),
     "code_purpose": _of_code("purpose"),
     "code_attempts": _of_code("attempts"),
     "code_expires_at": _of_code("expires_at"),
     "code_verified_at": _of_code("verified_at"),
+    "code_binding": _of_code("binding"),
 }
 LINK: Columns = {
     "id": attrgetter("public_id"),

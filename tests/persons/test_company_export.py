@@ -20,7 +20,7 @@ from accounts.audit import record
 from accounts.models import AuditEvent, Member
 from accounts.purges import purge_exports
 from cabinet.settings_forms import SECTIONS
-from channels.models import Message
+from channels.models import Message, stored_fields
 from persons import company_export
 from persons.erasure import erase
 from persons.export_files import FILES, SETTINGS
@@ -123,6 +123,27 @@ def test_outcome_of_a_code_is_listed_with_its_message(owner: Member) -> None:
 
     assert row["code_purpose"] == "sign-in"
     assert row["code_verified_at"].startswith(f"{now:%Y-%m-%dT%H}")
+
+
+def test_own_texts_of_a_message_are_listed(owner: Member) -> None:
+    """An archive without them could not be matched with the company's own orders."""
+    texts = {name: f"own {name}" for name in stored_fields.NAMES}
+    metadata = {"shop": "7"}
+    binding = {"amount": "100.50", "currency": "RUB", "payee": "Shop"}
+    code = VerificationFactory.create(company=owner.company, binding=binding)
+    MessageFactory.create(
+        company=owner.company,
+        kind="code",
+        subject_id=code.id,
+        params={"metadata": metadata},
+        **texts,
+    )
+
+    (row,) = rows(opened(make(owner))["messages-live.csv"])
+
+    assert {name: row[name] for name in texts} == texts
+    assert json.loads(row["metadata"]) == metadata
+    assert json.loads(row["code_binding"]) == binding
 
 
 def test_export_omits_secrets_and_foreign_rows(owner: Member) -> None:
