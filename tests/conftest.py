@@ -214,11 +214,11 @@ def no_call_waits(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def dispatcher(transactional_db: None) -> Iterator[Dispatcher]:
     """The delivery loop of a worker, on a thread; sends wait for what it makes of them."""
-    item = Dispatcher()
-    thread = threading.Thread(target=item.run, name="delivery")
+    worker = Dispatcher()
+    thread = threading.Thread(target=worker.run, name="delivery")
     thread.start()
-    yield item
-    item.stop()
+    yield worker
+    worker.stop()
     wakeups.wake_now()  # so that its listener sees the end now rather than in a second
     thread.join(10)
     for listener in threading.enumerate():

@@ -105,8 +105,8 @@ class SentinelGroup:
         """Whether each Sentinel knows the replica and the other Sentinels."""
         known: list[Any] = [sentinel.client.sentinel_master(SERVICE) for sentinel in self.sentinels]
         return all(
-            item["num-slaves"] == 1 and item["num-other-sentinels"] == len(self.sentinels) - 1
-            for item in known
+            state["num-slaves"] == 1 and state["num-other-sentinels"] == len(self.sentinels) - 1
+            for state in known
         ) and all("master_link_down" not in replica["flags"] for replica in self._replicas())
 
     def _replicas(self) -> Iterator[dict[str, Any]]:

@@ -26,7 +26,7 @@ _SERVERS = pytest.StashKey[Servers]()
 # Set in a developer's shell, these would let tests depend on it.
 _NOWHERE = {"DATABASE_URL": "postgresql:///none", "REDIS_URL": "redis://127.0.0.1:1"}
 # Processes, a browser, many combinations: these begin, so that no worker ends with only them.
-SLOW = (
+SLOW_TESTS = (
     "tests/browser/",
     "tests/stack/",
     "tests/upgrade/",
@@ -43,7 +43,7 @@ SLOW = (
 # `make test-long`: together they take longer than all others. Losses of a part under load, most
 # pages by a browser, plans of large tables, refusals at start, our tools. What they find, others
 # mostly find on a smaller scale; run it before a release, and after a change of what it covers.
-LONG = (
+LONG_TESTS = (
     "tests/accounts/test_migrate.py",
     "tests/browser/test_accessibility.py::test_every_page",
     "tests/browser/test_account.py::test_new_recovery_codes",
@@ -226,9 +226,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FileScheduli
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks the slow and the long tests, and starts with those that take longest."""
     for item in items:
-        if item.nodeid.startswith(LONG):
+        if item.nodeid.startswith(LONG_TESTS):
             item.add_marker(pytest.mark.long)
-        elif item.nodeid.startswith(SLOW):
+        elif item.nodeid.startswith(SLOW_TESTS):
             item.add_marker(pytest.mark.slow)
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
     items.sort(key=lambda item: not item.nodeid.startswith("tests/upgrade/"))

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.packages import PACKAGES, ROOT
-from tests.servers import LONG, SLOW
+from tests.servers import LONG_TESTS, SLOW_TESTS
 
 MAX_FILE_LINES = 400
 MAX_SQL_COLUMNS = 100  # as pyproject.toml bounds Python
@@ -61,10 +61,10 @@ def test_every_security_promise_names_code_and_tests() -> None:
     assert len(promises) > 40
     for promise, mechanism, tests in promises:
         assert [
-            item for item in _code(mechanism) if "/" in item and not (ROOT / item).exists()
+            name for name in _code(mechanism) if "/" in name and not (ROOT / name).exists()
         ] == []
         assert _code(tests), promise
-        assert [item for item in _code(tests) if not _is_test(item)] == [], promise
+        assert [name for name in _code(tests) if not _is_test(name)] == [], promise
 
 
 def _code(cell: str) -> list[str]:
@@ -122,7 +122,7 @@ def test_each_table_of_a_statement_has_a_word_for_a_name() -> None:
 
 def test_slow_tests_exist() -> None:
     """An entry may be a folder, a file, or the beginning of a test's name."""
-    for entry in (*LONG, *SLOW):
+    for entry in (*LONG_TESTS, *SLOW_TESTS):
         path, _, name = entry.partition("::")
         assert (ROOT / path).exists(), entry
         if name:
@@ -157,11 +157,13 @@ def test_rows_are_claimed_once() -> None:
     row, each time for the next ones.
     """
     texts = {path: path.read_text(encoding="utf-8") for path in _sources(*PACKAGES)}
-    selects = [(path, item) for path, text in texts.items() for item in _selects_of_in(text)]
+    selects = [(path, select) for path, text in texts.items() for select in _selects_of_in(text)]
 
     assert len(selects) > 10
     assert sum("SKIP LOCKED" in text for text in texts.values()) > 5
-    assert [path for path, item in selects if re.search(r"LIMIT\s.*SKIP LOCKED", item, re.S)] == []
+    assert [
+        path for path, select in selects if re.search(r"LIMIT\s.*SKIP LOCKED", select, re.S)
+    ] == []
 
 
 def _selects_of_in(text: str) -> Iterator[str]:

@@ -231,7 +231,7 @@ def test_percent_sign_space_follows_the_language() -> None:
         for space in PERCENT.findall(path.read_text(encoding="utf-8"))
     }
 
-    assert {item for item in spaces if item[1] == "&nbsp;"} == {
+    assert {(path, space) for path, space in spaces if space == "&nbsp;"} == {
         (path, space) for path, space in spaces if (ROOT / path).is_relative_to(RUSSIAN)
     }
     assert {space for _path, space in spaces} == {"", "&nbsp;"}

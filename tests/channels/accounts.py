@@ -12,7 +12,7 @@ from tests.factories import MessageFactory
 
 KZ = "twilio:kz"
 UZ = "twilio:uz"
-LONG = timedelta(minutes=5)
+PAUSE = timedelta(minutes=5)
 
 
 def set_account(settings: Settings, name: str, options: dict[str, Any]) -> None:
@@ -47,11 +47,11 @@ def create_account(name: str, **fields: object) -> ProviderAccount:
     return ProviderAccount.objects.create(name=name, **fields)
 
 
-def open_breaker(name: str, *, left: timedelta = LONG, **fields: object) -> ProviderAccount:
+def open_breaker(name: str, *, left: timedelta = PAUSE, **fields: object) -> ProviderAccount:
     """An account with an open breaker; half-open if no time is left."""
     now = timezone.now()
     return create_account(
-        name, opened_at=now - LONG, open_until=now + left, trips=1, reason="x", **fields
+        name, opened_at=now - PAUSE, open_until=now + left, trips=1, reason="x", **fields
     )
 
 

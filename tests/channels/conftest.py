@@ -9,6 +9,6 @@ from tests.channels.providers.centre import Centre
 
 @pytest.fixture
 def centre() -> Iterator[Centre]:
-    item = Centre()
-    yield item
-    item.close()
+    message_centre = Centre()
+    yield message_centre
+    message_centre.close()

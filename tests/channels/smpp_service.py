@@ -38,7 +38,7 @@ class Service:
     def copies(self) -> Counter[str]:
         """Returns how many messages each phone has got."""
         every = self.carrier.phones()
-        return Counter({f"+{item['phone']}": item["messages"] for item in every})
+        return Counter({f"+{row['phone']}": row["messages"] for row in every})
 
 
 def account(port: int) -> dict[str, Any]:

@@ -128,7 +128,7 @@ def test_company_behind_the_seals_is_found(company: Company) -> None:
 def test_changed_seal_is_found(company: Company, statement: str, check: str) -> None:
     by_force(statement, [day(20)])
 
-    assert check in {item for item, _subject in full()}
+    assert check in {found for found, _subject in full()}
 
 
 def test_company_removed_with_its_seals_is_found(company: Company) -> None:

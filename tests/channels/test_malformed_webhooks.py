@@ -99,7 +99,7 @@ def body_of(vendor: str, parsed: Any) -> bytes:
             return orjson.dumps("x").replace(b"x", b"\\ud800")
     if not isinstance(parsed, dict):
         return str(parsed).encode(errors="replace")
-    return urlencode({name: str(item) for name, item in parsed.items()}, errors="replace").encode()
+    return urlencode({name: str(text) for name, text in parsed.items()}, errors="replace").encode()
 
 
 def assert_harmless(vendor: str, parsed: Any) -> None:
@@ -109,7 +109,7 @@ def assert_harmless(vendor: str, parsed: Any) -> None:
         pass
     for model, field in ((BlockedPhone, "phone"), (Contact, "phone"), (KnownRecipient, "user_id")):
         kept = model.objects.values_list(field, flat=True)
-        assert all(len(item) <= 150 and "\0" not in item for item in kept)
+        assert all(len(ref) <= 150 and "\0" not in ref for ref in kept)
 
 
 @pytest.fixture(autouse=True)

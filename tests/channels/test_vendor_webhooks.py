@@ -196,8 +196,8 @@ def test_large_batch_body_is_stored_once() -> None:
 
     vendor_webhooks.handle_events("whatsapp_cloud", [InboundEvents(raw, receipts=receipts)])
 
-    sizes = {str(item.ref): len(item.raw) for item in Receipt.objects.all()}
-    assert [sizes[str(item.ref)] for item in receipts] == [2**19, 0, 0]
+    sizes = {str(stored.ref): len(stored.raw) for stored in Receipt.objects.all()}
+    assert [sizes[str(reported.ref)] for reported in receipts] == [2**19, 0, 0]
 
 
 def statuses(attempt: Attempt, *, ref: bool, wamid: bool) -> bytes:

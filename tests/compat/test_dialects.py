@@ -34,7 +34,7 @@ LIMITED = "+79990000011"  # of a test key: refused
 SERVER_ERRORS = {Error.INTERNAL_ERROR, Error.DELIVERY_FAILED, Error.UNAVAILABLE}
 
 
-each_dialect = pytest.mark.parametrize("dialect", DIALECTS, ids=lambda item: item.name)
+each_dialect = pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
 
 
 class Call(NamedTuple):

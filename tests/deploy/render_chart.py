@@ -21,7 +21,9 @@ def render(values: dict[str, object]) -> dict[str, object]:
             files = chart.render(values, name="demo", namespace="production")
         except helm.HelmError as error:
             return {"refused": str(error)}
-    manifests = [item for text in files.values() for item in yaml.safe_load_all(text) if item]
+    manifests = [
+        manifest for text in files.values() for manifest in yaml.safe_load_all(text) if manifest
+    ]
     for manifest in manifests:
         kubernetes_validate.validate(manifest, KUBERNETES, strict=True)
     return {"manifests": manifests}

@@ -88,7 +88,7 @@ def test_web_restarts_by_livez_and_leaves_the_service_by_readyz(everything: dict
 def test_services_listen_on_pod_addresses(values: dict[str, Any], address: str) -> None:
     manifests = by_name(ALL | values)
     (web, metrics) = pods(manifests)["Deployment demo-kvitok-web"]["containers"]
-    environment = {item["name"]: item.get("value") for item in metrics["env"]}
+    environment = {variable["name"]: variable.get("value") for variable in metrics["env"]}
 
     assert web["command"][web["command"].index("--host") + 1] == address
     assert environment["METRICS_HOST"] == address
@@ -97,7 +97,7 @@ def test_services_listen_on_pod_addresses(values: dict[str, Any], address: str) 
 def test_migrations_run_first_and_as_the_owner(everything: dict[str, Any]) -> None:
     job = everything["Job demo-kvitok-migrate"]
     (container,) = pods(everything)["Job demo-kvitok-migrate"]["containers"]
-    sources = {item["name"]: item.get("valueFrom") for item in container["env"]}
+    sources = {variable["name"]: variable.get("valueFrom") for variable in container["env"]}
 
     assert job["metadata"]["annotations"]["helm.sh/hook"] == "pre-install,pre-upgrade"
     assert sources["DATABASE_URL"] == {
@@ -108,7 +108,7 @@ def test_migrations_run_first_and_as_the_owner(everything: dict[str, Any]) -> No
 def test_archive_runs_as_the_owner_with_a_volume(everything: dict[str, Any]) -> None:
     pod = pods(everything)["CronJob demo-kvitok-archive"]
     (container,) = pod["containers"]
-    env = {item["name"]: item for item in container["env"]}
+    env = {variable["name"]: variable for variable in container["env"]}
     mounts = {
         volumemount["name"]: volumemount["mountPath"] for volumemount in container["volumeMounts"]
     }

@@ -97,13 +97,13 @@ def test_configuration_is_accepted(proxy: Proxy) -> None:
 
 
 def test_http2_is_offered_and_the_client_s_scheme_is_forwarded(running: Proxy) -> None:
-    with connection(running, "h2") as two:
-        offered = two.selected_alpn_protocol()
-    with connection(running, "http/1.1") as item:
+    with connection(running, "h2") as tls:
+        offered = tls.selected_alpn_protocol()
+    with connection(running, "http/1.1") as tls:
         headers = f"Host: {HOST}\r\nX-Forwarded-Proto: http\r\nX_Forwarded_For: 192.0.2.9\r\n"
-        item.sendall(f"GET / HTTP/1.1\r\n{headers}Connection: close\r\n\r\n".encode())
+        tls.sendall(f"GET / HTTP/1.1\r\n{headers}Connection: close\r\n\r\n".encode())
         answer = b""
-        while part := item.recv(65_536):
+        while part := tls.recv(65_536):
             answer += part
 
     assert offered == "h2"
@@ -149,12 +149,12 @@ def worker_pids(proxy: Proxy) -> set[str]:
 
 
 def post(proxy: Proxy) -> bytes:
-    with connection(proxy, "http/1.1") as item:
-        item.sendall(
+    with connection(proxy, "http/1.1") as tls:
+        tls.sendall(
             f"POST / HTTP/1.1\r\nHost: {HOST}\r\nContent-Length: 0\r\n"
             "Connection: close\r\n\r\n".encode()
         )
-        return b"".join(iter(lambda: item.recv(65_536), b""))
+        return b"".join(iter(lambda: tls.recv(65_536), b""))
 
 
 def status(answer: bytes) -> int:

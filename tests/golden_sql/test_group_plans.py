@@ -23,7 +23,7 @@ from tests.sql import execute
 from tools.demo import history
 
 pytestmark = pytest.mark.django_db
-MANY = 8
+GROUP_SIZE = 8
 CODES = 3_000
 EMPTY = {"channels_blockedphone", "api_idempotentrequest"}  # here
 
@@ -33,8 +33,8 @@ def _others(company: Company) -> None:
     """Gives other companies wallets, and this one a history."""
     companies = [Company(name=f"Company {number}") for number in range(2_000)]
     Wallet.objects.bulk_create(
-        Wallet(company=item, available=1)
-        for item in Company.objects.bulk_create(companies, batch_size=500)
+        Wallet(company=other, available=1)
+        for other in Company.objects.bulk_create(companies, batch_size=500)
     )
     history.fill_company(company, messages=CODES, days=20)
     execute("ANALYZE")
@@ -50,11 +50,11 @@ def writes(api: Api, monkeypatch: pytest.MonkeyPatch) -> list[CodeWrite]:
         return code_writes.alone(one)
 
     monkeypatch.setattr(code_writes.SENDS, "run", collect)
-    for number in range(MANY):
+    for number in range(GROUP_SIZE):
         api.post("/otp/send", {"phone": f"+7916000123{number}"})
     return [
-        replace(item, params={**item.params, "message_id": uuid7(), "verification_id": uuid7()})
-        for item in result
+        replace(write, params={**write.params, "message_id": uuid7(), "verification_id": uuid7()})
+        for write in result
     ]
 
 
@@ -74,7 +74,7 @@ def scanned(plan: Any) -> set[str]:
     in the last days of a month the partition of the next one.
     """
     result = {node["Relation Name"] for node in nodes(plan) if node["Node Type"] == "Seq Scan"}
-    return {name for name in result if _rows(name) > MANY}
+    return {name for name in result if _rows(name) > GROUP_SIZE}
 
 
 def _rows(table: str) -> int:
@@ -105,19 +105,21 @@ def test_sends_and_guesses_read_their_own_rows(company: Company, writes: list[Co
     ]
     checked = plan_of(lambda: check._check_together(guesses))
 
-    assert [rows_read(plan) < 10 * MANY for plan in sends] == [True, True]
+    assert [rows_read(plan) < 10 * GROUP_SIZE for plan in sends] == [True, True]
     assert [scanned(plan) <= EMPTY for plan in sends] == [True, True]
-    assert rows_read(checked) < 4 * MANY
+    assert rows_read(checked) < 4 * GROUP_SIZE
     assert scanned(checked) == set()
     assert Verification.objects.count() > CODES / 2
 
 
 def test_deliveries_read_their_own_rows(api: Api) -> None:
-    for number in range(MANY):
+    for number in range(GROUP_SIZE):
         store_due_receipt(accepted(api, f"+7916000123{number}"))
     execute("ANALYZE")
 
     plan = plan_of(lambda: unchanged_messages.deliver_unchanged(100))
 
-    assert rows_read(plan) < 20 * MANY
-    assert not {"channels_message", "channels_attempt"} & {item[:16] for item in scanned(plan)}
+    assert rows_read(plan) < 20 * GROUP_SIZE
+    assert not {"channels_message", "channels_attempt"} & {
+        partition[:16] for partition in scanned(plan)
+    }

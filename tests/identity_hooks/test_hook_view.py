@@ -283,13 +283,16 @@ def test_every_limit_tells_the_person_to_wait() -> None:
 
 
 def test_unreadable_call_is_refused_in_the_company_language(company: Company) -> None:
-    for language, item in (("en", "Check the request fields"), ("ru", "Проверьте поля запроса")):
+    for language, sentence in (
+        ("en", "Check the request fields"),
+        ("ru", "Проверьте поля запроса"),
+    ):
         Company.objects.update(language=language)
         hook = make_hook(company, "logto")
 
         answer = send(hook, replace(simulated(hook), body=b"[]"))
 
-        assert (answer.status_code, body_of(answer)["message"]) == (422, item)
+        assert (answer.status_code, body_of(answer)["message"]) == (422, sentence)
 
 
 def test_held_back_call_is_not_answered_with_a_challenge(company: Company) -> None:
@@ -311,7 +314,7 @@ def test_person_reads_the_company_language(company: Company) -> None:
     assert "Проверьте" in answer
 
 
-def mine(hook: Hook, payload: dict[str, Any]) -> HttpResponse:
+def send_payload(hook: Hook, payload: dict[str, Any]) -> HttpResponse:
     return send(hook, json_call(payload, {"Authorization": f"Bearer {secret_of(hook)}"}))
 
 
@@ -319,7 +322,7 @@ def mine(hook: Hook, payload: dict[str, Any]) -> HttpResponse:
 def test_malformed_code_is_refused(company: Company, code: str) -> None:
     hook = make_hook(company, "logto")
 
-    answer = mine(hook, {"to": PHONE, "type": "SignIn", "payload": {"code": code}})
+    answer = send_payload(hook, {"to": PHONE, "type": "SignIn", "payload": {"code": code}})
 
     assert answer.status_code == 422
 
@@ -328,7 +331,7 @@ def test_malformed_code_is_refused(company: Company, code: str) -> None:
 def test_malformed_purpose_is_refused(company: Company, purpose: str) -> None:
     hook = make_hook(company, "generic", mapping=DEFAULT)
 
-    answer = mine(hook, {"phone": PHONE, "code": CODE, "purpose": purpose})
+    answer = send_payload(hook, {"phone": PHONE, "code": CODE, "purpose": purpose})
 
     assert answer.status_code == 422
     assert not Message.objects.exists()
@@ -340,7 +343,9 @@ def test_event_is_sent_while_its_code_is_useful(company: Company, seconds: int) 
     stored = {"phone": "/to", "code": "/code", "sent_at": "/at", "lifetime": 600}
     hook = make_hook(company, "generic", mapping=stored)
 
-    answer = mine(hook, {"to": PHONE, "code": CODE, "at": timezone.now().timestamp() + seconds})
+    answer = send_payload(
+        hook, {"to": PHONE, "code": CODE, "at": timezone.now().timestamp() + seconds}
+    )
 
     assert (answer.status_code, Message.objects.exists()) == (200, abs(seconds) < 600)
 
@@ -348,7 +353,7 @@ def test_event_is_sent_while_its_code_is_useful(company: Company, seconds: int) 
 def test_channels_and_purpose_of_the_hook_are_used(company: Company) -> None:
     hook = make_hook(company, "logto", channels=["sms", "whatsapp"], purpose="customers")
 
-    mine(hook, {"to": PHONE, "type": "Register", "payload": {"code": CODE}})
+    send_payload(hook, {"to": PHONE, "type": "Register", "payload": {"code": CODE}})
 
     message = Message.objects.get()
     assert (message.channel, message.chain[0]["channel"]) == ("sms", "whatsapp")
@@ -360,6 +365,8 @@ def test_hook_has_the_rate_limit_of_a_key(company: Company) -> None:
 
     calls = [(first, PHONE), (first, "+79161234568"), (second, "+79161234569")]
     with time_machine.travel(timezone.now(), tick=False):
-        answers = [send(item, simulated(item, phone=phone)).status_code for item, phone in calls]
+        answers = [
+            send(called, simulated(called, phone=phone)).status_code for called, phone in calls
+        ]
 
     assert answers == [200, 429, 200]

@@ -58,9 +58,11 @@ def compare(method: str, path: str, status: int, text: str) -> None:
         assert isinstance(body["code"], int)
         return
     # The template with the fewest parameters: /v2/Attempts/Summary is no {Sid}.
-    templates = sorted(SCHEMA["paths"], key=lambda item: item.count("{"))
+    templates = sorted(SCHEMA["paths"], key=lambda path_template: path_template.count("{"))
     template = next(
-        item for item in templates if re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", item), path)
+        path_template
+        for path_template in templates
+        if re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", path_template), path)
     )
     answers = SCHEMA["paths"][template][method]["responses"]
     assert str(status) in answers, f"{method} {template} answered {status}"
@@ -156,7 +158,7 @@ def names_bad_input() -> None:
 def lists_the_service_and_attempts() -> None:
     number = phone()
     started = create(number)
-    assert [item.sid for item in client.verify.v2.services.list(limit=5)] == [SERVICE]
+    assert [listed.sid for listed in client.verify.v2.services.list(limit=5)] == [SERVICE]
     assert service.fetch().code_length in range(4, 9)
     attempts = client.verify.v2.verification_attempts.list(verification_sid=started.sid)
     (attempt,) = attempts

@@ -43,18 +43,20 @@ def make_all(one: LinkImport) -> LinkImport:
 
 
 def test_rows_become_links_of_one_batch(owner: Member) -> None:
-    item = make_all(upload(owner, f"{URL}/1\n{URL}/2,sale,3600\n"))
+    link_import = make_all(upload(owner, f"{URL}/1\n{URL}/2,sale,3600\n"))
 
     links = list(Link.objects.order_by("url"))
     assert [(link.url, link.batch_id) for link in links] == [
-        (f"{URL}/{n}", item.id) for n in (1, 2)
+        (f"{URL}/{n}", link_import.id) for n in (1, 2)
     ]
     assert links[1].slug == "sale"
     until = links[1].expires_at
     assert until is not None
     assert abs(until - timezone.now() - timedelta(hours=1)) < timedelta(minutes=1)
-    assert [row.short_url for row in item.rows.order_by("number")] == [x.short_url for x in links]
-    assert (item.state, item.made, item.refused) == ("done", 2, 0)
+    assert [row.short_url for row in link_import.rows.order_by("number")] == [
+        x.short_url for x in links
+    ]
+    assert (link_import.state, link_import.made, link_import.refused) == ("done", 2, 0)
 
 
 @pytest.mark.parametrize(
@@ -65,13 +67,13 @@ def test_lifetime_is_read_as_data_frames_write_it(
     owner: Member, written: str, seconds: int | None
 ) -> None:
     """A column with an empty cell becomes one of decimals; a separator of thousands is none."""
-    item = upload(owner, f"url;expires_in\n{URL};\n{URL};{written}")
+    link_import = upload(owner, f"url;expires_in\n{URL};\n{URL};{written}")
 
-    assert item.refused == (seconds is None)
-    make_all(item)
+    assert link_import.refused == (seconds is None)
+    make_all(link_import)
     times = Link.objects.exclude(expires_at=None).values_list("expires_at", flat=True)
     left = [time - timezone.now() for time in times if time]
-    assert [round(item.total_seconds(), -2) for item in left] == [seconds] * len(left)
+    assert [round(lifetime.total_seconds(), -2) for lifetime in left] == [seconds] * len(left)
     assert len(left) == (seconds is not None)
 
 
@@ -79,29 +81,29 @@ def test_faults_are_known_before_anything_is_made(owner: Member) -> None:
     LinkFactory.create(slug="taken", key="taken", is_alias=True)
     text = f"{URL}\nhttp://localhost\n{URL},a b\n{URL},,soon\n{URL},,5\n,name\n{URL},taken"
 
-    item = upload(owner, text)
-    before = [row.number for row in item.rows.exclude(error="").order_by("number")]
-    make_all(item)
+    link_import = upload(owner, text)
+    before = [row.number for row in link_import.rows.exclude(error="").order_by("number")]
+    make_all(link_import)
 
     assert before == [2, 3, 4, 5, 6]
-    assert (item.made, item.refused) == (1, 6)
-    assert "занят" in item.rows.get(number=7).error
+    assert (link_import.made, link_import.refused) == (1, 6)
+    assert "занят" in link_import.rows.get(number=7).error
     assert Link.objects.filter(company=owner.company).count() == 1
 
 
 def test_ambiguous_row_makes_no_link(owner: Member) -> None:
-    item = make_all(upload(owner, f"url,alias\n{URL}/?a=1,2,sale\n{URL}/b,other"))
+    link_import = make_all(upload(owner, f"url,alias\n{URL}/?a=1,2,sale\n{URL}/b,other"))
 
     assert [link.url for link in Link.objects.all()] == [f"{URL}/b"]
-    assert "кавычки" in item.rows.get(number=1).error
-    assert item.rows.get(number=1).url == f"{URL}/?a=1,2,sale"
+    assert "кавычки" in link_import.rows.get(number=1).error
+    assert link_import.rows.get(number=1).url == f"{URL}/?a=1,2,sale"
 
 
 def test_upload_makes_no_link_and_start_counts_once(owner: Member) -> None:
-    item = upload(owner, URL)
+    link_import = upload(owner, URL)
 
     assert not link_imports.make_next()
-    assert [start(item), start(item)] == [True, False]
+    assert [start(link_import), start(link_import)] == [True, False]
     assert owner.company.audit.filter(action="links.imported").count() == 1
 
 
@@ -116,15 +118,15 @@ def test_discarded_file_is_gone_and_a_started_one_is_not(owner: Member) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_file_that_is_started_meanwhile_is_not_discarded(owner: Member) -> None:
-    item = upload(owner, URL)
+    link_import = upload(owner, URL)
 
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
-            start(item)
-            discarding = start_blocked(pool, partial(link_imports.discard, item))
+            start(link_import)
+            discarding = start_blocked(pool, partial(link_imports.discard, link_import))
         assert not discarding.result()
 
-    assert make_all(item).made == 1
+    assert make_all(link_import).made == 1
 
 
 def test_sixth_unfinished_file_is_refused(owner: Member) -> None:
@@ -174,13 +176,13 @@ def test_parallel_uploads_cannot_exceed_the_limit(owner: Member) -> None:
 
 def test_commits_add_up(owner: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(link_imports, "BATCH_SIZE", 3)
-    item = upload(owner, "\n".join(f"{URL}/{n}" for n in range(7)))
-    start(item)
+    link_import = upload(owner, "\n".join(f"{URL}/{n}" for n in range(7)))
+    start(link_import)
 
     seen = []
     while link_imports.make_next():
-        item.refresh_from_db()
-        seen.append((item.made, item.percent, item.state))
+        link_import.refresh_from_db()
+        seen.append((link_import.made, link_import.percent, link_import.state))
 
     assert seen == [(3, 42, "running"), (6, 85, "running"), (7, 100, "done")]
     assert Link.objects.count() == 7
@@ -189,8 +191,8 @@ def test_commits_add_up(owner: Member, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_death_before_a_commit_makes_nothing_twice(
     owner: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    item = upload(owner, f"{URL}/1\n{URL}/2")
-    start(item)
+    link_import = upload(owner, f"{URL}/1\n{URL}/2")
+    start(link_import)
 
     class Killed(BaseException):
         pass
@@ -204,7 +206,7 @@ def test_death_before_a_commit_makes_nothing_twice(
             link_imports.make_next()
     assert not Link.objects.exists()
 
-    assert make_all(item).made == 2
+    assert make_all(link_import).made == 2
     assert Link.objects.count() == 2
 
 
@@ -214,36 +216,36 @@ def test_parallel_workers_make_each_row_once(
 ) -> None:
     monkeypatch.setattr(link_imports, "BATCH_SIZE", 5)
     member = MemberFactory.create(company=company)
-    item = upload(member, "\n".join(f"{URL}/{n}" for n in range(40)))
-    start(item)
+    link_import = upload(member, "\n".join(f"{URL}/{n}" for n in range(40)))
+    start(link_import)
 
     while any(at_once([partial(link_imports.make_next)] * 3)):
         pass
 
-    item.refresh_from_db()
-    assert (item.state, item.made, Link.objects.count()) == ("done", 40, 40)
+    link_import.refresh_from_db()
+    assert (link_import.state, link_import.made, Link.objects.count()) == ("done", 40, 40)
 
 
 def test_suspended_company_stops_its_import(owner: Member) -> None:
-    item = upload(owner, URL)
-    start(item)
+    link_import = upload(owner, URL)
+    start(link_import)
     Company.objects.update(status="suspended")
 
-    make_all(item)
+    make_all(link_import)
 
-    assert (item.state, item.made) == ("stopped", 0)
-    assert item.reason
+    assert (link_import.state, link_import.made) == ("stopped", 0)
+    assert link_import.reason
     assert not Link.objects.exists()
 
 
 def test_settings_of_the_moment_apply(owner: Member) -> None:
-    item = upload(owner, f"{URL}\nhttps://other.example")
-    start(item)
+    link_import = upload(owner, f"{URL}\nhttps://other.example")
+    start(link_import)
     Company.objects.update(link_targets=["other.example"])
 
-    make_all(item)
+    make_all(link_import)
 
-    assert (item.made, item.refused) == (1, 1)
+    assert (link_import.made, link_import.refused) == (1, 1)
     assert Link.objects.get().url == "https://other.example"
 
 
@@ -265,7 +267,7 @@ def test_upload_takes_the_same_queries_for_any_number_of_rows(
 
 
 def test_old_files_go_and_their_links_stay(owner: Member) -> None:
-    item = make_all(upload(owner, URL))
+    link_import = make_all(upload(owner, URL))
     make_all(upload(owner, URL))
     running = upload(owner, URL)
     start(running)
@@ -276,5 +278,5 @@ def test_old_files_go_and_their_links_stay(owner: Member) -> None:
     purges.purge()  # each has many rows, so one goes at a time, until all are gone
 
     assert list(LinkImport.objects.all()) == [running]
-    assert Link.objects.filter(batch_id=item.id).count() == 1
+    assert Link.objects.filter(batch_id=link_import.id).count() == 1
     assert MAX_LINKS >= link_imports.BATCH_SIZE

@@ -141,7 +141,7 @@ def main(names: Sequence[str]) -> int:
     with prepared(jobs) as copies, ThreadPoolExecutor(jobs) as pool:
         sound = pool.submit(run, copies, UNMUTATED, checks)
         running = [pool.submit(run, copies, mutant, mutant.checks) for mutant in mutants]
-        runs = [_report(item.result(), width) for item in as_completed(running)]
+        runs = [_report(future.result(), width) for future in as_completed(running)]
     return _sum_up(sound.result(), runs)
 
 
@@ -162,11 +162,11 @@ def _sum_up(sound: Run, runs: Sequence[Run]) -> int:
     failing = [check for check, outcome in sound.outcomes.items() if outcome != Outcome.SURVIVED]
     if failing:
         return _fail(f"{sound.output}\nwith every guard in place: {', '.join(failing)}")
-    broken = [item for item in runs if Outcome.BROKEN in item.outcomes.values()]
-    survivors = [item for item in runs if Outcome.SURVIVED in item.outcomes.values()]
-    for item in broken:
+    broken = [done for done in runs if Outcome.BROKEN in done.outcomes.values()]
+    survivors = [done for done in runs if Outcome.SURVIVED in done.outcomes.values()]
+    for done in broken:
         _say(
-            f"\n{item.mutant.name}: a check did not fail by an assertion of its own\n{item.output}"
+            f"\n{done.mutant.name}: a check did not fail by an assertion of its own\n{done.output}"
         )
     for survivor in survivors:
         name = survivor.mutant.name

@@ -38,7 +38,9 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: text or "" for name, text in attrs}
-        self.addresses += [given[item] for item in ("href", "hx-get") if given.get(item)]
+        self.addresses += [
+            given[attribute] for attribute in ("href", "hx-get") if given.get(attribute)
+        ]
         if tag == "form":
             self._form = Form(given.get("action", ""), given.get("method", "get").lower())
             self.forms.append(self._form)

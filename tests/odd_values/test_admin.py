@@ -68,8 +68,8 @@ def test_operator_list_filters_handle_odd_values(sweep: Sweep) -> None:
     for model, page in admin.site._registry.items():
         path = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
         sweep.ask("get", f"{path}?after={'9' * 5000}")
-        for item in page.list_filter:
-            name = getattr(item, "parameter_name", item[0] if isinstance(item, tuple) else item)
+        for spec in page.list_filter:
+            name = getattr(spec, "parameter_name", spec[0] if isinstance(spec, tuple) else spec)
             for query in (f"{name}=%00", f"{name}__exact=%00", f"{name}__id__exact={'9' * 5000}"):
                 sweep.ask("get", f"{path}?{query}")
 

@@ -49,7 +49,7 @@ def objects(company: Company, call: Call) -> str:
 
 
 def bodies(call: Call, values: Sequence[bytes]) -> Iterator[bytes]:
-    good = {item.name: orjson.dumps(item.example) for item in call.body if item.required}
+    good = {field.name: orjson.dumps(field.example) for field in call.body if field.required}
     for field in call.body:
         for value in values:
             yield _object(good | {field.name: value})

@@ -47,7 +47,7 @@ def test_twilios_queries_survive_extreme_values(twilio: Twilio, name: str) -> No
             assert twilio.get(f"{path}?{name}={quote(value)}").status < 500, value[:50]
 
 
-@pytest.mark.parametrize("dialect", dialects().values(), ids=lambda item: item.name)
+@pytest.mark.parametrize("dialect", dialects().values(), ids=lambda dialect: dialect.name)
 def test_paths_survive_extreme_values(dialect: Dialect, twilio: Twilio) -> None:
     for value in VALUES:
         odd = quote(value.replace("/", ""))[:2000]

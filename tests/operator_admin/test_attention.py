@@ -67,10 +67,12 @@ def test_every_kind_is_shown_and_leads_to_a_page(client: Client, operator: User)
     answer = client.get(reverse("admin:attention"))
     result = answer.context["items"]
 
-    assert {str(item.kind.title) for item in result} == {str(kind.title) for kind in KINDS.values()}
-    assert [item.since for item in result] == sorted(item.since for item in result)
-    for item in result:
-        assert client.get(item.url).status_code == 200, item
+    assert {str(entry.kind.title) for entry in result} == {
+        str(kind.title) for kind in KINDS.values()
+    }
+    assert [entry.since for entry in result] == sorted(entry.since for entry in result)
+    for entry in result:
+        assert client.get(entry.url).status_code == 200, entry
     assert answer.context["total"] == len(KINDS)
 
 
@@ -108,7 +110,7 @@ def test_operator_sees_only_permitted_items(client: Client) -> None:
     result = client.get(reverse("admin:attention")).context["items"]
     filtered = client.get(reverse("admin:attention") + "?kind=company").context["items"]
 
-    assert {str(item.kind.title) for item in result} == {
+    assert {str(entry.kind.title) for entry in result} == {
         str(KINDS["payment"].title),
         str(KINDS["alert"].title),
     }

@@ -38,8 +38,8 @@ def test_companies_are_filtered_by_stage_of_deletion(client: Client, member: Mem
     due = client.get(reverse(LIST), {"deletion": "due"})
     done = client.get(reverse(LIST), {"deletion": "done"})
 
-    assert [item.pk for item in due.context["cl"].result_list] == [member.company_id]
-    assert [item.name for item in done.context["cl"].result_list] == ["Gone"]
+    assert [company.pk for company in due.context["cl"].result_list] == [member.company_id]
+    assert [deletion.name for deletion in done.context["cl"].result_list] == ["Gone"]
 
 
 def test_page_of_the_company_leads_there(client: Client, member: Member) -> None:

@@ -60,7 +60,7 @@ def test_application_cannot_rewrite(application: None, table: str, statement: st
         cursor.execute(statement.format(table, table))
 
 
-@pytest.mark.parametrize("table", [item.name for item in months.TABLES])
+@pytest.mark.parametrize("table", [table.name for table in months.TABLES])
 def test_application_creates_partitions_without_direct_access(
     application: None, table: str
 ) -> None:

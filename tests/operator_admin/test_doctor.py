@@ -52,7 +52,7 @@ def run(**changes: str) -> tuple[int, dict[str, dict[str, Any]], str]:
 
 
 def crosses(found: dict[str, dict[str, Any]]) -> set[str]:
-    return {name for name, item in found.items() if not item["ok"]}
+    return {name for name, check in found.items() if not check["ok"]}
 
 
 def test_without_services_every_check_fails_with_a_remedy() -> None:
@@ -297,7 +297,7 @@ def test_addresses_of_another_site_fail_the_check(settings: Settings, status: in
         settings.PUBLIC_URL = settings.SHORT_URL = url
         result = public_access.public_url(), public_access.proxies(), public_access.short_host()
 
-    assert [item.ok for item in result] == [status == 200, False, False]
+    assert [check.ok for check in result] == [status == 200, False, False]
 
 
 def test_unreachable_addresses_fail_the_check(settings: Settings) -> None:
@@ -305,7 +305,7 @@ def test_unreachable_addresses_fail_the_check(settings: Settings) -> None:
 
     result = [public_access.public_url(), public_access.proxies(), public_access.short_host()]
 
-    assert [item.ok for item in result] == [False] * 3
+    assert [check.ok for check in result] == [False] * 3
 
 
 @pytest.mark.django_db(transaction=True)

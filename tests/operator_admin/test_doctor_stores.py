@@ -120,8 +120,8 @@ def redis_settings() -> Iterator[None]:
     names = ("maxmemory-policy", "maxmemory", "appendonly")
     before: Any = [client.config_get(name) for name in names]
     yield
-    for item in before:
-        for name, value in item.items():
+    for values in before:
+        for name, value in values.items():
             client.config_set(name, value)
 
 
@@ -162,7 +162,7 @@ def test_redis_that_forgets_fails_the_check_in_production(settings: Settings) ->
 def test_unavailable_redis_fails_the_check() -> None:
     result = [stores.redis(), stores.redis_memory(), stores.redis_persistence()]
 
-    assert [item.ok for item in result] == [False] * 3
+    assert [check.ok for check in result] == [False] * 3
 
 
 def test_broker_brings_a_message_back_and_leaves_no_queue() -> None:

@@ -25,7 +25,7 @@ def test_no_provider_fails_the_check(settings: Settings) -> None:
         set_account(settings, name, {"token": ""})
     set_account(settings, "twilio", {"auth_token": ""})
 
-    assert [item.name for item in doctor.run(vendors.providers)] == ["providers"]
+    assert [check.name for check in doctor.run(vendors.providers)] == ["providers"]
 
 
 @pytest.mark.django_db
@@ -68,7 +68,7 @@ def test_missing_setup_of_an_account_fails_with_its_remedy(settings: Settings) -
 
         asked = [url for call in wire.calls if "GeoPermissions" in (url := str(call.request.url))]
 
-    assert [item.ok for item in result.values()] == [True, False, False, False]
+    assert [check.ok for check in result.values()] == [True, False, False, False]
     assert set(result) == {
         "Twilio",
         "Twilio: the account is not a trial one",
@@ -134,7 +134,7 @@ def test_connection_test_renews_nothing(settings: Settings) -> None:
 def test_unavailable_provider_fails_the_check() -> None:
     providers = _providers()
 
-    assert {item.remedy for item in providers} == {str(vendors.VENDOR_AWAY_REMEDY)}
+    assert {check.remedy for check in providers} == {str(vendors.VENDOR_AWAY_REMEDY)}
 
 
 def _providers() -> list[Finding]:
@@ -161,4 +161,4 @@ def test_vendor_check_uses_no_database_connection(
     providers = vendors.providers()
 
     assert kept == [False]
-    assert {item.remedy for item in providers} == {str(vendors.VENDOR_AWAY_REMEDY)}
+    assert {check.remedy for check in providers} == {str(vendors.VENDOR_AWAY_REMEDY)}

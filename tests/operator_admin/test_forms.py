@@ -112,7 +112,7 @@ def test_blocked_phone_is_found_in_any_spelling(client: Client, typed: str) -> N
 
     result = client.get(PHONES, {"q": typed}).context["cl"].result_list
 
-    assert [item.phone for item in result] == [PHONE]
+    assert [blocked.phone for blocked in result] == [PHONE]
 
 
 def test_database_keeps_other_spellings_out() -> None:
@@ -162,7 +162,9 @@ def is_refused(form: Any, name: str, value: object) -> bool:
 def test_every_field_refuses_odd_values(request_of_operator: HttpRequest) -> None:
     names = [(form, name) for form in forms_of(request_of_operator) for name in form.base_fields]
     # What is typed as a password is one, and `clean_phone` reads what is pasted as a phone.
-    read = [item for item in names if not item[1].startswith("password") and item[1] != "phone"]
+    read = [
+        (form, name) for form, name in names if not name.startswith("password") and name != "phone"
+    ]
 
     assert len(read) > 60
     wrong = {f"{form.__name__}.{name}": odd for form, name in read if (odd := accepted(form, name))}

@@ -63,7 +63,7 @@ def test_notice_is_for_those_that_use_the_channel(client: Client) -> None:
     MessageFactory.create(company=other, channel="whatsapp")
     opened(channel="sms")
 
-    seen = [seen_by(item, client) for item in (uses, chosen, other)]
+    seen = [seen_by(company, client) for company in (uses, chosen, other)]
 
     assert seen == [True, True, False]
 
@@ -73,7 +73,7 @@ def test_notice_is_for_companies_of_the_country(client: Client) -> None:
     russian = CompanyFactory.create(country="RU")
     opened(country="KZ")
 
-    assert [seen_by(item, client) for item in (kazakh, russian)] == [True, False]
+    assert [seen_by(company, client) for company in (kazakh, russian)] == [True, False]
 
 
 @pytest.mark.parametrize("hours", [(1, 2), (-2, -1)])
@@ -300,10 +300,10 @@ def test_incident_list_is_paged_without_a_query_per_row(
 
     client.get(reverse("admin:incidents"))
     opened()
-    item = ask()
+    queries = ask()
     for _n in range(25):
         timeline.add_update(
             incident_id=opened().pk, state="resolved", text=None, user=english_operator, ip=None
         )
-    assert ask() == item
+    assert ask() == queries
     assert "?page=1" in client.get(reverse("admin:incidents")).content.decode()

@@ -39,7 +39,7 @@ def rows(client: Client, **query: Any) -> list[Any]:
 
 
 def test_pages_follow_one_another_without_gap_or_repeat(client: Client) -> None:
-    made = [item.pk for item in MessageFactory.create_batch(120)]
+    made = [message.pk for message in MessageFactory.create_batch(120)]
     seen = []
     query = ""
     for _ in range(3):
@@ -66,15 +66,15 @@ def test_new_rows_move_no_page(client: Client) -> None:
 def test_equal_times_are_ordered_by_key(client: Client) -> None:
     at = timezone.now()
     made = AttemptFactory.create_batch(60)
-    for item in made:
-        item.started_at = at
-        item.save()
+    for attempt in made:
+        attempt.started_at = at
+        attempt.save()
     address = reverse("admin:channels_attempt_changelist")
     first: Any = client.get(address).context["cl"]
     second: Any = client.get(address + first.older_url()).context["cl"]
 
     seen = [row.pk for row in [*first.result_list, *second.result_list]]
-    assert sorted(seen) == sorted(item.pk for item in made)
+    assert sorted(seen) == sorted(attempt.pk for attempt in made)
 
 
 @pytest.mark.parametrize("after", ["x", "1", "0192f0c1-0000-7000-8000-000000000000"])
@@ -142,7 +142,7 @@ def test_message_is_found_by_every_id_it_is_known_by(client: Client) -> None:
         str(attempt.pk),
     ]
 
-    assert [rows(client, q=item) for item in known_by] == [[message]] * len(known_by)
+    assert [rows(client, q=query) for query in known_by] == [[message]] * len(known_by)
 
 
 def test_vendors_number_is_found_though_it_looks_like_a_phone(client: Client) -> None:
@@ -259,7 +259,7 @@ def test_filtered_pages_have_every_row_once(
     pks = [row.pk for page in pages(client, address, "?state__exact=failed") for row in page]
 
     assert len(pks) == len(made)
-    assert {*pks} == {item.pk for item in made}
+    assert {*pks} == {failed.pk for failed in made}
 
 
 def test_search_by_index_finds_the_oldest_row(
@@ -308,7 +308,7 @@ def test_waiting_rows_come_first_without_repeats(client: Client) -> None:
     result = pages(client, reverse("admin:billing_order_changelist"), "")
     keys = [row.pk for page in result for row in page]
 
-    newest_first = [sorted((item.pk for item in rows), reverse=True) for rows in (waiting, made)]
+    newest_first = [sorted((order.pk for order in rows), reverse=True) for rows in (waiting, made)]
     assert keys == [*newest_first[0], *newest_first[1]]
     assert [len(page) for page in result] == [50, 50, 50]
 

@@ -47,7 +47,7 @@ def of_fields(model: Any, options: Any, names: Any) -> Iterator[object]:
         except FieldDoesNotExist:
             continue
         yield getattr(field, "help_text", "")  # the other end of a relation has none
-        yield from (item for _value, item in getattr(field, "flatchoices", ()))
+        yield from (label for _value, label in getattr(field, "flatchoices", ()))
 
 
 def of_filters(options: Any, request: Any) -> Iterator[object]:
@@ -70,28 +70,28 @@ def words_of(model: Any, options: Any, request: Any) -> Iterator[object]:
         yield inline.model._meta.verbose_name_plural
         names = flatten_fieldsets(inline.get_fieldsets(request))
         yield from of_fields(inline.model, inline, names)
-    yield from (item for _view, _name, item in options.get_actions(request).values())
+    yield from (description for _view, _name, description in options.get_actions(request).values())
     yield from of_filters(options, request)
 
 
-@pytest.mark.parametrize(("model", "options"), SITE, ids=[item._meta.label for item, _ in SITE])
+@pytest.mark.parametrize(("model", "options"), SITE, ids=[model._meta.label for model, _ in SITE])
 def test_every_admin_label_is_russian(model: Any, options: Any, request_of_operator: Any) -> None:
     result = list(words_of(model, options, request_of_operator))
 
     assert len(result) > 5
-    assert [str(item) for item in result if is_untranslated(item)] == []
+    assert [str(label) for label in result if is_untranslated(label)] == []
 
 
 @pytest.mark.parametrize(("model", "name"), [(User, "user_permissions"), (Group, "permissions")])
 def test_permissions_are_named_in_russian(model: Any, name: str, request_of_operator: Any) -> None:
     form = admin.site._registry[model].get_form(request_of_operator, model(), change=True)
     field: Any = form.base_fields[name]
-    shown = {item.content_type.model_class() for item in field.queryset}
+    shown = {permission.content_type.model_class() for permission in field.queryset}
 
     labels = [label for _value, label in field.choices]
 
     assert shown >= {model for model, _options in SITE}
     assert "Деньги · Пополнения · смотреть" in labels
     assert [
-        item for item in labels if any(is_untranslated(part) for part in item.split(" · "))
+        label for label in labels if any(is_untranslated(part) for part in label.split(" · "))
     ] == []

@@ -43,7 +43,7 @@ def _flat(patterns: list[Any]) -> list[URLPattern]:
     flat: list[URLPattern] = []
     for pattern in patterns:
         flat += _flat(pattern.url_patterns) if isinstance(pattern, URLResolver) else [pattern]
-    return [item for item in flat if item.name and item.name not in OPEN_TO_ALL]
+    return [pattern for pattern in flat if pattern.name and pattern.name not in OPEN_TO_ALL]
 
 
 def reached(client: Client, address: str) -> list[str]:

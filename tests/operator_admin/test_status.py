@@ -55,7 +55,7 @@ def counted(day: date | None = None) -> StatusDay:
 def part(client: Client, name: str = "sms") -> dict[str, object]:
     summary.reset()
     parts = client.get(reverse("status-json")).json()["components"]
-    return next(item for item in parts if item["name"] == name)
+    return next(part for part in parts if part["name"] == name)
 
 
 def test_day_sums_all_companies() -> None:

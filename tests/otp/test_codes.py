@@ -76,17 +76,17 @@ def test_mac_differs_with_whatever_it_is_bound_to() -> None:
     }
     several = [BOUND, *(BOUND | {name: value} for name, value in others.items())]
 
-    macs = [codes.mac(key_id=key_id, **item) for item in several for key_id in KEYS]
+    macs = [codes.mac(key_id=key_id, **bound) for bound in several for key_id in KEYS]
 
-    assert all(item != other for item, other in combinations(macs, 2))
+    assert all(mac != other for mac, other in combinations(macs, 2))
     assert {len(mac) for mac in macs} == {32}
 
 
 def test_neighbouring_fields_do_not_run_into_one_another() -> None:
-    item = codes.mac(key_id="1", **BOUND | {"purpose": "login1", "code": "23456"})
+    mac = codes.mac(key_id="1", **BOUND | {"purpose": "login1", "code": "23456"})
     other = codes.mac(key_id="1", **BOUND | {"purpose": "login", "code": "123456"})
 
-    assert item != other
+    assert mac != other
 
 
 def test_candidates_are_made_under_every_known_key() -> None:
@@ -103,14 +103,18 @@ def test_mac_does_not_reveal_the_code() -> None:
 
 
 PHONE = "+79161234567"
-OLD = {"old": b"o" * 32}
-NEW = {"new": b"n" * 32}
+OLD_KEYS = {"old": b"o" * 32}
+NEW_KEYS = {"new": b"n" * 32}
 # The lists of keys that run side by side during the restarts of each step.
-STEPS = {"append": (OLD, OLD | NEW), "promote": (OLD | NEW, NEW | OLD), "drop": (NEW | OLD, NEW)}
+STEPS = {
+    "append": (OLD_KEYS, OLD_KEYS | NEW_KEYS),
+    "promote": (OLD_KEYS | NEW_KEYS, NEW_KEYS | OLD_KEYS),
+    "drop": (NEW_KEYS | OLD_KEYS, NEW_KEYS),
+}
 PAIRS = [
-    pytest.param(a, b, id=f"{step}-{item}")
+    pytest.param(a, b, id=f"{step}-{moment}")
     for step, pair in STEPS.items()
-    for item, (a, b) in {"before": pair, "after": pair[::-1]}.items()
+    for moment, (a, b) in {"before": pair, "after": pair[::-1]}.items()
 ]
 Ring = dict[str, bytes]
 
@@ -149,9 +153,9 @@ def test_code_is_resent_by_another_process(
 
 def test_new_key_that_signs_before_all_know_it_breaks_codes(api: Api, settings: Settings) -> None:
     """Why the steps are three: this order is refused by `doctor`."""
-    settings.OTP_KEYS = NEW | OLD
+    settings.OTP_KEYS = NEW_KEYS | OLD_KEYS
     api.post("/otp/send", {"phone": PHONE})
     code = code_of(PHONE)
-    settings.OTP_KEYS = OLD
+    settings.OTP_KEYS = OLD_KEYS
 
     assert api.post("/otp/verify", {"phone": PHONE, "code": code}).code == "code_invalid"

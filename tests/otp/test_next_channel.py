@@ -44,7 +44,7 @@ def test_chain_takes_its_next_step_at_once(api: Api) -> None:
     assert (message.channel, message.chain, message.hold) == ("sms", [], 2)
     assert fallback_events(message) == [("requested", "sms")]
     assert transfers(message) == [("hold", 1, ""), ("release", 1, "requested"), ("hold", 16, "")]
-    assert [item.channel for item in claim()] == ["sms"]
+    assert [claimed.channel for claimed in claim()] == ["sms"]
 
 
 @pytest.mark.parametrize("next_channel", ["max", "telegram", "sms"])

@@ -48,7 +48,7 @@ from tests.otp import quarter
 
 pytestmark = pytest.mark.django_db(transaction=True)
 FEW = 900
-MANY = 300_000
+MESSAGES = 300_000
 # Statements of each page, whatever the number of messages.
 MAX_QUERIES = {"overview": 27, "spend": 27, "messages": 11, "statement": 12, "documents": 14}
 ROUNDS = 7
@@ -118,7 +118,7 @@ def test_quarter_of_a_real_sender(
     client: Client, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     began = time.monotonic()
-    company = quarter.fill(MANY)
+    company = quarter.fill(MESSAGES)
     filled = time.monotonic()
     quarter.close()
     closed = time.monotonic()
@@ -130,7 +130,7 @@ def test_quarter_of_a_real_sender(
 
     with capsys.disabled():
         sys.stdout.write(
-            f"\n{MANY:,} messages: {filled - began:.0f} s, closed {closed - filled:.0f} s\n"
+            f"\n{MESSAGES:,} messages: {filled - began:.0f} s, closed {closed - filled:.0f} s\n"
         )
         for name, ms in timings(reader):
             sys.stdout.write(f"{name:>20} {ms:6.0f} ms\n")

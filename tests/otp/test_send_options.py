@@ -226,7 +226,7 @@ def test_text_is_sent_only_by_channels_that_show_it(api: Api) -> None:
     message = message_of(api, text="Вход: :code")
 
     assert (message.channel, message.chain, message.content) == ("sms", [], "code_with_text")
-    assert [item.channel for item in claim()] == ["sms"]
+    assert [claimed.channel for claimed in claim()] == ["sms"]
     assert post(api, text=":code", channel="whatsapp").code == "channel_unavailable"
     assert post(api, text=":code", channels=["whatsapp"]).code == "channel_unavailable"
 
@@ -316,7 +316,7 @@ def test_resends_with_different_options_at_once_leave_one_live_code(client_of: C
 
     assert [answer.status for answer in answers] == [200] * 4
     live = Verification.objects.get(superseded_at=None)
-    by_id = {answer.body["verification"]: item for answer, item in zip(answers, sends, strict=True)}
+    by_id = {answer.body["verification"]: send for answer, send in zip(answers, sends, strict=True)}
     expected = by_id[live.public_id]
     assert live.binding == expected.get("bind")
     assert list(reconciliation.breaches()) == []

@@ -101,7 +101,7 @@ def test_either_of_two_live_codes_is_right_once(api: Api, which: int) -> None:
 
 
 def test_guess_counts_for_both_live_codes(api: Api) -> None:
-    right = {code_for(item) for item in two_live(api)}
+    right = {code_for(verification) for verification in two_live(api)}
     wrong = next(code for code in ("000000", "111111", "222222") if code not in right)
 
     answers = [api.post("/otp/verify", {"phone": PHONE, "code": wrong}).code for _ in range(6)]

@@ -53,7 +53,7 @@ def tried(
         superseded_at=at,
         created_at=at,
     )
-    is_delivered = any(item.get("delivered") is not None for item in tries)
+    is_delivered = any(attempt.get("delivered") is not None for attempt in tries)
     message: Message = MessageFactory.create(
         id=id_at(at),
         company=company,
@@ -66,8 +66,8 @@ def tried(
         params={"route": route} if route else {},
         created_at=at,
     )
-    for n, item in enumerate(tries, start=1):
-        _attempt(message, at, n, item)
+    for n, attempt in enumerate(tries, start=1):
+        _attempt(message, at, n, attempt)
     return message
 
 

@@ -101,8 +101,8 @@ def test_rows_are_there_once_whatever_the_size_of_a_part(
 ) -> None:
     monkeypatch.setattr(company_export, "PART_SIZE", 2)
     company = owner.company
-    made = {item.public_id for item in MessageFactory.create_batch(7, company=company)}
-    links = {item.slug for item in LinkFactory.create_batch(4, company=company)}
+    made = {message.public_id for message in MessageFactory.create_batch(7, company=company)}
+    links = {link.slug for link in LinkFactory.create_batch(4, company=company)}
     TransferFactory.create_batch(5, company=company, kind="grant")
 
     files = opened(make(owner))

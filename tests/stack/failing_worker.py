@@ -40,7 +40,7 @@ def kill_self_on_accepted(events: Sequence[Event]) -> list[Event]:
 
 
 def kill_self_on_sent_signal(signals: Sequence[outcome_signals.Signal]) -> None:
-    if any(item.state == "sent" for item in signals):
+    if any(outcome.state == "sent" for outcome in signals):
         kill_self()
     publish(signals)
 

@@ -19,7 +19,7 @@ from tests.stack.programs import wait_until
 from tests.stack.stack import Stack
 from tests.stack.visitors import LinkVisitors
 
-MANY = 10_000
+CLICKS = 10_000
 LINKS = 50
 LAST_MOMENT = 0.25  # seconds: what is promised, whatever the programs are set to
 BUSY = 0.25  # on top of it, where threads wait for a processor
@@ -42,18 +42,18 @@ def test_kills_lose_only_the_last_moment_and_count_nothing_twice(stack: Stack) -
     kills: list[Kill] = []
 
     with durable(stack.redis), LinkVisitors(stack.url, [link.slug for link in links]) as visitors:
-        visitors.limit = MANY // 2
-        answered(visitors, MANY // 5)
+        visitors.limit = CLICKS // 2
+        answered(visitors, CLICKS // 5)
         kills.append(kill_web(stack))
-        answered(visitors, MANY * 2 // 5)
+        answered(visitors, CLICKS * 2 // 5)
         stack.redis.restart()
         stack.worker.kill()
         stack.worker.start()
-        visitors.limit = MANY
+        visitors.limit = CLICKS
         wait_until_resent(stack)
-        answered(visitors, MANY * 4 // 5)
+        answered(visitors, CLICKS * 4 // 5)
         kills.append(kill_web(stack))
-        answered(visitors, MANY)
+        answered(visitors, CLICKS)
         times = wait_until_drained(links)
 
     assert visitors.unexpected_statuses == []

@@ -99,7 +99,7 @@ def openapi_generator(schema: Path, *options: str | Path) -> list[str | Path]:
 
 
 def all_done(threads: ThreadPoolExecutor, *jobs: Callable[[], str]) -> list[str]:
-    return [job.result() for job in [threads.submit(item) for item in jobs]]
+    return [job.result() for job in [threads.submit(task) for task in jobs]]
 
 
 def python(program: str, directory: Path, environ: Mapping[str, str]) -> str:

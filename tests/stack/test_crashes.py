@@ -72,7 +72,7 @@ def test_worker_killed_awaiting_vendors_resends_nothing(
     stack.worker.kill()
     stack.worker.start()
 
-    assert {item.result().status_code for item in sending} == {OK}
+    assert {future.result().status_code for future in sending} == {OK}
     assert stack.endings(phones) == [Outcome(["delivered"], charged=1, copies=1)] * len(phones)
     assert sender.balance() == (TOKENS - len(phones), 0)
 

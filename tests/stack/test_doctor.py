@@ -22,12 +22,12 @@ def examined(stack: Stack, **changes: str) -> dict[str, dict[str, Any]]:
         check=False,
     )
     result = {load["name"]: load for load in json.loads(done.stdout)}
-    assert done.returncode == int(any(not item["ok"] for item in result.values()))
+    assert done.returncode == int(any(not check["ok"] for check in result.values()))
     return result
 
 
 def crosses(stack: Stack) -> set[str]:
-    return {name for name, item in examined(stack).items() if not item["ok"]}
+    return {name for name, check in examined(stack).items() if not check["ok"]}
 
 
 def test_worker_that_died_is_noticed_within_half_a_minute(stack: Stack) -> None:

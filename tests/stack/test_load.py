@@ -14,7 +14,7 @@ from tests.stack.stack import SEND_WAIT, SEND_WAITERS, TOKENS, Outcome, Stack
 
 OK = 200
 DELIVERED = Outcome(["delivered"], charged=1, copies=1)
-PAUSE_SECONDS = 8.0  # seconds: longer than we wait for any vendor
+PAUSE_SECONDS = 8.0  # longer than we wait for any vendor
 
 
 def test_slow_vendor_keeps_to_its_thread_limit(
@@ -32,11 +32,11 @@ def test_slow_vendor_keeps_to_its_thread_limit(
     wait_until(lambda: all(stack.carrier.messages(phone) for phone in first))
     extra = [sender.send_code(phone) for phone in second]
     checked = sender.verify(known, code)
-    waiting = sum(not item.done() for item in sending)
+    waiting = sum(not future.done() for future in sending)
 
     assert checked.status_code == 200
     assert waiting == SEND_WAITERS
-    answers = [item.result() for item in sending] + extra
+    answers = [future.result() for future in sending] + extra
     assert [answer.json()["status"] for answer in answers] == ["queued"] * 12
     assert stack.endings([*first, *second]) == [DELIVERED] * 12
 
@@ -56,7 +56,7 @@ def test_worker_finishes_its_work_on_sigterm(
     stack.worker.start()
 
     assert (code, unknown) == (0, 0)
-    assert [item.result().status_code for item in sending] == [200] * len(phones)
+    assert [future.result().status_code for future in sending] == [200] * len(phones)
     assert stack.endings(phones) == [DELIVERED] * len(phones)
     assert sender.balance() == (TOKENS - len(phones), 0)
 
@@ -73,11 +73,13 @@ def test_two_hundred_sends_to_a_hanging_vendor(stack: Stack, threads: ThreadPool
         for number, (phone, code) in enumerate(known.items(), start=1):
             checking.append(_timed(sender.verify, phone, code))
             time.sleep(max(0.0, started + number * PAUSE_SECONDS / len(known) - time.monotonic()))
-        sent = [item.result() for item in sending]
+        sent = [future.result() for future in sending]
 
     assert [answer.status_code for answer, *_ in checking] == [200] * len(known)
     assert max(seconds for *_, seconds in checking) < PAUSE_SECONDS / 2
-    assert {(item.status_code, item.json()["status"]) for item, *_ in sent} == {(200, "queued")}
+    assert {(answer.status_code, answer.json()["status"]) for answer, *_ in sent} == {
+        (200, "queued")
+    }
     # If all might wait, all would; but a busy machine makes some as slow as those that do.
     assert sum(seconds >= SEND_WAIT for *_, seconds in sent) < len(sent) / 2
     assert stack.endings([*known, *phones]) == [DELIVERED] * 216

@@ -47,7 +47,7 @@ def test_redis_killed_and_back_empty_in_the_middle_of_sends(
     with ConcurrentClients(stack, unlimited_sender) as crowd:
         wait_until(lambda: crowd.count()["verify"] >= CLIENTS)
         stack.redis.forget()
-        waited_statuses = [item.result().json()["status"] for item in waiting]
+        waited_statuses = [future.result().json()["status"] for future in waiting]
         during = resource_usage.usage_range(_measured_programs(stack), 2)[1]
         asked = crowd.count()
         stack.redis.start()
@@ -135,7 +135,7 @@ def _statuses_of_simultaneous_sends(
         Wallet.objects.select_for_update().get(company=sender.company)  # every send waits for it
         sending = [threads.submit(sender.send_code, phone) for phone in stack.phones(WEB_THREADS)]
         time.sleep(0.5)
-    return {item.result().status_code for item in sending}
+    return {future.result().status_code for future in sending}
 
 
 def _measured_programs(stack: Stack) -> list[Program]:
@@ -168,7 +168,9 @@ def _listener_counts(client: "redis.Redis") -> tuple[int, int]:
     """(subscriptions of web to outcomes, workers that block on wake-ups)"""
     ((_, subscribed),) = client.pubsub_numsub(outcome_signals.PUBSUB_CHANNEL)
     own = outcome_signals.details().get("listening", 0)  # since a test before in this process
-    return subscribed - own, sum(item["cmd"] == "blpop" for item in client.client_list())
+    return subscribed - own, sum(
+        connection["cmd"] == "blpop" for connection in client.client_list()
+    )
 
 
 def _assert_nothing_lost(stack: Stack, sender: Sender, crowd: ConcurrentClients) -> None:

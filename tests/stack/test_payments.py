@@ -61,10 +61,10 @@ def test_every_way_to_be_notified_credits_once(shop: Stack, payer: Payer) -> Non
     )
     told = [paid(shop, gateway, how) for how in ("before_redirect", "twice", "after_redirect")]
 
-    for item in told:
-        gains(item, TOKENS)
-        item.act("notify")
-        gains(item, TOKENS)
+    for payment in told:
+        gains(payment, TOKENS)
+        payment.act("notify")
+        gains(payment, TOKENS)
     gains(unnoticed, TOKENS, seconds=60)
 
 

@@ -102,6 +102,6 @@ def test_hanging_database_is_unready_and_frees_threads(
 @contextmanager
 def everything_paused(pid: int) -> Iterator[None]:
     with ExitStack() as stack:
-        for item in (pid, *children(pid)):
-            stack.enter_context(paused(item))
+        for process_id in (pid, *children(pid)):
+            stack.enter_context(paused(process_id))
         yield

@@ -118,4 +118,4 @@ def _wait_until_used_again(stack: Stack, client: redis.Redis, crowd: ConcurrentC
 
 def _blocked(client: redis.Redis) -> set[str]:
     """The commands by which the worker waits: for wake-ups, and for Celery's tasks."""
-    return {item["cmd"] for item in client.client_list()} & {"blpop", "brpop"}
+    return {connection["cmd"] for connection in client.client_list()} & {"blpop", "brpop"}

@@ -13,7 +13,7 @@ from tests.stack.sender import Sender
 from tests.stack.stack import Stack
 
 KEY = re.compile(rb"kv_(live|test)_\w{20,}")
-MANY = 20
+SENDS = 20
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def tap(stack: Stack) -> Iterator[secret_search.RedisMonitor]:
 def codes(stack: Stack, tap: secret_search.RedisMonitor) -> list[str]:
     """Codes of eight digits that went to their phones in every way there is."""
     sender = stack.sender(code_length=8)
-    phones = stack.phones(MANY)
+    phones = stack.phones(SENDS)
     send_codes = _send_codes(stack, sender, phones)
     _let_vendors_refuse(stack, sender)
     for phone, code in list(zip(phones, send_codes, strict=True))[::2]:
@@ -64,7 +64,7 @@ def test_codes_and_keys_are_neither_stored_nor_logged(
     }
 
     assert all(len(code) == 8 for code in codes)
-    assert len(set(codes)) == MANY
+    assert len(set(codes)) == SENDS
     assert all(len(text) > 1000 for text in places.values())
     for place, text in places.items():
         leaked = [code for code in codes if secret_search.secret_pattern(code).search(text)]

@@ -22,9 +22,9 @@ RECOVERY = 45.0  # seconds until Celery is back: its pauses grow
 @pytest.fixture
 def group(stack: Stack, tmp_path: Path) -> Iterator[SentinelGroup]:
     """The programs that use Redis, on a group of their own."""
-    with sentinel_group(tmp_path) as item:
-        _restart(stack, REDIS_URL=item.url, CELERY_BROKER_URL="")
-        yield item
+    with sentinel_group(tmp_path) as running:
+        _restart(stack, REDIS_URL=running.url, CELERY_BROKER_URL="")
+        yield running
         _restart(stack)
     stack.recover()
     stack.new_errors()  # those about the lost master are allowed
@@ -75,7 +75,7 @@ def _wait_for_failover(client: redis.Redis, crowd: ConcurrentClients) -> None:
     wait_until(
         lambda: (
             crowd.has_sends_answered_since(lost_at)
-            and {item["cmd"] for item in client.client_list()} >= {"blpop", "brpop"}
+            and {connection["cmd"] for connection in client.client_list()} >= {"blpop", "brpop"}
         ),
         RECOVERY,
         instead=client.client_list,

@@ -18,7 +18,7 @@ from tests.stack.slow_clients import SlowClients, request
 from tests.stack.stack import BODY_TIMEOUT, Stack
 
 HELD = 500  # slow clients at once
-MANY = 650  # clients; those without a good key are refused before their bodies, and come again
+CLIENTS = 650  # clients; those without a good key are refused before their bodies, and come again
 TIMEOUT = 60.0  # seconds: a busy machine
 P99 = 0.5  # seconds, in the best of three rounds: the machine may be busy with other tests
 WRONG_KEY = "Authorization: Bearer kv_live_abcdefghijklmnopqrstuvwxyzABCDEF000000"
@@ -32,7 +32,7 @@ def test_many_slow_clients_delay_nobody(stack: Stack, sender: Sender) -> None:
     calm = _p99(_busy_minute(stack, sender, codes[:20], link.slug))
     before = resource_usage.usage_of([stack.web])
 
-    with SlowClients(stack.url, _targets(stack, sender, link.slug), MANY):
+    with SlowClients(stack.url, _targets(stack, sender, link.slug), CLIENTS):
         wait_until(
             lambda: resource_usage.usage_of([stack.web]).files >= before.files + HELD, TIMEOUT
         )
@@ -106,7 +106,7 @@ def _targets(stack: Stack, sender: Sender, slug: str) -> list[str]:
 def _codes(stack: Stack, sender: Sender, many: int) -> list[tuple[str, str]]:
     phones = stack.phones(many)
     with ThreadPoolExecutor(8) as pool:
-        assert {item.status_code for item in pool.map(sender.send_code, phones)} == {200}
+        assert {answer.status_code for answer in pool.map(sender.send_code, phones)} == {200}
     wait_until(lambda: all(map(stack.carrier.messages, phones)), TIMEOUT)
     return [(phone, stack.carrier.code(phone)) for phone in phones]
 

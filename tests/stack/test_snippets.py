@@ -105,7 +105,9 @@ def test_examples_do_what_they_show(
     wrong = ExampleRun(BY_NAME["python"], spoiled(tmp_path), service)
 
     doomed = threads.submit(handle_errors, wrong)
-    outcomes = list(threads.map(lambda item: check_language(item, service, install=False), chosen))
+    outcomes = list(
+        threads.map(lambda language: check_language(language, service, install=False), chosen)
+    )
 
     assert {outcome.language: outcome.failures for outcome in outcomes if not outcome.is_good} == {}
     assert outcomes[0].passed == list(STEMS)

@@ -18,7 +18,7 @@ def subscribe(sender: Sender, receiver: Receiver, *events: str) -> str:
 def heard(receiver: Receiver, secret: str) -> dict[str, str]:
     """Event → the id it speaks of, each with a signature that holds."""
     verified = [call.verified(secret) for call in list(receiver.calls)]
-    return {item["type"]: item["data"]["id"] for item in verified}
+    return {event["type"]: event["data"]["id"] for event in verified}
 
 
 def test_delivery_and_correct_code_are_sent_as_signed_events(

@@ -12,8 +12,8 @@ from storage import clickhouse
 from storage.clickhouse import RejectedError, UnavailableError
 from tests.clickhouse_fake import Fake, answering
 
-OLD = "Code: {code}, e.displayText() = DB::Exception: {text}, e.what() = DB::Exception"
-NEW = "Code: {code}. DB::Exception: {text} (version 25.8.2.29 (official build))"
+OLD_ERROR = "Code: {code}, e.displayText() = DB::Exception: {text}, e.what() = DB::Exception"
+NEW_ERROR = "Code: {code}. DB::Exception: {text} (version 25.8.2.29 (official build))"
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def test_read_gives_rows(fake: Fake) -> None:
     assert fake.requests[0][2] == b"SELECT a FROM t FORMAT JSONEachRow"
 
 
-@pytest.mark.parametrize("shape", [OLD, NEW])
+@pytest.mark.parametrize("shape", [OLD_ERROR, NEW_ERROR])
 @pytest.mark.parametrize(
     ("status", "code", "kind"),
     [

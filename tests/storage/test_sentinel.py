@@ -24,8 +24,8 @@ BLINK = 25.0  # seconds until a failover is over, on a busy machine
 
 @pytest.fixture(scope="module")
 def running_group(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SentinelGroup]:
-    with sentinel_group(tmp_path_factory.mktemp("sentinel")) as item:
-        yield item
+    with sentinel_group(tmp_path_factory.mktemp("sentinel")) as started:
+        yield started
 
 
 @pytest.fixture

@@ -85,4 +85,4 @@ def test_sql_of_each_migration_is_recorded_as_it_runs() -> None:
     assert 'CREATE INDEX CONCURRENTLY IF NOT EXISTS "scratch_note" ON "scratch" ("note");' in (
         third.statements
     )
-    assert [list(judge(item)) for item in (first, second, third)] == [[], [], []]
+    assert [list(judge(migration)) for migration in (first, second, third)] == [[], [], []]

@@ -7,7 +7,7 @@ import pytest
 
 from tools.soak import Sample, rises
 
-MANY = 40
+SAMPLES = 40
 
 
 def series(change: Callable[[Sample, int], Sample]) -> list[Sample]:
@@ -26,7 +26,7 @@ def series(change: Callable[[Sample, int], Sample]) -> list[Sample]:
             ),
             n,
         )
-        for n in range(MANY)
+        for n in range(SAMPLES)
     ]
 
 
@@ -34,14 +34,14 @@ def series(change: Callable[[Sample, int], Sample]) -> list[Sample]:
     ("change", "named"),
     [
         (
-            lambda item, n: replace(item, memory={"web": 300.0, "worker": 100.0 + n}),
+            lambda sample, n: replace(sample, memory={"web": 300.0, "worker": 100.0 + n}),
             "memory of work",
         ),
-        (lambda item, n: replace(item, files=200 + 3 * n), "open files"),
-        (lambda item, n: replace(item, threads=120 + 2 * n), "threads"),
-        (lambda item, n: replace(item, connections=24 + n), "connections"),
-        (lambda item, n: replace(item, dead_rows=20_000 + 1_000 * n), "dead rows"),
-        (lambda item, n: replace(item, open_messages=30 + n), "open messages"),
+        (lambda sample, n: replace(sample, files=200 + 3 * n), "open files"),
+        (lambda sample, n: replace(sample, threads=120 + 2 * n), "threads"),
+        (lambda sample, n: replace(sample, connections=24 + n), "connections"),
+        (lambda sample, n: replace(sample, dead_rows=20_000 + 1_000 * n), "dead rows"),
+        (lambda sample, n: replace(sample, open_messages=30 + n), "open messages"),
     ],
 )
 def test_steadily_rising_figure_is_named(
@@ -54,10 +54,11 @@ def test_steadily_rising_figure_is_named(
 @pytest.mark.parametrize(
     "change",
     [
-        lambda item, _n: item,
-        lambda item, n: replace(item, dead_rows=20_000 + 15_000 * (n % 2)),  # vacuum comes and goes
-        lambda item, n: replace(item, memory={"web": 300.0 + min(n, 10), "worker": 100.0}),
-        lambda item, n: replace(item, redis=5.0 + n, answered=200 * n),  # kept on purpose
+        lambda sample, _n: sample,
+        # Vacuum comes and goes.
+        lambda sample, n: replace(sample, dead_rows=20_000 + 15_000 * (n % 2)),
+        lambda sample, n: replace(sample, memory={"web": 300.0 + min(n, 10), "worker": 100.0}),
+        lambda sample, n: replace(sample, redis=5.0 + n, answered=200 * n),  # kept on purpose
     ],
 )
 def test_level_figures_are_not_named(change: Callable[[Sample, int], Sample]) -> None:
@@ -65,4 +66,4 @@ def test_level_figures_are_not_named(change: Callable[[Sample, int], Sample]) ->
 
 
 def test_too_few_samples_prove_nothing() -> None:
-    assert rises(series(lambda item, n: replace(item, files=n * 1000))[:7]) == []
+    assert rises(series(lambda sample, n: replace(sample, files=n * 1000))[:7]) == []

@@ -29,7 +29,7 @@ def run_out(delivery: Delivery) -> None:
 
 
 def claimed_ids(limit: int = 32) -> set[UUID]:
-    return {item.delivery_id for item in dispatcher.claim(limit)}
+    return {delivery.delivery_id for delivery in dispatcher.claim(limit)}
 
 
 def wait_of(delivery: Delivery) -> float:

@@ -68,10 +68,10 @@ def test_secret_is_returned_once(api: Api) -> None:
     made = create(api).body
 
     listed = api.get("/webhooks").body
-    item = api.get(f"/webhooks/{made['id']}").body
+    endpoint = api.get(f"/webhooks/{made['id']}").body
 
-    assert listed["data"] == [{k: v for k, v in item.items() if k not in ENVELOPE}]
-    assert made["secret"] not in str(listed) + str(item)
+    assert listed["data"] == [{k: v for k, v in endpoint.items() if k not in ENVELOPE}]
+    assert made["secret"] not in str(listed) + str(endpoint)
     assert (listed["has_more"], listed["next_cursor"]) == (False, None)
 
 

@@ -48,7 +48,7 @@ def test_dead_addresses_share_the_time_of_the_call(monkeypatch: pytest.MonkeyPat
 
     assert outcome(f"http://{HOST}/") == Failure.CONNECT
     assert len(patience) == egress.MAX_ADDRESSES_TRIED
-    assert all(0.5 <= item <= 3.0 for item in patience)
+    assert all(0.5 <= seconds <= 3.0 for seconds in patience)
 
 
 @pytest.mark.parametrize(

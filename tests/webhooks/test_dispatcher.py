@@ -146,10 +146,10 @@ def test_one_endpoint_and_one_company_leave_room_for_others(company: Company) ->
 
     claimed = dispatcher.claim(32)
 
-    of_flood = [item for item in claimed if item.endpoint_id == flood.pk]
-    of_company = [item for item in claimed if item.company_id == company.pk]
+    of_flood = [delivery for delivery in claimed if delivery.endpoint_id == flood.pk]
+    of_company = [delivery for delivery in claimed if delivery.company_id == company.pk]
     assert (len(of_flood), len(of_company)) == (MAX_CALLS_PER_ENDPOINT, MAX_CALLS_PER_COMPANY)
-    assert other.pk in {item.delivery_id for item in claimed}
+    assert other.pk in {delivery.delivery_id for delivery in claimed}
 
 
 @pytest.mark.parametrize("kind", sorted(set(EventKind) - {EventKind.LINK_CLICKED}))
@@ -166,7 +166,7 @@ def test_waiting_clicks_do_not_delay_other_events(endpoint: Endpoint, kind: Even
     Delivery.objects.update(due_at=timezone.now() - timedelta(hours=1))
     events.emit(kind=kind, key="late", **of_endpoint)
 
-    claimed = [item.kind for item in dispatcher.claim(MAX_CALLS_PER_ENDPOINT)]
+    claimed = [delivery.kind for delivery in dispatcher.claim(MAX_CALLS_PER_ENDPOINT)]
 
     assert claimed.count("link.clicked") == MAX_CALLS_PER_ENDPOINT - 1
     assert kind in claimed  # wherever: the database returns them in any order
@@ -193,7 +193,7 @@ def test_company_with_the_fewest_calls_comes_first(company: Company) -> None:
     (claimed,) = dispatcher.claim(1, busy)
 
     assert claimed.delivery_id == late.pk
-    assert {item.company_id for item in busy} == {item.company_id for item in floods}
+    assert {call.company_id for call in busy} == {call.company_id for call in floods}
 
 
 def test_failing_endpoint_is_called_once_at_a_time(endpoint: Endpoint) -> None:
@@ -245,7 +245,7 @@ def test_parallel_dispatchers_claim_each_delivery_once(company: Company) -> None
 
     result = at_once([lambda: dispatcher.claim(20)] * 4)
 
-    ids = [item.delivery_id for claimed in result for item in claimed]
+    ids = [delivery.delivery_id for claimed in result for delivery in claimed]
     assert len(ids) == len(set(ids)) == len(made)
 
 

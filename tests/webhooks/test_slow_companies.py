@@ -18,7 +18,7 @@ def test_slow_companies_share_half_of_the_threads() -> None:
 
     busy = dispatcher.claim(32, slow=companies)
 
-    assert quick.pk in {item.delivery_id for item in busy}
+    assert quick.pk in {delivery.delivery_id for delivery in busy}
     assert len(busy) == settings.WEBHOOK_THREADS // 2 + 1
     assert dispatcher.claim(32, busy, companies) == []
 
@@ -32,7 +32,7 @@ def test_slow_companies_take_turns() -> None:
 
     claimed = dispatcher.claim(2, slow=[third, first, second])
 
-    assert {item.company_id for item in claimed} == {third, first}
+    assert {delivery.company_id for delivery in claimed} == {third, first}
 
 
 @pytest.mark.django_db(transaction=True)

@@ -265,11 +265,11 @@ def test_replay_of_a_switched_off_endpoint_is_refused_with_a_message(
     delivery = DeliveryFactory.create(endpoint=endpoint, state="failed", due_at=None)
     Endpoint.objects.update(disabled_at=timezone.now(), disabled_reason="gone")
 
-    item = press(client, "delivery-replay", delivery)
+    one_replay = press(client, "delivery-replay", delivery)
     every = press(client, "webhook-replay", endpoint)
 
     delivery.refresh_from_db()
-    assert "Сначала включите адрес" in item
+    assert "Сначала включите адрес" in one_replay
     assert "Сначала включите адрес" in every
     assert delivery.state == "failed"
 

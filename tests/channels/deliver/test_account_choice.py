@@ -38,7 +38,7 @@ def _three_accounts(db: None, settings: Settings) -> None:
 
 
 def carriers(limit: int = 100) -> list[str]:
-    return [item.provider for item in claim(limit)]
+    return [claimed.provider for claimed in claim(limit)]
 
 
 def carrier(**fields: object) -> str | None:
@@ -130,10 +130,10 @@ def test_two_workers_send_one_probe() -> None:
     for _ in range(8):
         sms()
 
-    taken = [item for some in at_once([partial(claims.claim, 4)] * 2) for item in some]
+    taken = [claimed for some in at_once([partial(claims.claim, 4)] * 2) for claimed in some]
 
-    assert sum(item.is_probe for item in taken) == 1
-    assert [item.provider for item in taken].count("twilio") == 1
+    assert sum(claimed.is_probe for claimed in taken) == 1
+    assert [claimed.provider for claimed in taken].count("twilio") == 1
 
 
 @pytest.mark.django_db(transaction=True)
@@ -202,8 +202,8 @@ def test_rate_limit_delays_no_other_channel() -> None:
 
 
 def test_retry_prefers_an_untried_account() -> None:
-    item = sms(tries=1)
-    AttemptFactory.create(message=item, n=1, provider="twilio", state="failed")
+    message = sms(tries=1)
+    AttemptFactory.create(message=message, n=1, provider="twilio", state="failed")
 
     (claimed,) = claim(100)
 
@@ -211,9 +211,9 @@ def test_retry_prefers_an_untried_account() -> None:
 
 
 def test_retry_follows_the_order_once_all_accounts_failed() -> None:
-    item = sms(tries=3)
+    message = sms(tries=3)
     for n, name in enumerate(("twilio", KZ, UZ), start=1):
-        AttemptFactory.create(message=item, n=n, provider=name, state="failed")
+        AttemptFactory.create(message=message, n=n, provider=name, state="failed")
 
     (claimed,) = claim(100)
 
@@ -238,7 +238,9 @@ def test_bot_carries_codes_to_its_contacts_only(
         open_breaker("telegram_gateway")
     MessageFactory.create(channel="telegram", phone=MOSCOW)
 
-    result = [(item.provider, item.has_contact_account, item.chat_id) for item in claim(100)]
+    result = [
+        (claimed.provider, claimed.has_contact_account, claimed.chat_id) for claimed in claim(100)
+    ]
 
     assert result == ([expected] if expected else [])
 

@@ -201,12 +201,12 @@ def test_sends_beyond_the_waiter_limit_do_not_wait() -> None:
 
 def test_new_worker_delivers_earlier_messages(test_api: Api) -> None:
     send(test_api)
-    item = Dispatcher()
-    thread = threading.Thread(target=item.run)
+    worker = Dispatcher()
+    thread = threading.Thread(target=worker.run)
 
     thread.start()
     wait_until(lambda: Message.objects.get().state == "delivered")
-    item.stop()
+    worker.stop()
     thread.join(25)
 
     assert not thread.is_alive()
@@ -216,19 +216,19 @@ def test_claims_are_bounded_by_free_threads(test_api: Api, settings: Settings) -
     settings.DELIVERY_THREADS = 3
     for number in range(5):
         send(test_api, f"+7916123456{number}")
-    item = Dispatcher()
+    worker = Dispatcher()
 
-    item.claim()
+    worker.claim()
 
-    assert Attempt.objects.count() == item.in_flight.total() == 3
+    assert Attempt.objects.count() == worker.in_flight.total() == 3
 
 
 def test_outcome_the_database_rejects_delays_no_other(api: Api) -> None:
     for number in range(3):
         send(api, f"+7916123456{number}")
     claimed = claims.claim(3)
-    item = Dispatcher()
-    item.pending_events = [
+    worker = Dispatcher()
+    worker.pending_events = [
         Event(claimed[0].message_id, claimed[0].attempt_id, EventKind.ACCEPTED, provider_id="same"),
         Event(claimed[1].message_id, claimed[1].attempt_id, EventKind.ACCEPTED, provider_id="same"),
         Event(
@@ -236,9 +236,9 @@ def test_outcome_the_database_rejects_delays_no_other(api: Api) -> None:
         ),
     ]
 
-    item.record()
+    worker.record()
 
-    assert item.pending_events == []
+    assert worker.pending_events == []
     assert sorted(Attempt.objects.values_list("state", flat=True)) == ["sent", "sent", "submitting"]
 
 

@@ -32,7 +32,7 @@ def due(*, minutes: int = 1, **fields: Any) -> Message:
 
 
 def claimed_ids(limit: int) -> list[object]:
-    return [item.message_id for item in claims.claim(limit)]
+    return [claimed.message_id for claimed in claims.claim(limit)]
 
 
 @pytest.mark.parametrize("kind", Message.Kind.values)
@@ -46,7 +46,7 @@ def test_message_waits_for_no_more_than_the_front_of_others(company: Company, ki
 
     assert set(claimed_ids(fair_queueing.FRONT + 1)) == {
         late.pk,
-        *(item.pk for item in crowd[: fair_queueing.FRONT]),
+        *(message.pk for message in crowd[: fair_queueing.FRONT]),
     }
 
 
@@ -57,7 +57,7 @@ def test_backlog_moves_up_in_its_order_and_is_served_alone(company: Company) -> 
         fair_queueing.reorder()
         # A claim takes the oldest, but returns them in the order of its plan.
         assert set(claimed_ids(fair_queueing.FRONT)) == {
-            item.pk for item in crowd[first : first + fair_queueing.FRONT]
+            message.pk for message in crowd[first : first + fair_queueing.FRONT]
         }
 
 
@@ -90,7 +90,7 @@ def test_message_that_is_being_claimed_is_left_alone(company: Company) -> None:
 
     assert moved == 2 * fair_queueing.FRONT - 1
     behind = OpenMessage.objects.filter(priority=2).values_list("message_id", flat=True)
-    assert set(behind) == {item.pk for item in crowd[fair_queueing.FRONT : -1]}
+    assert set(behind) == {message.pk for message in crowd[fair_queueing.FRONT : -1]}
 
 
 @pytest.mark.django_db(transaction=True)

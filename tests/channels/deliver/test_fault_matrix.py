@@ -183,7 +183,9 @@ class Life:
         sweeps.poll()
 
     def deadline(self) -> None:
-        wait_until(lambda: (item := self.attempt()) is not None and item.state != "submitting")
+        wait_until(
+            lambda: (attempt := self.attempt()) is not None and attempt.state != "submitting"
+        )
         Message.objects.filter(pk=self.message.pk).update(deadline=_past())
         sweeps.sweep()
         assert self.state() == "expired"
@@ -214,8 +216,8 @@ def begin(api: Api, simulator: Simulator, accounts: Settings, provider: str, fau
             set_account(accounts, other, {VENDORS[other].required: ""})
     lead_to(accounts, "http://127.0.0.1:1" if fault == "no connection" else simulator.url)
     phone = f"7926{list(FAULTS).index(fault):03}{list(SENDS).index(provider):04}"
-    for item in FAULTS[fault][0]:
-        simulator.set_fault(phone=phone, provider=provider, **item)
+    for fields in FAULTS[fault][0]:
+        simulator.set_fault(phone=phone, provider=provider, **fields)
     url = {"url": "https://example.com/"} if path == LINK else {}
     answer = api.post(path, {"phone": f"+{phone}", "channel": channel} | url)
     message = message_of(answer)

@@ -68,10 +68,10 @@ def test_attempt_is_committed_before_the_vendor_is_called(
     watched = Watched()
     monkeypatch.setitem(registry.test_providers(), "test_whatsapp", watched)
     send(test_api)
-    item = Dispatcher()
+    worker = Dispatcher()
 
-    item.claim()
-    item.loop.pool.shutdown()
+    worker.claim()
+    worker.loop.pool.shutdown()
 
     assert watched.seen == [["submitting"]]
 
@@ -154,17 +154,20 @@ def test_message_goes_to_a_provider_of_its_mode(api: Api, test_api: Api) -> None
 
     claimed = claims.claim(7)
 
-    assert {item.mode: item.provider for item in claimed} == {"live": "twilio", "test": "test_sms"}
+    assert {attempt.mode: attempt.provider for attempt in claimed} == {
+        "live": "twilio",
+        "test": "test_sms",
+    }
 
 
 def test_slow_vendor_leaves_threads_to_others(test_api: Api) -> None:
     for channel in ("whatsapp", "sms"):
         send(test_api, f"+7916123456{len(channel)}", channel=channel)
-    item = Dispatcher()
-    item.in_flight["test_whatsapp"] = dispatcher.MAX_THREADS_PER_PROVIDER
+    worker = Dispatcher()
+    worker.in_flight["test_whatsapp"] = dispatcher.MAX_THREADS_PER_PROVIDER
 
-    item.claim()
-    item.loop.pool.shutdown()
+    worker.claim()
+    worker.loop.pool.shutdown()
 
     assert [attempt.provider for attempt in Attempt.objects.all()] == ["test_sms"]
 
@@ -198,18 +201,18 @@ def test_event_is_applied_under_the_lock(api: Api) -> None:
 
 def test_outcome_is_kept_until_it_is_written(api: Api) -> None:
     attempt = submitted(api)
-    item = Dispatcher()
-    item.pending_events = [
+    worker = Dispatcher()
+    worker.pending_events = [
         Event(attempt.message_id, attempt.id, EventKind.ACCEPTED, provider_id="vendor-1")
     ]
 
     with ThreadPoolExecutor(1) as pool, transaction.atomic():
         Message.objects.select_for_update().get()
-        writing = start_blocked(pool, partial(item.loop.run_safely, item.record))
+        writing = start_blocked(pool, partial(worker.loop.run_safely, worker.record))
         end_waiting()
         writing.result()
     assert states(attempt) == ("submitting", "queued")
-    item.record()
+    worker.record()
 
     assert states(attempt) == ("sent", "sent")
 
@@ -225,14 +228,14 @@ def test_waiting_sends_hold_no_database_connection(
     with ThreadPoolExecutor(many) as pool:
         sending = []
         try:
-            for count, item in enumerate(sends, start=1):
+            for count, send_code in enumerate(sends, start=1):
                 # One by one: of those that come together, only the first has a connection.
-                sending.append(pool.submit(on_own_connection, item))
+                sending.append(pool.submit(on_own_connection, send_code))
                 wait_until(partial(_waits, count))
         finally:
             outcome_signals._wake_all()
 
-    assert {item.result().state for item in sending} == {"queued"}
+    assert {future.result().state for future in sending} == {"queued"}
 
 
 def _waits(count: int) -> bool:
@@ -259,9 +262,9 @@ def test_sends_to_one_phone_are_serialised_without_redis(api: Api, no_redis: Non
 
 def test_lock_without_redis_ends_with_its_transaction(api: Api, no_redis: None) -> None:
     """A lock of the session would stay in a pooler's session, which others get next."""
-    item = send_limits.Send(uuid7(), api.company.pk, "live", "code", PHONE)
+    limited_send = send_limits.Send(uuid7(), api.company.pk, "live", "code", PHONE)
 
-    with send_limits.acquire(item), connection.cursor() as cursor:
+    with send_limits.acquire(limited_send), connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_unlock_all()")
         cursor.execute("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted")
         held = cursor.fetchone()

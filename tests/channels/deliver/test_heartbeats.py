@@ -47,7 +47,7 @@ def test_heartbeat_names_the_keys_of_the_process_in_order(settings: Settings) ->
     HeartbeatWriter("web").record({"waiters": 3})
 
     reported = Row.objects.get().details["keys"]["OTP_KEYS"]
-    assert [item.partition(":")[0] for item in reported] == ["k2", "k1"]
+    assert [fingerprint.partition(":")[0] for fingerprint in reported] == ["k2", "k1"]
 
 
 @pytest.mark.django_db

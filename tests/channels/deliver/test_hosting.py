@@ -1,7 +1,7 @@
 """Accounts with a process of their own: only that process calls them."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import psycopg
@@ -17,6 +17,7 @@ from channels.deliver.heartbeats import HeartbeatWriter
 from channels.deliver.hosting import AccountLock, AccountTakenError
 from channels.models import Attempt, Heartbeat, Message
 from channels.providers.base import HostedProvider
+from channels.providers.inbound import InboundEvents
 from channels.vendor_accounts import availability, registry
 from channels.waiting import wakeups
 from storage.redis_client import redis_client
@@ -53,9 +54,9 @@ def hosted(account: HostedProvider, centre: Centre) -> Iterator[Dispatcher]:
     account.stop()
 
 
-def _handle(name: str, sql_info: Any) -> None:
+def _handle(name: str, batch: Sequence[InboundEvents]) -> None:
     try:
-        vendor_webhooks.handle_events(name, sql_info)
+        vendor_webhooks.handle_events(name, batch)
     finally:
         connection.close()
 
@@ -91,7 +92,7 @@ def test_hosting_process_takes_over_from_an_unbound_account(
 
     taken = [claims.claim(9), claims.claim(9, hosted=second)]
 
-    assert [[item.provider for item in several] for several in taken] == [[], [second.name]]
+    assert [[claimed.provider for claimed in several] for several in taken] == [[], [second.name]]
 
 
 def test_processes_agree_whose_account_carries_a_message(account: HostedProvider, api: Api) -> None:
@@ -117,7 +118,7 @@ def test_hosting_process_that_is_not_seen_as_bound_yet_claims(
     availability.refresh()
     assert account.name in availability.unbound_accounts()
 
-    assert [item.provider for item in claims.claim(9, hosted=account)] == ["smpp"]
+    assert [claimed.provider for claimed in claims.claim(9, hosted=account)] == ["smpp"]
 
 
 def test_hosting_process_skips_other_accounts(hosted: Dispatcher, centre: Centre, api: Api) -> None:
@@ -127,7 +128,7 @@ def test_hosting_process_skips_other_accounts(hosted: Dispatcher, centre: Centre
 
     wait_until(lambda: Message.objects.get(phone=PHONE).state == "sent")
     assert Message.objects.get(phone="+79160000001").tries == 0
-    assert [item.destination_addr for item in centre.submitted] == [PHONE[1:]]
+    assert [pdu.destination_addr for pdu in centre.submitted] == [PHONE[1:]]
 
 
 def test_receipt_over_the_bind_settles_the_message(

@@ -342,7 +342,7 @@ def test_message_is_polled_five_times_a_minute_at_most(wire: Wire, api: Api) -> 
         assert poll_at is not None
         asked_at.append(asked_at[-1] + (poll_at - timezone.now()).total_seconds())
 
-    assert max(sum(at <= item < at + 60 for item in asked_at) for at in asked_at) <= 5
+    assert max(sum(at <= later < at + 60 for later in asked_at) for at in asked_at) <= 5
 
 
 @pytest.mark.django_db(transaction=True)

@@ -32,7 +32,7 @@ pytestmark = [
     pytest.mark.timeout(300),  # hundreds of messages and two restarts, on a busy machine
 ]
 
-MANY = 400
+PHONES = 400
 TOKENS = 20_000
 PRICE = 16
 
@@ -48,10 +48,10 @@ def service(
     port = free_port()
     set_account(settings, "smpp", smpp_service.account(port))
     bytecode = tmp_path_factory.getbasetemp() / "bytecode"  # compiled once, not at each start
-    item = smpp_service.service(servers, tmp_path, port, bytecode)
-    item.start()
-    yield item
-    item.stop()
+    program = smpp_service.service(servers, tmp_path, port, bytecode)
+    program.start()
+    yield program
+    program.stop()
     call_command("reconcile")
 
 
@@ -102,7 +102,7 @@ def give_up() -> None:
 
 
 def test_messages_survive_throttling_and_two_restarts(service: Service, sender: Api) -> None:
-    numbers = phones(MANY)
+    numbers = phones(PHONES)
     for part, start in ((1, 0), (2, 150)):
         send_with_throttling(service, sender, numbers[start : start + 150])
         wait_until(lambda part=part: attempts("delivered") > part * 75, 30)  # type: ignore[misc]
@@ -116,7 +116,7 @@ def test_messages_survive_throttling_and_two_restarts(service: Service, sender: 
     copies = service.copies()
     ended = states()
     charged = set(Message.objects.filter(state="delivered").values_list("phone", flat=True))
-    assert ended["delivered"] + ended["expired"] == MANY
+    assert ended["delivered"] + ended["expired"] == PHONES
     assert ended["expired"] == unknown <= 2 * smpp_service.WINDOW
     assert set(copies.values()) == {1}  # what is unknown is never sent again: nothing came twice
     assert charged <= set(copies)

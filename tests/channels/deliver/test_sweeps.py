@@ -258,7 +258,7 @@ def test_codes_are_claimed_before_links(api: Api) -> None:
     assert [claimed.kind for claimed in claiming.claim(1) + claiming.claim(1)] == ["code", "link"]
 
 
-def fails(step: str, message: Message) -> None:
+def record_failure(step: str, message: Message) -> None:
     now = timezone.now()
     JobFailure.objects.create(
         job="deadlines", subject=f"{step}:{message.pk}", failed_at=now, due_at=now + HOUR
@@ -273,7 +273,7 @@ def test_failures_that_wait_leave_room_for_others(
     second = accepted(api, "+79161234568")
     age_rows(seconds=601)
     Message.objects.filter(pk=first.message_id).update(deadline=past(hours=1))
-    fails("deadline", first.message)
+    record_failure("deadline", first.message)
 
     sweeps.give_up()
 

@@ -157,7 +157,7 @@ def test_code_entered_before_receipt_is_not_a_miss() -> None:
             guard.record_timeout(at + 42, pending_code)
 
     assert (guard.company.norm.hits, guard.company.norm.trials) == pytest.approx((20, 20), rel=0.01)
-    assert all(item.pending == 0 for item in guard.evidence.values())
+    assert all(evidence.pending == 0 for evidence in guard.evidence.values())
 
 
 def test_undelivered_messages_are_no_evidence() -> None:

@@ -130,7 +130,7 @@ def test_patience_expires_in_any_attempt_state(api: Api, how: str) -> None:
     message.refresh_from_db()
     assert (message.state, message.channel, transfers(message)) == ("queued", "sms", MOVED)
     assert tries(message) == ([] if how == "never claimed" else [("whatsapp", "expired")])
-    assert [item.provider for item in claim()] == ["twilio"]
+    assert [claimed.provider for claimed in claim()] == ["twilio"]
     apply_event(message.attempts.latest("n"), EventKind.DELIVERED)
     assert ledger.balance(api.company.pk) == (984, 0)
 
@@ -364,10 +364,10 @@ def test_api_shows_attempts_and_turns(api: Api) -> None:
     body = api.get(f"/messages/{first.message.public_id}").body
 
     assert (body["status"], body["channel"], body["cost"]) == ("delivered", "whatsapp", 1)
-    assert [(item["channel"], item["status"], item["error_code"]) for item in body["timeline"]] == [
+    assert [(step["channel"], step["status"], step["error_code"]) for step in body["timeline"]] == [
         ("whatsapp", "delivered", "patience")
     ]
-    assert [(item["event"], item["channel"]) for item in body["fallback"]] == [
+    assert [(event["event"], event["channel"]) for event in body["fallback"]] == [
         ("patience", "sms"),
         ("late", "sms"),
     ]

@@ -32,8 +32,8 @@ SMS = FallbackStep("sms", 16, 20.0)
 
 def refused(what: EventKind = EventKind.REFUSED, **fields: object) -> Decision:
     """Returns the decision on a message that WhatsApp refused, with SMS as the next channel."""
-    item = message(**{"chain": (SMS,)} | fields)
-    return decided(what, item, attempt(channel="whatsapp", price=1), code="x")
+    before = message(**{"chain": (SMS,)} | fields)
+    return decided(what, before, attempt(channel="whatsapp", price=1), code="x")
 
 
 def moved(
@@ -102,9 +102,9 @@ def test_expired_patience_ends_the_open_attempt(state: str) -> None:
 
 @pytest.mark.parametrize("fields", [{"state": "delivered"}, {"state": "failed"}, {"chain": ()}])
 def test_patience_ignores_final_messages_and_empty_chains(fields: dict[str, object]) -> None:
-    item = message(**{"chain": (SMS,)} | fields)
+    final = message(**{"chain": (SMS,)} | fields)
 
-    result = fallback_chain.expire_patience(Snapshot(item, ()))
+    result = fallback_chain.expire_patience(Snapshot(final, ()))
 
     assert (result.fallback, result.changes_message) == (None, False)
 
@@ -160,9 +160,9 @@ def test_tries_are_counted_by_channel() -> None:
     its = attempt(n=9, hold=2)
     earlier = attempt(n=8, state="failed")
 
-    item = decided(EventKind.RETRY, message(tries=9, hold=2), its, earlier).message
+    retried = decided(EventKind.RETRY, message(tries=9, hold=2), its, earlier).message
 
-    assert (item.state, item.due_in is not None) == ("queued", True)
+    assert (retried.state, retried.due_in is not None) == ("queued", True)
 
 
 @pytest.mark.parametrize("what", sorted(set(EventKind) - {EventKind.DELIVERED, EventKind.READ}))
@@ -180,9 +180,9 @@ def test_event_of_an_earlier_channel_keeps_the_current_one(what: EventKind, stat
 def test_late_proof_keeps_an_attempt_that_a_vendor_has(state: str) -> None:
     result = decided(EventKind.DELIVERED, *tried(state=state))
 
-    item = result.message
-    assert (item.state, item.is_owed, result.settlements) == ("delivered", True, ())
-    assert (item.channel, item.price) == ("sms", 16)
+    delivered = result.message
+    assert (delivered.state, delivered.is_owed, result.settlements) == ("delivered", True, ())
+    assert (delivered.channel, delivered.price) == ("sms", 16)
     assert result.fallback_events == ((FallbackReason.OWED, "sms"),)
 
 

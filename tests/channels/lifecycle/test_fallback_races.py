@@ -120,17 +120,17 @@ def test_groups_of_several_companies_do_not_deadlock(
     api: Api, client_of: ClientOf, round_number: int
 ) -> None:
     apis = [api, *(client_of(CompanyFactory.create()) for _ in range(3))]
-    for item in apis[1:]:
-        enable_fallback(item.company, "whatsapp", "sms")
-        ledger.grant(company=item.company, amount=1000, reason="test")
-    several = [accepted(item, f"+7916123456{n}") for n, item in enumerate(apis)]
-    again = [accepted(item, f"+7916123457{n}") for n, item in enumerate(apis)]
+    for client in apis[1:]:
+        enable_fallback(client.company, "whatsapp", "sms")
+        ledger.grant(company=client.company, amount=1000, reason="test")
+    several = [accepted(client, f"+7916123456{n}") for n, client in enumerate(apis)]
+    again = [accepted(client, f"+7916123457{n}") for n, client in enumerate(apis)]
 
     def group(attempts: list[Attempt], *kinds: EventKind) -> Callable[[], object]:
         whats = list(kinds) * len(attempts)
         events = [
-            Event(item.message_id, item.id, what)
-            for item, what in zip(attempts, whats, strict=False)
+            Event(attempt.message_id, attempt.id, what)
+            for attempt, what in zip(attempts, whats, strict=False)
         ]
         return partial(transitions.commit_events, events)
 

@@ -45,14 +45,18 @@ class Life(RuleBasedStateMachine):
         return self.state.message
 
     def open_attempts(self) -> list[AttemptState]:
-        return [item for item in self.state.attempts if item.state in OPEN_ATTEMPT]
+        return [
+            attempt_state
+            for attempt_state in self.state.attempts
+            if attempt_state.state in OPEN_ATTEMPT
+        ]
 
     @precondition(lambda self: self.message.due_in is not None and not self.open_attempts())
     @rule()
     def claim(self) -> None:
-        item = self.message._replace(tries=self.message.tries + 1, due_in=None)
-        claimed = attempt(n=item.tries, hold=item.hold, price=item.price)
-        self.state = Snapshot(item, (*self.state.attempts, claimed))
+        claimed = self.message._replace(tries=self.message.tries + 1, due_in=None)
+        opened = attempt(n=claimed.tries, hold=claimed.hold, price=claimed.price)
+        self.state = Snapshot(claimed, (*self.state.attempts, opened))
 
     @precondition(lambda self: self.state.attempts)
     @rule(
@@ -135,33 +139,35 @@ class Life(RuleBasedStateMachine):
 
     @invariant()
     def one_hold_is_open_until_it_is_over(self) -> None:
-        item = self.message
-        is_held = item.state in OPEN_MESSAGE or item.is_owed
-        assert self.holds == ({item.hold: item.price} if is_held else {})
+        own = self.message
+        is_held = own.state in OPEN_MESSAGE or own.is_owed
+        assert self.holds == ({own.hold: own.price} if is_held else {})
 
     @invariant()
     def what_is_owed_is_in_a_vendor_s_hands(self) -> None:
         if self.message.is_owed:
             assert self.message.state == "delivered"
-            assert [item.hold for item in self.open_attempts()] == [self.message.hold]
+            assert [attempt_state.hold for attempt_state in self.open_attempts()] == [
+                self.message.hold
+            ]
 
     @invariant()
     def charge_needs_proof_of_its_own_hold(self) -> None:
-        charged = [item for item in self.ledger if item.kind is TransferKind.CAPTURE]
+        charged = [entry for entry in self.ledger if entry.kind is TransferKind.CAPTURE]
         assert len(charged) <= 1
-        for item in charged:
-            assert item.proof
-            assert item.hold in self.proved
+        for entry in charged:
+            assert entry.proof
+            assert entry.hold in self.proved
             assert self.message.state == "delivered"
 
     @invariant()
     def nothing_is_charged_after_giving_up(self) -> None:
         if set(self.history) & {"failed", "expired"}:
-            assert all(item.kind is TransferKind.RELEASE for item in self.ledger)
+            assert all(entry.kind is TransferKind.RELEASE for entry in self.ledger)
 
     @invariant()
     def hold_is_settled_once(self) -> None:
-        assert max(Counter(item.hold for item in self.ledger).values(), default=0) <= 1
+        assert max(Counter(entry.hold for entry in self.ledger).values(), default=0) <= 1
         assert self.available >= 0
 
     @invariant()
@@ -173,7 +179,7 @@ class Life(RuleBasedStateMachine):
 
     @invariant()
     def delivery_is_told(self) -> None:
-        if any(item.state == "delivered" for item in self.state.attempts):
+        if any(attempt_state.state == "delivered" for attempt_state in self.state.attempts):
             assert self.message.state == "delivered"
 
 

@@ -56,7 +56,7 @@ def attempt(**fields: object) -> AttemptState:
 def decided(
     what: EventKind, to: MessageState, of: AttemptState, *others: AttemptState, **fields: object
 ) -> Decision:
-    snapshot = Snapshot(to, tuple(sorted((of, *others), key=lambda item: item.n)))
+    snapshot = Snapshot(to, tuple(sorted((of, *others), key=lambda each: each.n)))
     return decide(snapshot, [Event(MESSAGE, of.id, what, **fields)])  # type: ignore[arg-type]
 
 
@@ -113,9 +113,9 @@ def test_message_error_follows_the_event(what: EventKind, error: str) -> None:
 @pytest.mark.parametrize("state", ["failed", "expired"])
 @pytest.mark.parametrize("what", [EventKind.DELIVERED, EventKind.READ])
 def test_late_delivery_wins_and_charges_nothing(state: str, what: EventKind) -> None:
-    item = message(state=state, error="delivery_failed")
+    expired = message(state=state, error="delivery_failed")
 
-    result = decided(what, item, attempt(state=state), at=AT)
+    result = decided(what, expired, attempt(state=state), at=AT)
 
     assert (result.message.state, result.message.error) == ("delivered", "")
     assert result.attempts[0].state == "delivered"
@@ -165,19 +165,19 @@ def test_message_beyond_another_try_is_not_rerouted(
 def test_accepted_message_is_not_rerouted() -> None:
     fields = {"can_reroute": True}
 
-    item = decided(
+    refused = decided(
         EventKind.REFUSED, message(state="sent"), attempt(state="sent"), **fields
     ).message
 
-    assert (item.state, item.due_in) == ("failed", None)
+    assert (refused.state, refused.due_in) == ("failed", None)
 
 
 def test_read_is_delivered_with_a_second_time() -> None:
-    item = message(state="delivered")
+    delivered = message(state="delivered")
 
-    result = decided(EventKind.READ, item, attempt(state="delivered"), at=AT)
+    result = decided(EventKind.READ, delivered, attempt(state="delivered"), at=AT)
 
-    assert (result.message, result.changes_message) == (item, True)
+    assert (result.message, result.changes_message) == (delivered, True)
     assert (result.read_at, result.settlements) == (AT, ())
 
 
@@ -203,8 +203,8 @@ def test_first_provider_id_is_kept() -> None:
 def test_retry_delay_has_jitter_and_respects_retry_after() -> None:
     waits = []
     for _ in range(50):
-        item = decided(EventKind.RETRY, message(time_left=3000.0), attempt(n=1)).message
-        waits.append(item.due_in or 0.0)
+        retried = decided(EventKind.RETRY, message(time_left=3000.0), attempt(n=1)).message
+        waits.append(retried.due_in or 0.0)
     asked = decided(EventKind.RETRY, message(time_left=3000.0), attempt(), retry_after=60.0).message
 
     assert all(0 <= wait <= 1.0 for wait in waits)
@@ -223,21 +223,21 @@ def test_retry_delay_has_jitter_and_respects_retry_after() -> None:
 def test_retry_without_tries_or_time_left_fails(
     fields: dict[str, float], retry_after: float | None
 ) -> None:
-    item = message(**fields)
+    before = message(**fields)
 
-    result = decided(EventKind.RETRY, item, attempt(n=item.tries), retry_after=retry_after)
+    result = decided(EventKind.RETRY, before, attempt(n=before.tries), retry_after=retry_after)
 
-    item = result.message
-    assert (item.state, item.error, item.due_in) == ("failed", "delivery_failed", None)
+    failed = result.message
+    assert (failed.state, failed.error, failed.due_in) == ("failed", "delivery_failed", None)
     assert kinds(result) == [(TransferKind.RELEASE, "", "failed")]
 
 
 def test_give_up_ignores_final_messages() -> None:
-    item = message(state="delivered")
+    delivered = message(state="delivered")
 
-    result = give_up(Snapshot(item, ()))
+    result = give_up(Snapshot(delivered, ()))
 
-    assert (result.message, result.settlements) == (item, ())
+    assert (result.message, result.settlements) == (delivered, ())
 
 
 @pytest.mark.parametrize(("polls", "wait"), [(0, 20.0), (2, 80.0), (3, 120.0), (9, 120.0)])

@@ -118,11 +118,11 @@ def locked(of: ClaimedMessage) -> None:
 def test_changed_message_is_left_to_the_state_machine(
     api: Api, meanwhile: Callable[[ClaimedMessage], None], is_left: bool
 ) -> None:
-    item = claimed(api)
-    meanwhile(item)
+    message = claimed(api)
+    meanwhile(message)
     before = Message.objects.values().get(), Attempt.objects.values().get()
 
-    left = unchanged_messages.accept_unchanged([acceptance(item)])
+    left = unchanged_messages.accept_unchanged([acceptance(message)])
 
     assert bool(left) is is_left
     if is_left:
@@ -133,7 +133,7 @@ def test_group_returns_only_changed_attempts(api: Api) -> None:
     several = [claimed(api, f"+7916123456{n}") for n in range(3)]
     receipt(several[1])
 
-    left = unchanged_messages.accept_unchanged([acceptance(item) for item in several])
+    left = unchanged_messages.accept_unchanged([acceptance(message) for message in several])
 
     assert [event.attempt_id for event in left] == [several[1].attempt_id]
 
@@ -170,7 +170,7 @@ def test_races_with_receipts_end_delivered(api: Api) -> None:
 
     at_once(
         [
-            *(partial(receipt, item) for item in several),
+            *(partial(receipt, message) for message in several),
             partial(_accept, several),
             partial(_accept, several[::-1]),
         ]
@@ -182,7 +182,7 @@ def test_races_with_receipts_end_delivered(api: Api) -> None:
 
 
 def _accept(several: list[ClaimedMessage]) -> None:
-    events = [acceptance(item) for item in several]
+    events = [acceptance(message) for message in several]
     transitions.commit_events(unchanged_messages.accept_unchanged(events))
 
 

@@ -266,7 +266,9 @@ def test_skipped_receipt_does_not_block_others(api: Api) -> None:
 
     assert unchanged_messages.deliver_unchanged(100) == (2, True)
 
-    states = [Message.objects.get(pk=item.message_id).state for item in (first, second, third)]
+    states = [
+        Message.objects.get(pk=attempt.message_id).state for attempt in (first, second, third)
+    ]
     assert states == ["delivered", "sent", "delivered"]
     assert due_receipts.apply_stored() is False
     assert Message.objects.get(pk=second.message_id).state == "failed"

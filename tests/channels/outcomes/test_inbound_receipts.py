@@ -84,5 +84,5 @@ def test_receipts_are_written_in_fixed_order(size: int) -> None:
         == 10
     )
 
-    digests = [bytes(item.digest) for item in Receipt.objects.order_by("id")]
+    digests = [bytes(stored.digest) for stored in Receipt.objects.order_by("id")]
     assert digests == sorted(digests)

@@ -121,11 +121,17 @@ def test_times_stay_in_order_with_a_wrong_vendor_clock(
     apply_event(attempt, EventKind.DELIVERED, at=wrong)
     apply_event(attempt, EventKind.READ, at=wrong)
 
-    item = Message.objects.get()
-    assert item.sent_at is not None
-    assert item.delivered_at is not None
-    assert item.read_at is not None
-    times = [item.created_at, item.sent_at, item.delivered_at, item.read_at, timezone.now()]
+    message = Message.objects.get()
+    assert message.sent_at is not None
+    assert message.delivered_at is not None
+    assert message.read_at is not None
+    times = [
+        message.created_at,
+        message.sent_at,
+        message.delivered_at,
+        message.read_at,
+        timezone.now(),
+    ]
     assert times == sorted(times)
 
 
@@ -292,8 +298,8 @@ def test_overlapping_groups_do_not_deadlock(api: Api, round_number: int) -> None
         return partial(
             transitions.commit_events,
             [
-                Event(item.message_id, item.id, what, proof=DeliveryProof.RECEIPT)
-                for item in several
+                Event(attempt.message_id, attempt.id, what, proof=DeliveryProof.RECEIPT)
+                for attempt in several
             ],
         )
 

@@ -159,8 +159,8 @@ def test_test_messages_notify_test_endpoints(company: Company, client_of: Client
 
 def test_group_notifies_each_company_of_its_own_messages(api: Api, company: Company) -> None:
     attempts = [
-        AttemptFactory.create(message__company=item, message__tries=1, state="submitting")
-        for item in [company, company, CompanyFactory.create()]
+        AttemptFactory.create(message__company=sender, message__tries=1, state="submitting")
+        for sender in [company, company, CompanyFactory.create()]
     ]
 
     transitions.commit_events(

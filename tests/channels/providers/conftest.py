@@ -39,12 +39,12 @@ def bound(centre: Centre, kept: Kept) -> Iterator[Bound]:
     made: list[Smpp] = []
 
     def bind(**changes: Any) -> Smpp:
-        item = account(centre.port, **changes)
-        made.append(item)
-        item.start(store=kept, on_open=lambda: None)
-        wait_until(lambda: item.is_open and centre.esme is not None)
-        return item
+        smpp = account(centre.port, **changes)
+        made.append(smpp)
+        smpp.start(store=kept, on_open=lambda: None)
+        wait_until(lambda: smpp.is_open and centre.esme is not None)
+        return smpp
 
     yield bind
-    for item in made:
-        item.stop()
+    for smpp in made:
+        smpp.stop()

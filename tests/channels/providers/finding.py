@@ -23,8 +23,10 @@ def provider_classes() -> set[type[Provider]]:
         importlib.import_module(module.name)
     registered = {registry.provider_class(vendor) for vendor in VENDORS.values()}
     root: Any = Provider  # abstract, which mypy lets no variable of this type be
-    result = {item for item in _below(root) if item.__module__.startswith(PACKAGE)} | registered
-    return {item for item in result if not inspect.isabstract(item)}
+    result = {
+        class_ for class_ in _below(root) if class_.__module__.startswith(PACKAGE)
+    } | registered
+    return {class_ for class_ in result if not inspect.isabstract(class_)}
 
 
 def _below(parent: type[Provider]) -> set[type[Provider]]:

@@ -160,7 +160,7 @@ def test_no_secret_in_a_check_whatever_the_vendor_quotes(question: Question, wir
     checks = question.account().checks(CHECKED)
 
     assert checks[0] == Check("account", True)
-    assert [item for item in checks if any(secret in item.detail for secret in secrets)] == []
+    assert [check for check in checks if any(secret in check.detail for secret in secrets)] == []
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b"{}"])

@@ -114,5 +114,5 @@ def test_every_vendor_of_the_registry_is_found_under_its_name() -> None:
     result = {name_of(class_): class_ for class_ in provider_classes()}
 
     assert {name: result.get(name) for name in VENDORS_OF_OURS} == {
-        name: registry.provider_class(item) for name, item in VENDORS_OF_OURS.items()
+        name: registry.provider_class(vendor) for name, vendor in VENDORS_OF_OURS.items()
     }

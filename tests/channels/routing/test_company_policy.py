@@ -163,8 +163,14 @@ def test_merged_rule_takes_each_value_from_the_first_that_has_it(several: list[P
     result = merged(several)
 
     for name in ("channels", "max_cost", "barred"):
-        set_ones = [value for item in several if (value := getattr(item, name)) is not None]
+        set_ones = [
+            value for policy_rule in several if (value := getattr(policy_rule, name)) is not None
+        ]
         assert getattr(result, name) == (set_ones[0] if set_ones else None)
     for channel in BY_NAME:
-        seconds = [item.patience[channel] for item in several if channel in item.patience]
+        seconds = [
+            policy_rule.patience[channel]
+            for policy_rule in several
+            if channel in policy_rule.patience
+        ]
         assert result.patience.get(channel) == (seconds[0] if seconds else None)

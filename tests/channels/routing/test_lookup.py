@@ -31,7 +31,10 @@ UNKNOWN = ("unknown", None)
 def reach(api: Api, phone: str = MOBILE, **query: str) -> dict[str, tuple[str, str | None]]:
     answer = api.get(f"/lookup/{phone}", query or None)
     assert answer.status == 200, answer.body
-    return {item["channel"]: (item["reach"], item["reason"]) for item in answer.body["channels"]}
+    return {
+        channel["channel"]: (channel["reach"], channel["reason"])
+        for channel in answer.body["channels"]
+    }
 
 
 def set_rules(api: Api, *rules: dict[str, Any]) -> None:

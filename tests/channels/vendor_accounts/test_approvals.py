@@ -48,8 +48,8 @@ def stored_approval(name: str = "verification_code") -> VendorApproval:
 def test_template_is_kept_with_its_quality(wire: responses.RequestsMock) -> None:
     look(wire, template(quality_score={"score": "YELLOW"}))
 
-    item = stored_approval()
-    assert (item.status, item.quality, item.vendor_status, item.is_used) == (
+    approval = stored_approval()
+    assert (approval.status, approval.quality, approval.vendor_status, approval.is_used) == (
         "approved",
         "YELLOW",
         "APPROVED",
@@ -124,7 +124,7 @@ def test_doctor_names_what_is_out_of_use(wire: responses.RequestsMock) -> None:
         if "verification_code ru" in approval.detail
     ]
 
-    assert [item.ok for item in result] == [False]
+    assert [check.ok for check in result] == [False]
     assert "TAG_CONTENT_MISMATCH" in result[0].detail
 
 

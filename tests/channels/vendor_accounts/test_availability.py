@@ -83,24 +83,24 @@ def test_channels_say_whether_they_are_available(api: Api) -> None:
     open_breaker("twilio")
     availability.refresh()
 
-    refusal = {row["channel"]: row for row in api.get("/channels").body["data"]}
+    channels = {row["channel"]: row for row in api.get("/channels").body["data"]}
 
-    assert {name: item["available"] for name, item in refusal.items()} == {
+    assert {name: channel["available"] for name, channel in channels.items()} == {
         "whatsapp": True,
         "telegram": True,
         "sms": False,
         "max": True,
     }
-    assert refusal["sms"]["capabilities"] == [*Content]
+    assert channels["sms"]["capabilities"] == [*Content]
 
 
 def test_request_reads_no_provider_accounts(api: Api) -> None:
     ProviderAccount.objects.create(name="twilio")
 
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queries:
         api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
 
-    assert not [query for query in asked.captured_queries if "provideraccount" in query["sql"]]
+    assert not [query for query in queries.captured_queries if "provideraccount" in query["sql"]]
 
 
 def limits() -> dict[str, int | None]:

@@ -44,10 +44,10 @@ def time_left(one: ProviderAccount) -> timedelta:
 def test_tripped_channel_is_stored_at_its_place() -> None:
     circuit_breaker.write(trip())
 
-    item = account()
-    assert (item.trips, item.reason, item.is_enabled) == (1, "20003: Authenticate", True)
-    assert item.position == registry.position("twilio")
-    assert timedelta(seconds=290) < time_left(item) < timedelta(seconds=301)
+    tripped = account()
+    assert (tripped.trips, tripped.reason, tripped.is_enabled) == (1, "20003: Authenticate", True)
+    assert tripped.position == registry.position("twilio")
+    assert timedelta(seconds=290) < time_left(tripped) < timedelta(seconds=301)
 
 
 def test_running_calls_do_not_reopen_the_breaker() -> None:
@@ -63,9 +63,9 @@ def test_failed_probe_opens_it_again() -> None:
 
     circuit_breaker.write(trip(trips=1, pause=600))
 
-    item = account()
-    assert (item.trips, item.probed_at) == (2, None)
-    assert time_left(item) > timedelta(seconds=590)
+    tripped = account()
+    assert (tripped.trips, tripped.probed_at) == (2, None)
+    assert time_left(tripped) > timedelta(seconds=590)
 
 
 def test_successful_probe_closes_the_breaker() -> None:
@@ -73,9 +73,9 @@ def test_successful_probe_closes_the_breaker() -> None:
 
     circuit_breaker.write(Close(Call("twilio", 1)))
 
-    item = account()
-    assert (item.open_until, item.opened_at, item.probed_at) == (None, None, None)
-    assert (item.trips, item.reason) == (0, "")
+    tripped = account()
+    assert (tripped.open_until, tripped.opened_at, tripped.probed_at) == (None, None, None)
+    assert (tripped.trips, tripped.reason) == (0, "")
 
 
 def test_probe_that_was_not_made_is_free_again() -> None:
@@ -302,12 +302,12 @@ def test_accepted_probe_closes_the_breaker(
 def test_unresponsive_vendor_is_paused(
     wire: responses.RequestsMock, api: Api, settings: Settings
 ) -> None:
-    item = Dispatcher()
+    worker = Dispatcher()
     wire.post(address(settings), json={}, status=500)
     for n in range(20):
         api.post("/otp/send", {"phone": f"+791612345{n:02d}", "channel": "sms"})
 
-    wait_until(lambda: _round(item) or Attempt.objects.filter(state="ambiguous").count() == 20)
+    wait_until(lambda: _round(worker) or Attempt.objects.filter(state="ambiguous").count() == 20)
 
     assert account().trips == 1
     assert account().reason.startswith("http_500")

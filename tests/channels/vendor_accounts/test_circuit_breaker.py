@@ -101,7 +101,7 @@ def test_half_of_twenty_failed_calls_open_the_breaker(breakers: Breakers) -> Non
 
 @pytest.mark.parametrize("happened", [[TAKEN, TAKEN, LOST] * 40, [LOST] * 19])
 def test_fewer_than_half_or_than_twenty_do_not(breakers: Breakers, happened: list[Event]) -> None:
-    assert {breakers.record(ONE, item, 0.0) for item in happened} == {None}
+    assert {breakers.record(ONE, outcome, 0.0) for outcome in happened} == {None}
 
 
 def test_calls_outside_the_window_do_not_count(breakers: Breakers) -> None:
@@ -131,8 +131,8 @@ def test_call_that_was_not_made_does_not_count(breakers: Breakers) -> None:
     ("happened", "change"),
     [
         *(
-            (item, Close)
-            for item in (TAKEN, event(EventKind.UNREACHABLE), event(EventKind.REFUSED))
+            (outcome, Close)
+            for outcome in (TAKEN, event(EventKind.UNREACHABLE), event(EventKind.REFUSED))
         ),
         (Event(uuid4(), uuid4(), EventKind.RETRY), Release),  # it was not sent
     ],

@@ -43,7 +43,7 @@ def account(name: str) -> Any:
     return registry.live_providers().get(name)
 
 
-@pytest.mark.parametrize("vendor", [item for item in VENDORS.values() if item.fields])
+@pytest.mark.parametrize("vendor", [vendor for vendor in VENDORS.values() if vendor.fields])
 def test_required_option_is_entered(vendor: Vendor) -> None:
     assert vendor.required in {field.name for field in vendor.fields if field.is_required}
     assert len(vendor.fields) <= 10

@@ -166,8 +166,12 @@ def test_pages_list_every_message_once(
     result = pages(api, limit=limit)
 
     assert [len(page) for page in result] == sizes
-    newest_first = sorted(several, key=lambda item: (item.created_at, item.id), reverse=True)
-    assert [item for page in result for item in page] == [item.public_id for item in newest_first]
+    newest_first = sorted(
+        several, key=lambda message: (message.created_at, message.id), reverse=True
+    )
+    assert [public_id for page in result for public_id in page] == [
+        message.public_id for message in newest_first
+    ]
 
 
 def test_new_rows_do_not_shift_pages(api: Api) -> None:
@@ -242,13 +246,13 @@ def test_message_step_by_step(api: Api) -> None:
             "finished_at": None,
             "receipts": [
                 {
-                    "status": item.state,
-                    "provider_status": item.word,
+                    "status": receipt.state,
+                    "provider_status": receipt.word,
                     "error_code": None,
                     "at": "2026-03-01T12:00:00Z",
-                    "received_at": utc(item.received_at),
+                    "received_at": utc(receipt.received_at),
                 }
-                for item in received
+                for receipt in received
             ],
         },
     ]

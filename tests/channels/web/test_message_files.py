@@ -62,13 +62,13 @@ def test_short_list_is_streamed_and_a_long_one_leads_to_the_files(
 def test_file_has_each_row_once_newest_first(client: Client, owner: Member) -> None:
     made = MessageFactory.create_batch(7, company=owner.company)
     MessageFactory.create(company=owner.company, mode="test")
-    item = ask(client)
+    file = ask(client)
 
     make_message_files()
 
-    item.refresh_from_db()
-    assert (item.state, item.rows, item.percent) == (State.READY, 7, 100)
-    header, *rows = download(client, item)
+    file.refresh_from_db()
+    assert (file.state, file.rows, file.percent) == (State.READY, 7, 100)
+    header, *rows = download(client, file)
     assert "Номер сообщения" in header
     assert [row.split(";")[1].strip('"') for row in rows] == [
         message.public_id for message in sorted(made, key=lambda m: m.created_at, reverse=True)
@@ -78,18 +78,18 @@ def test_file_has_each_row_once_newest_first(client: Client, owner: Member) -> N
 def test_file_of_messages_keeps_the_filter(client: Client, owner: Member) -> None:
     MessageFactory.create_batch(2, company=owner.company, channel="sms", price=16)
     MessageFactory.create_batch(5, company=owner.company)
-    item = ask(client, "mode=live&channel=sms&cursor=x&follow=1")
+    file = ask(client, "mode=live&channel=sms&cursor=x&follow=1")
 
     make_message_files()
 
-    assert item.query == "mode=live&channel=sms"
-    assert len(download(client, item)) == 3
+    assert file.query == "mode=live&channel=sms"
+    assert len(download(client, file)) == 3
 
 
 @pytest.mark.django_db(transaction=True)
 def test_workers_share_a_file_without_repeating(client: Client, owner: Member) -> None:
     MessageFactory.create_batch(21, company=owner.company)
-    item = ask(client)
+    file = ask(client)
 
     def work() -> None:
         while MessageExport.objects.unfinished().exists():
@@ -97,7 +97,7 @@ def test_workers_share_a_file_without_repeating(client: Client, owner: Member) -
 
     at_once([work] * 3)
 
-    rows = download(client, item)
+    rows = download(client, file)
     assert len(rows) == len(set(rows)) == 22
 
 
@@ -117,17 +117,17 @@ def test_file_repeats_no_row_whatever_happens_between_its_parts(
     client: Client, owner: Member, meanwhile: Callable[[Company], None]
 ) -> None:
     MessageFactory.create_batch(9, company=owner.company)
-    item = ask(client)
+    file = ask(client)
     make_next(filter_of)
 
     meanwhile(owner.company)
     make_message_files()
 
-    assert len(set(download(client, item))) == 10
+    assert len(set(download(client, file))) == 10
 
 
 def test_file_is_only_for_its_member(client: Client, owner: Member) -> None:
-    item = ask(client)
+    file = ask(client)
     make_message_files()
     colleague = MemberFactory.create(company=owner.company)
 
@@ -135,19 +135,19 @@ def test_file_is_only_for_its_member(client: Client, owner: Member) -> None:
     other.force_login(colleague.user)
 
     for name in ("message-file", "message-file-status"):
-        assert other.get(reverse(name, args=[item.pk])).status_code == 404
-    assert other.post(reverse("message-file-delete", args=[item.pk])).status_code == 404
+        assert other.get(reverse(name, args=[file.pk])).status_code == 404
+    assert other.post(reverse("message-file-delete", args=[file.pk])).status_code == 404
     assert list(other.get(reverse("message-files")).context["files"]) == []
 
 
 def test_viewer_gets_masked_phones(client: Client, owner: Member) -> None:
     Member.objects.update(role=Member.Role.VIEWER)
     message = MessageFactory.create(company=owner.company)
-    item = ask(client)
+    file = ask(client)
 
     make_message_files()
 
-    text = "\n".join(download(client, item))
+    text = "\n".join(download(client, file))
     assert message.phone.removeprefix("+") not in text
     assert "•" in text or "*" in text or "…" in text
 
@@ -166,20 +166,20 @@ def test_lowered_role_gets_and_makes_no_whole_file(client: Client, owner: Member
 
 
 def test_member_who_left_gets_no_file(client: Client, owner: Member) -> None:
-    item = ask(client)
+    file = ask(client)
     owner.delete()
 
     make_message_files()
 
-    item.refresh_from_db()
-    assert item.state == State.STOPPED
+    file.refresh_from_db()
+    assert file.state == State.STOPPED
 
 
 def test_file_that_is_not_ready_is_not_found(client: Client, owner: Member) -> None:
-    item = ask(client)
+    file = ask(client)
 
-    assert client.get(reverse("message-file", args=[item.pk])).status_code == 404
-    assert client.get(reverse("message-file-status", args=[item.pk])).status_code == 200
+    assert client.get(reverse("message-file", args=[file.pk])).status_code == 404
+    assert client.get(reverse("message-file-status", args=[file.pk])).status_code == 200
 
 
 def test_fourth_unfinished_file_is_refused(client: Client, owner: Member) -> None:
@@ -219,12 +219,12 @@ def test_erasure_deletes_the_files_of_the_company(client: Client, owner: Member)
 
 
 def test_files_go_after_three_days(client: Client, owner: Member) -> None:
-    item = ask(client)
+    file = ask(client)
     make_message_files()
     for _ in range(24):  # more than one run deletes at a time
-        item.pk = None
-        item._state.adding = True
-        item.save()
+        file.pk = None
+        file._state.adding = True
+        file.save()
     MessageExport.objects.update(created_at=timezone.now() - timedelta(days=3, minutes=1))
 
     purges.purge()
@@ -233,9 +233,9 @@ def test_files_go_after_three_days(client: Client, owner: Member) -> None:
 
 
 def test_member_cancels_a_file(client: Client, owner: Member) -> None:
-    item = ask(client)
+    file = ask(client)
 
-    client.post(reverse("message-file-delete", args=[item.pk]))
+    client.post(reverse("message-file-delete", args=[file.pk]))
 
     assert not MessageExport.objects.exists()
     assert make_next(filter_of) is False

@@ -39,7 +39,7 @@ def test_steps_tick_as_things_happen(client: Client, owner: Member) -> None:
     Verification.objects.update(verified_at=timezone.now())
     seen.append(steps(client))
 
-    assert [[item["key"], item["message"], item["code"]] for item in seen] == [
+    assert [[done["key"], done["message"], done["code"]] for done in seen] == [
         [False, False, False],
         [True, False, False],
         [True, True, False],

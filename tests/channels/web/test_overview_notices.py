@@ -31,7 +31,7 @@ def spend(company: Company, tokens: int, *days_ago: int, mode: str = "live") -> 
 
 
 def titles(member: Member, available: int | None = None) -> list[str]:
-    return [item.title for item in notices_for(member.company, available=available)]
+    return [notice.title for notice in notices_for(member.company, available=available)]
 
 
 @pytest.mark.parametrize(

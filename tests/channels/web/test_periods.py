@@ -66,9 +66,9 @@ def test_messages_of_the_period_and_of_the_one_before(client: Client, owner: Mem
         sent_ago(owner, days)
 
     counted = {
-        period: (item.now.messages, item.before.messages, sum(map(sum, _bars(item))))
+        period: (figures.now.messages, figures.before.messages, sum(map(sum, _bars(figures))))
         for period in ("7", "14", "30")
-        for item in [page(client, period=period).context["figures"]]
+        for figures in [page(client, period=period).context["figures"]]
     }
 
     assert counted == {"7": (2, 2, 2), "14": (4, 1, 4), "30": (5, 0, 5)}

@@ -64,7 +64,7 @@ def test_each_number_has_its_screen_newest_first(
 
     shown = client.get(reverse("test-phone")).context["screens"]
 
-    assert [(item.phone, len(item.bubbles)) for item in shown] == [(PHONE, 2), (OTHER, 1)]
+    assert [(screen.phone, len(screen.bubbles)) for screen in shown] == [(PHONE, 2), (OTHER, 1)]
     times = [bubble.message.created_at for bubble in shown[0].bubbles]
     assert times == sorted(times, reverse=True)
 

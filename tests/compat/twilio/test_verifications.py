@@ -312,7 +312,9 @@ def test_refusal_messages_name_the_reason(company: Company) -> None:
         "Payee (who is paid)": test.create(Amount="1"),
     }
 
-    assert [item for item, each in said.items() if item not in each.body["message"]] == []
+    assert [
+        sentence for sentence, each in said.items() if sentence not in each.body["message"]
+    ] == []
 
 
 def test_send_held_back_by_the_protection_is_not_a_limit(twilio: Twilio) -> None:

@@ -82,7 +82,7 @@ def test_links_are_found_by_their_names_under_every_host(api: Api, host: ShortHo
 
     result = api.get("/links", {"slug": "sale"}).body["data"]
 
-    assert {item["id"] for item in result} == {ours["id"], theirs["id"]}
+    assert {link["id"] for link in result} == {ours["id"], theirs["id"]}
 
 
 def test_message_carries_the_host(api: Api, host: ShortHost) -> None:

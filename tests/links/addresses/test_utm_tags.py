@@ -39,7 +39,7 @@ def test_channel_tag_is_the_channel_of_the_message() -> None:
 
     result = [Resolver().resolve(link.slug) for link in (sent, alone)]
 
-    assert [item.url for item in result if isinstance(item, LinkTarget)] == [
+    assert [target.url for target in result if isinstance(target, LinkTarget)] == [
         "https://example.com/?utm_medium=whatsapp",
         "https://example.com/?utm_medium=link",
     ]

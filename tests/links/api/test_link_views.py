@@ -47,7 +47,7 @@ def test_reassigned_alias_belongs_to_its_new_owner(api: Api) -> None:
 
     result = api.get("/links", {"slug": "SALE"}).body["data"]
 
-    assert [item["id"] for item in result] == [link.public_id]
+    assert [row["id"] for row in result] == [link.public_id]
     assert list(admin_search("sale")) == [link]
 
 

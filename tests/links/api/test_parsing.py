@@ -62,7 +62,7 @@ def test_lifetime_of_a_link_and_of_a_code_s(
     link = new_link(RequestFields({"url": URL, "expires_in": asked}), who)
     of_code = link_for_code(RequestFields({"link": URL, "link_expires_in": asked}), who)
 
-    assert [item.lifetime for item in (link, of_code) if item] == [given] * 2
+    assert [new.lifetime for new in (link, of_code) if new] == [given] * 2
 
 
 def test_alias_of_a_company_waiting_for_approval_is_refused() -> None:
@@ -105,7 +105,7 @@ def test_blocked_default_expired_url_is_left_out() -> None:
     with pytest.raises(DomainError) as caught:
         new_link(RequestFields({"url": URL, "expired_url": "https://fraud.example/x"}), set_up)
 
-    expired_urls = [item.expired_url for item in (before, link, of_code) if item]
+    expired_urls = [new.expired_url for new in (before, link, of_code) if new]
     assert expired_urls == ["https://fraud.example/x", "", ""]
     assert caught.value.error is Error.URL_NOT_ALLOWED
 

@@ -82,7 +82,7 @@ def test_refused_click_keeps_others(api: Api) -> None:
     )
     try:
         at = int((time.time() + bot_detection.SCANNER_WINDOW + 1) * 1000)
-        rows = [(item.pk.hex, VisitorKind.PERSON, at) for item in (refused, good)]
+        rows = [(link.pk.hex, VisitorKind.PERSON, at) for link in (refused, good)]
         fields: dict[Any, Any] = {"id": uuid4().hex, "batch": orjson.dumps(rows)}
         blocking_redis_client().xadd(STREAM, fields)
         delivery_proof.prove_clicks()
@@ -204,7 +204,7 @@ def test_timeline_shows_the_click(api: Api, path: str) -> None:
     click(message)
     delivery_proof.prove_clicks()
 
-    assert told_of_link(message) == [("Ссылку открыли", "")]
+    assert link_entries(message) == [("Ссылку открыли", "")]
     opened_at = Link.objects.get(message_id=message.pk).clicked_at
     assert opened_at is not None
     shown_at = datetime.fromisoformat(api.get(f"/messages/{message.public_id}").body["opened_at"])
@@ -220,14 +220,14 @@ def test_timeline_shows_bots_separately(api: Api, path: str) -> None:
     counting.count_clicks()
     delivery_proof.prove_clicks()
 
-    assert told_of_link(message) == [
+    assert link_entries(message) == [
         ("Загружен предпросмотр ссылки", "раз: 2; переходами не считаются"),
         ("Ссылку проверил сканер", "раз: 1; переходами не считаются"),
     ]
     assert api.get(f"/messages/{message.public_id}").body["opened_at"] is None
 
 
-def told_of_link(message: Message) -> list[tuple[str, str]]:
+def link_entries(message: Message) -> list[tuple[str, str]]:
     message.refresh_from_db()
     steps = [(str(step.title), str(step.detail)) for step in timeline(message)]
     return [step for step in steps if "сылк" in step[0]]

@@ -15,7 +15,7 @@ from links.clicks.buffer import STREAM
 from storage.redis_client import blocking_redis_client
 
 BACKLOG = 3600
-MANY = 300  # Redis trims whole blocks of a hundred
+ENTRIES = 300  # Redis trims whole blocks of a hundred
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +27,7 @@ def _stream(settings: Settings) -> Iterator[None]:
         blocking_redis_client().delete(key)
 
 
-def add(age: float, number: int = MANY) -> None:
+def add(age: float, number: int = ENTRIES) -> None:
     start = int((time.time() - age) * 1000)
     for n in range(number):
         fields: dict[Any, Any] = {"id": uuid4().hex, "batch": b"[]"}
@@ -56,7 +56,7 @@ def test_entries_wait_for_clickhouse() -> None:
 
     stream.trim()
 
-    assert length() == MANY
+    assert length() == ENTRIES
     assert clickhouse_tables.complete_since() is None
     assert stream.lag_seconds() == 0
     assert (stream.sink_lag_seconds() or 0) >= BACKLOG / 2 - 1
@@ -70,7 +70,7 @@ def test_entries_wait_for_the_backlog_at_most() -> None:
 
     stream.trim()
 
-    assert MANY <= length() < 2 * MANY
+    assert ENTRIES <= length() < 2 * ENTRIES
     since = clickhouse_tables.complete_since()
     assert since is not None
     assert abs(timezone.now() - timedelta(seconds=BACKLOG) - since) < timedelta(seconds=10)
@@ -82,7 +82,7 @@ def test_stream_is_trimmed_only_after_postgresql_read_it() -> None:
 
     stream.trim()
 
-    assert length() == MANY
+    assert length() == ENTRIES
 
 
 def test_entries_that_both_have_read_are_trimmed() -> None:
@@ -94,7 +94,7 @@ def test_entries_that_both_have_read_are_trimmed() -> None:
 
     stream.trim()
 
-    assert length() < MANY
+    assert length() < ENTRIES
     assert clickhouse_tables.complete_since() is None
 
 
@@ -108,8 +108,8 @@ def test_group_is_deleted_when_clickhouse_is_turned_off(settings: Settings) -> N
     assert [group["name"] for group in groups] == [b"counts"]
 
 
-def test_full_stream_is_a_loss(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream, "STREAM_LENGTH", MANY)
+def test_full_stream_is_reported_as_a_loss(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream, "STREAM_LENGTH", ENTRIES)
     make_groups()
     add(BACKLOG / 2)
     read_all("counts")

@@ -68,8 +68,8 @@ def test_clicks_of_a_batch_are_one_event_for_each_link(link: Link) -> None:
 def test_refused_event_keeps_others(link: Link) -> None:
     other = LinkFactory.create(company=link.company)
     rows = [
-        EventRow(uuid7(), item.id, uuid7(), f"click:{at}:{item.pk}", 1, at)
-        for item, at in [(link, NOW / 1000), (link, 1e18), (other, NOW / 1000)]
+        EventRow(uuid7(), clicked.id, uuid7(), f"click:{at}:{clicked.pk}", 1, at)
+        for clicked, at in [(link, NOW / 1000), (link, 1e18), (other, NOW / 1000)]
     ]
 
     webhooks.append_events(rows)

@@ -77,7 +77,7 @@ def test_concurrent_misses_read_once(is_there: bool) -> None:
     resolved = visit_at_once(store, slug, 12)
 
     assert store.reads == [[slug]]
-    assert [isinstance(item, LinkTarget) for item in resolved] == [is_there] * 12
+    assert [isinstance(target, LinkTarget) for target in resolved] == [is_there] * 12
 
 
 def test_failed_read_is_not_cached(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,12 +31,12 @@ def test_equal_request_reuses_the_link(api: Api) -> None:
 
 
 def test_reused_link_reports_its_remaining_lifetime(api: Api) -> None:
-    item = {"url": URL, "reuse": True, "expires_in": 3600}
+    fields = {"url": URL, "reuse": True, "expires_in": 3600}
     assert shorten(api, expires_in=3600).body["expires_in"] == 3600
     Link.objects.update(expires_at=timezone.now() + timedelta(seconds=100))
 
     row = shorten(api, expires_in=3600).body
-    many = api.post("/links/bulk", {"links": [item]}).body["data"][0]
+    many = api.post("/links/bulk", {"links": [fields]}).body["data"][0]
 
     assert (row["reused"], many["reused"]) == (True, True)
     assert 90 <= many["expires_in"] <= row["expires_in"] <= 100
@@ -75,7 +75,7 @@ def test_different_request_makes_another_link(api: Api, other: dict[str, Any]) -
 def test_reuse_is_per_company_and_mode(api: Api, test_api: Api, client_of: ClientOf) -> None:
     stranger = client_of(CompanyFactory.create())
 
-    made = [shorten(item).body["reused"] for item in (api, test_api, stranger)]
+    made = [shorten(client).body["reused"] for client in (api, test_api, stranger)]
 
     assert made == [False] * 3
 
@@ -156,8 +156,8 @@ def test_concurrent_batches_in_any_order_share_links(api: Api) -> None:
 
     assert [answer.status for answer in answers] == [200] * 6
     made = [row for answer in answers for row in answer.body["data"]]
-    assert sum(not item["reused"] for item in made) == 40
-    assert len({item["id"] for item in made}) == Link.objects.count() == 40
+    assert sum(not link["reused"] for link in made) == 40
+    assert len({link["id"] for link in made}) == Link.objects.count() == 40
 
 
 def test_equal_items_of_a_batch_share_one_link(api: Api) -> None:

@@ -139,10 +139,10 @@ def test_alias_of_a_barred_link_stays_taken(api: Api, company: Company) -> None:
     changes.change(link=link, new_values=Change(is_enabled=False, by_operator=True))
     asked = {"url": "https://example.com/", "alias": "sale"}
 
-    item = api.post("/links/shorten", asked)
+    single = api.post("/links/shorten", asked)
     many = api.post("/links/bulk", {"links": [asked]})
 
-    assert item.code == "alias_taken"
+    assert single.code == "alias_taken"
     assert many.body["data"][0]["code"] == "alias_taken"
 
 
@@ -156,10 +156,10 @@ def test_alias_of_an_operators_stopped_batch_stays_taken(
     asked = {"url": "https://example.com/", "alias": "sale"}
 
     many = api.post("/links/bulk", {"links": [asked]}).body["data"][0]
-    item = api.post("/links/shorten", asked)
+    single = api.post("/links/shorten", asked)
 
     assert many["success"] is not by_operator
-    assert item.code == "alias_taken"
+    assert single.code == "alias_taken"
 
 
 def test_link_of_a_stopped_batch_cannot_be_enabled_alone(

@@ -70,7 +70,7 @@ def test_alias_equal_to_generated_slug_is_taken(api: Api) -> None:
     assert shorten(api, alias=slug).code == "alias_taken"
     assert send(api, alias=slug).code == "alias_taken"
     made = api.post("/links/bulk", {"links": many}).body["data"]
-    assert [item["success"] for item in made] == [False, True]
+    assert [row["success"] for row in made] == [False, True]
     assert made[0]["code"] == "alias_taken"
     assert Link.objects.filter(is_alias=True).count() == 1
 
@@ -161,7 +161,7 @@ def test_shorten_uses_one_statement(
         assert shorten(api, expires_in=60).status == 200
 
 
-def test_answer_of_a_send(api: Api) -> None:
+def test_send_responds_with_all_fields(api: Api) -> None:
     answer = send(api)
 
     message = Message.objects.get()

@@ -31,7 +31,7 @@ def test_links_of_a_request_are_a_batch(api: Api) -> None:
 
     result = api.get("/links", {"batch": first}).body["data"]
 
-    assert [item["batch"] for item in result] == [first] * 2
+    assert [link["batch"] for link in result] == [first] * 2
     assert len(api.get("/links", {"batch": second}).body["data"]) == 3
     for other in (public_id("bat", uuid7()), "bat_x", "x"):
         assert api.get("/links", {"batch": other}).body["data"] == []

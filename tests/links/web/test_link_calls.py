@@ -283,7 +283,7 @@ def test_parallel_batches_with_the_same_aliases_share_them(
 ) -> None:
     names = [f"name-{n}" for n in range(30)]
     calls = [
-        partial(bulk, client_of(company), *({"url": URL, "alias": item} for item in order))
+        partial(bulk, client_of(company), *({"url": URL, "alias": alias} for alias in order))
         for order in (names, names[::-1], names, names[::-1])
     ]
 

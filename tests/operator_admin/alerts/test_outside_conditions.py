@@ -29,7 +29,7 @@ def problems(settings: Settings, port: int) -> list[tuple[str, dict[str, object]
 
 
 @pytest.mark.parametrize(("days", "expected"), [(30, []), (13, [("localhost", {"days": 13})])])
-def test_certificate_that_ends_within_two_weeks(
+def test_certificate_that_ends_within_two_weeks_raises_an_alert(
     tmp_path: Path,
     settings: Settings,
     monkeypatch: pytest.MonkeyPatch,

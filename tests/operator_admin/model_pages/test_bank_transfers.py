@@ -77,7 +77,9 @@ def test_action_settles_the_chosen_transfers(
     client: Client, invoice: Order, action: str, state: str
 ) -> None:
     numbers = ("17", "18")
-    transfers = [received(paid(invoice, party_inn="", document_number=item)) for item in numbers]
+    transfers = [
+        received(paid(invoice, party_inn="", document_number=number)) for number in numbers
+    ]
 
     act(client, action, *transfers)
 

@@ -248,7 +248,7 @@ def test_only_one_seller_is_allowed(client: Client, operator: User) -> None:
 
     assert list(wrong.context["adminform"].form.errors) == ["inn"]
     assert (right.status_code, second.status_code) == (302, 403)
-    assert [(item.pk, item.inn) for item in Seller.objects.all()] == [(1, "7700000009")]
+    assert [(stored.pk, stored.inn) for stored in Seller.objects.all()] == [(1, "7700000009")]
     (deed,) = AuditEvent.objects.filter(action="seller.changed")
     assert "inn  → 7700000009" in deed.subject
 

@@ -134,7 +134,7 @@ def test_action_asks_before_anything_changes(
 
     company.refresh_from_db()
     assert company.status == "pending"
-    assert [item["company"] for item in asked.context["companies"]] == [company]
+    assert [row["company"] for row in asked.context["companies"]] == [company]
     assert asked.redirect_chain[-1][0] == status_url(status, company).replace(",", "%2C")
 
 

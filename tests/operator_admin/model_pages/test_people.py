@@ -18,7 +18,7 @@ from tests.operator_admin.operators import make_operator, sign_in
 pytestmark = pytest.mark.django_db
 
 THIEF = "thief@example.net"
-NEW = "another long passphrase 7"
+NEW_PASSWORD = "another long passphrase 7"
 
 
 @pytest.fixture
@@ -248,7 +248,12 @@ def test_main_address_changes_only_on_its_users_page(client: Client, operator: U
 def test_new_user_gets_no_address_of_another(client: Client, operator: User) -> None:
     EmailAddress.objects.create(user=make_person(), email=THIEF, verified=True, primary=False)
     sign_in(client, operator, "mfa")
-    form = {"email": THIEF, "usable_password": "true", "password1": NEW, "password2": NEW}
+    form = {
+        "email": THIEF,
+        "usable_password": "true",
+        "password1": NEW_PASSWORD,
+        "password2": NEW_PASSWORD,
+    }
 
     client.post(reverse("admin:accounts_user_add"), form)
 
@@ -277,7 +282,7 @@ def test_groups_are_changed_only_by_administrators(client: Client, assistant: Us
     added = client.post(reverse("admin:auth_group_add"), {"name": "Other"})
     deleted = client.post(reverse("admin:auth_group_delete", args=[group.pk]), {"post": "yes"})
 
-    assert [item.status_code for item in (changed, added, deleted)] == [403] * 3
+    assert [answer.status_code for answer in (changed, added, deleted)] == [403] * 3
     assert (group.permissions.count(), Group.objects.count()) == (0, 1)
 
 
@@ -291,7 +296,7 @@ def test_changes_of_groups_are_audited(client: Client, operator: User) -> None:
 
 
 def test_own_password_is_changed_on_the_cabinet_page(client: Client, operator: User) -> None:
-    form = {"old_password": PASSWORD, "new_password1": NEW, "new_password2": NEW}
+    form = {"old_password": PASSWORD, "new_password1": NEW_PASSWORD, "new_password2": NEW_PASSWORD}
 
     answer = client.post(reverse("admin:password_change"), form)
 

@@ -95,7 +95,7 @@ def test_links_of_companies_are_stopped_and_released_from_their_list(
     other = LinkFactory.create()
 
     act(client, "stop_links", link.company)
-    stopped = [resolution.resolve(item.slug) for item in (link, other)]
+    stopped = [resolution.resolve(stored.slug) for stored in (link, other)]
     act(client, "release_links", link.company)
 
     assert (stopped[0], type(stopped[1])) == (GONE, LinkTarget)
@@ -116,7 +116,7 @@ def test_links_are_stopped_with_their_batch_or_company(
 
     act(client, action, link)
 
-    assert [type(resolution.resolve(item.slug)).__name__ for item in (link, other)] == expected
+    assert [type(resolution.resolve(stored.slug)).__name__ for stored in (link, other)] == expected
 
 
 def test_stops_are_listed_and_released(client: Client) -> None:

@@ -40,7 +40,7 @@ def audited() -> list[tuple[str, str]]:
     return list(AuditEvent.objects.order_by("id").values_list("action", "subject"))
 
 
-def test_first_look_makes_the_rows_as_the_accounts_work_without(
+def test_first_visit_creates_the_rows(
     client: Client, english_operator: User, settings: Settings
 ) -> None:
     name_accounts(settings, "kz")
@@ -129,13 +129,13 @@ def save(client: Client, one: ProviderAccount, **fields: str) -> str:
 
 
 def test_changes_are_saved_and_audited(client: Client, english_operator: User) -> None:
-    item = open_breaker("twilio", position=30)
+    row = open_breaker("twilio", position=30)
 
-    save(client, item, prefixes="+7701,+998", max_per_second="80", weight="3")
+    save(client, row, prefixes="+7701,+998", max_per_second="80", weight="3")
 
-    item.refresh_from_db()
-    assert (item.prefixes, item.max_per_second, item.weight) == (["+7701", "+998"], 80, 3)
-    assert item.open_until is not None
+    row.refresh_from_db()
+    assert (row.prefixes, row.max_per_second, row.weight) == (["+7701", "+998"], 80, 3)
+    assert row.open_until is not None
     assert audited() == [("account.changed", "twilio: weight, prefixes, max_per_second")]
 
 
@@ -152,12 +152,12 @@ def test_changes_are_saved_and_audited(client: Client, english_operator: User) -
 def test_wrong_account_settings_are_refused(
     client: Client, english_operator: User, wrong: dict[str, str]
 ) -> None:
-    item = create_account("twilio", position=30)
+    row = create_account("twilio", position=30)
 
-    save(client, item, **wrong)
+    save(client, row, **wrong)
 
-    item.refresh_from_db()
-    assert (item.prefixes, item.max_per_second, item.weight, item.position) == ([], None, 1, 30)
+    row.refresh_from_db()
+    assert (row.prefixes, row.max_per_second, row.weight, row.position) == ([], None, 1, 30)
     assert audited() == []
 
 
@@ -182,7 +182,7 @@ def test_breakers_are_exported_to_prometheus() -> None:
     open_breaker("twilio")
     open_breaker("telegram_bot", left=timedelta(seconds=-1))
 
-    result = {item.name: item for item in DatabaseCollector().collect()}
+    result = {family.name: family for family in DatabaseCollector().collect()}
 
     assert {
         sample.labels["provider"]: sample.value for sample in result["kvitok_breaker_state"].samples

@@ -70,7 +70,7 @@ def test_service_company_tokens_are_in_the_ledger(
     ]
     assert ledger.balance(company.pk) == (0, 16)
     assert list(breaches()) == []
-    assert [item.action for item in company.audit.order_by("id")] == [
+    assert [event.action for event in company.audit.order_by("id")] == [
         "company.created",
         "trial.sent",
     ]
@@ -142,7 +142,7 @@ def test_vendors_refusal_leads_to_the_message(
 def test_trial_content_of_each_provider() -> None:
     tried = {name: trial_for(name) for name in registry.live_providers()}
 
-    assert {name: item and item.content.value for name, item in tried.items()} == {
+    assert {name: trial and trial.content.value for name, trial in tried.items()} == {
         "whatsapp_cloud": "code",
         "telegram_gateway": "code",
         "telegram_bot": "code_with_link",

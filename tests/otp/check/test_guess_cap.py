@@ -77,7 +77,7 @@ def test_cap_is_exact_when_all_guess_at_once(api: Api) -> None:
     codes = {purpose: wrong_code(PHONE, purpose) for purpose in purposes}
 
     answers = at_once(
-        [partial(check, api, codes[item], item) for item in purposes for _ in range(5)]
+        [partial(check, api, codes[purpose], purpose) for purpose in purposes for _ in range(5)]
     )
 
     assert sorted(answer.code for answer in answers) == (

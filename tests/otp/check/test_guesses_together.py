@@ -39,8 +39,8 @@ def outcomes(answers: list[Answer]) -> list[str]:
 @pytest.fixture
 def phones(api: Api) -> list[str]:
     result = [phone(number) for number in range(4)]
-    for item in result:
-        api.post("/otp/send", {"phone": item})
+    for to in result:
+        api.post("/otp/send", {"phone": to})
     return result
 
 
@@ -87,22 +87,22 @@ def test_guess_at_a_dead_code_has_its_own_error(api: Api, phones: list[str]) -> 
 
 
 def test_guesses_at_one_code_share_no_attempt(api: Api, phones: list[str]) -> None:
-    item = phones[0]
-    answers = together(api, *[(item, wrong_code(item))] * 8)
+    to = phones[0]
+    answers = together(api, *[(to, wrong_code(to))] * 8)
 
     assert Counter(outcomes(answers)) == {"code_invalid": 5, "too_many_attempts": 3}
     left = [answer.body["attempts_left"] for answer in answers if answer.code == "code_invalid"]
     assert sorted(left) == [0, 1, 2, 3, 4]
-    assert verification_of(item).attempts == 5
+    assert verification_of(to).attempts == 5
 
 
 def test_one_of_two_correct_guesses_is_accepted(api: Api, phones: list[str]) -> None:
-    item = phones[0]
+    to = phones[0]
 
-    answers = together(api, (item, code_of(item)), (item, code_of(item)))
+    answers = together(api, (to, code_of(to)), (to, code_of(to)))
 
     assert sorted(outcomes(answers)) == ["code_used", "ok"]
-    assert verification_of(item).attempts == 1
+    assert verification_of(to).attempts == 1
 
 
 def test_same_phone_of_two_companies(api: Api, client_of: ClientOf, phones: list[str]) -> None:
@@ -113,11 +113,12 @@ def test_same_phone_of_two_companies(api: Api, client_of: ClientOf, phones: list
     ours = Verification.objects.get(phone=phones[0], company=api.company)
     theirs = Verification.objects.get(phone=phones[0], company=company)
     result = [
-        codes.derive(item.id, key_id=item.key_id, length=item.length) for item in (ours, theirs)
+        codes.derive(verification.id, key_id=verification.key_id, length=verification.length)
+        for verification in (ours, theirs)
     ]
     calls = [
-        partial(item.post, "/otp/verify", {"phone": phones[0], "code": code})
-        for item, code in zip((api, other, api), (result[1], result[1], result[0]), strict=True)
+        partial(client.post, "/otp/verify", {"phone": phones[0], "code": code})
+        for client, code in zip((api, other, api), (result[1], result[1], result[0]), strict=True)
     ]
 
     answers = in_one_group(check._guesses, calls)
@@ -137,7 +138,7 @@ def test_same_phone_of_two_companies(api: Api, client_of: ClientOf, phones: list
 )
 def test_waiting_guess_does_not_block_others(api: Api, phones: list[str], lock: str) -> None:
     with ThreadPoolExecutor(1) as pool, transaction.atomic():
-        guesses = [(item, code_of(item)) for item in phones]
+        guesses = [(to, code_of(to)) for to in phones]
         execute(lock, {"phone": phones[0]})
         answers = pool.submit(together, api, *guesses)
         verified = Verification.objects.filter(verified_at__isnull=False)

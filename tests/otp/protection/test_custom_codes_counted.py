@@ -36,7 +36,7 @@ def own(company: Company, *, entered_after: float | None = None, ago: float = 10
 def outcomes() -> list[tuple[str, object]]:
     end = timezone.now()
     kinds = code_outcomes.outcomes(end - timedelta(minutes=5), end)
-    return sorted((item.kind.value, item.code.id) for item in kinds)
+    return sorted((outcome.kind.value, outcome.code.id) for outcome in kinds)
 
 
 def test_outcome_is_unknown_without_reports(company: Company) -> None:

@@ -103,12 +103,12 @@ def test_two_companies_are_not_each_other_s_reason(company: Company, other: Comp
     few(company)
     few(other)
     guard_evidence.count()
-    assert [strictest(item) for item in (company, other)] == [GuardStep.CHALLENGE] * 2
+    assert [strictest(attacked) for attacked in (company, other)] == [GuardStep.CHALLENGE] * 2
     GuardRestriction.objects.filter(company=third).update(ended_at=timezone.now())
 
     count_at(timezone.now() + timedelta(minutes=16))
 
-    assert [strictest(item) for item in (company, other)] == [0, 0]
+    assert [strictest(attacked) for attacked in (company, other)] == [0, 0]
 
 
 def test_own_losses_turn_challenge_into_refusal(company: Company, other: Company) -> None:

@@ -93,7 +93,7 @@ def test_attack_on_number_block_keeps_neighbours_allowed(company: Company) -> No
 
     rows = GuardRestriction.objects.filter(rule="unverified", ended_at=None)
     assert rows
-    assert all("+791612300".startswith(item.value) for item in rows)
+    assert all("+791612300".startswith(row.value) for row in rows)
     assert not rows.filter(kind__in=["country", "range"]).exists()
 
 
@@ -207,7 +207,7 @@ def test_each_outcome_falls_into_one_interval(company: Company) -> None:
 
     def found(cuts: list[float]) -> list[tuple[str, str]]:
         edges = [start, *(start + timedelta(seconds=cut) for cut in sorted(cuts)), end]
-        several = [code_outcomes.outcomes(item, other) for item, other in pairwise(edges)]
+        several = [code_outcomes.outcomes(since, until) for since, until in pairwise(edges)]
         return sorted(
             (outcome.code.phone, outcome.kind.value)
             for outcomes in several

@@ -88,13 +88,13 @@ def test_send_and_counting_and_replay_know_the_same_phones(company: Company) -> 
     moment = now.timestamp()
 
     read = known_phones.histories(company.pk, histories, now)
-    passes = known_phones.sends_to_known({(company.pk, item, moment) for item in histories}, now)
+    passes = known_phones.sends_to_known({(company.pk, phone, moment) for phone in histories}, now)
 
-    expected = {phone for phone, item in histories.items() if item.is_known(moment)}
+    expected = {phone for phone, history in histories.items() if history.is_known(moment)}
     assert 5 < len(expected) < 35
-    assert {phone for phone, item in read.items() if item.is_known(moment)} == expected
+    assert {phone for phone, history in read.items() if history.is_known(moment)} == expected
     assert {phone for (_company, phone, _at), is_known in passes.items() if is_known} == expected
-    assert {item for item in histories if known_phones.is_known(company.pk, item)} == expected
+    assert {phone for phone in histories if known_phones.is_known(company.pk, phone)} == expected
 
 
 def test_months_before_any_remembered_code_are_not_read(company: Company) -> None:

@@ -119,7 +119,7 @@ def test_refusal_after_a_proof_of_work_is_announced_again(company: Company, owne
     guard_evidence.count()
 
     first, second = Event.objects.filter(kind="guard.triggered").order_by("at")
-    assert {item.data["step"] for item in (first, second)} == {"refuse"}
+    assert {event.data["step"] for event in (first, second)} == {"refuse"}
     assert first.data["until"] < second.data["until"]
     assert first.at < second.at
     assert Mail.objects.filter(template="guard_triggered", to=owner.user.email).count() == 2
@@ -219,6 +219,8 @@ def test_country_is_allowed_if_block_explains_misses() -> None:
 
         judged = guard_evidence._assess(guard, now + 2.2, chains)
 
-        refused = {scope.kind for scope, item in judged.items() if item.step is GuardStep.REFUSE}
+        refused = {
+            scope.kind for scope, judgement in judged.items() if judgement.step is GuardStep.REFUSE
+        }
         assert ScopeKind.COUNTRY not in refused
         assert refused

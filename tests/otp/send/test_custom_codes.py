@@ -90,7 +90,7 @@ def test_code_is_sealed_for_its_message(api: Api) -> None:
     assert CODE.encode() not in bytes(row.sealed)
     send(api, "9999", phone="+79161112233")
     SealedCode.objects.update(sealed=row.sealed)  # one in the place of the other
-    events = {item.phone: refused(item) for item in claim()}
+    events = {claimed.phone: refused(claimed) for claimed in claim()}
     assert events["+79161112233"].code == "internal"  # so it is not opened
 
 

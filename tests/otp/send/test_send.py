@@ -22,7 +22,7 @@ def send(api: Api, **fields: object) -> Answer:
     return api.post("/otp/send", {"phone": PHONE} | fields)
 
 
-def test_answer_of_a_send(api: Api) -> None:
+def test_send_responds_with_all_fields(api: Api) -> None:
     answer = send(api)
 
     message = Message.objects.get()

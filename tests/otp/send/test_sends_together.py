@@ -256,8 +256,8 @@ STATES = ["new", "live", "used", "expired", "exhausted", "of another key", "capp
 
 def bring_to(state: str, phones: list[str], api: Api) -> None:
     if state != "new":
-        for item in phones:
-            send(api, item)()
+        for number in phones:
+            send(api, number)()
     now = timezone.now()
     changes: dict[str, dict[str, Any]] = {
         "used": {"verified_at": now, "attempts": 1, "judged_at": now},
@@ -269,7 +269,7 @@ def bring_to(state: str, phones: list[str], api: Api) -> None:
     if state in changes:
         Verification.objects.update(**changes[state])
     if state == "blocked":
-        BlockedPhone.objects.bulk_create(BlockedPhone(phone=item) for item in phones)
+        BlockedPhone.objects.bulk_create(BlockedPhone(phone=number) for number in phones)
     forget_limits()
 
 
@@ -281,7 +281,7 @@ def test_grouped_send_ends_like_a_single_one(api: Api, state: str, channel: str 
     more = {"channel": channel} if channel else {}
 
     alone = send(api, phones[0], **more)()
-    answers = together(*(send(api, item, **more) for item in phones[1:]))
+    answers = together(*(send(api, number, **more) for number in phones[1:]))
 
     def seen(answer: Answer) -> dict[str, Any]:
         own = {"id", "verification", "phone", "request_id", "expires_in", "retry_after"}
@@ -299,7 +299,7 @@ def test_grouped_send_ends_like_a_single_one(api: Api, state: str, channel: str 
 
     assert [seen(answer) for answer in answers] == [seen(alone)] * 2
     assert rows(phones[1]) == rows(phones[2]) == rows(phones[0])
-    sent = [Message.objects.filter(phone=item).count() for item in phones]
+    sent = [Message.objects.filter(phone=number).count() for number in phones]
     assert sent == [sent[0]] * 3
 
 

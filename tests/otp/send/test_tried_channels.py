@@ -166,7 +166,7 @@ def test_waiting_chain_leaves_out_the_requested_channel(api: Api) -> None:
     assert (waiting.channel, waiting.chain, waiting.state) == ("whatsapp", [], "sent")
     assert fallback_events(waiting) == [("taken", "sms")]
     assert transfers(waiting) == [("hold", 1, "")]
-    assert [item.channel for item in claim()] == ["sms"]
+    assert [claimed.channel for claimed in claim()] == ["sms"]
 
 
 def test_refused_message_leaves_out_the_requested_channel(api: Api) -> None:

@@ -161,8 +161,8 @@ def test_worker_that_dies_learns_nothing(company: Company, monkeypatch: pytest.M
 def test_two_workers_learn_once(company: Company) -> None:
     begin()
     for n in range(20):
-        way = {"channel": "sms", "delivered": 4.0}
-        tried(company, way, phone=f"+7916000{n:04}", route={"arm": "smart"})
+        attempt = {"channel": "sms", "delivered": 4.0}
+        tried(company, attempt, phone=f"+7916000{n:04}", route={"arm": "smart"})
 
     at_once([route_learning.learn] * 8)
 
@@ -172,10 +172,10 @@ def test_two_workers_learn_once(company: Company) -> None:
 def test_state_survives_its_row(company: Company) -> None:
     begin(400)
     for n in range(30):
-        item = (
+        attempt = (
             {"channel": "telegram", "delivered": 2.0 + n % 5} if n % 3 else {"channel": "telegram"}
         )
-        tried(company, item, ago=390 - n, phone=f"+7916000{n:04}", entered_after=9.0)
+        tried(company, attempt, ago=390 - n, phone=f"+7916000{n:04}", entered_after=9.0)
     route_learning.learn()
 
     state = RouterState.objects.get().state

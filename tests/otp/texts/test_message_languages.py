@@ -38,7 +38,7 @@ def speak(company: Company, language: str) -> None:
 
 
 @pytest.mark.parametrize("code", sorted(message_languages.codes()))
-def test_code_in_every_language(api: Api, code: str) -> None:
+def test_code_is_rendered_in_every_language(api: Api, code: str) -> None:
     answer = api.post("/otp/send", {"phone": "+79161234567", "channel": "sms", "locale": code})
 
     outgoing = handed_over()

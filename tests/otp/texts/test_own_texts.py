@@ -88,7 +88,7 @@ def test_every_change_is_in_the_audit_log(company: Company, user: User) -> None:
         own_texts.set_autofill(company=company, webotp_host="example.com", app_hash="", user=user)
     own_texts.set_autofill(company=company, webotp_host="", app_hash="", user=user)
 
-    audited = [(item.action, item.subject) for item in company.audit.order_by("id")]
+    audited = [(event.action, event.subject) for event in company.audit.order_by("id")]
     assert audited == [
         ("text.created", "login · SMS · ru"),
         ("text.changed", "login · SMS · ru"),
@@ -111,7 +111,7 @@ def test_line_that_makes_a_text_too_long_is_refused(company: Company, user: User
 
 
 HOST = "a-rather-long-name.example.com"
-LONG = "{code} " + "я" * 130
+LONG_TEXT = "{code} " + "я" * 130
 
 
 def outcome(call: Callable[[], None]) -> str:
@@ -147,7 +147,7 @@ def test_text_and_line_together_never_grow_too_long(round_number: int) -> None:
         own_texts.set_autofill, company=company, webotp_host=HOST, app_hash="FA+9qCX9VSu", user=user
     )
 
-    calls: list[Callable[[], str]] = [saving(company, user, LONG), partial(outcome, lining)]
+    calls: list[Callable[[], str]] = [saving(company, user, LONG_TEXT), partial(outcome, lining)]
 
     result = at_once(calls)
 

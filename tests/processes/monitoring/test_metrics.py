@@ -130,7 +130,7 @@ def counts_by_service(directory: Path) -> list[dict[str, float]]:
 
 def _samples(families: Iterable[Metric]) -> dict[str, float]:
     samples = [sample for family in families for sample in family.samples]
-    return {f"{item.name}{sorted(item.labels.values())}": item.value for item in samples}
+    return {f"{sample.name}{sorted(sample.labels.values())}": sample.value for sample in samples}
 
 
 def files(directory: Path) -> set[str]:

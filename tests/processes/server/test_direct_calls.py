@@ -112,7 +112,9 @@ def test_call_without_a_key_is_refused_as_by_django(
     both: tuple[Any, Any], authorization: str
 ) -> None:
     headers = {"Authorization": authorization}
-    by_django, direct = (respond(item, "POST", "/api/v1/otp/send", b"", **headers) for item in both)
+    by_django, direct = (
+        respond(application, "POST", "/api/v1/otp/send", b"", **headers) for application in both
+    )
 
     assert without_ids(direct) == without_ids(by_django)
     assert direct[0] == "401 Unauthorized"
@@ -153,7 +155,7 @@ def test_webhook_is_answered_as_by_django(both: tuple[Any, Any], secret: str) ->
 def test_other_webhook_call_is_answered_as_by_django(
     both: tuple[Any, Any], method: str, path: str
 ) -> None:
-    by_django, direct = (respond(item, method, path) for item in both)
+    by_django, direct = (respond(application, method, path) for application in both)
 
     assert direct == by_django
 
@@ -166,7 +168,7 @@ def test_other_paths_go_through_django(direct: DirectCalls, path: str) -> None:
         respond(direct, "GET", path)
 
 
-MANY = "&".join("a" * 1001)
+MANY_PARAMETERS = "&".join("a" * 1001)
 CONTENT_TYPES = [
     *(f"application/json; charset={name}" for name in ("zlib", "hex", "punycode", "undefined")),
     *(f"application/json; a*={text}" for text in ("bogus''%41", "utf-8''%00", "idna''%ff")),
@@ -175,7 +177,10 @@ CONTENT_TYPES = [
 
 @pytest.mark.parametrize(
     ("content_type", "query"),
-    [*((kind, "a=1") for kind in CONTENT_TYPES), ("application/json; charset=utf-8", MANY)],
+    [
+        *((kind, "a=1") for kind in CONTENT_TYPES),
+        ("application/json; charset=utf-8", MANY_PARAMETERS),
+    ],
 )
 @pytest.mark.parametrize("path", ["/api/v1/messages", "/hooks/twilio", "/account/login/"])
 def test_charset_of_a_body_is_ignored(

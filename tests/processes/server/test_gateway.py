@@ -78,8 +78,8 @@ def ask(web: Program) -> Iterator[Ask]:
         return opened[-1]
 
     yield connect
-    for item in opened:
-        item.socket.close()
+    for connection in opened:
+        connection.socket.close()
 
 
 def body_of(length: int, sender: str = "a", *more: str) -> str:
@@ -160,7 +160,7 @@ def test_slow_bodies_hold_no_thread(ask: Ask, request_text: str) -> None:
 
     assert answers == ["ok"] * 20
     assert time.monotonic() - started < DEADLINE
-    assert [item.status() for item in slow] == [408] * len(slow)
+    assert [connection.status() for connection in slow] == [408] * len(slow)
 
 
 def test_body_not_admitted_is_not_received(ask: Ask) -> None:
@@ -218,13 +218,13 @@ def test_stopping_process_refuses_slow_bodies(tmp_path: Path) -> None:
     port = int(web.command[-1])
     with ExitStack() as stack:
         slow = [Connection(port, body_of(1000, str(number))) for number in range(9)]
-        for item in slow:
-            stack.enter_context(item.socket)
+        for connection in slow:
+            stack.enter_context(connection.socket)
         time.sleep(0.1)
 
         web.terminate()
 
-        assert [item.status() for item in slow] == [503] * 9
+        assert [connection.status() for connection in slow] == [503] * 9
         web.wait_stopped()
 
 
@@ -360,7 +360,7 @@ def test_threads_and_descriptors_are_released(ask: Ask, web: Program) -> None:
     slow = [ask(body_of(1000, str(number))) for number in range(30)]
     wait_until(lambda: resource_usage.usage_of([web]).files >= before.files + 25)
 
-    assert [item.status() for item in slow] == [408] * 30
+    assert [connection.status() for connection in slow] == [408] * 30
     wait_until(lambda: not resource_usage.usage_of([web]).exceeds(before, threads=THREADS, files=2))
 
 

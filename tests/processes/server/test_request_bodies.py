@@ -33,8 +33,8 @@ def test_number_of_bodies_is_limited() -> None:
 def test_slowest_body_is_evicted() -> None:
     several, clock = bodies()
     first, second, third = (body(sender) for sender in "abc")
-    for item in (first, second, third):
-        several.add(item)
+    for buffered in (first, second, third):
+        several.add(buffered)
     clock.now += 1.5
 
     assert several.add(body("d", at=clock.now)) == (True, first)
@@ -45,8 +45,8 @@ def test_senders_own_slowest_body_is_evicted_first() -> None:
     several, clock = bodies()
     others = body("a")
     own = body("b")
-    for item in (others, own, body("b")):
-        several.add(item)
+    for buffered in (others, own, body("b")):
+        several.add(buffered)
     clock.now += 1.5
 
     assert several.add(body("b", at=clock.now)) == (True, own)
@@ -65,11 +65,11 @@ def test_recent_body_is_not_evicted() -> None:
 
 def test_place_is_free_again() -> None:
     several, _ = bodies()
-    item = body("a")
-    several.add(item)
+    buffered = body("a")
+    several.add(buffered)
     several.add(body("a"))
 
-    assert several.take(item)
+    assert several.take(buffered)
 
     assert several.add(body("a")) == (True, None)
 
@@ -118,12 +118,12 @@ def test_late_bodies_are_removed_once() -> None:
 def test_body_is_removed_by_one_of_two_threads() -> None:
     several, clock = bodies(max_bodies=1000, max_per_sender=1000)
     many = [body("a") for _ in range(500)]
-    for item in many:
-        several.add(item)
+    for buffered in many:
+        several.add(buffered)
     clock.now += 11
 
     def finish() -> list[BufferedBody]:
-        return [item for item in many if several.take(item)]
+        return [buffered for buffered in many if several.take(buffered)]
 
     finished, swept = at_once([finish, lambda: list(several.take_late())])
 

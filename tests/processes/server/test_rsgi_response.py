@@ -84,8 +84,8 @@ def test_long_answers_of_a_company_leave_a_place_to_others(answers: ResponseSend
     served = [Protocol() for _ in range(MAX_FILES)]
     companies = [1] * MAX_FILES_PER_COMPANY + [2]
     threads = [
-        Thread(target=answers.send, args=(export.of(company), {}, item))
-        for company, item in zip(companies, served, strict=True)
+        Thread(target=answers.send, args=(export.of(company), {}, protocol))
+        for company, protocol in zip(companies, served, strict=True)
     ]
     for thread in threads[:-1]:
         thread.start()
@@ -101,10 +101,10 @@ def test_long_answers_of_a_company_leave_a_place_to_others(answers: ResponseSend
         thread.join()
     answers.send(export.of(1), {}, served[0])
 
-    assert [item.answer for item in refused] == [
+    assert [protocol.answer for protocol in refused] == [
         ("bytes", 503, [("Retry-After", "1")], b"unavailable")
     ] * 2
-    assert [item.answer[:2] for item in served] == [("file", 200)] * MAX_FILES
+    assert [protocol.answer[:2] for protocol in served] == [("file", 200)] * MAX_FILES
 
 
 def test_failed_long_response_releases_its_slot(answers: ResponseSender) -> None:

@@ -93,10 +93,10 @@ def test_other_error_is_raised_for_every_member(error: BaseException) -> None:
 
     found = in_one_group(doubling.group, [partial(outcome, number) for number in range(3)])
 
-    assert [type(item) for item in found] == [type(error)] * 3
+    assert [type(raised) for raised in found] == [type(error)] * 3
     assert len(set(map(id, found))) == 3, "of one error's traceback all threads would write"
-    assert all(item and item.__cause__ is cause for item in found)
-    assert all("_several" in "".join(format_exception(item)) for item in found if item)
+    assert all(raised and raised.__cause__ is cause for raised in found)
+    assert all("_several" in "".join(format_exception(raised)) for raised in found if raised)
     assert doubling.alone == []
 
 
@@ -172,7 +172,7 @@ def test_each_thread_gets_its_own_result() -> None:
         result = list(pool.map(doubling.group.run, range(5_000)))
 
     assert result == [2 * number for number in range(5_000)]
-    numbers = doubling.alone + [number for item in doubling.together for number in item]
+    numbers = doubling.alone + [number for batch in doubling.together for number in batch]
     assert sorted({*numbers}) == list(range(5_000))
     assert len(numbers) - 5_000 in {0, 1}, "nothing runs twice but what was left out"
     assert doubling.group._leader is None

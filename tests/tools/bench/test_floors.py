@@ -49,11 +49,11 @@ def guess(verification: Verification, code: str) -> str:
 
 
 def live(company: Company) -> Verification:
-    item: Verification = VerificationFactory.build(company=company)
-    item.key_id = codes.current_key()
-    item.mac = bytes.fromhex(guess(item, "123456"))
-    item.save()
-    return item
+    verification: Verification = VerificationFactory.build(company=company)
+    verification.key_id = codes.current_key()
+    verification.mac = bytes.fromhex(guess(verification, "123456"))
+    verification.save()
+    return verification
 
 
 @pytest.mark.parametrize(("code", "status"), [("123456", 200), ("000000", 422)])

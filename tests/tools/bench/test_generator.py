@@ -43,11 +43,11 @@ class Server(ThreadingHTTPServer):
 @pytest.fixture
 def server() -> Iterator[ThreadingHTTPServer]:
     Echo.seen = Counter()
-    with Server(("127.0.0.1", 0), Echo) as item:
-        thread = threading.Thread(target=item.serve_forever, kwargs={"poll_interval": 0.01})
+    with Server(("127.0.0.1", 0), Echo) as echo:
+        thread = threading.Thread(target=echo.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
-        yield item
-        item.shutdown()
+        yield echo
+        echo.shutdown()
         thread.join()
 
 

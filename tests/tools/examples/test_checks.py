@@ -11,7 +11,7 @@ from tools.examples.checks import CHECKS, ExampleRun, FailedError, verify_webhoo
 from tools.examples.languages import LANGUAGES, SOURCES, Language, Toolchain, Workspace, build, tool
 from tools.examples.service import Service
 
-PYTHON = next(item for item in LANGUAGES if item.name == "python")
+PYTHON = next(language for language in LANGUAGES if language.name == "python")
 NOWHERE = Service("http://127.0.0.1:1/api/v1", "kv_test_none")
 
 

@@ -86,5 +86,5 @@ def test_command_writes_its_figures(tmp_path: Path) -> None:
 
     written = json.loads(out.read_text(encoding="utf-8"))["worlds"]
     assert code == 0
-    assert [(item["name"], item["seed"]) for item in written] == [("small", 1), ("small", 2)]
+    assert [(report["name"], report["seed"]) for report in written] == [("small", 1), ("small", 2)]
     assert set(written[0]["policies"]) == {"sms", "baseline", "ours", "oracle"}

@@ -105,9 +105,9 @@ TOPICS = {
 def test_complete_account_lacks_nothing(simulator: Simulator, vendor: str) -> None:
     result = checks(simulator, vendor)
 
-    assert [item.topic for item in result] == TOPICS[vendor]
-    assert [item for item in result if item.ok is False] == []
-    unknown = [item.topic for item in result if item.ok is None]
+    assert [check.topic for check in result] == TOPICS[vendor]
+    assert [check for check in result if check.ok is False] == []
+    unknown = [check.topic for check in result if check.ok is None]
     assert unknown == (["balance"] if vendor == "gateway" else [])
 
 
@@ -154,16 +154,16 @@ def read(simulator: Simulator, vendor: str, *lacks: str) -> list[Approval]:
 
 @pytest.mark.parametrize("vendor", ["whatsapp", "smsc", "service"])
 def test_whole_account_has_everything_it_uses_approved(simulator: Simulator, vendor: str) -> None:
-    used = [item for item in read(simulator, vendor) if item.is_used]
+    used = [approval for approval in read(simulator, vendor) if approval.is_used]
 
     assert used
-    assert {item.status for item in used} == {ApprovalStatus.APPROVED}
+    assert {approval.status for approval in used} == {ApprovalStatus.APPROVED}
 
 
 def test_templates_are_rejected_and_paused_with_reason_and_quality(simulator: Simulator) -> None:
     result = read(simulator, "whatsapp", "template_rejected", "template_paused")
 
-    (rejected,) = [item for item in result if item.status is ApprovalStatus.REJECTED]
-    (paused,) = [item for item in result if item.status is ApprovalStatus.PAUSED]
+    (rejected,) = [approval for approval in result if approval.status is ApprovalStatus.REJECTED]
+    (paused,) = [approval for approval in result if approval.status is ApprovalStatus.PAUSED]
     assert (rejected.kind, rejected.reason) == (ApprovalKind.TEMPLATE, "INVALID_FORMAT")
     assert (paused.word, paused.quality) == ("PAUSED", "RED")

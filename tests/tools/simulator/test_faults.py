@@ -124,7 +124,7 @@ def test_lost_receipts_leave_the_message_delivered(
 
     # The second message's receipts are the only ones that come.
     received = vendor.receipts(receiver, phone, 2)
-    assert [item.word for item in received] == ["sent", "delivered"]
+    assert [receipt.word for receipt in received] == ["sent", "delivered"]
 
 
 @each_with_receipts
@@ -136,8 +136,8 @@ def test_duplicate_receipts_are_events_of_their_own(
     vendor.send(simulator, phone)
 
     received = vendor.receipts(receiver, phone, 4)
-    assert [item.word for item in received] == ["sent", "sent", "delivered", "delivered"]
-    assert len({item.hook.body for item in received}) == 4
+    assert [receipt.word for receipt in received] == ["sent", "sent", "delivered", "delivered"]
+    assert len({receipt.hook.body for receipt in received}) == 4
 
 
 @each_with_receipts
@@ -177,7 +177,7 @@ def test_contradictory_receipts_are_sent_in_either_order(
 
     assert vendor.words(receiver, phone, 3) == ["sent", "delivered", vendor.undelivered]
     assert vendor.words(receiver, other, 3) == ["sent", vendor.undelivered, "delivered"]
-    assert [simulator.state(item) for item in (phone, other)] == ["delivered", "delivered"]
+    assert [simulator.state(number) for number in (phone, other)] == ["delivered", "delivered"]
 
 
 def test_times_count_matching_sends_only(simulator: Simulator, phone: str) -> None:
@@ -295,4 +295,4 @@ def test_receipt_reports_a_barred_phone(
     SMSC.send(simulator, phone)
     told = receiver.wait(lambda hook: hook.form.get("phone") == phone, many=2)
 
-    assert [(item.form["status"], item.form["err"]) for item in told] == [("0", "0"), ("20", "252")]
+    assert [(hook.form["status"], hook.form["err"]) for hook in told] == [("0", "0"), ("20", "252")]

@@ -162,11 +162,11 @@ def test_actions_of_people_become_updates(
         assert hook.headers["x-max-bot-api-secret"] == SECRET
         schema.judge(schema.UPDATE, hook.json)
         result += ours(simulator).parse_webhook(max_call(hook.body, SECRET)).bot_updates
-    assert sorted(type(item).__name__ for item in result) == sorted(
-        item.__name__ for item in expected
+    assert sorted(type(update).__name__ for update in result) == sorted(
+        kind.__name__ for kind in expected
     )
-    assert {item.chat_id for item in result} == {int(phone)}
-    phones = {item.phone for item in result if isinstance(item, ContactShared)}
+    assert {update.chat_id for update in result} == {int(phone)}
+    phones = {update.phone for update in result if isinstance(update, ContactShared)}
     assert phones <= {f"+{phone}"}
 
 

@@ -112,7 +112,8 @@ def test_longest_message_keeps_to_the_limits(wire: Wire, locale: str) -> None:
 
     rows = body["attachments"][0]["payload"]["buttons"]
     assert [len(row) for row in rows] == [1, 1]
-    assert all(len(item["text"]) <= 20 for row in rows for item in row)  # advised for one in a row
+    # Twenty characters are advised for a button that is alone in its row.
+    assert all(len(button["text"]) <= 20 for row in rows for button in row)
 
 
 @pytest.mark.parametrize("body", [b'{"message":{}}', b'{"message":{"body":null}}'])

@@ -129,7 +129,7 @@ def test_incomplete_card_proves_nothing(forge: Callable[[Json], None]) -> None:
 
     forge(update)
 
-    assert [item for item in read(update) if isinstance(item, ContactShared)] == []
+    assert [event for event in read(update) if isinstance(event, ContactShared)] == []
 
 
 @pytest.mark.parametrize("other", [None, 1, {"type": "image"}, {"type": "share", "payload": {}}])
@@ -191,7 +191,7 @@ def test_contact_card_must_hold_one_number(lines: str, expected: list[str]) -> N
 
     result = read(update)
 
-    assert [item.phone for item in result if isinstance(item, ContactShared)] == expected
+    assert [event.phone for event in result if isinstance(event, ContactShared)] == expected
 
 
 MAY_BE_ABSENT = [

@@ -37,92 +37,92 @@ from tests.webhooks.certificates import server_context
 def test_throttled_account_pauses_and_resumes(centre: Centre, kept: Kept) -> None:
     centre.judge = answering(0x58)
     opened = threading.Semaphore(0)
-    item = account(centre.port)
-    item.start(store=kept, on_open=opened.release)
+    smpp = account(centre.port)
+    smpp.start(store=kept, on_open=opened.release)
     assert opened.acquire(timeout=25)
 
-    error = refused(item)
+    error = refused(smpp)
 
     assert isinstance(error, ThrottledError)
     assert error.retry_after is not None
     assert opened.acquire(timeout=25)
-    wait_until(lambda: item.is_open)
-    assert item.send(message()).provider_id
-    item.stop()
+    wait_until(lambda: smpp.is_open)
+    assert smpp.send(message()).provider_id
+    smpp.stop()
 
 
 def test_broken_connection_makes_written_requests_ambiguous(kept: Kept) -> None:
     deaf = Deaf(hangs_up=True)
-    item = account(deaf.port, timeout=(25.0, 60.0))
-    item.start(store=kept, on_open=lambda: None)
-    wait_until(lambda: item.is_open)
+    smpp = account(deaf.port, timeout=(25.0, 60.0))
+    smpp.start(store=kept, on_open=lambda: None)
+    wait_until(lambda: smpp.is_open)
 
-    error = refused(item)
+    error = refused(smpp)
 
     assert (type(error), error.code, error.detail) == (AmbiguousError, "no_answer", "LostError")
-    item.stop()
+    smpp.stop()
     deaf.close()
 
 
 def test_without_a_bind_nothing_was_written(kept: Kept) -> None:
-    item = account(free_port())
-    assert isinstance(refused(item), TransientError)
-    item.start(store=kept, on_open=lambda: None)
+    smpp = account(free_port())
+    assert isinstance(refused(smpp), TransientError)
+    smpp.start(store=kept, on_open=lambda: None)
 
-    error = refused(item)
+    error = refused(smpp)
 
-    assert (type(error), error.code, item.is_open) == (TransientError, "not_bound", False)
-    item.stop()
+    assert (type(error), error.code, smpp.is_open) == (TransientError, "not_bound", False)
+    smpp.stop()
 
 
 def test_window_bounds_unanswered_requests(centre: Centre, bound: Bound) -> None:
     centre.judge = keep_silent
-    item = bound(window=3, timeout=(25.0, 60.0))
+    smpp = bound(window=3, timeout=(25.0, 60.0))
     with ThreadPoolExecutor(6) as pool:
-        sending = [pool.submit(item.send, message()) for _ in range(6)]
+        sending = [pool.submit(smpp.send, message()) for _ in range(6)]
         wait_until(lambda: len(centre.submitted) == 3)
         time.sleep(0.1)
-        under_way = (len(centre.submitted), item.details()["unanswered"])
+        under_way = (len(centre.submitted), smpp.details()["unanswered"])
         for number in range(6):
             wait_until(lambda number=number: len(centre.submitted) > number)  # type: ignore[misc]
             accept(centre.submitted[number], f"m{number}")
-        accepted = {item.result(25).provider_id for item in sending}
+        accepted = {future.result(25).provider_id for future in sending}
 
     assert under_way == (3, 3)
     assert accepted == {f"m{number}" for number in range(6)}
 
 
 def test_bind_reconnects_after_an_unbind(centre: Centre, bound: Bound) -> None:
-    item = bound()
+    smpp = bound()
 
     centre.leave()
-    wait_until(lambda: item.is_open and centre.esme is not None)
+    wait_until(lambda: smpp.is_open and centre.esme is not None)
 
-    assert item.send(message()).provider_id == "m00001"
+    assert smpp.send(message()).provider_id == "m00001"
 
 
 def test_silent_centre_does_not_delay_stop(kept: Kept) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        item = account(silent.getsockname()[1], timeout=(300.0, 300.0))
-        item.start(store=kept, on_open=lambda: None)
+        smpp = account(silent.getsockname()[1], timeout=(300.0, 300.0))
+        smpp.start(store=kept, on_open=lambda: None)
         peer, _ = silent.accept()
 
-        item.stop()
+        smpp.stop()
 
         peer.close()
-    assert not item.is_open
+    assert not smpp.is_open
 
 
 def test_dead_connection_is_detected_and_closed(kept: Kept) -> None:
     """A centre that accepts, lets in, and then says nothing any more."""
     deaf = Deaf()
-    item = account(deaf.port, enquire=0.05)
-    item.start(store=kept, on_open=lambda: None)
+    smpp = account(deaf.port, enquire=0.05)
+    smpp.start(store=kept, on_open=lambda: None)
     wait_until(lambda: deaf.came >= 1)
 
     wait_until(lambda: deaf.asked >= 1)
 
-    item.stop()
+    smpp.stop()
     deaf.close()
 
 
@@ -177,15 +177,15 @@ def test_receipt_by_data_sm_is_stored_and_acknowledged(kept: Kept) -> None:
     receipt_tlvs = b"\x00\x1e\x00\x03AF\0" + b"\x04\x27\x00\x01\x02"
     length = 16 + len(addresses + receipt_tlvs)
     deaf = Deaf(brings=struct.pack(">4L", length, 0x103, 0, 77) + addresses + receipt_tlvs)
-    item = account(deaf.port)
-    item.start(store=kept, on_open=lambda: None)
+    smpp = account(deaf.port)
+    smpp.start(store=kept, on_open=lambda: None)
 
     result = kept.first()
 
     wait_until(lambda: bool(deaf.answers))
     assert (result.provider_id, result.state, result.phone) == ("af", "delivered", "+998901234567")
     assert deaf.answers[0][4:16] == struct.pack(">3L", 0x80000103, 0, 77)
-    item.stop()
+    smpp.stop()
     deaf.close()
 
 
@@ -193,14 +193,14 @@ def test_receipt_by_data_sm_is_stored_and_acknowledged(kept: Kept) -> None:
 def test_receipt_that_cannot_be_read_is_refused_and_reported(kept: Kept, command: int) -> None:
     body = b"\0" + b"\1\1998901234567\0"
     deaf = Deaf(brings=struct.pack(">4L", 16 + len(body), command, 0, 77) + body)
-    item = account(deaf.port)
-    item.start(store=kept, on_open=lambda: None)
+    smpp = account(deaf.port)
+    smpp.start(store=kept, on_open=lambda: None)
 
     wait_until(lambda: bool(deaf.answers) and bool(kept.events))
 
     assert deaf.answers[0][4:16] == struct.pack(">3L", 0x80000000 | command, 0x64, 77)
     assert [alert.detail for events in kept.events for alert in events.alerts] == ["unreadable"]
-    item.stop()
+    smpp.stop()
     deaf.close()
 
 
@@ -208,14 +208,14 @@ def test_bind_fails_over_to_the_second_host(
     centre: Centre, kept: Kept, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING, bind.logger.name)
-    item = account(centre.port, host=f"127.0.0.1:{free_port()},127.0.0.1")
-    item.start(store=kept, on_open=lambda: None)
+    smpp = account(centre.port, host=f"127.0.0.1:{free_port()},127.0.0.1")
+    smpp.start(store=kept, on_open=lambda: None)
 
-    wait_until(lambda: item.is_open)
+    wait_until(lambda: smpp.is_open)
 
-    assert item.send(message()).provider_id == "m00001"
+    assert smpp.send(message()).provider_id == "m00001"
     assert "no bind with 127.0.0.1" in caplog.text
-    item.stop()
+    smpp.stop()
 
 
 def test_certificate_is_verified_by_the_accounts_ca(kept: Kept, tmp_path: Path) -> None:
@@ -225,13 +225,13 @@ def test_certificate_is_verified_by_the_accounts_ca(kept: Kept, tmp_path: Path) 
         account(deaf.port, tls=True, host="localhost", ca_file=file) for file in (str(roots), "")
     )
 
-    for item in (trusting, other):
-        item.start(store=kept, on_open=lambda: None)
+    for smpp in (trusting, other):
+        smpp.start(store=kept, on_open=lambda: None)
     wait_until(lambda: trusting.is_open)
 
     assert (other.is_open, deaf.came) == (False, 1)
-    for item in (trusting, other):
-        item.stop()
+    for smpp in (trusting, other):
+        smpp.stop()
     deaf.close()
 
 
@@ -246,14 +246,14 @@ def test_tls_refuses_a_certificate_of_another_host(
         account(deaf.port, tls=True, host=host) for host in ("localhost", "127.0.0.1")
     )
 
-    for item in (trusted, strange):
-        item.start(store=kept, on_open=lambda: None)
+    for smpp in (trusted, strange):
+        smpp.start(store=kept, on_open=lambda: None)
     wait_until(lambda: trusted.is_open)
     wait_until(lambda: "no bind with 127.0.0.1: SSLCertVerificationError" in caplog.text)
 
     assert (strange.is_open, deaf.came) == (False, 1)
-    for item in (trusted, strange):
-        item.stop()
+    for smpp in (trusted, strange):
+        smpp.stop()
     deaf.close()
 
 

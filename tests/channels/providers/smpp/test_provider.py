@@ -30,7 +30,7 @@ from tests.channels.providers.vendors import message
 from tests.stack.programs import wait_until
 
 MESSAGE_PAYLOAD = 0x0424
-LONG = "Ваш код: 482915. Никому его не сообщайте. " * 3
+LONG_TEXT = "Ваш код: 482915. Никому его не сообщайте. " * 3
 
 
 def test_message_is_accepted_under_the_centres_id(centre: Centre, bound: Bound) -> None:
@@ -66,15 +66,15 @@ def test_source_address_type_is_detected(
 
 
 def test_long_text_is_sent_in_concatenated_parts(centre: Centre, bound: Bound, kept: Kept) -> None:
-    accepted = bound().send(message(text=LONG, ref="att-7"))
+    accepted = bound().send(message(text=LONG_TEXT, ref="att-7"))
 
     sent = centre.submitted
-    headers = [item.short_message[:6] for item in sent]
-    assert [(item.esm_class, item.data_coding) for item in sent] == [(0x40, 8)] * 2
+    headers = [pdu.short_message[:6] for pdu in sent]
+    assert [(pdu.esm_class, pdu.data_coding) for pdu in sent] == [(0x40, 8)] * 2
     assert {header[:3] for header in headers} == {b"\x05\x00\x03"}
     assert {header[3] for header in headers} == {headers[0][3]}
     assert [tuple(header[4:]) for header in headers] == [(2, 1), (2, 2)]
-    assert "".join(read(item.short_message[6:], Alphabet.UCS2) for item in sent) == LONG
+    assert "".join(read(pdu.short_message[6:], Alphabet.UCS2) for pdu in sent) == LONG_TEXT
     assert accepted == Accepted("m00001+m00002")
     wait_until(lambda: len(kept.parts) == 2)
     assert kept.parts == [
@@ -84,21 +84,21 @@ def test_long_text_is_sent_in_concatenated_parts(centre: Centre, bound: Bound, k
 
 
 def test_long_messages_have_distinct_references(centre: Centre, bound: Bound) -> None:
-    item = bound()
+    smpp = bound()
 
-    item.send(message(text=LONG))
-    item.send(message(text=LONG))
+    smpp.send(message(text=LONG_TEXT))
+    smpp.send(message(text=LONG_TEXT))
 
     first, _, second, _ = (sent.short_message[3] for sent in centre.submitted)
     assert first != second
 
 
 def test_long_text_may_use_message_payload(centre: Centre, bound: Bound, kept: Kept) -> None:
-    accepted = bound(long="payload").send(message(text=LONG))
+    accepted = bound(long="payload").send(message(text=LONG_TEXT))
 
     (sent,) = centre.submitted
     payload = {tlv.tag: tlv.value for tlv in sent.tlvs}[MESSAGE_PAYLOAD]
-    assert (payload.decode("utf-16-be"), sent.short_message, sent.esm_class) == (LONG, b"", 0)
+    assert (payload.decode("utf-16-be"), sent.short_message, sent.esm_class) == (LONG_TEXT, b"", 0)
     assert (accepted, kept.events) == (Accepted("m00001"), [])
 
 
@@ -144,10 +144,10 @@ def test_status_maps_to_its_error(
 
 def test_account_overrides_a_status(centre: Centre, bound: Bound) -> None:
     centre.judge = answering(0x45, 0x61)
-    item = bound(statuses={"0x45": "unreachable", "97": "account"})
+    smpp = bound(statuses={"0x45": "unreachable", "97": "account"})
 
-    assert isinstance(refused(item), UnreachableError)
-    assert refused(item).account
+    assert isinstance(refused(smpp), UnreachableError)
+    assert refused(smpp).account
 
 
 def test_missing_response_is_ambiguous(centre: Centre, bound: Bound) -> None:
@@ -186,7 +186,7 @@ def test_late_refusal_still_fails_the_message(centre: Centre, bound: Bound, kept
 def test_refusal_after_an_accepted_part_is_ambiguous(centre: Centre, bound: Bound) -> None:
     centre.judge = answering(0, 0x61)
 
-    error = refused(bound(), message(text=LONG))
+    error = refused(bound(), message(text=LONG_TEXT))
 
     assert (type(error), error.code) == (AmbiguousError, "unfinished")
     assert error.detail == "1 of 2 parts were taken; the next: ESME_RINVSCHED"
@@ -196,14 +196,14 @@ def test_refusal_after_an_accepted_part_is_ambiguous(centre: Centre, bound: Boun
 def test_refusal_of_the_first_part_is_definite(centre: Centre, bound: Bound) -> None:
     centre.judge = answering(0x0B)
 
-    assert isinstance(refused(bound(), message(text=LONG)), UnreachableError)
+    assert isinstance(refused(bound(), message(text=LONG_TEXT)), UnreachableError)
     assert len(centre.submitted) == 1
 
 
 def test_throttled_rest_of_a_message_is_tried_again_at_once(centre: Centre, bound: Bound) -> None:
     centre.judge = answering(0, 0x58, 0x14)
 
-    accepted = bound().send(message(text=LONG))
+    accepted = bound().send(message(text=LONG_TEXT))
 
     assert accepted == Accepted("m00001+m00004")
 
@@ -245,7 +245,7 @@ def test_message_from_a_phone_is_stored_as_a_reply(
 def test_part_is_stored_after_repeated_failures(bound: Bound, kept: Kept) -> None:
     kept.fails = 1
 
-    bound().send(message(text=LONG))
+    bound().send(message(text=LONG_TEXT))
 
     wait_until(lambda: len(kept.parts) == 2)
     assert {part.number for part in kept.parts} == {1, 2}

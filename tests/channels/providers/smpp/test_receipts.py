@@ -282,8 +282,8 @@ def test_id_of_any_length_is_read() -> None:
 
 
 def test_id_that_is_not_a_number_is_kept_unchanged() -> None:
-    assert {item.from_response("m-1") for item in ID_FORMATS.values()} == {"m-1"}
-    assert {item.from_receipt("m-1") for item in ID_FORMATS.values()} == {("m-1",)}
+    assert {format_.from_response("m-1") for format_ in ID_FORMATS.values()} == {"m-1"}
+    assert {format_.from_receipt("m-1") for format_ in ID_FORMATS.values()} == {("m-1",)}
 
 
 @pytest.mark.parametrize("word", ["DELIVRD", "DELIVERED"])
@@ -306,10 +306,10 @@ def test_incomplete_line_is_not_a_receipt(line: str) -> None:
 
 @pytest.mark.parametrize("coding", [8, 0])  # said, and forgotten
 def test_receipt_in_ucs2_is_read(coding: int) -> None:
-    item = deliver()
-    item.fields.update(short_message=FULL.format("UNDELIV").encode("utf-16-be"), data_coding=coding)
+    pdu = deliver()
+    pdu.fields.update(short_message=FULL.format("UNDELIV").encode("utf-16-be"), data_coding=coding)
 
-    assert parsed(item) == ("7", "UNDELIV", None)
+    assert parsed(pdu) == ("7", "UNDELIV", None)
 
 
 @pytest.mark.parametrize(
@@ -329,10 +329,10 @@ def test_receipt_in_ucs2_is_read(coding: int) -> None:
 def test_receipt_names_the_phone_it_is_about(
     esm_class: int, fields: dict[str, object], found: tuple[str, bool]
 ) -> None:
-    item = deliver(FULL.format("DELIVRD"), esm_class)
-    item.fields.update(fields)
+    pdu = deliver(FULL.format("DELIVRD"), esm_class)
+    pdu.fields.update(fields)
 
-    heard = receipt(item, SAME)
+    heard = receipt(pdu, SAME)
 
     assert heard is not None
     assert (heard.phone, heard.needs_phone) == found
@@ -347,11 +347,11 @@ def test_receipt_names_the_phone_it_is_about(
 def test_arbitrary_input_never_raises(
     octets: bytes, esm_class: int, tlvs: dict[int, bytes]
 ) -> None:
-    item = deliver(octets.decode("latin-1"), esm_class, tlvs)
+    pdu = deliver(octets.decode("latin-1"), esm_class, tlvs)
 
-    read(item, SAME)
+    read(pdu, SAME)
 
-    assert isinstance(raw(item), bytes)
+    assert isinstance(raw(pdu), bytes)
 
 
 @pytest.mark.parametrize(

@@ -222,10 +222,10 @@ def test_button_is_removed_afterwards(wire: responses.RequestsMock, word: BotTex
 def test_operator_says_what_counts_as_delivered(
     delivered_on: str, by_accept: bool, by_click: bool
 ) -> None:
-    item = bot(delivered_on=delivered_on)
+    provider = bot(delivered_on=delivered_on)
 
     proofs = [
-        (item.is_proved_by(outgoing), item.capabilities.clicks_prove)
+        (provider.is_proved_by(outgoing), provider.capabilities.clicks_prove)
         for outgoing in (message(), link(), code_with_link())
     ]
 

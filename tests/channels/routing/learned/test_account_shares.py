@@ -70,7 +70,7 @@ def test_account_that_loses_messages_gets_few_claims() -> None:
     assert factors() == pytest.approx({KZ: 0.1, UZ: 1.9, "twilio": 1.0})
     for _ in range(80):
         sms()
-    carried = Counter(item.provider for item in claim(100))
+    carried = Counter(claimed.provider for claimed in claim(100))
     assert carried[KZ] < 20  # 4 expected; 40 without what was learned
     assert carried[KZ] + carried[UZ] == 80
 
@@ -150,7 +150,7 @@ def test_code_is_recorded_once_for_its_account() -> None:
     route_learning.learn()
 
     counts = learned_router.decode(RouterState.objects.get().state).accounts[SAME].counts
-    assert {name: (round(item.hits), round(item.trials)) for name, item in counts.items()} == {
+    assert {name: (round(count.hits), round(count.trials)) for name, count in counts.items()} == {
         KZ: (2, 4),  # its faults are its own, also where another account took over
         UZ: (1, 3),  # the other code was entered once another channel was asked
     }

@@ -10,8 +10,8 @@ from channels.routing.smart.reach import PhoneMemory
 
 pytestmark = pytest.mark.django_db
 PHONE = "+79161234567"
-OLD = "old" * 20
-NEW = "new" * 20
+OLD_KEY = "old" * 20
+NEW_KEY = "new" * 20
 
 
 def remember(channel: str = "telegram") -> None:
@@ -23,13 +23,13 @@ def remember(channel: str = "telegram") -> None:
 
 @pytest.fixture(autouse=True)
 def _under_the_old_key(settings: Settings) -> None:
-    settings.SECRET_KEY = OLD
+    settings.SECRET_KEY = OLD_KEY
     remember()
 
 
 def test_memory_is_read_while_the_key_is_exchanged(settings: Settings) -> None:
-    settings.SECRET_KEY = NEW
-    settings.SECRET_KEY_FALLBACKS = [OLD]
+    settings.SECRET_KEY = NEW_KEY
+    settings.SECRET_KEY_FALLBACKS = [OLD_KEY]
     assert set(phone_memories.load(PHONE).channels) == {"telegram"}
 
     remember("whatsapp")
@@ -38,8 +38,8 @@ def test_memory_is_read_while_the_key_is_exchanged(settings: Settings) -> None:
 
 
 def test_all_rows_of_a_phone_are_forgotten(settings: Settings) -> None:
-    settings.SECRET_KEY = NEW
-    settings.SECRET_KEY_FALLBACKS = [OLD]
+    settings.SECRET_KEY = NEW_KEY
+    settings.SECRET_KEY_FALLBACKS = [OLD_KEY]
     remember("whatsapp")
 
     assert phone_memories.forget(PHONE) == 2
@@ -48,8 +48,8 @@ def test_all_rows_of_a_phone_are_forgotten(settings: Settings) -> None:
 
 
 def test_rows_of_a_dropped_key_go_with_the_next_purge(settings: Settings) -> None:
-    settings.SECRET_KEY = NEW
-    settings.SECRET_KEY_FALLBACKS = [OLD]
+    settings.SECRET_KEY = NEW_KEY
+    settings.SECRET_KEY_FALLBACKS = [OLD_KEY]
     remember("whatsapp")
     assert phone_memories.purge(1000) == 0
 

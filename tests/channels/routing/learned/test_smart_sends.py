@@ -68,7 +68,7 @@ def send(api: Api, phone: str = PHONE, **fields: object) -> Answer:
     return api.post("/otp/send", {"phone": phone} | fields)
 
 
-def way(message: Message) -> list[str]:
+def planned_channels(message: Message) -> list[str]:
     return [message.channel, *(step["channel"] for step in message.chain)]
 
 
@@ -80,8 +80,8 @@ def test_channel_that_reached_the_number_comes_first(smart_api: Api) -> None:
 
     message = Message.objects.get(state="queued")
     assert (answer.body["channel"], answer.body["cost"]) == ("telegram", 1)
-    assert way(message)[0] == "telegram"
-    assert way(message)[-1] == "sms"
+    assert planned_channels(message)[0] == "telegram"
+    assert planned_channels(message)[-1] == "sms"
     assert message.fallback_at is not None
     assert message.params["route"]["reason"] == "proved"
     assert message.params["route"]["plan"][0][0] == "telegram"
@@ -105,7 +105,7 @@ def test_refused_messengers_are_left_out(smart_api: Api) -> None:
 
     send(smart_api)
 
-    assert way(Message.objects.get()) == ["sms"]
+    assert planned_channels(Message.objects.get()) == ["sms"]
 
 
 def test_barred_sms_is_not_tried(smart_api: Api) -> None:
@@ -113,7 +113,7 @@ def test_barred_sms_is_not_tried(smart_api: Api) -> None:
 
     send(smart_api)
 
-    assert "sms" not in way(Message.objects.get())
+    assert "sms" not in planned_channels(Message.objects.get())
 
 
 def test_policy_limits_the_channels(api: Api) -> None:
@@ -122,7 +122,7 @@ def test_policy_limits_the_channels(api: Api) -> None:
 
     send(api)
 
-    assert "telegram" not in way(Message.objects.get())
+    assert "telegram" not in planned_channels(Message.objects.get())
 
 
 def test_named_channel_is_obeyed(smart_api: Api) -> None:
@@ -131,7 +131,7 @@ def test_named_channel_is_obeyed(smart_api: Api) -> None:
     answer = send(smart_api, channel="sms")
 
     message = Message.objects.get()
-    assert (answer.body["channel"], way(message)) == ("sms", ["sms"])
+    assert (answer.body["channel"], planned_channels(message)) == ("sms", ["sms"])
     assert "route" not in message.params
 
 
@@ -244,11 +244,11 @@ def test_guard_leaves_messengers_alone_in_both_arms(
     restrictions.add_stopped_counts()
 
     message = Message.objects.get()
-    assert "sms" not in way(message)
+    assert "sms" not in planned_channels(message)
     restriction.refresh_from_db()
     assert restriction.stopped == 1
     planned = message.params["route"].get("plan") or []
-    assert {channel for channel, _patience in planned} <= set(way(message))
+    assert {channel for channel, _patience in planned} <= set(planned_channels(message))
 
 
 def test_plan_excludes_channels_over_rule_cost(api: Api) -> None:
@@ -256,7 +256,7 @@ def test_plan_excludes_channels_over_rule_cost(api: Api) -> None:
 
     send(api)
 
-    assert "sms" not in way(Message.objects.get())
+    assert "sms" not in planned_channels(Message.objects.get())
 
 
 def test_paused_channel_stays_a_fallback_and_is_not_first(
@@ -271,7 +271,7 @@ def test_paused_channel_stays_a_fallback_and_is_not_first(
 
     monkeypatch.setattr(availability, "has_account", has_account)
     send(smart_api)
-    assert way(Message.objects.get())[-1] == "sms"
+    assert planned_channels(Message.objects.get())[-1] == "sms"
 
     paused = "telegram"
     remember("+79161234568", telegram="proved", whatsapp="refused")

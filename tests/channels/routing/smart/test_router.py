@@ -90,8 +90,8 @@ def test_reach_of_a_small_cell_is_shrunk_to_its_parent() -> None:
     router = Router(PRICES, exploration=Exploration(0))
     for n in range(300):
         memory = PhoneMemory()
-        item = router.begin_try(n * 60.0, AREA, memory, "telegram", 0)
-        router.record_refusal(n * 60.0, item, memory)
+        attempt = router.begin_try(n * 60.0, AREA, memory, "telegram", 0)
+        router.record_refusal(n * 60.0, attempt, memory)
 
     elsewhere = router.decide(300 * 60.0, Area("RU", "+7999"), PhoneMemory(), ["telegram", "sms"])
 
@@ -114,8 +114,8 @@ def test_country_times_start_from_overall_ones() -> None:
         for n in range(count):
             at = 40_000.0 + n
             memory = PhoneMemory()
-            item = router.begin_try(at - seconds, Area(country, ""), memory, "sms", 0)
-            router.record_entry(at, item, memory)
+            attempt = router.begin_try(at - seconds, Area(country, ""), memory, "sms", 0)
+            router.record_entry(at, attempt, memory)
 
     enter("RU", 300, 20.0)
     enter("KE", 1, 90.0)
@@ -139,8 +139,8 @@ def test_number_of_no_country_leaves_the_others_alone() -> None:
 def test_decoded_times_keep_their_parent() -> None:
     router = Router(PRICES)
     for n in range(100):
-        item = router.begin_try(1000.0 + n, Area("RU", ""), PhoneMemory(), "sms", 0)
-        router.record_entry(1020.0 + n, item, PhoneMemory())
+        attempt = router.begin_try(1000.0 + n, Area("RU", ""), PhoneMemory(), "sms", 0)
+        router.record_entry(1020.0 + n, attempt, PhoneMemory())
 
     restored = learned_router.decode(learned_router.encode(router, 2000.0))
 
@@ -153,7 +153,7 @@ def test_exploration_spares_proven_phones_and_keeps_its_budget() -> None:
     exploration = Exploration(tokens_a_day=2)
     result = [exploration.probe(n * MAX_GAP, "RU", [("telegram", 1)]) for n in range(1, 20)]
 
-    assert len([item for item in result if item is not None]) == 2
+    assert len([probe for probe in result if probe is not None]) == 2
     assert exploration.probe(DAY * 2, "RU", []) is None
 
 

@@ -42,10 +42,10 @@ def link(clickhouse: ClickHouseServer) -> Link:
     be_complete()
     chance = Random(7)  # noqa: S311 - the same each time
     now = int(time.time() * 1000)
-    for item in (link, link, other):
+    for clicked in (link, link, other):
         rows = [
             [
-                item.id.hex,
+                clicked.id.hex,
                 chance.choice(list(VisitorKind)),
                 now - chance.randrange(40 * 3_600_000),
                 chance.choice(NAMES),

@@ -41,7 +41,7 @@ class World:
         )
         self.hold(self.message)
         self.capture = self.transfer(self.message, "capture", proof="receipt")
-        self.request = self.ask(self.message)
+        self.request = self.store_request(self.message)
         self.phone: list[dict[str, Any]] = [self.arrival(self.attempt)]
         self.orders = [self.order(ORDER)]
         self.calls = [self.call(ORDER)]
@@ -52,8 +52,8 @@ class World:
             company=self.company, phone=phone, verified_at=timezone.now(), attempts=1
         )
 
-    def send(self, subject_id: UUID, **more: Any) -> Message:
-        fields = {
+    def send(self, subject_id: UUID, **fields: Any) -> Message:
+        defaults = {
             "company": self.company,
             "phone": PHONE,
             "subject_id": subject_id,
@@ -61,13 +61,13 @@ class World:
             "tries": 1,
             "finished_at": timezone.now(),
         }
-        return MessageFactory.create(**fields | more)
+        return MessageFactory.create(**defaults | fields)
 
-    def another(self, verification: Verification | None = None, **more: Any) -> Message:
+    def add_message(self, verification: Verification | None = None, **fields: Any) -> Message:
         """A second message, by default of the same verification, with its order and its hold."""
-        message = self.send((verification or self.verification).id, **more)
+        message = self.send((verification or self.verification).id, **fields)
         self.hold(message)
-        self.ask(message, key="order-2")
+        self.store_request(message, key="order-2")
         self.orders.append(self.order("order-2"))
         return message
 
@@ -96,7 +96,7 @@ class World:
         result.held += held
         result.save()
 
-    def ask(self, message: Message, key: str = ORDER) -> IdempotentRequest:
+    def store_request(self, message: Message, key: str = ORDER) -> IdempotentRequest:
         return IdempotentRequest.objects.create(
             company=self.company,
             mode="live",
@@ -108,7 +108,7 @@ class World:
             body=BODY,
         )
 
-    def arrival(self, attempt: Attempt, **more: Any) -> dict[str, Any]:
+    def arrival(self, attempt: Attempt, **fields: Any) -> dict[str, Any]:
         """Returns an arrival as the simulator stores it."""
         row = {
             "id": 1,
@@ -124,17 +124,17 @@ class World:
             "attempt_id": None,
             "message_id": None,
         }
-        return row | more
+        return row | fields
 
     def order(self, key: str) -> dict[str, Any]:
         phone = self.message.phone
         return {"key": key, "company": self.company.pk, "path": "/otp/send", "phone": phone}
 
-    def call(self, key: str, **more: Any) -> dict[str, Any]:
+    def call(self, key: str, **fields: Any) -> dict[str, Any]:
         row = {"key": key, "status": 200, "code": "", "message_id": self.message.id, "body": BODY}
-        return row | {"is_replayed": False, "seconds": 0.1, "at": 1.0} | more
+        return row | {"is_replayed": False, "seconds": 0.1, "at": 1.0} | fields
 
-    def entry(self, name: str, status: int, code: str = "", **more: Any) -> dict[str, Any]:
+    def entry(self, name: str, status: int, code: str = "", **fields: Any) -> dict[str, Any]:
         row = {
             "person": ORDER,
             "key": "",
@@ -148,9 +148,9 @@ class World:
             "seconds": 0.1,
             "at": 1.0,
         }
-        return row | more
+        return row | fields
 
-    def lay_out(self) -> None:
+    def write_tables(self) -> None:
         with connection.cursor() as cursor:
             checks.create_tables(cursor)
             tables = {

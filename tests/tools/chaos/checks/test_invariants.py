@@ -61,7 +61,7 @@ def a_message_that_nobody_tried_to_send(world: World) -> None:
 
 @breaks("I2 one message")
 def a_key_with_two_messages(world: World) -> None:
-    second = world.another()
+    second = world.add_message()
     world.calls.append(world.call(ORDER, message_id=second.id))
 
 
@@ -73,12 +73,12 @@ def a_message_without_a_key(world: World) -> None:
 @breaks("I2 one message")
 def a_key_kept_twice(world: World) -> None:
     without("ALTER TABLE api_idempotentrequest DROP CONSTRAINT idempotency_key_once")
-    world.ask(world.another(), key=ORDER)
+    world.store_request(world.add_message(), key=ORDER)
 
 
 @breaks("I2 one message")
 def more_messages_than_orders(world: World) -> None:
-    world.another()
+    world.add_message()
     world.orders.pop()
 
 
@@ -94,12 +94,12 @@ def an_answer_other_than_the_one_that_is_kept(world: World) -> None:
 
 @breaks("I3 resolved once")
 def a_final_message_whose_hold_is_open(world: World) -> None:
-    world.another(state="expired")
+    world.add_message(state="expired")
 
 
 @breaks("I3 resolved once")
 def an_open_message_whose_hold_was_resolved(world: World) -> None:
-    world.transfer(world.another(state="sent"), "release")
+    world.transfer(world.add_message(state="sent"), "release")
 
 
 @breaks("I3 resolved once")
@@ -136,7 +136,7 @@ def a_charge_for_what_the_phone_never_got(world: World) -> None:
 
 @breaks("I5 hand-over")
 def a_charge_by_hand_over_to_a_vendor_with_receipts(world: World) -> None:
-    message = world.another()
+    message = world.add_message()
     world.transfer(message, "capture", proof="handed_over")
     world.phone.append(world.arrival(AttemptFactory.create(message=message), id=2))
 
@@ -144,18 +144,18 @@ def a_charge_by_hand_over_to_a_vendor_with_receipts(world: World) -> None:
 @breaks("I5 code")
 def a_charge_by_a_code_that_nobody_entered(world: World) -> None:
     Verification.objects.update(verified_at=None)
-    world.transfer(world.another(), "capture", proof="code_entered")
+    world.transfer(world.add_message(), "capture", proof="code_entered")
 
 
 @breaks("I5 code")
 def a_charge_by_a_code_that_no_phone_got(world: World) -> None:
-    message = world.another(world.verify(phone="+79990000002"))
+    message = world.add_message(world.verify(phone="+79990000002"))
     world.transfer(message, "capture", proof="code_entered")
 
 
 @breaks("I5 code")
 def a_charge_by_a_code_that_will_never_arrive(world: World) -> None:
-    message = world.another(world.verify(phone="+79990000002"))
+    message = world.add_message(world.verify(phone="+79990000002"))
     lost = {"state": "sent", "is_told": False, "faults": ["undelivered"]}
     world.phone.append(world.arrival(AttemptFactory.create(message=message), id=2, **lost))
     world.transfer(message, "capture", proof="code_entered")
@@ -163,7 +163,7 @@ def a_charge_by_a_code_that_will_never_arrive(world: World) -> None:
 
 @breaks("I5 code")
 def a_charge_by_a_proof_that_does_not_exist(world: World) -> None:
-    world.transfer(world.another(), "capture", proof="click")
+    world.transfer(world.add_message(), "capture", proof="click")
 
 
 @breaks("I5 delivered")
@@ -211,17 +211,19 @@ def a_charge_of_more_than_the_price(world: World) -> None:
 
 @breaks("I7 per code")
 def a_code_that_pays_for_a_second_delivery(world: World) -> None:
-    world.transfer(world.another(), "capture", proof="code_entered")
+    world.transfer(world.add_message(), "capture", proof="code_entered")
 
 
 @breaks("I7 per code")
 def more_charges_than_messages_on_the_phone(world: World) -> None:
-    world.transfer(world.another(), "capture", proof="receipt")
+    world.transfer(world.add_message(), "capture", proof="receipt")
 
 
 @breaks("I8 in time")
 def a_message_open_past_its_deadline(world: World) -> None:
-    world.another(state="sent", finished_at=None, deadline=timezone.now() - timedelta(seconds=6))
+    world.add_message(
+        state="sent", finished_at=None, deadline=timezone.now() - timedelta(seconds=6)
+    )
 
 
 @breaks("I8 in time")
@@ -321,7 +323,7 @@ def found() -> dict[str, list[str]]:
 
 
 def test_consistent_scenario_violates_no_invariant() -> None:
-    World().lay_out()
+    World().write_tables()
 
     assert found() == {}
     assert checks.uncharged() == {}
@@ -329,11 +331,11 @@ def test_consistent_scenario_violates_no_invariant() -> None:
 
 def test_code_read_before_its_receipts_were_accepted_may_be_charged() -> None:
     world = World()
-    message = world.another(world.verify(phone="+79990000002"))
+    message = world.add_message(world.verify(phone="+79990000002"))
     under_way = {"state": "sent", "is_told": False}
     world.phone.append(world.arrival(AttemptFactory.create(message=message), id=2, **under_way))
     world.transfer(message, "capture", proof="code_entered")
-    world.lay_out()
+    world.write_tables()
 
     assert "I5 code" not in found()
 
@@ -342,7 +344,7 @@ def test_code_read_before_its_receipts_were_accepted_may_be_charged() -> None:
 def test_each_violated_invariant_is_reported(check: str, spoil: Break) -> None:
     world = World()
     spoil(world)
-    world.lay_out()
+    world.write_tables()
 
     assert check in found()
 

@@ -28,18 +28,21 @@ pytestmark = pytest.mark.django_db
 OPTIONS = Options(seed=7, sends=300, kills=6, flush=False, short=True)
 
 
-def why(**more: Any) -> list[str]:
+def why(**fields: Any) -> list[str]:
     """Why a second message of the world is free, which its phone got and nobody paid for."""
     world = World()
-    message = world.another(state="expired")
+    message = world.add_message(state="expired")
     world.transfer(message, "release")
     attempt = AttemptFactory.create(
-        message=message, state="expired", provider=more.pop("provider", "twilio"), provider_id=None
+        message=message,
+        state="expired",
+        provider=fields.pop("provider", "twilio"),
+        provider_id=None,
     )
-    if more.pop("said_failed", False):
+    if fields.pop("said_failed", False):
         ReceiptFactory.create(attempt=attempt, state="failed", provider_id="SM1")
-    world.phone.append(world.arrival(attempt, id=2, provider_id="SM1", **more))
-    world.lay_out()
+    world.phone.append(world.arrival(attempt, id=2, provider_id="SM1", **fields))
+    world.write_tables()
     return list(checks.uncharged().values())
 
 
@@ -119,7 +122,7 @@ def by_bot(message: Message, n: int, provider_id: str | None) -> Attempt:
 def test_bot_messages_are_listed_by_name_or_code() -> None:
     world = World()
     key = codes.current_key()
-    message = world.another(params={"key": key, "length": LENGTH}, channel="telegram")
+    message = world.add_message(params={"key": key, "length": LENGTH}, channel="telegram")
     named = by_bot(message, 1, f"1:{PHONE.lstrip('+')}:7")
     lost = by_bot(message, 2, None)
     lost_again = by_bot(message, 3, None)
@@ -130,7 +133,7 @@ def test_bot_messages_are_listed_by_name_or_code() -> None:
     ]
     world.phone += [world.arrival(named, **phone | {"id": 9, "provider_id": "9", "code": "0"})]
 
-    world.lay_out()
+    world.write_tables()
 
     assert matched() == {5: lost.pk, 6: lost_again.pk, 7: named.pk, 8: None, 9: None}
 

@@ -15,18 +15,18 @@ from tools.replay.__main__ import main
 from tools.replay.live.comparison import Comparison, compared, draw
 from tools.replay.timeline import Outcome
 
-MANY = 100
+SENDS = 100
 
 
 def comparison(live: list[Outcome], virtual: list[Outcome]) -> Comparison:
-    return compared("ours", draw(small(), 1, MANY, a_second=10).sends, live, virtual)
+    return compared("ours", draw(small(), 1, SENDS, a_second=10).sends, live, virtual)
 
 
 def side(verified: int, tokens: int) -> list[Outcome]:
     """The first `verified` verify; the first paid all tokens."""
     return [
         Outcome(verified=9.0 if n < verified else inf, tokens=0 if n else tokens)
-        for n in range(MANY)
+        for n in range(SENDS)
     ]
 
 

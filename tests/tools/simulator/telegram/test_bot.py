@@ -146,5 +146,7 @@ def test_other_library_reads_updates_of_people(
     received = [read(update) for update in updates(receiver, phone, len(expected))]
 
     assert sorted(map(seen, received)) == sorted(expected)
-    commands = [item.message.entities for item in received if item.message and item.message.text]
+    commands = [
+        update.message.entities for update in received if update.message and update.message.text
+    ]
     assert all(entities[0].type == "bot_command" for entities in commands)

@@ -36,13 +36,13 @@ def test_reports_are_signed_and_carry_the_payload(
 
     received = GATEWAY_VENDOR.receipts(receiver, phone, 2)
 
-    assert [item.word for item in received] == ["sent", "delivered"]
-    for item in received:
-        timestamp = item.hook.headers["x-request-timestamp"]
-        signed = gateway.signed(TOKEN, timestamp, item.hook.body)
-        assert item.hook.headers["x-request-signature"] == signed
+    assert [receipt.word for receipt in received] == ["sent", "delivered"]
+    for receipt in received:
+        timestamp = receipt.hook.headers["x-request-timestamp"]
+        signed = gateway.signed(TOKEN, timestamp, receipt.hook.body)
+        assert receipt.hook.headers["x-request-signature"] == signed
         assert abs(int(timestamp) - time.time()) < 5
-        assert item.hook.json["payload"] == f"ref-{phone}"
+        assert receipt.hook.json["payload"] == f"ref-{phone}"
 
 
 @pytest.mark.parametrize(

@@ -45,11 +45,13 @@ def test_receipts_are_signed_and_echo_our_reference(
 
     received = WHATSAPP.receipts(receiver, phone, 2)
 
-    assert [item.word for item in received] == ["sent", "delivered"]
-    for item in received:
-        signature = item.hook.headers["x-hub-signature-256"]
-        assert webhook_updates_validator(ACCOUNT["WHATSAPP_APP_SECRET"], item.hook.body, signature)
-        status = item.hook.json["entry"][0]["changes"][0]["value"]["statuses"][0]
+    assert [receipt.word for receipt in received] == ["sent", "delivered"]
+    for receipt in received:
+        signature = receipt.hook.headers["x-hub-signature-256"]
+        assert webhook_updates_validator(
+            ACCOUNT["WHATSAPP_APP_SECRET"], receipt.hook.body, signature
+        )
+        status = receipt.hook.json["entry"][0]["changes"][0]["value"]["statuses"][0]
         assert (status["id"], status["biz_opaque_callback_data"]) == (wamid, f"ref-{phone}")
         assert status["pricing"]["category"] == "authentication"
 
