@@ -189,7 +189,7 @@ def test_text_too_long_to_be_typed_is_not_a_phone(around: str) -> None:
         ("+88812345678901", ""),
     ],
 )
-def test_country_of_a_number(phone: str, country: str) -> None:
+def test_country_is_found_by_the_number(phone: str, country: str) -> None:
     assert country_of(phone) == country
 
 

@@ -43,7 +43,7 @@ def test_unavailable_server_fails_the_check(settings: Settings) -> None:
 
 
 @pytest.mark.django_db
-def test_each_step_of_setting_it_up(server: ClickHouseServer, settings: Settings) -> None:
+def test_each_step_of_the_setup_is_named(server: ClickHouseServer, settings: Settings) -> None:
     settings.CLICKHOUSE_URL = server.url
     without_table = click_copy()
     server.ask("CREATE TABLE clicks (a UInt8) ENGINE = Memory")

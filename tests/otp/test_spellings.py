@@ -51,7 +51,7 @@ def test_code_with_marks_or_a_hyphen_is_read(api: Api, written: str) -> None:
 
 
 @pytest.mark.parametrize("zero", ["٠", "０"])
-def test_code_in_digits_of_another_script(api: Api, zero: str) -> None:
+def test_code_in_digits_of_another_script_is_accepted(api: Api, zero: str) -> None:
     api.post("/otp/send", {"phone": PHONE})
     code = "".join(chr(ord(zero) + int(digit)) for digit in code_of(PHONE))
 

@@ -197,7 +197,7 @@ def test_step_and_a_resend_at_once_are_one_message_each(api: Api) -> None:
         assert len({row.subject_id for row in messages}) == 1
 
 
-def test_step_and_the_correct_code_at_once(api: Api) -> None:
+def test_concurrent_step_loses_no_correct_code(api: Api) -> None:
     enable_fallback(api.company, "whatsapp", "sms")
     for n in range(6):
         phone = f"+7916333{n:04d}"

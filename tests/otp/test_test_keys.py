@@ -116,7 +116,7 @@ def test_code_that_is_expired_when_it_arrives(dispatcher: Dispatcher, test_api: 
     assert verify(test_api, "0004").code == "code_expired"
 
 
-def test_delivered_after_half_a_minute(dispatcher: Dispatcher, test_api: Api) -> None:
+def test_message_is_delivered_after_half_a_minute(dispatcher: Dispatcher, test_api: Api) -> None:
     answer = send(test_api, "0006")
     assert (answer.status, answer.body["status"]) == (200, "sent")
     attempt = Attempt.objects.get()
@@ -180,7 +180,7 @@ def test_nothing_is_ever_charged(dispatcher: Dispatcher, test_api: Api) -> None:
     assert Transfer.objects.count() == 1  # the grant
 
 
-def test_guess_at_a_number_with_no_guesses_left(test_api: Api) -> None:
+def test_guess_at_a_number_with_no_guesses_left_is_refused(test_api: Api) -> None:
     answer = test_api.post("/otp/verify", {"phone": number("0012"), "code": "123456"})
 
     assert (answer.status, answer.code) == (429, "too_many_attempts")
@@ -247,7 +247,7 @@ def test_messages_of_test_keys_are_listed_with_text_code_and_link(
     assert result == expected
 
 
-def test_test_messages_of_one_phone(test_api: Api) -> None:
+def test_test_messages_are_filtered_by_phone(test_api: Api) -> None:
     send(test_api, "4567")
     send(test_api, "4568")
 

@@ -9,7 +9,7 @@ from parsing.integers import MAX, MAX_PAGE_NUMBER, json_integer, parse_integer, 
     ("text", "number"),
     [("0", 0), (" 42 ", 42), ("٤٢", 42), ("007", 7), (str(MAX), MAX), (None, None), ("", None)],
 )
-def test_integer_of_digits(text: object, number: int | None) -> None:
+def test_digits_are_parsed_as_an_integer(text: object, number: int | None) -> None:
     assert parse_integer(text) == number
 
 

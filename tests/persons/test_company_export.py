@@ -286,7 +286,7 @@ def test_export_page_query_count_is_constant(client: Client, owner: Member) -> N
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_clicks_and_two_workers_at_once() -> None:
+def test_concurrent_exports_hold_each_row_once() -> None:
     owner = MemberFactory.create()
     MessageFactory.create_batch(5, company=owner.company)
 

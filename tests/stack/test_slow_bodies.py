@@ -18,7 +18,7 @@ from tests.stack.slow_clients import SlowClients, request
 from tests.stack.stack import BODY_TIMEOUT, Stack
 
 HELD = 500  # slow clients at once
-CLIENTS = 650  # clients; those without a good key are refused before their bodies, and come again
+CLIENTS = 650  # those without a good key are refused before their bodies, and come again
 TIMEOUT = 60.0  # seconds: a busy machine
 P99 = 0.5  # seconds, in the best of three rounds: the machine may be busy with other tests
 WRONG_KEY = "Authorization: Bearer kv_live_abcdefghijklmnopqrstuvwxyzABCDEF000000"

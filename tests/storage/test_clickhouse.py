@@ -93,7 +93,7 @@ def test_slow_server_is_given_up(monkeypatch: pytest.MonkeyPatch, settings: Sett
             clickhouse.read("SELECT 1")
 
 
-def test_address_in_full() -> None:
+def test_full_address_is_parsed() -> None:
     result = clickhouse.parse_address("https://u%40:p%2Fw@[::1]:9443/stats")
 
     assert result == clickhouse.Address("https://[::1]:9443/", "u@", "p/w", "stats")

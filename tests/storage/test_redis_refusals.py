@@ -86,9 +86,8 @@ def count_send() -> bool:
 
 
 def count_request() -> bool:
-    principal = SimpleNamespace(key_id=uuid4().int, api_rate=1)
-    item: Principal = principal  # type: ignore[assignment]
-    return KeyRateLimiter().count(item) is not None
+    principal: Principal = SimpleNamespace(key_id=uuid4().int, api_rate=1)  # type: ignore[assignment]
+    return KeyRateLimiter().count(principal) is not None
 
 
 def flush_clicks() -> bool:

@@ -79,7 +79,7 @@ def kinds(of: Decision) -> list[tuple[TransferKind, str, str]]:
         (EventKind.NO_NEWS, "queued", "submitting", []),
     ],
 )
-def test_first_event_of_an_attempt(
+def test_first_event_decides_states_and_money(
     what: EventKind,
     message_state: str,
     attempt_state: str,
@@ -181,7 +181,7 @@ def test_read_is_delivered_with_a_second_time() -> None:
     assert (result.read_at, result.settlements) == (AT, ())
 
 
-def test_proof_by_hand_over_and_by_an_entered_code() -> None:
+def test_proofs_other_than_receipts_capture_the_hold() -> None:
     for proof in (DeliveryProof.HANDED_OVER, DeliveryProof.CODE_ENTERED, DeliveryProof.CLICK):
         result = decided(EventKind.DELIVERED, message(), attempt(), proof=proof)
 

@@ -61,7 +61,7 @@ def test_receipt_is_applied_once(api: Api) -> None:
     ],
 )
 @pytest.mark.parametrize("is_one_group", [True, False])
-def test_receipts_in_any_order(
+def test_receipts_are_applied_in_any_order(
     api: Api, text: list[str], state: str, available: int, is_one_group: bool
 ) -> None:
     attempt = accepted(api)

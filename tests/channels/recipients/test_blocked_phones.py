@@ -241,7 +241,7 @@ def test_number_that_the_vendor_named_waits_for_the_database(api: Api) -> None:
     ("file", "reply_text"),
     [("message_stop_2026-11.form", " Stop "), ("message_opt_out_2026-11.form", "STOP")],
 )
-def test_replies_by_twilio(file: str, reply_text: str) -> None:
+def test_replies_by_twilio_are_parsed(file: str, reply_text: str) -> None:
     call = twilio_call(payload("twilio", file))
 
     assert twilio().parse_webhook(call).replies == [Reply("+14155552345", reply_text)]

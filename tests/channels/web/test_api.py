@@ -34,7 +34,7 @@ def utc(moment: datetime | None) -> str:
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
-def test_message_in_the_history(api: Api) -> None:
+def test_history_shows_every_field_of_a_message(api: Api) -> None:
     message = create_message(
         api,
         phone=PHONE,
@@ -201,7 +201,7 @@ def test_messages_are_scoped_to_company_and_mode(
             assert client.get(f"/messages/{other.public_id}").status == status
 
 
-def test_message_step_by_step(api: Api) -> None:
+def test_timeline_lists_attempts_with_their_receipts(api: Api) -> None:
     message = create_message(api, phone=PHONE, state="delivered", channel="telegram", tries=2)
     refused = AttemptFactory.create(
         message=message,

@@ -241,7 +241,7 @@ def test_malformed_id_is_answered_with_what_to_type(
     assert "Укажите номер целиком" in response.content.decode()
 
 
-def test_filter_by_key(client: Client, owner: Member) -> None:
+def test_messages_are_filtered_by_key(client: Client, owner: Member) -> None:
     key = ApiKeyFactory.create(company=owner.company)
     theirs = ApiKeyFactory.create()
     mine = MessageFactory.create(company=owner.company, api_key=key)

@@ -29,7 +29,7 @@ def titles(message: Message) -> list[str]:
         return [str(step.title) for step in timeline(message)]
 
 
-def test_timeline_of_a_delivered_message(owner: Member) -> None:
+def test_timeline_shows_every_step_of_a_delivery(owner: Member) -> None:
     message = MessageFactory.create(company=owner.company, state="delivered")
     TransferFactory.create(company=owner.company, kind="hold", message_id=message.id)
     attempt = AttemptFactory.create(message=message, state="delivered")

@@ -48,7 +48,7 @@ def shown(**query: str) -> tuple[str, str]:
         ({"period": "days", "date_from": "2020-01-01"}, ("02-20", "03-05")),
     ],
 )
-def test_period_by_the_query(query: dict[str, str], days: tuple[str, str]) -> None:
+def test_period_is_chosen_by_the_query(query: dict[str, str], days: tuple[str, str]) -> None:
     assert shown(**query) == days
 
 
@@ -61,7 +61,7 @@ def sent_ago(owner: Member, days: int, **fields: Any) -> None:
     MessageFactory.create(company=owner.company, created_at=at, **fields)
 
 
-def test_messages_of_the_period_and_of_the_one_before(client: Client, owner: Member) -> None:
+def test_period_is_compared_with_the_one_before(client: Client, owner: Member) -> None:
     for days in (0, 3, 8, 10, 20):
         sent_ago(owner, days)
 

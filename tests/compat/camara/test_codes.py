@@ -239,7 +239,7 @@ def test_blocked_phone_is_blocked(client: DialectClient, live: DialectClient) ->
         check(send(each), 403, f"{NAME}.PHONE_NUMBER_BLOCKED")
 
 
-def test_pause_after_a_code_by_another_channel(live: DialectClient, company: Company) -> None:
+def test_code_by_another_channel_starts_the_pause(live: DialectClient, company: Company) -> None:
     Twilio(company, mode=Mode.LIVE).create(Channel="whatsapp")
 
     held = send(live)

@@ -54,7 +54,7 @@ LIFETIMES = [
 
 
 @pytest.mark.parametrize(("status", "default", "asked", "given"), LIFETIMES)
-def test_lifetime_of_a_link_and_of_a_code_s(
+def test_links_and_links_of_codes_get_the_same_lifetime(
     status: str, default: int | None, asked: int | None, given: int | None
 ) -> None:
     who = principal(status, default)

@@ -44,7 +44,7 @@ def test_answer_of_a_shorten(api: Api) -> None:
     assert (len(link.slug), link.company_id, link.mode) == (8, api.company.pk, "live")
 
 
-def test_lifetime_of_a_link(api: Api) -> None:
+def test_response_states_the_lifetime_of_a_link(api: Api) -> None:
     answer = shorten(api, expires_in=3600)
 
     expires_at = parse_datetime(answer.body["expires_at"])
@@ -236,7 +236,7 @@ def test_link_is_placed_in_the_text(api: Api, text: str | None, shown: str) -> N
     assert Message.objects.get().params["text"] == shown.format(url=answer.body["short_url"])
 
 
-def test_language_of_the_message(api: Api) -> None:
+def test_message_is_in_the_requested_language(api: Api) -> None:
     answer = send(api, locale="en")
 
     message = Message.objects.get()

@@ -141,7 +141,7 @@ def test_link_with_a_reassigned_alias_cannot_be_enabled(api: Api) -> None:
     assert patch(api, link, enabled=True).code == "alias_taken"
 
 
-def test_clicks_by_day_and_by_hour(api: Api) -> None:
+def test_clicks_are_counted_by_day_and_by_hour(api: Api) -> None:
     link = LinkFactory.create(company=api.company, clicks=3, previews=1)
     now = timezone.now()
     ClickDay.objects.create(link=link, day=timezone.localdate(now), clicks=3, previews=1)

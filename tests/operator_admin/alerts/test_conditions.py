@@ -119,7 +119,7 @@ def test_low_balance_of_the_last_day() -> None:
     assert problems_of("balance-low") == []
 
 
-def test_deaf_web_process() -> None:
+def test_deaf_web_process_raises_an_alert() -> None:
     write_heartbeat("web", listening=0)
 
     assert problems_of("listener-down") == [("", {"count": 1})]
@@ -131,7 +131,7 @@ def test_unavailable_redis_is_one_alert() -> None:
     assert problems_of("clicks-stand") == []
 
 
-def test_clicks_that_wait_for_clickhouse(settings: Settings) -> None:
+def test_clicks_late_for_clickhouse_raise_an_alert(settings: Settings) -> None:
     redis_client().xgroup_create(STREAM, "clickhouse", id="0", mkstream=True)
     redis_client().xadd(STREAM, {"id": "a"}, id=f"{int(time.time() - 400) * 1000}-0")
     unset = problems_of("clickhouse-late")
@@ -144,7 +144,7 @@ def test_clicks_that_wait_for_clickhouse(settings: Settings) -> None:
     assert late == [("", {"age": pytest.approx(400, abs=30)})]
 
 
-def test_breach_that_the_schedule_found() -> None:
+def test_ledger_breach_raises_an_alert_until_it_is_gone() -> None:
     wallet = WalletFactory.create(available=7)  # without a transfer
     tasks.check_ledger(recent=False)
 

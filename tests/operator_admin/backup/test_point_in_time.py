@@ -36,7 +36,7 @@ def archive_all(copy: Copy, archive: Path) -> None:
     wait_until((archive / segment).exists)
 
 
-def test_recovery_to_the_second_before_a_mishap(
+def test_recovery_ends_before_the_mishap(
     company: Company, directory: Path, source: ArchivingPostgres
 ) -> None:
     ledger.grant(company=company, amount=1_000_000, reason="test")

@@ -99,7 +99,7 @@ def test_backup_of_a_newer_release(backup: Path) -> None:
     assert "otp.0999_later" in said
 
 
-def test_backup_of_a_newer_server(backup: Path) -> None:
+def test_backup_of_a_newer_server_is_refused(backup: Path) -> None:
     replace(Manifest.read(backup), postgres=99).write(backup)
 
     assert "The backup is of PostgreSQL 99, and the server is" in refusal(backup)
@@ -175,12 +175,12 @@ def test_list_of_erasures_that_is_not_utf_8(backup: Path, tmp_path: Path) -> Non
     assert f"{path}: 'utf-8' codec" in refusal(backup, prove=True, erasures=path)
 
 
-def test_directory_that_exists(tmp_path: Path) -> None:
+def test_existing_directory_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="exists: name a new directory"):
         call_command("backup", tmp_path)
 
 
-def test_programs_that_are_older_than_the_server(tmp_path: Path) -> None:
+def test_programs_older_than_the_server_are_refused(tmp_path: Path) -> None:
     old = tmp_path / "pg_dump"
     old.write_text("#!/bin/sh\necho 'pg_dump (PostgreSQL) 9.6.24'\n")
     old.chmod(0o755)

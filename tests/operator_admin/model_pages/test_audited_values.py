@@ -37,7 +37,7 @@ def change(client: Client, one: Company | User | Member, **fields: Any) -> Audit
     return AuditEvent.objects.filter(action="admin.changed").order_by("-id").first()
 
 
-def test_settings_of_a_company(client: Client, operator: User) -> None:
+def test_changed_company_settings_are_audited(client: Client, operator: User) -> None:
     company = CompanyFactory.create(brand="Старый", code_length=6)
 
     event = change(client, company, brand="Новый", code_length=5)
@@ -53,7 +53,7 @@ def test_nothing_changed_is_not_audited(client: Client, operator: User) -> None:
     assert change(client, company) is None
 
 
-def test_role_of_a_member_on_the_page_of_the_company(client: Client, operator: User) -> None:
+def test_role_changed_on_the_company_page_is_audited(client: Client, operator: User) -> None:
     member = MemberFactory.create(role="viewer")
 
     event = change(client, member.company, **{"members-0-role": "developer"})

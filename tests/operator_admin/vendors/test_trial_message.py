@@ -139,7 +139,7 @@ def test_vendors_refusal_leads_to_the_message(
     assert "21211" in page
 
 
-def test_trial_content_of_each_provider() -> None:
+def test_trial_has_the_content_its_provider_carries() -> None:
     tried = {name: trial_for(name) for name in registry.live_providers()}
 
     assert {name: trial and trial.content.value for name, trial in tried.items()} == {

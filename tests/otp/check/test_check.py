@@ -63,7 +63,7 @@ def test_after_five_wrong_codes_the_right_one_is_refused_too(
     assert verification_of(PHONE).verified_at is None
 
 
-def test_correct_code_on_the_fifth_try(api: Api, code: str, wrong: str) -> None:
+def test_correct_code_is_accepted_on_the_fifth_try(api: Api, code: str, wrong: str) -> None:
     for _ in range(4):
         check(api, wrong)
 

@@ -105,7 +105,9 @@ def test_one_of_two_correct_guesses_is_accepted(api: Api, phones: list[str]) -> 
     assert verification_of(to).attempts == 1
 
 
-def test_same_phone_of_two_companies(api: Api, client_of: ClientOf, phones: list[str]) -> None:
+def test_codes_of_two_companies_for_one_phone_are_separate(
+    api: Api, client_of: ClientOf, phones: list[str]
+) -> None:
     company = CompanyFactory.create()
     ledger.grant(company=company, amount=10, reason="test")
     other = client_of(company)

@@ -50,7 +50,7 @@ def test_delivered_channel_is_proved(company: Company) -> None:
     assert PHONE.encode() not in bytes(RememberedPhone.objects.get().phone_hash)
 
 
-def test_refusal_and_the_channel_that_followed(company: Company) -> None:
+def test_refusal_and_the_next_channel_are_learned(company: Company) -> None:
     begin()
     tried(
         company,

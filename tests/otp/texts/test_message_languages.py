@@ -68,7 +68,7 @@ def test_tag_is_stored_and_shown(api: Api, asked: str, stored: str, code: str) -
     assert outgoing.text == standard(code, outgoing)
 
 
-def test_company_s_language_before_the_worldwide_one(api: Api) -> None:
+def test_company_language_precedes_the_worldwide_one(api: Api) -> None:
     speak(api.company, "kk")
     send(api, channel="sms", locale="ja")
     speak(api.company, "de")  # the message was accepted before
@@ -77,7 +77,7 @@ def test_company_s_language_before_the_worldwide_one(api: Api) -> None:
     assert outgoing.text == standard("kk", outgoing)
 
 
-def test_without_a_locale_a_company_s_language(api: Api) -> None:
+def test_company_language_is_used_without_a_locale(api: Api) -> None:
     speak(api.company, "ar")
     answer = api.post("/otp/send", {"phone": "+79161234567", "channel": "sms"})
 
@@ -107,7 +107,7 @@ def test_company_s_own_text_serves_every_tag_of_its_language(api: Api) -> None:
     assert handed_over().text.endswith(" — кодыңыз")
 
 
-def test_link_in_the_language(api: Api) -> None:
+def test_link_is_sent_in_the_requested_language(api: Api) -> None:
     body = {"phone": "+79161234567", "url": URL, "channel": "sms", "locale": "tr-TR"}
     answer = api.post("/links/send", body)
 

@@ -171,7 +171,7 @@ def test_new_table_is_partitioned() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_months_made_by_two_processes_at_once() -> None:
+def test_concurrent_processes_make_a_month_once() -> None:
     later = month(5)
     try:
         made = at_once(

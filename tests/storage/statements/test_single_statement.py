@@ -118,7 +118,7 @@ def test_broken_transaction_takes_no_statement() -> None:
 
 
 @pytest.mark.usefixtures("no_connection")
-def test_action_after_the_commit() -> None:
+def test_action_runs_after_the_commit() -> None:
     done: list[str] = []
 
     after_commit(lambda: done.append("at once"))

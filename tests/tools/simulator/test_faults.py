@@ -273,7 +273,7 @@ def test_receipt_comes_when_the_phone_has_it(simulator: Simulator, phone: str) -
 
 
 @pytest.mark.parametrize("outcome", ["lost", "unproved"])
-def test_message_without_a_final_receipt(
+def test_message_without_a_final_receipt_stays_sent(
     simulator: Simulator, receiver: Receiver, phone: str, outcome: str
 ) -> None:
     script(simulator, {phone: {"sms": {"outcome": outcome}}})

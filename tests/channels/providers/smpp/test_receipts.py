@@ -236,7 +236,7 @@ def test_deliver_sm_of_another_class_is_not_a_receipt(esm_class: int) -> None:
 
 
 @pytest.mark.parametrize("esm_class", [0x04, 0x20, 0x24 & 0x3C, 0x44])
-def test_receipts_final_and_intermediate(esm_class: int) -> None:
+def test_final_and_intermediate_receipts_are_read(esm_class: int) -> None:
     result = receipt(deliver("id:7 stat:ENROUTE", 0x20 if esm_class == 0x24 else esm_class), SAME)
 
     assert result == Receipt("7", None, ReceiptState.SENT, "ENROUTE")

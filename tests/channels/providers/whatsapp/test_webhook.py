@@ -182,7 +182,7 @@ def test_account_error_has_its_alert_kind(code: object, kind: AlertKind) -> None
         (132015, []),
     ],
 )
-def test_message_that_failed_for_the_accounts_sake(code: int, kinds: list[AlertKind]) -> None:
+def test_failure_raises_the_alert_of_its_code(code: int, kinds: list[AlertKind]) -> None:
     update = orjson.loads(payload("whatsapp_cloud", "status_failed_2026-09.json"))
     update["entry"][0]["changes"][0]["value"]["statuses"][0]["errors"] = [{"code": code}]
     call = meta_call(orjson.dumps(update))

@@ -125,7 +125,7 @@ def test_page_of_a_proxy_leaves_it_to_postgresql(settings: Settings, page: str) 
     assert fake.requests
 
 
-def test_off_by_default(link: Link, settings: Settings) -> None:
+def test_reads_from_clickhouse_are_off_by_default(link: Link, settings: Settings) -> None:
     settings.CLICKHOUSE_READS = False
 
     assert statistics.visitors_in_clickhouse(link, timezone.now(), timezone.now(), 10) is None

@@ -114,7 +114,7 @@ def test_time_of_completeness_is_that_of_the_group(settings: Settings) -> None:
 
 
 @pytest.mark.parametrize("url", ["", "http://127.0.0.1:1/"])
-def test_command_without_a_server(settings: Settings, url: str) -> None:
+def test_command_fails_without_a_server(settings: Settings, url: str) -> None:
     settings.CLICKHOUSE_URL = url
 
     with pytest.raises(CommandError):
