@@ -37,7 +37,7 @@ def create_api_key(
     ip: str | None = None,
 ) -> tuple[ApiKey, str]:
     """Creates a key; returns it with its plaintext, which is not stored. Without `scopes` the key
-    gets every scope that its maker may give; with a `purpose` it serves another service's client,
+    gets every scope that its creator may give; with a `purpose` it serves another service's client,
     which may sign tokens that the `public_key` verifies.
     """
     if purpose:
@@ -112,7 +112,7 @@ def _mail_about_live_key(kind: str, key: ApiKey, user: User, ip: str | None) -> 
 
 
 def _check_new_key(company: Company, user: User, limit: int) -> None:
-    members.require_key_maker(company, user)  # a parallel request waits here
+    members.lock_for_key_manager(company, user)  # a parallel request waits here
     if company.api_keys.active().count() >= limit:
         raise ValidationError(
             _("A company can have up to %(limit)d active keys. Revoke one first."),

@@ -8,7 +8,6 @@ limit pass, and each process leaves at most one lease unused.
 import threading
 import time
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import NamedTuple
 
 import redis
@@ -21,7 +20,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.keys.principal import Principal
 from catalogue.errors import DomainError, Error
 from processes.process_state import on_reset
-from storage.postgres_limits import count_in_postgres
+from storage.postgres_limits import count_in_postgres, end_of_utc_day
 from storage.redis_client import BackOff, call_together
 
 log = structlog.get_logger(__name__)
@@ -123,7 +122,7 @@ def consume_test_quota(company_id: int, quota: str, count: int = 1) -> None:
     Test keys are free and so have no other bound.
     """
     now = timezone.now()
-    end = now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
+    end = end_of_utc_day(now)
     limit = settings.TEST_QUOTAS[quota]
     key = f"quota:test:{quota}:{company_id}:{now:%Y%m%d}"
     if count_in_postgres(key, limit=limit, end=end, count=count):

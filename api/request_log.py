@@ -8,6 +8,7 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Sequence
+from math import ceil
 from multiprocessing.util import Finalize
 from typing import NamedTuple
 from uuid import UUID
@@ -124,9 +125,9 @@ class RequestBuffer:
             if dropped:
                 log.warning("requests_not_logged", count=dropped, error="too many at once")
             self._over_limit.clear()
-            for _batch in range(-(-len(self._entries) // BATCH_SIZE)):
-                many = min(len(self._entries), BATCH_SIZE)
-                _write([self._entries.popleft() for _one in range(many)])
+            for _ in range(ceil(len(self._entries) / BATCH_SIZE)):
+                size = min(len(self._entries), BATCH_SIZE)
+                _write([self._entries.popleft() for _ in range(size)])
 
     def _start(self) -> None:
         """Starts the thread on first use: servers fork workers after importing this module."""

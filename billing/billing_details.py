@@ -13,13 +13,13 @@ from stdnum.ru import inn as russian
 
 # Not `\d`, which matches digits of any script, nor `$`, which matches before a line end. All zeros
 # identify nobody, whatever their control digit.
-_SOME = r"\A(?!0+\Z)"
+_NOT_ALL_ZEROS = r"\A(?!0+\Z)"
 # A tax office, a reason and a serial number, none of them zero.
 KPP = RegexValidator(
     r"\A(?!00)[0-9]{4}(?!00)[0-9A-Z]{2}(?!000)[0-9]{3}\Z", _("A KPP has nine characters.")
 )
-BIC = RegexValidator(_SOME + r"[0-9]{9}\Z", _("A BIC has nine digits."))
-ACCOUNT = RegexValidator(_SOME + r"[0-9]{20}\Z", _("An account number has twenty digits."))
+BIC = RegexValidator(_NOT_ALL_ZEROS + r"[0-9]{9}\Z", _("A BIC has nine digits."))
+ACCOUNT = RegexValidator(_NOT_ALL_ZEROS + r"[0-9]{20}\Z", _("An account number has twenty digits."))
 
 TAX_NUMBERS: dict[str, Promise] = {"RU": _("INN"), "KZ": _("BIN or IIN"), "BY": _("UNP")}
 
@@ -30,8 +30,8 @@ VAT_PREFIXES = {"GR": "EL"}  # others are the country's code
 # Organisations: year and month, kind, division. Persons: date of birth, century and sex.
 _KAZAKH = re.compile(r"[0-9]{2}(0[1-9]|1[0-2])([456][0-3]|(0[1-9]|[12][0-9]|3[01])[0-6])[0-9]{5,6}")
 
-_BIN = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)
-_BIN_AGAIN = (3, 4, 5, 6, 7, 8, 9, 10, 11, 1, 2)
+_BIN_WEIGHTS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)
+_BIN_WEIGHTS_FOR_TEN = (3, 4, 5, 6, 7, 8, 9, 10, 11, 1, 2)
 
 
 def _names_somebody(number: str) -> bool:
@@ -51,9 +51,9 @@ def is_bin(text: str) -> bool:
     """Whether this is Kazakhstan's BIN of an organisation or IIN of a person, 12 digits."""
     if not (len(text) == 12 and _KAZAKH.fullmatch(text)):
         return False
-    rest = _sum(text, _BIN) % 11
+    rest = _sum(text, _BIN_WEIGHTS) % 11
     if rest == 10:
-        rest = _sum(text, _BIN_AGAIN) % 11
+        rest = _sum(text, _BIN_WEIGHTS_FOR_TEN) % 11
     return rest == int(text[11])
 
 
@@ -66,7 +66,7 @@ def is_unp(text: str) -> bool:
     return text == unp.compact(text) and unp.is_valid(text)
 
 
-def INN(text: str) -> None:  # noqa: N802 - a validator, named as its neighbours
+def validate_inn(text: str) -> None:
     if not is_inn(text):
         raise ValidationError(_("This is not an INN: check the digits."), code="inn")
 

@@ -19,7 +19,7 @@ HELP = {
         "For one message; more expensive channels are skipped. Leave empty for any price."
     )
 }
-CHAIN_LABELS = (_("First"), _("Then"), *[_("And then") for _more in CHANNELS[2:]])
+CHAIN_LABELS = (_("First"), _("Then"), *[_("And then")] * len(CHANNELS[2:]))
 CHAIN_FIELDS = {f"chain_{n}": label for n, label in enumerate(CHAIN_LABELS, start=1)}
 
 

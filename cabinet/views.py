@@ -119,7 +119,7 @@ def second_factor_required(request: HttpRequest) -> HttpResponse:
 
 @member_required(can_read_technical_pages)
 def key_list(request: CabinetRequest) -> HttpResponse:
-    keys = request.company.api_keys.with_maker_role().select_related("created_by")
+    keys = request.company.api_keys.with_creator_role().select_related("created_by")
     active = [key for key in keys if key.is_active]
     return render(
         request,

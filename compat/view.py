@@ -120,7 +120,7 @@ class CompatView(ApiView):
             purpose=principal.purpose,
             locale=locale or locale_for(principal, phone, principal.purpose),
             door=self.dialect.name,
-            resends=True,
+            resends_custom_code=True,
             **options,
         )
 

@@ -70,7 +70,7 @@ def create(
     ip: str | None = None,
 ) -> tuple[Hook, str]:
     """Creates a hook; returns it with its plaintext secret. `values` as in `Hook.settings`."""
-    members.require_key_maker(company, user)  # a parallel request waits here
+    members.lock_for_key_manager(company, user)  # a parallel request waits here
     if company.identity_hooks.active().count() >= MAX_ACTIVE:
         raise DomainError(Error.INVALID_INPUT, message=TOO_MANY)
     a_day_ago = timezone.now() - timedelta(days=1)
@@ -105,7 +105,7 @@ def rotate(*, hook: Hook, user: User | None, own_secret: str = "", ip: str | Non
     The old secret is accepted for 24 hours; an even older one no longer is. A repeat within a
     minute is a double click and returns the same secret.
     """
-    members.require_key_maker(hook.company, user)
+    members.lock_for_key_manager(hook.company, user)
     hook.refresh_from_db(from_queryset=Hook.objects.select_for_update(no_key=True))
     now = timezone.now()
     until = hook.previous_until

@@ -8,6 +8,7 @@ INSERT INTO otp_sealedcode (message_id, verification_id, key_id, sealed, expires
 SELECT message_id, subject_id, %(sealed_key_id)s::text, %(sealed)s::bytea, useful_until
 FROM paid
 
+-- Deletes custom codes that are no longer needed to send.
 --: wipe_expired_codes
 DELETE FROM otp_sealedcode WHERE expires_at <= now()
 

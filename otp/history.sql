@@ -6,6 +6,7 @@ CASE GROUPING(channel, prefix, purpose, api_key) WHEN 7 THEN 'channel' WHEN 11 T
 CASE GROUPING(channel, prefix, purpose, api_key) WHEN 7 THEN channel WHEN 11 THEN min(phone)
   WHEN 13 THEN purpose ELSE api_key END AS value
 
+-- The four groupings that `by_dimension` tells apart.
 --: groups
 GROUP BY GROUPING SETS ((company_id, mode, channel), (company_id, mode, prefix),
   (company_id, mode, purpose), (company_id, mode, api_key))

@@ -72,13 +72,13 @@ def send_by_next_channel(
     # Read before the steps of other calls: a channel that one takes later is refused by the lock.
     tried = channels_of(verification_id)
     return (
-        _taken_since(sender, verification)
+        _step_of_overlapping_call(sender, verification)
         or _take_next_step(sender, verification)
         or _send_by_untried(sender, verification, requester, tried)
     )
 
 
-def _taken_since(sender: Sender, verification: Verification) -> SentCode | None:
+def _step_of_overlapping_call(sender: Sender, verification: Verification) -> SentCode | None:
     """The step of another call that had no response yet when this call began.
 
     None without one, and for a call with an Idempotency-Key, which identifies its repeats itself.
@@ -141,7 +141,7 @@ def _take_next_step(sender: Sender, verification: Verification) -> SentCode | No
             if sender.idempotency_key is not None:
                 idempotency.insert(sender.idempotency_key, message.pk)
     if decision is None:
-        return _stepped_meanwhile(sender, message)
+        return _step_of_faster_call(sender, message)
     transitions.announce([decision])
     wakeups.wake_workers()
     return _queued_code(message)
@@ -162,7 +162,7 @@ def _require_payment(principal: Principal, message: Message, decision: Decision)
     raise refusal or DomainError(Error.UNAVAILABLE, retry_after=1)
 
 
-def _stepped_meanwhile(sender: Sender, message: Message) -> SentCode | None:
+def _step_of_faster_call(sender: Sender, message: Message) -> SentCode | None:
     """The response to the later of two concurrent calls, about the step that the other took.
 
     It would otherwise take a second step, and so would its repeat, whose key is stored here.
@@ -194,7 +194,7 @@ def _send_by_untried(
             _require_live(sender.principal, verification.pk)
         message = None
         if error.error is Error.RESEND_TOO_SOON:
-            message = _sent_meanwhile(verification, channel.name)
+            message = _message_of_other_call(verification, channel.name)
         if message is None:
             raise
         store_key(sender, message)
@@ -254,7 +254,7 @@ def _next_channel(
     raise DomainError(Error.CHANNEL_UNAVAILABLE, message=NONE_LEFT)
 
 
-def _sent_meanwhile(verification: Verification, channel: str) -> Message | None:
+def _message_of_other_call(verification: Verification, channel: str) -> Message | None:
     """The message that another call sent by the same channel, if any: it may be about to commit."""
     wait = WaitForFirstSend(WAIT)
     while not wait.has_ended:

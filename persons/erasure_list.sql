@@ -1,3 +1,4 @@
+-- Records an erasure; a later one moves its time forward.
 --: add
 INSERT INTO persons_erasure (company_id, mode, key_id, phone_hash, erased_at)
 VALUES (%(company_id)s, %(mode)s, %(key_id)s, %(phone_hash)s, COALESCE(%(erased_at)s, now()))

@@ -1,7 +1,7 @@
 """Counts limits in PostgreSQL, exactly and without Redis, in which `atomic_limits` counts."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from storage.atomic_limits import Bucket, Pool
@@ -20,6 +20,11 @@ def count_in_postgres(key: str, *, limit: int, end: datetime, count: int = 1) ->
     params: dict[str, str | int | datetime]
     params = {"key": key, "count": count, "limit": limit, "end": end}
     return execute(_TAKE, params) > 0
+
+
+def end_of_utc_day(now: datetime) -> datetime:
+    """The next midnight of a time in UTC."""
+    return now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
 
 
 DAY = 86_400.0

@@ -76,10 +76,10 @@ class InvitationFactory(DjangoModelFactory[Invitation]):
     company = SubFactory(CompanyFactory)
     email = Sequence(lambda n: f"invited{n}@example.com")
     role = Member.Role.DEVELOPER
-    invited_by = LazyAttribute(lambda invitation: _maker(invitation.company, is_active=True))
+    invited_by = LazyAttribute(lambda invitation: _creator(invitation.company, is_active=True))
 
 
-def _maker(company: Company, *, is_active: bool = False) -> User:
+def _creator(company: Company, *, is_active: bool = False) -> User:
     """An owner, who may give a key every scope; gets no e-mails unless the test made him."""
     owner = company.members.filter(role=Member.Role.OWNER).select_related("user").first()
     owner = owner or MemberFactory.create(company=company, user__is_active=is_active)
@@ -101,7 +101,7 @@ class ApiKeyFactory(DjangoModelFactory[IssuedKey]):
         model = IssuedKey
 
     company = SubFactory(CompanyFactory)
-    created_by = LazyAttribute(lambda row: _maker(row.company))
+    created_by = LazyAttribute(lambda row: _creator(row.company))
     mode = Mode.LIVE
     name = Sequence(lambda n: f"Key {n}")
     purpose = ""

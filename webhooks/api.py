@@ -36,8 +36,8 @@ from webhooks.calls import (
 )
 from webhooks.models import Endpoint
 
-ENDPOINT_DISABLED = _("The endpoint is off: switch it on by enabled: true")
-CONFLICTING_KINDS = _("type and event name different events: give one")
+ENDPOINT_DISABLED = _("The endpoint is disabled: enable it with `enabled: true`")
+CONFLICTING_KINDS = _("`type` and `event` name different events: give only one")
 
 
 class _View(IdempotentView):

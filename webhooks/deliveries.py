@@ -17,37 +17,38 @@ from accounts.models import Company, User
 from accounts.purges import delete_rows, retention_cutoff
 from catalogue.errors import DomainError, Error
 from catalogue.ids import public_id, uuid7
-from storage.postgres_limits import count_in_postgres
+from storage.postgres_limits import count_in_postgres, end_of_utc_day
 from webhooks import events
 from webhooks.events import declaration_of
 from webhooks.models import Delivery, DeliveryAttempt, Endpoint, Event, EventKind
 
 State = Delivery.State
 
-REPLAYED_AT_ONCE = 1000
-REPLAYED_A_DAY = 50_000
+MAX_REPLAYS_PER_CALL = 1000
+MAX_REPLAYS_PER_DAY = 50_000
 EXAMPLE = "example:"  # the beginning of an example's key
-BY_HAND_A_MINUTE = 20  # examples and repeats of a company
-TOO_MANY_BY_HAND = format_lazy(
-    _("Up to {max} examples and repeats a minute; try a little later"), max=BY_HAND_A_MINUTE
+MAX_MANUAL_PER_MINUTE = 20  # examples and replays of a company
+TOO_MANY_PER_MINUTE = format_lazy(
+    _("Up to {max} examples and replays a minute; try again a little later"),
+    max=MAX_MANUAL_PER_MINUTE,
 )
 WITHDRAWN = _("The address no longer receives events of this kind: choose the kind again first")
-TOO_MANY_A_DAY = format_lazy(
-    _("Up to {max} deliveries are repeated a day; go on tomorrow"), max=REPLAYED_A_DAY
+TOO_MANY_PER_DAY = format_lazy(
+    _("Up to {max} deliveries a day can be replayed; try again tomorrow"), max=MAX_REPLAYS_PER_DAY
 )
 
 
-def _count_by_hand(company_id: int) -> None:
-    """Counts a send by a button; raises `rate_limited` over the company's limit.
+def _count_manual_send(company_id: int) -> None:
+    """Counts a manual send; raises `rate_limited` over the company's limit.
 
     These sends must not flood somebody else's server, however many of its URLs are registered.
     """
     now = timezone.now()
     end = now.replace(second=0, microsecond=0) + timedelta(minutes=1)
     key = f"webhooks-by-hand:{company_id}:{end:%Y%m%d%H%M}"
-    if not count_in_postgres(key, limit=BY_HAND_A_MINUTE, end=end):
+    if not count_in_postgres(key, limit=MAX_MANUAL_PER_MINUTE, end=end):
         wait = ceil((end - now).total_seconds())
-        raise DomainError(Error.RATE_LIMITED, message=TOO_MANY_BY_HAND, retry_after=wait)
+        raise DomainError(Error.RATE_LIMITED, message=TOO_MANY_PER_MINUTE, retry_after=wait)
 
 
 @transaction.atomic
@@ -56,7 +57,7 @@ def replay(*, delivery: Delivery, user: User, ip: str | None = None) -> None:
     endpoint = delivery.endpoint
     if delivery.event.kind in events.kinds_withdrawn(endpoint.kinds):
         raise DomainError(Error.INVALID_INPUT, message=WITHDRAWN)
-    _count_by_hand(endpoint.company_id)
+    _count_manual_send(endpoint.company_id)
     _requeue(endpoint.company_id, [delivery.pk])
     subject = f"{public_id('evt', delivery.event_id)} → {endpoint.url}"
     record("webhook.replayed", subject, company=endpoint.company, user=user, ip=ip)
@@ -65,12 +66,12 @@ def replay(*, delivery: Delivery, user: User, ip: str | None = None) -> None:
 @transaction.atomic
 def replay_failed(*, endpoint: Endpoint, user: User, ip: str | None = None) -> int:
     """Replays failed deliveries, oldest first; returns their number."""
-    _count_by_hand(endpoint.company_id)
+    _count_manual_send(endpoint.company_id)
     failed = Delivery.objects.filter(endpoint=endpoint, state=State.FAILED).exclude(
         event__kind__in=events.kinds_withdrawn(endpoint.kinds)
     )
     oldest = failed.order_by("created_at", "id").values_list("pk", flat=True)
-    count = _requeue(endpoint.company_id, list(oldest[:REPLAYED_AT_ONCE]))
+    count = _requeue(endpoint.company_id, list(oldest[:MAX_REPLAYS_PER_CALL]))
     if count:
         subject = f"{count} → {endpoint.url}"
         record("webhook.replayed", subject, company=endpoint.company, user=user, ip=ip)
@@ -83,11 +84,11 @@ def _requeue(company_id: int, ids: Sequence[UUID]) -> int:
     Raises `rate_limited` over the company's daily limit, because each delivery stores its attempts.
     """
     now = timezone.now()
-    end = now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
+    end = end_of_utc_day(now)
     key = f"webhooks-replayed:{company_id}:{end:%Y%m%d}"
-    if ids and not count_in_postgres(key, limit=REPLAYED_A_DAY, end=end, count=len(ids)):
+    if ids and not count_in_postgres(key, limit=MAX_REPLAYS_PER_DAY, end=end, count=len(ids)):
         wait = ceil((end - now).total_seconds())
-        raise DomainError(Error.RATE_LIMITED, message=TOO_MANY_A_DAY, retry_after=wait)
+        raise DomainError(Error.RATE_LIMITED, message=TOO_MANY_PER_DAY, retry_after=wait)
     count = Delivery.objects.filter(pk__in=ids).update(
         state=State.PENDING,
         due_at=now,
@@ -103,7 +104,7 @@ def _requeue(company_id: int, ids: Sequence[UUID]) -> int:
 @transaction.atomic
 def send_example(*, endpoint: Endpoint, kind: str) -> Delivery:
     """Sends an example event to this endpoint only, signed like any other."""
-    _count_by_hand(endpoint.company_id)
+    _count_manual_send(endpoint.company_id)
     event = Event.objects.create(
         company=endpoint.company,
         mode=endpoint.mode,

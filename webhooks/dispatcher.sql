@@ -1,3 +1,4 @@
+-- Endpoints that may be called: enabled, of a company that is not suspended.
 --: callable_endpoints
 webhooks_endpoint endpoint JOIN accounts_company company
     ON company.id = endpoint.company_id AND company.status <> 'suspended'
@@ -50,10 +51,12 @@ WHERE delivery.id = outcome.id AND delivery.claims = outcome.claims
   AND (delivery.due_at IS NOT NULL OR outcome.state = 'delivered')
 RETURNING delivery.id, delivery.round_at
 
+-- Starts the clock of the automatic switch-off; a running one stays.
 --: mark_failing
 UPDATE webhooks_endpoint SET failing_since = statement_timestamp()
 WHERE id = ANY(%s::uuid[]) AND failing_since IS NULL
 
+-- Stops the clock, since an event was accepted.
 --: mark_accepting
 UPDATE webhooks_endpoint SET last_success_at = statement_timestamp(), failing_since = NULL
 WHERE id = ANY(%s::uuid[])

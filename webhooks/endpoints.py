@@ -126,7 +126,7 @@ def create(
     ip: str | None = None,
 ) -> tuple[Endpoint, str]:
     """Creates an endpoint; returns it with the secret that signs its events."""
-    members.require_key_maker(company, user)  # a parallel request waits here
+    members.lock_for_key_manager(company, user)  # a parallel request waits here
     urls = _urls(company.pk, mode)
     if len(urls) >= settings.MAX_ENDPOINTS:
         raise DomainError(Error.INVALID_INPUT, message=TOO_MANY_ENDPOINTS)
@@ -167,7 +167,7 @@ def change(
 
     `scopes` are those of the actor.
     """
-    members.require_key_maker(endpoint.company, user)
+    members.lock_for_key_manager(endpoint.company, user)
     urls = _urls(endpoint.company_id, endpoint.mode)
     endpoint.refresh_from_db(fields=["url", "kinds", "description"])
     has_new_url = changes.get("url", endpoint.url) != endpoint.url
@@ -204,7 +204,7 @@ def rotate(
     A repeat within `repeats_within` is a double click and returns the same secret. Raises
     `invalid_input` if too many old secrets still sign.
     """
-    members.require_key_maker(endpoint.company, user)
+    members.lock_for_key_manager(endpoint.company, user)
     endpoint.refresh_from_db(from_queryset=Endpoint.objects.select_for_update(no_key=True))
     now = timezone.now()
     until = endpoint.previous_until

@@ -23,7 +23,7 @@ WITH used AS (
       AND (last_used_at IS NULL OR last_used_at < now() - interval '1 minute')
     FOR NO KEY UPDATE SKIP LOCKED)))
 SELECT api_key.digest, EXTRACT(epoch FROM api_key.expires_at - now())::float8 AS expires_in,
-       api_key.id AS key_id, api_key.mode, api_key.scopes, member.role AS maker_role,
+       api_key.id AS key_id, api_key.mode, api_key.scopes, member.role AS creator_role,
        api_key.allowed_ips, api_key.day_limit, api_key.purpose, {company_columns}
 FROM accounts_apikey api_key JOIN accounts_company company ON company.id = api_key.company_id
 LEFT JOIN accounts_member member ON member.company_id = api_key.company_id
@@ -33,6 +33,6 @@ WHERE api_key.digest = ANY(%(digests)s::bytea[]) AND api_key.revoked_at IS NULL
 
 -- For a member who sends in the cabinet.
 --: without_key
-SELECT 0 AS key_id, %(mode)s::text AS mode, '{}'::text[] AS scopes, NULL AS maker_role,
+SELECT 0 AS key_id, %(mode)s::text AS mode, '{}'::text[] AS scopes, NULL AS creator_role,
        '{}'::text[] AS allowed_ips, NULL::bigint AS day_limit, '' AS purpose, {company_columns}
 FROM accounts_company company WHERE company.id = %(company_id)s

@@ -43,7 +43,7 @@ EXECUTE FUNCTION record_company_change();
 CREATE OR REPLACE TRIGGER key_truncation AFTER TRUNCATE ON accounts_apikey FOR EACH STATEMENT
 EXECUTE FUNCTION record_company_change();
 
--- A key's rights depend on its maker's role.
+-- A key's rights depend on its creator's role.
 CREATE OR REPLACE TRIGGER member_change AFTER INSERT OR DELETE ON accounts_member FOR EACH ROW
 EXECUTE FUNCTION record_company_change();
 

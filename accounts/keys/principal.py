@@ -178,7 +178,7 @@ def principal_of(row: Mapping[str, Any]) -> Principal:
     limits = CompanyLimits(**{name: row[name] for name in CompanyLimits._fields})
     return Principal(
         **{name: row[name] for name in _COPIED_COLUMNS},
-        scopes=scopes_of_role(row["maker_role"]).intersection(row["scopes"]),
+        scopes=scopes_of_role(row["creator_role"]).intersection(row["scopes"]),
         allowed_ips=tuple(row["allowed_ips"]),
         company_status=row["status"],
         allowed_countries=frozenset(row["allowed_countries"]),

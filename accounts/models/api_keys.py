@@ -24,11 +24,11 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
             Q(expires_at__isnull=True) | Q(expires_at__gt=Now()), revoked_at__isnull=True
         )
 
-    def with_maker_role(self) -> "ApiKeyQuerySet":
-        makers = Member.objects.filter(
+    def with_creator_role(self) -> "ApiKeyQuerySet":
+        creators = Member.objects.filter(
             company=models.OuterRef("company"), user=models.OuterRef("created_by")
         )
-        return self.annotate(maker_role=models.Subquery(makers.values("role")))
+        return self.annotate(creator_role=models.Subquery(creators.values("role")))
 
 
 class ApiKey(models.Model):
@@ -116,8 +116,8 @@ class ApiKey(models.Model):
 
     @property
     def suspended_scopes(self) -> str:
-        """The labels of its scopes that its maker has lost; needs `with_maker_role`."""
-        return self.lost_scopes(getattr(self, "maker_role", None))
+        """The labels of its scopes that its creator has lost; needs `with_creator_role`."""
+        return self.lost_scopes(getattr(self, "creator_role", None))
 
 
 def _labels(scopes: list[str]) -> str:

@@ -54,13 +54,13 @@ class InvitationQuerySet(models.QuerySet["Invitation"]):
         not return through a second mailbox.
         """
         since = timezone.now() - Invitation.LIFETIME
-        makers = Member.objects.filter(
+        inviters = Member.objects.filter(
             company=OuterRef("company"),
             user=OuterRef("invited_by"),
             user__is_active=True,
             role=Member.Role.OWNER,
         )
-        return self.filter(Exists(makers), accepted_at=None, revoked_at=None, sent_at__gt=since)
+        return self.filter(Exists(inviters), accepted_at=None, revoked_at=None, sent_at__gt=since)
 
 
 class Invitation(models.Model):

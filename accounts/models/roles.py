@@ -74,13 +74,13 @@ def every_scope() -> list[str]:
     return [scope.value for scope in Scope if scope is not Scope.VERIFY]
 
 
-# A key has these scopes for as long as its maker has the same right as a member. Its other scopes
-# belong to the company, and outlast its maker's membership.
+# A key has these scopes for as long as its creator has the same right as a member. Its other scopes
+# belong to the company, and outlast its creator's membership.
 SCOPES_BY_ROLE = {Scope.BALANCE: MONEY_READERS, Scope.TOP_UP: MONEY_MANAGERS}
 
 
 def scopes_of_role(role: str | None) -> frozenset[str]:
-    """The scopes that a key keeps while its maker has this role; None: no longer a member."""
+    """The scopes that a key keeps while its creator has this role; None: no longer a member."""
     return frozenset(
         scope.value
         for scope in Scope

@@ -195,7 +195,7 @@ def _require_owner(company: Company, user: User) -> None:
         raise PermissionDenied
 
 
-def require_key_maker(company: Company, user: User | None) -> None:
+def lock_for_key_manager(company: Company, user: User | None) -> None:
     """Locks the company and checks that the member may manage keys: needed for a secret that
     outlives the membership, or a new webhook URL. `user` is None for an API key, which may have
     been read before its company was deleted.

@@ -94,7 +94,7 @@ def score(section: Section, stems: Sequence[str], language: str) -> int:
     total = 0
     for stem in stems:
         begins = re.compile(rf"(?<!\w){re.escape(stem)}")
-        here = sum(1 for _found in islice(begins.finditer(text), MAX_COUNTED))
+        here = sum(1 for _ in islice(begins.finditer(text), MAX_COUNTED))
         in_title = bool(begins.search(title))
         in_page = bool(begins.search(page))
         if not (here or in_title or in_page):

@@ -1,7 +1,9 @@
+-- Companies with spending or budgets; the latter may have to be cleared.
 --: companies
 SELECT company_id FROM billing_spentday UNION SELECT company_id FROM billing_budget
 UNION SELECT id FROM accounts_company WHERE budgets <> '{}' ORDER BY 1
 
+-- Sets usual budgets from the busiest day and hours; returns the number of companies changed.
 --: update
 WITH peaks AS (
   SELECT company_id, '' AS country, max(tokens) AS most
@@ -25,6 +27,7 @@ updated AS (
 SELECT count(*)
 FROM (SELECT company_id FROM cleared UNION SELECT company_id FROM updated) AS changed
 
+-- Copies budgets to the companies' rows, from which sends read them.
 --: publish
 UPDATE accounts_company company SET budgets = current.budgets
 FROM (SELECT ids.id, COALESCE((
@@ -33,6 +36,7 @@ FROM (SELECT ids.id, COALESCE((
       FROM unnest(%s::bigint[]) AS ids(id)) AS current
 WHERE company.id = current.id AND company.budgets <> current.budgets
 
+-- The balance, and what the day, the key and the hour have used, with the ends of their periods.
 --: usage_now
 SELECT wallet.available, {day_used} AS day_used, {day_ends} AS day_ends,
   {key_used} AS key_used,

@@ -15,9 +15,11 @@ WHERE NOT EXISTS (
         WHERE seal.company_id = wallet.company_id), '-infinity'))
 ORDER BY wallet.company_id
 
+-- When a company's first transfer was made.
 --: first_transfer
 SELECT created_at FROM billing_transfer WHERE company_id = %s ORDER BY created_at, id LIMIT 1
 
+-- The tokens that a company's messages cost in a period.
 --: spent
 SELECT COALESCE(sum(amount), 0)::bigint FROM billing_transfer
 WHERE company_id = %(company)s AND kind = 'capture'

@@ -304,7 +304,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('name', models.CharField(help_text='as the bank knows it', max_length=160, verbose_name='name')),
-                ('inn', models.CharField(max_length=12, validators=[billing.billing_details.INN], verbose_name='INN')),
+                ('inn', models.CharField(max_length=12, validators=[billing.billing_details.validate_inn], verbose_name='INN')),
                 ('kpp', models.CharField(blank=True, max_length=9, validators=[django.core.validators.RegexValidator('\\A(?!00)[0-9]{4}(?!00)[0-9A-Z]{2}(?!000)[0-9]{3}\\Z', 'A KPP has nine characters.')], verbose_name='KPP')),
                 ('address', models.CharField(max_length=300, verbose_name='address')),
                 ('bank_name', models.CharField(max_length=120, verbose_name='bank')),

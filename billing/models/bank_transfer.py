@@ -92,9 +92,7 @@ class BankTransfer(models.Model):
 
 
 class StatementMark(models.Model):
-    """The time up to which an account's statement has been read. Its row is the lock of a
-    reading.
-    """
+    """The time up to which an account's statement has been read. Each reader locks this row."""
 
     account = models.CharField(max_length=22)
     read_until = models.DateTimeField(null=True)

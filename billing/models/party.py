@@ -10,7 +10,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Company
-from billing.billing_details import ACCOUNT, BIC, INN, KPP, missing_fields
+from billing.billing_details import ACCOUNT, BIC, KPP, missing_fields, validate_inn
 from catalogue.languages import page_languages
 
 # Percent, newest first: НК РФ, art. 164, item 3.
@@ -67,7 +67,7 @@ class Seller(models.Model):
     """The billing details that invoices are issued with; a single row."""
 
     name = models.CharField(_("name"), max_length=160, help_text=_("as the bank knows it"))
-    inn = models.CharField(_("INN"), max_length=12, validators=[INN])
+    inn = models.CharField(_("INN"), max_length=12, validators=[validate_inn])
     kpp = models.CharField(_("KPP"), max_length=9, blank=True, validators=[KPP])
     address = models.CharField(_("address"), max_length=300)
     bank_name = models.CharField(_("bank"), max_length=120)

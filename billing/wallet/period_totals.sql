@@ -1,3 +1,4 @@
+-- The balance before each given transfer, in the given order.
 --: balances
 SELECT COALESCE(previous.balance_after, %(opening)s)
 FROM unnest(%(times)s::timestamptz[], %(ids)s::bigint[]) WITH ORDINALITY AS given(at, id, position)

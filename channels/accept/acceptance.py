@@ -167,8 +167,8 @@ def accept_and_wait(prepared: PreparedSend[WrittenT]) -> tuple[WrittenT, SendOut
     phone = message.request.phone
     if principal.is_test:
         _take_quota(principal, message.request.content)
-    waits = not scripted_numbers.is_scripted(principal, phone, scripted_numbers.QUEUED)
-    with outcome_signals.waiter(message.id) if waits else nullcontext() as waiter:
+    waits_for_outcome = not scripted_numbers.is_scripted(principal, phone, scripted_numbers.QUEUED)
+    with outcome_signals.waiter(message.id) if waits_for_outcome else nullcontext() as waiter:
         written = _commit(prepared)
         wakeups.wake_workers()
         if waiter:
@@ -192,11 +192,11 @@ def _commit(prepared: PreparedSend[WrittenT]) -> WrittenT:
     message = prepared.message
     with send_limits.acquire(
         message.counted, key_hash=message.sender.key_hash, untried=prepared.untried
-    ) as one_try:
-        traced = tracing.start()
+    ) as each_try:
+        trace_start = tracing.start()
         for tries_left in reversed(range(MAX_TRIES)):
             try:
-                with one_try():
+                with each_try():
                     written = prepared.write()
             except (FundsReturnedError, IntegrityError) as error:
                 if not _may_retry(error, prepared.retried_on):
@@ -204,8 +204,8 @@ def _commit(prepared: PreparedSend[WrittenT]) -> WrittenT:
                 if not tries_left:
                     raise DomainError(Error.UNAVAILABLE, retry_after=1) from None
             else:
-                if traced:
-                    tracing.record_commit(message.id, traced)
+                if trace_start:
+                    tracing.record_commit(message.id, trace_start)
                 return written
     raise AssertionError("the last try returns or raises")
 

@@ -39,7 +39,7 @@ log = structlog.get_logger(__name__)
 
 SHARED_POOL_EMPTY = _("This number gets too many messages from different senders; try again later")
 
-OneTry = Callable[[], AbstractContextManager[object]]
+EachTry = Callable[[], AbstractContextManager[object]]
 REFUSED_BY_COOL_DOWN = {atomic_limits.COOLING_DOWN, atomic_limits.DUPLICATE}
 
 
@@ -76,7 +76,7 @@ class UntriedChannel(Protocol):
 @contextmanager
 def acquire(
     send: Send, *, key_hash: str = "", untried: UntriedChannel | None = None
-) -> Iterator[OneTry]:
+) -> Iterator[EachTry]:
     """Counts this send while it is accepted, or raises `resend_too_soon` or `send_limit`.
 
     A refusal inside releases the send, because nothing was sent. An error that leaves the commit
@@ -93,7 +93,7 @@ def acquire(
         return
     _raise_if_refused(acquired.result)
     try:
-        yield acquired.one_try
+        yield acquired.each_try
     except Exception as error:
         if nothing_was_written(error) or (key_hash and not isinstance(error, IntegrityError)):
             key = acquired.key
@@ -105,7 +105,7 @@ def acquire(
 class _Acquired(NamedTuple):
     result: LimitResult
     key: str  # key of the cool-down
-    one_try: OneTry = nullcontext
+    each_try: EachTry = nullcontext
 
 
 def _acquire(send: Send, key_hash: str, untried: UntriedChannel | None) -> _Acquired:

@@ -21,6 +21,7 @@ counted AS MATERIALIZED (
     AND EXISTS (SELECT FROM channels_openmessage WHERE due_at <= now())
   ORDER BY name FOR UPDATE),
 
+-- The due messages within each account's allowance; takes the allowance in the same statement.
 --: picked
 picked AS (
   SELECT * FROM (

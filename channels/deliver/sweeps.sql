@@ -1,3 +1,4 @@
+-- Attempts whose worker died during the call: the lease is over.
 --: expired_leases
 SELECT attempt.id AS attempt_id, attempt.provider, message.id AS message_id, message.phone
 FROM channels_attempt attempt JOIN channels_message message ON message.id = attempt.message_id

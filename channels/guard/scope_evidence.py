@@ -72,7 +72,8 @@ class ScopeEvidence:
     tokens: float = 0.0  # charged for missed codes
     pending: int = 0  # delivered, not yet mature
     refusals: int = 0
-    # Held back separately: losses here no longer count against the people around the scope.
+    # A restriction of this scope's own is in force: losses here no longer count against the people
+    # around it.
     is_apart: bool = False
     refused_until: float = -math.inf
 

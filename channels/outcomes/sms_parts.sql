@@ -1,3 +1,4 @@
+-- Stores a part that a vendor named, unless it is known or the attempt is another vendor's.
 --: store
 INSERT INTO channels_part (attempt_id, number, total, provider, provider_id)
 SELECT attempt.id, %s, %s, attempt.provider, %s FROM channels_attempt attempt

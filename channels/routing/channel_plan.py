@@ -205,7 +205,7 @@ def _first_channel(
 ) -> Channel:
     if request.channel in policy.barred:
         raise _barred(BY_NAME[str(request.channel)], request)
-    if policy.is_own and not affordable and request.channel is None:
+    if policy.has_matching_rule and not affordable and request.channel is None:
         raise DomainError(Error.CHANNEL_UNAVAILABLE, message=NOTHING_ALLOWED)
     return choose_channel(
         channel_name=request.channel,

@@ -32,7 +32,7 @@ class SendPolicy:
     barred: frozenset[str] = frozenset()
     max_cost: int | None = None  # in tokens; `fallback` has its own for its chain
     locale: str = ""
-    is_own: bool = False  # whether any rule matched
+    has_matching_rule: bool = False
     is_smart: bool = False  # the learned router sets order and patience of codes
 
 
@@ -95,7 +95,7 @@ def _with_rule(standard: SendPolicy, rule: PolicyRule) -> SendPolicy:
         barred=barred,
         max_cost=rule.max_cost,
         locale=rule.locale,
-        is_own=True,
+        has_matching_rule=True,
         is_smart=bool(rule.is_smart) and rule.channels is not None,
     )
 

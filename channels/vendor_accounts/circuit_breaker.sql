@@ -10,6 +10,7 @@ ON CONFLICT (name) DO UPDATE SET
 WHERE account.open_until IS NULL OR %(is_probe)s
 RETURNING trips
 
+-- Closes an open breaker.
 --: close
 UPDATE channels_provideraccount
 SET opened_at = NULL, open_until = NULL, probed_at = NULL, trips = 0, reason = ''

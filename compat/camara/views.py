@@ -90,7 +90,7 @@ class SendCode(CamaraView):
         The policy's channels that can carry the caller's text are then used.
         """
         policy = policy_for(self.principal, phone, self.principal.purpose)
-        return NO_ORDER if policy.is_own else RequestedOrder(("sms",))
+        return NO_ORDER if policy.has_matching_rule else RequestedOrder(("sms",))
 
 
 class ValidateCode(CamaraView):

@@ -1,3 +1,4 @@
+-- Clicks of a link by hour.
 --: hours
 SELECT date_trunc('hour', at) AS at, count(*) FILTER (WHERE kind = 'person') AS clicks,
   count(*) FILTER (WHERE {is_preview}) AS previews,

@@ -7,7 +7,6 @@ with the same keys, which are ignored.
 
 from collections import Counter
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -18,7 +17,7 @@ from django.utils import timezone
 from catalogue.ids import public_id_sql, uuid7
 from links.addresses import short_hosts
 from links.clicks.stream import Batch, Consumer
-from storage.postgres_limits import count_in_postgres
+from storage.postgres_limits import count_in_postgres, end_of_utc_day
 from storage.statements import sql_files
 from storage.statements.queries import execute, fetch_tuples
 from storage.store_errors import write_together
@@ -71,7 +70,7 @@ def _within_quota(rows: Sequence[EventRow]) -> Sequence[EventRow]:
     if not companies:
         return rows
     now = timezone.now()
-    end = now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
+    end = end_of_utc_day(now)
     counts = Counter(companies[row.link_id] for row in rows if row.link_id in companies)
     over_quota = {
         company

@@ -1,3 +1,4 @@
+-- The condition that a one-time link can still be opened.
 --: live
 link.id = %s AND link.is_once AND link.used_at IS NULL AND link.disabled_at IS NULL
 AND link.retired_at IS NULL
@@ -5,6 +6,7 @@ AND (link.expires_at IS NULL OR link.expires_at > now())
 AND NOT EXISTS (SELECT FROM links_stop stop WHERE stop.company_id = link.company_id
   AND (stop.batch_id IS NULL OR stop.batch_id = link.batch_id))
 
+-- Where a live one-time link leads, without opening it.
 --: target
 SELECT link.url FROM links_link link WHERE {live}
 

@@ -1,3 +1,4 @@
+-- When a link ends that is made now.
 --: expires_at
 now() + make_interval(secs => %(link_lifetime)s::float)
 
@@ -7,6 +8,7 @@ now() + make_interval(secs => %(link_lifetime)s::float)
 INSERT INTO links_link (company_id, mode, message_id, expires_at, {columns})
 SELECT company_id, mode, message_id, {expires_at}, {values} FROM paid
 
+-- The link ends with the code at the latest.
 --: insert_with_code
 INSERT INTO links_link (company_id, mode, message_id, expires_at, {columns})
 SELECT company_id, mode, message_id, LEAST({expires_at}, ends_at), {values} FROM paid
@@ -30,5 +32,6 @@ FROM unnest({arrays}, %(link_lifetime)s::float[])
 {insert_from_arrays}
 ORDER BY given.key, given.position ON CONFLICT DO NOTHING RETURNING id, expires_at
 
+-- Which of the keys are taken by live links with generated slugs.
 --: generated
 SELECT key FROM links_link WHERE key = ANY(%(keys)s::text[]) AND retired_at IS NULL AND NOT is_alias

@@ -1,3 +1,4 @@
+-- The condition that a link can still be opened.
 --: is_live
 (link.disabled_at IS NULL AND (link.expires_at IS NULL OR link.expires_at > now())
  AND NOT EXISTS (SELECT FROM links_stop stop

@@ -1,7 +1,7 @@
--- How many more wrong codes the phone may get, across its codes and purposes: up to the hourly and
--- the daily cap. After the cap: one guess per hour; a correct code allows one more. `latest`: the
--- time of the last guess. Like `otp_spend_attempt`, it looks among ids that the caller names, so
--- that other months' tables are not opened.
+-- Returns how many more wrong codes this phone may enter, over all its codes and purposes: up to
+-- the hourly and the daily cap. After the cap: one guess per hour; a correct code allows one more.
+-- `latest`: the time of the last guess. Like `otp_spend_attempt`, it reads only the months that the
+-- caller names.
 CREATE OR REPLACE FUNCTION otp_guess_cap(
   p_company_id bigint, p_mode text, p_phone text, p_hourly int, p_daily int,
   p_first_id uuid, p_last_id uuid)

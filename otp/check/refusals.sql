@@ -13,6 +13,7 @@ WHERE company_id = %(company_id)s AND mode = %(mode)s::text AND phone = %(phone)
   AND purpose = %(purpose)s::text AND {which} AND id BETWEEN :first_id AND :last_id
 ORDER BY id DESC LIMIT 1
 
+-- The phone and purpose of a company's verification.
 --: phone_of_id
 SELECT phone, purpose FROM otp_verification
 WHERE id = %(verification_id)s AND company_id = %(company_id)s AND mode = %(mode)s::text

@@ -108,7 +108,7 @@ def _prove(claim: str, limit_or_ids: int | list[UUID]) -> int:
         decisions = transitions.prove(
             cursor, [(verification_id, None) for verification_id in ids], DeliveryProof.CODE_ENTERED
         )
-        event_ids = [uuid7() for _one in ids]
+        event_ids = [uuid7() for _verification_id in ids]
         cursor.execute(within(_SETTLE_VERIFIED, months_of(ids)), [ids, event_ids])
         outbox.wake_dispatcher(cursor.rowcount)
     transitions.announce(decisions)

@@ -4,6 +4,7 @@ verified_at IS NULL AND settled_at IS NULL AND expires_at > now()
 AND (superseded_at IS NOT NULL OR attempts >= max_attempts)
 AND id BETWEEN :first_id AND :last_id
 
+-- Settles codes that ended early, the oldest first; returns their ids.
 --: settle_ended_early
 UPDATE otp_verification SET settled_at = now()
 WHERE id BETWEEN :first_id AND :last_id AND id = ANY(ARRAY(
@@ -26,13 +27,15 @@ SELECT id, EXISTS (SELECT FROM accounts_jobfailure failure
 FROM otp_verification WHERE verified_at IS NOT NULL AND settled_at IS NULL
   AND id BETWEEN :first_id AND :last_id
 
+-- Those of them that may be tried now, the oldest first.
 --: unsettled
 {all_unsettled} AND {is_not_waiting} ORDER BY verified_at LIMIT %s
 
--- Claims codes for this transaction: the oldest, or those of the given ids.
+-- Claims the oldest codes for this transaction.
 --: claim_verified
 {unsettled} FOR NO KEY UPDATE SKIP LOCKED
 
+-- The same for given ids, also those that wait for another try.
 --: claim_given
 {all_unsettled} AND id = ANY(%s::uuid[]) ORDER BY verified_at FOR NO KEY UPDATE SKIP LOCKED
 

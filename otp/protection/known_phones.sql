@@ -18,6 +18,7 @@ FROM unnest(%(companies)s::bigint[], %(phones)s::text[], %(created)s::float[])
       AND judged_at >= %(remembered)s AND id >= %(first)s) AS code
 WHERE code.first < to_timestamp(sends.created) - %(known_after)s::interval
 
+-- The same for phones at a moment: a company's codes of each, and times of its newest messages.
 --: histories
 SELECT phones.phone, EXTRACT(epoch FROM code.first)::float, EXTRACT(epoch FROM code.latest)::float,
   ARRAY(

@@ -35,7 +35,8 @@ class CodeSendRequest:
     callback: Callback | None = None  # where the events of this message go as well
     door: str = ""  # the other API that the request came by: `Message.source_api`
     is_new: bool = False  # ends the live code, if there is one, instead of repeating it
-    resends: bool = False  # a custom code goes out again after the pause instead of being a repeat
+    # A custom code is sent again after the cool-down, not answered with the earlier message.
+    resends_custom_code: bool = False
 
     @property
     def content(self) -> Content:
@@ -46,12 +47,8 @@ class CodeSendRequest:
         return Content.CODE if self.custom_code is None else content_of(self.custom_code)
 
     @property
-    def names_untried(self) -> bool:
-        """Whether the request names channels, by which the live code may go out at once.
-
-        That is so for a channel that has not carried it. Otherwise, and for a new code, the
-        cool-down applies.
-        """
+    def may_skip_cool_down(self) -> bool:
+        """Whether a channel that has not carried the live code may do so during the cool-down."""
         return not self.is_new and (self.channel is not None or bool(self.order.channels))
 
     @property

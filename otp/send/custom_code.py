@@ -7,9 +7,9 @@ whose webhook timed out. The verification is looked up by the MAC of its code. N
 - a request for a channel that has not carried the code, unless the code was entered;
 - a request made a cool-down after a message that failed or expired, or whose code wrong guesses
   used up: otherwise the same failure would last until the code expires;
-- a request that `resends`, a cool-down after any message, after one that failed or expired, or
-  once the code was entered or used up: clients of other services ask again only when the person
-  does. Its reference may differ.
+- a request that `resends_custom_code`, a cool-down after any message, after one that failed or
+  expired, or once the code was entered or used up: clients of other services ask again only when
+  the person does. Its reference may differ.
 """
 
 import hashlib
@@ -167,7 +167,7 @@ class CustomCodeSend:
             "channels": list(channels),
             "reference": self.request.reference,
             "cool_down": send_limits.cool_down(self.principal.own_limits),
-            "resends": self.request.resends,
+            "resends_custom_code": self.request.resends_custom_code,
         }
         statement = sql.in_live_months(_SQL["repeated_message"])
         row = select_one(_RepeatedMessage, statement, params)

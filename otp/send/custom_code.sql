@@ -1,8 +1,9 @@
--- The first message of a live custom code, entered or not. Within the cool-down, and if the code
--- was entered, any message counts; later none that failed or expired, and none of a code that wrong
--- guesses used up. If the request `resends`, none counts later, none that failed or expired, and
--- none once the code was entered or used up; its reference does not matter. Messages by a requested
--- channel come first, failed and expired ones last.
+-- The first message of a live custom code that the request repeats, as `custom_code.py` says:
+-- - within the cool-down, or once the code was entered: any message with its reference
+-- - later: none that failed or expired, and none of a code that wrong guesses used up
+-- - if the request `resends_custom_code`: any reference, but only within the cool-down, none that
+--   failed or expired, and none of a code that was entered or used up
+-- Messages by a requested channel come first, failed and expired ones last.
 --: repeated_message
 SELECT message.id AS message_id, verification.id AS verification_id,
   verification.verified_at IS NOT NULL AS is_entered
@@ -15,11 +16,11 @@ WHERE verification.company_id = %(company_id)s AND verification.mode = %(mode)s:
   AND verification.binding IS NOT DISTINCT FROM %(binding)s::jsonb
   AND verification.expires_at > now()
   AND verification.id BETWEEN :first_id AND :last_id AND message.id BETWEEN :first_id AND :last_id
-  AND CASE WHEN %(resends)s THEN verification.verified_at IS NULL
+  AND CASE WHEN %(resends_custom_code)s THEN verification.verified_at IS NULL
         AND verification.attempts < verification.max_attempts
         AND message.state NOT IN ('failed', 'expired')
       ELSE message.reference = %(reference)s::text END
-  AND (message.state NOT IN ('failed', 'expired') AND NOT %(resends)s
+  AND (message.state NOT IN ('failed', 'expired') AND NOT %(resends_custom_code)s
          AND verification.attempts < verification.max_attempts
        OR verification.verified_at IS NOT NULL
        OR message.created_at > now() - make_interval(secs => %(cool_down)s))

@@ -113,7 +113,7 @@ def _send(
             link=link,
             text=text,
             custom=custom,
-            untried=untried if request.names_untried else None,
+            untried=untried if request.may_skip_cool_down else None,
         )
         code, outcome = acceptance.accept_and_wait(prepared)
     return SentCode(

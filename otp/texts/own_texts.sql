@@ -7,5 +7,6 @@
    SELECT '', webotp_host, app_hash, '' FROM otp_autofill autofill
    WHERE autofill.company_id = company.id) AS own)
 
+-- The same of one company.
 --: of_company
 SELECT {column} FROM accounts_company company WHERE company.id = %s

@@ -10,18 +10,18 @@ Row = TypeVar("Row")
 Cursor = CursorWrapper | psycopg.Cursor[Any]  # Django's or psycopg's own
 
 
-def fetch_all(cursor: Cursor, kind: Callable[..., Row]) -> list[Row]:
-    """Makes a `kind` of each row: its arguments have the names of the columns."""
+def fetch_all(cursor: Cursor, make: Callable[..., Row]) -> list[Row]:
+    """Calls `make` with the columns of each row as keyword arguments."""
     names = _column_names(cursor)
-    return [kind(**dict(zip(names, row, strict=True))) for row in cursor.fetchall()]
+    return [make(**dict(zip(names, row, strict=True))) for row in cursor.fetchall()]
 
 
-def fetch_one(cursor: Cursor, kind: Callable[..., Row]) -> Row | None:
-    """Makes a `kind` of the first row; None if there is none."""
+def fetch_one(cursor: Cursor, make: Callable[..., Row]) -> Row | None:
+    """Calls `make` with the columns of the first row; None if there is none."""
     row = cursor.fetchone()
     if row is None:
         return None
-    return kind(**dict(zip(_column_names(cursor), row, strict=True)))
+    return make(**dict(zip(_column_names(cursor), row, strict=True)))
 
 
 def _column_names(cursor: Cursor) -> list[str]:

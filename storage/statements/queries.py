@@ -37,13 +37,13 @@ def fetch_value(statement: str, params: Params = None) -> Any:
     return next(iter(fetch_column(statement, params)), None)
 
 
-def select(kind: Callable[..., Row], statement: str, params: Params = None) -> list[Row]:
-    """Makes a `kind` of each row: its arguments have the names of the columns."""
+def select(make: Callable[..., Row], statement: str, params: Params = None) -> list[Row]:
+    """Calls `make` with the columns of each row as keyword arguments."""
     with connection.cursor() as cursor:
         cursor.execute(statement, params)
-        return fetch_all(cursor, kind)
+        return fetch_all(cursor, make)
 
 
-def select_one(kind: Callable[..., Row], statement: str, params: Params = None) -> Row | None:
-    """Makes a `kind` of the first row; None without a row."""
-    return next(iter(select(kind, statement, params)), None)
+def select_one(make: Callable[..., Row], statement: str, params: Params = None) -> Row | None:
+    """Calls `make` with the columns of the first row; None without a row."""
+    return next(iter(select(make, statement, params)), None)

@@ -28,17 +28,17 @@ class _Numbered(NamedTuple):
     names: Sequence[str]  # of the parameters in this order; empty with `%s`
 
 
-def fetch_rows(statement: str, params: Params, kind: Callable[..., Row]) -> list[Row]:
-    """Makes a `kind` of each row, as `named_rows.fetch_all` does; raises Django's errors."""
+def fetch_rows(statement: str, params: Params, make: Callable[..., Row]) -> list[Row]:
+    """Calls `make` for each row, as `named_rows.fetch_all` does; raises Django's errors."""
     wrapper = connections[DEFAULT_DB_ALIAS]  # once: each look-up costs 2 µs
     if wrapper.queries_logged or wrapper.execute_wrappers:  # statements are counted or explained
         with wrapper.cursor() as cursor:
             cursor.execute(statement, params)
-            return fetch_all(cursor, kind)
+            return fetch_all(cursor, make)
     text, names = _numbered(statement)
     values = [params[name] for name in names] if isinstance(params, Mapping) else params
     with wrapper.wrap_database_errors, _session(wrapper) as session:
-        return fetch_all(psycopg.RawCursor(session).execute(text, values), kind)
+        return fetch_all(psycopg.RawCursor(session).execute(text, values), make)
 
 
 def after_commit(action: Callable[[], object]) -> None:

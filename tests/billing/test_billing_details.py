@@ -196,7 +196,7 @@ def test_zeros_and_foreign_digits_are_not_a_tax_number(country: str) -> None:
         (billing_details.KPP, "780001001"),
         (billing_details.BIC, "044525225"),
         (billing_details.ACCOUNT, "40702810110011000430"),
-        (billing_details.INN, "7800000002"),
+        (billing_details.validate_inn, "7800000002"),
     ],
 )
 def test_billing_details_are_ascii_digits(validator: Any, right: str) -> None:

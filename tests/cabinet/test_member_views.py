@@ -216,21 +216,21 @@ def test_removed_member_sees_nothing_any_more(client: Client, owner: Member) -> 
 
 
 @pytest.mark.parametrize("ended", ["demoted", "removed", "left", "switched off"])
-def test_invitations_end_with_the_rights_of_their_maker(
+def test_invitations_end_with_the_rights_of_their_creator(
     client: Client, owner: Member, ended: str
 ) -> None:
     """A removed member cannot return through a second mailbox."""
-    maker = MemberFactory.create(company=owner.company)
-    client.force_login(maker.user)
-    mark_reauthenticated(client, maker.user)
+    creator = MemberFactory.create(company=owner.company)
+    client.force_login(creator.user)
+    mark_reauthenticated(client, creator.user)
     link = invite(client)
     invitation = Invitation.objects.get(email=EMAIL)
     if ended == "demoted":
-        members.change_role(member=maker, role="viewer", user=owner.user)
+        members.change_role(member=creator, role="viewer", user=owner.user)
     elif ended == "switched off":
-        User.objects.filter(pk=maker.user_id).update(is_active=False)
+        User.objects.filter(pk=creator.user_id).update(is_active=False)
     else:
-        members.remove(member=maker, user=owner.user if ended == "removed" else maker.user)
+        members.remove(member=creator, user=owner.user if ended == "removed" else creator.user)
     invited = UserFactory.create(email=EMAIL)
     client.force_login(invited)
 
@@ -247,16 +247,16 @@ def test_invitations_end_with_the_rights_of_their_maker(
 def test_owner_once_more_brings_back_no_invitation(
     client: Client, owner: Member, *, is_removed: bool
 ) -> None:
-    maker = MemberFactory.create(company=owner.company)
-    client.force_login(maker.user)
-    mark_reauthenticated(client, maker.user)
+    creator = MemberFactory.create(company=owner.company)
+    client.force_login(creator.user)
+    mark_reauthenticated(client, creator.user)
     link = invite(client, role="owner")
     if is_removed:
-        members.remove(member=maker, user=owner.user)
-        MemberFactory.create(company=owner.company, user=maker.user)
+        members.remove(member=creator, user=owner.user)
+        MemberFactory.create(company=owner.company, user=creator.user)
     else:
-        members.change_role(member=maker, role="viewer", user=owner.user)
-        members.change_role(member=maker, role="owner", user=owner.user)
+        members.change_role(member=creator, role="viewer", user=owner.user)
+        members.change_role(member=creator, role="owner", user=owner.user)
 
     assert client.get(link).status_code == 410
 

@@ -64,6 +64,15 @@ def test_existence_is_asked_for_in_one_way() -> None:
     }
 
 
+def test_every_statement_has_a_comment_above_it_or_above_the_whole_file() -> None:
+    header = re.compile(r"\A(?:--(?!:).*\n)+\n")
+    bare = re.compile(r"(?:\A|^(?!--(?!:)).*\n)--: (\w+)", re.MULTILINE)
+
+    files = {file: text for file, text in texts(".sql").items() if not header.match(text)}
+
+    assert {file: bare.findall(text) for file, text in files.items() if bare.search(text)} == {}
+
+
 def test_comment_stands_above_the_name_of_its_statement() -> None:
     below = re.compile(r"^--: \w+\n--(?!:)", re.MULTILINE)
 

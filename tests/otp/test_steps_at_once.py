@@ -93,7 +93,7 @@ def test_step_that_commits_while_a_call_looks_for_one_is_its_answer(
         monkeypatch.undo()
         firsts.append(step(api, verification))
 
-    monkeypatch.setattr(next_channel, "_taken_since", look_for_step)
+    monkeypatch.setattr(next_channel, "_step_of_overlapping_call", look_for_step)
     second = step(api, verification)
 
     assert [outcome(answer) for answer in (*firsts, second)] == ["telegram", "telegram"]

@@ -208,7 +208,7 @@ def test_manual_sends_are_limited_per_company(
     client: Client, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     """The limit covers every button and any number of URLs, which may be a stranger's."""
-    monkeypatch.setattr(deliveries, "BY_HAND_A_MINUTE", 2)
+    monkeypatch.setattr(deliveries, "MAX_MANUAL_PER_MINUTE", 2)
     failed = {"state": "failed", "due_at": None, "finished_at": timezone.now()}
     rows = [DeliveryFactory.create(endpoint=endpoint, **failed)]
     rows += DeliveryFactory.create_batch(2, endpoint__company=endpoint.company, **failed)
@@ -248,7 +248,7 @@ def test_replays_in_a_day_are_limited(
     client: Client, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each replay stores its attempts for a month, and a receiver may refuse them for ever."""
-    monkeypatch.setattr(deliveries, "REPLAYED_A_DAY", 4)
+    monkeypatch.setattr(deliveries, "MAX_REPLAYS_PER_DAY", 4)
     DeliveryFactory.create_batch(3, endpoint=endpoint, state="failed", due_at=None)
 
     said = []

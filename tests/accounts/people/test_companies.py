@@ -69,7 +69,7 @@ def test_expired_and_revoked_keys_do_not_count_towards_the_limit() -> None:
     assert company.api_keys.active().count() == 1
 
 
-def _maker(key: ApiKey) -> User:
+def _creator(key: ApiKey) -> User:
     return MemberFactory.create(company=key.company).user
 
 
@@ -87,7 +87,7 @@ def test_revoke_of_a_revoked_key_changes_nothing() -> None:
 def test_rotated_key_works_for_another_day() -> None:
     key = ApiKeyFactory.create(scopes=["links"], allowed_ips=["203.0.113.7"])
 
-    successor, plaintext = key_issuing.rotate_api_key(key=key, user=_maker(key))
+    successor, plaintext = key_issuing.rotate_api_key(key=key, user=_creator(key))
 
     key.refresh_from_db()
     assert key.is_active
@@ -106,7 +106,7 @@ def test_rotate_works_at_the_key_limit() -> None:
     company = CompanyFactory.create()
     key, *_ = ApiKeyFactory.create_batch(5, company=company)
 
-    key_issuing.rotate_api_key(key=key, user=_maker(key))
+    key_issuing.rotate_api_key(key=key, user=_creator(key))
 
     assert company.api_keys.active().count() == 6
 
@@ -115,7 +115,7 @@ def test_rotate_refuses_an_expiring_key() -> None:
     key = ApiKeyFactory.create(expires_at=timezone.now() + timedelta(hours=2))
 
     with pytest.raises(ValidationError) as refusal:
-        key_issuing.rotate_api_key(key=key, user=_maker(key))
+        key_issuing.rotate_api_key(key=key, user=_creator(key))
 
     assert refusal.value.code == "ending"
     assert ApiKey.objects.count() == 1

@@ -1,4 +1,4 @@
-"""A key does with money what its maker may do as a member, and no role is listed here."""
+"""A key does with money what its creator may do as a member, and no role is listed here."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -86,7 +86,7 @@ def test_key_without_billing_role_is_refused_money_calls(
     ],
     ids=["demoted", "removed", "account deleted"],
 )
-def test_key_loses_money_with_its_maker_and_nothing_else(
+def test_key_loses_money_with_its_creator_and_nothing_else(
     change: Callable[[Member, Member], object],
 ) -> None:
     owner = MemberFactory.create()
@@ -259,7 +259,7 @@ def _replaces_a_hooks_secret(former: Member) -> object:
 )
 @pytest.mark.parametrize("end", ["removed", "demoted"])
 def test_member_being_removed_gets_no_new_secret(act: Callable[[Member], object], end: str) -> None:
-    """A key's rights, except those about money, are the company's: it outlives its maker."""
+    """A key's rights, except those about money, are the company's: it outlives its creator."""
     owner = MemberFactory.create()
     former = MemberFactory.create(company=owner.company, role="developer")
     ApiKeyFactory.create(company=owner.company)
