@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psycopg
 
-SECONDS = 60
+MAX_AGE = 60  # seconds
 _ASK = """
 SELECT EXISTS (SELECT FROM channels_heartbeat
   WHERE (process = %(kind)s OR starts_with(process, %(process)s))
@@ -24,7 +24,7 @@ def is_alive(kind: str) -> bool:
     """The beat has one row for the service, the others one for each process."""
     url = os.environ.get("DATABASE_URL")
     url = url or Path(os.environ["DATABASE_URL_FILE"]).read_text("utf-8-sig")
-    params = {"kind": kind, "process": f"{kind} {socket.gethostname()} ", "seconds": SECONDS}
+    params = {"kind": kind, "process": f"{kind} {socket.gethostname()} ", "seconds": MAX_AGE}
     try:
         with psycopg.connect(url.strip(), connect_timeout=3) as connection:
             row = connection.execute(_ASK, params).fetchone()

@@ -99,7 +99,7 @@ class CreditKiller:
     """Kills web and workers while a credit waits between its webhook and its commit.
 
     Our session holds a lock that the credit needs; once a session waits for it, everything that
-    could be crediting is killed. Each strike counts as a kill of web and one of a worker.
+    could be crediting is killed. Each time counts as a kill of web and one of a worker.
     """
 
     def __init__(self, stack: Stack, injector: FaultInjector, payers: Payers) -> None:
@@ -108,21 +108,21 @@ class CreditKiller:
         self._stack, self._injector, self._payers = stack, injector, payers
 
     def plan(self, begin: float, payments: Sequence[PlannedPayment]) -> None:
-        """Adds the strikes to the injector's own plan, which must exist already."""
-        struck = [payment for payment in payments if payment.lock]
-        self.planned = len(struck)
+        """Adds kills at credits to the injector's own plan, which must exist already."""
+        met = [payment for payment in payments if payment.lock]
+        self.planned = len(met)
         self._injector.faults_left += self.planned
-        for payment in struck:
+        for payment in met:
             self._injector.at(begin + payment.at + RETRY_AFTER, partial(self._apply, payment))
 
     def _apply(self, payment: PlannedPayment) -> None:
-        if self._strike(payment):
+        if self._kill_at_credit(payment):
             self._injector.faults_left -= 1
         else:
             self._injector.after(RETRY_AFTER, partial(self._apply, payment))
 
-    def _strike(self, payment: PlannedPayment) -> bool:
-        """Strikes; False if it cannot be done now."""
+    def _kill_at_credit(self, payment: PlannedPayment) -> bool:
+        """Pays and kills; False if it cannot be done now."""
         order, company = self._payers.order_id(payment), self._payers.account.company_id
         if order is None or payment.lock is None or not self._stack.web.is_ready():
             return False

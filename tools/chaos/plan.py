@@ -219,20 +219,20 @@ T = TypeVar("T")
 
 def make(options: Options) -> Plan:
     speed, kills = options.speed, options.kills
-    least = 1.8 * speed.lease if kills else 1.0
-    seconds = max(options.sends / speed.sends_a_second, kills * speed.kill_gap, least)
-    faults = _faults(_dice(options, "blows"), kills, seconds, speed)
+    shortest = 1.8 * speed.lease if kills else 1.0
+    seconds = max(options.sends / speed.sends_a_second, kills * speed.kill_gap, shortest)
+    faults = _faults(_dice(options, "faults"), kills, seconds, speed)
     orders = _requests(_dice(options, "orders"), options.sends, seconds, speed, faults)
     payments: list[PlannedPayment] = []
     if options.payments:
-        faults, strikes = _struck(faults)
-        many = SHORT_PAYMENTS if options.short else PAYMENTS
-        payments = _payments(_dice(options, "payments"), many, seconds, strikes)
+        faults, credit_kills = _aimed_at_credits(faults)
+        count = SHORT_PAYMENTS if options.short else PAYMENTS
+        payments = _payments(_dice(options, "payments"), count, seconds, credit_kills)
     return Plan(seconds, _tokens(orders), orders, faults, 0.75 * seconds, payments)
 
 
-def _struck(faults: list[PlannedFault]) -> tuple[list[PlannedFault], list[float]]:
-    """Turns pairs of kills of web and worker into strikes at credits, at the web kill's time."""
+def _aimed_at_credits(faults: list[PlannedFault]) -> tuple[list[PlannedFault], list[float]]:
+    """Takes out pairs of kills of web and worker; the web kills' times become those of credits."""
     webs, workers = (
         [fault for fault in faults if fault.what is target]
         for target in (Target.WEB, Target.WORKER)
@@ -247,14 +247,14 @@ def _dice(options: Options, purpose: str) -> random.Random:
 
 
 def _requests(
-    dice: random.Random, many: int, seconds: float, speed: Speed, faults: list[PlannedFault]
+    dice: random.Random, count: int, seconds: float, speed: Speed, faults: list[PlannedFault]
 ) -> list[PlannedRequest]:
     first = dice.randrange(1_000_000)
     # Bursts at aimed faults, so that they meet a busy worker.
     bursts = [fault.at for fault in faults if fault.aimed]
-    bursts += [dice.uniform(0, seconds) for _ in range(1 + many // 200)]
+    bursts += [dice.uniform(0, seconds) for _ in range(1 + count // 200)]
     orders = []
-    for n in range(many):
+    for n in range(count):
         at = dice.choice(bursts) if dice.random() < _BURST else dice.uniform(0, seconds)
         orders.append(_request(dice, n, at, f"+7926{first + n:07d}", speed, until=seconds))
     return sorted(orders, key=lambda order: order.at)
@@ -292,8 +292,7 @@ def _with_users(dice: random.Random, order: PlannedRequest) -> PlannedRequest:
     person = _pick(dice, _PEOPLE)
     wrong = {UserBehaviour.WRONG_FIRST: dice.randint(1, 3), UserBehaviour.GUESSER: 5}
     delay = 0.0 if person is UserBehaviour.INSTANT else dice.uniform(0.1, 3.0)
-    many = wrong.get(person, 0) if person else 0
-    return replace(order, person=person, delay=delay, wrong=many)
+    return replace(order, person=person, delay=delay, wrong=wrong.get(person, 0) if person else 0)
 
 
 def _fault_ms(dice: random.Random, fault: str | None, speed: Speed) -> int | None:
@@ -303,17 +302,17 @@ def _fault_ms(dice: random.Random, fault: str | None, speed: Speed) -> int | Non
 
 
 def _payments(
-    dice: random.Random, many: int, seconds: float, strikes: list[float]
+    dice: random.Random, count: int, seconds: float, credit_kills: list[float]
 ) -> list[PlannedPayment]:
-    """Payments by all gateways equally often; the first ones are struck."""
-    moments = [dice.uniform(0, 0.9 * seconds) for _ in range(many - len(strikes))]
+    """Payments by all gateways equally often; the first ones meet a kill at their credit."""
+    moments = [dice.uniform(0, 0.9 * seconds) for _ in range(count - len(credit_kills))]
     locks = list(CreditLock)
     first, turn = dice.randrange(len(GATEWAYS)), dice.randrange(len(locks))
     planned: list[tuple[float, CreditLock | None]] = [
-        (at, locks[(turn + n) % len(locks)]) for n, at in enumerate(strikes)
+        (at, locks[(turn + n) % len(locks)]) for n, at in enumerate(credit_kills)
     ]
     planned += [(at, None) for at in moments]
-    faults = [
+    planned_payments = [
         PlannedPayment(
             at=at,
             gateway=GATEWAYS[(first + n) % len(GATEWAYS)],
@@ -325,7 +324,7 @@ def _payments(
         )
         for n, (at, lock) in enumerate(planned)
     ]
-    return sorted(faults, key=lambda payment: payment.at)
+    return sorted(planned_payments, key=lambda payment: payment.at)
 
 
 def _tokens(orders: list[PlannedRequest]) -> list[int]:
@@ -380,7 +379,7 @@ def _key(dice: random.Random) -> str:
 
 
 def _pick(dice: random.Random, rates: Mapping[T, float]) -> T | None:
-    """Picks an item by its share; None for the remainder if the shares add up to less than one."""
+    """Picks a name by its share; None for the remainder if the shares add up to less than one."""
     drawn = dice.random()
     for name, rate in rates.items():
         drawn -= rate

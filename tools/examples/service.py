@@ -77,7 +77,7 @@ def _supervisor(directory: Path) -> Program:
     return program
 
 
-HANG_SECONDS = 20.0  # seconds, longer than an example waits
+HANG_SECONDS = 20.0  # longer than an example waits
 RETRY_AFTER = 3  # seconds, unlike the pauses that examples would choose themselves
 _HOP_BY_HOP = {
     "connection",

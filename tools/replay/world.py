@@ -221,15 +221,15 @@ def _accounts(
 ) -> dict[str, tuple[Account, ...]]:
     _known(list(accounts), channels, "accounts")
     return {
-        name: tuple(
+        channel: tuple(
             Account(
-                item["name"],
-                item.get("share", 1 / len(items)),
-                {key: value for key, value in item.items() if key not in {"name", "share"}},
+                row["name"],
+                row.get("share", 1 / len(rows)),
+                {key: value for key, value in row.items() if key not in {"name", "share"}},
             )
-            for item in items
+            for row in rows
         )
-        for name, items in accounts.items()
+        for channel, rows in accounts.items()
     }
 
 

@@ -196,7 +196,7 @@ class MaxBot(Bot):
         if len(text) > MAX_TEXT_LENGTH:
             raise _malformed(f"text: size must be between 0 and {MAX_TEXT_LENGTH}")
         number = self.carrier.log.next_id()
-        labels = [f"{item['text']}: {value}" for item in buttons if (value := _value(item))]
+        labels = [f"{button['text']}: {value}" for button in buttons if (value := _value(button))]
         links = [button["url"] for button in buttons if "url" in button]
         message = self.message(f"mid.{number:032x}", phone, text, buttons=links)
         message.text, message.state, message.id = "\n".join([text, *labels]), "delivered", number

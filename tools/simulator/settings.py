@@ -37,7 +37,7 @@ def read_settings(env: Mapping[str, str]) -> Settings:
     log = env.get("SIMULATOR_LOG") or Path(env.get("VAR_DIR") or "var", "simulator.sqlite3")
     smpp_port = _whole(env, "SIMULATOR_SMPP_PORT", 0, 0, 65535)
     # Our locale → the code of the template's language, as the service has it.
-    pairs = (item.partition(":") for item in (env.get("WHATSAPP_LANGUAGES") or "ru:ru").split(","))
+    pairs = (pair.partition(":") for pair in (env.get("WHATSAPP_LANGUAGES") or "ru:ru").split(","))
     languages = {locale.strip(): code.strip() for locale, _, code in pairs}
     return Settings(
         port=port,

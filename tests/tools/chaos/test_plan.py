@@ -17,11 +17,11 @@ def test_everything_follows_from_the_seed() -> None:
 
 
 def test_twenty_kills_meet_every_process_and_postgres_twice() -> None:
-    struck = Counter(planned_fault.what for planned_fault in make(FULL).planned_faults)
+    counts = Counter(planned_fault.what for planned_fault in make(FULL).planned_faults)
 
-    assert sum(struck[target] for target in Target) == 20
-    assert min(struck[target] for target in Target) >= 2
-    assert min(struck[disruption] for disruption in Disruption) >= 2
+    assert sum(counts[target] for target in Target) == 20
+    assert min(counts[target] for target in Target) >= 2
+    assert min(counts[disruption] for disruption in Disruption) >= 2
 
 
 def test_load_has_every_kind_of_order() -> None:

@@ -100,7 +100,7 @@ class Stripe(PaymentProvider):
     ) -> web.Response:
         """One payment for each idempotency key."""
         key = request.headers.get("Idempotency-Key", "")
-        created = self.book.made_by(self.name, key)
+        created = self.book.find_by_key(self.name, key)
         if created is None:
             created = replace(payment, key=key)
             self.book.save(created)
@@ -187,8 +187,8 @@ class Stripe(PaymentProvider):
         status = {"status": "won" if is_won else "needs_response"}
         return self._post(kind, OBJECTS["dispute"] | _about(payment) | dispute | status)
 
-    def _post(self, kind: str, item: Json, secret: str = "") -> Post:
-        envelope = {"id": f"evt_{secrets.token_hex(12)}", "type": kind, "data": {"object": item}}
+    def _post(self, kind: str, data: Json, secret: str = "") -> Post:
+        envelope = {"id": f"evt_{secrets.token_hex(12)}", "type": kind, "data": {"object": data}}
         event = OBJECTS["event"] | envelope | {"created": int(time.time())}
         body, sent_at = json.dumps(event).encode(), str(int(time.time()))
         key = (secret or self.settings.variable("STRIPE_WEBHOOK_SECRET")).encode()

@@ -99,7 +99,7 @@ class PaymentBook:
         payment = self.payments.get(payment_id)
         return payment if payment is not None and payment.provider == provider else None
 
-    def made_by(self, provider: str, key: str) -> Payment | None:
+    def find_by_key(self, provider: str, key: str) -> Payment | None:
         """The payment that an earlier call with this idempotency key has made."""
         rows = (row for row in self.payments.values() if row.provider == provider)
         return next((row for row in rows if key and row.key == key), None)

@@ -46,7 +46,7 @@ class YooKassa(PaymentProvider):
             raise self.malformed from None
         if not key:
             raise _refused(400, "invalid_request", "Idempotence key is missing")
-        payment = self.book.made_by(self.name, key) or Payment(
+        payment = self.book.find_by_key(self.name, key) or Payment(
             id=str(uuid4()),
             provider=self.name,
             order=str(mapping(body.get("metadata")).get("order", "")),
@@ -103,8 +103,8 @@ class YooKassa(PaymentProvider):
     def refund_webhook(self, payment: Payment, refund_id: str) -> Post:
         return self._post("refund.succeeded", _refund(payment, refund_id))
 
-    def _post(self, event: str, item: Json) -> Post:
-        body = {"type": "notification", "event": event, "object": item}
+    def _post(self, event: str, resource: Json) -> Post:
+        body = {"type": "notification", "event": event, "object": resource}
         return self.to_service(json.dumps(body).encode(), {})
 
     def authorize(self, request: web.Request) -> None:

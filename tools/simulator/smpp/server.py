@@ -95,7 +95,7 @@ class Session:
             if response is not None and not response.done():
                 response.set_result(head.status)
         elif head.command in BINDS:
-            self._enter(head, Bind.read(body))
+            self._bind(head, Bind.read(body))
         elif head.command == pdu.ENQUIRE_LINK:
             self._answer(head, OK)
         elif head.command == pdu.UNBIND:
@@ -108,7 +108,7 @@ class Session:
         else:
             self._nack(head, INVALID_COMMAND)
 
-    def _enter(self, head: Head, bind: Bind) -> None:
+    def _bind(self, head: Head, bind: Bind) -> None:
         status = ALREADY_BOUND if self._bound_as else self._centre.admit(bind)
         if status == OK:
             self._bound_as = head.command
@@ -183,14 +183,14 @@ class Smpp(Vendor):
         self.window = carrier.settings.smpp_window
 
     async def running(self, listener: socket.socket, _app: web.Application) -> AsyncIterator[None]:
-        server = await asyncio.start_server(self._come, sock=listener)
+        server = await asyncio.start_server(self._on_connect, sock=listener)
         yield
         server.close()
         for session, task in list(self._sessions.items()):
             session.close()
             task.cancel()
 
-    async def _come(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _on_connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         session = Session(self, reader, writer)
         task = asyncio.current_task()
         if task is not None:

@@ -143,10 +143,11 @@ def _components(components: object) -> tuple[dict[str, Any], dict[str, Any]]:
 def _texts(component: dict[str, Any], component_name: str, expected: int) -> list[str]:
     parameters = mappings(component.get("parameters"))
     if len(parameters) != expected:
-        many = (
-            f"{component_name}: number of localizable_params ({len(parameters)}) does not match the"
+        raise refused(
+            132000,
+            f"{component_name}: number of localizable_params ({len(parameters)}) does not match "
+            f"the expected number of params ({expected})",
         )
-        raise refused(132000, f"{many} expected number of params ({expected})")
     return [_text(parameter, component_name) for parameter in parameters]
 
 
@@ -157,6 +158,6 @@ def _text(parameter: dict[str, Any], component_name: str) -> str:
     if not isinstance(text, str) or not text.strip():
         raise refused(131008, f"{component_name}: Parameter text is missing or empty")
     if BROKEN_LINES.search(text):
-        text = "Param text cannot have new-line/tab characters or more than 4 consecutive spaces"
-        raise refused(100, text)
+        message = "Param text cannot have new-line/tab characters or more than 4 consecutive spaces"
+        raise refused(100, message)
     return text

@@ -147,11 +147,11 @@ class Deaf:
         self._thread.start()
 
     async def _live(self) -> None:
-        server = await asyncio.start_server(self._come, "127.0.0.1", self.port, ssl=self.tls)
+        server = await asyncio.start_server(self._on_connect, "127.0.0.1", self.port, ssl=self.tls)
         await self._ended.wait()
         server.close()
 
-    async def _come(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _on_connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while octets := await reader.read(4096):
             if octets[7] == 0x09:
                 self.came += 1
