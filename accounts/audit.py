@@ -17,6 +17,7 @@ from catalogue.texts import StrOrPromise
 from processes.server.client_ip import address_of
 
 # For a field with such a name, an event only says that the value changed.
+log = structlog.get_logger(__name__)
 SECRET = re.compile(r"secret|password|token|credential|digest|private", re.IGNORECASE)
 HIDDEN = "•••"
 MAX_TEXT_LENGTH = 500  # characters of a text
@@ -74,9 +75,6 @@ def _plain(value: object) -> Any:
     if URL_LIKE.search(text):
         return mask_phones_in(text)[:MAX_TEXT_LENGTH]
     return PHONE.sub(lambda match: mask_phone(match[0]), text)[:MAX_TEXT_LENGTH]
-
-
-log = structlog.get_logger(__name__)
 
 
 def record(

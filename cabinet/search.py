@@ -37,6 +37,8 @@ from webhooks.models import Delivery, Endpoint
 
 MAX_QUERY_LENGTH = 200  # characters of a query
 MAX_HITS = 5  # of one source
+MIN_WORD_LENGTH = 2  # letters; a single one matches every name
+MAX_KEYS = 500  # the newest keys of a company, which are searched: ended ones are kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +124,6 @@ def _groups(member: Member, text: str) -> Iterator[Group]:
 
 def _begins_a_word(name: str, text: str) -> bool:
     return name.startswith(text) or f" {text}" in name
-
-
-MIN_WORD_LENGTH = 2  # letters; a single one matches every name
-MAX_KEYS = 500  # the newest keys of a company, which are searched: ended ones are kept
 
 
 def keys(member: Member, text: str) -> list[Hit]:

@@ -59,6 +59,15 @@ _PROOFS = {
     if "{messages}" in query
 }
 _PURGED = {"messages with a phone", "codes with a phone", "receipts", "events"}
+GIVE_UP_AFTER = 900.0  # seconds
+# Seconds, for each of six tables: together less than the service's own limit of 3 s, and each less
+# than `deadlock_timeout`, so that no other session becomes a deadlock's victim.
+LOCK_TIMEOUT = 0.15
+
+_RECORD_SUMS = f"""
+INSERT INTO billing_archivedsum (month_id, company_id, kind, transfers, tokens, last_at) {SUMS}
+"""
+_NEWEST = "SELECT COALESCE(max(id), 0) FROM {transfers}"
 
 
 def blockers(month: date) -> Iterator[str]:
@@ -89,17 +98,6 @@ def _remedy(name: str) -> str:
         return ""
     days = settings.RAW_RETENTION if name in {"receipts", "events"} else settings.PHONE_RETENTION
     return f", which the hourly purge removes after {days} days: does the beat run?"
-
-
-GIVE_UP_AFTER = 900.0  # seconds
-# Seconds, for each of six tables: together less than the service's own limit of 3 s, and each less
-# than `deadlock_timeout`, so that no other session becomes a deadlock's victim.
-LOCK_TIMEOUT = 0.15
-
-_RECORD_SUMS = f"""
-INSERT INTO billing_archivedsum (month_id, company_id, kind, transfers, tokens, last_at) {SUMS}
-"""
-_NEWEST = "SELECT COALESCE(max(id), 0) FROM {transfers}"
 
 
 def close(month: date, say: Say) -> None:

@@ -60,6 +60,16 @@ DISCOUNT_AFTER_REFUSAL = 0.7
 MIN_CORRECT_CODES = 10.0  # recent correct codes that prove the presence of people
 MIN_LOSS_SHARE = 0.8
 ROUNDING = 1e-6
+# A number that entered a code at least this long ago passes every step, with this many codes a day
+# since its newest correct code: a bought number may have entered one.
+KNOWN_AFTER = DAY
+KNOWN_CODES = 3
+# Only this many codes to one phone count against the numbers around it: a developer's own phone, or
+# a bombed one, says nothing about them. Codes with which a known phone passes come on top.
+COUNTED_OF_PHONE = 3
+PHONE_WINDOW = 12 * HOUR
+
+_STORED_SENDS = COUNTED_OF_PHONE + KNOWN_CODES + 1
 
 
 @dataclass(slots=True)
@@ -186,18 +196,6 @@ class ScopeEvidence:
             return 0.0
         missed = self.misses * math.log(self.misses / trials / (1 - share))
         return missed + (self.hits * math.log(self.hits / trials / share) if self.hits else 0.0)
-
-
-# A number that entered a code at least this long ago passes every step, with this many codes a day
-# since its newest correct code: a bought number may have entered one.
-KNOWN_AFTER = DAY
-KNOWN_CODES = 3
-# Only this many codes to one phone count against the numbers around it: a developer's own phone, or
-# a bombed one, says nothing about them. Codes with which a known phone passes come on top.
-COUNTED_OF_PHONE = 3
-PHONE_WINDOW = 12 * HOUR
-
-_STORED_SENDS = COUNTED_OF_PHONE + KNOWN_CODES + 1
 
 
 @dataclass(slots=True)

@@ -40,6 +40,18 @@ from otp.protection.restrictions import GuardDecision
 from storage.sessions import database_now
 
 OF_NUMBERS = [ScopeKind.COUNTRY.value, *(kind.value for kind, _digits in CUTS)]
+COUNTS = ("score", "hits", "misses", "tokens", "refusals", "is_apart")
+WRITTEN = ["seen_at", "norm_at", "norm_trials", "norm_hits", "refused_until", *COUNTS]
+SCOPES_PER_QUERY = 1000
+OF_COMPANY = (ScopeKind.COMPANY.value, "")
+JOB = Job("guard_evidence", _("evidence of the protection"), is_stream=True)
+# After a pause a worker catches up in steps, and skips outcomes too old to matter.
+MAX_STEP = timedelta(seconds=20)
+MAX_ABSENCE = timedelta(hours=1)
+# Numbers and addresses without recent outcomes are deleted; ranges and countries keep their norm.
+FORGOTTEN_AFTER = timedelta(days=2)
+NORMS_FORGOTTEN_AFTER = timedelta(days=60)
+RETENTION = timedelta(days=180)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +91,6 @@ def attacked_numbers() -> AttackedNumbers:
 
 
 # Named as in `ScopeEvidence`.
-COUNTS = ("score", "hits", "misses", "tokens", "refusals", "is_apart")
-WRITTEN = ["seen_at", "norm_at", "norm_trials", "norm_hits", "refused_until", *COUNTS]
-SCOPES_PER_QUERY = 1000
-OF_COMPANY = (ScopeKind.COMPANY.value, "")
 
 
 def load_guard(company_id: int, scopes: Iterable[GuardScope]) -> Guard:
@@ -163,16 +171,6 @@ def _row(
 
 def _time(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
-
-
-JOB = Job("guard_evidence", _("evidence of the protection"), is_stream=True)
-# After a pause a worker catches up in steps, and skips outcomes too old to matter.
-MAX_STEP = timedelta(seconds=20)
-MAX_ABSENCE = timedelta(hours=1)
-# Numbers and addresses without recent outcomes are deleted; ranges and countries keep their norm.
-FORGOTTEN_AFTER = timedelta(days=2)
-NORMS_FORGOTTEN_AFTER = timedelta(days=60)
-RETENTION = timedelta(days=180)
 
 
 def count() -> None:
