@@ -136,7 +136,7 @@ if TYPE_CHECKING:
 @admin.register(Company)
 class CompanyAdmin(AuditedAdmin, ModelAdmin):
     list_display = (
-        *("name", "status_word", "balance", "last_send"),
+        *("name", "status_label", "balance", "last_send"),
         *("sends", "delivered", "members", "created_at"),
     )
     list_filter = ("status", choice_filter(_("deletion"), "deletion", DELETIONS))
@@ -172,7 +172,7 @@ class CompanyAdmin(AuditedAdmin, ModelAdmin):
         return with_patience([*super().get_fields(request, obj)])
 
     @admin.display(description=_("status"))
-    def status_word(self, company: Company) -> str:
+    def status_label(self, company: Company) -> str:
         if company.deleted_at is not None:
             kind = "suspended"
             text = str(_("deleted"))

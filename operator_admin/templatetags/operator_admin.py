@@ -137,7 +137,7 @@ BREAKERS = {
 
 
 @register.filter
-def receipts_word(capabilities: Capabilities) -> str:
+def receipts_label(capabilities: Capabilities) -> str:
     """Whether an account sends receipts, or what proves a delivery instead."""
     if capabilities.receipts:
         proof = _("yes")
@@ -164,8 +164,8 @@ def duration(seconds: float | None) -> str:
 
 
 register.filter(
-    "alert_word", lambda alert: error_texts.alert_text(alert.provider, alert.code, alert.kind)
+    "alert_label", lambda alert: error_texts.alert_text(alert.provider, alert.code, alert.kind)
 )
-register.filter("breaker_word", lambda state: BREAKERS[state])
-register.filter("content_word", lambda content: CONTENTS[str(content)])
-register.filter("error_word", lambda kind: error_texts.ERROR_CLASSES.get(kind, kind))
+register.filter("breaker_label", lambda state: BREAKERS[state])
+register.filter("content_label", lambda content: CONTENTS[str(content)])
+register.filter("error_label", lambda kind: error_texts.ERROR_CLASSES.get(kind, kind))

@@ -43,12 +43,12 @@ class Bar:
     title: str
 
 
-register.filter("level_word", lambda level: LEVELS[level])
-register.filter("overall_word", lambda level: OVERALL[level])
+register.filter("level_label", lambda level: LEVELS[level])
+register.filter("overall_label", lambda level: OVERALL[level])
 
 
 @register.filter
-def day_word(day: Day) -> StrOrPromise:
+def day_label(day: Day) -> StrOrPromise:
     return _DAY_WORDS[day.level] if day.level else _("no figures")
 
 
@@ -69,7 +69,7 @@ def bars(component: Component) -> list[Bar]:
 
 
 def _title(day: Day, *, is_api: bool) -> str:
-    texts = [f"{date_format(day.day, 'DATE_FORMAT')}: {day_word(day)}"]
+    texts = [f"{date_format(day.day, 'DATE_FORMAT')}: {day_label(day)}"]
     if day.share is not None:
         texts.append(
             (_("alive %(share)s%%") if is_api else _("delivered %(share)s%%"))
