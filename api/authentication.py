@@ -12,9 +12,9 @@ from catalogue.errors import DomainError, Error
 from processes.server.client_ip import client_ip
 
 NO_SCOPE = _("This key lacks the required scope")
-FOR_CLIENTS = _("This key is for another service's client and works only at that client's address")
+FOR_CLIENTS = _("This key is for another service's client and works only under that client's path")
 NOT_FOR_CLIENTS = _(
-    "This is a key of the API; create a key for another service's client: cabinet, API keys"
+    "This is a key for this API. For another service's client, create one in the cabinet, API keys"
 )
 WRONG_IP = _("Requests from this IP are not allowed")
 SUSPENDED = _("The company is suspended")

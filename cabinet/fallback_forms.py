@@ -55,12 +55,12 @@ def chain_fields(chain: list[str]) -> dict[str, forms.ChoiceField]:
 def patience_fields(patience: Mapping[str, int]) -> dict[str, forms.IntegerField]:
     minimum, maximum = settings.PATIENCE_RANGE
     text = _(
-        "From %(least)d to %(most)d. Leave empty for %(code)d for a code and %(link)d for a link."
+        "From %(min)d to %(max)d. Leave empty for %(code)d for a code and %(link)d for a link."
     )
     return {
         name: IntegerField(
             label=format_lazy(_("Seconds for {channel}"), channel=channel.title),
-            help_text=text % {"least": minimum, "most": maximum, **channel.patience._asdict()},
+            help_text=text % {"min": minimum, "max": maximum, **channel.patience._asdict()},
             required=False,
             min_value=minimum,
             max_value=maximum,

@@ -86,8 +86,8 @@ def save(
         return existing
     if rows.count() >= SavedFilter.MAX_SAVED:
         raise ValidationError(
-            _("You have %(most)d saved filters here. Delete one first."),
-            params={"most": SavedFilter.MAX_SAVED},
+            _("You have %(max)d saved filters here. Delete one first."),
+            params={"max": SavedFilter.MAX_SAVED},
         )
     return SavedFilter.objects.create(user=user, company=company, page=page, name=name, **values)
 

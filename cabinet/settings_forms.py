@@ -285,9 +285,9 @@ class LimitsSection(SectionForm):
             minimum, maximum = min(minimum, current), max(maximum, current)
         field.validators += [MinValueValidator(minimum), MaxValueValidator(maximum)]
         field.widget.attrs |= {"min": minimum, "max": maximum, "placeholder": standard}
-        field.help_text = _("From %(least)d to %(most)d. Leave empty for %(own)d.") % {
-            "least": minimum,
-            "most": maximum,
+        field.help_text = _("From %(min)d to %(max)d. Leave empty for %(own)d.") % {
+            "min": minimum,
+            "max": maximum,
             "own": standard,
         }
 

@@ -61,17 +61,17 @@ TEXTS: dict[Reason, tuple[StrOrPromise, StrOrPromise]] = {
         _("Nobody was signed in. If this repeats, tell the operator of this service."),
     ),
     Reason.GROUPS_ELSEWHERE: (
-        _("%(provider)s does not name your groups"),
+        _("%(provider)s did not send your groups"),
         _(
-            "There are too many for its response. Ask your administrator to pass on only those "
-            "of this service."
+            "You are in too many groups to list. Ask your administrator to send only the groups of "
+            "this service."
         ),
     ),
     Reason.NO_ACCOUNT: (
         _("You have no access yet"),
         _(
-            "%(provider)s knows you, but none of your groups there opens this service. Ask your "
-            "administrator for access."
+            "%(provider)s signed you in, but none of your groups gives access to this service. Ask "
+            "your administrator."
         ),
     ),
     Reason.ADDRESS_TAKEN: (
@@ -83,7 +83,7 @@ TEXTS: dict[Reason, tuple[StrOrPromise, StrOrPromise]] = {
         _("Confirm your e-mail address at %(provider)s, then sign in again."),
     ),
     Reason.LINKED_ELSEWHERE: (
-        _("It belongs to another account"),
+        _("This %(provider)s account belongs to somebody else here"),
         _(
             "Your %(provider)s account is connected to another account here. Disconnect it there "
             "first."

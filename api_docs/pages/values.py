@@ -75,15 +75,15 @@ def _one_kind(schema: Schema) -> str:
 
 
 def _bounded(schema: Schema) -> str | None:
-    least = schema.get("minLength", schema.get("minimum"))
-    bounds = {"least": least, "most": schema.get("maxLength", schema.get("maximum"))}
-    if bounds["most"] is None:
+    minimum = schema.get("minLength", schema.get("minimum"))
+    bounds = {"minimum": minimum, "maximum": schema.get("maxLength", schema.get("maximum"))}
+    if bounds["maximum"] is None:
         return None
     if schema["type"] == "integer":
-        return gettext("integer, %(least)s to %(most)s") % bounds
-    if least:
-        return gettext("string, %(least)s to %(most)s characters") % bounds
-    return gettext("string, up to %(most)s characters") % bounds
+        return gettext("integer, %(minimum)s to %(maximum)s") % bounds
+    if minimum:
+        return gettext("string, %(minimum)s to %(maximum)s characters") % bounds
+    return gettext("string, up to %(maximum)s characters") % bounds
 
 
 def _plain(name: str) -> str:
@@ -154,9 +154,9 @@ def numbers() -> dict[str, Any]:
         "brand": rendering.BRAND_UNITS,
         "android_bytes": rules.ANDROID_MAX_BYTES,
         "url": URL_LENGTH,
-        "link_least": MINUTE,
-        "code_link_most": MONTH,
-        "link_most": FIVE_YEARS,
+        "link_minimum": MINUTE,
+        "code_link_maximum": MONTH,
+        "link_maximum": FIVE_YEARS,
         "endpoints": settings.MAX_ENDPOINTS,
         "webhook_timeout": int(settings.WEBHOOK_TIMEOUT),
         "webhook_delays": http_call.RETRY_DELAYS,

@@ -64,24 +64,24 @@ class AutoTopUpForm(RefusesStaleForm, TopUpForm):
         self.gateways = {
             name: row for name, row in self.gateways.items() if row.saves_methods or row.has_invoice
         }
-        most = self.fields["max_amount_per_month"]
-        most.label = _("Maximum per month, %(currency)s") % {
+        monthly_maximum = self.fields["max_amount_per_month"]
+        monthly_maximum.label = _("Maximum per month, %(currency)s") % {
             "currency": SYMBOLS.get(self.currency, self.currency)
         }
         field = self.fields["gateway"]
         field.choices = [pair for pair in field.choices if pair[0] in self.gateways]  # type: ignore[attr-defined]
         field.initial = next(iter(self.gateways), None)
         package = self.fields["package"]
-        titles = {item.code: _title(item) for item in self.packages}
+        titles = {offer.code: _title(offer) for offer in self.packages}
         package.choices = [(code, titles.get(code, text)) for code, text in package.choices]  # type: ignore[attr-defined]
-        for item in (field, package):
-            item.widget.attrs["class"] = "form-check-input"
+        for choice in (field, package):
+            choice.widget.attrs["class"] = "form-check-input"
 
     def clean(self) -> dict[str, Any]:
         data = super().clean()
         quote = data.get("quote")
-        most = data.get("max_amount_per_month")
-        if quote is not None and most is not None and most < quote.amount:
+        monthly_maximum = data.get("max_amount_per_month")
+        if quote is not None and monthly_maximum is not None and monthly_maximum < quote.amount:
             self.add_error("max_amount_per_month", BELOW_ONE)
         return data
 

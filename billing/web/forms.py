@@ -66,8 +66,8 @@ class TopUpForm(forms.Form):
             return prices.quote_package(data["package"])
         quote = prices.quote_tokens(data["tokens"] or 0, self.currency)
         if quote is None:
-            message = _("A whole number from %(least)d to %(most)d.")
-            limits = {"least": self.min_tokens or 1, "most": settings.MAX_TOP_UP_TOKENS}
+            message = _("A whole number from %(minimum)d to %(maximum)d.")
+            limits = {"minimum": self.min_tokens or 1, "maximum": settings.MAX_TOP_UP_TOKENS}
             self.add_error("tokens", ValidationError(message, params=limits))
         return quote
 
@@ -118,8 +118,8 @@ class BalanceAlertForm(forms.Form):
         kind = cleaned.get("kind")
         level = cleaned.get("level")
         if kind and level and level > MAX_LEVELS[Kind(kind)]:
-            text = gettext("At most %(most)s for this alert.") % {"most": MAX_LEVELS[Kind(kind)]}
-            self.add_error("level", text)
+            text = gettext("At most %(maximum)s for this alert.")
+            self.add_error("level", text % {"maximum": MAX_LEVELS[Kind(kind)]})
         return cleaned
 
 

@@ -63,8 +63,8 @@ class Saving:
     @property
     def is_known(self) -> bool:
         codes = self.smart.codes + self.held_out.codes
-        least = min(self.smart.codes, self.held_out.codes)
-        return codes >= MIN_CODES and least >= MIN_CODES_OF_ARM
+        smaller = min(self.smart.codes, self.held_out.codes)
+        return codes >= MIN_CODES and smaller >= MIN_CODES_OF_ARM
 
     @property
     def tokens(self) -> int:
@@ -84,11 +84,11 @@ class Saving:
         return round(Z * error * smart.codes)
 
     @property
-    def least(self) -> int:
+    def lower(self) -> int:
         return self.tokens - self.margin
 
     @property
-    def most(self) -> int:
+    def upper(self) -> int:
         return self.tokens + self.margin
 
 

@@ -149,8 +149,8 @@ CHANNEL_REACH = Shape(
             "reach",
             choice(Reach, "Reach"),
             _(
-                "Whether it reaches the person: `yes`, `no`, or `unknown`: only a message "
-                "would show."
+                "Whether it reaches the person: `yes`, `no`, or `unknown`: only sending a message "
+                "would tell."
             ),
             "unknown",
         ),
@@ -159,10 +159,10 @@ CHANNEL_REACH = Shape(
             nullable(choice(Reason, "ReachReason")),
             _(
                 "Why it is `yes` or `no`. `contact`: the person let our bot write to them. "
-                "`no_contact`: they did not. `blocked`: they asked to get nothing. `landline`: "
+                "`no_contact`: they did not. `blocked`: they opted out. `landline`: "
                 "the channel reaches mobiles only. `country`: the country is not on the "
                 "company's list. `policy`: the company's rules leave the channel out. "
-                "`unavailable`: no account sends codes by it now. `null` for `unknown`."
+                "`unavailable`: no account can send codes by it now. `null` for `unknown`."
             ),
         ),
     ),

@@ -182,8 +182,8 @@ FALLBACK_EVENT = Shape(
                 "too few tokens; `time`, too little time left; `budget`, a budget does not allow "
                 "it; `taken`, a newer message uses it. Canceling it: `late`, the previous "
                 "channel or a newer message delivered; `code_entered`, the code was entered; "
-                "`click`, the link was opened; `cancelled`, the code is no longer valid: canceled, "
-                "replaced by a newer one, or out of attempts; `blocked`, the person replied STOP. "
+                "`click`, the link was opened; `cancelled`, the code is no longer valid: it was "
+                "canceled, replaced or out of attempts; `blocked`, the person replied STOP. "
                 "`owed`: the previous channel delivered, but the message had already been sent "
                 "through this one."
             ),
@@ -288,9 +288,9 @@ CHANNEL = Shape(
         Field("available", boolean(), _("Whether the channel is available now."), True),
         Field(
             "capabilities",
-            array(choice([item.value for item in Content], "Capability")),
+            array(choice([content.value for content in Content], "Capability")),
             _("What the channel can carry."),
-            [item.value for item in Content],
+            [content.value for content in Content],
         ),
     ),
 )

@@ -17,7 +17,7 @@ from otp.send.code_request import CodeSendRequest
 from otp.texts import rendering
 
 TOO_LONG_FOR_SMS = format_lazy(
-    _("As an SMS this takes more than {most} parts"), most=settings.MAX_SMS_SEGMENTS
+    _("As an SMS this takes more than {maximum} parts"), maximum=settings.MAX_SMS_SEGMENTS
 )
 
 

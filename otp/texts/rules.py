@@ -167,7 +167,7 @@ def check_length(body: str, tail: Sequence[str]) -> None:
         raise ValidationError(
             _(
                 "As an SMS this takes %(count)d parts with the longest brand and link; "
-                "%(most)d are allowed."
+                "%(maximum)d are allowed."
             )
-            % {"count": count, "most": settings.MAX_SMS_SEGMENTS}
+            % {"count": count, "maximum": settings.MAX_SMS_SEGMENTS}
         )

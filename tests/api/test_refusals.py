@@ -159,7 +159,7 @@ NOT_AN_OBJECT = ("Тело запроса должно быть объектом
 NO_SCOPE = ("У ключа нет права на это действие", "This key lacks the required scope")
 FOR_CLIENTS = (
     "Это ключ для клиента другого сервиса: он работает только по адресу для этого клиента",
-    "This key is for another service's client and works only at that client's address",
+    "This key is for another service's client and works only under that client's path",
 )
 WRONG_IP = ("Запросы с этого IP-адреса не разрешены", "Requests from this IP are not allowed")
 SUSPENDED = ("Работа компании приостановлена", "The company is suspended")

@@ -23,7 +23,7 @@ def test_interval_covers_no_difference_nineteen_times_in_twenty(held_out: int, s
         Saving("", arm(draw, 19 * held_out, sms), arm(draw, held_out, sms)) for _round in range(400)
     ]
 
-    covered = sum(saving.least <= 0 <= saving.most for saving in savings)
+    covered = sum(saving.lower <= 0 <= saving.upper for saving in savings)
 
     assert covered / len(savings) > 0.92
 
@@ -33,7 +33,7 @@ def test_saving_is_that_of_the_codes_that_were_planned() -> None:
 
     assert saving.is_known
     assert saving.tokens == round((12 - 2000 / 950) * 950)
-    assert saving.least < saving.tokens < saving.most
+    assert saving.lower < saving.tokens < saving.upper
 
 
 @pytest.mark.parametrize(
