@@ -236,7 +236,7 @@ class ApiView(View):
 
     def _named_fields(self) -> tuple[str, ...]:
         """Fields named in the response: faulty, then unknown ones, with phones and keys masked."""
-        names = (*self.faulty_fields, *(item["field"] for item in self.warnings))
+        names = (*self.faulty_fields, *(warning["field"] for warning in self.warnings))
         return tuple(mask_phones_in(_SECRET.sub(r"\1…", name))[:LOGGED_NAME] for name in names)
 
     def _trace(self, request: HttpRequest, response: HttpResponse, seconds: float) -> None:

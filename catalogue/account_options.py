@@ -44,12 +44,12 @@ def boolean(text: str) -> bool:
 
 def comma_separated(text: str) -> tuple[str, ...]:
     """Splits `13,98` at its commas."""
-    return tuple(item.strip() for item in text.split(",") if item.strip())
+    return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 def name_value_pairs(text: str) -> dict[str, str]:
     """Parses `0x401=unreachable,0x402=account`."""
-    split = (item.partition("=") for item in comma_separated(text))
+    split = (pair.partition("=") for pair in comma_separated(text))
     return {name.strip(): value.strip() for name, _sign, value in split}
 
 

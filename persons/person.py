@@ -52,7 +52,7 @@ class Person:
                 for start in ("+", "", *(["8"] if phone.startswith("+7") else []))
             ],
             "phone_hashes": [
-                item for phone in spellings(self.phone) for item in phone_memories.hashes_of(phone)
+                key for phone in spellings(self.phone) for key in phone_memories.hashes_of(phone)
             ],
             "anonymised": self.anonymised,
             "company_id": self.company_id,
@@ -229,7 +229,7 @@ def numbers_in(text: str) -> Iterator[str]:
 
 
 def _tails(phone: str) -> set[str]:
-    return {item.removeprefix("+")[-TAIL:] for item in spellings(phone)}
+    return {spelling.removeprefix("+")[-TAIL:] for spelling in spellings(phone)}
 
 
 def _pattern(digits: str) -> str:

@@ -45,14 +45,14 @@ def search(query: str, language: str) -> list[Found]:
     stems = list(dict.fromkeys(map(stem, query_words)))[:MAX_WORDS]
     if not stems:
         return []
-    scored = [(score(item, stems, language), item) for item in sections(language)]
-    best = sorted((item for item in scored if item[0]), key=lambda item: -item[0])
+    scored = [(score(section, stems, language), section) for section in sections(language)]
+    best = sorted((pair for pair in scored if pair[0]), key=lambda pair: -pair[0])
     return [Found(section, excerpt(section, stems)) for _score, section in best[:MAX_RESULTS]]
 
 
 @cache
 def sections(language: str) -> tuple[Section, ...]:
-    return tuple(item for page in PAGES for item in _sections(page, language))
+    return tuple(section for page in PAGES for section in _sections(page, language))
 
 
 def _sections(page: Page, language: str) -> Iterator[Section]:

@@ -47,7 +47,7 @@ def _statement_fault(options: Mapping[str, Any]) -> str:
 
 
 def _networks(text: str) -> tuple[str, ...]:
-    return tuple(str(ip_network(item)) for item in comma_separated(text))
+    return tuple(str(ip_network(network)) for network in comma_separated(text))
 
 
 # https://yookassa.ru/developers/using-api/webhooks: addresses that send its webhooks.

@@ -183,7 +183,7 @@ class Stripe(Gateway):
 
     def _verify(self, header: str, body: bytes) -> None:
         """Verifies that a `v1` signature is ours, and that the time is recent, against replays."""
-        pairs = [item.strip().partition("=")[::2] for item in header.split(",")]
+        pairs = [pair.strip().partition("=")[::2] for pair in header.split(",")]
         sent_at = next((value for name, value in pairs if name == "t"), "")
         if not (sent_at.isascii() and sent_at.isdecimal() and len(sent_at) <= MAX_DIGITS):
             raise InvalidWebhookError
@@ -210,20 +210,20 @@ def _text(value: object) -> str:
     return value
 
 
-def _translate(kind: str, item: Mapping[str, Any]) -> PaymentEvent | RefundEvent | None:
+def _translate(kind: str, subject: Mapping[str, Any]) -> PaymentEvent | RefundEvent | None:
     if kind in PAID:
         # `completed` is also sent for unconfirmed payments by bank.
-        return _event(item, State.PAID) if item["payment_status"] == "paid" else None
+        return _event(subject, State.PAID) if subject["payment_status"] == "paid" else None
     # A session without an amount, of mode `setup`, is not ours.
-    if kind in ENDED and item["amount_total"] is not None:
-        return _event(item, ENDED[kind])
+    if kind in ENDED and subject["amount_total"] is not None:
+        return _event(subject, ENDED[kind])
     if kind in CHARGED:
-        is_ours = (item.get("metadata") or {}).get("automatic") == "true"
-        return _charge_event(item, CHARGED[kind]) if is_ours else None
-    if kind in REFUNDED and item["status"] in REFUND_ENDS:
-        return _refund(item, is_returned=REFUND_ENDS[item["status"]])
+        is_ours = (subject.get("metadata") or {}).get("automatic") == "true"
+        return _charge_event(subject, CHARGED[kind]) if is_ours else None
+    if kind in REFUNDED and subject["status"] in REFUND_ENDS:
+        return _refund(subject, is_returned=REFUND_ENDS[subject["status"]])
     if kind in DISPUTED:
-        return _refund(item, is_returned=DISPUTED[kind])
+        return _refund(subject, is_returned=DISPUTED[kind])
     return None
 
 
@@ -251,12 +251,12 @@ def _charge_event(intent: Mapping[str, Any], state: State) -> PaymentEvent:
     )
 
 
-def _refund(item: Mapping[str, Any], *, is_returned: bool) -> RefundEvent:
-    currency = str(item["currency"]).upper()
+def _refund(refund: Mapping[str, Any], *, is_returned: bool) -> RefundEvent:
+    currency = str(refund["currency"]).upper()
     return RefundEvent(
-        refund_id=str(item["id"]),
-        payment_id=str(item.get("payment_intent") or item.get("charge") or ""),
-        amount=from_minor(item["amount"], currency),
+        refund_id=str(refund["id"]),
+        payment_id=str(refund.get("payment_intent") or refund.get("charge") or ""),
+        amount=from_minor(refund["amount"], currency),
         currency=currency,
         is_returned=is_returned,
     )

@@ -130,7 +130,7 @@ def _order_context(order: Order) -> dict[str, object]:
     return {
         "order": order,
         "problems": problems,
-        "is_waiting": any(item.is_waiting for item in problems),
+        "is_waiting": any(problem.is_waiting for problem in problems),
         "support": settings.SUPPORT_EMAIL,
         "saves_card": MethodSaving.objects.filter(order=order).exists(),
         "advance": Document.objects.filter(order=order, kind=Document.Kind.ADVANCE).first(),

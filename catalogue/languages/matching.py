@@ -32,14 +32,14 @@ class _Locale(NamedTuple):
         return "_".join(filter(None, (self.language, script, self.region)))
 
 
-def match_among(tag: str, among: frozenset[str]) -> str:
-    """The nearest of these languages to a tag in any letter case; empty if none is near."""
-    return closest(tags.canonical(tag), among)
+def match(tag: str, supported: frozenset[str]) -> str:
+    """The supported language nearest to a tag in any letter case; empty if none is near."""
+    return match_canonical(tags.canonical(tag), supported)
 
 
 @lru_cache(maxsize=4000)
-def closest(tag: str, among: frozenset[str]) -> str:
-    """The tag among these that is nearest to a canonical one; empty if none is near."""
+def match_canonical(tag: str, supported: frozenset[str]) -> str:
+    """The supported language nearest to a canonical tag; empty if none is near."""
     plain = tags.without_extensions(tag)
     aliased = _aliases().get(tag.replace("-", "_")) or plain.replace("-", "_")
     language, *subtags = aliased.split("_")
@@ -47,11 +47,11 @@ def closest(tag: str, among: frozenset[str]) -> str:
         return ""
     if subtags and _EXTENDED.fullmatch(subtags[0]):  # `zh-yue` is `yue`, else `zh`
         extended, *rest = subtags
-        return closest("-".join((extended, *rest)), among) or closest(
-            "-".join((language, *rest)), among
+        return match_canonical("-".join((extended, *rest)), supported) or match_canonical(
+            "-".join((language, *rest)), supported
         )
     requested = _locale(language, subtags)
-    locales = {_locale_of(code): code for code in sorted(among)}
+    locales = {_locale_of(code): code for code in sorted(supported)}
     names = {locale.name: code for locale, code in locales.items()}
     for name in _parents(requested.name):
         if name in names:
@@ -70,11 +70,9 @@ def _nearest(requested: _Locale, supported: dict[_Locale, str]) -> str:
 
 def _distance(requested: _Locale, other: _Locale) -> int:
     far = 2 * OTHER_SCRIPT
-    apart = (
-        0
-        if requested.language == other.language
-        else _languages(other.language, requested.language, far)
-    )
+    apart = 0
+    if requested.language != other.language:
+        apart = _languages(other.language, requested.language, far)
     if requested.script == other.script:
         return apart
     pairs = _tables()["scripts"].get(f"{other.language}-{other.script}", {})

@@ -45,15 +45,15 @@ def _label(tag: str) -> str:
 def match(tag: str, company: str = "") -> str:
     """The language of messages nearest to a tag, else to the company's, else the worldwide one."""
     return (
-        matching.match_among(tag, codes())
-        or matching.match_among(company, codes())
+        matching.match(tag, codes())
+        or matching.match(company, codes())
         or page_languages.worldwide()
     )
 
 
 def has_match(tag: str) -> bool:
     """Whether a language of messages matches the tag, whatever the company's language."""
-    return bool(matching.match_among(tag, codes()))
+    return bool(matching.match(tag, codes()))
 
 
 def of_country(country: str) -> str:

@@ -63,8 +63,8 @@ def preferred(header: str, default: str = "") -> str:
     """
     best = default or settings.LANGUAGE_CODE
     best_quality = 0.0
-    for item in header.lower().split(","):
-        tag, _, parameter = item.partition(";")
+    for language_range in header.lower().split(","):
+        tag, _, parameter = language_range.partition(";")
         name = tag.strip().partition("-")[0]
         try:
             quality = float(parameter.strip().removeprefix("q=") or 1)
@@ -98,7 +98,7 @@ def other(code: str) -> str:
 
 def nearest(tag: str) -> str:
     """The language of the pages nearest to one of messages."""
-    return matching.closest(tag, frozenset(codes())) or worldwide()
+    return matching.match_canonical(tag, frozenset(codes())) or worldwide()
 
 
 @cache

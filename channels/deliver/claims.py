@@ -103,15 +103,15 @@ def claim(
 
 def _with_sealed_codes(claimed: list[ClaimedMessage]) -> list[ClaimedMessage]:
     """The messages, with their sealed codes added to the few that carry a custom code."""
-    ids = [item.message_id for item in claimed if CUSTOM_CODE in item.params]
+    ids = [message.message_id for message in claimed if CUSTOM_CODE in message.params]
     if not ids:
         return claimed
     sealed = extensions.kinds["code"].find_custom_codes(ids)
     return [
-        replace(item, params={**item.params, CUSTOM_CODE: sealed.get(item.message_id)})
-        if CUSTOM_CODE in item.params
-        else item
-        for item in claimed
+        replace(message, params={**message.params, CUSTOM_CODE: sealed.get(message.message_id)})
+        if CUSTOM_CODE in message.params
+        else message
+        for message in claimed
     ]
 
 

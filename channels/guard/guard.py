@@ -177,8 +177,8 @@ class Guard:
 
     def _has_people(self, scope: GuardScope, scopes: tuple[GuardScope, ...]) -> bool:
         """Whether this scope or a wider one has people."""
-        evidence = [self.evidence.get(item) for item in scopes[: scopes.index(scope) + 1]]
-        return any(item is not None and item.has_people for item in evidence)
+        evidence_of_each = [self.evidence.get(wider) for wider in scopes[: scopes.index(scope) + 1]]
+        return any(evidence is not None and evidence.has_people for evidence in evidence_of_each)
 
     @staticmethod
     def _step(
@@ -201,9 +201,9 @@ class Guard:
         """
         if not self.watched or scope.kind in {ScopeKind.IP, ScopeKind.DEVICE}:
             return False
-        watched = [item for item in scopes[: scopes.index(scope) + 1] if item in self.watched]
+        watched = [wider for wider in scopes[: scopes.index(scope) + 1] if wider in self.watched]
         return any(
-            item not in self.evidence or not self.evidence[item].has_people for item in watched
+            wider not in self.evidence or not self.evidence[wider].has_people for wider in watched
         )
 
     @staticmethod
@@ -259,7 +259,7 @@ class Guard:
         """Records a code that was delivered promptly, charged `tokens`, and not entered in time."""
         usual_rate = self._usual_rate(now)
         evidence_of_each = self._of(now, scopes)
-        is_apart = any(item.is_apart for item in evidence_of_each)
+        is_apart = any(evidence.is_apart for evidence in evidence_of_each)
         if not is_apart:
             self.company.norm.add(now, trials=1.0)
         for scope, evidence in zip(scopes, evidence_of_each, strict=True):
@@ -305,10 +305,10 @@ class Guard:
             return
         self._swept_at = now
         self.evidence = {
-            scope: item
-            for scope, item in self.evidence.items()
-            if item.pending
-            or now - item.at < DAY
-            or item.refusals
+            scope: evidence
+            for scope, evidence in self.evidence.items()
+            if evidence.pending
+            or now - evidence.at < DAY
+            or evidence.refusals
             or scope.kind in {ScopeKind.COUNTRY, ScopeKind.RANGE}
         }

@@ -252,7 +252,7 @@ def _release_owed(decision: Decision, attempt: AttemptState) -> Decision:
     if decision.has_open_attempt or not decision.message.is_owed:
         return decision
     decision = _settle_owed(decision, attempt, TransferKind.RELEASE, reason=attempt.state)
-    delivered = next((item for item in decision.attempts if item.state == "delivered"), attempt)
+    delivered = next((other for other in decision.attempts if other.state == "delivered"), attempt)
     return decision if decision.message.is_owed else _by_channel_of(decision, delivered)
 
 

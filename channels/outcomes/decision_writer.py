@@ -89,7 +89,9 @@ def write_decisions(cursor: CursorWrapper, decisions: Sequence[Decision]) -> lis
         _write_messages(cursor, changes)
         _insert_fallback_events(cursor, changes)
         _append_webhook_events(cursor, changes)
-        ledger.settle(cursor, [item for decision in changes for item in decision.settlements])
+        ledger.settle(
+            cursor, [settlement for decision in changes for settlement in decision.settlements]
+        )
     return changes
 
 

@@ -55,7 +55,9 @@ def decide_each(snapshots: Sequence[Snapshot], events: Sequence[Event]) -> list[
     events_of: dict[UUID, list[Event]] = defaultdict(list)
     for event in events:
         events_of[event.message_id].append(event)
-    return [state_machine.decide(item, events_of[item.message.id]) for item in snapshots]
+    return [
+        state_machine.decide(snapshot, events_of[snapshot.message.id]) for snapshot in snapshots
+    ]
 
 
 def pay_fallbacks(cursor: CursorWrapper, decisions: Sequence[Decision]) -> list[Decision]:
@@ -72,7 +74,9 @@ def pay_fallbacks(cursor: CursorWrapper, decisions: Sequence[Decision]) -> list[
     ]
     if not moves:
         return list(decisions)
-    settled = {item.company_id for decision in decisions for item in decision.settlements}
+    settled = {
+        settlement.company_id for decision in decisions for settlement in decision.settlements
+    }
     results = ledger.move_holds(cursor, moves, touching=settled)
     return [
         _with_wallet_result(decision, decision.fallback, results[decision.message.id])
@@ -94,7 +98,7 @@ def _without_taken_steps(
     if not falling:
         return decisions
     taken_channels: dict[UUID, set[str]] = defaultdict(set)
-    pairs = [[item.id for item in falling], [item.subject_id for item in falling]]
+    pairs = [[message.id for message in falling], [message.subject_id for message in falling]]
     cursor.execute(sql.in_changeable_months(sql.MESSAGES["channels_of_newer"]), pairs)
     has_newer_delivered: set[UUID] = set()
     for message_id, channel, is_delivered in cursor.fetchall():
@@ -130,7 +134,7 @@ def give_up(message_ids: Sequence[UUID]) -> list[Decision]:
         # Checked under the lock, because a worker may have claimed one in the meantime.
         snapshots = load_messages(cursor, message_ids)
         idle = [snapshot for snapshot in snapshots if not snapshot.has_open_attempt]
-        expired = [state_machine.give_up(item) for item in idle]
+        expired = [state_machine.give_up(snapshot) for snapshot in idle]
         decisions = write_decisions(cursor, pay_fallbacks(cursor, expired))
     announce(decisions)
     return decisions
@@ -215,7 +219,7 @@ def _cancel_locked(cursor: CursorWrapper, reason: FallbackReason) -> list[Decisi
     ids = [message_id for (message_id,) in cursor.fetchall()]
     _end_use(cursor, ids)
     snapshots = load_messages(cursor, ids)
-    canceled = [fallback_chain.cancel(item, reason) for item in snapshots]
+    canceled = [fallback_chain.cancel(snapshot, reason) for snapshot in snapshots]
     return write_decisions(cursor, pay_fallbacks(cursor, canceled))
 
 
@@ -240,9 +244,9 @@ def prove(
     cursor.execute(sql.in_changeable_months(_PROVED_ATTEMPT), [subjects, message_ids])
     proved = {attempt_id for (attempt_id,) in cursor.fetchall()}
     events = [
-        Event(item.message.id, attempt.id, EventKind.DELIVERED, proof=proof)
-        for item in snapshots
-        for attempt in item.attempts
+        Event(snapshot.message.id, attempt.id, EventKind.DELIVERED, proof=proof)
+        for snapshot in snapshots
+        for attempt in snapshot.attempts
         if attempt.id in proved
         and (proof is not DeliveryProof.CLICK or registry.clicks_prove(attempt.provider))
     ]
@@ -251,5 +255,7 @@ def prove(
         for decision in decide_each(snapshots, events)
     ]
     if proof is DeliveryProof.CODE_ENTERED:
-        _end_use(cursor, [item.message.id for item in decisions if item.message.is_open])
+        _end_use(
+            cursor, [decision.message.id for decision in decisions if decision.message.is_open]
+        )
     return write_decisions(cursor, pay_fallbacks(cursor, decisions))

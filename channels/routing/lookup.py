@@ -58,7 +58,7 @@ class PhoneFacts:
 
     @property
     def is_blocked(self) -> bool:
-        return any(item.reason is Reason.BLOCKED for item in self.channels)
+        return any(reach.reason is Reason.BLOCKED for reach in self.channels)
 
 
 def look_up(principal: Principal, phone: str, purpose: str) -> PhoneFacts:

@@ -124,5 +124,5 @@ def fallback(
     if chain and company_policy.channels_after(channel, chain):
         return chain
     every = order if is_landline(phone) else company_policy.channel_order(principal.default_channel)
-    other = next((item for item in every if item is not channel), None)
+    other = next((candidate for candidate in every if candidate is not channel), None)
     return Fallback((channel.name, other.name)) if other else chain

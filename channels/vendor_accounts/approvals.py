@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from operator import attrgetter
 
 import structlog
 from django.db import connection, transaction
@@ -69,24 +70,24 @@ def _store_response(name: str, future: "Future[list[Approval] | None]") -> ReadR
 @transaction.atomic
 def _store(name: str, approvals: list[Approval]) -> None:
     """Replaces the stored approvals by the list, sorted so that two refreshes do not deadlock."""
-    ordered = sorted(approvals, key=lambda item: (item.kind, item.name, item.language))
+    ordered = sorted(approvals, key=attrgetter("kind", "name", "language"))
     with connection.cursor() as cursor:
-        cursor.executemany(_UPSERT, [_row(name, item) for item in ordered])
-    listed = {(item.kind.value, item.name[:120], item.language[:10]) for item in approvals}
+        cursor.executemany(_UPSERT, [_row(name, approval) for approval in ordered])
+    listed = {_row(name, approval)[1:4] for approval in approvals}
     stored = VendorApproval.objects.filter(provider=name)
     removed = [row.pk for row in stored if (row.kind, row.name, row.language) not in listed]
     VendorApproval.objects.filter(pk__in=removed).delete()
 
 
-def _row(name: str, item: Approval) -> tuple[str | bool, ...]:
+def _row(name: str, approval: Approval) -> tuple[str | bool, ...]:
     return (
         name,
-        item.kind.value,
-        item.name[:120],
-        item.language[:10],
-        item.status.value,
-        item.word[:40],
-        item.quality[:20],
-        item.reason[:300],
-        item.is_used,
+        approval.kind.value,
+        approval.name[:120],
+        approval.language[:10],
+        approval.status.value,
+        approval.word[:40],
+        approval.quality[:20],
+        approval.reason[:300],
+        approval.is_used,
     )

@@ -40,7 +40,7 @@ def setup_steps(name: str) -> list[SetupStep]:
     values |= settings.PROVIDER_ACCOUNTS[vendor.name]
 
     def filled(copies: Iterable[Snippet]) -> tuple[Snippet, ...]:
-        return tuple(Snippet(item.label, item.text.format(**values)) for item in copies)
+        return tuple(Snippet(snippet.label, snippet.text.format(**values)) for snippet in copies)
 
     return [replace(step, copies=filled(step.copies)) for step in vendor.steps]
 

@@ -106,7 +106,7 @@ class Lookup(ApiView):
             "phone": phone_info.phone,
             "country": phone_info.country or None,
             "type": phone_info.type,
-            "channels": [CHANNEL_REACH.body_of(item) for item in phone_info.channels],
+            "channels": [CHANNEL_REACH.body_of(reach) for reach in phone_info.channels],
         }
         return self.respond(body)
 

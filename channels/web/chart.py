@@ -86,8 +86,8 @@ def chart(
             is_labelled=(len(days) - 1 - n) % every == 0,
             x=n * STEP + (STEP - BAR_WIDTH) / 2,
             segments=_segments(counts, top, series),
-            counts=[(item, counts[item.name]) for item in series],
-            extras=[(item.label, item.by_day.get(day, 0)) for item in extras],
+            counts=[(row, counts[row.name]) for row in series],
+            extras=[(extra.label, extra.by_day.get(day, 0)) for extra in extras],
             total=counts.total(),
             tenth=n * TENTHS // len(days),
         )
@@ -99,11 +99,11 @@ def chart(
 def _segments(counts: Counter[str], top: int, series: Sequence[Series]) -> list[Segment]:
     segments = list[Segment]()
     y = float(HEIGHT)
-    for item in series:
-        if counts[item.name]:
-            height = max(MIN_HEIGHT, HEIGHT * counts[item.name] / top)
+    for row in series:
+        if counts[row.name]:
+            height = max(MIN_HEIGHT, HEIGHT * counts[row.name] / top)
             y -= height
-            segments.append(Segment(item.colour, round(y, 2), round(height, 2)))
+            segments.append(Segment(row.colour, round(y, 2), round(height, 2)))
     return segments
 
 

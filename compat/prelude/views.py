@@ -163,8 +163,8 @@ class Verifications(PreludeView):
         requested = options["channels"]
         preferred = options["preferred_channel"]
         is_challenged = options["force_challenge"]
-        most = options["max_auto_fallbacks"]
-        if not (requested or preferred or is_challenged or most is not None):
+        max_fallbacks = options["max_auto_fallbacks"]
+        if not (requested or preferred or is_challenged or max_fallbacks is not None):
             return ()
         policy = policy_for(self.principal, phone, self.principal.purpose)
         first = [channel.name for channel in policy.order[:1]]
@@ -179,7 +179,7 @@ class Verifications(PreludeView):
             names = [name for name in names if name in safe] or safe
         if not names or any(name not in BY_NAME for name in requested):
             raise refused("channel_not_enabled_in_region")
-        return tuple(names if most is None else names[: most + 1])
+        return tuple(names if max_fallbacks is None else names[: max_fallbacks + 1])
 
     def _not_sent(
         self, error: DomainError, code_request: CodeSendRequest, restricted: Restricted | None

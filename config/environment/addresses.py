@@ -14,7 +14,7 @@ PROXY_SCHEMES = ("http", "https", "socks5h")
 
 def named(text: str) -> dict[str, str]:
     """Reads `smsc=https://smsc.kz,twilio:kz=…`; the general value has an empty name."""
-    pairs = (item.strip().rpartition("=") for item in text.split(",") if item.strip())
+    pairs = (pair.strip().rpartition("=") for pair in text.split(",") if pair.strip())
     return {name.strip(): value.strip().rstrip("/") for name, _sign, value in pairs}
 
 

@@ -29,17 +29,17 @@ MAX_ISSUER = 200  # characters, the limit of allauth's column
 
 def parse_roles(text: str) -> tuple[Grant, ...]:
     """Reads `group=superuser, group=staff:Support, group=developer:17`; names may contain `=`."""
-    return tuple(_grant(item.strip()) for item in text.split(",") if item.strip())
+    return tuple(_grant(grant.strip()) for grant in text.split(",") if grant.strip())
 
 
-def _grant(item: str) -> Grant:
-    group, is_there, right = (part.strip() for part in item.rpartition("="))
+def _grant(text: str) -> Grant:
+    group, is_there, right = (part.strip() for part in text.rpartition("="))
     role, _, target = (part.strip() for part in right.partition(":"))
     is_company_role = role in COMPANY_ROLES and target.isascii() and target.isdecimal()
     is_operator_role = (role == SUPERUSER and not target) or role == STAFF
     if not (is_there and group and (is_company_role or is_operator_role)):
         raise ImproperlyConfigured(
-            f"OIDC_ROLES: {item!r} must be group=superuser, group=staff, group=staff:GROUP or "
+            f"OIDC_ROLES: {text!r} must be group=superuser, group=staff, group=staff:GROUP or "
             f"group=ROLE:COMPANY, with a ROLE of {', '.join(COMPANY_ROLES)} and the company's id"
         )
     return Grant(group, role, target)

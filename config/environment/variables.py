@@ -181,8 +181,8 @@ def keyring(text: str, name: str = "OTP_KEYS") -> dict[str, bytes]:
     Raises ImproperlyConfigured. Errors give a key's position: text without a colon may be a secret.
     """
     keys: dict[str, bytes] = {}
-    for number, item in enumerate(filter(str.strip, text.split(",")), start=1):
-        key_id, _, secret = (part.strip() for part in item.partition(":"))
+    for number, pair in enumerate(filter(str.strip, text.split(",")), start=1):
+        key_id, _, secret = (part.strip() for part in pair.partition(":"))
         if not (1 <= len(key_id) <= 16 and len(secret) >= 32 and (key_id + secret).isprintable()):
             raise ImproperlyConfigured(
                 f"{name}: key {number} must be id:secret, with an id of 1 to 16 and a secret of "

@@ -53,7 +53,8 @@ def _options(vendor: Vendor, account: str) -> Options:
         texts = _split(vendor.split, required)
         names = {option: f"{required}: {option}" for option in names}
     options = {
-        item.name: item.value(texts.get(item.name, ""), names[item.name]) for item in vendor.options
+        option.name: option.value(texts.get(option.name, ""), names[option.name])
+        for option in vendor.options
     }
     if problem := vendor.check(options):
         raise ImproperlyConfigured(f"{required} {problem}")

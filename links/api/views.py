@@ -268,14 +268,14 @@ class BulkLinks(LinkView):
         batch_id = uuid7()
 
         def effect() -> dict[str, Any]:
-            good = [item for item in new_links if isinstance(item, NewLink)]
+            good = [link for link in new_links if isinstance(link, NewLink)]
             links = shorten_many(owner=self.principal, new_links=good, batch_id=batch_id)
             results_of_valid = iter(links)
             results = [
-                next(results_of_valid) if isinstance(item, NewLink) else item for item in new_links
+                next(results_of_valid) if isinstance(link, NewLink) else link for link in new_links
             ]
             data = [self._result(*both) for both in zip(results, new_links, strict=True)]
-            is_new = any(isinstance(item, Link) and not item.is_existing for item in links)
+            is_new = any(isinstance(link, Link) and not link.is_existing for link in links)
             batch = public_id("bat", batch_id) if is_new else None
             message = self._message(data)
             return self.success({"message": message, "batch": batch, "data": data})

@@ -31,8 +31,8 @@ def _prove_batches(batches: list[Batch]) -> None:
     for batch in batches:
         for link_id, times in batch.by_people().items():
             first.setdefault(link_id, min(times) / 1000)  # the stream is in order
-    clicks = list(first.items())
-    write_together(clicks, lambda some: prove(dict(some)), _refuse, is_refused_by_database)
+    all_clicks = list(first.items())
+    write_together(all_clicks, lambda clicks: prove(dict(clicks)), _refuse, is_refused_by_database)
 
 
 def _refuse(click: tuple[UUID, float], error: Exception) -> None:

@@ -175,11 +175,13 @@ CHECKS: list[doctor.Check] = [
 
 def account_broken() -> Iterator[Problem]:
     hosted = registry.hosted_providers()  # `bind-down` covers these
-    live = {name: item for name, item in registry.live_providers().items() if name not in hosted}
+    live = {
+        name: provider for name, provider in registry.live_providers().items() if name not in hosted
+    }
     with translation.override(page_languages.worldwide()):
         for name, checks in vendors.check_accounts(live, renew=True).items():
             bad = [check for check in checks if check.ok is False]
-            texts = [f"{vendors.check_title(item)}: {item.detail or 'missing'}" for item in bad]
+            texts = [f"{vendors.check_title(check)}: {check.detail or 'missing'}" for check in bad]
             if texts:
                 yield name, {"said": "; ".join(texts)[:500]}
 
@@ -187,9 +189,10 @@ def account_broken() -> Iterator[Problem]:
 def certificate_ends() -> Iterator[Problem]:
     with translation.override(page_languages.worldwide()):
         certificates = public_access.inspect()
-    for item in certificates:
-        if not item.is_good:
-            yield item.host, {"days": item.detail if item.days is None else item.days}
+    for certificate in certificates:
+        if not certificate.is_good:
+            days = certificate.detail if certificate.days is None else certificate.days
+            yield certificate.host, {"days": days}
 
 
 def failed_checks() -> Iterator[Problem]:

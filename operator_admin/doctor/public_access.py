@@ -153,8 +153,8 @@ class Certificate:
 
 def certificates() -> list[Finding]:
     return [
-        finding(f"certificate {item.host}", item.detail, CERTIFICATE_REMEDY, ok=item.is_good)
-        for item in inspect()
+        finding(f"certificate {state.host}", state.detail, CERTIFICATE_REMEDY, ok=state.is_good)
+        for state in inspect()
     ]
 
 

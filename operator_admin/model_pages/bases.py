@@ -208,7 +208,7 @@ class ModelAdmin(ManualChanges, Autocompletion, FormFields):
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
         """Refuses filters on hidden columns, which could reveal their values step by step."""
-        offered = [item[0] if isinstance(item, tuple) else item for item in self.list_filter]
+        offered = [entry[0] if isinstance(entry, tuple) else entry for entry in self.list_filter]
         names = {*flatten_fieldsets(self.get_fieldsets(request)), *self.list_display, *offered}
         try:
             column = self.opts.get_field(lookup.partition("__")[0])

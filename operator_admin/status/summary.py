@@ -114,8 +114,8 @@ def of_channel(
     """
     return worst(
         [
-            *(of_incident(item.impact) for item in incidents if item.channel in {"", name}),
-            *(Level.DEGRADED for item in alerts if _is_about(item, name)),
+            *(of_incident(row.impact) for row in incidents if row.channel in {"", name}),
+            *(Level.DEGRADED for alert in alerts if _is_about(alert, name)),
             *([Level.OUTAGE] if not any(map(_is_in_use, accounts)) else []),
         ]
     )
@@ -124,8 +124,8 @@ def of_channel(
 def of_api(incidents: Iterable[Incident], alerts: Iterable[Alert]) -> Level:
     return worst(
         [
-            *(of_incident(item.impact) for item in incidents if not item.channel),
-            *(Level.OUTAGE for item in alerts if item.rule == API_DOWN),
+            *(of_incident(row.impact) for row in incidents if not row.channel),
+            *(Level.OUTAGE for alert in alerts if alert.rule == API_DOWN),
         ]
     )
 
@@ -206,7 +206,7 @@ def _read(_cursor: CursorWrapper) -> Summary:
     components = tuple(_components(incidents, begun, list(Alert.objects.firing())))
     return Summary(
         at=now,
-        level=worst(item.level for item in components),
+        level=worst(component.level for component in components),
         components=components,
         open=tuple(begun),
         planned=tuple(row for row in unresolved if row.began_at > now),

@@ -86,10 +86,10 @@ def _document(summary: Summary) -> dict[str, Any]:
     return {
         "status": summary.level,
         "updated_at": summary.at.isoformat(),
-        "components": [_component(item) for item in summary.components],
-        "incidents": [_incident(item) for item in summary.open],
-        "planned": [_incident(item) for item in summary.planned],
-        "history": [_incident(item) for item in summary.resolved],
+        "components": [_component(component) for component in summary.components],
+        "incidents": [_incident(incident) for incident in summary.open],
+        "planned": [_incident(incident) for incident in summary.planned],
+        "history": [_incident(incident) for incident in summary.resolved],
     }
 
 

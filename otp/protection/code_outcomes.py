@@ -103,10 +103,10 @@ class CodeOutcome(NamedTuple):
 def outcomes(since: datetime, until: datetime) -> list[CodeOutcome]:
     """Outcomes in `(since, until]` by time, and the codes still awaited at its end."""
     outcomes = [*_of_maturing(since, until), *_of_entered(since, until)]
-    known_sends = known_phones.sends_to_known({item.code.send for item in outcomes}, since)
-    of_unknown_phones = [item for item in outcomes if not known_sends.get(item.code.send)]
+    known_sends = known_phones.sends_to_known({outcome.code.send for outcome in outcomes}, since)
+    of_unknown = [outcome for outcome in outcomes if not known_sends.get(outcome.code.send)]
     phones = {(company_id, phone) for company_id, phone, _created in known_sends}
-    return sorted(_without_repeated(of_unknown_phones, until, phones), key=lambda item: item.at)
+    return sorted(_without_repeated(of_unknown, until, phones), key=lambda outcome: outcome.at)
 
 
 def _of_maturing(since: datetime, until: datetime) -> Iterator[CodeOutcome]:
@@ -173,18 +173,18 @@ def _without_repeated(
     Left out are their misses, and the outcomes that would correct these. The limit of a known phone
     is higher by the codes with which it passes.
     """
-    phones = sorted({item.code.phone for item in outcomes if item.kind not in KEPT_FOR_MANY_CODES})
+    phones = sorted({code.phone for kind, _, code in outcomes if kind not in KEPT_FOR_MANY_CODES})
     params = [phones, until - timedelta(seconds=PHONE_WINDOW), until, COUNTED_OF_PHONE]
     over_limit = {
         (company_id, phone)
         for company_id, phone, count in fetch_tuples(_SENT_RECENTLY, params)
         if count > COUNTED_OF_PHONE + KNOWN_CODES or (company_id, phone) not in known_pairs
     }
-    for item in outcomes:
-        if item.code.send[:2] not in over_limit or item.kind in KEPT_FOR_MANY_CODES:
-            yield item
-        elif item.kind is OutcomeKind.ENTERED_LATE:  # corrects an uncounted miss
-            yield item._replace(kind=OutcomeKind.ENTERED)
+    for outcome in outcomes:
+        if outcome.code.send[:2] not in over_limit or outcome.kind in KEPT_FOR_MANY_CODES:
+            yield outcome
+        elif outcome.kind is OutcomeKind.ENTERED_LATE:  # corrects an uncounted miss
+            yield outcome._replace(kind=OutcomeKind.ENTERED)
 
 
 def sent_codes(company_id: int, since: datetime, until: datetime, *, limit: int) -> list[SentCode]:

@@ -55,7 +55,7 @@ def update(decisions: Iterable[GuardDecision], now: datetime, re_evaluate: ReEva
 
     Locks all companies at once and in order, like all code that locks decisions.
     """
-    strict = {item.company_id: item for item in decisions}
+    strict = {decision.company_id: decision for decision in decisions}
     expired = GuardRestriction.objects.filter(ended_at=None, until__lte=now)
     due = set(expired.values_list("company_id", flat=True))
     rows = Company.objects.filter(pk__in=due | strict.keys()).order_by("pk")

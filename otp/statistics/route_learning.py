@@ -203,14 +203,14 @@ def _learned(
 
 def _teach(router: Router, memory: PhoneMemory, code: _Row, all_tries: list[ChannelTry]) -> None:
     area = Area(country_of(code.phone), range_of(code.phone))
-    tries = [item for item in all_tries if not item.is_fault]
+    tries = [tried for tried in all_tries if not tried.is_fault]
     steps = [
-        router.begin_try(item.started, area, memory, item.channel, n)
-        for n, item in enumerate(tries)
+        router.begin_try(tried.started, area, memory, tried.channel, n)
+        for n, tried in enumerate(tries)
     ]
-    for n, (item, step) in enumerate(zip(tries, steps, strict=True)):
+    for n, (tried, step) in enumerate(zip(tries, steps, strict=True)):
         following = tries[n + 1].started if n + 1 < len(tries) else None
-        _teach_try(router, memory, item, step, following)
+        _teach_try(router, memory, tried, step, following)
     verified = code.verified if code.verified is not None else inf
     if not code.is_sent_again:
         _compare_accounts(router, code.created, all_tries, verified)
@@ -227,10 +227,10 @@ def _compare_accounts(
 
     Account faults count here, because accounts cause them.
     """
-    following = [*(item.started for item in tries[1:]), inf]
+    following = [*(tried.started for tried in tries[1:]), inf]
     closed = created + CLOSED_AFTER.total_seconds()
-    for item, ends in zip(tries, following, strict=True):
-        *failed, last = item.accounts
+    for tried, ends in zip(tries, following, strict=True):
+        *failed, last = tried.accounts
         for account in failed:
             account_shares.record(router, closed, account, verified=False)
         account_shares.record(router, closed, last, verified=verified <= min(ends, closed))
@@ -260,6 +260,6 @@ def _sole(tries: list[ChannelTry], verified: float) -> int | None:
     if len(arrived) == 1:
         return arrived[0]
     accepted = [
-        n for n, item in enumerate(tries) if item.refused is None and item.started <= verified
+        n for n, tried in enumerate(tries) if tried.refused is None and tried.started <= verified
     ]
     return accepted[0] if not arrived and len(accepted) == 1 else None

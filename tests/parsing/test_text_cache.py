@@ -20,7 +20,7 @@ OF_SHORT_TEXTS = {
     "accounts/people/time_zones.py": {"_names", "_older_names"},
     "api_docs/pages/articles.py": {"visitor_html"},  # our articles
     "api_docs/pages/samples.py": {"coloured"},
-    "catalogue/languages/matching.py": {"closest"},  # of canonical tags
+    "catalogue/languages/matching.py": {"match_canonical"},  # of canonical tags
     "channels/phone_numbers.py": {
         *("normalise", "_parsed"),  # longer than any phone: refused, which no cache keeps
         *("country_of", "spellings", "is_landline"),  # E.164

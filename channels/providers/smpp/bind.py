@@ -58,7 +58,7 @@ class Peer:
     @property
     def addresses(self) -> list[tuple[str, int]]:
         """The hosts with their ports; raises ValueError for a port that is not a number."""
-        pairs = (item.strip().rpartition(":") for item in self.host.split(","))
+        pairs = (pair.strip().rpartition(":") for pair in self.host.split(","))
         return [(host or port, int(port) if host else self.port) for host, _, port in pairs]
 
     def tls_context(self) -> ssl.SSLContext | None:

@@ -259,7 +259,7 @@ def _service(sid: str) -> str:
 def _campaign(row: http.Json) -> Approval:
     word = http.word_of(row, "campaign_status")
     use_case = http.text_of(row, "us_app_to_person_usecase")
-    errors = (http.redact(item.get("description")) for item in http.objects(row.get("errors")))
+    errors = (http.redact(error.get("description")) for error in http.objects(row.get("errors")))
     return Approval(
         ApprovalKind.CAMPAIGN,
         " ".join(filter(None, (http.text(row.get("sid")), use_case))),

@@ -52,7 +52,7 @@ def _languages(text: str) -> dict[str, str]:
 
     Every template is approved in each of these languages.
     """
-    pairs = [item.partition(":") for item in text.split(",")]
+    pairs = [pair.partition(":") for pair in text.split(",")]
     read = {tags.canonical(tag.strip()): code.strip() for tag, _sign, code in pairs}
     if len(read) < len(pairs) or not all(read) or not all(read.values()):
         raise ValueError(f"must name a template language for each language: {USUAL_LANGUAGES}")
@@ -61,8 +61,8 @@ def _languages(text: str) -> dict[str, str]:
 
 def nearest_language(templates: Mapping[str, str], tag: str, language: str) -> str:
     """The account's nearest template language, else its first."""
-    among = frozenset(templates)
-    nearest = matching.match_among(tag, among) or matching.match_among(language, among)
+    supported = frozenset(templates)
+    nearest = matching.match(tag, supported) or matching.match(language, supported)
     return nearest or next(iter(templates))
 
 

@@ -51,7 +51,7 @@ def encode(router: Router, now: float) -> State:
         ],
         "proofs": [[*key, *_histogram(times)] for key, times in router.proofs.items()],
         "codes": [[*key, *_histogram(times)] for key, times in router.codes.items()],
-        "accounts": [[*key, *_balance(item)] for key, item in router.accounts.items()],
+        "accounts": [[*key, *_balance(balance)] for key, balance in router.accounts.items()],
     }
 
 
@@ -86,7 +86,7 @@ def _counts(counts: Counts) -> list[float]:
 
 
 def _balance(balance: AccountBalance) -> list[Any]:
-    counts = {name: _counts(item) for name, item in balance.counts.items()}
+    counts = {name: _counts(account_counts) for name, account_counts in balance.counts.items()}
     return [balance.configured_shares, balance.shares, counts, balance.changed_at]
 
 

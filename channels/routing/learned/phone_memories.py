@@ -48,11 +48,11 @@ def load(phone: str) -> PhoneMemory:
 
 def load_many(phones: Iterable[str]) -> dict[str, PhoneMemory]:
     by_phone = {phone: hashes_of(phone) for phone in phones}
-    hashes_to_load = [item for hashes in by_phone.values() for item in hashes]
+    hashes_to_load = [key for hashes in by_phone.values() for key in hashes]
     rows = RememberedPhone.objects.filter(pk__in=hashes_to_load).values_list("pk", "traces")
     memories = {bytes(key): _memory(traces) for key, traces in rows}
     return {
-        phone: next((memories[item] for item in hashes if item in memories), None) or PhoneMemory()
+        phone: next((memories[key] for key in hashes if key in memories), None) or PhoneMemory()
         for phone, hashes in by_phone.items()
     }
 

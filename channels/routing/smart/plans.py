@@ -125,15 +125,15 @@ class Choice:
 @lru_cache(maxsize=2_000)
 def choose(candidates: tuple[Candidate, ...], waiting: Curve, sms_channel: str = "sms") -> Choice:
     """Chooses a plan. The order of the candidates does not matter. At least one is needed."""
-    sms = next((item for item in candidates if item.channel == sms_channel), None)
+    sms = next((candidate for candidate in candidates if candidate.channel == sms_channel), None)
     bound = min(LAST, int(SLOWER_ALLOWED * p95(sms))) if sms is not None else LAST
     messengers = sorted(
         (
-            item
-            for item in candidates
-            if item is not sms and (sms is None or item.delivered >= MIN_DELIVERY_RATE)
+            candidate
+            for candidate in candidates
+            if candidate is not sms and (sms is None or candidate.delivered >= MIN_DELIVERY_RATE)
         ),
-        key=lambda item: (item.price, -item.delivered, item.proof[5], item.channel),
+        key=lambda each: (each.price, -each.delivered, each.proof[5], each.channel),
     )
     plans = sorted(_sequences(messengers, sms), key=expected_tokens)
     if sms is None:
@@ -161,7 +161,7 @@ def _most_verified(plans: Sequence[Steps], waiting: Curve, bound: int) -> Choice
 
 def _sequences(messengers: Sequence[Candidate], sms: Candidate | None) -> Iterator[Steps]:
     """The orders to compare: a messenger that reached the phone precedes those that did not."""
-    proved = [item for item in messengers if item.is_proved]
+    proved = [candidate for candidate in messengers if candidate.is_proved]
     for sequence in _all_sequences(messengers, sms):
         first = sequence[0][0]
         if first is sms or first.is_proved or not proved:

@@ -123,7 +123,7 @@ def _type_faults(rule: object) -> list[StrOrPromise]:
     for name in ("channels", "barred"):
         if not faults and not all(isinstance(item, str) for item in rule.get(name) or []):
             faults.append(format_lazy(_("“{name}” must be {kind}"), name=name, kind=_("strings")))
-    if not faults and not all(_is_a(item, int) for item in (rule.get("patience") or {}).values()):
+    if not faults and not all(_is_a(wait, int) for wait in (rule.get("patience") or {}).values()):
         faults.append(format_lazy(_("“{name}” must be {kind}"), name="patience", kind=_("numbers")))
     return faults
 

@@ -115,13 +115,13 @@ class Command(BaseCommand):
 
     def _show(self, findings: Iterable[Finding]) -> list[Finding]:
         printed = []
-        for item in findings:
-            style = self.style.SUCCESS if item.ok else self.style.ERROR
-            sign = style("✓" if item.ok else "✗")
-            self.stdout.write(f"{sign} {item.name:<13} {item.detail}")
-            if item.remedy:
-                self.stdout.write(f"  {'':<13} → {item.remedy}")
-            printed.append(item)
+        for result in findings:
+            style = self.style.SUCCESS if result.ok else self.style.ERROR
+            sign = style("✓" if result.ok else "✗")
+            self.stdout.write(f"{sign} {result.name:<13} {result.detail}")
+            if result.remedy:
+                self.stdout.write(f"  {'':<13} → {result.remedy}")
+            printed.append(result)
         return printed
 
 
