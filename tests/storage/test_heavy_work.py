@@ -1,6 +1,8 @@
 """A flood of what takes a processor for long leaves threads and connections to codes and links."""
 
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -102,6 +104,29 @@ def _share_taken(work: HeavyWork, company_id: int) -> Iterator[None]:
     work._of_company[company_id] = work._company_limit
     yield
     del work._of_company[company_id]
+
+
+def test_queue_of_one_company_does_not_hold_up_another() -> None:
+    """Ten waiting calls of one company used to come first: the other's ended in a 503."""
+    work = HeavyWork("tried", limit=1, max_waiting=24, timeout=60)
+    order: list[int] = []
+
+    def call(company_id: int) -> None:
+        with work.turn(company_id):
+            order.append(company_id)
+            time.sleep(0.1)
+
+    callers = [1] * 10 + [2]
+    with ThreadPoolExecutor(len(callers)) as pool, work.turn(None):
+        for started, company_id in enumerate(callers, start=1):
+            pool.submit(call, company_id)
+            while work._of_company.total() < started:
+                time.sleep(0.01)
+        time.sleep(0.1)  # all wait for their turn
+
+    assert order.count(1) == 10
+    assert order.index(2) <= 2
+    assert not work._next_of_company
 
 
 def test_long_bulk_call_waits_for_its_turn_and_a_short_one_does_not(
