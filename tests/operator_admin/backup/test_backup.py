@@ -21,7 +21,7 @@ from operator_admin.backup import postgres
 from operator_admin.backup.manifest import Manifest
 from operator_admin.backup.postgres import session_without_timeouts
 from operator_admin.models import TelegramNotice
-from otp.models import GuardReport, Verification
+from otp.models import GuardReport, SealedCode, Verification
 from persons import erasure_list
 from persons.erasure import erase
 from persons.person import Person
@@ -109,6 +109,17 @@ def test_restored_copy_sends_nothing_old(api: Api, directory: Path, copy: Copy) 
     assert copy.query("SELECT count(*) FROM operator_admin_telegramnotice") == [0]
     assert copy.query("SELECT due_at > now() FROM otp_guardreport") == [True]
     assert "3 open messages expired, 4 webhooks failed" in done.stdout
+
+
+def test_copy_lacks_custom_codes_and_is_proved(api: Api, directory: Path, copy: Copy) -> None:
+    send(api, code="9988")
+    assert SealedCode.objects.count() == 1
+    take(directory)
+
+    done = copy.manage("restore", directory, "--prove")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert copy.query("SELECT count(*) FROM otp_sealedcode") == [0]
 
 
 def test_every_outbox_is_held_back() -> None:
