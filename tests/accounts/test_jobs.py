@@ -33,9 +33,9 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def job() -> Job:
-    item = Job("trial", "trials")
+    job = Job("trial", "trials")
     del JOBS["trial"]
-    return item
+    return job
 
 
 def broken(_subject: object) -> None:
@@ -81,7 +81,7 @@ def test_given_up_work_alerts_until_it_succeeds(job: Job, company: Company) -> N
     try_and_give_up(lambda: job.each([company], broken))
     alerts = list(work_given_up())
 
-    results = job.each([company], lambda item: item.name)
+    results = job.each([company], lambda served: served.name)
 
     assert alerts == [("trial", {"count": 1, "error": "OverflowError"})]
     assert results == [company.name]
@@ -248,8 +248,8 @@ def test_failing_kind_of_files_does_not_hold_up_others() -> None:
 def test_company_with_many_files_leaves_a_turn_to_another(job: Job, company: Company) -> None:
     other: Company = CompanyFactory.create()
     user = MemberFactory.create(company=company).user
-    for item in (company, company, company, other):
-        MessageExport.objects.create(company=item, user=user, masks_phones=False)
+    for exporter in (company, company, company, other):
+        MessageExport.objects.create(company=exporter, user=user, masks_phones=False)
     served: list[Company] = []
 
     for _ in range(4):

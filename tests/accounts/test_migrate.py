@@ -143,7 +143,7 @@ def test_parallel_migrations_run_in_turn(threads: ThreadPoolExecutor) -> None:
         both = [start(threads, "0003"), start(threads, "0003")]
         time.sleep(4 * LOCK_TIMEOUT)
 
-    outputs = [item.result(30) for item in both]
+    outputs = [future.result(30) for future in both]
     assert "No migrations to apply" in "".join(outputs)
     assert "another migrate" in "".join(outputs)
 

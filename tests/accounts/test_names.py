@@ -146,10 +146,10 @@ def test_invitation_omits_names_that_become_links(client: Client, name: str) -> 
 def test_stored_multiline_name_does_not_break_an_email(template: str, name: str) -> None:
     company = Company.objects.create(name=name)
     plain = Company.objects.create(name="Daisy")
-    for item in (company, plain):
-        MemberFactory.create(company=item)
+    for addressee in (company, plain):
+        MemberFactory.create(company=addressee)
         mail.post_to_members(
-            company=item, roles=[Member.Role.OWNER], template=template, context={"reason": ""}
+            company=addressee, roles=[Member.Role.OWNER], template=template, context={"reason": ""}
         )
 
     odd, usual = Mail.objects.order_by("created_at", "pk")

@@ -38,4 +38,4 @@ def _in_one_group(
             meanwhile()
         finally:
             group._start_next(nobody)
-        return [item.result() for item in running]
+        return [future.result() for future in running]

@@ -215,7 +215,7 @@ def test_links_by_every_call_share_the_quota(test_api: Api) -> None:
 def test_messages_of_test_keys_are_limited_a_day(test_api: Api) -> None:
     sent = [test_api.post("/otp/send", {"phone": PHONE.format(5000 + n)}) for n in range(4)]
 
-    assert {item.status for item in sent} == {200}
+    assert {answer.status for answer in sent} == {200}
     assert_refused(test_api.post("/otp/send", {"phone": PHONE.format(5005)}), "4 сообщений")
     assert_refused(test_api.post("/links/send", {"phone": PHONE.format(5006), "url": URL}), "4")
     assert Message.objects.count() == 4

@@ -72,7 +72,7 @@ class Refusal:
             message = self.words[index] if self.words else str(self.error.message)
         body = {"success": False, "code": self.error.code, "message": message, **self.extra}
         if self.errors:
-            body["errors"] = {name: [item[index]] for name, item in self.errors.items()}
+            body["errors"] = {name: [texts[index]] for name, texts in self.errors.items()}
         return body | {"request_id": request_id}
 
 

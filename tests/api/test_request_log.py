@@ -70,7 +70,7 @@ def test_phone_as_the_name_of_a_parameter_is_masked(api: Api, spelt: str) -> Non
             call.method, path, b'{"' + spelt.encode() + b'": 1}', "application/json", {spelt: 1}
         )
 
-    rows = str([item.fields for item in logged()])
+    rows = str([entry.fields for entry in logged()])
     assert "•••••" in rows
     assert "1234567" not in rows.replace("-", "").replace("%2B", "")
 
@@ -84,7 +84,7 @@ def test_secret_as_the_name_of_a_parameter_is_cut(api: Api, secret: str) -> None
     api.post("/links/shorten", {secret: 1, f"key={secret}": 1})
     api.call("GET", "/messages", b"", "", {secret: 1})
 
-    rows = [item.fields for item in logged()]
+    rows = [entry.fields for entry in logged()]
     assert [fields[-1].startswith(secret[:6]) for fields in rows] == [False, True]
     assert [fields[-1][-1] for fields in rows] == ["…", "…"]
     assert secret[12:30] not in str(rows)
@@ -95,7 +95,7 @@ def test_refusals_record_the_faulty_fields(api: Api) -> None:
     api.post("/otp/send", {"phone": "12"})
     api.get("/messages/msg_0192f0c1a6d87b3e9c4f5a6b7c8d9e0f")
 
-    kept = [(item.path, item.status, item.code, item.fields) for item in logged()]
+    kept = [(entry.path, entry.status, entry.code, entry.fields) for entry in logged()]
     assert kept == [
         ("/otp/send", 422, "invalid_input", ["phone", "purpose", "locale"]),
         ("/otp/send", 422, "invalid_phone", kept[1][3]),
@@ -112,7 +112,7 @@ def test_requests_over_the_limit_are_kept_once_in_a_batch(
         for path in ("/balance", "/balance", "/balance", "/channels", "/channels"):
             each.get(path)
 
-    rows = [(item.company_id, item.path, item.status) for item in logged()]
+    rows = [(entry.company_id, entry.path, entry.status) for entry in logged()]
     assert rows == [
         (each.company.pk, *row)
         for each in (first, second)
@@ -131,7 +131,7 @@ def test_requests_of_test_keys_are_kept_up_to_a_bound_each_day(
         for _ in range(3):
             client_of(company, mode).get("/channels")
 
-    assert [item.mode for item in logged()] == ["test", "test", "live", "live", "live"]
+    assert [entry.mode for entry in logged()] == ["test", "test", "live", "live", "live"]
     monkeypatch.setattr(request_log, "DAY", 1)  # another day
     client_of(company, "test").get("/channels")
     assert len(logged()) == 6
@@ -145,8 +145,8 @@ def test_unknown_fields_are_kept_and_shown(api: Api, client: Client) -> None:
     sent, refused = logged()
     page = client.get(reverse("request-list"), {"outcome": "warned"}).content.decode()
     texts = [
-        client.get(reverse("request-detail", args=[item.request_id])).content.decode()
-        for item in (sent, refused)
+        client.get(reverse("request-detail", args=[entry.request_id])).content.decode()
+        for entry in (sent, refused)
     ]
 
     assert (sent.fields, refused.fields) == (["chanel", "x" * 40], ["phone", "phnoe"])

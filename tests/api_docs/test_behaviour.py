@@ -35,7 +35,7 @@ def replaced(api: Api, **rule: Any) -> int:
 
 def test_size_of_a_body_is_that_of_the_limits(test_api: Api, language: str) -> None:
     shown = page("limits", language)
-    larger = [item for item in config.api_urls.VIEWS if item.max_body != ApiView.max_body]
+    larger = [view for view in config.api_urls.VIEWS if view.max_body != ApiView.max_body]
     sizes = {call.path: view.max_body for view in larger for call in view.calls if call.has_body}
     assert set(sizes) == {"/links/bulk"}
 
@@ -69,8 +69,8 @@ def test_day_of_a_filter_means_its_beginning(test_api: Api, language: str) -> No
 
     until, since = (test_api.get("/messages", {name: day}).body["data"] for name in ("to", "from"))
 
-    assert [item["created_at"][:10] for item in until] == [f"{day[:-1]}0"]
-    assert [item["created_at"][:10] for item in since] == [day]
+    assert [message["created_at"][:10] for message in until] == [f"{day[:-1]}0"]
+    assert [message["created_at"][:10] for message in since] == [day]
 
 
 @pytest.mark.parametrize(

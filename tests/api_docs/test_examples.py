@@ -33,7 +33,7 @@ def code_on_the_phone(api: Api) -> str:
 def shape(value: Any) -> Any:
     """Returns the names of the fields; for a list those of its first item."""
     if isinstance(value, dict):
-        return {name: shape(item) for name, item in value.items()}
+        return {name: shape(inner) for name, inner in value.items()}
     if isinstance(value, list):
         return [shape(value[0])] if value else []
     return None

@@ -76,7 +76,9 @@ def identifiers() -> list[str]:
         result += [parameter["name"] for parameter in operation["parameters"]]
     for component in made["components"].values():
         result += component
-    return result + [name for item in components().values() for name in item.get("properties", ())]
+    return result + [
+        name for component in components().values() for name in component.get("properties", ())
+    ]
 
 
 def test_identifiers_are_ascii_words() -> None:
@@ -107,9 +109,9 @@ def test_events_have_no_tag_in_common_with_calls() -> None:
 def values_of(keyword: str, schema: Any) -> list[Any]:
     if isinstance(schema, dict):
         own = [schema[keyword]] if keyword in schema else []
-        return own + [row for item in schema.values() for row in values_of(keyword, item)]
+        return own + [row for inner in schema.values() for row in values_of(keyword, inner)]
     return (
-        [row for item in schema for row in values_of(keyword, item)]
+        [row for inner in schema for row in values_of(keyword, inner)]
         if isinstance(schema, list)
         else []
     )
@@ -162,7 +164,7 @@ def test_calls_share_named_components() -> None:
                     assert set(media["schema"]) == {"$ref"}
 
     link = "#/components/schemas/Link"
-    users = {name for name, item in components().items() if link in references(item)}
+    users = {name for name, component in components().items() if link in references(component)}
     assert users == {"LinkResponse", "ListLinksResponse"}
 
 
@@ -176,8 +178,8 @@ def test_no_schema_object_has_a_field_of_same_name() -> None:
     """Generators make a variable of each; typed ones then mix the two up."""
     mixed = {
         name
-        for name, item in components().items()
-        for field in item.get("properties", ())
+        for name, component in components().items()
+        for field in component.get("properties", ())
         if field.replace("_", "") == name.lower()
     }
 

@@ -40,7 +40,7 @@ def strict(schema: Schema) -> Schema:
     """Returns the schema as JSON Schema that allows only documented fields."""
     made = dict(schema)
     if "properties" in made:
-        inner = {name: strict(item) for name, item in made["properties"].items()}
+        inner = {name: strict(inner_schema) for name, inner_schema in made["properties"].items()}
         made |= {"properties": inner, "additionalProperties": False}
     if isinstance(made.get("items"), dict):
         made["items"] = strict(made["items"])
@@ -50,7 +50,7 @@ def strict(schema: Schema) -> Schema:
 def check(call: Call, body: Mapping[str, Any]) -> None:
     """Asserts that the answer has exactly the documented fields, of the documented types."""
     schema = strict(object_of(call.response))
-    rest = {name: item for name, item in body.items() if name not in {"success", "message"}}
+    rest = {name: value for name, value in body.items() if name not in {"success", "message"}}
     jsonschema.validate(rest, schema, format_checker=jsonschema.FormatChecker())
 
 
@@ -103,7 +103,7 @@ def beyond(field: Field) -> list[Any]:
 def within(field: Field) -> list[Any]:
     """Returns the outermost values that a field's schema allows."""
     schema = field.schema
-    result = [item for item in schema.get("enum", []) if item is not None]
+    result = [value for value in schema.get("enum", []) if value is not None]
     if field.name == "tokens":  # the fewest are what the price list says
         return [100, schema["maximum"]]
     if "minimum" in schema:
@@ -119,11 +119,11 @@ CASES = [
 
 
 def payload(call: Call, field: Field, value: Any) -> dict[str, Any]:
-    needed = {item.name: item.example for item in call.body if item.required}
+    needed = {other.name: other.example for other in call.body if other.required}
     one_of = ONE_OF.get(call.name, ())
     if field.name not in one_of or value is None:
         first = one_of[:1]
-        needed |= {item.name: item.example or 1000 for item in call.body if item.name in first}
+        needed |= {other.name: other.example or 1000 for other in call.body if other.name in first}
     if call.name == "reportEntered":  # a phone needs the code, an id is enough
         by_id = value is None and field.name != "id"
         needed = {"id": f"msg_{0:032x}"} if by_id else {"phone": PHONE, "code": "482915"}
@@ -186,7 +186,7 @@ def test_empty_parameter_of_a_list_counts_as_absent(api: Api, test_api: Api, cal
     assert bare.body | {"exported_at": None} == empty.body | {"exported_at": None}
 
 
-@pytest.mark.parametrize("call", [item for item in CALLS if item.query], ids=lambda call: call.name)
+@pytest.mark.parametrize("call", [call for call in CALLS if call.query], ids=lambda call: call.name)
 def test_parameter_is_given_once(api: Api, test_api: Api, call: Call) -> None:
     """The last of two would be taken, and the first forgotten."""
     caller = test_api if call.path.startswith("/test/") else api

@@ -20,5 +20,5 @@ def faults_of(page: Page, url: str) -> list[str]:
         page.set_viewport_size({"width": width, "height": 800})
         result = [*page.evaluate(FIND_OVERFLOW), *page.evaluate(FIND_BARE_FIELDS)]
         result += page.evaluate(RUN_AXE, [RULES, False])
-        faults += [f"at {width}: {item}" for item in result]
+        faults += [f"at {width}: {fault}" for fault in result]
     return faults

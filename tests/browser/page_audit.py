@@ -84,10 +84,10 @@ class PageAudit:
         result += self.page.evaluate(FIND_CUT_CHOICES)
         self.page.evaluate(AXE)
         return result + [
-            f"{width} {theme}: {item}"
+            f"{width} {theme}: {breach}"
             for width, height in SIZES.items()
             for theme in THEMES
-            for item in self.judged(width, height, theme)
+            for breach in self.judged(width, height, theme)
         ]
 
     def _open(self, path: str) -> str:

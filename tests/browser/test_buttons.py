@@ -36,7 +36,7 @@ def test_every_button_is_named_in_a_browser_test() -> None:
     tests = "".join(path.read_text("utf-8") for path in others)
 
     result = list(buttons(catalogue))
-    unpressed = {name: item for name, item in result if not any(word in tests for word in item)}
+    unpressed = {name: words for name, words in result if not any(word in tests for word in words)}
 
     assert len(result) > 100
     assert unpressed == {}

@@ -43,9 +43,9 @@ def test_contents_open_on_a_phone(page: Page, live_server: LiveServer) -> None:
 def test_pages_are_turned_from_first_to_last(page: Page, live_server: LiveServer) -> None:
     page.goto(f"{live_server.url}/docs")
 
-    for item in PAGES[1:]:
+    for docs_page in PAGES[1:]:
         page.locator('a[rel="next"]').click()
-        expect(page.get_by_role("heading", name=str(item.title), level=1)).to_be_visible()
+        expect(page.get_by_role("heading", name=str(docs_page.title), level=1)).to_be_visible()
 
     expect(page.locator('a[rel="next"]')).to_have_count(0)
 

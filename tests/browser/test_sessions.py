@@ -88,10 +88,12 @@ def test_owner_ends_sessions_of_a_member(page: Page, live_server: LiveServer, us
     page.get_by_role("button", name="Подтвердить").click()
     page.get_by_role("button", name="Завершить Firefox, Linux").first.click()
     expect(page.get_by_text("Сеанс завершён.")).to_be_visible()
-    assert [item.get("/cabinet/").status_code for item in (first, second, third)].count(302) == 1
+    assert [device.get("/cabinet/").status_code for device in (first, second, third)].count(
+        302
+    ) == 1
     page.get_by_role("button", name="Завершить все сеансы").click()
 
     expect(page.get_by_text("Этот человек нигде не выполнил вход.")).to_be_visible()
-    assert {item.get("/cabinet/").status_code for item in (first, second, third)} == {302}
+    assert {device.get("/cabinet/").status_code for device in (first, second, third)} == {302}
     page.locator("main .back a").click()
     expect(page.get_by_role("heading", name="Участники")).to_be_visible()

@@ -98,7 +98,7 @@ def faults_here(page: Page, path: str, widths: tuple[int, ...] = WIDTHS) -> list
     result = []
     for width in widths:
         page.set_viewport_size({"width": width, "height": 800})
-        result += [f"{path} at {width}: {item}" for item in page.evaluate(JUDGE)]
+        result += [f"{path} at {width}: {fault}" for fault in page.evaluate(JUDGE)]
     return result
 
 
@@ -114,7 +114,7 @@ def test_cabinet_fits_with_letters_twice_as_large(at_work: Page, company: Compan
     for name in CABINET:
         at_work.goto(reverse(name))
         at_work.evaluate("document.documentElement.style.fontSize = '200%'")
-        result += [f"{name}: {item}" for item in at_work.evaluate(JUDGE)]
+        result += [f"{name}: {fault}" for fault in at_work.evaluate(JUDGE)]
 
     assert result == []
 

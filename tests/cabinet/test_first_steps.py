@@ -24,7 +24,9 @@ def pages(client: Client, company: Company) -> dict[str, str]:
     names = [name for name, route in CABINET.items() if route.kind is Kind.PAGE and not route.of]
     answers = {name: client.get(address(name, company)) for name in names}
     return {
-        name: item.content.decode() for name, item in answers.items() if item.status_code == 200
+        name: answer.content.decode()
+        for name, answer in answers.items()
+        if answer.status_code == 200
     }
 
 
@@ -59,10 +61,10 @@ def test_accountants_steps_are_about_money(client: Client, accountant: Member) -
 
 def test_only_owner_is_not_offered_to_leave(client: Client, owner: Member) -> None:
     leave = reverse("member-remove", args=[owner.pk])
-    alone = [client.get(item).content.decode() for item in (reverse("member-list"), leave)]
+    alone = [client.get(path).content.decode() for path in (reverse("member-list"), leave)]
     MemberFactory.create(company=owner.company)
 
-    in_company = [client.get(item).content.decode() for item in (reverse("member-list"), leave)]
+    in_company = [client.get(path).content.decode() for path in (reverse("member-list"), leave)]
 
     assert leave not in alone[0]
     assert "btn-danger" not in alone[1]

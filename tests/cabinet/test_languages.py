@@ -105,4 +105,4 @@ def test_every_page_is_fully_translated(
     }
 
     assert len(result) > 40
-    assert {path: item for path, item in result.items() if item} == {}
+    assert {path: words for path, words in result.items() if words} == {}

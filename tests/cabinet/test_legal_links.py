@@ -54,7 +54,7 @@ def pages(client: Client) -> dict[str, str]:
     }
     client.force_login(member.user)
     answers["cabinet"] = client.get(reverse("overview"))
-    result = {name: item.content.decode() for name, item in answers.items()}
+    result = {name: answer.content.decode() for name, answer in answers.items()}
     return result | {"crash": render_to_string("500.html"), "away": render_to_string("503.html")}
 
 

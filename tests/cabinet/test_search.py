@@ -113,7 +113,7 @@ def test_phone_is_found_by_its_beginning_and_its_end(company: Company) -> None:
     wanted = [MessageFactory.create(company=company, phone=PHONE, mode=mode) for mode in Mode]
     MessageFactory.create(phone=PHONE)  # a stranger's
     MessageFactory.create(company=company, phone="+77010000001")
-    pages = [f"/cabinet/messages/{item.public_id}" for item in wanted]
+    pages = [f"/cabinet/messages/{message.public_id}" for message in wanted]
     member = member_of(company)
 
     for part in ("7916123", "+7916123", "8 916 123", "916123", "0089", "230089"):

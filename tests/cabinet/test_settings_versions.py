@@ -44,7 +44,7 @@ def test_second_editor_is_warned_and_may_overwrite(
     page = told.content.decode()
     assert "Пока вы редактировали" in page
     assert form_of(told, "company")["brand"].value() == "Mine"
-    (section,) = [item for item in told.context["sections"] if item.overwritten]
+    (section,) = [section for section in told.context["sections"] if section.overwritten]
     assert section.overwritten.event.actor in page
     assert [str(change) for change in section.overwritten.values] == [
         "Бренд в сообщениях: Mine → Theirs"
@@ -74,7 +74,7 @@ def test_refused_form_keeps_the_version_it_was_opened_at(
 
     refused = send(client, "codes", {"code_length": "99"}, of=opened)
 
-    (section,) = [item for item in refused.context["sections"] if item.slug == "codes"]
+    (section,) = [section for section in refused.context["sections"] if section.slug == "codes"]
     assert section.version == opened
 
 

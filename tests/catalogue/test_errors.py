@@ -81,7 +81,7 @@ def test_lack_of_tokens_is_reported_in_one_language() -> None:
     error = Error.INSUFFICIENT_TOKENS
 
     assert {message_in(language, error) for language in ("ru", "en")} == {"Недостаточно токенов"}
-    assert [item for item in Error if not item.is_translated] == [error]
+    assert [other for other in Error if not other.is_translated] == [error]
 
 
 def test_body_of_a_bare_refusal() -> None:

@@ -74,7 +74,7 @@ def test_every_task_and_every_job_is_tried() -> None:
     assert {trial.job for trial in TRIALS} == JOBS.keys()
 
 
-@pytest.mark.parametrize("trial", TRIALS, ids=lambda item: item.job)
+@pytest.mark.parametrize("trial", TRIALS, ids=lambda trial: trial.job)
 def test_failure_of_one_company_does_not_block_others(trial: Trial) -> None:
     bad = CompanyFactory.create()
     good = CompanyFactory.create()

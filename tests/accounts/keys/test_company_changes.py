@@ -81,8 +81,8 @@ def key() -> IssuedKey:
 
 @pytest.fixture
 def operator() -> Iterator[Session]:
-    with session() as item:
-        yield item
+    with session() as database_session:
+        yield database_session
 
 
 def cached_principal(key: IssuedKey) -> Principal | None:

@@ -28,8 +28,8 @@ def key(company: Company) -> IssuedKey:
 
 @pytest.fixture
 def operator(transactional_db: None) -> Iterator[Session]:
-    with session() as item:
-        yield item
+    with session() as database_session:
+        yield database_session
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def refreshing(transactional_db: None) -> Iterator[PeriodicThread]:
     wait_until(lambda: api_keys._changes.last is not None)
     yield thread
     thread.stop()
-    wait_until(lambda: "keys" not in [item.name for item in threading.enumerate()])
+    wait_until(lambda: "keys" not in [running.name for running in threading.enumerate()])
 
 
 def status(principal: Principal | None) -> str:
@@ -62,13 +62,13 @@ def test_keys_used_every_five_seconds_cost_requests_no_query(
 ) -> None:
     keys = [ApiKeyFactory.create(company=company).plaintext for _ in range(100)]
     api_keys.refresh()
-    assert None not in [api_keys.find(item) for item in keys]
+    assert None not in [api_keys.find(plaintext) for plaintext in keys]
 
     for _ in range(30):
         age_cache(5.0)
         api_keys.refresh()
         with django_assert_num_queries(0):
-            assert None not in [api_keys.find(item) for item in keys]
+            assert None not in [api_keys.find(plaintext) for plaintext in keys]
 
 
 def test_idle_thread_rereads_used_keys_each_minute(
@@ -137,7 +137,7 @@ def test_unknown_keys_are_looked_up_and_displace_no_key(
     hear()
     assert api_keys.find(key.plaintext)
 
-    assert {api_keys.find(item) for item in unknown} == {None}
+    assert {api_keys.find(plaintext) for plaintext in unknown} == {None}
     with django_assert_num_queries(0):
         assert api_keys.find(key.plaintext)
         assert api_keys.find(unknown[-1]) is None
@@ -153,22 +153,22 @@ def test_changed_used_keys_are_reread_and_others_dropped(
 ) -> None:
     keys = [ApiKeyFactory.create(company=company) for _ in range(40)]
     api_keys.refresh()
-    for item in keys:
-        api_keys.find(item.plaintext)
+    for api_key in keys:
+        api_keys.find(api_key.plaintext)
     api_keys.refresh()
     age_cache(70.0)
     api_keys.refresh()
-    for item in keys[:30]:
-        api_keys.find(item.plaintext)
+    for api_key in keys[:30]:
+        api_keys.find(api_key.plaintext)
     Company.objects.filter(pk=company.pk).update(brand="Brand")
 
     with django_assert_num_queries(2):
         api_keys.refresh()
 
     with django_assert_num_queries(0):
-        result = [api_keys.find(item.plaintext) for item in keys[:30]]
-    assert [item.brand if item else None for item in result] == ["Brand"] * 30
-    assert [cached_principal(item) for item in keys[30:]] == [None] * 10
+        result = [api_keys.find(api_key.plaintext) for api_key in keys[:30]]
+    assert [principal.brand if principal else None for principal in result] == ["Brand"] * 30
+    assert [cached_principal(api_key) for api_key in keys[30:]] == [None] * 10
 
 
 @pytest.mark.django_db(transaction=True)

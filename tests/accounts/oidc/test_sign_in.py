@@ -135,7 +135,7 @@ def test_unconfirmed_address_blocks_no_sign_in(
     user = user_of(client)
     assert user is not None
     assert user.email == "anna@example.com"
-    assert [item.email for item in other.emailaddress_set.all()] == ["boris@example.com"]
+    assert [address.email for address in other.emailaddress_set.all()] == ["boris@example.com"]
     assert user_of(session) == other
 
 

@@ -204,24 +204,24 @@ def test_unsubscribe_link_switches_off_only_its_kind(client: Client, member: Mem
 def test_emails_about_the_company_itself_cannot_be_switched_off(member: Member) -> None:
     User.objects.update(muted_notices=NoticeKind.values)
 
-    item = email(member, "company_approved")
+    posted = email(member, "company_approved")
 
-    assert item is not None
-    assert item.unsubscribe_url == ""
-    assert "unsubscribe" not in item.text + item.html
+    assert posted is not None
+    assert posted.unsubscribe_url == ""
+    assert "unsubscribe" not in posted.text + posted.html
 
 
 def test_headers_offer_the_unsubscribe_link(member: Member) -> None:
-    item = email(member)
-    assert item is not None
-    assert item.unsubscribe_url in item.text
-    assert item.unsubscribe_url in item.html
+    posted = email(member)
+    assert posted is not None
+    assert posted.unsubscribe_url in posted.text
+    assert posted.unsubscribe_url in posted.html
 
     mail.deliver()
 
     (message,) = sent.outbox
     assert message.extra_headers["Auto-Submitted"] == "auto-generated"
-    assert message.extra_headers["List-Unsubscribe"] == f"<{item.unsubscribe_url}>"
+    assert message.extra_headers["List-Unsubscribe"] == f"<{posted.unsubscribe_url}>"
     assert message.extra_headers["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
     assert Mail.objects.get().unsubscribe_url == ""
 

@@ -124,8 +124,8 @@ def _alert(_company: Company) -> dict[str, Any]:
 
 def _alerts(_company: Company) -> dict[str, Any]:
     url = f"{HERE}/admin/alerts/"
-    item = {"title": "<b> 42", "detail": "<b>", "remedy": "<b>", "minutes": 5, "url": url}
-    return {"begun": [item | {"is_reminder": True}], "ended": [item], "url": url}
+    alert = {"title": "<b> 42", "detail": "<b>", "remedy": "<b>", "minutes": 5, "url": url}
+    return {"begun": [alert | {"is_reminder": True}], "ended": [alert], "url": url}
 
 
 def _change(_company: Company) -> dict[str, Any]:
@@ -279,9 +279,9 @@ def check_words(email: MailText) -> None:
 def oddly(value: Any) -> Any:
     """The context with markup and line breaks in every text except addresses."""
     if isinstance(value, dict):
-        return {key: oddly(item) for key, item in value.items()}
+        return {key: oddly(part) for key, part in value.items()}
     if isinstance(value, list):
-        return [oddly(item) for item in value]
+        return [oddly(part) for part in value]
     is_address = isinstance(value, str) and value.startswith(("http", "/"))
     return ODD if isinstance(value, str) and value and not is_address else value
 

@@ -57,4 +57,4 @@ def is_asked(client: Client, name: str, data: Mapping[str, object] | None = None
 def emails_to(email: str) -> list[str]:
     """The subjects of the e-mails to an address, oldest first."""
     emails = Mail.objects.filter(to=email).order_by("created_at")
-    return [item.subject.removeprefix("Kvitok: ") for item in emails]
+    return [mail.subject.removeprefix("Kvitok: ") for mail in emails]

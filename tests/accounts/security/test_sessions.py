@@ -48,7 +48,7 @@ def test_sessions_are_listed_with_device_address_and_mark(client: Client, other:
     rows = client.get(reverse("session-list")).context["sessions"]
     page = client.get(reverse("session-list")).content.decode()
 
-    assert [(item.device, ip, is_this) for item, ip, _url, is_this in rows] == [
+    assert [(session.device, ip, is_this) for session, ip, _url, is_this in rows] == [
         ("Firefox, Linux", "127.0.0.1", True),
         ("Firefox, Linux", "127.0.0.1", False),
     ]

@@ -76,12 +76,14 @@ def work_of(hashes: list[str]) -> Callable[[str, dict[str, str]], Work]:
             answer = client.post(reverse(page), data)
         sql = [query["sql"] for query in queries]
         writes = [
-            item.split()[:3] for item in sql if item.startswith(("INSERT", "UPDATE", "DELETE"))
+            statement.split()[:3]
+            for statement in sql
+            if statement.startswith(("INSERT", "UPDATE", "DELETE"))
         ]
         return Work(
             len(hashes),
             writes,
-            sum(item.startswith("SELECT") for item in sql),
+            sum(statement.startswith("SELECT") for statement in sql),
             Mail.objects.count() - emails,
             answer.status_code,
             answer.headers.get("Location", ""),

@@ -50,7 +50,7 @@ CREDENTIALS: list[object] = [
     credential(clientDataJSON=CLIENT_DATA, attestationObject=""),
     {**credential(), "clientExtensionResults": 7},
 ]
-MALFORMED = [json.dumps(item) for item in CREDENTIALS]
+MALFORMED = list(map(json.dumps, CREDENTIALS))
 ONE_OF_EACH_KIND = MALFORMED[::4]  # all views read a credential alike
 
 

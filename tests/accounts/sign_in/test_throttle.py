@@ -253,7 +253,7 @@ def test_parallel_tries_are_counted_each() -> None:
 
     answers = at_once([partial(log_in, Client(), "203.0.113.1") for _ in range(12)])
 
-    assert sum("Слишком много" not in item.content.decode() for item in answers) <= 5
+    assert sum("Слишком много" not in answer.content.decode() for answer in answers) <= 5
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ LANGUAGES = ["ru", "en"]
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("error", Error, ids=lambda error: error.code)
 def test_error_code_leads_to_its_entry(error: Error, language: str) -> None:
-    urls = [item.section.url for item in search(error.code, language)]
+    urls = [found.section.url for found in search(error.code, language)]
 
     assert urls[0] == f"/docs/errors#{error.code}"
 
@@ -36,7 +36,7 @@ def test_error_code_leads_to_its_entry(error: Error, language: str) -> None:
     ],
 )
 def test_words_in_any_form_find_their_section(query: str, language: str, url: str) -> None:
-    assert url in [item.section.url for item in search(query, language)][:5]
+    assert url in [found.section.url for found in search(query, language)][:5]
 
 
 def test_results_page_escapes_the_query(client: Client) -> None:

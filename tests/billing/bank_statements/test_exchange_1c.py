@@ -133,8 +133,8 @@ SEPARATORS = "\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 @pytest.mark.parametrize(
     ("newline", "separator"),
     [
-        *(("\r\n", item) for item in f"{SEPARATORS}\r\n"),
-        *(("\n", item) for item in f"{SEPARATORS}\r"),
+        *(("\r\n", separator) for separator in f"{SEPARATORS}\r\n"),
+        *(("\n", separator) for separator in f"{SEPARATORS}\r"),
     ],
 )
 def test_line_break_in_a_purpose_begins_no_line(newline: str, separator: str) -> None:

@@ -83,7 +83,9 @@ def test_parallel_readings_credit_once() -> None:
     invoice = place_order(CompanyFactory.create(), "invoice")
     again = paid(invoice, document_number="18")
 
-    at_once([partial(matching.receive, item) for item in (paid(invoice), paid(invoice), again)])
+    at_once(
+        [partial(matching.receive, transfer) for transfer in (paid(invoice), paid(invoice), again)]
+    )
 
     states = BankTransfer.objects.values_list("state", "problem")
     assert sorted(states) == [("matched", ""), ("review", "second")]

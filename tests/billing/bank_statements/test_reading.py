@@ -215,7 +215,7 @@ def test_doctor_says_when_the_statement_was_read(invoice: Order) -> None:
     StatementMark.objects.update(error="403 no right")
 
     result = [never, fresh, old, money.bank_statement()]
-    assert [item.ok for (item,) in result] == [False, True, False, False]
+    assert [finding.ok for (finding,) in result] == [False, True, False, False]
 
 
 @pytest.mark.parametrize("token", ["", "Bearer ", "Bearer guessed", "Basic ZnJvbS10aGUtYmFuaw=="])

@@ -38,7 +38,7 @@ def move(company_id: int, message_id: UUID, **fields: Any) -> ledger.HoldMove:
 def step(*moves: ledger.HoldMove) -> list[ledger.HoldMoveResult]:
     with transaction.atomic(), connection.cursor() as cursor:
         moved = ledger.move_holds(cursor, moves)
-    return [moved[item.message_id] for item in moves]
+    return [moved[hold_move.message_id] for hold_move in moves]
 
 
 class TestGroupOfSteps:

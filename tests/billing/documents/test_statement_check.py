@@ -28,9 +28,9 @@ def upload(client: Client, content: bytes) -> str:
 
 @pytest.fixture
 def statement(client: Client) -> bytes:
-    item = busy_company()
+    company = busy_company()
     sealing.seal()
-    client.force_login(MemberFactory.create(company=item, role=Member.Role.ACCOUNTANT).user)
+    client.force_login(MemberFactory.create(company=company, role=Member.Role.ACCOUNTANT).user)
     response = client.get(f"{reverse('balance-csv')}?kind=all")
     return streamed(response)
 
@@ -131,7 +131,7 @@ def test_statement_of_a_company_with_archived_months_is_proved(
     )
     file = streamed(client.get(f"{reverse('balance-csv')}?kind=all"))
 
-    pages = [upload(client, item) for item in (file, statement)]
+    pages = [upload(client, content) for content in (file, statement)]
 
     assert "Баланс на начало" in file.decode()
     assert ["Доказано." in page for page in pages] == [True, True]

@@ -34,8 +34,8 @@ def wire(settings: object) -> Iterator[None]:
         setattr(settings, name, value)
     registry.forget_settings()
     with responses.RequestsMock(assert_all_requests_are_fired=False) as mocked:
-        for item in ("upsert", "add", "add_callback", "calls", "registered"):
-            setattr(responses, item, getattr(mocked, item))
+        for name in ("upsert", "add", "add_callback", "calls", "registered"):
+            setattr(responses, name, getattr(mocked, name))
         yield
     registry.forget_settings()
 
@@ -258,7 +258,7 @@ def test_next_webhook_credits_after_a_crash(
 def test_provider_that_refuses_leaves_the_order_to_a_retry(
     vendor: Vendor, payer: Company, status: int
 ) -> None:
-    (opens,) = [item for item in responses.registered() if item.method == "POST"]
+    (opens,) = [response for response in responses.registered() if response.method == "POST"]
     responses.upsert("POST", opens.url, json={"error": {"message": "no"}}, status=status)
 
     with pytest.raises(DomainError):
@@ -304,7 +304,7 @@ def test_order_in_an_unsupported_currency_is_not_placed(payer: Company) -> None:
 def test_order_that_the_provider_refuses_for_good_has_ended(
     vendor: Vendor, payer: Company, status: int, error: Error, state: str
 ) -> None:
-    (answer,) = [item for item in responses.registered() if item.method == "POST"]
+    (answer,) = [response for response in responses.registered() if response.method == "POST"]
     responses.upsert(
         "POST", answer.url, json={"error": {"code": "amount_too_small"}}, status=status
     )
@@ -319,7 +319,7 @@ def test_key_of_a_top_up_that_the_provider_refuses_may_be_used_again(
     vendor: Vendor, api: Api
 ) -> None:
     TariffFactory.create()
-    (answer,) = [item for item in responses.registered() if item.method == "POST"]
+    (answer,) = [response for response in responses.registered() if response.method == "POST"]
     responses.upsert("POST", answer.url, json={"error": {"code": "too_large"}}, status=400)
     wish = {"tokens": 1_000, "gateway": vendor.name}
 
@@ -338,7 +338,7 @@ def test_provider_that_is_down_when_an_order_ends_is_polled_again(
 ) -> None:
     order = vendor.place(payer)
     vendor.knows(order, "paid")
-    (answer,) = [item for item in responses.registered() if item.method == "GET"]
+    (answer,) = [response for response in responses.registered() if response.method == "GET"]
     responses.upsert("GET", answer.url, json={}, status=503)
     hour = timedelta(hours=1)
     Order.objects.update(created_at=timezone.now() - 24 * hour, expires_at=timezone.now() - hour)
@@ -355,7 +355,7 @@ def test_provider_that_is_down_when_an_order_ends_is_polled_again(
 def test_provider_down_for_days_lets_orders_end(vendor: Vendor, payer: Company) -> None:
     order = vendor.place(payer)
     vendor.knows(order, "paid")
-    (answer,) = [item for item in responses.registered() if item.method == "GET"]
+    (answer,) = [response for response in responses.registered() if response.method == "GET"]
     responses.upsert("GET", answer.url, json={}, status=503)
     day = timedelta(days=1)
     Order.objects.update(created_at=timezone.now() - 5 * day, expires_at=timezone.now() - day)
@@ -371,7 +371,7 @@ def test_malformed_answer_leaves_the_order_as_it_was(
 ) -> None:
     order = vendor.place(payer)
     vendor.knows(order, "paid")
-    (known,) = [item for item in responses.registered() if item.method == "GET"]
+    (known,) = [response for response in responses.registered() if response.method == "GET"]
     responses.upsert("GET", known.url, json=answer)
     Order.objects.update(created_at=timezone.now() - timedelta(minutes=2))
 

@@ -57,8 +57,8 @@ def test_won_dispute_after_manual_deduction_waits_for_operator(
     stripe.dispute(order, is_won=True)
 
     assert Refund.objects.needs_review().get() == refund
-    (item,) = attention.page(["refund"], 0)
-    assert item.detail == "спор выигран: верните то, что списали вручную"
+    (open_refund,) = attention.page(["refund"], 0)
+    assert open_refund.detail == "спор выигран: верните то, что списали вручную"
     assert refunds.close(refund=refund, user=user, note="700 given back")
     assert Refund.objects.needs_review().count() == 0
 

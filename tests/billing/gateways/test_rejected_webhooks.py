@@ -78,7 +78,7 @@ def test_excessive_refunds_take_bought_tokens_and_wait(
     stripe.refund(order, "r2", "1000.00")
 
     assert balance(payer) == 0
-    assert [item.refund_id for item in Refund.objects.needs_review()] == ["r2"]
+    assert [refund.refund_id for refund in Refund.objects.needs_review()] == ["r2"]
 
 
 BODIES = [

@@ -245,7 +245,7 @@ class TBankVendor(Vendor):
 
     def refund(self, order: Order, refund_id: str, amount: str) -> int:
         """The operator's own payment order, which the statement then shows."""
-        known = {item["operationId"] for item in self.operations}
+        known = {row["operationId"] for row in self.operations}
         if refund_id not in known:
             purpose = f"Возврат оплаты top_{order.pk.hex}"
             self.operations.append(operation(refund_id, amount, purpose, kind="Debit"))

@@ -21,8 +21,8 @@ wire = test_contract.wire
 
 @pytest.fixture
 def package(db: None) -> Package:
-    item: Package = PackageFactory.create(tokens=1000, price=Decimal("1900.00"), currency="RUB")
-    return item
+    package: Package = PackageFactory.create(tokens=1000, price=Decimal("1900.00"), currency="RUB")
+    return package
 
 
 @pytest.fixture

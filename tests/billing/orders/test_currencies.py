@@ -73,7 +73,7 @@ def test_tiers_of_currencies_are_apart() -> None:
     TariffFactory.create(currency="USD", tokens_from=100, price=Decimal("0.0250"))
     TariffFactory.create(currency="USD", tokens_from=1000, price=Decimal("0.0200"))
 
-    amounts = [prices.quote_tokens(1000, item) for item in ("RUB", "USD", "EUR")]
+    amounts = [prices.quote_tokens(1000, currency) for currency in ("RUB", "USD", "EUR")]
 
     assert [quote and (quote.amount, quote.currency) for quote in amounts] == [
         (Decimal("2000.00"), "RUB"),

@@ -73,7 +73,7 @@ def test_drawing_fills_no_log(
 def test_russian_invoice_in_pdf(issue: Callable[..., Order]) -> None:
     text = text_of(issue())
 
-    for item in (
+    for phrase in (
         "Счёт на оплату № 2026-17 от 6 марта 2026 г.",
         "ПАО «Пример-банк», г. Москва Банк получателя",
         "БИК 044500000",
@@ -87,7 +87,7 @@ def test_russian_invoice_in_pdf(issue: Callable[..., Order]) -> None:
         "Оплатите до 06.03.2026.",
         "/ Петров П. П. /",
     ):
-        assert item in text, text
+        assert phrase in text, text
 
 
 def test_seller_who_pays_no_vat(issue: Callable[..., Order]) -> None:
@@ -100,14 +100,14 @@ def test_english_invoice_has_the_details_abroad(issue: Callable[..., Order]) -> 
 
     text = text_of(order)
 
-    for item in (
+    for phrase in (
         "Invoice No. 2026-17 of 6 March 2026",
         "Seller LLC IBAN XX00 0000",
         "Customer: Acme Ltd",
         "Total due: ₽1,900.00",
         "VAT not applicable",
     ):
-        assert item in text, text
+        assert phrase in text, text
     assert "рубл" not in text
 
 
@@ -160,7 +160,7 @@ def test_later_billing_details_change_only_unpaid_invoices(
     order.refresh_from_db()
     paid.refresh_from_db()
     assert changed == ["legal_name"]
-    assert [item.parties["buyer"]["name"] for item in (order, paid)] == [
+    assert [invoice.parties["buyer"]["name"] for invoice in (order, paid)] == [
         "ООО «Лютик»",
         "ООО «Ромашка»",
     ]

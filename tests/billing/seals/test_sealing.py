@@ -168,7 +168,7 @@ def test_charge_in_another_month_is_sealed_separately() -> None:
 
     parts = proof.sealed_parts([before])
 
-    assert {key: (item.transfers, item.available, item.held) for key, item in parts.items()} == {
+    assert {key: (part.transfers, part.available, part.held) for key, part in parts.items()} == {
         (company.pk, day(turn - 1), before): (1, -2, 2),
         (company.pk, day(turn), before): (1, 0, -2),
     }

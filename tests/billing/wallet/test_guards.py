@@ -45,8 +45,10 @@ def test_hold_is_settled_once_while_others_are_open(company: Company) -> None:
 
 @pytest.mark.parametrize("is_captured_first", [True, False])
 def test_hold_is_captured_or_released_never_both(company: Company, is_captured_first: bool) -> None:
-    item = hold(company, 5)
-    first, second = (captured(item), item) if is_captured_first else (item, captured(item))
+    release = hold(company, 5)
+    first, second = (
+        (captured(release), release) if is_captured_first else (release, captured(release))
+    )
 
     settle(first)
     settle(second)
@@ -55,9 +57,11 @@ def test_hold_is_captured_or_released_never_both(company: Company, is_captured_f
 
 
 def test_message_is_charged_once_while_others_are_open(company: Company) -> None:
-    item = hold(company, 5)
-    settle(captured(item))
+    release = hold(company, 5)
+    settle(captured(release))
 
-    settle(Settlement(company.pk, item.message_id, 2, 5, TransferKind.CAPTURE, DeliveryProof.CLICK))
+    settle(
+        Settlement(company.pk, release.message_id, 2, 5, TransferKind.CAPTURE, DeliveryProof.CLICK)
+    )
 
     assert balance(company) == (10, 5)

@@ -153,23 +153,23 @@ def test_capture_spends_and_release_returns(poor: Company) -> None:
 
 def test_settling_again_changes_nothing(poor: Company) -> None:
     ledger.grant(company=poor, amount=20, reason="gift")
-    item = hold(poor, 5)
-    settle(item)
+    settlement = hold(poor, 5)
+    settle(settlement)
 
-    settle(item)
-    settle(captured(item))
-    settle(item, captured(item), item)
+    settle(settlement)
+    settle(captured(settlement))
+    settle(settlement, captured(settlement), settlement)
 
     assert balance(poor) == (20, 0)
-    assert Transfer.objects.filter(message_id=item.message_id).count() == 2
+    assert Transfer.objects.filter(message_id=settlement.message_id).count() == 2
     check_books()
 
 
 def test_hold_repeated_in_one_group_is_settled_once(poor: Company) -> None:
     ledger.grant(company=poor, amount=20, reason="gift")
-    item = hold(poor, 5)
+    settlement = hold(poor, 5)
 
-    settle(captured(item), item, captured(item))
+    settle(captured(settlement), settlement, captured(settlement))
 
     assert balance(poor) == (15, 0)
     check_books()
@@ -188,10 +188,10 @@ def test_companies_in_one_group_are_settled_separately() -> None:
 
 def test_capture_needs_a_proof(poor: Company) -> None:
     ledger.grant(company=poor, amount=5, reason="gift")
-    item = hold(poor)
+    settlement = hold(poor)
 
     with pytest.raises(IntegrityError), transaction.atomic():
-        settle(captured(item, proof=""))
+        settle(captured(settlement, proof=""))
 
     assert balance(poor) == (4, 1)
 
@@ -265,7 +265,9 @@ def test_balance_is_available_and_held_tokens(api: Api, test_api: Api, client_of
 
 
 def take(happened: Iterable[tuple[Attempt, EventKind]]) -> None:
-    transitions.commit_events([Event(item.message_id, item.id, what) for item, what in happened])
+    transitions.commit_events(
+        [Event(attempt.message_id, attempt.id, what) for attempt, what in happened]
+    )
 
 
 def test_books_balance_over_a_month(api: Api) -> None:
@@ -274,7 +276,7 @@ def test_books_balance_over_a_month(api: Api) -> None:
     by_sms = [accepted(api, f"+7916123457{n}", channel="sms") for n in range(3)]
     assert balance(company) == (1000 - 4 - 48, 4 + 48)
 
-    take((item, EventKind.DELIVERED) for item in by_code[:3])
+    take((attempt, EventKind.DELIVERED) for attempt in by_code[:3])
     assert balance(company) == (948, 49)
     take([(by_code[3], EventKind.UNREACHABLE), (by_sms[0], EventKind.REFUSED)])
     assert balance(company) == (965, 32)
@@ -337,8 +339,8 @@ class Books(RuleBasedStateMachine):
     @rule(amount=strategies.sampled_from([1, 16]))
     def hold(self, amount: int) -> None:
         if amount <= self.available:
-            item = hold(self.company, amount)
-            self.open_holds[item.message_id] = item
+            settlement = hold(self.company, amount)
+            self.open_holds[settlement.message_id] = settlement
             self.available -= amount
             self.held += amount
 
@@ -347,12 +349,12 @@ class Books(RuleBasedStateMachine):
         known = [*self.open_holds.values(), *self.closed]
         if not known:
             return
-        item = data.draw(strategies.sampled_from(known))
-        settle(captured(item) if is_delivered else item)
-        if self.open_holds.pop(item.message_id, None):
-            self.closed.append(item)
-            self.held -= item.amount
-            self.available += 0 if is_delivered else item.amount
+        settlement = data.draw(strategies.sampled_from(known))
+        settle(captured(settlement) if is_delivered else settlement)
+        if self.open_holds.pop(settlement.message_id, None):
+            self.closed.append(settlement)
+            self.held -= settlement.amount
+            self.available += 0 if is_delivered else settlement.amount
 
     @invariant()
     def wallet_is_as_on_paper(self) -> None:

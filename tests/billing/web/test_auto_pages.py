@@ -29,10 +29,10 @@ def owner(client: Client) -> Member:
 
 @pytest.fixture(autouse=True)
 def package(db: None) -> Package:
-    item: Package = PackageFactory.create(
+    package: Package = PackageFactory.create(
         code="thousand", tokens=1000, price=Decimal("1900.00"), currency="RUB"
     )
-    return item
+    return package
 
 
 def post(client: Client, **changes: str) -> Any:

@@ -180,7 +180,7 @@ def test_only_invoices_have_a_pdf(client: Client, member: Member) -> None:
     other = place_order(member.company)
 
     answers = [
-        client.get(reverse("balance-invoice", args=[item.public_id])) for item in (invoice, other)
+        client.get(reverse("balance-invoice", args=[order.public_id])) for order in (invoice, other)
     ]
 
     assert [answer.status_code for answer in answers] == [200, 404]

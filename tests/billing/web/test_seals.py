@@ -49,7 +49,7 @@ def test_api_lists_every_day_in_pages(api: Api, sealed: list[Seal]) -> None:
     second = api.get("/seals", {"period": "day", "limit": 3, "cursor": first["next_cursor"]}).body
 
     result = first["data"] + second["data"]
-    assert [(item["day"], item["transfers"], item["balance"]) for item in result] == [
+    assert [(seal["day"], seal["transfers"], seal["balance"]) for seal in result] == [
         (str(day(number)), count, count)
         for count, number in reversed(list(enumerate((0, 1, 20, 33, 64), 1)))
     ]

@@ -14,7 +14,7 @@ def made(var: Path, **environ: str) -> dict[str, str]:
 
 
 def urls(found: dict[str, str]) -> dict[str, str]:
-    return dict(item.split("=") for item in found["VENDOR_URLS"].split(","))
+    return dict(pair.split("=") for pair in found["VENDOR_URLS"].split(","))
 
 
 def test_secrets_are_made_once_and_for_our_eyes_only(tmp_path: Path) -> None:
