@@ -26,7 +26,7 @@ from tests.packages import PACKAGES, ROOT
 
 pytestmark = pytest.mark.django_db
 
-NEW = "another long passphrase 7"
+NEW_PASSWORD = "another long passphrase 7"
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def test_password_reset_is_recorded(user: User) -> None:
     client.post(reverse("account_reset_password"), {"email": user.email})
     key = {"uidb36": user_pk_to_url_str(user), "key": default_token_generator.make_token(user)}
     form = client.get(reverse("account_reset_password_from_key", kwargs=key), follow=True)
-    client.post(form.redirect_chain[-1][0], {"password1": NEW, "password2": NEW})
+    client.post(form.redirect_chain[-1][0], {"password1": NEW_PASSWORD, "password2": NEW_PASSWORD})
 
     assert actions() == ["password.reset_requested", "password.reset"]
 
@@ -121,13 +121,13 @@ def test_no_secret_is_recorded(user: User, logs: list[Any]) -> None:
     client = signed_in(user)
     key = client.session.session_key
     confirm(client)
-    form = {"oldpassword": PASSWORD, "password1": NEW, "password2": NEW}
+    form = {"oldpassword": PASSWORD, "password1": NEW_PASSWORD, "password2": NEW_PASSWORD}
     client.post(reverse("account_change_password"), form)
 
     kept = str(logs) + str(list(AuditEvent.objects.values()))
     assert "password.changed" in kept
     assert PASSWORD not in kept
-    assert NEW not in kept
+    assert NEW_PASSWORD not in kept
     assert key is not None
     assert key not in kept
 

@@ -10,10 +10,10 @@ from api_docs.calls import CALLS
 from tests.api.clients import Answer, Api
 
 BY_NAME = {call.name: call for call in CALLS}
-LIVE = {Scope.TOP_UP, Scope.POLICY}  # whose calls need a live key, some of them
+NEEDS_LIVE_KEY = {Scope.TOP_UP, Scope.POLICY}  # some calls of these scopes do
 PHONE = "+79990000000"
 URL = "https://shop.example/orders/1024"
-ASKED: dict[str, dict[str, Any]] = {
+BODIES: dict[str, dict[str, Any]] = {
     "sendCode": {"phone": PHONE, "link": URL},
     "shortenLink": {"url": URL},
     "sendLink": {"phone": PHONE, "url": URL, "channel": "sms"},
@@ -25,10 +25,10 @@ ASKED: dict[str, dict[str, Any]] = {
     "replacePolicy": {"rules": [{"country": "RU", "channels": ["telegram", "sms"]}]},
     "erasePerson": {"phone": PHONE},
 }
-OF_PHONE = f"?phone={PHONE.removeprefix('+')}"
-QUERIES = {"exportPerson": OF_PHONE, "previewPolicy": OF_PHONE}
+PHONE_QUERY = f"?phone={PHONE.removeprefix('+')}"
+QUERIES = {"exportPerson": PHONE_QUERY, "previewPolicy": PHONE_QUERY}
 # What must have been called before, by how a path begins.
-BEFORE = {
+PREREQUISITES = {
     "/otp/{": "sendCode",
     "/links/{": "shortenLink",
     "/batches/{": "shortenLinks",
@@ -39,10 +39,12 @@ BEFORE = {
 }
 
 
-def addressed(api: Api, call: Call) -> str:
+def path_of(api: Api, call: Call) -> str:
     """Returns the call's path, with the id of an existing object."""
-    before = next((name for path, name in BEFORE.items() if call.path.startswith(path)), None)
-    made = perform(api, BY_NAME[before]).body if before else {}
+    prerequisite = next(
+        (name for path, name in PREREQUISITES.items() if call.path.startswith(path)), None
+    )
+    made = perform(api, BY_NAME[prerequisite]).body if prerequisite else {}
     path = call.path.replace("{phone}", PHONE)
     name = "verification" if call.path.startswith("/otp/{") else "id"
     return path.replace("{id}", made.get(name) or made.get("batch") or "")
@@ -57,6 +59,6 @@ def perform(api: Api, call: Call) -> Answer:
     if call.name == "reportEntered":
         sent = api.post("/otp/send", {"phone": PHONE, "code": "4821"})
         return api.post("/otp/feedback", {"id": sent.body["id"]})
-    path = addressed(api, call)
-    body = orjson.dumps(ASKED[call.name]) if call.name in ASKED else b""
+    path = path_of(api, call)
+    body = orjson.dumps(BODIES[call.name]) if call.name in BODIES else b""
     return api.call(call.method, path + QUERIES.get(call.name, ""), body)

@@ -320,7 +320,7 @@ def test_database_timeout_is_answered_as_unavailable(api: Api) -> None:
     assert api.post("/otp/send", {"phone": PHONE}).status == 200  # its place was given back
 
 
-def test_rate_limit_headers_and_limit(api: Api, client_of: ClientOf) -> None:
+def test_rate_limit_headers_count_down(api: Api, client_of: ClientOf) -> None:
     api.company.api_rate = 3
     api.company.save()
 
@@ -340,7 +340,7 @@ def test_rate_limit_headers_and_limit(api: Api, client_of: ClientOf) -> None:
     assert client_of(api.company).get("/balance").status == 200  # each key has its own
 
 
-def test_order_of_checks(api: Api) -> None:
+def test_first_failed_check_is_reported(api: Api) -> None:
     """The first of several errors in the order of checks is reported."""
     api.post("/otp/verify", {"phone": PHONE, "code": "1234"}, Idempotency_Key="k")
     huge = b"{" * 65_537

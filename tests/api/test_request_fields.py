@@ -12,7 +12,7 @@ from channels.models import Message
 from links.models import Link
 from otp.models import Verification
 from tests.api.books import books
-from tests.api.calling import LIVE, addressed
+from tests.api.calling import NEEDS_LIVE_KEY, path_of
 from tests.api.clients import Api
 
 PHONE = "+79161234567"
@@ -140,8 +140,8 @@ def test_all_invalid_fields_are_reported_together(api: Api) -> None:
 def test_every_call_reports_all_fields_of_a_wrong_type_together(
     api: Api, test_api: Api, call: Call
 ) -> None:
-    caller = api if call.scope in LIVE else test_api
-    path = addressed(caller, call)
+    caller = api if call.scope in NEEDS_LIVE_KEY else test_api
+    path = path_of(caller, call)
     wrong = {field.name: {"a": [1]} for field in call.body}
 
     answer = caller.call(call.method, path, orjson.dumps(wrong))
@@ -157,7 +157,7 @@ def test_every_list_reports_all_wrong_filters_together(api: Api, test_api: Api, 
     wrong = {field.name: "?" for field in call.query or () if field.name not in texts}
     needed = {"phone": PHONE} if any(field.required for field in call.query or ()) else {}
 
-    answer = caller.get(addressed(caller, call), wrong | needed)
+    answer = caller.get(path_of(caller, call), wrong | needed)
 
     assert set(answer.body.get("errors", {})) == set(wrong)
 

@@ -6,7 +6,7 @@ import pytest
 from accounts.models import Company, Scope, every_scope
 from api.calls import Call
 from api_docs.calls import CALLS
-from tests.api.calling import ASKED, LIVE, PHONE, addressed
+from tests.api.calling import BODIES, NEEDS_LIVE_KEY, PHONE, path_of
 from tests.api.clients import Api, ClientOf
 from tests.factories import CompanyFactory
 
@@ -23,10 +23,10 @@ NOTHING = (
 def test_object_of_others_is_not_found(
     api: Api, test_api: Api, client_of: ClientOf, call: Call
 ) -> None:
-    path = addressed(api, call)
-    body = orjson.dumps(ASKED.get(call.name, {}))
+    path = path_of(api, call)
+    body = orjson.dumps(BODIES.get(call.name, {}))
     strangers = [client_of(CompanyFactory.create())]
-    strangers += [] if call.scope in LIVE else [test_api]
+    strangers += [] if call.scope in NEEDS_LIVE_KEY else [test_api]
 
     answers = [other.call(call.method, path, body) for other in strangers]
     paths = (call.path.replace("{id}", name) for name in NOTHING)

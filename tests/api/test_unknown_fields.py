@@ -8,7 +8,7 @@ import pytest
 from api.calls import Call
 from api_docs.calls import CALLS
 from channels.models import Message
-from tests.api.calling import ASKED, LIVE, addressed
+from tests.api.calling import BODIES, NEEDS_LIVE_KEY, path_of
 from tests.api.clients import Answer, Api
 
 PHONE = "+79161234567"
@@ -22,19 +22,19 @@ pytestmark = pytest.mark.usefixtures("dispatcher", "price_list")
 
 
 def perform(api: Api, call: Call, body: dict[str, Any], **headers: str) -> Answer:
-    return api.call(call.method, addressed(api, call), orjson.dumps(body), **headers)
+    return api.call(call.method, path_of(api, call), orjson.dumps(body), **headers)
 
 
 def good(call: Call) -> dict[str, Any]:
     """A valid body of the call."""
     if call.name in OF_A_CODE:
         return {"phone": PHONE, "code": "000000"}
-    return ASKED.get(call.name, {})
+    return BODIES.get(call.name, {})
 
 
 @pytest.mark.parametrize("call", WITH_BODY, ids=lambda call: call.name)
 def test_every_call_with_a_body_names_unknown_fields(api: Api, test_api: Api, call: Call) -> None:
-    caller = api if call.scope in LIVE else test_api
+    caller = api if call.scope in NEEDS_LIVE_KEY else test_api
 
     answer = perform(caller, call, good(call) | {"zzz": 1})
 
@@ -46,7 +46,7 @@ def test_every_call_with_a_body_names_unknown_fields(api: Api, test_api: Api, ca
 def test_every_call_with_a_body_refuses_unknown_fields_on_request(
     api: Api, test_api: Api, call: Call
 ) -> None:
-    caller = api if call.scope in LIVE else test_api
+    caller = api if call.scope in NEEDS_LIVE_KEY else test_api
 
     answer = perform(caller, call, good(call) | {"zzz": 1, "yyy": None}, **STRICT)
 
@@ -115,7 +115,7 @@ POSTED = [call for call in CALLS if call.method == "POST" and call.body]
 @pytest.mark.parametrize("call", POSTED, ids=lambda call: call.name)
 def test_empty_optional_text_counts_as_absent(api: Api, test_api: Api, call: Call) -> None:
     """Fields with a format, such as an id or a custom code, refuse an empty text."""
-    caller = api if call.scope in LIVE else test_api
+    caller = api if call.scope in NEEDS_LIVE_KEY else test_api
     empty = {
         field.name: ""
         for field in call.body

@@ -14,7 +14,7 @@ import config.api_urls
 from api.base_view import ApiView
 from api.calls import Call
 from api_docs.calls import CALLS
-from tests.api.calling import LIVE, addressed
+from tests.api.calling import NEEDS_LIVE_KEY, path_of
 from tests.api.clients import Api
 from tests.api_docs.reading import LANGUAGES
 from tests.factories import MessageFactory
@@ -79,9 +79,9 @@ def test_day_of_a_filter_means_its_beginning(test_api: Api, language: str) -> No
 def test_unknown_field_in_list_is_refused_by_path(
     api: Api, test_api: Api, call: Call, language: str
 ) -> None:
-    caller = api if call.scope in LIVE else test_api
+    caller = api if call.scope in NEEDS_LIVE_KEY else test_api
     body = {field.name: [{"zzz": 1}] for field in call.body if field.fields}
-    answer = caller.call(call.method, addressed(caller, call), orjson.dumps(body))
+    answer = caller.call(call.method, path_of(caller, call), orjson.dumps(body))
 
     named = f"`{call.method} {call.path}`" in page("quickstart", language)
     with translation.override(language):

@@ -13,7 +13,7 @@ from api_docs.pages.page_list import PAGES
 from api_docs.schema.schema import refusal_example, rendered
 from catalogue.errors import Error
 from channels.routing import scripted_numbers
-from tests.api.calling import BY_NAME, LIVE, PHONE, addressed, perform
+from tests.api.calling import BY_NAME, NEEDS_LIVE_KEY, PHONE, path_of, perform
 from tests.api.clients import Api
 from tests.api_docs.reading import LANGUAGES
 
@@ -49,7 +49,7 @@ def example_of_request(call: Call) -> dict[str, Any] | None:
 @pytest.mark.parametrize("call", WITH_BODY, ids=lambda call: call.name)
 def test_example_of_a_request_is_accepted(api: Api, test_api: Api, call: Call) -> None:
     example = example_of_request(call)
-    caller = api if call.scope in LIVE else test_api
+    caller = api if call.scope in NEEDS_LIVE_KEY else test_api
     if call.name == "verifyCode":
         perform(caller, BY_NAME["sendCode"])
         example = {**(example or {}), "code": code_on_the_phone(caller)}
@@ -58,7 +58,7 @@ def test_example_of_a_request_is_accepted(api: Api, test_api: Api, call: Call) -
         caller.post("/otp/send", example)
 
     answer = caller.call(
-        call.method, addressed(caller, call), b"" if example is None else orjson.dumps(example)
+        call.method, path_of(caller, call), b"" if example is None else orjson.dumps(example)
     )
 
     assert (answer.status, example) == (200, example), answer.body

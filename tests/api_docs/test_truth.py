@@ -20,7 +20,7 @@ from api_docs.schema.schema import error_fields, refusal_example
 from catalogue.errors import Error
 from channels.deliver.dispatcher import Dispatcher
 from channels.routing import scripted_numbers
-from tests.api.calling import BY_NAME, LIVE, PHONE, addressed, perform
+from tests.api.calling import BY_NAME, NEEDS_LIVE_KEY, PHONE, path_of, perform
 from tests.api.clients import Api
 from tests.factories import EndpointFactory
 from tests.stack.programs import wait_until
@@ -57,7 +57,7 @@ def check(call: Call, body: Mapping[str, Any]) -> None:
 @pytest.mark.usefixtures("dispatcher", "price_list")
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: call.name)
 def test_answer_has_the_fields_that_are_written_down(api: Api, test_api: Api, call: Call) -> None:
-    answer = perform(api if call.scope in LIVE else test_api, call)
+    answer = perform(api if call.scope in NEEDS_LIVE_KEY else test_api, call)
 
     assert (answer.status, answer.body["success"]) == (200, True), answer.body
     assert answer.body["message"] == call.message or call.name.startswith("send")
@@ -74,7 +74,7 @@ def test_example_of_an_answer_fits_its_schema(call: Call, language: str) -> None
 @pytest.mark.usefixtures("dispatcher", "price_list")
 @pytest.mark.parametrize("call", WITH_BODY, ids=lambda call: call.name)
 def test_required_fields_are_required(api: Api, call: Call) -> None:
-    path = addressed(api, call)
+    path = path_of(api, call)
 
     answer = api.call(call.method, path, b"{}")
 
@@ -133,8 +133,8 @@ def payload(call: Call, field: Field, value: Any) -> dict[str, Any]:
 @pytest.mark.usefixtures("price_list")
 @pytest.mark.parametrize(("call", "field"), CASES)
 def test_bounds_of_a_field_are_kept(api: Api, test_api: Api, call: Call, field: Field) -> None:
-    caller = api if call.scope in LIVE else test_api
-    path = addressed(caller, call)
+    caller = api if call.scope in NEEDS_LIVE_KEY else test_api
+    path = path_of(caller, call)
 
     for value in beyond(field):
         answer = caller.call(call.method, path, orjson.dumps(payload(call, field, value)))
@@ -148,8 +148,8 @@ def test_bounds_of_a_field_are_kept(api: Api, test_api: Api, call: Call, field: 
 def test_values_within_the_bounds_are_accepted(
     api: Api, test_api: Api, call: Call, field: Field
 ) -> None:
-    caller = api if call.scope in LIVE else test_api
-    path = addressed(caller, call)
+    caller = api if call.scope in NEEDS_LIVE_KEY else test_api
+    path = path_of(caller, call)
 
     for value in within(field):
         answer = caller.call(call.method, path, orjson.dumps(payload(call, field, value)))
@@ -190,7 +190,7 @@ def test_empty_parameter_of_a_list_counts_as_absent(api: Api, test_api: Api, cal
 def test_parameter_is_given_once(api: Api, test_api: Api, call: Call) -> None:
     """The last of two would be taken, and the first forgotten."""
     caller = test_api if call.path.startswith("/test/") else api
-    path = addressed(caller, call)
+    path = path_of(caller, call)
 
     for field in call.query or ():
         answer = caller.call(call.method, f"{path}?{field.name}=1&{field.name}=2")

@@ -9,12 +9,12 @@ from django.urls import reverse
 from playwright.sync_api import Page, expect
 
 from accounts.models import Company, User
-from tests.accounts.oidc.ways import go, signed_in
+from tests.accounts.oidc.sign_ins import sign_in_at_provider, signed_in
 from tests.browser.people import owner_of, session_cookie
 from tests.cabinet.routes import SINGLE_SIGN_ON
 from tests.identity_provider import IdentityProvider
 
-LONG = "signon.northwesternproductionandtrade.example.com"  # OIDC_NAME by default: the host
+LONG_HOST = "signon.northwesternproductionandtrade.example.com"  # OIDC_NAME by default: the host
 OF_VISITORS = ("account_login", "sso-callback")
 WITH_IDENTITY = {"sso-disconnect", "sso-reauthenticate"}
 WITHOUT_PASSWORD = ("sso-identity", "member-list", "session-list", "account_set_password")
@@ -31,7 +31,7 @@ def pages(acme: Company, provider: IdentityProvider) -> Iterator[tuple[str, str]
     yield from ((cookie, reverse(name)) for name in WITHOUT_PASSWORD)
 
 
-def leave(page: Page, url: str) -> str:
+def open_redirect_page(page: Page, url: str) -> str:
     """Presses the button and stays on the page that leads to the provider; returns its markup."""
     page.route(f"{settings.OIDC_ISSUER}/**", lambda route: route.fulfill(status=204))
     page.goto(f"{url}{reverse('account_login')}")
@@ -53,5 +53,5 @@ def _without_password(provider: IdentityProvider) -> str:
     """Returns the session of a user without a password whom the provider has reauthenticated."""
     provider.person("anna", "acme-owners")
     client: Client = signed_in("anna")
-    client.get(go(client, "anna", "sso-reauthenticate"))
+    client.get(sign_in_at_provider(client, "anna", "sso-reauthenticate"))
     return client.cookies[settings.SESSION_COOKIE_NAME].value

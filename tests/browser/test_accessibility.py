@@ -54,7 +54,9 @@ def test_every_page_of_single_sign_on_is_accessible(
     pages = enumerate(single_sign_on.pages(acme, provider))
     result = {f"{path} {n}": visit.complaints(cookie, path) for n, (cookie, path) in pages}
     visit.context.clear_cookies()
-    result["leave"] = visit.complaints_of(single_sign_on.leave(visit.page, live_server.url))
+    result["leave"] = visit.complaints_of(
+        single_sign_on.open_redirect_page(visit.page, live_server.url)
+    )
 
     visit.context.close()
     assert {path: several for path, several in result.items() if several} == {}

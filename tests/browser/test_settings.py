@@ -169,7 +169,7 @@ def test_history_of_a_section_shows_old_and_new(page: Page, live_server: LiveSer
     assert company.audit.filter(action="audit.exported").exists()
 
 
-def test_settings_on_a_phone(browser: Browser, live_server: LiveServer) -> None:
+def test_settings_fit_a_phone(browser: Browser, live_server: LiveServer) -> None:
     with visitor(browser) as page:
         page.set_viewport_size({"width": 320, "height": 740})
         sign_in(page, live_server)

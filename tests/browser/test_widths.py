@@ -35,7 +35,7 @@ CABINET = (
     "hook-list",
     *("audit-list", "settings", "balance-profile", "test-phone"),
 )
-LONG = "ООО «Производственно-коммерческое объединение Северо-Западного округа»"
+LONG_NAME = "ООО «Производственно-коммерческое объединение Северо-Западного округа»"
 
 # What sticks out of the screen, and what can be pressed in a row but is cut off, hidden or tiny.
 JUDGE = """() => {
@@ -68,7 +68,7 @@ JUDGE = """() => {
 
 @pytest.fixture
 def company() -> Company:
-    company: Company = CompanyFactory.create(name=LONG)
+    company: Company = CompanyFactory.create(name=LONG_NAME)
     create_content(company)
     charged(company, at(0), at(1))
     sealing.seal()
@@ -174,7 +174,7 @@ def test_single_sign_on_fits_every_width(
     provider: IdentityProvider,
     settings: Settings,
 ) -> None:
-    settings.OIDC_NAME = single_sign_on.LONG
+    settings.OIDC_NAME = single_sign_on.LONG_HOST
     context = browser.new_context(base_url=live_server.url, locale="ru-RU")
     page = context.new_page()
     result = []
@@ -185,7 +185,7 @@ def test_single_sign_on_fits_every_width(
             context.add_cookies([{"name": "session", "value": cookie, "url": live_server.url}])
         result += faults(page, path)
     context.clear_cookies()
-    single_sign_on.leave(page, live_server.url)
+    single_sign_on.open_redirect_page(page, live_server.url)
     result += faults_here(page, "leave")
 
     context.close()
@@ -193,7 +193,7 @@ def test_single_sign_on_fits_every_width(
 
 
 def test_mail_fits_a_phone(browser: Browser) -> None:
-    company = CompanyFactory.create(name=LONG)
+    company = CompanyFactory.create(name=LONG_NAME)
     page = browser.new_page(viewport={"width": 320, "height": 640})
     result = []
 

@@ -62,7 +62,7 @@ def in_language(client: Client, language: str) -> None:
 
 
 @pytest.mark.parametrize("language", ["ru", "en"])
-def test_pages_of_a_member(client: Client, owner: Member, language: str) -> None:
+def test_pages_of_a_member_pass_the_checks(client: Client, owner: Member, language: str) -> None:
     create_content(owner.company)
     in_language(client, language)
     tables = [f"{reverse('overview')}?by={by}" for by in ("country", "purpose", "api_key")]
@@ -130,7 +130,7 @@ def texts(pattern: re.Pattern[str], body: str) -> set[str]:
 @pytest.mark.django_db
 @pytest.mark.parametrize("language", ["ru", "en"])
 @pytest.mark.parametrize("name", ANONYMOUS)
-def test_pages_of_a_visitor(client: Client, name: str, language: str) -> None:
+def test_pages_of_a_visitor_pass_the_checks(client: Client, name: str, language: str) -> None:
     in_language(client, language)
 
     check(client.get(reverse(name)), language)
@@ -147,7 +147,7 @@ def test_page_that_shows_a_key(client: Client, owner: Member, name: str) -> None
     check(response, "ru")
 
 
-def test_page_of_somebody_without_a_company(client: Client, db: None) -> None:
+def test_user_without_a_company_is_led_to_create_one(client: Client, db: None) -> None:
     client.force_login(UserFactory.create())
 
     response = client.get(reverse("overview"), follow=True)

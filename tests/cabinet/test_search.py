@@ -172,7 +172,7 @@ def test_links_are_found_by_target_host(company: Company) -> None:
     assert urls(member_of(CompanyFactory.create()), "shop.example.org") == []
 
 
-def test_invoice_and_document_numbers(company: Company) -> None:
+def test_invoice_and_document_are_found_by_number(company: Company) -> None:
     order = company.orders.invoices().get()
     document = company.documents.get()
     owner = member_of(company)

@@ -108,7 +108,7 @@ def test_documentation_says_what_each_channel_shows(channel: Channel, language: 
     assert (f"\n- **{channel.title}**" in of_links) is (Content.LINK in channel.contents)
 
 
-def test_titles_in_a_sentence() -> None:
+def test_titles_are_joined_into_a_sentence() -> None:
     with translation.override("ru"):
         assert join_titles(CHANNELS[:3]) == "WhatsApp, Telegram и SMS"
     with translation.override("en"):

@@ -84,7 +84,7 @@ def test_lack_of_tokens_is_reported_in_one_language() -> None:
     assert [other for other in Error if not other.is_translated] == [error]
 
 
-def test_body_of_a_bare_refusal() -> None:
+def test_bare_refusal_has_four_fields() -> None:
     with translation.override("en"):
         body = DomainError(Error.CODE_USED).body(request_id="req_1")
 
@@ -96,7 +96,7 @@ def test_body_of_a_bare_refusal() -> None:
     }
 
 
-def test_body_with_everything() -> None:
+def test_refusal_has_every_field_it_is_given() -> None:
     refusal = AfterEffectError(
         Error.SEND_LIMIT,
         message=Error.SEND_LIMIT.message,

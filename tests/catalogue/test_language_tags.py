@@ -133,7 +133,7 @@ def test_supported_language_matches_itself(code: str) -> None:
         ("be-Latn", "be"),
     ],
 )
-def test_nearest_language_by_cldr(tag: str, language: str) -> None:
+def test_language_falls_back_to_the_nearest_of_cldr(tag: str, language: str) -> None:
     assert message_languages.match(tag, "fr") == language
 
 
@@ -141,7 +141,7 @@ def test_nearest_language_by_cldr(tag: str, language: str) -> None:
     "tag",
     ["ja", "zh-Hant-TW", "sr-Latn", "nb-NO", "x-private", "i-klingon", "und", "mul", "qaa", "zxx"],
 )
-def test_company_s_language_then_the_worldwide_one(tag: str) -> None:
+def test_unmatched_tag_falls_back_to_company_then_worldwide(tag: str) -> None:
     assert message_languages.match(tag, "kk") == "kk"
     assert message_languages.match(tag) == page_languages.worldwide()
     assert not message_languages.has_match(tag)

@@ -34,7 +34,7 @@ def test_every_language_of_the_settings_has_texts() -> None:
     assert set(PAGES) < message_languages.codes()
 
 
-def test_languages_of_messages() -> None:
+def test_message_languages_have_canonical_codes() -> None:
     assert message_languages.codes() >= WANTED
     assert [code for code in MESSAGES if tags.canonical(code) != code] == []
 
@@ -101,7 +101,7 @@ def test_code_with_longest_brand_fits_one_sms(code: str, brand: str) -> None:
     assert gsm.count_segments(text).segments == 1
 
 
-def test_languages_in_the_gsm_alphabet() -> None:
+def test_four_languages_fit_the_gsm_alphabet() -> None:
     plain = [
         code
         for code in MESSAGES
@@ -223,7 +223,7 @@ def test_each_country_has_a_single_language() -> None:
         ("CH", "en"),
     ],
 )
-def test_language_of_a_country(country: str, language: str) -> None:
+def test_country_has_its_language(country: str, language: str) -> None:
     assert message_languages.of_country(country) == language
 
 

@@ -20,7 +20,7 @@ DEADLINE = 3.0  # long enough for twenty requests on a busy machine
 BOUNDS = BodyLimits(
     deadline=DEADLINE, max_bodies=40, max_per_sender=20, memory=2**22, slow=0.3, unread=2
 )
-LONG = 8 * 2**20  # bytes
+LONG_BODY_SIZE = 8 * 2**20  # bytes
 
 
 def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
@@ -39,7 +39,7 @@ def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iter
 
 
 def _long() -> Iterator[bytes]:
-    for _ in range(LONG // 2**16):
+    for _ in range(LONG_BODY_SIZE // 2**16):
         yield b"x" * 2**16
 
 

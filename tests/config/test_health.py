@@ -56,7 +56,7 @@ def test_live_but_not_ready_without_stores() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_ready_with_both(client: Client) -> None:
+def test_ready_while_database_and_redis_answer(client: Client) -> None:
     answer = client.get("/readyz")
 
     assert answer.status_code == 200

@@ -8,7 +8,7 @@ from pytest_django import Settings
 
 from accounts.models import AuditEvent, Company, User
 from tests.accounts.oidc.conftest import acme, identity_provider, provider
-from tests.accounts.oidc.ways import connect, go, signed_in
+from tests.accounts.oidc.sign_ins import connect, sign_in_at_provider, signed_in
 from tests.accounts.security.people import add_app, make_person
 from tests.identity_provider import IdentityProvider
 from tests.operator_admin.operators import code_now, make_operator, sign_in
@@ -85,7 +85,7 @@ def test_fresh_proof_by_the_provider_opens_pages_about_people(
     page = reverse("admin:accounts_user_add")
     asked = client.get(page)
 
-    client.get(go(client, "anna", "sso-reauthenticate", next=page))
+    client.get(sign_in_at_provider(client, "anna", "sso-reauthenticate", next=page))
 
     assert asked["Location"].startswith(reverse("sso-reauthenticate"))
     assert client.get(page).status_code == 200

@@ -7,7 +7,7 @@ from pytest_django import Settings
 
 from accounts.models import Company
 from accounts.oidc import discovery
-from tests.accounts.oidc.ways import HERE, NAME
+from tests.accounts.oidc.sign_ins import HERE, NAME
 from tests.factories import CompanyFactory
 from tests.identity_provider import CLIENT_ID, SECRET, IdentityProvider, running
 from tests.identity_provider.settings import grant

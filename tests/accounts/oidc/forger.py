@@ -12,7 +12,7 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
-from tests.accounts.oidc.ways import leave
+from tests.accounts.oidc.sign_ins import start_sign_in
 
 ISSUER = "https://id.example.com"
 CLIENT_ID = "kvitok"
@@ -49,7 +49,7 @@ class Forger:
 
     def begin(self, client: Client) -> dict[str, str]:
         """`state`, `nonce` and the other parameters that the browser takes to the provider."""
-        result = parse_qs(urlsplit(leave(client)).query)
+        result = parse_qs(urlsplit(start_sign_in(client)).query)
         return {name: values[0] for name, values in result.items()}
 
     def finish(self, client: Client, sent: dict[str, str], token: str) -> HttpResponse:

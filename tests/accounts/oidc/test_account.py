@@ -10,7 +10,14 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import AuditEvent, Company, User
-from tests.accounts.oidc.ways import connect, go, leave, refusal, signed_in, user_of
+from tests.accounts.oidc.sign_ins import (
+    connect,
+    refusal,
+    sign_in_at_provider,
+    signed_in,
+    start_sign_in,
+    user_of,
+)
 from tests.accounts.security.people import add_app, confirm, emails_to, is_asked, make_person
 from tests.accounts.security.people import signed_in as by_password
 from tests.api.blocking import start_blocked
@@ -40,7 +47,7 @@ def test_identity_is_connected_after_reauthentication(client: Client, anna: User
     other = by_password(anna)
     confirm(client)
 
-    answer = client.get(go(client, "anna", "sso-connect"), follow=True)
+    answer = client.get(sign_in_at_provider(client, "anna", "sso-connect"), follow=True)
 
     assert identities() == [(anna.email, "anna")]
     assert "Теперь вы можете входить через Acme ID" in answer.content.decode()
@@ -62,7 +69,7 @@ def test_connecting_requires_reauthentication(anna: User) -> None:
 def test_identity_of_another_user_is_not_connected(client: Client, anna: User) -> None:
     connect(make_person("boris@example.com"), "anna")
 
-    answer = client.get(go(client, "anna", "sso-connect"))
+    answer = client.get(sign_in_at_provider(client, "anna", "sso-connect"))
 
     assert (answer.status_code, refusal(answer)) == (409, "linked_elsewhere")
     assert identities() == [("boris@example.com", "anna")]
@@ -71,7 +78,7 @@ def test_identity_of_another_user_is_not_connected(client: Client, anna: User) -
 @pytest.mark.django_db(transaction=True)
 def test_identity_connected_by_two_at_once_belongs_to_the_first(client: Client) -> None:
     boris = make_person("boris@example.com")
-    path = go(client, "anna", "sso-connect")
+    path = sign_in_at_provider(client, "anna", "sso-connect")
 
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
@@ -85,7 +92,7 @@ def test_identity_connected_by_two_at_once_belongs_to_the_first(client: Client) 
 
 def test_second_identity_is_refused(client: Client, anna: User, provider: IdentityProvider) -> None:
     provider.person("annette")
-    path = go(client, "annette", "sso-connect")
+    path = sign_in_at_provider(client, "annette", "sso-connect")
     connect(anna, "anna")
 
     assert refusal(client.get(path)) == "linked_already"
@@ -95,7 +102,7 @@ def test_callback_in_another_browser_is_refused(client: Client, anna: User) -> N
     """A stranger who has signed in at the provider sends the callback's URL to a victim."""
     stranger = by_password(make_person("boris@example.com"))
     confirm(stranger)
-    path = go(stranger, "anna", "sso-connect")
+    path = sign_in_at_provider(stranger, "anna", "sso-connect")
 
     assert refusal(client.get(path)) == "expired"
     assert identities() == []
@@ -105,8 +112,8 @@ def test_code_of_another_session_is_refused_by_the_provider(client: Client, anna
     connect(anna, "anna")
     victim = Client()
     attacker = Client()
-    stolen = query_of(go(victim, "anna"))["code"]
-    state = query_of(leave(attacker))["state"]
+    stolen = query_of(sign_in_at_provider(victim, "anna"))["code"]
+    state = query_of(start_sign_in(attacker))["state"]
 
     answer = attacker.get(reverse("sso-callback"), {"code": stolen, "state": state})
 
@@ -119,7 +126,7 @@ def query_of(address: str) -> dict[str, str]:
 
 
 def test_sign_in_button_does_not_connect(client: Client, anna: User) -> None:
-    answer = client.get(go(client, "anna", process="connect"))
+    answer = client.get(sign_in_at_provider(client, "anna", process="connect"))
 
     assert refusal(answer) == "address_taken"
     assert identities() == []
@@ -148,7 +155,7 @@ def test_identity_is_disconnected_with_its_rights(
 def test_only_way_in_is_not_disconnected(provider: IdentityProvider, acme: Company) -> None:
     provider.person("anna", "acme-devs")
     client = signed_in("anna")
-    client.get(go(client, "anna", "sso-reauthenticate"))
+    client.get(sign_in_at_provider(client, "anna", "sso-reauthenticate"))
 
     answer = client.post(reverse("sso-disconnect"), follow=True)
 
@@ -163,7 +170,7 @@ def test_user_without_password_reauthenticates_with_the_provider(
     client = signed_in("anna")
     asked = client.post(reverse("key-create"), {"name": "k", "mode": "live", "scopes": ["otp"]})
 
-    path = go(client, "anna", "sso-reauthenticate", next="/account/password/set/")
+    path = sign_in_at_provider(client, "anna", "sso-reauthenticate", next="/account/password/set/")
     answer = client.get(path)
 
     assert asked["Location"].startswith(reverse("sso-reauthenticate"))
@@ -179,7 +186,7 @@ def test_another_identity_does_not_reauthenticate(
     provider.person("annette", "acme-owners")
     client = signed_in("anna")
 
-    answer = client.get(go(client, "annette", "sso-reauthenticate"))
+    answer = client.get(sign_in_at_provider(client, "annette", "sso-reauthenticate"))
 
     assert refusal(answer) == "other_identity"
     assert is_asked_by_provider(client)
@@ -194,7 +201,7 @@ def test_user_with_factor_reauthenticates_with_us(client: Client, anna: User) ->
     connect(anna, "anna")
     add_app(anna)
 
-    client.get(go(client, "anna", "sso-reauthenticate"))
+    client.get(sign_in_at_provider(client, "anna", "sso-reauthenticate"))
 
     assert client.get(reverse("account_change_password"))["Location"].startswith(
         reverse("mfa_reauthenticate")

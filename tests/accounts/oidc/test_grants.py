@@ -10,7 +10,7 @@ from accounts.models import AuditEvent, Company, Member, User
 from accounts.oidc import tokens
 from accounts.people import members
 from config.environment.oidc_settings import parse_roles
-from tests.accounts.oidc.ways import connect, sign_in, signed_in
+from tests.accounts.oidc.sign_ins import connect, sign_in, signed_in
 from tests.accounts.security.people import emails_to, make_person
 from tests.accounts.security.people import signed_in as by_password
 from tests.factories import CompanyFactory, MemberFactory

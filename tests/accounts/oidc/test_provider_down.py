@@ -16,7 +16,7 @@ from pytest_django import Settings
 from accounts.oidc import discovery
 from accounts.oidc.refusals import RefusedError
 from outbound.connections import MAX_BODY
-from tests.accounts.oidc.ways import refusal
+from tests.accounts.oidc.sign_ins import refusal
 from tests.accounts.security.people import make_person, signed_in
 
 pytestmark = pytest.mark.django_db

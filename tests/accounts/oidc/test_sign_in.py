@@ -8,7 +8,15 @@ from django.urls import reverse
 from pytest_django import Settings
 
 from accounts.models import AuditEvent, Company, User, UserSession
-from tests.accounts.oidc.ways import connect, go, leave, refusal, sign_in, signed_in, user_of
+from tests.accounts.oidc.sign_ins import (
+    connect,
+    refusal,
+    sign_in,
+    sign_in_at_provider,
+    signed_in,
+    start_sign_in,
+    user_of,
+)
 from tests.accounts.security.people import add_app, make_person
 from tests.accounts.security.people import signed_in as people_signed_in
 from tests.factories import InvitationFactory, UserFactory
@@ -263,7 +271,7 @@ def test_request_carries_pkce_nonce_and_our_own_address(
 ) -> None:
     client.defaults["HTTP_HOST"] = "evil.example.com"
 
-    address = leave(client)
+    address = start_sign_in(client)
 
     assert "code_challenge_method=S256" in address
     assert "nonce=" in address
@@ -323,7 +331,7 @@ def test_pages_are_missing_without_a_provider(client: Client) -> None:
 
 def test_callback_is_finished_once(client: Client, provider: IdentityProvider) -> None:
     connect(make_person(), "anna")
-    path = go(client, "anna")
+    path = sign_in_at_provider(client, "anna")
     client.get(path)
     client.logout()
 

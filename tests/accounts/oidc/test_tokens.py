@@ -35,7 +35,7 @@ from tests.accounts.oidc.forger import (
     public,
     signed,
 )
-from tests.accounts.oidc.ways import HERE, connect, refusal, user_of
+from tests.accounts.oidc.sign_ins import HERE, connect, refusal, user_of
 from tests.accounts.security.people import make_person
 from tests.factories import UserFactory
 
@@ -345,7 +345,7 @@ def test_metadata_that_cannot_be_trusted_is_refused(
         (None, 0.0),
     ],
 )
-def test_time_of_authentication(auth_time: object, seconds: float) -> None:
+def test_time_of_authentication_is_read_in_seconds(auth_time: object, seconds: float) -> None:
     assert of.authenticated_at({"auth_time": auth_time}) == seconds
 
 

@@ -243,14 +243,14 @@ def check_email(email: MailText, language: str) -> None:
 
 @pytest.mark.parametrize("language", ["ru", "en"])
 @pytest.mark.parametrize("prefix", OF_ACCOUNT)
-def test_email_about_an_account(db: None, prefix: str, language: str) -> None:
+def test_account_email_passes_the_checks(db: None, prefix: str, language: str) -> None:
     with translation.override(language):
         check_email(of_account(prefix), language)
 
 
 @pytest.mark.parametrize("language", ["ru", "en"])
 @pytest.mark.parametrize("name", OURS)
-def test_email_about_a_company(db: None, name: str, language: str) -> None:
+def test_company_email_passes_the_checks(db: None, name: str, language: str) -> None:
     company = Company.objects.create(name="Daisy" if language == "en" else "Ромашка")
 
     check_email(of_ours(name, company, language), language)

@@ -152,7 +152,7 @@ def test_suspension_applies_to_cached_keys_at_once(
     assert actions(key.company) == ["company.suspended"]
 
 
-NEW = {"email": "new@example.com", "company": "Demo", "password1": "a long new password"}
+SIGNUP_FORM = {"email": "new@example.com", "company": "Demo", "password1": "a long new password"}
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,9 @@ def test_sign_up_offers_the_guess_by_its_name(client: Client, spoken: str, title
 )
 def test_company_language_follows_its_country(client: Client, country: str, language: str) -> None:
     client.post(
-        reverse("account_signup"), NEW | {"country": country}, headers={"accept-language": "en"}
+        reverse("account_signup"),
+        SIGNUP_FORM | {"country": country},
+        headers={"accept-language": "en"},
     )
 
     company = Company.objects.get()
@@ -213,7 +215,7 @@ def test_company_language_follows_its_country(client: Client, country: str, lang
 @pytest.mark.django_db
 @pytest.mark.parametrize("fields", [{}, {"country": ""}, {"country": "ZZ"}, {"country": "Россия"}])
 def test_sign_up_without_a_country_is_refused(client: Client, fields: dict[str, Any]) -> None:
-    answer = client.post(reverse("account_signup"), NEW | fields)
+    answer = client.post(reverse("account_signup"), SIGNUP_FORM | fields)
 
     assert list(answer.context["form"].errors) == ["country"]
     assert not User.objects.exists()

@@ -26,7 +26,7 @@ from tests.operator_admin.operators import code_now
 
 pytestmark = pytest.mark.django_db
 
-NEW = "another long passphrase 7"
+NEW_PASSWORD = "another long passphrase 7"
 
 
 @pytest.fixture
@@ -95,11 +95,11 @@ def test_sessions_of_other_users_are_not_found(client: Client) -> None:
 
 def test_password_change_ends_every_session(client: Client, other: Client, user: User) -> None:
     confirm(client)
-    form = {"oldpassword": PASSWORD, "password1": NEW, "password2": NEW}
+    form = {"oldpassword": PASSWORD, "password1": NEW_PASSWORD, "password2": NEW_PASSWORD}
     client.post(reverse("account_change_password"), form)
 
     assert (is_in(client), is_in(other)) == (False, False)
-    assert is_in(signed_in(user, NEW))
+    assert is_in(signed_in(user, NEW_PASSWORD))
 
 
 @pytest.mark.django_db(transaction=True)

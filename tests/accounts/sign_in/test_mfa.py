@@ -27,14 +27,14 @@ from tests.operator_admin.operators import code_now
 from tests.reauthentication import mark_reauthenticated
 
 pytestmark = pytest.mark.django_db
-LONG = "another long passphrase"
-OLD = b"k8sFq2" * 8
-NEW = b"mW4x0Z" * 8
+NEW_PASSWORD = "another long passphrase"
+OLD_KEY = b"k8sFq2" * 8
+NEW_KEY = b"mW4x0Z" * 8
 
 
 @pytest.fixture(autouse=True)
 def _keys(settings: Settings) -> None:
-    settings.MFA_KEYS = {"old": OLD}
+    settings.MFA_KEYS = {"old": OLD_KEY}
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ def test_first_factor_of_stranger_expires_when_owner_acts(user: User, app: str, 
     owner = Client()
     owner.force_login(user)
     mark_reauthenticated(owner, user, "mfa")
-    new = {"oldpassword": PASSWORD, "password1": LONG, "password2": LONG}
+    new = {"oldpassword": PASSWORD, "password1": NEW_PASSWORD, "password2": NEW_PASSWORD}
     owner.post(reverse(route), new)
 
     assert not finish(stranger, code_at(app, 0))
@@ -197,7 +197,7 @@ def test_recovery_code_seed_is_encrypted(user: User, monkeypatch: pytest.MonkeyP
 def test_old_key_still_decrypts_after_a_new_one_is_added(user: User, settings: Settings) -> None:
     secret = generate_totp_secret()
     TOTP.activate(user, secret)
-    settings.MFA_KEYS = {"new": NEW, "old": OLD}
+    settings.MFA_KEYS = {"new": NEW_KEY, "old": OLD_KEY}
 
     assert sign_in(user, code_now(secret))
     assert mfa.encrypt("x").startswith("fernet:new:")
@@ -207,12 +207,12 @@ def test_rotation_makes_the_old_key_unnecessary(user: User, settings: Settings) 
     secret = generate_totp_secret()
     TOTP.activate(user, secret)
     store_in_clear(UserFactory.create(), "JBSWY3DPEHPK3PXP")
-    settings.MFA_KEYS = {"new": NEW, "old": OLD}
+    settings.MFA_KEYS = {"new": NEW_KEY, "old": OLD_KEY}
     output = StringIO()
 
     call_command("rotate_mfa_keys", stdout=output)
 
-    settings.MFA_KEYS = {"new": NEW}
+    settings.MFA_KEYS = {"new": NEW_KEY}
     assert output.getvalue().splitlines() == [
         "no key: 2",
         "key old: 1",
@@ -234,8 +234,8 @@ def test_passkeys_have_no_secret_to_encrypt(user: User) -> None:
 @pytest.mark.parametrize(
     ("keys", "expected_text"),
     [
-        ({"new": NEW}, "MFA_KEYS lacks the key 'old'"),
-        ({"old": NEW}, "MFA_KEYS has another secret for 'old'"),
+        ({"new": NEW_KEY}, "MFA_KEYS lacks the key 'old'"),
+        ({"old": NEW_KEY}, "MFA_KEYS has another secret for 'old'"),
     ],
 )
 def test_missing_key_is_named(

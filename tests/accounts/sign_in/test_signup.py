@@ -24,11 +24,11 @@ from tests.factories import PASSWORD, MemberFactory, UserFactory
 pytestmark = pytest.mark.django_db
 
 CLICKS = 3
-FORM = {
+SIGNUP_FORM = {
     "email": "new@example.com",
     "company": "Demo",
     "country": "RU",
-    "password1": "plum Tractor 81 seven",
+    "password1": "a long new password",
 }
 
 
@@ -38,21 +38,15 @@ def emails() -> list[EmailMessage]:
     return mail.outbox
 
 
-NEW = {
-    "email": "new@example.com",
-    "company": "Demo",
-    "country": "RU",
-    "password1": "a long new password",
-}
-
-
 @pytest.mark.parametrize("auto", [True, False])
 def test_sign_up_creates_a_company_with_its_owner(
     client: Client, settings: Settings, auto: bool
 ) -> None:
     settings.AUTO_APPROVE_COMPANIES = auto
 
-    response = client.post(reverse("account_signup"), NEW, headers={"accept-language": "en"})
+    response = client.post(
+        reverse("account_signup"), SIGNUP_FORM, headers={"accept-language": "en"}
+    )
 
     member = Member.objects.select_related("company", "user").get()
     assert response.status_code == 302
@@ -63,16 +57,16 @@ def test_sign_up_creates_a_company_with_its_owner(
 
 
 def test_emails_are_in_the_language_of_the_page(client: Client) -> None:
-    client.post(reverse("account_signup"), NEW, headers={"accept-language": "ru"})
+    client.post(reverse("account_signup"), SIGNUP_FORM, headers={"accept-language": "ru"})
 
     (email,) = emails()
     assert email.subject.startswith("Kvitok: ")
     assert str(email.body).startswith("Здравствуйте!")
-    assert "example.com" not in str(email.body).replace(NEW["email"], "")
+    assert "example.com" not in str(email.body).replace(SIGNUP_FORM["email"], "")
 
 
 def test_confirmation_link_confirms_the_address(client: Client) -> None:
-    client.post(reverse("account_signup"), NEW)
+    client.post(reverse("account_signup"), SIGNUP_FORM)
     match = re.search(rf"{settings.PUBLIC_URL}(/account/confirm-email/\S+)", str(emails()[0].body))
     assert match is not None
 
@@ -94,25 +88,25 @@ def test_address_that_a_stranger_has_only_added_signs_up(
     client: Client, settings: Settings
 ) -> None:
     settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory"
-    added = add_address(MemberFactory.create().user, NEW["email"], is_confirmed=False)
+    added = add_address(MemberFactory.create().user, SIGNUP_FORM["email"], is_confirmed=False)
 
-    client.post(reverse("account_signup"), NEW)
+    client.post(reverse("account_signup"), SIGNUP_FORM)
     match = re.search(r"/account/confirm-email/\S+", str(emails()[0].body))
     assert match is not None
     client.post(match[0])
 
-    owner = User.objects.get(email=NEW["email"])
+    owner = User.objects.get(email=SIGNUP_FORM["email"])
     assert owner.emailaddress_set.get().verified
     assert not added.can_set_verified()
 
 
 def test_confirmed_address_creates_no_second_account(client: Client, settings: Settings) -> None:
     settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory"
-    add_address(MemberFactory.create().user, NEW["email"], is_confirmed=True)
+    add_address(MemberFactory.create().user, SIGNUP_FORM["email"], is_confirmed=True)
 
-    client.post(reverse("account_signup"), NEW)
+    client.post(reverse("account_signup"), SIGNUP_FORM)
 
-    assert not User.objects.filter(email=NEW["email"]).exists()
+    assert not User.objects.filter(email=SIGNUP_FORM["email"]).exists()
 
 
 def test_log_in_remembers_the_language(client: Client) -> None:
@@ -209,5 +203,5 @@ def test_parallel_sign_ups_create_one_account_without_errors(settings: Settings)
 
 
 def click() -> tuple[int, str]:
-    answer = Client(raise_request_exception=False).post(reverse("account_signup"), FORM)
+    answer = Client(raise_request_exception=False).post(reverse("account_signup"), SIGNUP_FORM)
     return answer.status_code, answer.headers.get("Location", "")

@@ -113,7 +113,7 @@ def test_duration_is_in_the_largest_whole_unit(seconds: int, text: str) -> None:
 
 
 @pytest.mark.usefixtures("english")
-def test_limits_in_a_row() -> None:
+def test_limits_are_joined_by_commas() -> None:
     assert windows([(5, 600), (20, 86_400)]) == "5 in 10 minutes, 20 in 24 hours"
     assert (tokens(1), tokens(16)) == ("1 token", "16 tokens")
 
@@ -133,7 +133,7 @@ def test_limits_in_a_row() -> None:
         (time_or_day(), "time or day, ISO 8601, UTC unless it names a zone"),
     ],
 )
-def test_kind_of_a_value_as_text(schema: dict[str, object], expected_text: str) -> None:
+def test_kind_of_a_value_is_described(schema: dict[str, object], expected_text: str) -> None:
     assert kind(schema) == expected_text
 
 

@@ -14,7 +14,7 @@ from tests.billing.bank_statements.statement_file import ACCOUNT, FILE
     "encoding", ["windows-1251", "utf-8", "utf-8-sig", "cp866", "utf-16", "utf-16-le"]
 )
 @pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
-def test_lines_of_our_account(encoding: str, newline: str) -> None:
+def test_lines_of_our_account_are_parsed(encoding: str, newline: str) -> None:
     raw = FILE.replace("\n", newline).encode(encoding)
 
     (incoming, outgoing), unread = exchange_1c.parse(raw, account=ACCOUNT)

@@ -157,7 +157,7 @@ def test_documents_are_sent_again_twenty_times_a_day(client: Client, accountant:
         assert "За сутки" not in client.post(paths[0], follow=True).content.decode()
 
 
-def test_statement_of_a_month(client: Client, accountant: Member) -> None:
+def test_statement_of_a_month_is_downloaded(client: Client, accountant: Member) -> None:
     pdf = client.get(f"{reverse('period-pdf')}?{OCTOBER}")
     csv = streamed(client.get(f"{reverse('period-csv')}?{OCTOBER}")).decode()
 
@@ -207,7 +207,7 @@ def test_act_begins_with_the_first_closed_month(client: Client, accountant: Memb
     assert "Не раньше 1 октября 2026" in page
 
 
-def test_list_of_the_api(accountant: Member) -> None:
+def test_api_lists_own_documents(accountant: Member) -> None:
     key = ApiKeyFactory.create(company=accountant.company)
     DocumentFactory.create()  # a stranger's
 

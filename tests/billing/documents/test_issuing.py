@@ -33,7 +33,7 @@ def numbers() -> list[tuple[int, int]]:
     return sorted(Document.objects.values_list("year", "serial"))
 
 
-def test_act_of_a_month_and_the_invoice_for_its_advance() -> None:
+def test_month_gets_an_act_and_an_advance_invoice() -> None:
     seller()
     company = make_company()
     order = buy(company, at(9, 3), 100, "122.00")

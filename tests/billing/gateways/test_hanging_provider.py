@@ -39,7 +39,7 @@ def test_call_holds_no_database_connection(name: str) -> None:
     assert connection.connection is None
 
 
-def test_some_calls_at_a_time() -> None:
+def test_concurrent_calls_are_limited() -> None:
     api = ProviderApi(NOBODY, "")
     with ExitStack() as calls:
         for _ in range(MAX_CALLS):

@@ -51,7 +51,9 @@ def test_session_names_order_and_price(vendor: StripeVendor, payer: Company) -> 
         ("1.50", "KWD", 1500),
     ],
 )
-def test_amounts_by_currency(amount: str, currency: str, minor: int) -> None:
+def test_amount_is_in_the_minor_units_of_its_currency(
+    amount: str, currency: str, minor: int
+) -> None:
     assert stripe.to_minor(Decimal(amount), currency) == minor
     assert stripe.from_minor(minor, currency) == Decimal(amount)
 

@@ -70,7 +70,7 @@ def test_drawing_fills_no_log(
     assert [record for record in caplog.records if record.name.startswith("font")] == []
 
 
-def test_russian_invoice_in_pdf(issue: Callable[..., Order]) -> None:
+def test_russian_invoice_has_every_detail(issue: Callable[..., Order]) -> None:
     text = text_of(issue())
 
     for phrase in (

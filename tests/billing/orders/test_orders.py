@@ -49,7 +49,7 @@ def steps() -> None:
         (100_000_001, None),
     ],
 )
-def test_price_of_a_number_of_tokens(tokens: int, amount: str | None) -> None:
+def test_tokens_are_priced_by_their_tariff(tokens: int, amount: str | None) -> None:
     quote = prices.quote_tokens(tokens, "RUB")
 
     assert (str(quote.amount) if quote else None) == amount

@@ -26,7 +26,7 @@ TODAY = timezone.localdate()
 
 
 @pytest.mark.django_db(transaction=True)
-def test_twenty_payments_of_one_order_at_once(payer: Company) -> None:
+def test_twenty_payments_at_once_credit_their_order_once(payer: Company) -> None:
     order = place_order(payer)
     events = [payment_event(order, payment_id=f"sandbox-{n}") for n in range(20)]
 
@@ -48,7 +48,7 @@ def test_parallel_webhooks_of_unknown_order_store_one_payment(payer: Company) ->
 
 
 @pytest.mark.django_db(transaction=True)
-def test_confirmation_beside_webhooks_and_a_cancellation(payer: Company) -> None:
+def test_confirmation_beside_webhooks_credits_once(payer: Company) -> None:
     order = place_order(payer, "invoice")
     Order.objects.filter(pk=order.pk).update(gateway="sandbox", payment_id="sandbox-1")
     order.refresh_from_db()
@@ -73,7 +73,7 @@ def test_confirmation_beside_webhooks_and_a_cancellation(payer: Company) -> None
 
 
 @pytest.mark.django_db(transaction=True)
-def test_one_transfer_confirmed_for_two_orders_at_once(payer: Company) -> None:
+def test_transfer_confirms_only_one_of_two_orders_at_once(payer: Company) -> None:
     placed = [place_order(payer, "invoice") for _ in range(2)]
     user = UserFactory.create()
 

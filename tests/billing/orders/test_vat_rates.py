@@ -57,7 +57,7 @@ def words(content: bytes) -> str:
         ("RU", "7800000002", ""),
     ],
 )
-def test_vat_id_of_a_country(country: str, number: str, canonical: str) -> None:
+def test_vat_id_is_made_canonical_or_refused(country: str, number: str, canonical: str) -> None:
     assert vat_id(country, number) == canonical
 
 
@@ -81,7 +81,7 @@ def test_vat_id_of_a_country(country: str, number: str, canonical: str) -> None:
         ),
     ],
 )
-def test_rate_by_regime_and_day(
+def test_vat_rate_follows_the_regime_of_the_day(
     regimes: list[tuple[date, str]], day: date, expected: str | None
 ) -> None:
     row = SellerFactory.create(vat_rate=Decimal("20.00"))
@@ -104,7 +104,7 @@ def test_rate_by_regime_and_day(
         ("DE", "DE136695976", True, "22.00", False),
     ],
 )
-def test_invoice_by_the_buyers_country(
+def test_invoice_vat_follows_the_buyers_country(
     country: str, inn: str, everywhere: Any, rate: str | None, noted: Any
 ) -> None:
     SellerFactory.create(charges_vat_abroad=everywhere)
@@ -224,7 +224,7 @@ def accountant(client: Client) -> Member:
     return member
 
 
-def test_billing_details_in_the_union(client: Client, accountant: Member) -> None:
+def test_vat_id_in_billing_details_is_checked(client: Client, accountant: Member) -> None:
     page = reverse("balance-profile")
 
     wrong = client.post(page, GERMAN | {"inn": "DE136695977"})

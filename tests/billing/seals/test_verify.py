@@ -198,7 +198,7 @@ def test_statement_that_begins_later_is_proved_from_a_head(files: Files) -> None
 
 DEEP = "[" * 100_000 + "]" * 100_000
 HUGE = "1" + "0" * 5000
-LONG = "9" * 4300  # digits that Python reads and writes, but not of a sum
+LONG_NUMBER = "9" * 4300  # digits that Python reads and writes, but not of a sum
 ODD = [
     "Infinity",
     "-Infinity",
@@ -211,7 +211,7 @@ ODD = [
     HUGE,
     DEEP,
     "{}",
-    LONG,
+    LONG_NUMBER,
 ]
 HALF = '"2026-\\ud800-01T12:00:00"'  # of a character
 

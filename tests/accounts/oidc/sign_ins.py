@@ -17,30 +17,30 @@ NAME = "Acme ID"
 _browsers: dict[tuple[str, str], requests.Session] = {}
 
 
-def leave(client: Client, page: str = "sso-start", **fields: str) -> str:
+def start_sign_in(client: Client, page: str = "sso-start", **fields: str) -> str:
     """Presses the button; returns the provider's URL that it leads to."""
     answer = client.post(reverse(page), fields)
     assert answer.status_code == 200, answer.status_code
     return answer["Refresh"].partition("url=")[2]
 
 
-def go(client: Client, name: str, page: str = "sso-start", **fields: str) -> str:
+def sign_in_at_provider(client: Client, person: str, page: str = "sso-start", **fields: str) -> str:
     """Signs in at the provider; returns our path that it leads back to."""
-    address = leave(client, page, **fields)
+    address = start_sign_in(client, page, **fields)
     # Who is signed in at the provider already is not asked again, which saves five pages.
-    browser = _browsers.setdefault((settings.OIDC_ISSUER, name), requests.Session())
-    back = enter(browser, address, name)
+    browser = _browsers.setdefault((settings.OIDC_ISSUER, person), requests.Session())
+    back = enter(browser, address, person)
     return back.removeprefix(HERE)
 
 
-def sign_in(client: Client, name: str, **fields: str) -> HttpResponse:
-    return client.get(go(client, name, **fields))  # type: ignore[return-value]
+def sign_in(client: Client, person: str, **fields: str) -> HttpResponse:
+    return client.get(sign_in_at_provider(client, person, **fields))  # type: ignore[return-value]
 
 
-def signed_in(name: str) -> Client:
+def signed_in(person: str) -> Client:
     """A new browser in which the person has signed in."""
     client = Client()
-    assert sign_in(client, name).status_code == 302
+    assert sign_in(client, person).status_code == 302
     return client
 
 
@@ -49,9 +49,9 @@ def user_of(client: Client) -> User | None:
     return User.objects.filter(pk=pk).first() if pk else None
 
 
-def connect(user: User, name: str) -> None:
+def connect(user: User, person: str) -> None:
     """Connects the user's identity, as if the user had done so before."""
-    SocialAccount.objects.create(user=user, provider=settings.OIDC_ISSUER, uid=name)
+    SocialAccount.objects.create(user=user, provider=settings.OIDC_ISSUER, uid=person)
 
 
 def refusal(answer: Any) -> str:
