@@ -18,12 +18,10 @@ def test_every_section_is_stored_alone(client: Client, owner: Member) -> None:
 
     stored = owner.company
     stored.refresh_from_db()
-    assert (stored.name, stored.brand, stored.language, stored.country) == (
-        "Daisy",
-        "Shop",
-        "en",
-        "KZ",
-    )
+    assert stored.name == "Daisy"
+    assert stored.brand == "Shop"
+    assert stored.language == "en"
+    assert stored.country == "KZ"
     assert (stored.code_length, stored.default_link_lifetime) == (4, 604_800)
     assert (stored.all_countries, stored.allowed_countries) == (True, ["KZ", "RU"])
     assert stored.audit.count() == 4
