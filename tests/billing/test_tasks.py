@@ -16,14 +16,11 @@ from billing.models import Order
 from billing.tasks import call_payment_providers, top_up_automatically
 from tests.api.blocking import on_own_connection
 from tests.billing.gateways.vendors import YooKassaVendor
-from tests.billing.orders import automatic
 from tests.billing.orders.automatic import YOOKASSA, agree, save, yookassa_payment
 from tests.billing.top_ups import place_order
 from tests.factories import MemberFactory
 
-pytestmark = pytest.mark.django_db(transaction=True)
-wire = automatic.wire
-package = automatic.package
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("wire")]
 
 
 class HangingProvider:

@@ -13,14 +13,13 @@ from accounts.models import Company, JobFailure
 from channels.deliver import sweeps
 from config.celery import app
 from otp.check import settlement
-from tests.billing.orders import automatic
+from tests.billing.gateways.vendors import mocked_providers
 from tests.config.job_trials import billing, channels, companies
 from tests.config.job_trials.trial import Trial
 from tests.factories import CompanyFactory
 from tests.sql import execute
 
 pytestmark = pytest.mark.django_db
-wire = automatic.wire
 TRIALS = billing.TRIALS + channels.TRIALS + companies.TRIALS
 # Tasks that work for no single company, each with what keeps one row from stopping it.
 OTHERS = {
@@ -41,6 +40,12 @@ OTHERS = {
     "operator_admin.evaluate_outside_alerts": "one rule after another, each by itself",
     "operator_admin.measure_api": "no company's rows",
 }
+
+
+@pytest.fixture(autouse=True)
+def wire(settings: object) -> Iterator[None]:
+    with mocked_providers(settings):
+        yield
 
 
 @contextmanager

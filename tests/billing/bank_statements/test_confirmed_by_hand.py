@@ -12,7 +12,6 @@ from billing.bank_statements import review
 from billing.models import BankTransfer, Order, Payment, Transfer
 from billing.orders import payments
 from billing.web import payment_problems
-from tests.billing.bank_statements import test_matching
 from tests.billing.bank_statements.transfers import (
     balance,
     confirm_by_hand,
@@ -24,8 +23,6 @@ from tests.billing.top_ups import place_order
 from tests.factories import CompanyFactory
 
 pytestmark = pytest.mark.django_db
-invoice = test_matching.invoice
-operator = test_matching.operator
 
 
 @pytest.mark.parametrize("is_confirmed_first", [True, False])

@@ -31,18 +31,6 @@ from tests.factories import CompanyFactory, SellerFactory, UserFactory
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def invoice(db: None) -> Order:
-    SellerFactory.create()
-    return place_order(CompanyFactory.create(), "invoice")
-
-
-@pytest.fixture
-def operator(db: None) -> User:
-    user: User = UserFactory.create(is_staff=True, is_superuser=True)
-    return user
-
-
 def test_exact_transfer_pays_the_invoice(invoice: Order) -> None:
     transfer = received(paid(invoice))
 

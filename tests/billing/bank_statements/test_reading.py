@@ -16,13 +16,11 @@ from billing.bank_statements import matching, reading
 from billing.models import BankTransfer, Order, StatementMark
 from billing.wallet import ledger
 from operator_admin.doctor import money
-from tests.billing.gateways import test_contract
 from tests.billing.gateways.vendors import ACCOUNT, TBankVendor, operation
 from tests.billing.top_ups import place_order
 from tests.factories import CompanyFactory, SellerFactory
 
-wire = test_contract.wire
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("wire")]
 URL = f"{TBankVendor.url}/statement"
 
 

@@ -1,6 +1,5 @@
 """The contract of every provider that notifies us: each payment credits once, whatever comes."""
 
-from collections.abc import Iterator
 from datetime import timedelta
 from functools import partial
 
@@ -9,7 +8,6 @@ import responses
 from django.utils import timezone
 
 from accounts.models import Company
-from billing.gateways import registry
 from billing.models import Order, Payment, Refund, Transfer
 from billing.orders import orders, polling, refunds
 from billing.wallet import ledger
@@ -17,47 +15,12 @@ from catalogue.errors import DomainError, Error
 from tests.api.clients import Api
 from tests.api.races import at_once
 from tests.billing.gateways.vendors import (
-    SETTINGS,
-    StripeVendor,
-    TBankVendor,
     Vendor,
     YooKassaVendor,
 )
 from tests.factories import CompanyFactory, TariffFactory
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def wire(settings: object) -> Iterator[None]:
-    for name, value in SETTINGS.items():
-        setattr(settings, name, value)
-    registry.forget_settings()
-    with responses.RequestsMock(assert_all_requests_are_fired=False) as mocked:
-        for name in ("upsert", "add", "add_callback", "calls", "registered"):
-            setattr(responses, name, getattr(mocked, name))
-        yield
-    registry.forget_settings()
-
-
-@pytest.fixture(params=[StripeVendor, YooKassaVendor, TBankVendor], ids=lambda kind: kind.name)
-def vendor(request: pytest.FixtureRequest) -> Vendor:
-    result: Vendor = request.param()
-    result.opens("pay-1")
-    return result
-
-
-@pytest.fixture
-def payer(db: None) -> Company:
-    company: Company = CompanyFactory.create()
-    return company
-
-
-@pytest.fixture
-def stripe() -> StripeVendor:
-    stripe_vendor = StripeVendor()
-    stripe_vendor.opens("cs_1")
-    return stripe_vendor
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("wire")]
 
 
 def balance(company: Company) -> int:

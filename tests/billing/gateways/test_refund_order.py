@@ -10,16 +10,11 @@ from billing.models import Payment, Refund
 from billing.orders import payments, refunds
 from billing.wallet import ledger
 from operator_admin import attention
-from tests.billing.gateways import test_contract
 from tests.billing.gateways.test_contract import balance
 from tests.billing.gateways.vendors import StripeVendor, Vendor
 from tests.factories import UserFactory
 
-wire = test_contract.wire
-vendor = test_contract.vendor
-payer = test_contract.payer
-stripe = test_contract.stripe
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("wire")]
 
 
 @pytest.mark.parametrize("steps", list(permutations(["pay", "dispute", "win"])), ids="-".join)

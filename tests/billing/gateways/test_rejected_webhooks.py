@@ -8,16 +8,11 @@ import pytest
 from accounts.models import Company
 from billing.gateways.stripe import Stripe
 from billing.models import Payment, Refund
-from tests.billing.gateways import test_contract
 from tests.billing.gateways.test_contract import balance
 from tests.billing.gateways.vendors import StripeVendor, TBankVendor, Vendor, post
 from tests.billing.top_ups import gateway, post_webhook
 
-wire = test_contract.wire
-vendor = test_contract.vendor
-payer = test_contract.payer
-stripe = test_contract.stripe
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("wire")]
 REFUSED = {403, 503}  # 503: not believed, since the provider's API says so
 NO_MONEY = ["-950.00", "0.00", "99999999999999.00"]
 DEEP = b"[" * 100_000 + b"]" * 100_000

@@ -12,12 +12,9 @@ from billing.gateways import stripe
 from billing.models import Order, Payment
 from billing.wallet import ledger
 from catalogue.errors import DomainError
-from tests.billing.gateways import test_contract
 from tests.billing.gateways.vendors import StripeVendor, post
 
-wire = test_contract.wire
-payer = test_contract.payer
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("wire")]
 
 
 @pytest.fixture

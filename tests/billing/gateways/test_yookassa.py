@@ -12,12 +12,10 @@ from billing.gateways import registry, yookassa
 from billing.gateways.base import GatewayError
 from billing.models import BillingProfile, Payment
 from billing.wallet import ledger
-from tests.billing.gateways import test_contract
 from tests.billing.gateways.vendors import YooKassaVendor
 from tests.factories import CompanyFactory, MemberFactory, SellerFactory
 
-wire = test_contract.wire
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("wire")]
 
 
 @pytest.fixture

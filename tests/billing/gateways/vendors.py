@@ -3,6 +3,8 @@
 import json
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from decimal import Decimal
 from typing import Any
 
@@ -12,6 +14,7 @@ from django.test import Client
 
 from accounts.models import Company
 from billing.bank_statements import reading
+from billing.gateways import registry
 from billing.gateways.stripe import Stripe
 from billing.models import Order, StatementMark
 from billing.orders import orders
@@ -35,6 +38,19 @@ SETTINGS: dict[str, Any] = {
         },
     },
 }
+
+
+@contextmanager
+def mocked_providers(test_settings: object) -> Iterator[None]:
+    """Configures the three providers, and lets `responses` answer for them."""
+    for name, value in SETTINGS.items():
+        setattr(test_settings, name, value)
+    registry.forget_settings()
+    with responses.RequestsMock(assert_all_requests_are_fired=False) as mocked:
+        for name in ("upsert", "add", "add_callback", "calls", "registered"):
+            setattr(responses, name, getattr(mocked, name))
+        yield
+    registry.forget_settings()
 
 
 class Vendor(ABC):

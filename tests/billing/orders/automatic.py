@@ -3,34 +3,13 @@
 from decimal import Decimal
 from typing import Any
 
-import pytest
-
 from accounts.models import Company, User
 from billing.models import AutoTopUp, Package, SavedMethod
 from billing.orders import auto_top_up
 from billing.wallet import ledger
-from tests.billing.gateways import test_contract
-from tests.factories import MemberFactory, PackageFactory
 
 YOOKASSA = "https://api.yookassa.ru/v3/payments"
 STRIPE = "https://api.stripe.com/v1/payment_intents"
-
-
-wire = test_contract.wire
-
-
-@pytest.fixture
-def package(db: None) -> Package:
-    package: Package = PackageFactory.create(tokens=1000, price=Decimal("1900.00"), currency="RUB")
-    return package
-
-
-@pytest.fixture
-def payer(package: Package) -> Company:
-    member = MemberFactory.create()
-    ledger.grant(company=member.company, amount=50, reason="test")
-    company: Company = member.company
-    return company
 
 
 def user_of(company: Company) -> User:

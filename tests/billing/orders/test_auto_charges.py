@@ -45,17 +45,14 @@ DETACHED = {
     "you must attach it to a Customer first.",
     "type": "invalid_request_error",
 }
-pytestmark = pytest.mark.django_db
-wire = automatic.wire
-package = automatic.package
-payer = automatic.payer
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("wire")]
 
 
 class TestYooKassa:
-    def start(self, payer: Company) -> Order:
+    def start(self, low_payer: Company) -> Order:
         """Returns the order, committed before a call that got no answer."""
-        agree(payer, "yookassa")
-        save(payer, "yookassa")
+        agree(low_payer, "yookassa")
+        save(low_payer, "yookassa")
         responses.add("POST", YOOKASSA, body=requests.ConnectionError())
         automatic.run()
         return Order.objects.get()
@@ -64,34 +61,36 @@ class TestYooKassa:
         AutomaticOrder.objects.update(tried_at=timezone.now() - timedelta(minutes=2))
         automatic.run()
 
-    def test_unknown_outcome_is_repeated_with_the_same_key(self, payer: Company) -> None:
-        order = self.start(payer)
-        assert (order.state, available(payer)) == ("created", 50)
+    def test_unknown_outcome_is_repeated_with_the_same_key(self, low_payer: Company) -> None:
+        order = self.start(low_payer)
+        assert (order.state, available(low_payer)) == ("created", 50)
         responses.upsert("POST", YOOKASSA, json=yookassa_payment(order.pk.hex))
 
         self.again()
 
-        assert available(payer) == 1050
+        assert available(low_payer) == 1050
         keys = {call.request.headers["Idempotence-Key"] for call in responses.calls}
         bodies = {call.request.body for call in responses.calls}
         assert (keys, len(bodies), len(responses.calls)) == ({order.pk.hex}, 1, 2)
         assert Order.objects.count() == 1
 
     @pytest.mark.parametrize("end", ["turn_off", "remove_method", "suspend"])
-    def test_nothing_is_charged_after_the_end_of_consent(self, payer: Company, end: str) -> None:
-        order = self.start(payer)
+    def test_nothing_is_charged_after_the_end_of_consent(
+        self, low_payer: Company, end: str
+    ) -> None:
+        order = self.start(low_payer)
         responses.upsert("POST", YOOKASSA, json=yookassa_payment(order.pk.hex))
 
         if end == "suspend":
             Company.objects.update(status=Company.Status.SUSPENDED)
         else:
-            assert getattr(auto_top_up, end)(company=payer, user=user_of(payer))
+            assert getattr(auto_top_up, end)(company=low_payer, user=user_of(low_payer))
         self.again()
 
-        assert (len(responses.calls), available(payer)) == (1, 50)
+        assert (len(responses.calls), available(low_payer)) == (1, 50)
 
-    def test_card_removed_while_others_are_charged_is_not_charged(self, payer: Company) -> None:
-        both = [payer, MemberFactory.create().company]
+    def test_card_removed_while_others_are_charged_is_not_charged(self, low_payer: Company) -> None:
+        both = [low_payer, MemberFactory.create().company]
         ledger.grant(company=both[1], amount=50, reason="test")
         for company in both:
             agree(company, "yookassa")
@@ -110,24 +109,26 @@ class TestYooKassa:
         assert sorted(Order.objects.values_list("state", flat=True)) == ["canceled", "paid"]
         assert len(responses.calls) == 1
 
-    def test_webhook_of_a_charge_credits_it_after_the_end_of_consent(self, payer: Company) -> None:
-        order = self.start(payer)
-        auto_top_up.remove_method(company=payer, user=user_of(payer))
+    def test_webhook_of_a_charge_credits_it_after_the_end_of_consent(
+        self, low_payer: Company
+    ) -> None:
+        order = self.start(low_payer)
+        auto_top_up.remove_method(company=low_payer, user=user_of(low_payer))
         event = PaymentEvent("p-1", order.pk.hex, order.amount, order.currency, PaymentState.PAID)
 
         payments.apply_event("yookassa", event)
 
-        assert available(payer) == 1050
+        assert available(low_payer) == 1050
 
-    def test_no_second_call_within_a_minute(self, payer: Company) -> None:
-        self.start(payer)
+    def test_no_second_call_within_a_minute(self, low_payer: Company) -> None:
+        self.start(low_payer)
 
         automatic.run()
 
         assert len(responses.calls) == 1
 
-    def test_decline_pauses_and_notifies_the_owners(self, payer: Company) -> None:
-        order = self.start(payer)
+    def test_decline_pauses_and_notifies_the_owners(self, low_payer: Company) -> None:
+        order = self.start(low_payer)
         details = {"party": "payment_network", "reason": "insufficient_funds"}
         declined = yookassa_payment(
             order.pk.hex, status="canceled", paid=False, cancellation_details=details
@@ -138,13 +139,17 @@ class TestYooKassa:
         self.again()
 
         order.refresh_from_db()
-        assert (order.state, pause_of(payer), available(payer)) == ("canceled", "declined", 50)
+        assert (order.state, pause_of(low_payer), available(low_payer)) == (
+            "canceled",
+            "declined",
+            50,
+        )
         (mail,) = Mail.objects.filter(template="auto_top_up_paused")
         assert "платёж отклонён" in mail.text
         assert len(responses.calls) == 2
 
-    def test_pending_charge_is_not_repeated(self, payer: Company) -> None:
-        order = self.start(payer)
+    def test_pending_charge_is_not_repeated(self, low_payer: Company) -> None:
+        order = self.start(low_payer)
         pending = yookassa_payment(order.pk.hex, status="pending", paid=False)
         responses.upsert("POST", YOOKASSA, json=pending)
 
@@ -155,11 +160,11 @@ class TestYooKassa:
         assert (order.state, order.payment_id) == ("pending", pending["id"])
         assert len(responses.calls) == 2
 
-    def test_card_is_saved_and_shown_masked(self, payer: Company) -> None:
+    def test_card_is_saved_and_shown_masked(self, low_payer: Company) -> None:
         confirmation = {"type": "redirect", "confirmation_url": "https://yoomoney.ru/pay"}
         opened = yookassa_payment("", status="pending", confirmation=confirmation)
         responses.add("POST", YOOKASSA, json=opened)
-        order = place_order(payer, "yookassa", saves_method=True)
+        order = place_order(low_payer, "yookassa", saves_method=True)
         assert '"save_payment_method": true' in str(responses.calls[0].request.body)
         Order.objects.update(state="paid", paid_at=timezone.now())
         responses.add("GET", f"{YOOKASSA}/{opened['id']}", json=yookassa_payment(order.pk.hex))
@@ -172,10 +177,10 @@ class TestYooKassa:
 
 class TestStripe:
     @pytest.fixture(autouse=True)
-    def in_euros(self, payer: Company) -> None:
+    def in_euros(self, low_payer: Company) -> None:
         Package.objects.update(currency="EUR", price=Decimal("19.00"))
-        agree(payer, "stripe", max_amount_per_month=Decimal(100))
-        save(payer, "stripe")
+        agree(low_payer, "stripe", max_amount_per_month=Decimal(100))
+        save(low_payer, "stripe")
 
     def intent(self, status: str = "succeeded") -> dict[str, Any]:
         return {
@@ -188,7 +193,7 @@ class TestStripe:
             "metadata": {"order": "", "automatic": "true"},
         }
 
-    def test_charge_names_customer_method_and_key(self, payer: Company) -> None:
+    def test_charge_names_customer_method_and_key(self, low_payer: Company) -> None:
         responses.add("POST", STRIPE, json=self.intent("processing"))
 
         automatic.run()
@@ -200,7 +205,9 @@ class TestStripe:
         for part in ("off_session=true", "confirm=true", "customer=cus_1", "payment_method=m-1"):
             assert part in str(sent.body)
 
-    def test_declined_card_pauses_the_top_ups_and_cancels_the_order(self, payer: Company) -> None:
+    def test_declined_card_pauses_the_top_ups_and_cancels_the_order(
+        self, low_payer: Company
+    ) -> None:
         error = {
             "type": "card_error",
             "code": "card_declined",
@@ -210,27 +217,27 @@ class TestStripe:
 
         automatic.run()
 
-        assert (pause_of(payer), Order.objects.get().state) == ("declined", "canceled")
+        assert (pause_of(low_payer), Order.objects.get().state) == ("declined", "canceled")
 
     @pytest.mark.parametrize("error", [NO_METHOD, DETACHED], ids=["deleted", "detached"])
-    def test_method_that_is_gone_pauses(self, payer: Company, error: dict[str, str]) -> None:
+    def test_method_that_is_gone_pauses(self, low_payer: Company, error: dict[str, str]) -> None:
         responses.add("POST", STRIPE, json={"error": error}, status=400)
 
         automatic.run()
 
-        assert (pause_of(payer), Order.objects.get().state) == ("declined", "canceled")
+        assert (pause_of(low_payer), Order.objects.get().state) == ("declined", "canceled")
 
-    def test_repeat_that_differs_decides_nothing(self, payer: Company) -> None:
+    def test_repeat_that_differs_decides_nothing(self, low_payer: Company) -> None:
         error = {"type": "idempotency_error", "message": "Keys for idempotent requests …"}
         responses.add("POST", STRIPE, json={"error": error}, status=400)
 
         automatic.run()
 
-        assert (pause_of(payer), Order.objects.get().state) == ("", "created")
+        assert (pause_of(low_payer), Order.objects.get().state) == ("", "created")
 
     @pytest.mark.parametrize("payment_intent", ["pi_1", [1], 7])
     def test_method_is_read_only_of_an_expanded_payment(
-        self, payer: Company, payment_intent: object
+        self, low_payer: Company, payment_intent: object
     ) -> None:
         responses.add(
             "GET",
@@ -242,14 +249,14 @@ class TestStripe:
             gateway("stripe").method_of("cs_1")
 
     @pytest.mark.parametrize("status", [400, 401, 404, 409, 429, 500])
-    def test_other_refusals_decide_nothing(self, payer: Company, status: int) -> None:
+    def test_other_refusals_decide_nothing(self, low_payer: Company, status: int) -> None:
         responses.add("POST", STRIPE, json={"error": {"message": "x"}}, status=status)
 
         automatic.run()
 
-        assert (pause_of(payer), Order.objects.get().state) == ("", "created")
+        assert (pause_of(low_payer), Order.objects.get().state) == ("", "created")
 
-    def test_webhook_credits_a_charge_once(self, payer: Company) -> None:
+    def test_webhook_credits_a_charge_once(self, low_payer: Company) -> None:
         responses.add("POST", STRIPE, json=self.intent("processing"))
         automatic.run()
         order = Order.objects.get()
@@ -258,7 +265,7 @@ class TestStripe:
         assert [StripeVendor().post("payment_intent.succeeded", what) for _ in range(2)] == [
             200
         ] * 2
-        assert available(payer) == 1050
+        assert available(low_payer) == 1050
         own_session = what | {"id": "pi_2", "metadata": {"order": order.pk.hex}}
         StripeVendor().post("payment_intent.succeeded", own_session)
         assert Payment.objects.count() == 1

@@ -39,72 +39,69 @@ from tests.billing.orders.automatic import (
 from tests.billing.top_ups import fill_billing_details, payment_event, place_order, post_webhook
 from tests.factories import MemberFactory, SellerFactory
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("wire")]
 Pause = AutoTopUp.Pause
-wire = automatic.wire
-package = automatic.package
-payer = automatic.payer
 
 
-def test_low_balance_buys_once(payer: Company) -> None:
-    agree(payer)
-    save(payer)
+def test_low_balance_buys_once(low_payer: Company) -> None:
+    agree(low_payer)
+    save(low_payer)
 
     assert [automatic.run() for _ in range(3)] == [1, 0, 0]
 
-    assert available(payer) == 1050
+    assert available(low_payer) == 1050
     order = Order.objects.get()
     assert (order.state, order.amount, order.created_by) == ("paid", Decimal("1900.00"), None)
     assert Mail.objects.filter(template="top_up_paid").count() == 1
 
 
-def test_enough_tokens_buy_nothing(payer: Company) -> None:
-    agree(payer, threshold=50)
-    save(payer)
+def test_enough_tokens_buy_nothing(low_payer: Company) -> None:
+    agree(low_payer, threshold=50)
+    save(low_payer)
 
     assert automatic.run() == 0
 
 
-def test_nothing_is_bought_without_consent_or_method(payer: Company) -> None:
-    save(payer)
+def test_nothing_is_bought_without_consent_or_method(low_payer: Company) -> None:
+    save(low_payer)
     assert automatic.run() == 0
-    agree(payer)
+    agree(low_payer)
     SavedMethod.objects.all().delete()
     assert automatic.run() == 0
-    save(payer, "stripe")  # another provider's
+    save(low_payer, "stripe")  # another provider's
     assert automatic.run() == 0
 
 
-def test_single_tokens_are_bought_at_today_s_price(payer: Company) -> None:
+def test_single_tokens_are_bought_at_today_s_price(low_payer: Company) -> None:
     Tariff.objects.create(tokens_from=1, price=Decimal("2.0000"))
-    agree(payer, package=None, tokens=300)
-    save(payer)
+    agree(low_payer, package=None, tokens=300)
+    save(low_payer)
 
     automatic.run()
 
-    assert (available(payer), Order.objects.get().amount) == (350, Decimal("600.00"))
+    assert (available(low_payer), Order.objects.get().amount) == (350, Decimal("600.00"))
 
 
-def test_max_orders_per_day_is_kept(payer: Company) -> None:
-    agree(payer, max_orders_per_day=2)
-    save(payer)
+def test_max_orders_per_day_is_kept(low_payer: Company) -> None:
+    agree(low_payer, max_orders_per_day=2)
+    save(low_payer)
 
     for _ in range(4):
         automatic.run()
-        spend(payer)
+        spend(low_payer)
 
     assert Order.objects.count() == 2
     AutomaticOrder.objects.update(day=timezone.localdate() - timedelta(days=1))
     assert automatic.run() == 1
 
 
-def test_max_amount_per_month_is_kept(payer: Company) -> None:
-    agree(payer, max_amount_per_month=Decimal("3900.00"))
-    save(payer)
+def test_max_amount_per_month_is_kept(low_payer: Company) -> None:
+    agree(low_payer, max_amount_per_month=Decimal("3900.00"))
+    save(low_payer)
 
     for _ in range(3):
         automatic.run()
-        spend(payer)
+        spend(low_payer)
 
     assert Order.objects.count() == 2
     last_month = timezone.localdate().replace(day=1) - timedelta(days=1)
@@ -117,20 +114,20 @@ def test_max_amount_per_month_is_kept(payer: Company) -> None:
     [{"status": Company.Status.SUSPENDED}, {"deleted_at": timezone.now()}],
     ids=["suspended", "deleted"],
 )
-def test_company_that_cannot_send_buys_nothing(payer: Company, over: dict[str, Any]) -> None:
-    agree(payer)
-    save(payer)
+def test_company_that_cannot_send_buys_nothing(low_payer: Company, over: dict[str, Any]) -> None:
+    agree(low_payer)
+    save(low_payer)
     Company.objects.update(**over)
 
     assert automatic.run() == 0
 
 
 @pytest.mark.parametrize("call", ["turn_off", "remove_method"])
-def test_top_ups_turned_off_buy_nothing(payer: Company, call: str) -> None:
-    agree(payer)
-    save(payer)
+def test_top_ups_turned_off_buy_nothing(low_payer: Company, call: str) -> None:
+    agree(low_payer)
+    save(low_payer)
 
-    assert getattr(auto_top_up, call)(company=payer, user=user_of(payer))
+    assert getattr(auto_top_up, call)(company=low_payer, user=user_of(low_payer))
 
     assert automatic.run() == 0
     assert not AutoTopUp.objects.get().is_enabled
@@ -140,63 +137,67 @@ class TestCurrency:
     """The company agreed to a sum of one currency; a change of prices is no agreement."""
 
     @pytest.fixture(autouse=True)
-    def prices(self, payer: Company) -> None:
+    def prices(self, low_payer: Company) -> None:
         for currency in ("RUB", "USD"):
             Tariff.objects.create(tokens_from=1, price=Decimal("2.0000"), currency=currency)
-        agree(payer, package=None, tokens=1000, max_amount_per_month=Decimal(10_000))
-        save(payer)
+        agree(low_payer, package=None, tokens=1000, max_amount_per_month=Decimal(10_000))
+        save(low_payer)
 
     @pytest.mark.parametrize("by", ["country", "profile_country", "profile_currency"])
-    def test_changed_currency_pauses_the_top_ups(self, payer: Company, by: str) -> None:
-        BillingProfile.objects.create(company=payer)
+    def test_changed_currency_pauses_the_top_ups(self, low_payer: Company, by: str) -> None:
+        BillingProfile.objects.create(company=low_payer)
         if by == "country":
-            Company.objects.filter(pk=payer.pk).update(country="US")
+            Company.objects.filter(pk=low_payer.pk).update(country="US")
         else:
             value = "US" if by == "profile_country" else "USD"
             BillingProfile.objects.update(**{by.removeprefix("profile_"): value})
 
         assert [automatic.run() for _ in range(3)] == [0, 0, 0]
 
-        assert (pause_of(payer), Order.objects.count()) == (Pause.CURRENCY, 0)
+        assert (pause_of(low_payer), Order.objects.count()) == (Pause.CURRENCY, 0)
         assert Mail.objects.get(template="auto_top_up_paused").text.count("другой валюте") == 1
-        assert not auto_top_up.resume(company=payer, user=user_of(payer))
+        assert not auto_top_up.resume(company=low_payer, user=user_of(low_payer))
 
-    def test_new_terms_resume_paused_top_ups(self, payer: Company) -> None:
-        Company.objects.filter(pk=payer.pk).update(country="US")
+    def test_new_terms_resume_paused_top_ups(self, low_payer: Company) -> None:
+        Company.objects.filter(pk=low_payer.pk).update(country="US")
         automatic.run()
 
-        agree(payer, package=None, tokens=1000, max_amount_per_month=Decimal(5000), currency="USD")
+        agree(
+            low_payer, package=None, tokens=1000, max_amount_per_month=Decimal(5000), currency="USD"
+        )
 
         assert automatic.run() == 1
         assert Order.objects.get().currency == "USD"
 
-    def test_package_in_another_currency_pauses(self, payer: Company) -> None:
-        agree(payer)
+    def test_package_in_another_currency_pauses(self, low_payer: Company) -> None:
+        agree(low_payer)
         Package.objects.update(currency="USD")
 
         assert automatic.run() == 0
-        assert pause_of(payer) == Pause.CURRENCY
+        assert pause_of(low_payer) == Pause.CURRENCY
 
-    def test_unknown_currency_buys_nothing(self, payer: Company) -> None:
+    def test_unknown_currency_buys_nothing(self, low_payer: Company) -> None:
         AutoTopUp.objects.update(currency="")
 
         assert automatic.run() == 0
-        assert pause_of(payer) == Pause.CURRENCY
+        assert pause_of(low_payer) == Pause.CURRENCY
 
-    def test_sums_of_another_currency_do_not_count(self, payer: Company) -> None:
+    def test_sums_of_another_currency_do_not_count(self, low_payer: Company) -> None:
         automatic.run()
-        spend(payer)
-        Company.objects.filter(pk=payer.pk).update(country="US")
-        agree(payer, package=None, tokens=1000, max_amount_per_month=Decimal(2000), currency="USD")
+        spend(low_payer)
+        Company.objects.filter(pk=low_payer.pk).update(country="US")
+        agree(
+            low_payer, package=None, tokens=1000, max_amount_per_month=Decimal(2000), currency="USD"
+        )
 
         assert automatic.run() == 1
-        assert auto_top_up.spent_this_month(payer.pk, "USD") == Decimal(2000)
+        assert auto_top_up.spent_this_month(low_payer.pk, "USD") == Decimal(2000)
 
 
-def test_invoice_is_issued_and_mailed_once(payer: Company) -> None:
+def test_invoice_is_issued_and_mailed_once(low_payer: Company) -> None:
     SellerFactory.create()
-    fill_billing_details(payer)
-    agree(payer, "invoice")
+    fill_billing_details(low_payer)
+    agree(low_payer, "invoice")
 
     assert [automatic.run() for _ in range(3)] == [1, 0, 0]
 
@@ -208,9 +209,9 @@ def test_invoice_is_issued_and_mailed_once(payer: Company) -> None:
     assert order.number in mail.subject
 
 
-def test_method_is_saved_by_the_first_payment(payer: Company) -> None:
-    agree(payer)
-    order = place_order(payer, saves_method=True)
+def test_method_is_saved_by_the_first_payment(low_payer: Company) -> None:
+    agree(low_payer)
+    order = place_order(low_payer, saves_method=True)
     assert (auto_top_up.save_next_method(), SavedMethod.objects.count()) == (False, 0)
     post_webhook(payment_event(order))
 
@@ -221,9 +222,9 @@ def test_method_is_saved_by_the_first_payment(payer: Company) -> None:
     assert MethodSaving.objects.count() == 0
 
 
-def test_first_payment_that_comes_late_saves_its_method(payer: Company) -> None:
+def test_first_payment_that_comes_late_saves_its_method(low_payer: Company) -> None:
     """A bank debit takes days."""
-    order = place_order(payer, saves_method=True)
+    order = place_order(low_payer, saves_method=True)
     Order.objects.update(expires_at=timezone.now() - timedelta(days=5))
     orders.expire()
     auto_top_up.save_next_method()
@@ -231,7 +232,7 @@ def test_first_payment_that_comes_late_saves_its_method(payer: Company) -> None:
 
     assert auto_top_up.save_next_method()
 
-    expired = place_order(payer, saves_method=True)
+    expired = place_order(low_payer, saves_method=True)
     Order.objects.filter(pk=expired.pk).update(
         state="expired", expires_at=timezone.now() - timedelta(days=15)
     )
@@ -248,9 +249,9 @@ def test_company_that_never_had_a_token_gets_its_invoice(package: Package) -> No
     assert [automatic.run(), automatic.run()] == [1, 0]
 
 
-def test_first_payment_that_ends_unpaid_saves_nothing(payer: Company) -> None:
-    order = place_order(payer, saves_method=True)
-    orders.cancel(order=order, user=user_of(payer))
+def test_first_payment_that_ends_unpaid_saves_nothing(low_payer: Company) -> None:
+    order = place_order(low_payer, saves_method=True)
+    orders.cancel(order=order, user=user_of(low_payer))
 
     auto_top_up.save_next_method()
 
@@ -258,11 +259,13 @@ def test_first_payment_that_ends_unpaid_saves_nothing(payer: Company) -> None:
 
 
 @pytest.mark.parametrize("has_one", [True, False])
-def test_method_removed_meanwhile_is_not_saved_after_all(payer: Company, *, has_one: bool) -> None:
+def test_method_removed_meanwhile_is_not_saved_after_all(
+    low_payer: Company, *, has_one: bool
+) -> None:
     if has_one:
-        save(payer)
-    order = place_order(payer, saves_method=True)
-    auto_top_up.remove_method(company=payer, user=user_of(payer))
+        save(low_payer)
+    order = place_order(low_payer, saves_method=True)
+    auto_top_up.remove_method(company=low_payer, user=user_of(low_payer))
     post_webhook(payment_event(order))
 
     assert not auto_top_up.save_next_method()
@@ -271,17 +274,17 @@ def test_method_removed_meanwhile_is_not_saved_after_all(payer: Company, *, has_
 
 @pytest.mark.django_db(transaction=True)
 class TestRaces:
-    def test_workers_at_once_buy_once(self, payer: Company) -> None:
-        agree(payer)
-        save(payer)
+    def test_workers_at_once_buy_once(self, low_payer: Company) -> None:
+        agree(low_payer)
+        save(low_payer)
 
         at_once([automatic.run] * 6)
 
-        assert (Order.objects.count(), available(payer)) == (1, 1050)
+        assert (Order.objects.count(), available(low_payer)) == (1, 1050)
 
-    def test_workers_at_once_charge_once(self, payer: Company) -> None:
-        agree(payer, "yookassa")
-        save(payer, "yookassa")
+    def test_workers_at_once_charge_once(self, low_payer: Company) -> None:
+        agree(low_payer, "yookassa")
+        save(low_payer, "yookassa")
         answer = yookassa_payment("", metadata={})
         responses.add("POST", YOOKASSA, json=answer)
 
@@ -291,26 +294,26 @@ class TestRaces:
         assert (len(keys), Order.objects.count()) == (1, 1)
 
     def test_process_that_dies_before_the_credit_loses_nothing(
-        self, payer: Company, monkeypatch: pytest.MonkeyPatch
+        self, low_payer: Company, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        agree(payer)
-        save(payer)
+        agree(low_payer)
+        save(low_payer)
         with monkeypatch.context() as patch:
             patch.setattr("billing.orders.payments.apply_event", _die)
             with pytest.raises(KeyboardInterrupt):
                 automatic.run()
-        assert available(payer) == 50
+        assert available(low_payer) == 50
 
         AutomaticOrder.objects.update(tried_at=timezone.now() - timedelta(minutes=2))
         at_once([automatic.run] * 3)
 
-        assert (available(payer), Order.objects.count()) == (1050, 1)
+        assert (available(low_payer), Order.objects.count()) == (1050, 1)
 
     def test_payment_that_comes_while_the_balance_is_read_is_enough(
-        self, payer: Company, monkeypatch: pytest.MonkeyPatch
+        self, low_payer: Company, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        agree(payer)
-        save(payer)
+        agree(low_payer)
+        save(low_payer)
         with monkeypatch.context() as patch:
             patch.setattr("billing.orders.payments.apply_event", _die)
             with pytest.raises(KeyboardInterrupt):
@@ -331,17 +334,17 @@ class TestRaces:
             patch.setattr(auto_top_up, "_available", pay_after_reading)
             automatic.run()
 
-        assert (available(payer), Order.objects.count()) == (1050, 1)
+        assert (available(low_payer), Order.objects.count()) == (1050, 1)
 
     @pytest.mark.parametrize("has_one", [True, False])
     def test_removal_waits_for_the_method_that_is_being_stored(
-        self, payer: Company, monkeypatch: pytest.MonkeyPatch, *, has_one: bool
+        self, low_payer: Company, monkeypatch: pytest.MonkeyPatch, *, has_one: bool
     ) -> None:
         if has_one:
-            save(payer)
-        order = place_order(payer, saves_method=True)
+            save(low_payer)
+        order = place_order(low_payer, saves_method=True)
         post_webhook(payment_event(order))
-        remove = partial(auto_top_up.remove_method, company=payer, user=user_of(payer))
+        remove = partial(auto_top_up.remove_method, company=low_payer, user=user_of(low_payer))
         store = SavedMethod.objects.update_or_create
         removed = list[Future[bool]]()
 
@@ -356,10 +359,10 @@ class TestRaces:
         assert removed[0].result()
         assert SavedMethod.objects.count() == 0
 
-    def test_removal_beside_a_purchase_never_charges_twice(self, payer: Company) -> None:
-        agree(payer)
-        save(payer)
-        remove = partial(auto_top_up.remove_method, company=payer, user=user_of(payer))
+    def test_removal_beside_a_purchase_never_charges_twice(self, low_payer: Company) -> None:
+        agree(low_payer)
+        save(low_payer)
+        remove = partial(auto_top_up.remove_method, company=low_payer, user=user_of(low_payer))
 
         calls: list[Callable[[], object]] = [automatic.run, remove, automatic.run]
         at_once(calls)

@@ -13,16 +13,13 @@ from accounts.people.companies import settings_version
 from billing.models import AutoTopUp, BillingProfile
 from billing.web.urls import urlpatterns
 from cabinet.settings_forms import CompanySection
-from tests.billing.orders import automatic
 from tests.billing.orders.automatic import agree
 from tests.billing.top_ups import fill_billing_details
 from tests.cabinet.routes import CABINET, MONEY
 from tests.factories import MemberFactory, SellerFactory, TariffFactory
 from tests.reauthentication import mark_reauthenticated
 
-pytestmark = pytest.mark.django_db
-wire = automatic.wire
-package = automatic.package
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("wire")]
 TERMS = {
     "threshold": "100",
     "package": "",

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.config.small_web import BOUNDS, DEADLINE, LONG
+from tests.config.small_web import BOUNDS, DEADLINE, LONG_BODY_SIZE
 from tests.ports import free_port
 from tests.stack import resource_usage
 from tests.stack.programs import Program, wait_until
@@ -324,8 +324,8 @@ def test_long_answer_arrives_whole_with_its_length(ask: Ask) -> None:
     response = ask("GET /long HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").read()
 
     head, _, body = response.partition(b"\r\n\r\n")
-    assert f"content-length: {LONG}".encode() in head.lower()
-    assert body == b"x" * LONG
+    assert f"content-length: {LONG_BODY_SIZE}".encode() in head.lower()
+    assert body == b"x" * LONG_BODY_SIZE
 
 
 def test_slow_readers_hold_neither_threads_nor_memory(ask: Ask, web: Program) -> None:
@@ -340,7 +340,7 @@ def test_slow_readers_hold_neither_threads_nor_memory(ask: Ask, web: Program) ->
 
     assert answers == ["ok"] * 20
     assert time.monotonic() - started < SECONDS
-    assert _memory(web) - before < readers * LONG / 2
+    assert _memory(web) - before < readers * LONG_BODY_SIZE / 2
 
 
 def test_client_that_reads_nothing_is_disconnected(ask: Ask, web: Program) -> None:
