@@ -40,9 +40,8 @@ class HeavyWork:
         self.queue = BoundedSemaphore(limit + max_waiting)
         self._company_limit = max_waiting // 2 if company_limit is None else company_limit
         self._of_company = Counter[int]()
-        self._next_of_company = defaultdict[int, Lock](
-            Lock
-        )  # held by the one that waits for a turn
+        # Each is held by the one call of its company that waits for a turn.
+        self._next_of_company = defaultdict[int, Lock](Lock)
         self._lock = Lock()
 
     @contextmanager
