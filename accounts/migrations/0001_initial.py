@@ -318,5 +318,5 @@ class Migration(migrations.Migration):
         RunSqlFile("storage/months/months.sql", "611516f54d536e49"),
         migrations.RunPython(build_indexes, migrations.RunPython.noop),
         RunSqlFile("accounts/models/immutable_audit.sql", "75b8ac30a5eb313d"),
-        RunSqlFile("accounts/keys/company_changes.sql", "377644d8c1568537"),
+        RunSqlFile("accounts/keys/company_changes.sql", "dbdc6948e3d55c3a"),
     ]

@@ -117,7 +117,7 @@ def test_key_of_the_api_learns_which_key_is_needed(dialect: Dialect, company: Co
 
     answer = DialectClient(dialect, key).call(call.method, call.path)
 
-    assert b"create a key for another service's client" in answer.raw
+    assert b"For another service's client, create one in the cabinet" in answer.raw
 
 
 @each(CLOSED)
