@@ -34,7 +34,7 @@ INTERVAL = timedelta(days=7)  # interval from the end of one scheduled run to th
 # Checks of messages run for each portion; the others run once.
 OF_MESSAGES = {name for name, query in CHECKS.items() if "{messages}" in query}
 OF_SEALS = (proof.DIFFERS, proof.BROKEN, proof.UNSEALED, proof.OTHER_DAY)
-OF_ARCHIVES = (proof.SUM_DIFFERS, proof.PRESENT)
+OF_ARCHIVES = (proof.SUM_DIFFERS, proof.ARCHIVED_BUT_PRESENT)
 NUMBER_OF_CHECKS = len(CHECKS) + len(OF_SEALS) + len(OF_ARCHIVES)
 
 Position = dict[str, Any]

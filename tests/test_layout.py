@@ -94,30 +94,27 @@ def test_each_module_of_tests_begins_with_a_docstring() -> None:
     assert [name for name, text in sources.items() if text and not docstring.match(text)] == []
 
 
-def test_no_line_of_sql_is_too_long() -> None:
+@pytest.fixture(scope="module")
+def sql_lines() -> dict[str, str]:
+    """The lines of the product's and the tools' statements, by file and number."""
     files = [path for name in [*PACKAGES, "tools"] for path in (ROOT / name).rglob("*.sql")]
-
     assert len(files) > 50
-    assert [
-        f"{path}:{number}"
+    return {
+        f"{path}:{number}": line
         for path in files
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
-        if len(line) > MAX_SQL_COLUMNS
-    ] == []
+    }
 
 
-def test_each_table_of_a_statement_has_a_word_for_a_name() -> None:
+def test_no_line_of_sql_is_too_long(sql_lines: dict[str, str]) -> None:
+    assert [at for at, line in sql_lines.items() if len(line) > MAX_SQL_COLUMNS] == []
+
+
+def test_each_table_of_a_statement_has_a_word_for_a_name(sql_lines: dict[str, str]) -> None:
     """`message.id`, not `m.id`: the letters of one statement are not those of the next."""
     letter = re.compile(r"(?<![\w.%'{])[a-z]\.[a-z_*{]")
-    files = [path for name in [*PACKAGES, "tools"] for path in (ROOT / name).rglob("*.sql")]
 
-    assert len(files) > 50
-    assert [
-        f"{path}:{number}"
-        for path in files
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
-        if letter.search(line.partition("--")[0])
-    ] == []
+    assert [at for at, line in sql_lines.items() if letter.search(line.partition("--")[0])] == []
 
 
 def test_slow_tests_exist() -> None:

@@ -30,6 +30,8 @@ DIFFERS = "seal differs from its transfers"
 BROKEN = "seal does not follow the one before"
 UNSEALED = "transfers behind a seal"
 OTHER_DAY = "sealed day differs from its seals"
+SUM_DIFFERS = "archived sum differs from its seals"
+ARCHIVED_BUT_PRESENT = "transfers of an archived month"
 
 _SQL = sql_files.read_several(
     "billing/seals/proof.sql",
@@ -138,10 +140,6 @@ def check_days(since: date = BEGINNING) -> Portion:
     return Portion([Fault(OTHER_DAY, str(day)) for day in wrong[:1]], until)
 
 
-SUM_DIFFERS = "archived sum differs from its seals"
-PRESENT = "transfers of an archived month"
-
-
 def check_archived_sums(company_id: int) -> list[Fault]:
     """The faults of the company's archived sums: changed, deleted or invented ones."""
     return [
@@ -160,7 +158,7 @@ def check_archived_months() -> list[Fault]:
         return []
     end = first_id_at(utc_start_of(next_month(newest)))
     row = Transfer.objects.filter(message_id__lt=end).order_by("message_id").first()
-    return [Fault(PRESENT, f"transfer {row.pk}")] if row else []
+    return [Fault(ARCHIVED_BUT_PRESENT, f"transfer {row.pk}")] if row else []
 
 
 Parts = dict[tuple[int, date, str], Part]  # by company, day and month

@@ -143,9 +143,11 @@ def erase() -> int:
         is_gone=False, erased_at__lt=timezone.now() - SETTLED_AFTER
     )
     due = list(settled.order_by("erased_at").values_list("link_id", flat=True)[:BATCH_SIZE])
-    present = _present(due) if due else set()
+    present = _links_with_clicks(due) if due else set()
     if present:
-        clickhouse.execute(f"ALTER TABLE {clickhouse_tables.TABLE} DELETE WHERE {_of(present)}")
+        clickhouse.execute(
+            f"ALTER TABLE {clickhouse_tables.TABLE} DELETE WHERE {_link_id_condition(present)}"
+        )
     ErasedClicks.objects.filter(link_id__in=set(due) - present).update(is_gone=True)
     # Notes older than the stream; the ids of batches are kept for the same reason.
     retention = counting.BATCH_RETENTION + timedelta(seconds=settings.CLICKHOUSE_BACKLOG)
@@ -153,10 +155,11 @@ def erase() -> int:
     return len(present)
 
 
-def _present(link_ids: Iterable[UUID]) -> set[UUID]:
-    query = f"SELECT DISTINCT link_id FROM {clickhouse_tables.TABLE} WHERE {_of(link_ids)}"  # noqa: S608
+def _links_with_clicks(link_ids: Iterable[UUID]) -> set[UUID]:
+    condition = _link_id_condition(link_ids)
+    query = f"SELECT DISTINCT link_id FROM {clickhouse_tables.TABLE} WHERE {condition}"  # noqa: S608
     return {UUID(row["link_id"]) for row in clickhouse.read(query)}
 
 
-def _of(link_ids: Iterable[UUID]) -> str:
+def _link_id_condition(link_ids: Iterable[UUID]) -> str:
     return f"link_id IN ({', '.join(map(clickhouse_tables.uuid, link_ids))})"

@@ -334,7 +334,7 @@ def test_dns_and_connect_failures_are_distinguished(monkeypatch: pytest.MonkeyPa
     ],
 )
 @override_settings(WEBHOOK_TIMEOUT=0.5)
-def test_misbehaving_receiver_times_out(
+def test_misbehaving_receiver_fails_in_time(
     behave: Callable[[socket.socket], None], failure: Failure
 ) -> None:
     with peer(behave) as url:

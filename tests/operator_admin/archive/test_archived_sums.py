@@ -84,4 +84,4 @@ def test_archived_month_with_transfers_is_found(history: Api, month: date) -> No
 
     result = [text.partition(":")[0] for text in breaches()]
 
-    assert result == [proof.SUM_DIFFERS, proof.PRESENT]
+    assert result == [proof.SUM_DIFFERS, proof.ARCHIVED_BUT_PRESENT]
