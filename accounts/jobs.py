@@ -7,7 +7,6 @@ job's own interval, so that a fixed release completes the work; success deletes 
 
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -190,29 +189,44 @@ class RoundRobin:
     """Runs work of many steps in at most one thread of a worker: otherwise the long files of one
     company, or calls of a provider that hangs, could occupy every thread, and e-mails, click counts
     and alerts would wait.
+
+    Each kind of step gets an equal share of the thread's time, so that the calls of a provider that
+    hangs take half of it from those of a healthy one, and not nearly all of it.
     """
 
     def __init__(self, *steps: Callable[[], bool]) -> None:
-        self._steps = deque(steps)
+        self._seconds = dict.fromkeys(steps, 0.0)  # each kind's time
         self._thread = threading.Lock()
 
     def add(self, step: Callable[[], bool]) -> None:
-        self._steps.append(step)
+        self._seconds[step] = 0.0
 
     def run(self) -> None:
-        """Does a step of each kind in turn until none is left; after MAX_RUN, another run
-        continues.
-        """
+        """Does steps until none is left; after MAX_RUN, another run continues."""
         if not self._thread.acquire(blocking=False):
             return
         try:
             ends_at = time.monotonic() + MAX_RUN
-            idle = 0
-            while idle < len(self._steps) and time.monotonic() < ends_at:
-                self._steps.rotate(-1)  # first, so one that fails does not hold up the others
-                idle = 0 if self._steps[-1]() else idle + 1
+            while self.step() and time.monotonic() < ends_at:
+                pass
         finally:
             self._thread.release()
+
+    def step(self) -> bool:
+        """Does a step of the kind that took the least time; False if no kind has work left."""
+        return any(self._do(step) for step in sorted(self._seconds, key=self._seconds.__getitem__))
+
+    def _do(self, step: Callable[[], bool]) -> bool:
+        started_at = time.monotonic()
+        is_done = False
+        try:
+            is_done = step()
+        finally:
+            seconds = self._seconds[step] + time.monotonic() - started_at
+            # A kind that has no work saves up no time for later, and one that fails goes last.
+            latest = seconds if is_done else max(seconds, *self._seconds.values())
+            self._seconds[step] = latest
+        return is_done
 
 
 FILES = RoundRobin()  # the files that companies export or upload

@@ -1,19 +1,21 @@
 """Periodic tasks."""
 
+from functools import partial
+
 from celery import shared_task
 
 from accounts.jobs import RoundRobin
 from billing.bank_statements import reading
 from billing.documents import issuing, month_closing
-from billing.orders import auto_top_up, orders, polling
+from billing.gateways.declarations import GATEWAYS
+from billing.orders import auto_top_up, method_saving, orders, polling
 from billing.seals import sealing
 from billing.wallet import balance_alerts
 
+KINDS = (polling.poll_next, auto_top_up.pay_next, method_saving.save_next_method)
 PROVIDERS = RoundRobin(
     lambda: bool(reading.read_due()),
-    polling.poll_next,
-    auto_top_up.pay_next,
-    auto_top_up.save_next_method,
+    *(RoundRobin(*(partial(kind, name) for kind in KINDS)).step for name in GATEWAYS),
 )
 
 

@@ -9,7 +9,6 @@ check. Late money is still credited.
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
-from uuid import UUID
 
 import structlog
 from django.db import transaction
@@ -46,7 +45,6 @@ FAILED = (Order.State.CANCELED, Order.State.EXPIRED)
 RETRY_SECONDS = 60
 # Providers keep idempotency keys for a day.
 LAST_TRY = timedelta(hours=20)
-LATE = timedelta(days=14)  # bank debits are paid days after their orders have expired
 
 
 def write_due() -> int:
@@ -196,15 +194,15 @@ def _pause(setting: AutoTopUp, reason: AutoTopUp.Pause) -> None:
     notifications.notify_auto_top_up_paused(setting)
 
 
-def pay_next() -> bool:
-    """Pays the unpaid order that has waited longest for a call; False if none is due."""
-    claimed = _claim_unopened()
+def pay_next(gateway: str) -> bool:
+    """Pays the gateway's unpaid order that has waited longest for a call; False if none is due."""
+    claimed = _claim_unopened(gateway)
     PAID.each(claimed, _pay)
     return bool(claimed)
 
 
 @transaction.atomic
-def _claim_unopened() -> list[Order]:
+def _claim_unopened(gateway: str) -> list[Order]:
     """Claims an order whose payment is not opened yet.
 
     The claim commits before the provider is called, so no two workers make the same call.
@@ -212,6 +210,7 @@ def _claim_unopened() -> list[Order]:
     claimable = AutomaticOrder.objects.select_for_update(of=("self",), skip_locked=True)
     unopened = claimable.filter(
         Q(tried_at=None) | Q(tried_at__lt=Now() - timedelta(seconds=RETRY_SECONDS)),
+        order__gateway=gateway,
         order__state=Order.State.CREATED,
         order__expires_at__gt=Now(),
         order__company__closes_at=None,
@@ -269,48 +268,6 @@ def decline(order: Order) -> None:
 def last_orders(company_id: int, count: int = 5) -> list[Order]:
     rows = Order.objects.filter(company=company_id, automatic__isnull=False)
     return list(rows.order_by("-created_at")[:count])
-
-
-SAVINGS = Job("saved_methods", _("payment methods to be saved"))
-
-
-def save_next_method() -> bool:
-    """Stores a method that a paid order saved; False if there is none, or it cannot be read."""
-    rows = MethodSaving.objects.select_related("order__company").order_by("pk")
-    failed = rows.filter(order__state__in=FAILED, order__payments=None)
-    late = timezone.now() - LATE
-    failed.exclude(order__state=Order.State.EXPIRED, order__expires_at__gt=late).delete()
-    waiting = [UUID(name) for name in SAVINGS.waiting()]
-    paid = rows.filter(order__state=Order.State.PAID).exclude(pk__in=waiting)
-    return bool(SAVINGS.each(paid[:1], _save_method))
-
-
-def _save_method(saving: MethodSaving) -> None:
-    gateway = registry.find(saving.order.gateway)
-    if gateway is None or not gateway.saves_methods:
-        saving.delete()
-    else:
-        _store(saving, gateway.method_of(saving.order.payment_id))
-
-
-@transaction.atomic
-def _store(saving: MethodSaving, method: SavedPaymentMethod | None) -> None:
-    """Stores the method, under the lock of `saving`: once, and only while it is still wanted."""
-    if not MethodSaving.objects.filter(pk=saving.pk).delete()[0] or method is None:
-        return
-    order = saving.order
-    saved, _is_new = SavedMethod.objects.update_or_create(
-        company=order.company,
-        defaults={
-            "gateway": order.gateway,
-            "method_id": method.method_id,
-            "customer_id": method.customer_id,
-            "brand": method.brand,
-            "last4": method.last4,
-            "saved_at": timezone.now(),
-        },
-    )
-    record("method.saved", saved, company=order.company, user=order.created_by)
 
 
 @transaction.atomic

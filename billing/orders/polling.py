@@ -28,10 +28,9 @@ MAX_WAIT = timedelta(days=4)
 _CLAIM = sql_files.read("billing/orders/polling.sql")
 
 
-def poll_next() -> bool:
-    """Polls an order that is due; False if none is."""
-    names = registry.pollable()
-    ids = fetch_column(_CLAIM, [names]) if names else []
+def poll_next(gateway: str) -> bool:
+    """Polls an order of this gateway that is due; False if none is."""
+    ids = fetch_column(_CLAIM, [gateway]) if gateway in registry.pollable() else []
     JOB.each(Order.objects.filter(pk__in=ids), _poll)
     return bool(ids)
 

@@ -3,7 +3,7 @@
 -- The claim is committed before the call, so that only one process polls a provider that hangs.
 UPDATE billing_order SET asked_at = now() WHERE id = (
   SELECT id FROM billing_order
-  WHERE state IN ('created', 'pending') AND gateway = ANY(%s::text[])
+  WHERE state IN ('created', 'pending') AND gateway = %s
     AND (payment_id <> '' OR expires_at > now() AND NOT EXISTS (
       SELECT FROM billing_automaticorder automatic WHERE automatic.order_id = billing_order.id))
     AND (now() - COALESCE(asked_at, created_at)

@@ -1,6 +1,7 @@
 """Failed work is retried later and later, given up, reported, and forgotten once it succeeds."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
@@ -206,12 +207,10 @@ def test_long_files_use_one_thread_per_worker() -> None:
 
 @contextmanager
 def mock_steps(turns: RoundRobin, *steps: Callable[[], bool]) -> Iterator[None]:
-    held = list(turns._steps)
-    turns._steps.clear()
-    turns._steps.extend(steps)
+    held = turns._seconds
+    turns._seconds = dict.fromkeys(steps, 0.0)
     yield
-    turns._steps.clear()
-    turns._steps.extend(held)
+    turns._seconds = held
 
 
 def test_each_kind_of_files_has_a_step_in_turn() -> None:
@@ -243,6 +242,25 @@ def test_failing_kind_of_files_does_not_hold_up_others() -> None:
             turns.run()
 
     assert len(made) >= 3
+
+
+@pytest.mark.parametrize("idle_calls", [0, 2])
+def test_kinds_share_the_time(idle_calls: int) -> None:
+    """A provider that hangs leaves a healthy one as much time, also one that was idle before."""
+    calls: list[str] = []
+
+    def call(name: str, seconds: float) -> bool:
+        is_over = calls.count("hanging") > idle_calls + 1
+        if is_over or (name == "healthy" and calls.count("hanging") < idle_calls):
+            return False
+        time.sleep(seconds)
+        calls.append(name)
+        return True
+
+    RoundRobin(partial(call, "hanging", 0.3), partial(call, "healthy", 0.005)).run()
+
+    assert calls[:idle_calls] == ["hanging"] * idle_calls
+    assert calls.count("healthy") > 10
 
 
 def test_company_with_many_files_leaves_a_turn_to_another(job: Job, company: Company) -> None:

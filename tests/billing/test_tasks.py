@@ -1,10 +1,13 @@
 """A provider that hangs holds one thread of a worker: e-mails and alerts need the others."""
 
 import json
+import re
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -15,10 +18,10 @@ from accounts.models import Company
 from billing.models import Order
 from billing.tasks import call_payment_providers, top_up_automatically
 from tests.api.blocking import on_own_connection
-from tests.billing.gateways.vendors import YooKassaVendor
+from tests.billing.gateways.vendors import StripeVendor, YooKassaVendor
 from tests.billing.orders.automatic import YOOKASSA, agree, save, yookassa_payment
 from tests.billing.top_ups import place_order
-from tests.factories import MemberFactory
+from tests.factories import CompanyFactory, MemberFactory
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("wire")]
 
@@ -79,3 +82,25 @@ def test_hanging_provider_holds_one_thread_of_a_worker(start: Callable[[Company]
         provider.is_released.set()
 
     assert (is_free, is_hanging) == (True, True)
+
+
+def test_provider_that_hangs_leaves_the_others_their_share() -> None:
+    calls: list[str] = []
+
+    def respond(request: Any, seconds: float) -> tuple[int, dict[str, str], str]:
+        time.sleep(seconds)
+        calls.append(request.url.split("/")[2])
+        return 503, {}, ""
+
+    for vendor, seconds in ((YooKassaVendor(), 0.5), (StripeVendor(), 0)):
+        for number in range(4):
+            vendor.opens(f"{vendor.name}-{number}")
+            vendor.place(CompanyFactory.create())
+        pattern = re.compile(f"{vendor.url}/.*{vendor.name}-")
+        responses.add_callback("GET", pattern, partial(respond, seconds=seconds))
+    Order.objects.update(created_at=timezone.now() - timedelta(minutes=2))
+
+    call_payment_providers()
+
+    last_healthy = 7 - calls[::-1].index("api.stripe.com")
+    assert calls[:last_healthy].count("api.yookassa.ru") <= 1

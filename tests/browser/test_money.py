@@ -12,7 +12,7 @@ from pytest_django.live_server_helper import LiveServer
 from accounts.models import Member
 from billing.gateways import registry
 from billing.models import AutoTopUp, BalanceAlert, Order, Payment
-from billing.orders import auto_top_up, payments
+from billing.orders import method_saving, payments
 from billing.wallet import ledger
 from tests.billing.orders import automatic
 from tests.billing.top_ups import fill_billing_details, payment_event
@@ -187,7 +187,7 @@ def test_owner_turns_automatic_top_ups_on_and_off(page: Page, live_server: LiveS
     page.get_by_role("button", name="Оплатить и сохранить карту").click()
     expect(page).to_have_url(re.compile("/balance/top-ups/"))
     payments.apply_event("sandbox", payment_event(Order.objects.latest("pk")))
-    auto_top_up.save_next_method()
+    method_saving.save_next_method("sandbox")
 
     ledger.withdraw(company=company, amount=ledger.balance(company.pk).available, reason="test")
     assert automatic.run() == 1

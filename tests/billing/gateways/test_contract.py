@@ -124,10 +124,10 @@ def test_payment_with_a_lost_webhook_is_polled(
 ) -> None:
     order = vendor.place(payer)
     vendor.knows(order, state)
-    early = polling.poll_next()
+    early = polling.poll_next(vendor.name)
     Order.objects.update(created_at=timezone.now() - timedelta(minutes=2))
 
-    polled = [polling.poll_next(), polling.poll_next()]
+    polled = [polling.poll_next(vendor.name), polling.poll_next(vendor.name)]
 
     assert [early, *polled] == [False, True, False]
     assert balance(payer) == tokens
@@ -142,7 +142,7 @@ def test_overdue_order_ends_after_a_poll(vendor: Vendor, payer: Company) -> None
     )
 
     ended = [orders.expire()]
-    polling.poll_next()
+    polling.poll_next(vendor.name)
     ended.append(orders.expire())
 
     assert ended == [0, 1]
@@ -227,9 +227,9 @@ def test_provider_that_refuses_leaves_the_order_to_a_retry(
     with pytest.raises(DomainError):
         vendor.place(payer)
     vendor.opens("pay-9")
-    early = polling.poll_next()
+    early = polling.poll_next(vendor.name)
     Order.objects.update(created_at=timezone.now() - timedelta(minutes=2))
-    polled = polling.poll_next()
+    polled = polling.poll_next(vendor.name)
 
     order = Order.objects.get()
     assert (early, polled, order.state, order.payment_id) == (False, True, "pending", "pay-9")
@@ -244,7 +244,7 @@ def test_order_that_a_provider_never_opened_ends_unpolled(vendor: Vendor, payer:
         expires_at=timezone.now() - timedelta(minutes=1),
     )
 
-    assert (polling.poll_next(), orders.expire()) == (False, 1)
+    assert (polling.poll_next(vendor.name), orders.expire()) == (False, 1)
     order.refresh_from_db()
     assert order.state == "expired"
 
@@ -306,11 +306,11 @@ def test_provider_that_is_down_when_an_order_ends_is_polled_again(
     hour = timedelta(hours=1)
     Order.objects.update(created_at=timezone.now() - 24 * hour, expires_at=timezone.now() - hour)
 
-    polling.poll_next()
+    polling.poll_next(vendor.name)
     ended = orders.expire()
     vendor.knows(order, "paid")
     Order.objects.update(expires_at=timezone.now() + timedelta(seconds=1), asked_at=None)
-    polling.poll_next()
+    polling.poll_next(vendor.name)
 
     assert (ended, balance(payer), problems()) == (0, 1000, [""])
 
@@ -323,7 +323,7 @@ def test_provider_down_for_days_lets_orders_end(vendor: Vendor, payer: Company) 
     day = timedelta(days=1)
     Order.objects.update(created_at=timezone.now() - 5 * day, expires_at=timezone.now() - day)
 
-    polling.poll_next()
+    polling.poll_next(vendor.name)
 
     assert orders.expire() == 1
 
@@ -338,5 +338,5 @@ def test_malformed_answer_leaves_the_order_as_it_was(
     responses.upsert("GET", known.url, json=answer)
     Order.objects.update(created_at=timezone.now() - timedelta(minutes=2))
 
-    assert polling.poll_next()
+    assert polling.poll_next(vendor.name)
     assert (Order.objects.get().state, balance(payer)) == ("pending", 0)

@@ -13,7 +13,7 @@ from django.utils import timezone
 from accounts.models import Company, Mail
 from billing.gateways.base import GatewayError, PaymentEvent, PaymentState
 from billing.models import AutomaticOrder, Order, Package, Payment, SavedMethod
-from billing.orders import auto_top_up, payments
+from billing.orders import auto_top_up, method_saving, payments
 from billing.wallet import ledger
 from tests.billing.gateways.vendors import StripeVendor
 from tests.billing.orders import automatic
@@ -169,7 +169,7 @@ class TestYooKassa:
         Order.objects.update(state="paid", paid_at=timezone.now())
         responses.add("GET", f"{YOOKASSA}/{opened['id']}", json=yookassa_payment(order.pk.hex))
 
-        auto_top_up.save_next_method()
+        method_saving.save_next_method("yookassa")
 
         saved = SavedMethod.objects.get()
         assert (str(saved), saved.method_id) == ("MasterCard •••• 4444", opened["id"])

@@ -22,7 +22,7 @@ from billing.models import (
     SavedMethod,
     Tariff,
 )
-from billing.orders import auto_top_up, orders
+from billing.orders import auto_top_up, method_saving, orders
 from tests.api.blocking import start_blocked
 from tests.api.races import at_once
 from tests.billing.orders import automatic
@@ -212,10 +212,16 @@ def test_invoice_is_issued_and_mailed_once(low_payer: Company) -> None:
 def test_method_is_saved_by_the_first_payment(low_payer: Company) -> None:
     agree(low_payer)
     order = place_order(low_payer, saves_method=True)
-    assert (auto_top_up.save_next_method(), SavedMethod.objects.count()) == (False, 0)
+    assert (method_saving.save_next_method("sandbox"), SavedMethod.objects.count()) == (False, 0)
     post_webhook(payment_event(order))
 
-    assert [auto_top_up.save_next_method(), auto_top_up.save_next_method()] == [True, False]
+    assert [
+        method_saving.save_next_method("sandbox"),
+        method_saving.save_next_method("sandbox"),
+    ] == [
+        True,
+        False,
+    ]
 
     saved = SavedMethod.objects.get()
     assert (str(saved), saved.gateway) == ("Demo •••• 4242", "sandbox")
@@ -227,16 +233,16 @@ def test_first_payment_that_comes_late_saves_its_method(low_payer: Company) -> N
     order = place_order(low_payer, saves_method=True)
     Order.objects.update(expires_at=timezone.now() - timedelta(days=5))
     orders.expire()
-    auto_top_up.save_next_method()
+    method_saving.save_next_method("sandbox")
     post_webhook(payment_event(order))
 
-    assert auto_top_up.save_next_method()
+    assert method_saving.save_next_method("sandbox")
 
     expired = place_order(low_payer, saves_method=True)
     Order.objects.filter(pk=expired.pk).update(
         state="expired", expires_at=timezone.now() - timedelta(days=15)
     )
-    auto_top_up.save_next_method()
+    method_saving.save_next_method("sandbox")
     assert MethodSaving.objects.count() == 0
 
 
@@ -253,7 +259,7 @@ def test_first_payment_that_ends_unpaid_saves_nothing(low_payer: Company) -> Non
     order = place_order(low_payer, saves_method=True)
     orders.cancel(order=order, user=user_of(low_payer))
 
-    auto_top_up.save_next_method()
+    method_saving.save_next_method("sandbox")
 
     assert MethodSaving.objects.count() == SavedMethod.objects.count() == 0
 
@@ -268,7 +274,7 @@ def test_method_removed_meanwhile_is_not_saved_after_all(
     auto_top_up.remove_method(company=low_payer, user=user_of(low_payer))
     post_webhook(payment_event(order))
 
-    assert not auto_top_up.save_next_method()
+    assert not method_saving.save_next_method("sandbox")
     assert SavedMethod.objects.count() == 0
 
 
@@ -322,7 +328,7 @@ class TestRaces:
         read = auto_top_up._available
 
         def pay() -> None:
-            while auto_top_up.pay_next():
+            while auto_top_up.pay_next("sandbox"):
                 pass
 
         def pay_after_reading(company_id: int) -> int:
@@ -354,7 +360,7 @@ class TestRaces:
 
         with ThreadPoolExecutor(1) as pool:
             monkeypatch.setattr(SavedMethod.objects, "update_or_create", store_beside_removal)
-            assert auto_top_up.save_next_method()
+            assert method_saving.save_next_method("sandbox")
 
         assert removed[0].result()
         assert SavedMethod.objects.count() == 0

@@ -14,7 +14,7 @@ from billing.models import (
     Package,
     Payment,
 )
-from billing.orders import auto_top_up, refunds
+from billing.orders import auto_top_up, method_saving, refunds
 from tests.billing.orders import automatic
 from tests.billing.orders.automatic import (
     agree,
@@ -90,7 +90,7 @@ class TestPauses:
         """It saved the card, which may be a stolen one."""
         agree(low_payer)
         post_webhook(payment_event(place_order(low_payer, saves_method=True)))
-        auto_top_up.save_next_method()
+        method_saving.save_next_method("sandbox")
         paid = Payment.objects.get()
         refunds.apply_event("sandbox", RefundEvent("dp_1", paid.payment_id, paid.amount, "RUB"))
 

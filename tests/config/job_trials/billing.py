@@ -23,7 +23,7 @@ from billing.models import (
     Seal,
     StatementMark,
 )
-from billing.orders import auto_top_up, polling
+from billing.orders import auto_top_up, method_saving, polling
 from billing.seals import sealing
 from billing.wallet import balance_alerts, ledger
 from tests.billing.documents import history
@@ -157,7 +157,7 @@ TRIALS = (
     ),
     Trial(
         "billing.top_up_automatically",
-        auto_top_up.SAVINGS.name,
+        method_saving.SAVINGS.name,
         _paid_with_saving,
         lambda company: SavedMethod.objects.filter(company=company).exists(),
         "billing_savedmethod",
