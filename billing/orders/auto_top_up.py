@@ -142,15 +142,11 @@ def _obstacle(
 
 def _place(
     terms: AutoTopUp, gateway: Gateway, quote: Quote, method: SavedPaymentMethod | None, number: int
-) -> Order | None:
+) -> Order:
     order = orders.new_order(terms.company, quote, gateway)
     if method is not None:
         order.expires_at = min(order.expires_at, timezone.now() + LAST_TRY)
-    try:
-        orders.insert(order, gateway)
-    except DomainError:  # too many unpaid orders
-        log.warning("automatic_order_refused", company=terms.company_id)
-        return None
+    orders.insert(order, gateway)
     AutomaticOrder.objects.create(
         order=order,
         company=terms.company,

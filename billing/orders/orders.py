@@ -81,6 +81,7 @@ def place(
         if idempotency_key is not None:
             idempotency.insert(idempotency_key, order.id)
         insert(order, gateway, ip=ip)
+        _require_few_unpaid(company)
         if saves_method and gateway.saves_methods:
             MethodSaving.objects.create(order=order)
     return open_payment(order, idempotency_key)
@@ -103,20 +104,13 @@ def insert(order: Order, gateway: Gateway, *, ip: str | None = None) -> None:
     """Inserts a new order in the caller's transaction, with its invoice number, if any, and the
     values that depend on the buyer's present billing details.
     """
-    # Parallel orders of a company are serialised here; otherwise each would see room for one more.
+    # Parallel orders of a company are serialised here; otherwise each would be within the limits.
     company = Company.objects.select_for_update(no_key=True).get(pk=order.company_id)
     if company.deleted_at is not None:  # since the call's key was read
         raise DomainError(Error.FORBIDDEN, message=COMPANY_DELETED)
     profile = BillingProfile.for_company(order.company)
     if gateway.has_invoice and profile.missing:
         raise BillingDetailsNeededError
-    if Order.objects.for_company(order.company_id).open().count() >= settings.MAX_OPEN_ORDERS:
-        raise DomainError(Error.INVALID_INPUT, message=TOO_MANY_UNPAID)
-    recent = Order.objects.for_company(order.company_id).filter(
-        created_at__gt=timezone.now() - timedelta(days=1)
-    )
-    if recent.filter(state__in=ENDED_UNPAID).count() >= MAX_ENDED_UNPAID:
-        raise DomainError(Error.INVALID_INPUT, message=TOO_MANY_ENDED)
     seller = Seller.objects.first()
     order.language = profile.effective_language
     order.vat_rate = invoices.rate_of(seller, profile, timezone.localdate())
@@ -129,6 +123,18 @@ def insert(order: Order, gateway: Gateway, *, ip: str | None = None) -> None:
     user = order.created_by
     bought = audited_values(order)
     record("order.created", order, company=order.company, user=user, ip=ip, changes=bought)
+
+
+def _require_few_unpaid(company: Company) -> None:
+    """Limits the orders of people and keys, under the lock of `insert`. Automatic ones have limits
+    of their own, and must not stop because others are unpaid.
+    """
+    placed = Order.objects.for_company(company)
+    if placed.open().count() > settings.MAX_OPEN_ORDERS:
+        raise DomainError(Error.INVALID_INPUT, message=TOO_MANY_UNPAID)
+    recent = placed.filter(created_at__gt=timezone.now() - timedelta(days=1))
+    if recent.filter(state__in=ENDED_UNPAID).count() >= MAX_ENDED_UNPAID:
+        raise DomainError(Error.INVALID_INPUT, message=TOO_MANY_ENDED)
 
 
 def open_payment(order: Order, idempotency_key: IdempotencyKey | None = None) -> Order:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import responses
+from django.test import override_settings
 from django.utils import timezone
 
 from accounts.models import Company, Mail
@@ -37,7 +38,7 @@ from tests.billing.orders.automatic import (
     yookassa_payment,
 )
 from tests.billing.top_ups import fill_billing_details, payment_event, place_order, post_webhook
-from tests.factories import MemberFactory, SellerFactory
+from tests.factories import MemberFactory, OrderFactory, SellerFactory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("wire")]
 Pause = AutoTopUp.Pause
@@ -53,6 +54,21 @@ def test_low_balance_buys_once(low_payer: Company) -> None:
     order = Order.objects.get()
     assert (order.state, order.amount, order.created_by) == ("paid", Decimal("1900.00"), None)
     assert Mail.objects.filter(template="top_up_paid").count() == 1
+
+
+@override_settings(MAX_OPEN_ORDERS=2)
+def test_unpaid_orders_of_others_stop_no_automatic_one(
+    low_payer: Company, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(orders, "MAX_ENDED_UNPAID", 1)
+    agree(low_payer)
+    save(low_payer)
+    orders.cancel(order=place_order(low_payer), user=user_of(low_payer))
+    Order.objects.bulk_create(OrderFactory.build_batch(2, company=low_payer, state="pending"))
+
+    assert automatic.run() == 1
+
+    assert available(low_payer) == 1050
 
 
 def test_enough_tokens_buy_nothing(low_payer: Company) -> None:
