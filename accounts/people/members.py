@@ -97,6 +97,9 @@ def join(*, invitation: Invitation, user: User, ip: str | None = None) -> Member
     rows = Invitation.objects.open().filter(pk=invitation.pk)
     if not is_same(user.email, invitation.email) or not rows.update(accepted_at=timezone.now()):
         return None
+    # The invited role replaces that of a provider's group, which would end with the group.
+    for member in user.memberships.filter(company=invitation.company, from_provider=True):
+        withdraw(member=member, ip=ip)
     member, _made = Member.objects.get_or_create(
         company=invitation.company, user=user, defaults={"role": invitation.role}
     )

@@ -222,6 +222,22 @@ def test_member_without_a_group_can_be_invited_again(
     assert roles_of(anna)["Acme"] == "viewer"
 
 
+def test_accepted_invitation_outlasts_the_role_of_a_group(
+    provider: IdentityProvider, acme: Company, anna: User
+) -> None:
+    owner = MemberFactory.create(company=acme).user
+    invitation = members.invite(company=acme, email=anna.email, role="accountant", user=owner)
+    provider.person("anna", "acme-owners")
+    signed_in("anna")
+
+    members.join(invitation=invitation, user=anna)
+
+    invited = roles_of(anna)["Acme"]
+    provider.person("anna")
+    signed_in("anna")
+    assert (invited, roles_of(anna)["Acme"]) == ("accountant", "accountant")
+
+
 @pytest.mark.parametrize(
     ("found", "path", "groups"),
     [
