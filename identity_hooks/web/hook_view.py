@@ -83,7 +83,10 @@ class _LoggedCall:
         if failed := refusal.extra.get("id"):  # accepted by us, refused by the vendor
             self.message_id = ids.parse_id("msg", str(failed))
         with translation.override(self.language):
-            return self.kind.refused(refusal)
+            response = self.kind.refused(refusal)
+        if refusal.error is Error.METHOD_NOT_ALLOWED:
+            response["Allow"] = ", ".join(sorted(self.kind.methods))
+        return response
 
     def _send(self, url_id: str) -> SendOutcome:
         if self.request.method not in self.kind.methods:

@@ -36,10 +36,13 @@ def sweep(client: Client, company: Company) -> Iterator[Sweep]:
 
 
 def routes() -> list[str]:
+    return [route for route in every_route() if not route.startswith(ELSEWHERE)]
+
+
+def every_route() -> list[str]:
     return [
         route.replace("^", "").replace("$", "").replace("/?", "").replace("\\", "")
         for route in _walk(get_resolver(), "")
-        if not route.startswith(ELSEWHERE)
     ]
 
 
