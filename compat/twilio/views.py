@@ -94,8 +94,8 @@ class TwilioView(CompatView):
 
     def find_by(self, sid_or_number: str) -> FoundVerification:
         """The verification with this id; for a number, the one whose code can be entered now."""
-        if verification_id := parse_sid("VE", sid_or_number):
-            return self.find(verification_id)
+        if "+" not in sid_or_number:
+            return self.find(parse_sid("VE", sid_or_number) or "")
         verification = self.find_live(self.number(sid_or_number))
         if verification is None:
             raise DomainError(Error.NOT_FOUND)
