@@ -12,6 +12,7 @@ import orjson
 from catalogue import custom_codes
 from catalogue.errors import DomainError, Error
 from catalogue.texts import StrOrPromise
+from parsing import clipboard
 
 FORM = "application/x-www-form-urlencoded"
 MAX_FIELDS = 100  # of a form or query string
@@ -136,18 +137,28 @@ def json_call(payload: Mapping[str, Any], headers: Mapping[str, str]) -> Simulat
 # The last line of an SMS, which browsers parse: `@example.com #123456`
 # (https://wicg.github.io/sms-one-time-codes/).
 _WEB_OTP = re.compile(rf"^@[\w.-]+ #({custom_codes.PATTERN})(?:\s|$)", re.MULTILINE)
-_DIGITS = re.compile(r"(?<![0-9A-Za-z+.,/-])(?<![0-9]:)[0-9]+(?![0-9A-Za-z]|[.,:/-][0-9])")
+_BEFORE = r"(?<![0-9A-Za-z+.,/-])(?<![0-9]:)"
+_AFTER = r"(?![0-9A-Za-z]|[.,:/-][0-9])"
+_DIGITS = re.compile(rf"{_BEFORE}[0-9]+{_AFTER}")
+# A code in groups, `123 456` or `1234-5678`, which is neither the end of a phone nor a date.
+_GROUPS = re.compile(
+    rf"{_BEFORE}(?<![0-9)] )"
+    r"(?:[0-9]{2,5}(?: [0-9]{2,5})+(?! [0-9])|[0-9]{3,5}-[0-9]{3,5})"
+    rf"{_AFTER}"
+)
 
 
 def code_in(text: str, length: int) -> str:
     """The code of the text's Web OTP line, or the text's only number of `length` digits.
 
-    Raises CallRefusedError for none or several.
+    Digits may be of any script, and in groups. Raises CallRefusedError for none or several.
     """
     if marked := _WEB_OTP.findall(text):
         return str(marked[-1])
-    sentence = " ".join(word for word in text.split() if not _is_address(word))
-    candidates: set[str] = {digits for digits in _DIGITS.findall(sentence) if len(digits) == length}
+    pieces = clipboard.plain_characters(text).split()
+    sentence = " ".join(word for word in pieces if not _is_address(word))
+    numbers = [*_DIGITS.findall(sentence), *map(clipboard.code, _GROUPS.findall(sentence))]
+    candidates: set[str] = {digits for digits in numbers if len(digits) == length}
     if len(candidates) > 1:
         raise unreadable("two_codes_in_text")
     if not candidates:
