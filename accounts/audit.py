@@ -28,7 +28,9 @@ Changes = dict[str, list[Any]]
 
 def changes_of(stored: object, new: Mapping[str, object]) -> Changes:
     """Field → [old, new] for fields that differ; keys of a mapping are fields: `patience_sms`."""
-    return changes_between(_flat({name: getattr(stored, name) for name in new}), _flat(new))
+    return changes_between(
+        _flattened({name: getattr(stored, name) for name in new}), _flattened(new)
+    )
 
 
 def save_changes(row: Model, new: Mapping[str, object]) -> Changes:
@@ -42,7 +44,7 @@ def save_changes(row: Model, new: Mapping[str, object]) -> Changes:
     return changes
 
 
-def _flat(values: Mapping[str, object]) -> dict[str, object]:
+def _flattened(values: Mapping[str, object]) -> dict[str, object]:
     flat: dict[str, object] = {}
     for name, value in values.items():
         if isinstance(value, Mapping):
@@ -63,14 +65,14 @@ def changes_between(old: Mapping[str, object], new: Mapping[str, object]) -> Cha
 def _stored_values(name: str, values: Iterable[object]) -> list[Any]:
     if SECRET.search(name):
         return [HIDDEN, HIDDEN]
-    return [_plain(value) for value in values]
+    return [_json_value(value) for value in values]
 
 
-def _plain(value: object) -> Any:
+def _json_value(value: object) -> Any:
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, list | tuple | set | frozenset):
-        return [_plain(item) for item in value]
+        return [_json_value(item) for item in value]
     text = str(value)
     if URL_LIKE.search(text):
         return mask_phones_in(text)[:MAX_TEXT_LENGTH]

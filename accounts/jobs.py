@@ -70,7 +70,7 @@ class Job:
         now = timezone.now()
         for subject in subjects:
             identity = key(subject)
-            if self._waits(retry_times, identity, now):
+            if self._waits_for_retry(retry_times, identity, now):
                 continue
             try:
                 with savepoint():
@@ -99,7 +99,11 @@ class Job:
             return
         retry_times = self._retry_times()
         now = timezone.now()
-        due = [subject for subject in subjects if not self._waits(retry_times, key(subject), now)]
+        due = [
+            subject
+            for subject in subjects
+            if not self._waits_for_retry(retry_times, key(subject), now)
+        ]
         refused: list[S] = []
 
         def refuse(subject: S, error: Exception) -> None:
@@ -177,7 +181,9 @@ class Job:
         now = timezone.now()
         return [name for name, due_at in self._retry_times().items() if due_at > now]
 
-    def _waits(self, retry_times: dict[str, datetime], subject: object, now: datetime) -> bool:
+    def _waits_for_retry(
+        self, retry_times: dict[str, datetime], subject: object, now: datetime
+    ) -> bool:
         return not self.is_stream and retry_times.get(_identity(subject)[0], now) > now
 
     def _retry_times(self) -> dict[str, datetime]:

@@ -89,9 +89,9 @@ def device_name(user_agent: str) -> str:
     """The device's name from a User-Agent: “Firefox, Windows”; empty if browser and system are
     unknown.
     """
-    names = (_first(BROWSERS, user_agent), _first(SYSTEMS, user_agent))
+    names = (_first_match(BROWSERS, user_agent), _first_match(SYSTEMS, user_agent))
     return ", ".join(filter(None, names))
 
 
-def _first(table: tuple[tuple[str, str], ...], text: str) -> str:
+def _first_match(table: tuple[tuple[str, str], ...], text: str) -> str:
     return next((name for part, name in table if part in text), "")

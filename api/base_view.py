@@ -50,12 +50,16 @@ class ApiResponse(HttpResponse):
     """JSON from a mapping, or from stored text that is replayed as it is."""
 
     def __init__(self, body: Mapping[str, Any] | str, status: int = 200) -> None:
-        text = body if isinstance(body, str) else orjson.dumps(body, _text, orjson.OPT_UTC_Z)
+        text = (
+            body
+            if isinstance(body, str)
+            else orjson.dumps(body, _text_of_promise, orjson.OPT_UTC_Z)
+        )
         super().__init__(text, status=status, content_type="application/json")
         self["Content-Length"] = str(len(self.content))  # otherwise the body is chunked
 
 
-def _text(value: object) -> str:
+def _text_of_promise(value: object) -> str:
     """Turns lazy texts, which orjson cannot serialise, into texts in the active language."""
     if isinstance(value, Promise):
         return str(value)

@@ -78,10 +78,10 @@ Fields = tuple[Field, ...] | Shape
 
 def body_of(row: Any, fields: Fields) -> dict[str, Any]:
     """The response for an object, from each field's `source`; an empty nullable text is null."""
-    return {field.name: _value(row, field) for field in fields}
+    return {field.name: _field_value(row, field) for field in fields}
 
 
-def _value(row: Any, field: Field) -> Any:
+def _field_value(row: Any, field: Field) -> Any:
     if callable(field.source):
         return field.source(row)
     value = getattr(row, field.source or field.name)
@@ -278,7 +278,7 @@ class Call:
 
     def body_names(self) -> list[str]:
         """The names of all body fields; those of an array's objects are like `links[].url`."""
-        return list(_names(self.body))
+        return list(_field_names(self.body))
 
     def request_example(self) -> dict[str, Any]:
         """An example body: the fields that have an example, or whose objects have one."""
@@ -290,7 +290,7 @@ class Call:
         return {**body, **example_of(self.response), **self.example_values}
 
 
-def _names(fields: Fields, above: str = "") -> Iterator[str]:
+def _field_names(fields: Fields, above: str = "") -> Iterator[str]:
     for entry in fields:
         yield above + entry.name
-        yield from _names(entry.fields, f"{above}{entry.name}[].")
+        yield from _field_names(entry.fields, f"{above}{entry.name}[].")

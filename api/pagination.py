@@ -146,17 +146,17 @@ def _batch(
     scans: Sequence[int],
 ) -> _Batch:
     if start is not None:
-        rows = _older(rows, start)
-        history = None if history is None else _older(history, start)
-    return _first(rows, limit) if history is None else _scan(rows, history, limit, scans)
+        rows = _older_than(rows, start)
+        history = None if history is None else _older_than(history, start)
+    return _first_batch(rows, limit) if history is None else _scan(rows, history, limit, scans)
 
 
 def _scan(rows: QuerySet[Any], history: QuerySet[Any], limit: int, scans: Sequence[int]) -> _Batch:
     for length in scans:
         end = _last_of(history, length)
         if end is None:
-            return _first(rows, limit)
-        batch = _first(_down_to(rows, end), limit)
+            return _first_batch(rows, limit)
+        batch = _first_batch(_down_to(rows, end), limit)
         if batch.is_full:
             return batch
     return replace(batch, end=end)
@@ -169,7 +169,7 @@ def _last_of(history: QuerySet[Any], scan: int) -> Position | None:
     return last and Position(*last)
 
 
-def _first(rows: QuerySet[Any], limit: int) -> _Batch:
+def _first_batch(rows: QuerySet[Any], limit: int) -> _Batch:
     page = list(rows.order_by(*NEWEST_FIRST)[: limit + 1])
     if len(page) <= limit:
         return _Batch(page, None, is_full=False)
@@ -177,8 +177,8 @@ def _first(rows: QuerySet[Any], limit: int) -> _Batch:
     return _Batch(page[:limit], Position(last.created_at, last.pk), is_full=True)
 
 
-# In `_older` and `_down_to` the first condition is redundant, but only it can use the index.
-def _older(rows: QuerySet[Any], start: Position) -> QuerySet[Any]:
+# In `_older_than` and `_down_to` the first condition is redundant, but only it can use the index.
+def _older_than(rows: QuerySet[Any], start: Position) -> QuerySet[Any]:
     return rows.filter(created_at__lte=start.created_at).filter(
         Q(created_at__lt=start.created_at) | Q(id__lt=start.id)
     )

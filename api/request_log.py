@@ -154,7 +154,7 @@ def _write(entries: Sequence[Entry]) -> None:
 
 
 def _insert(entries: Sequence[Entry]) -> None:
-    execute(_INSERT, {"requests": dump_rows([_row(entry) for entry in entries])})
+    execute(_INSERT, {"requests": dump_rows([_column_values(entry) for entry in entries])})
 
 
 def _refuse(entry: Entry, error: Exception) -> None:
@@ -167,7 +167,7 @@ def _stored(entry: Entry) -> Entry:
     return entry._replace(method=stored_text(entry.method, METHOD_LENGTH), fields=fields)
 
 
-def _row(entry: Entry) -> dict[str, object]:
+def _column_values(entry: Entry) -> dict[str, object]:
     return entry._asdict() | {"api_key_id": entry.api_key_id or None}
 
 

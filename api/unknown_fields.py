@@ -93,9 +93,12 @@ def closest_name(name: str, allowed: Iterable[str]) -> str | None:
     """
     path, last = _split(name[:MAX_NAME])
     by_bare_name = {
-        _bare(end): key for key in allowed for parent, end in [_split(key)] if parent == path
+        _without_separators(end): key
+        for key in allowed
+        for parent, end in [_split(key)]
+        if parent == path
     }
-    matches = get_close_matches(_bare(last), by_bare_name, n=1)
+    matches = get_close_matches(_without_separators(last), by_bare_name, n=1)
     return by_bare_name[matches[0]] if matches else None
 
 
@@ -105,7 +108,7 @@ def _split(name: str) -> tuple[str, str]:
     return path + dot, last
 
 
-def _bare(name: str) -> str:
+def _without_separators(name: str) -> str:
     return name.lower().replace("_", "").replace("-", "")
 
 

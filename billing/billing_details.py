@@ -51,13 +51,13 @@ def is_bin(text: str) -> bool:
     """Whether this is Kazakhstan's BIN of an organisation or IIN of a person, 12 digits."""
     if not (len(text) == 12 and _KAZAKH.fullmatch(text)):
         return False
-    rest = _sum(text, _BIN_WEIGHTS) % 11
+    rest = _weighted_sum(text, _BIN_WEIGHTS) % 11
     if rest == 10:
-        rest = _sum(text, _BIN_WEIGHTS_FOR_TEN) % 11
+        rest = _weighted_sum(text, _BIN_WEIGHTS_FOR_TEN) % 11
     return rest == int(text[11])
 
 
-def _sum(text: str, weights: tuple[int, ...]) -> int:
+def _weighted_sum(text: str, weights: tuple[int, ...]) -> int:
     return sum(weight * int(digit) for weight, digit in zip(weights, text, strict=False))
 
 

@@ -44,7 +44,7 @@ def _order_text(event: AuditEvent) -> str:
     else:
         return event.subject
     bought = ngettext("%(n)s token", "%(n)s tokens", tokens) % {"n": grouped(tokens)}
-    return f"{_named(number)}: {bought}, {_in_money(amount)}"
+    return f"{_order_title(number)}: {bought}, {_in_money(amount)}"
 
 
 def _payment_text(event: AuditEvent) -> str:
@@ -59,7 +59,7 @@ def _payment_text(event: AuditEvent) -> str:
     return ", ".join([_in_money(amount), *number, *became])
 
 
-def _named(number: str) -> str:
+def _order_title(number: str) -> str:
     if INVOICE.fullmatch(number):
         return gettext("invoice %(number)s") % {"number": number}
     return gettext("top-up %(id)s") % {"id": number}

@@ -61,7 +61,7 @@ def settings(request: CabinetRequest) -> HttpResponse:
         raise PermissionDenied
     if "group" in request.POST:
         return _with_group(request, kind)
-    form = _form(request, kind, request.POST)
+    form = _section_form(request, kind, request.POST)
     if not form.is_valid():
         return _page(request, form)
     if form.needs_confirmation:
@@ -69,7 +69,9 @@ def settings(request: CabinetRequest) -> HttpResponse:
     return _save(request, form)
 
 
-def _form(request: CabinetRequest, kind: type[SectionForm], *args: Any, **more: Any) -> SectionForm:
+def _section_form(
+    request: CabinetRequest, kind: type[SectionForm], *args: Any, **more: Any
+) -> SectionForm:
     context = {"company": request.company, "user": request.user}
     return kind(*args, **context | {"sees_money": request.member.can_see_money} | more)
 
@@ -95,16 +97,16 @@ def _draft(request: CabinetRequest) -> SectionForm | None:
         kind for kind in SECTIONS.values() if draft and draft.keys() <= kind.base_fields.keys()
     )
     kind = next(kinds, None)
-    return _form(request, kind, initial=draft) if kind else None
+    return _section_form(request, kind, initial=draft) if kind else None
 
 
 def _with_group(request: CabinetRequest, kind: type[SectionForm]) -> HttpResponse:
     """Handles a button that fills in countries without JavaScript; saves nothing."""
-    form = _form(request, kind, request.POST)
+    form = _section_form(request, kind, request.POST)
     fill_in = getattr(form, "with_group", None)
     if fill_in is None:
         return _page(request)
-    filled = _form(request, kind, initial=fill_in(request.POST["group"]))
+    filled = _section_form(request, kind, initial=fill_in(request.POST["group"]))
     return _page(request, filled, is_unsaved=True)
 
 
@@ -136,7 +138,7 @@ def _sections(
 ) -> Iterator[Section]:
     for kind in SECTIONS.values():
         is_this = form is not None and form.slug == kind.slug
-        section_form = form if form and is_this else _form(request, kind, company=company)
+        section_form = form if form and is_this else _section_form(request, kind, company=company)
         # The submitted section keeps the version that it was opened with, until it shows that newer
         # values are stored.
         version = request.POST.get("version", "") if is_this and not stored else ""

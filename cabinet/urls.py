@@ -69,7 +69,7 @@ _cabinet = [
 ]
 
 
-def _shown(
+def _page_path(
     route: str, view: Any, name: str, template: str = "notice.html", **context: Any
 ) -> URLPattern:
     page: Callable[..., HttpResponse] = view.as_view(template_name=template, extra_context=context)
@@ -80,14 +80,14 @@ def _shown(
 # and names.
 _FORM = "cabinet/form.html"
 _account = [
-    _shown(
+    _page_path(
         "inactive/",
         account_views.AccountInactiveView,
         "account_inactive",
         title=_("The account is switched off"),
         text=_("Contact the operator of this service if you think this is a mistake."),
     ),
-    _shown(
+    _page_path(
         "confirm-email/",
         account_views.EmailVerificationSentView,
         "account_email_verification_sent",
@@ -98,7 +98,7 @@ _account = [
             "Nothing there? Check your spam folder."
         ),
     ),
-    _shown(
+    _page_path(
         "password/reset/done/",
         account_views.PasswordResetDoneView,
         "account_reset_password_done",
@@ -109,7 +109,7 @@ _account = [
             "arrive within a few minutes. Check your spam folder too."
         ),
     ),
-    _shown(
+    _page_path(
         "password/reset/key/done/",
         account_views.PasswordResetFromKeyDoneView,
         "account_reset_password_from_key_done",
@@ -117,7 +117,7 @@ _account = [
         text=_("Sign in with the new one."),
         action=PageLink(reverse_lazy("account_login"), _("Sign in")),
     ),
-    _shown(
+    _page_path(
         "password/change/",
         account_views.PasswordChangeView,
         "account_change_password",
@@ -125,7 +125,7 @@ _account = [
         title=_("Password"),
         verb=_("Change the password"),
     ),
-    _shown(
+    _page_path(
         "password/set/",
         account_views.PasswordSetView,
         "account_set_password",
@@ -133,13 +133,13 @@ _account = [
         title=_("Password"),
         verb=_("Set the password"),
     ),
-    _shown(
+    _page_path(
         "2fa/reauthenticate/",
         factor_views.ReauthenticateView,
         "mfa_reauthenticate",
         "account/reauthenticate.html",
     ),
-    _shown(
+    _page_path(
         "2fa/totp/deactivate/",
         totp_views.DeactivateTOTPView,
         "mfa_deactivate_totp",

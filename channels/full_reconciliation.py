@@ -100,7 +100,7 @@ def _advance(run_id: int) -> ReconciliationRun | None:
     return run
 
 
-def _open(_position: Position) -> _Portion:
+def _check_all_but_messages(_position: Position) -> _Portion:
     """The portion of checks that a run makes once: all except those of single messages."""
     names = CHECKS.keys() - OF_MESSAGES
     return _Portion(list(reconciliation.run(names, reconciliation.ALL)), None)
@@ -158,7 +158,7 @@ def _named(faults: list[proof.Fault]) -> list[Breach]:
 
 
 STEPS: dict[str, Callable[[Position], _Portion]] = {
-    "open": _open,
+    "open": _check_all_but_messages,
     "messages": _messages,
     "balances": _balances,
     "seals": _seals,

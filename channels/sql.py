@@ -3,7 +3,7 @@
 from catalogue.channels import CHANNELS
 from catalogue.ids import public_id_sql
 from channels.models import stored_fields
-from storage.months.recent_ids import months_of_last, within
+from storage.months.recent_ids import limit_to_months, months_of_last
 from storage.statements import sql_files
 from webhooks import events
 
@@ -14,7 +14,7 @@ _DAYS_OF_CHANGE = 100
 
 def in_changeable_months(statement: str) -> str:
     """The statement for messages and receipts that may still change."""
-    return within(statement, months_of_last(_DAYS_OF_CHANGE))
+    return limit_to_months(statement, months_of_last(_DAYS_OF_CHANGE))
 
 
 MESSAGES = sql_files.read_several(

@@ -57,10 +57,10 @@ def lines_for(key: ApiKey, plaintext: str) -> list[DialectLines]:
     The plaintext of a key is known only when the key is made.
     """
     ordered = sorted(dialects().values(), key=lambda item: (item.name != FIRST_DIALECT, item.name))
-    return [_lines(dialect, key, plaintext or KEY_PLACEHOLDER) for dialect in ordered]
+    return [_dialect_lines(dialect, key, plaintext or KEY_PLACEHOLDER) for dialect in ordered]
 
 
-def _lines(dialect: Dialect, key: ApiKey, plaintext: str) -> DialectLines:
+def _dialect_lines(dialect: Dialect, key: ApiKey, plaintext: str) -> DialectLines:
     address = f"{settings.PUBLIC_URL}{dialect.path}"
     identifiers = dialect.identifiers(key.company_id, key.mode, key.purpose)
     phone = TEST_PHONE if key.mode == Mode.TEST else PHONE_PLACEHOLDER

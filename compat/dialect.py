@@ -136,13 +136,13 @@ RowT = TypeVar("RowT")
 
 def complete(rows: Mapping[Error, RowT]) -> Mapping[Error, RowT]:
     """The rows with one for every missing error: that of a broader error."""
-    return {error: _row(rows, error) for error in Error}
+    return {error: _error_row(rows, error) for error in Error}
 
 
-def _row(rows: Mapping[Error, RowT], error: Error) -> RowT:
+def _error_row(rows: Mapping[Error, RowT], error: Error) -> RowT:
     if error in rows:
         return rows[error]
-    return _row(rows, _BROADER.get(error) or _BROADER_BY_STATUS[error.status])
+    return _error_row(rows, _BROADER.get(error) or _BROADER_BY_STATUS[error.status])
 
 
 def is_last_guess(error: DomainError) -> bool:

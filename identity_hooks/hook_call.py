@@ -55,7 +55,7 @@ class HookCall:
             return _pairs(self.query)
         content_type = self.headers.get("content-type", "").partition(";")[0].strip().lower()
         if content_type == FORM:
-            return _pairs(self._text())
+            return _pairs(self._decoded_body())
         if content_type not in {"application/json", ""} and not content_type.endswith("+json"):
             raise CallRefusedError("wrong_type", Error.UNSUPPORTED_MEDIA_TYPE)
         if self.headers.get("content-encoding", "identity").strip().lower() != "identity":
@@ -68,7 +68,7 @@ class HookCall:
             raise unreadable("not_json")
         return payload
 
-    def _text(self) -> str:
+    def _decoded_body(self) -> str:
         try:
             return self.body.decode()
         except UnicodeDecodeError:

@@ -61,8 +61,8 @@ class Kind:
     simulate: Callable[[Trial], SimulatedCall]
     settings: tuple[Setting, ...]
     notes: tuple[StrOrPromise, ...] = ()
-    sent: Callable[[SendOutcome | None], HttpResponse] = sent_json
-    refused: Callable[[DomainError], HttpResponse] = refused_json
+    respond_sent: Callable[[SendOutcome | None], HttpResponse] = sent_json
+    respond_refused: Callable[[DomainError], HttpResponse] = refused_json
     methods: frozenset[str] = frozenset({"POST"})
     patience: int | None = None
     secrets: SecretForm = BEARER

@@ -113,7 +113,7 @@ def read(content: bytes) -> CsvRows:
     if len(content) > MAX_BYTES:
         raise ValidationError(_("The file is larger than 2 MB: split it."))
     text, separator = _separated(_decode(content))
-    lines = _lines(text, separator)
+    lines = _filled_lines(text, separator)
     first = next(lines, None)
     if first is None:
         raise ValidationError(_("The file is empty."))
@@ -162,7 +162,7 @@ def _separated(text: str) -> tuple[str, str]:
     return text, NO_SEPARATOR
 
 
-def _lines(text: str, separator: str) -> Iterator[_Line]:
+def _filled_lines(text: str, separator: str) -> Iterator[_Line]:
     """The rows with content."""
     raw_lines: list[str] = []  # lines of text that form the row
     try:
@@ -193,7 +193,7 @@ def _table(lines: Iterable[_Line], header: _Header, separator: str) -> CsvRows:
             table.faults[len(table.rows)] = fault
             table.rows.append({"url": separator.join(line.cells)})
         else:
-            table.rows.append(_row(line.cells, header.columns))
+            table.rows.append(_cells_by_column(line.cells, header.columns))
         if len(table.rows) > MAX_ROWS:
             raise ValidationError(_("A file may have at most 10,000 rows: split it."))
     if not table.rows:
@@ -213,7 +213,7 @@ def _fault_of(line: _Line, header: _Header, separator: str) -> StrOrPromise:
     return UNQUOTED_ADDRESS if any(_CUT_ENTITY.search(cell) for cell in line.cells[:-1]) else ""
 
 
-def _row(cells: Sequence[str], columns: Sequence[str]) -> dict[str, str]:
+def _cells_by_column(cells: Sequence[str], columns: Sequence[str]) -> dict[str, str]:
     row: dict[str, str] = {}
     for column, cell in zip(columns, cells, strict=False):
         if column and cell:
@@ -223,7 +223,7 @@ def _row(cells: Sequence[str], columns: Sequence[str]) -> dict[str, str]:
 
 def _column(title: str) -> str:
     """The column of this title; empty for an unknown one."""
-    return _columns_by_title().get(_plain(title), "")
+    return _columns_by_title().get(_comparable_title(title), "")
 
 
 @cache
@@ -233,11 +233,11 @@ def _columns_by_title() -> dict[str, str]:
         with translation.override(language):
             for column, title in TITLES.items():
                 for written in (column, title, *OTHER_TITLES[column]):
-                    columns.setdefault(_plain(str(written)), column)
+                    columns.setdefault(_comparable_title(str(written)), column)
     return columns
 
 
-def _plain(title: str) -> str:
+def _comparable_title(title: str) -> str:
     return _PUNCTUATION.sub("", title).casefold()
 
 
@@ -379,7 +379,7 @@ def _make(rows: Sequence[LinkImportRow], job: LinkImport, principal: Principal) 
         except DomainError as refused:  # the company's settings have changed since the upload
             row.error = _refusal_text(refused)
     links = shorten_many(
-        owner=principal, new_links=[link for _row, link in new_links], batch_id=job.pk
+        owner=principal, new_links=[link for _cells_by_column, link in new_links], batch_id=job.pk
     )
     for (row, _link), result in zip(new_links, links, strict=True):
         if isinstance(result, Link):

@@ -342,12 +342,12 @@ class LinkImport(models.Model):
         return public_id("bat", self.id)
 
     @property
-    def done(self) -> int:
+    def processed(self) -> int:
         return self.made + self.refused
 
     @property
     def percent(self) -> int:
-        return 100 * self.done // self.total
+        return 100 * self.processed // self.total
 
     def progress(self, *, created: int) -> None:
         self.made += created

@@ -49,7 +49,7 @@ def schema(month: date) -> str:
 def create(month: date) -> None:
     execute(f"CREATE SCHEMA {schema(month)}")
     for table in TABLES:
-        execute(f"CREATE TABLE {schema(month)}.{table} AS {_rows(table, month)}")
+        execute(f"CREATE TABLE {schema(month)}.{table} AS {_rows_query(table, month)}")
     execute(f"CREATE INDEX ON {schema(month)}.billing_transfer (company_id, created_at, id)")
 
 
@@ -65,7 +65,7 @@ def differences(month: date) -> list[str]:
     return [
         table
         for table in TABLES
-        if _digest(f"{schema(month)}.{table}") != _digest(f"({_rows(table, month)})")
+        if _digest(f"{schema(month)}.{table}") != _digest(f"({_rows_query(table, month)})")
     ]
 
 
@@ -88,7 +88,7 @@ def _condition(month: date) -> str:
     return f"message_id < uuid7_at('{next_month(month):%Y-%m-%d} 00:00+00')"
 
 
-def _rows(table: str, month: date) -> str:
+def _rows_query(table: str, month: date) -> str:
     left_out = [name for name in ERASED.get(table, "").split() if name != "phone"]
     columns = fetch_value(_SQL["columns"], [_PHONE_PREFIX, table, left_out])
     if table in MONTHLY:

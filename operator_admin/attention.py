@@ -79,11 +79,11 @@ def _transfer(row: Row) -> Texts:
 
 
 def _amount_text(amount: str, currency: str, *due: str) -> str:
-    came = money(Decimal(amount), currency)
+    arrived_amount = money(Decimal(amount), currency)
     if not due or due == (amount, currency):
-        return came
+        return arrived_amount
     return gettext("%(sum)s instead of %(due)s") % {
-        "sum": came,
+        "sum": arrived_amount,
         "due": money(Decimal(due[0]), due[1]),
     }
 
@@ -212,7 +212,7 @@ def page(kinds: Collection[str], number: int) -> list[Item]:
     """  # noqa: S608 - of constants
     rows = select(Row, statement, [PAGE_SIZE + 1, number * PAGE_SIZE])
     alerts = _alerts(rows)
-    return [_item(row, alerts) for row in rows]
+    return [_item_of(row, alerts) for row in rows]
 
 
 def _union(kinds: Collection[str]) -> str:
@@ -228,7 +228,7 @@ def _alerts(rows: list[Row]) -> dict[str, Alert]:
     return {str(alert.pk): alert for alert in Alert.objects.filter(pk__in=ids)} if ids else {}
 
 
-def _item(row: Row, alerts: dict[str, Alert]) -> Item:
+def _item_of(row: Row, alerts: dict[str, Alert]) -> Item:
     kind = KINDS[row.kind]
     subject, detail = kind.texts(row)
     if alert := alerts.get(row.id) if row.kind == "alert" else None:

@@ -56,7 +56,7 @@ def is_custom_code(
     principal: Principal, *, phone: str, purpose: str, verification_id: UUID | None
 ) -> bool:
     """Whether the company made the code that a check would compare."""
-    row = _newest(principal, phone, purpose, verification_id)
+    row = _newest_verification(principal, phone, purpose, verification_id)
     return row is not None and row.is_custom
 
 
@@ -83,7 +83,7 @@ def _by_id(principal: Principal, verification_id: UUID) -> Verified:
 
 
 def _by_code(principal: Principal, phone: str, purpose: str, code: str) -> Verified:
-    verification = _newest(principal, phone, purpose)
+    verification = _newest_verification(principal, phone, purpose)
     if verification is None:
         return check_code(principal=principal, phone=phone, purpose=purpose, code=code)
     _require_own(verification, "phone")
@@ -97,13 +97,13 @@ def _by_code(principal: Principal, phone: str, purpose: str, code: str) -> Verif
     except DomainError as error:
         # The code is compared only once it is used up. The refusal is counted like any other: it is
         # no oracle.
-        if error.error is Error.CODE_USED and _has(verification, code):
+        if error.error is Error.CODE_USED and _has_code(verification, code):
             verification.refresh_from_db()
             return _verified(verification)
         raise
 
 
-def _newest(
+def _newest_verification(
     principal: Principal, phone: str, purpose: str, verification_id: UUID | None = None
 ) -> Verification | None:
     rows = verifications.for_principal(principal)
@@ -117,7 +117,7 @@ def _require_own(verification: Verification, field: str) -> None:
         raise invalid_input(**{field: NOT_OWN})
 
 
-def _has(verification: Verification, code: str) -> bool:
+def _has_code(verification: Verification, code: str) -> bool:
     return bytes(verification.mac) in codes.candidate_macs(
         company_id=verification.company_id,
         mode=verification.mode,

@@ -6,7 +6,7 @@ from functools import cache
 from api import idempotency
 from billing.wallet import holds
 from links import sql as links_sql
-from storage.months.recent_ids import months_of_last, within
+from storage.months.recent_ids import limit_to_months, months_of_last
 from storage.statements import sql_files
 
 CLOCK_SKEW = timedelta(minutes=10)  # tolerance between our clock and the database's
@@ -17,7 +17,7 @@ def in_live_months(statement: str) -> str:
 
     In the first days of a month it also reads the month before, in the last days the month after.
     """
-    return within(statement, months_of_last(days=3))
+    return limit_to_months(statement, months_of_last(days=3))
 
 
 _CODES = sql_files.read_several("otp/codes.sql")

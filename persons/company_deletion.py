@@ -206,9 +206,9 @@ def _pages(rows: QuerySet[Any], name: str, size: int) -> Iterator[list[dict[str,
     after: Q = Q()
     while page := list(ordered.filter(after)[:size]):
         yield page
-        after = _after(page[-1]["created_at"], page[-1]["id"])
+        after = _after_row(page[-1]["created_at"], page[-1]["id"])
 
 
-def _after(at: datetime, row_id: Any) -> Q:
+def _after_row(at: datetime, row_id: Any) -> Q:
     # The first bound is redundant, but the index can start at it.
     return Q(created_at__gte=at) & (Q(created_at__gt=at) | Q(id__gt=row_id))

@@ -140,7 +140,9 @@ def export(*, person: Person, user: User | None = None, ip: str | None = None) -
         data = {}
         for name, section in sections.items():
             cursor.execute(_statement(section, person), params)
-            data[name] = [_row(orjson.loads(text), person) for (text,) in cursor.fetchall()]
+            data[name] = [
+                _redacted_row(orjson.loads(text), person) for (text,) in cursor.fetchall()
+            ]
         cursor.execute(sql.PERSON["shared_calls"], params)
         shared = {receipt_id for (receipt_id,) in cursor.fetchall()}
     for receipt in data["receipts"]:
@@ -160,7 +162,7 @@ def _statement(section: Section, person: Person) -> str:
     return f"SELECT ({columns})::text FROM {section.rows}"  # noqa: S608
 
 
-def _row(row: dict[str, Any], person: Person) -> dict[str, Any]:
+def _redacted_row(row: dict[str, Any], person: Person) -> dict[str, Any]:
     """The row with other people's numbers masked: a vendor's payload may contain some."""
     if raw := row.get("raw"):
         text = redact(bytes.fromhex(raw.removeprefix("\\x")))

@@ -27,7 +27,7 @@ Row = Any
 Columns = Mapping[str, Callable[[Row], object]]
 
 
-def _same(names: str) -> Columns:
+def _columns_named(names: str) -> Columns:
     """Columns named like the attributes that they contain."""
     return {name: attrgetter(name) for name in names.split()}
 
@@ -72,7 +72,7 @@ def _load_codes(rows: Sequence[Message]) -> None:
         row.code = codes.get(row.subject_id)  # type: ignore[attr-defined]  # read below
 
 
-def _of_code(name: str) -> Callable[[Row], object]:
+def _code_column(name: str) -> Callable[[Row], object]:
     return lambda row: getattr(row.code, name) if row.code else None
 
 
@@ -82,24 +82,26 @@ def _email(user: Any) -> str:
 
 MESSAGE: Columns = {
     "id": attrgetter("public_id"),
-    **_same("kind phone channel state error locale created_at sent_at delivered_at finished_at"),
+    **_columns_named(
+        "kind phone channel state error locale created_at sent_at delivered_at finished_at"
+    ),
     "tokens": attrgetter("price"),
     "segments": attrgetter("segments"),
     "text": lambda row: row.params.get("text", ""),
-    **_same(" ".join(stored_fields.NAMES)),
+    **_columns_named(" ".join(stored_fields.NAMES)),
     "metadata": lambda row: row.params.get("metadata"),
     "request_id": attrgetter("request_id"),
     "api_key_id": attrgetter("api_key_id"),
-    "code_purpose": _of_code("purpose"),
-    "code_attempts": _of_code("attempts"),
-    "code_expires_at": _of_code("expires_at"),
-    "code_verified_at": _of_code("verified_at"),
-    "code_binding": _of_code("binding"),
+    "code_purpose": _code_column("purpose"),
+    "code_attempts": _code_column("attempts"),
+    "code_expires_at": _code_column("expires_at"),
+    "code_verified_at": _code_column("verified_at"),
+    "code_binding": _code_column("binding"),
 }
 LINK: Columns = {
     "id": attrgetter("public_id"),
-    **_same("slug url utm expired_url created_at expires_at disabled_at is_once used_at"),
-    **_same("clicks previews scanners first_click_at last_click_at"),
+    **_columns_named("slug url utm expired_url created_at expires_at disabled_at is_once used_at"),
+    **_columns_named("clicks previews scanners first_click_at last_click_at"),
     "batch": attrgetter("batch"),
 }
 
@@ -120,7 +122,7 @@ FILES = (
         {
             "email": lambda row: row.user.email,
             "name": lambda row: row.user.name,
-            **_same("role created_at"),
+            **_columns_named("role created_at"),
         },
     ),
     ExportFile(
@@ -128,9 +130,9 @@ FILES = (
         _("API keys without the keys themselves, which are not stored."),
         lambda company: ApiKey.objects.filter(company=company).select_related("created_by"),
         {
-            **_same("id name mode prefix last4 scopes purpose allowed_ips day_limit"),
+            **_columns_named("id name mode prefix last4 scopes purpose allowed_ips day_limit"),
             "created_by": lambda row: _email(row.created_by),
-            **_same("created_at expires_at revoked_at last_used_at"),
+            **_columns_named("created_at expires_at revoked_at last_used_at"),
         },
     ),
     ExportFile(
@@ -139,7 +141,9 @@ FILES = (
         lambda company: Endpoint.objects.filter(company=company),
         {
             "id": attrgetter("public_id"),
-            **_same("mode url kinds description created_at disabled_at disabled_reason deleted_at"),
+            **_columns_named(
+                "mode url kinds description created_at disabled_at disabled_reason deleted_at"
+            ),
         },
     ),
     ExportFile(
@@ -147,9 +151,9 @@ FILES = (
         _("Connections of identity servers, without their secrets and addresses."),
         lambda company: Hook.objects.filter(company=company).select_related("created_by"),
         {
-            **_same("id kind name mode purpose channels allowed_ips code_length mapping"),
+            **_columns_named("id kind name mode purpose channels allowed_ips code_length mapping"),
             "created_by": lambda row: _email(row.created_by),
-            **_same("created_at revoked_at last_used_at"),
+            **_columns_named("created_at revoked_at last_used_at"),
         },
     ),
     ExportFile(
@@ -174,7 +178,7 @@ FILES = (
         _("The ledger: every movement of tokens that is not archived yet."),
         lambda company: Transfer.objects.filter(company=company),
         {
-            **_same("id kind amount proof reason created_at"),
+            **_columns_named("id kind amount proof reason created_at"),
             "message_id": lambda row: f"msg_{row.message_id.hex}" if row.message_id else "",
         },
     ),
@@ -187,10 +191,12 @@ FILES = (
         lambda company: Order.objects.filter(company=company).select_related("created_by"),
         {
             "id": attrgetter("public_id"),
-            **_same("tokens amount currency vat_rate gateway state invoice_year invoice_number"),
+            **_columns_named(
+                "tokens amount currency vat_rate gateway state invoice_year invoice_number"
+            ),
             "parties": attrgetter("parties"),
             "created_by": lambda row: _email(row.created_by),
-            **_same("created_at expires_at paid_at finished_at"),
+            **_columns_named("created_at expires_at paid_at finished_at"),
         },
     ),
     ExportFile(
@@ -199,14 +205,16 @@ FILES = (
         lambda company: Payment.objects.filter(order__company=company).select_related("order"),
         {
             "order_id": lambda row: row.order.public_id,
-            **_same("gateway payment_id amount currency is_credited reference paid_on created_at"),
+            **_columns_named(
+                "gateway payment_id amount currency is_credited reference paid_on created_at"
+            ),
         },
     ),
     ExportFile(
         "documents.csv",
         _("Closing documents and invoices for advances, as issued."),
         lambda company: Document.objects.filter(company=company),
-        _same(
+        _columns_named(
             "id kind year serial issued_on month tokens amount vat currency language lines parties "
             "created_at"
         ),
@@ -216,9 +224,9 @@ FILES = (
         _("The audit log, with old and new values."),
         lambda company: AuditEvent.objects.filter(company=company),
         {
-            **_same("id created_at"),
+            **_columns_named("id created_at"),
             "actor": lambda event: "operator" if event.by_operator else event.actor,
-            **_same("action subject changes"),
+            **_columns_named("action subject changes"),
             "ip": attrgetter("ip_shown"),
         },
     ),

@@ -193,7 +193,7 @@ def candidates(
 def contains_phone(text: str, phone: str, country: str) -> bool:
     tails = tuple(_tails(phone))
     digits = {number for number in numbers_in(text) if number.endswith(tails)}
-    return phone in _read(digits, country)
+    return phone in _possible_phones(digits, country)
 
 
 def phones_in_links(until: datetime) -> Iterator[str]:
@@ -205,10 +205,10 @@ def phones_in_links(until: datetime) -> Iterator[str]:
         unmade.values_list("link_import__company__country", "url", "alias"),
     ):
         for country, *targets in columns.iterator(chunk_size=2000):
-            yield from _read(numbers_in(" ".join(targets)), country)
+            yield from _possible_phones(numbers_in(" ".join(targets)), country)
 
 
-def _read(digits: Iterable[str], country: str) -> set[str]:
+def _possible_phones(digits: Iterable[str], country: str) -> set[str]:
     """The phones that the digits may be: national ones of the country, or international ones."""
     readings = (e164_or_none(plus + n, country) for n in digits for plus in ("", "+"))
     return {phone for phone in readings if phone}

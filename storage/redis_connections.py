@@ -43,7 +43,7 @@ class ServerRefusalError(redis.ConnectionError):
     """The server refuses because of its state or role, not because of the command."""
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     pass
 
 
@@ -57,7 +57,7 @@ class MasterConnection(AbstractConnection):
     def __init__(
         self,
         *,
-        on_refusal: Callable[[], None] = _nothing,
+        on_refusal: Callable[[], None] = _do_nothing,
         find_master: Callable[[], Server] | None = None,
         **options: Any,
     ) -> None:

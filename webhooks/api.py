@@ -144,7 +144,7 @@ class TestWebhook(_View):
     def post(self, request: HttpRequest, public_id: str) -> HttpResponse:
         payload = self.payload(request)
         endpoint = self.endpoint(public_id)
-        kind = _kind(RequestFields(payload)) or endpoint.kinds[0]
+        kind = _requested_kind(RequestFields(payload)) or endpoint.kinds[0]
         if not endpoint.is_enabled:
             raise DomainError(Error.INVALID_INPUT, message=ENDPOINT_DISABLED)
 
@@ -157,7 +157,7 @@ class TestWebhook(_View):
         return self.once_atomic(self.idempotency_key(request, payload), effect)
 
 
-def _kind(fields: RequestFields) -> str | None:
+def _requested_kind(fields: RequestFields) -> str | None:
     """The kind given as `type`, as in events, or as `event`; both must agree."""
     kind = fields.text(EXAMPLE_TYPE)
     other_spelling = fields.text(EXAMPLE_EVENT)

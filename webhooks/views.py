@@ -173,7 +173,7 @@ def webhook_edit(request: CabinetRequest, public_id: str) -> HttpResponse:
             return redirect("webhook-detail", endpoint.public_id)
     note = _("The secret stays the same. Events on their way go to the new address.")
     return form_page(
-        request, form, _("Change the address"), verb=_("Save"), back=_to(endpoint), note=note
+        request, form, _("Change the address"), verb=_("Save"), back=_page_link(endpoint), note=note
     )
 
 
@@ -216,7 +216,7 @@ def webhook_rotate(request: CabinetRequest, public_id: str) -> HttpResponse:
             "switch your server without losing any."
         ),
         verb=_("Create the new secret"),
-        back=_to(endpoint),
+        back=_page_link(endpoint),
         subject=format_html("<strong>{}</strong>", endpoint.url),
         warning=again if endpoint.is_rotating else "",
         is_dangerous=False,
@@ -238,7 +238,7 @@ def webhook_delete(request: CabinetRequest, public_id: str) -> HttpResponse:
             "no longer be opened. To pause, switch the address off instead."
         ),
         verb=_("Delete"),
-        back=_to(endpoint),
+        back=_page_link(endpoint),
         subject=format_html("<strong>{}</strong>", endpoint.url),
         last_use=LastUse(_("Last accepted"), endpoint.last_success_at),
     )
@@ -297,7 +297,7 @@ def delivery_replay(request: CabinetRequest, public_id: str) -> HttpResponse:
     return redirect("delivery-detail", delivery.public_id)
 
 
-def _to(endpoint: Endpoint) -> PageLink:
+def _page_link(endpoint: Endpoint) -> PageLink:
     return PageLink(reverse("webhook-detail", args=[endpoint.public_id]), endpoint.url)
 
 

@@ -69,7 +69,7 @@ def _is_admin(request: HttpRequest) -> bool:
 
 def choices(now: datetime, language: str) -> list[tuple[str, str]]:
     """Zone names with labels such as «Владивосток, Россия (UTC+10:00)», from west to east."""
-    zones = sorted((_offset(name, now), place_of(name, language), name) for name in _names())
+    zones = sorted((_offset(name, now), place_of(name, language), name) for name in _zone_names())
     return [(name, f"{city} ({offset_text(offset)})") for offset, city, name in zones]
 
 
@@ -100,7 +100,7 @@ def _offset(name: str, now: datetime) -> timedelta:
 
 
 @lru_cache(maxsize=1)
-def _names() -> tuple[str, ...]:
+def _zone_names() -> tuple[str, ...]:
     """The zones of places in CLDR, and UTC, without those that the system's data lacks."""
     zones = available_timezones()
     places = (name for name in _countries() if not name.startswith("Etc/"))

@@ -65,13 +65,13 @@ class ProofMixin(Base):
     def clean_credential(self) -> Authenticator:
         try:
             response = auth.parse_authentication_response(self.cleaned_data["credential"])
-            claimed: Authenticator = self._matching()
+            claimed: Authenticator = self._matching_authenticator()
             _require_our_origin(response.response.client_data)
         except MALFORMED_ERRORS as error:
             raise get_adapter().validation_error("incorrect_code") from error
         return _consume_challenge(claimed, response)
 
-    def _matching(self) -> Any:
+    def _matching_authenticator(self) -> Any:
         return super().clean_credential()  # type: ignore[misc]
 
 
@@ -242,5 +242,5 @@ class ReauthenticateForm(PastedCodeMixin, UsedCodeMixin, _ReauthenticateForm):
 class ReauthenticateWebAuthnForm(ProofMixin, passkeys.ReauthenticateWebAuthnForm):
     credential = _credential()
 
-    def _matching(self) -> Authenticator:
+    def _matching_authenticator(self) -> Authenticator:
         return auth.complete_authentication(self.user, self.cleaned_data["credential"])

@@ -71,7 +71,7 @@ def _one_kind(schema: Schema) -> str:
         return gettext("time or day, ISO 8601, UTC unless it names a zone")
     if schema.get("format") == "date-time":
         return gettext("time, ISO 8601 UTC")
-    return _bounded(schema) or _plain(schema["type"])
+    return _bounded(schema) or _type_title(schema["type"])
 
 
 def _bounded(schema: Schema) -> str | None:
@@ -86,7 +86,7 @@ def _bounded(schema: Schema) -> str | None:
     return gettext("string, up to %(maximum)s characters") % bounds
 
 
-def _plain(name: str) -> str:
+def _type_title(name: str) -> str:
     return {
         "string": gettext("string"),
         "integer": gettext("integer"),

@@ -170,7 +170,7 @@ def responses(call: Call) -> dict[str, Schema]:
     by_status: dict[str, list[Error]] = {}
     for error in call.errors:
         by_status.setdefault(str(error.status.value), []).append(error)
-    refused = {status: _refused(call, errors) for status, errors in by_status.items()}
+    refused = {status: _refusal_response(call, errors) for status, errors in by_status.items()}
     return {"200": _success(call)} | refused
 
 
@@ -187,7 +187,7 @@ def _success(call: Call) -> Schema:
     }
 
 
-def _refused(call: Call, errors: list[Error]) -> Schema:
+def _refusal_response(call: Call, errors: list[Error]) -> Schema:
     return {
         "description": " · ".join(error.code for error in errors),
         "headers": headers.of_refusals(call, errors),

@@ -120,7 +120,7 @@ def _post(kind: EventKind, tag: str) -> dict[str, Any]:
     schema = Components().object_of(payload_shape(declaration))
     example = body_of(kind)
     return {
-        "operationId": _name(kind),
+        "operationId": _operation_id(kind),
         "summary": kind.value,
         "description": str(declaration.kinds[kind]),
         "tags": [tag],
@@ -143,7 +143,7 @@ def _post(kind: EventKind, tag: str) -> dict[str, Any]:
     }
 
 
-def _name(kind: EventKind) -> str:
+def _operation_id(kind: EventKind) -> str:
     """The operation id of an event: `onMessageDelivered` for `message.delivered`."""
     parts = kind.value.replace(".", "_").split("_")
     return "on" + "".join(word.title() for word in parts)

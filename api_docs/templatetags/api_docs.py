@@ -67,11 +67,11 @@ def _setup(context: Context, anchor: str, names: Sequence[str]) -> dict[str, Any
 
 @register.inclusion_tag("insertions/fields.md", takes_context=True)
 def fields(context: Context, several: Sequence[Field], part: str = "response") -> dict[str, Any]:
-    rows = [row for field in several for row in _rows(field, "")]
+    rows = [row for field in several for row in _field_rows(field, "")]
     return {"rows": rows, "is_request": part == "request"}
 
 
-def _rows(field: Field, above: str) -> list[dict[str, Any]]:
+def _field_rows(field: Field, above: str) -> list[dict[str, Any]]:
     name = above + field.name
     row = {
         "name": name,
@@ -80,7 +80,7 @@ def _rows(field: Field, above: str) -> list[dict[str, Any]]:
         "description": field.description,
     }
     separator = "[]." if field.schema.get("type") == "array" else "."
-    below = [row for inner in field.fields for row in _rows(inner, name + separator)]
+    below = [row for inner in field.fields for row in _field_rows(inner, name + separator)]
     return [row, *below]
 
 

@@ -32,7 +32,7 @@ _FIRST_LINE = re.compile(rf"\s*{HEAD}[^\r\n]*(\r\n|\r|\n)")
 
 def parse(raw: bytes, *, account: str) -> tuple[list[StatementLine], int]:
     """The lines of this account, and the number of unreadable documents."""
-    text = _text(raw)
+    text = _decode(raw)
     documents, unreadable = _documents(text)
     lines = []
     for document in documents:
@@ -41,13 +41,13 @@ def parse(raw: bytes, *, account: str) -> tuple[list[StatementLine], int]:
             unreadable += "" in accounts  # the account may be ours
             continue
         try:
-            lines.append(_line(document, account))
+            lines.append(_statement_line(document, account))
         except (KeyError, ValueError, ArithmeticError):
             unreadable += 1
     return lines, unreadable
 
 
-def _text(raw: bytes) -> str:
+def _decode(raw: bytes) -> str:
     """Decodes the file, whose encoding may differ from its own Кодировка=Windows or DOS."""
     for encoding in ENCODINGS:
         text = raw.decode(encoding, "replace")
@@ -93,7 +93,7 @@ def _fields(lines: list[str]) -> dict[str, str]:
     return fields
 
 
-def _line(document: Mapping[str, str], account: str) -> StatementLine:
+def _statement_line(document: Mapping[str, str], account: str) -> StatementLine:
     is_incoming = _account(document, "Получатель") == account
     party = "Плательщик" if is_incoming else "Получатель"
     booked = document.get("ДатаПоступило" if is_incoming else "ДатаСписано")

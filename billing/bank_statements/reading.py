@@ -65,7 +65,7 @@ def read(account: str) -> int:
         count += 1
 
     try:
-        lines = numbered(_lines(account, read_until - OVERLAP, until, unread))
+        lines = numbered(_readable_lines(account, read_until - OVERLAP, until, unread))
         JOB.each(lines, receive, key=lambda line: line.key)
     except GatewayError as failure:
         log.warning("statement_not_read", error=str(failure))
@@ -80,7 +80,7 @@ def read(account: str) -> int:
     return count
 
 
-def _lines(
+def _readable_lines(
     account: str, since: datetime, until: datetime, unread: Counter[str]
 ) -> Iterator[StatementLine]:
     """The readable lines; an unreadable line does not hold up the rest."""
@@ -158,16 +158,18 @@ def line_of(operation: Mapping[str, Any], account: str) -> StatementLine:
         source=SOURCE,
         account=account,
         is_incoming=is_incoming,
-        document_number=_text(operation.get("documentNumber"), 30),
+        document_number=_shortened_line(operation.get("documentNumber"), 30),
         documented_on=_day(operation.get("docDate") or operation["operationDate"]),
         booked_on=booked_on,
         amount=abs(amount).quantize(CENT),
         currency=currency_of(code),
-        party_name=_text(party.get("name") or other.get("name"), 200),
-        party_inn=_text(party.get("inn") or other.get("inn"), 12),
-        party_account=_text(party.get("acct") or party.get("account") or other.get("account"), 34),
-        purpose=_text(operation.get("payPurpose") or operation.get("description"), 500),
-        operation_id=_text(operation["operationId"], 64),
+        party_name=_shortened_line(party.get("name") or other.get("name"), 200),
+        party_inn=_shortened_line(party.get("inn") or other.get("inn"), 12),
+        party_account=_shortened_line(
+            party.get("acct") or party.get("account") or other.get("account"), 34
+        ),
+        purpose=_shortened_line(operation.get("payPurpose") or operation.get("description"), 500),
+        operation_id=_shortened_line(operation["operationId"], 64),
     )
 
 
@@ -188,5 +190,5 @@ def _day(text: Any) -> date:
     return (at.astimezone(MOSCOW) if at.tzinfo else at).date()
 
 
-def _text(value: Any, length: int) -> str:
+def _shortened_line(value: Any, length: int) -> str:
     return one_line(str(value or ""))[:length]

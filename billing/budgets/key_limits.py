@@ -112,16 +112,18 @@ def refusal(key_id: int, use: BudgetUsage, *, price: int, now: datetime) -> Doma
             "the price is {price}. Waiting will not help: an owner of the company can raise it in "
             "the cabinet, Settings → Budgets"
         )
-        message = format_lazy(text, key=_name(key), tokens=use.tokens, price=price)
+        message = format_lazy(text, key=_quoted_name(key), tokens=use.tokens, price=price)
         return DomainError(Error.SEND_LIMIT, message=message, limit=limit)
     text = _(
         "The key {key} has used up its limit for the day: {tokens} tokens. It resets at {at} "
         "({zone}); an owner of the company can raise it in the cabinet, Settings → Budgets"
     )
     at = time_format(timezone.localtime(use.resets_at), "H:i")
-    message = format_lazy(text, key=_name(key), tokens=use.tokens, at=at, zone=settings.TIME_ZONE)
+    message = format_lazy(
+        text, key=_quoted_name(key), tokens=use.tokens, at=at, zone=settings.TIME_ZONE
+    )
     return use.used_up(message, limit, now)
 
 
-def _name(key: ApiKey) -> str:
+def _quoted_name(key: ApiKey) -> str:
     return f"«{key.name}» ({key})"

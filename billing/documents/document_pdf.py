@@ -172,10 +172,10 @@ def _table(pdf: FPDF, document: Document) -> None:
         net = document.amount - (document.vat or 0)
         row = table.row()
         row.cell(_("Total"), colspan=5)
-        row.cell(_sum(document, net) if document.kind == Document.Kind.CLOSING else DASH)
+        row.cell(_amount_text(document, net) if document.kind == Document.Kind.CLOSING else DASH)
         row.cell("")
         row.cell(_tax(document, document.vat))
-        row.cell(_sum(document, document.amount))
+        row.cell(_amount_text(document, document.amount))
     pdf.ln(4)
     pdf.set_font(FONT_FAMILY, size=TEXT)
 
@@ -185,7 +185,7 @@ def _cells(document: Document, number: int, line: dict[str, Any]) -> tuple[str, 
     vat = Decimal(line["vat"]) if line["vat"] is not None else None
     rate = rate_text(line["vat_rate"])
     rate = _("no VAT") if rate == NO_TAX else rate
-    end = (rate, _tax(document, vat), _sum(document, amount))
+    end = (rate, _tax(document, vat), _amount_text(document, amount))
     if document.kind == Document.Kind.ADVANCE:
         name = _("Advance payment: tokens of the Kvitok service")
         return (str(number), name, DASH, DASH, DASH, DASH, *end)
@@ -195,7 +195,7 @@ def _cells(document: Document, number: int, line: dict[str, Any]) -> tuple[str, 
         _("pcs."),
         f"{line['tokens']:,}".replace(",", "\u00a0"),
         _price(line, document.language),
-        _sum(document, amount - (vat or 0)),
+        _amount_text(document, amount - (vat or 0)),
         *end,
     )
 
@@ -208,10 +208,10 @@ def _price(line: dict[str, Any], language: str) -> str:
 
 
 def _tax(document: Document, vat: Decimal | None) -> str:
-    return _("no VAT") if vat is None else _sum(document, vat)
+    return _("no VAT") if vat is None else _amount_text(document, vat)
 
 
-def _sum(document: Document, amount: Decimal) -> str:
+def _amount_text(document: Document, amount: Decimal) -> str:
     return money(amount, document.currency)
 
 

@@ -97,7 +97,7 @@ def _issue_month(pk: int, seller: Seller) -> int:
                 issued_on=issued_on,
                 currency=currency,
             ),
-            _lines(_taxed(charges, seller, closed.company, issued_on)),
+            _document_lines(_taxed(charges, seller, closed.company, issued_on)),
             seller,
         )
         for currency, charges in sorted(by_currency.items())
@@ -162,7 +162,9 @@ def _issue_advance(pk: UUID, seller: Seller) -> int:
         # The operator may have credited the order for money in another currency.
         currency=paid.currency if paid else order.currency,
     )
-    document = _write(document, _lines(_taxed([charge], seller, order.company, day)), seller)
+    document = _write(
+        document, _document_lines(_taxed([charge], seller, order.company, day)), seller
+    )
     send(order.company, [document])
     return 1
 
@@ -199,15 +201,15 @@ def _taxed(
     ]
 
 
-def _lines(charges: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _document_lines(charges: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The lines of the charges, with the invoice and payment of each order for the document."""
     ids = [UUID(hex=charge["order"]) for charge in charges if charge["order"]]
     orders = Order.objects.filter(pk__in=ids).prefetch_related("payments")
     by_id = {order.pk.hex: order for order in orders}
-    return [_line(charge, by_id.get(charge["order"])) for charge in charges]
+    return [_document_line(charge, by_id.get(charge["order"])) for charge in charges]
 
 
-def _line(charge: Mapping[str, Any], order: Order | None) -> dict[str, Any]:
+def _document_line(charge: Mapping[str, Any], order: Order | None) -> dict[str, Any]:
     amount = Decimal(charge["amount"])
     rate = Decimal(charge["vat_rate"]) if charge["vat_rate"] is not None else None
     tax = vat_rates.vat_part(amount, rate)

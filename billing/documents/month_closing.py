@@ -117,7 +117,7 @@ def _close(company_id: int, month: date) -> bool:
         return False
     try:
         opening = _prepaid_opening(company_id, start, totals.opening, previous)
-        charges = _use(company_id, start, end, totals.spent)
+        charges = _update_lots(company_id, start, end, totals.spent)
     except TooFewTokensError:
         log.exception("month_not_closed", company=company_id, month=f"{month:%Y-%m}")
         transaction.set_rollback(True)
@@ -128,7 +128,7 @@ def _close(company_id: int, month: date) -> bool:
         **totals._asdict(),
         charges=[_stored(charge) for charge in charges],
         is_due=any(charge.amount for charge in charges),
-        head=_head(company_id, next_month(month)),
+        head=_seal_head(company_id, next_month(month)),
     )
     received = prepaid.add(opening, prepaid.entries(company_id, start, end))
     closed.money = _money(opening, prepaid.subtract(received, prepaid.charged_in(closed)))
@@ -172,13 +172,13 @@ def _prepaid_opening(
     rows = external_transfers(company_id, BEGINNING, start)
     bought, granted, withdrawn = sums_of(rows)
     received = bought + granted - withdrawn
-    charges = _use(company_id, BEGINNING, start, received - balance)
+    charges = _update_lots(company_id, BEGINNING, start, received - balance)
     paid = prepaid.add({}, prepaid.entries(company_id, BEGINNING, start))
     charged = prepaid.total((charge.lot.currency, charge.amount) for charge in charges)
     return prepaid.subtract(paid, charged)
 
 
-def _use(company_id: int, start: datetime, end: datetime, spent: int) -> list[Charge]:
+def _update_lots(company_id: int, start: datetime, end: datetime, spent: int) -> list[Charge]:
     """Stores the receipts and the lots' remainders at the end; returns the charges."""
     rows = external_transfers(company_id, start, end)
     new, withdrawals = _movements(company_id, rows)
@@ -222,7 +222,7 @@ def _movements(company_id: int, rows: Sequence[Transfer]) -> tuple[list[Lot], li
         elif key.endswith(":returned") and refunded_order:
             withdrawals.append((-row.amount, refunded_order))
         else:
-            new.append(_lot(row, orders.get(key)))
+            new.append(_new_lot(row, orders.get(key)))
     return new, withdrawals
 
 
@@ -247,7 +247,7 @@ def _orders_of_refunds(rows: Sequence[Transfer]) -> dict[str, UUID]:
     }
 
 
-def _lot(row: Transfer, order: Order | None) -> Lot:
+def _new_lot(row: Transfer, order: Order | None) -> Lot:
     lot = Lot(
         company_id=row.company_id,
         order=order,
@@ -274,6 +274,6 @@ def _stored(charge: Charge) -> dict[str, object]:
     }
 
 
-def _head(company_id: int, until: date) -> str:
+def _seal_head(company_id: int, until: date) -> str:
     seals = Seal.objects.filter(company=company_id, day__lt=until).order_by("day")
     return seals.values_list("head", flat=True).last() or ""

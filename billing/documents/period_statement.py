@@ -77,10 +77,10 @@ class PeriodStatement:
         for period in self.periods:
             for turnover in period.money:
                 by_currency.setdefault(turnover.currency, []).append(turnover)
-        return [_sum(rows) for rows in by_currency.values()]
+        return [_total_turnover(rows) for rows in by_currency.values()]
 
 
-def _sum(rows: Sequence[Turnover]) -> Turnover:
+def _total_turnover(rows: Sequence[Turnover]) -> Turnover:
     return Turnover(
         rows[0].currency,
         rows[0].opening,

@@ -60,8 +60,10 @@ def _tokens_table(pdf: FPDF, statement: PeriodStatement) -> None:
         _("Spent"),
         _("Closing balance"),
     )
-    rows = [(_name(period), *map(_count, period.tokens)) for period in statement.periods]
-    total = (_("Total"), *map(_count, statement.tokens)) if len(rows) > 1 else None
+    rows = [
+        (_period_title(period), *map(_token_count, period.tokens)) for period in statement.periods
+    ]
+    total = (_("Total"), *map(_token_count, statement.tokens)) if len(rows) > 1 else None
     _table(pdf, titles, rows, total=total)
 
 
@@ -76,18 +78,18 @@ def _money_table(pdf: FPDF, statement: PeriodStatement) -> None:
         _("Closing balance"),
     )
     rows = [
-        (_name(period), *_sums(turnover))
+        (_period_title(period), *_amounts(turnover))
         for period in statement.periods
         for turnover in period.money
     ]
-    totals = [(_("Total"), *_sums(turnover)) for turnover in statement.money]
+    totals = [(_("Total"), *_amounts(turnover)) for turnover in statement.money]
     _table(pdf, titles, [*rows, *totals] if len(statement.periods) > 1 else rows)
     note = _("Charges are booked at the end of each month, by the prices of the top-ups used.")
     paragraph(pdf, note)
     pdf.ln(3)
 
 
-def _sums(row: Turnover) -> list[str]:
+def _amounts(row: Turnover) -> list[str]:
     sums = (row.opening, row.received, row.refunded, row.charged, row.closing)
     return [money(amount, row.currency) for amount in sums]
 
@@ -121,17 +123,17 @@ def _seals(pdf: FPDF, statement: PeriodStatement) -> None:
         "statement kvitok-verify proves that nothing was changed later."
     )
     paragraph(pdf, note)
-    rows = [(_name(period), seal.head) for period, seal in sealed]
+    rows = [(_period_title(period), seal.head) for period, seal in sealed]
     _table(pdf, (_("Month"), _("Hash")), rows, widths=(60, 207))
 
 
-def _name(period: Period) -> str:
+def _period_title(period: Period) -> str:
     if period.first.day == 1 and period.last == last_day(period.first):
         return date_format(period.first, "F Y")
     return _days(period.first, period.last)
 
 
-def _count(number: int) -> str:
+def _token_count(number: int) -> str:
     return f"{number:,}".replace(",", "\u00a0")
 
 

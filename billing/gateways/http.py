@@ -55,7 +55,7 @@ class ProviderApi:
         if response.status in {200, 201} and parsed is not None:
             return parsed
         if 400 <= response.status < 500 and response.status not in {408, 409, 429}:
-            raise RefusedByProviderError(response.status, _reason(parsed), _kind(parsed))
+            raise RefusedByProviderError(response.status, _reason(parsed), _error_type(parsed))
         raise GatewayError(f"status {response.status}")
 
 
@@ -75,7 +75,7 @@ def _object(raw: bytes) -> dict[str, Any] | None:
         return None
 
 
-def _kind(parsed: dict[str, Any] | None) -> str:
+def _error_type(parsed: dict[str, Any] | None) -> str:
     error = (parsed or {}).get("error")
     return str(error.get("type") or "") if isinstance(error, dict) else ""
 

@@ -107,7 +107,7 @@ class Stripe(Gateway):
         }
         session = self.api.post("/v1/checkout/sessions", urlencode(fields).encode(), headers)
         with parsing_response():
-            return PaymentSession(_text(session["url"]), _text(session["id"]))
+            return PaymentSession(_require_string(session["url"]), _require_string(session["id"]))
 
     def method_of(self, payment_id: str) -> SavedPaymentMethod | None:
         expanded = "expand[]=payment_intent.payment_method"
@@ -204,7 +204,7 @@ def _is_final(refused: RefusedByProviderError) -> bool:
     return is_invalid or refused.status == DECLINED
 
 
-def _text(value: object) -> str:
+def _require_string(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError(value)
     return value

@@ -19,7 +19,7 @@ HOME = "RU"
 
 
 def vat_part(amount: Decimal, rate: Decimal | None) -> Decimal | None:
-    """The VAT included in an amount; None for a seller who pays none."""
+    """The VAT included in an amount, or None if `rate` is None: the seller pays none."""
     if rate is None:
         return None
     return (amount * rate / (100 + rate)).quantize(CENT, ROUND_HALF_UP)
@@ -28,8 +28,9 @@ def vat_part(amount: Decimal, rate: Decimal | None) -> Decimal | None:
 def vat_rate(
     seller: Seller | None, buyer: BillingProfile, day: date, *, without_regime: Decimal | None
 ) -> Decimal | None:
-    """The rate in per cent; None: no VAT. `without_regime`: the rate before the seller's first
-    regime.
+    """The VAT rate in per cent, or None for no VAT.
+
+    `without_regime` is the rate before the seller's first regime.
     """
     if seller is None:
         return None
@@ -60,8 +61,9 @@ def is_paid_with_vat() -> Q:
 
 
 def reverse_charge_note(buyer: Mapping[str, str], *, has_vat: bool) -> str:
-    """The reverse-charge note on the invoice or act of a buyer in the EU, described by
-    `invoices.buyer`.
+    """The reverse-charge note on the invoice or act of a buyer in the EU; empty for other buyers.
+
+    `buyer` has the fields that `invoices.buyer` returns.
     """
     if has_vat or not buyer.get("vat_id"):
         return ""

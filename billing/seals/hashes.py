@@ -98,7 +98,7 @@ class RunningHash:
         self.held += piece.held
         self.digest.update(piece.lines.encode())
 
-    def done(self, month: str) -> Part:
+    def finish(self, month: str) -> Part:
         return Part(month, self.transfers, self.available, self.held, self.digest.hexdigest())
 
 
@@ -111,16 +111,16 @@ def days_of(company_id: int, since: date, until: date) -> Iterator[tuple[date, l
     parts = dict[str, RunningHash]()
     for piece in _pieces(company_id, since, until):
         if piece.day != today and parts:
-            yield today, _done(parts)
+            yield today, _finish_all(parts)
             parts = {}
         today = piece.day
         parts.setdefault(piece.month, RunningHash()).add(piece)
     if parts:
-        yield today, _done(parts)
+        yield today, _finish_all(parts)
 
 
-def _done(parts: dict[str, RunningHash]) -> list[Part]:
-    return [part.done(month) for month, part in sorted(parts.items())]
+def _finish_all(parts: dict[str, RunningHash]) -> list[Part]:
+    return [part.finish(month) for month, part in sorted(parts.items())]
 
 
 def _pieces(company_id: int, since: date, until: date) -> Iterator[_Piece]:

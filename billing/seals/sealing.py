@@ -96,7 +96,7 @@ def _seal_batch(company_id: int, since: date, until: date) -> int:
     seals = []
     transfers = 0
     for day, parts in days_of(company_id, since, until):
-        last = _next(company_id, last, day, parts)
+        last = _next_seal(company_id, last, day, parts)
         seals.append(last)
         transfers += sum(part.transfers for part in parts)
         if transfers >= BATCH_TRANSFERS:
@@ -105,7 +105,7 @@ def _seal_batch(company_id: int, since: date, until: date) -> int:
     return len(seals)
 
 
-def _next(company_id: int, last: Seal | None, day: date, parts: Sequence[Part]) -> Seal:
+def _next_seal(company_id: int, last: Seal | None, day: date, parts: Sequence[Part]) -> Seal:
     return Seal(
         company_id=company_id,
         day=day,

@@ -61,7 +61,8 @@ def in_words(amount: Decimal) -> str:
     """«Одна тысяча двести рублей 50 копеек»; below 10¹², rubles only."""
     kopecks = int(amount * 100)
     rubles, rest = divmod(kopecks, 100)
-    text = f"{_spelled(rubles)} {_form(rubles, _RUBLES)} {rest:02d} {_form(rest, _KOPECKS)}"
+    text = f"{_spelled(rubles)} {_plural_form(rubles, _RUBLES)}"
+    text += f" {rest:02d} {_plural_form(rest, _KOPECKS)}"
     return text[0].upper() + text[1:]
 
 
@@ -71,7 +72,7 @@ def _spelled(number: int) -> str:
         part = number // 1000**rank % 1000
         if part:
             parts += _below_thousand(part, is_feminine=rank == 1)
-            parts += [_form(part, _RANKS[rank])]
+            parts += [_plural_form(part, _RANKS[rank])]
     return " ".join(filter(None, parts)) or "ноль"
 
 
@@ -83,7 +84,7 @@ def _below_thousand(number: int, *, is_feminine: bool) -> list[str]:
     return [_HUNDREDS[hundreds], _TENS[tens], (_FEMININE if is_feminine else _UNITS)[unit]]
 
 
-def _form(number: int, forms: tuple[str, str, str]) -> str:
+def _plural_form(number: int, forms: tuple[str, str, str]) -> str:
     if number % 10 == 1 and number % 100 != 11:
         return forms[0]
     if 2 <= number % 10 <= 4 and not 12 <= number % 100 <= 14:

@@ -21,7 +21,7 @@ from django.db.backends.utils import CursorWrapper
 from accounts.models import Company, User
 from billing.budgets import sql
 from billing.models import Budget, Transfer, Wallet
-from storage.months.recent_ids import months_of, within
+from storage.months.recent_ids import limit_to_months, months_of
 from storage.statements import sql_files
 from storage.statements.json_rows import dump_rows, json_rows
 from storage.statements.named_rows import fetch_all
@@ -93,7 +93,7 @@ def settle(cursor: CursorWrapper, settlements: Sequence[Settlement]) -> None:
     params = {"settlements": dump_rows(rows), "time_zone": settings.TIME_ZONE}
     has_release = any(each.kind is TransferKind.RELEASE for each in payable)
     months = months_of(each.message_id for each in payable)
-    cursor.execute(within(_RELEASE if has_release else _CAPTURE, months), params)
+    cursor.execute(limit_to_months(_RELEASE if has_release else _CAPTURE, months), params)
 
 
 class HoldMoveResult(Enum):
@@ -169,7 +169,7 @@ def move_holds(
         "all_companies": list({*touching, *(move.company_id for move in priced)}),
     }
     months = months_of(move.message_id for move in priced)
-    cursor.execute(within(_MOVE_HOLDS, months), params | sql.floors())
+    cursor.execute(limit_to_months(_MOVE_HOLDS, months), params | sql.floors())
     return results | {move.message_id: move.result() for move in fetch_all(cursor, _EvaluatedMove)}
 
 

@@ -95,14 +95,14 @@ def totals(company_id: int, bounds: Sequence[datetime]) -> list[Totals]:
     balances = balances_at(company_id, bounds)
     rows = external_transfers(company_id, bounds[0], bounds[-1])
     return [
-        _between([row for row in rows if start <= row.created_at < end], opening, closing)
+        _totals_between([row for row in rows if start <= row.created_at < end], opening, closing)
         for (start, end), (opening, closing) in zip(
             pairwise(bounds), pairwise(balances), strict=True
         )
     ]
 
 
-def _between(rows: Sequence[Transfer], opening: int, closing: int) -> Totals:
+def _totals_between(rows: Sequence[Transfer], opening: int, closing: int) -> Totals:
     bought, granted, withdrawn = sums_of(rows)
     spent = opening + bought + granted - withdrawn - closing
     return Totals(opening, bought, granted, withdrawn, spent, closing)

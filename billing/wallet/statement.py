@@ -84,7 +84,7 @@ def lines_of(company: Company, filters: Mapping[str, Any]) -> Lines:
     if kinds >= set(Kind):
         return Lines(history, None, opening)
     scanned = None if kinds <= EXTERNAL_KINDS else history
-    chosen_kinds = RawSQL(f"billing_transfer.{_in(kinds)}", [], BooleanField())  # noqa: S611 - constants
+    chosen_kinds = RawSQL(f"billing_transfer.{_kind_condition(kinds)}", [], BooleanField())  # noqa: S611 - constants
     return Lines(history.filter(chosen_kinds), scanned, opening)
 
 
@@ -115,7 +115,7 @@ def export(company: Company, filters: Mapping[str, Any]) -> Iterator[list[str | 
     opening = archived.opening(company.pk)
     if opening and _period(filters)[0] <= opening.at:
         yield [local_time(opening.at), _("Opening balance"), "", "", opening.balance, "", "", ""]
-    for line, balance in _lines(company, filters, opening):
+    for line, balance in _balanced_lines(company, filters, opening):
         yield [
             local_time(line.created_at),
             str(Kind(line.kind).label),
@@ -128,7 +128,7 @@ def export(company: Company, filters: Mapping[str, Any]) -> Iterator[list[str | 
         ]
 
 
-def _lines(
+def _balanced_lines(
     company: Company, filters: Mapping[str, Any], opening: Opening | None
 ) -> Iterator[tuple[Line, int]]:
     """Yields each line with its balance."""
@@ -162,11 +162,11 @@ def _batches(
 
 
 def _next_lines(kinds: Set[Kind]) -> str:
-    condition = f"AND {_in(kinds)}" if kinds <= EXTERNAL_KINDS else ""
+    condition = f"AND {_kind_condition(kinds)}" if kinds <= EXTERNAL_KINDS else ""
     return f"{sql_files.fill(_NEXT_LINES, line=LINE, condition=condition)} LIMIT {BATCH_SIZE:d}"
 
 
-def _in(kinds: Set[Kind]) -> str:
+def _kind_condition(kinds: Set[Kind]) -> str:
     """The condition with literals: a plan for any parameters could not use `transfer_external`."""
     return f"kind IN ({', '.join(sorted(repr(kind.value) for kind in kinds))})"
 

@@ -57,17 +57,17 @@ class BudgetForm(RefusesStaleForm, forms.Form):
         self.day_use, *self.hours = uses
         self.keys = keys
         stored = {"day": self.day_use.fixed_tokens, "any_country": fixed_any}
-        stored |= {_name(use): use.fixed_tokens for use in self.hours}
+        stored |= {_field_name(use): use.fixed_tokens for use in self.hours}
         stored |= {_key_name(use.key_id): use.tokens for use in keys}
         self.stored: dict[str, int | None] = stored
         super().__init__(data, initial={**stored, **typed})
         for use in self.hours:
             label = _("Tokens per hour, %(country)s") % {"country": countries.name(use.country)}
-            self.fields[_name(use)] = TokensField(label=label)
+            self.fields[_field_name(use)] = TokensField(label=label)
         for key in keys:
             self.fields[_key_name(key.key_id)] = _key_field(key)
         for use in uses:
-            field = self.fields[_name(use)]
+            field = self.fields[_field_name(use)]
             field.widget.attrs |= {"placeholder": grouped(use.tokens)}
             field.help_text = _("%(used)s of %(tokens)s used; resets at %(at)s.") % {
                 "used": grouped(use.used),
@@ -80,7 +80,7 @@ class BudgetForm(RefusesStaleForm, forms.Form):
 
     @property
     def budgets(self) -> list[forms.BoundField]:
-        return [self["day"], *(self[_name(use)] for use in self.hours)]
+        return [self["day"], *(self[_field_name(use)] for use in self.hours)]
 
     @property
     def key_limits(self) -> list[forms.BoundField]:
@@ -99,7 +99,7 @@ class BudgetForm(RefusesStaleForm, forms.Form):
         """
         cleaned = self.cleaned_data
         tokens = {Budget.DAY: cleaned["day"], Budget.ANY: cleaned["any_country"]}
-        tokens |= {use.country: cleaned[_name(use)] for use in self.hours}
+        tokens |= {use.country: cleaned[_field_name(use)] for use in self.hours}
         if cleaned["new_country"] and cleaned["new_tokens"] is not None:
             tokens[cleaned["new_country"]] = cleaned["new_tokens"]
         return {name: new for name, new in tokens.items() if new != self.stored.get(_key(name))}
@@ -126,7 +126,7 @@ class BudgetForm(RefusesStaleForm, forms.Form):
         )
 
 
-def _name(use: BudgetUsage) -> str:
+def _field_name(use: BudgetUsage) -> str:
     return f"hour_{use.country}" if use.country else "day"
 
 

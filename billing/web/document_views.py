@@ -124,10 +124,13 @@ def _page(request: CabinetRequest, form: PeriodForm) -> HttpResponse:
         "form": form,
         "page": page,
         "months": [
-            (closed, [_row(row) for row in listed if row.month == closed.month])
+            (closed, [_with_renderability(row) for row in listed if row.month == closed.month])
             for closed in page.rows
         ],
-        "advances": [_row(row) for row in advances.order_by("-created_at", "-pk")[:SHOWN_ADVANCES]],
+        "advances": [
+            _with_renderability(row)
+            for row in advances.order_by("-created_at", "-pk")[:SHOWN_ADVANCES]
+        ],
         "is_issued": bool(seller and seller.documents_since),
         "is_missing": bool(issuing.missing_details(company)),
         "due": months.filter(is_due=True).count(),
@@ -135,7 +138,7 @@ def _page(request: CabinetRequest, form: PeriodForm) -> HttpResponse:
     return render(request, "billing/document_list.html", context)
 
 
-def _row(document: Document) -> tuple[Document, bool]:
+def _with_renderability(document: Document) -> tuple[Document, bool]:
     return document, upd_xml.can_render(document)
 
 
@@ -200,7 +203,7 @@ def period_pdf(request: CabinetRequest) -> HttpResponse:
         return _page(request, form)
     statement = _statement(request, form)
     content = statement_pdf.draw_statement(statement, _language(request))
-    return inline_pdf(content, f"{_name('statement', form)}.pdf")
+    return inline_pdf(content, f"{_file_name('statement', form)}.pdf")
 
 
 @require_GET
@@ -210,7 +213,7 @@ def period_csv(request: CabinetRequest) -> HttpResponseBase:
     if not form.is_valid():
         return _page(request, form)
     rows = list(period_statement.csv_rows(_statement(request, form)))
-    return csv_download(rows, f"{_name('turnover', form)}.csv")
+    return csv_download(rows, f"{_file_name('turnover', form)}.csv")
 
 
 @require_GET
@@ -222,7 +225,7 @@ def reconciliation_pdf(request: CabinetRequest) -> HttpResponse:
     days = form.cleaned_data
     act = reconciliation_act.make(request.company, days["date_from"], days["date_to"])
     content = statement_pdf.draw_act(act, _language(request))
-    return inline_pdf(content, f"{_name('reconciliation', form)}.pdf")
+    return inline_pdf(content, f"{_file_name('reconciliation', form)}.pdf")
 
 
 def _language(request: CabinetRequest) -> str:
@@ -236,7 +239,7 @@ def _statement(request: CabinetRequest, form: PeriodForm) -> period_statement.Pe
     return period_statement.make(request.company, days["date_from"], days["date_to"])
 
 
-def _name(name: str, form: PeriodForm) -> str:
+def _file_name(name: str, form: PeriodForm) -> str:
     days = form.cleaned_data
     return f"kvitok-{name}-{days['date_from']:%Y-%m-%d}-{days['date_to']:%Y-%m-%d}"
 

@@ -44,7 +44,7 @@ def _of_payment(order: Order, payment: Payment) -> PaymentProblem:
     if payment.problem == Problem.LATE:
         return PaymentProblem(_("The payment arrived after the top-up had ended, and is credited."))
     if payment.settled_at is None:
-        return _waiting(order, payment.problem, payment.amount, payment.currency)
+        return _unsettled_problem(order, payment.problem, payment.amount, payment.currency)
     if payment.is_credited:
         return PaymentProblem(
             _("%(sum)s arrived; the tokens are credited.") % {"sum": amount}, payment.note
@@ -57,12 +57,14 @@ def _of_payment(order: Order, payment: Payment) -> PaymentProblem:
 
 def _of_transfer(order: Order, transfer: BankTransfer) -> PaymentProblem:
     if transfer.state == BankTransfer.State.REVIEW:
-        return _waiting(order, transfer.problem, transfer.amount, transfer.currency)
+        return _unsettled_problem(order, transfer.problem, transfer.amount, transfer.currency)
     amount = money(transfer.amount, transfer.currency)
     return PaymentProblem(_("%(sum)s goes back to the payer.") % {"sum": amount})
 
 
-def _waiting(order: Order, problem: str, amount: Decimal, currency: str) -> PaymentProblem:
+def _unsettled_problem(
+    order: Order, problem: str, amount: Decimal, currency: str
+) -> PaymentProblem:
     values = {"sum": money(amount, currency), "due": money(order.amount, order.currency)}
     if problem in _WRONG:
         text = _("%(sum)s arrived instead of %(due)s. We are looking into it, do not pay again.")

@@ -69,10 +69,10 @@ def zone(at: datetime) -> str:
 
 
 @register.filter
-def until(at: datetime) -> str:
+def time_until(at: datetime) -> str:
     """The time until a moment: «40 с»."""
     seconds = max(1, ceil((at - timezone.now()).total_seconds()))
-    return f"{seconds}\u00a0{gettext('s')}" if seconds < 60 else took(1000 * seconds)
+    return f"{seconds}\u00a0{gettext('s')}" if seconds < 60 else duration_of_ms(1000 * seconds)
 
 
 @register.filter
@@ -117,7 +117,7 @@ def language_title(tag: str) -> str:
 
 
 @register.filter
-def took(ms: int | None) -> str:
+def duration_of_ms(ms: int | None) -> str:
     """A duration with two digits or three: «63 мс», «1,2 с», «12 с», «3,5 мин»."""
     if ms is None:
         return "—"
@@ -274,15 +274,15 @@ MONEY = (
 
 @register.inclusion_tag("components/tabs.html")
 def settings_tabs(here: str, member: Member) -> dict[str, Any]:
-    return _shown((*SETTINGS, AUDIT) if member.can_manage_keys else SETTINGS, here)
+    return _tab_links((*SETTINGS, AUDIT) if member.can_manage_keys else SETTINGS, here)
 
 
 @register.inclusion_tag("components/tabs.html")
 def money_tabs(here: str) -> dict[str, Any]:
-    return _shown(MONEY, here)
+    return _tab_links(MONEY, here)
 
 
-def _shown(tabs: tuple[Tab, ...], here: str) -> dict[str, Any]:
+def _tab_links(tabs: tuple[Tab, ...], here: str) -> dict[str, Any]:
     links = [
         {"url": reverse(tab.view), "title": tab.title, "is_here": tab.name == here} for tab in tabs
     ]

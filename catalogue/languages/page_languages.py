@@ -91,7 +91,7 @@ def in_each(text: StrOrPromise, **values: StrOrPromise) -> dict[str, str]:
     return loaded
 
 
-def other(code: str) -> str:
+def second_language(code: str) -> str:
     """The second language of a page that shows two."""
     return worldwide() if code != worldwide() else settings.LANGUAGE_CODE
 

@@ -252,13 +252,13 @@ class Guard:
 
     def add_pending(self, now: float, scopes: tuple[GuardScope, ...]) -> None:
         """Records a delivered code that may still be entered."""
-        for evidence in self._of(now, scopes):
+        for evidence in self._evidence_of(now, scopes):
             evidence.pending += 1
 
     def record_miss(self, now: float, scopes: tuple[GuardScope, ...], tokens: float) -> None:
         """Records a code that was delivered promptly, charged `tokens`, and not entered in time."""
         usual_rate = self._usual_rate(now)
-        evidence_of_each = self._of(now, scopes)
+        evidence_of_each = self._evidence_of(now, scopes)
         is_apart = any(evidence.is_apart for evidence in evidence_of_each)
         if not is_apart:
             self.company.norm.add(now, trials=1.0)
@@ -272,23 +272,23 @@ class Guard:
         """Records a correct code. `corrects`: the tokens of an earlier miss that it corrects."""
         usual_rate = self._usual_rate(now)
         self.company.norm.add(now, trials=0.0 if corrects is not None else 1.0, hits=1.0)
-        for evidence in self._of(now, scopes):
+        for evidence in self._evidence_of(now, scopes):
             evidence.record_hit(now, usual_rate, corrects=corrects)
 
     def undo_miss(self, now: float, scopes: tuple[GuardScope, ...], tokens: float) -> None:
         """Takes back a miss: the person entered the same code from a later message."""
         usual_rate = self._usual_rate(now)
         self.company.norm.add(now, trials=-1.0)
-        for evidence in self._of(now, scopes):
+        for evidence in self._evidence_of(now, scopes):
             evidence.undo_miss(now, tokens, usual_rate)
 
     def _no_longer_pending(self, now: float, code: PendingCode) -> None:
         if code.is_pending:
-            for evidence in self._of(now, code.scopes):
+            for evidence in self._evidence_of(now, code.scopes):
                 evidence.pending -= 1
         code.is_pending = False
 
-    def _of(self, now: float, scopes: tuple[GuardScope, ...]) -> list[ScopeEvidence]:
+    def _evidence_of(self, now: float, scopes: tuple[GuardScope, ...]) -> list[ScopeEvidence]:
         return [self.evidence.setdefault(scope, ScopeEvidence(now)) for scope in scopes]
 
     def _usual_rate(self, now: float) -> float:

@@ -80,10 +80,13 @@ def _chance_at_most(now: Outcomes, norm: Outcomes) -> float:
     """
     usual_share = (norm.delivered + 1) / (norm.ended + 2)
     share = now.delivered / now.ended
-    return exp(-now.ended * (_term(share, usual_share) + _term(1 - share, 1 - usual_share)))
+    return exp(
+        -now.ended
+        * (_divergence_term(share, usual_share) + _divergence_term(1 - share, 1 - usual_share))
+    )
 
 
-def _term(share: float, usual_share: float) -> float:
+def _divergence_term(share: float, usual_share: float) -> float:
     return share * log(share / usual_share) if share else 0.0
 
 

@@ -39,10 +39,10 @@ def rows_of(
     """Streams batches of rows; the database connection is closed between batches."""
     keyed = messages.select_related("api_key")
     batches = pagination.batches(keyed, BATCH_SIZE, history=history)
-    return _lines(islice(chain.from_iterable(batches), MAX_ROWS), member, with_headings=True)
+    return _csv_rows(islice(chain.from_iterable(batches), MAX_ROWS), member, with_headings=True)
 
 
-def _lines(
+def _csv_rows(
     messages: Iterable[Message], member: Member, *, with_headings: bool
 ) -> Iterator[list[str]]:
     if with_headings:
@@ -167,7 +167,7 @@ def _store(row: MessageExport, rows: list[Message], member: Member) -> None:
     number = row.parts.count()
     if not rows and number:
         return
-    cells = _lines(rows, member, with_headings=not number)
+    cells = _csv_rows(rows, member, with_headings=not number)
     text = "".join(csv_lines(cells, row.language, is_continued=number > 0))
     MessageExportPart.objects.create(export=row, number=number, body=zlib.compress(text.encode()))
 

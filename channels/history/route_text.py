@@ -39,7 +39,7 @@ def _reason(route: Mapping[str, Any], plan: list[list[Any]]) -> str:
         ReasonCode.ONLY_ONE: _("%(channel)s: nothing else may be used now"),
     }
     text = next((text for code, text in texts.items() if code.value == route.get("reason")), "")
-    ago = _ago(route.get("proved_before"))
+    ago = _age_text(route.get("proved_before"))
     return text % {"channel": channel, "share": share, "ago": ago} if text else channel
 
 
@@ -53,7 +53,7 @@ def _following(plan: list[list[Any]]) -> list[str]:
     return parts
 
 
-def _ago(seconds: float | None) -> str:
+def _age_text(seconds: float | None) -> str:
     if seconds is None:
         return pgettext("when it reached this number", "before")
     if seconds < HOUR:

@@ -58,7 +58,7 @@ def timeline(message: Message, *, with_webhooks: bool = True) -> list[TimelineEn
         steps += map(_of_delivery, _deliveries(message))
     if message.finished_at and message.state in Message.FAILED_STATES:
         steps.append(_final_failure(message, message.finished_at))
-    steps = [replace(step, after=_ms(step.at - message.created_at)) for step in steps]
+    steps = [replace(step, after=_milliseconds(step.at - message.created_at)) for step in steps]
     steps.sort(key=lambda step: step.at)  # stable: equal times keep this order
     days = [timezone.localdate(step.at) for step in steps]
     return [
@@ -76,7 +76,7 @@ def _caused_at(at: datetime, decisions: list[FallbackEvent]) -> datetime:
     return min(later, default=at)
 
 
-def _ms(elapsed: timedelta) -> int:
+def _milliseconds(elapsed: timedelta) -> int:
     return max(0, round(elapsed.total_seconds() * 1000))
 
 

@@ -20,7 +20,7 @@ from channels.lifecycle.snapshots import (
     MessageState,
     Snapshot,
 )
-from storage.months.recent_ids import months_of, within
+from storage.months.recent_ids import limit_to_months, months_of
 from storage.statements import sql_files
 from storage.statements.json_rows import dump_rows
 from webhooks import events as outbox
@@ -56,14 +56,14 @@ _CHAIN = MessageState._fields.index("chain")
 
 
 def lock_messages(cursor: CursorWrapper, ids: Sequence[UUID]) -> None:
-    cursor.execute(within(sql.MESSAGES["lock"], months_of(ids)), [list(ids)])
+    cursor.execute(limit_to_months(sql.MESSAGES["lock"], months_of(ids)), [list(ids)])
 
 
 def load_messages(cursor: CursorWrapper, ids: Sequence[UUID]) -> list[Snapshot]:
     """Reads messages with their attempts. The caller holds their locks."""
     if not ids:
         return []
-    cursor.execute(within(sql.MESSAGES["load"], months_of(ids)), [list(ids)])
+    cursor.execute(limit_to_months(sql.MESSAGES["load"], months_of(ids)), [list(ids)])
     # Looks columns up by name once for all rows: a dict for each row takes longer than `decide`.
     index_of = {column.name: index for index, column in enumerate(cursor.description)}
     attempt_names = [f"attempt_{name}" for name in AttemptState._fields]
@@ -107,10 +107,10 @@ def _write_attempts(cursor: CursorWrapper, decisions: Sequence[Decision]) -> Non
     ]
     if inherited:
         cursor.execute(
-            within(sql.MESSAGES["take_over_provider_ids"], months), _transpose(inherited)
+            limit_to_months(sql.MESSAGES["take_over_provider_ids"], months), _transpose(inherited)
         )
     rows = [{name: getattr(after, name) for name in _ATTEMPT_COLUMNS} for _, after in changes]
-    cursor.execute(within(_UPDATE_ATTEMPTS, months), {"attempts": dump_rows(rows)})
+    cursor.execute(limit_to_months(_UPDATE_ATTEMPTS, months), {"attempts": dump_rows(rows)})
 
 
 def _write_messages(cursor: CursorWrapper, changes: Sequence[Decision]) -> None:
@@ -126,7 +126,7 @@ def _write_messages(cursor: CursorWrapper, changes: Sequence[Decision]) -> None:
     ]
     months = months_of(decision.message.id for decision in changes)
     params = {"messages": dump_rows(rows), "zone": settings.TIME_ZONE}
-    cursor.execute(within(_UPDATE_MESSAGES, months), params)
+    cursor.execute(limit_to_months(_UPDATE_MESSAGES, months), params)
 
 
 def _insert_fallback_events(cursor: CursorWrapper, changes: Sequence[Decision]) -> None:
@@ -144,7 +144,7 @@ def _append_webhook_events(cursor: CursorWrapper, changes: Sequence[Decision]) -
     ids = [decision.message.id for decision in changes if decision.sends_webhook_event]
     if ids:
         event_ids = [uuid7() for _ in ids]
-        statement = within(sql.APPEND_MESSAGE_EVENTS, months_of(ids))
+        statement = limit_to_months(sql.APPEND_MESSAGE_EVENTS, months_of(ids))
         cursor.execute(statement, [ids, event_ids])
         outbox.wake_dispatcher(cursor.rowcount)
 

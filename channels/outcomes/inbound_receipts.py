@@ -67,12 +67,12 @@ def store(provider: str, batch: Sequence[InboundEvents]) -> int:
     Safe to repeat. A call with an alert is stored whole: its alert counts if a receipt is new.
     """
     parts = [part for events in batch for part in events.parts]
-    rows = [_row(provider, *event) for events in batch for event in _with_raw(events)]
+    rows = [_receipt_row(provider, *event) for events in batch for event in _with_raw(events)]
     if not rows and not parts:
         return 0
     recipients = [recipient for events in batch for recipient in events.recipients]
     has_alert = any(events.alerts for events in batch)
-    call = _StoredCall(rows, vendor_user_ids.rows(provider, recipients), not has_alert)
+    call = _StoredCall(rows, vendor_user_ids.rows_to_remember(provider, recipients), not has_alert)
     is_large = sum(len(events.raw) for events in batch) > MAX_SHARED_BYTES
     with transaction.atomic() if parts else nullcontext():
         if parts:
@@ -134,7 +134,7 @@ def _insert(rows: Sequence[Row], recipients: Sequence[Row], *, skips_known: bool
 _calls = GroupCommit(_store, _store_together)
 
 
-def _row(provider: str, receipt: Receipt, raw: bytes) -> Row:
+def _receipt_row(provider: str, receipt: Receipt, raw: bytes) -> Row:
     return {
         "provider": provider,
         "digest": bytea(_digest(provider, receipt)),

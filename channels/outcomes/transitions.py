@@ -23,7 +23,7 @@ from channels.outcomes.decision_writer import load_messages, lock_messages, writ
 from channels.vendor_accounts import registry
 from channels.waiting import outcome_signals, wakeups
 from processes.monitoring import metrics
-from storage.months.recent_ids import months_of, within
+from storage.months.recent_ids import limit_to_months, months_of
 from storage.statements import sql_files
 
 _PROVED_ATTEMPT = sql_files.read("channels/outcomes/proved_attempt.sql")
@@ -143,7 +143,7 @@ def give_up(message_ids: Sequence[UUID]) -> list[Decision]:
 def fall_back(message_ids: Sequence[UUID]) -> list[Decision]:
     """Switches messages to their next channel if, read under the lock, their patience has ended."""
     with transaction.atomic(), connection.cursor() as cursor:
-        statement = within(sql.MESSAGES["lock_patience_expired"], months_of(message_ids))
+        statement = limit_to_months(sql.MESSAGES["lock_patience_expired"], months_of(message_ids))
         cursor.execute(statement, [list(message_ids)])
         snapshots = load_messages(cursor, [message_id for (message_id,) in cursor.fetchall()])
         switched = [fallback_chain.expire_patience(snapshot) for snapshot in snapshots]
@@ -226,7 +226,7 @@ def _cancel_locked(cursor: CursorWrapper, reason: FallbackReason) -> list[Decisi
 def _end_use(cursor: CursorWrapper, ids: Sequence[UUID]) -> None:
     """Ends further tries of these messages, which are locked and open."""
     if ids:
-        cursor.execute(within(sql.MESSAGES["end_use"], months_of(ids)), [list(ids)])
+        cursor.execute(limit_to_months(sql.MESSAGES["end_use"], months_of(ids)), [list(ids)])
 
 
 def prove(

@@ -24,7 +24,7 @@ from channels.lifecycle.state_machine import (
 from channels.waiting import outcome_signals
 from channels.waiting.outcome_signals import Signal
 from processes.monitoring import metrics, tracing
-from storage.months.recent_ids import months_of, within
+from storage.months.recent_ids import limit_to_months, months_of
 from storage.statements import sql_files
 from storage.statements.json_rows import dump_rows
 from storage.statements.single_statement import fetch_rows
@@ -77,7 +77,9 @@ def _accept(acceptances: Sequence[tuple[Event, FirstClaim]]) -> set[UUID]:
     ]
     months = months_of(event.message_id for event, _claim in acceptances)
     params = {"acceptances": dump_rows(rows), "zone": settings.TIME_ZONE}
-    accepted: list[dict[str, UUID]] = fetch_rows(within(_ACCEPT_UNCHANGED, months), params, dict)
+    accepted: list[dict[str, UUID]] = fetch_rows(
+        limit_to_months(_ACCEPT_UNCHANGED, months), params, dict
+    )
     return {row["id"] for row in accepted}
 
 

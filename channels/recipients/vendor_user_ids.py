@@ -17,7 +17,7 @@ from channels.providers.inbound import Recipient
 from channels.providers.vendors import vendor_of
 from parsing.characters import stored_text
 from processes.outbox_loop import write_in_batches
-from storage.months.recent_ids import months_of_last, within
+from storage.months.recent_ids import limit_to_months, months_of_last
 from storage.statements import sql_files
 from storage.statements.json_rows import dump_rows, json_rows
 from storage.statements.queries import execute, fetch_value
@@ -36,7 +36,7 @@ WHERE vendor = %s AND user_id = %s
 """
 
 
-def rows(provider: str, recipients: Sequence[Recipient]) -> list[dict[str, Any]]:
+def rows_to_remember(provider: str, recipients: Sequence[Recipient]) -> list[dict[str, Any]]:
     """The rows for `REMEMBER`: recipients of our own messages."""
     vendor = vendor_of(provider)
     return [
@@ -46,12 +46,12 @@ def rows(provider: str, recipients: Sequence[Recipient]) -> list[dict[str, Any]]
     ]
 
 
-def without_repeats(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+def without_repeats(rows_to_remember: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rows without duplicates, since a statement can write each person only once.
 
     They are sorted, so that parallel statements cannot deadlock.
     """
-    by_person = {(row["vendor"], row["user_id"]): row for row in rows}
+    by_person = {(row["vendor"], row["user_id"]): row for row in rows_to_remember}
     return [by_person[person] for person in sorted(by_person)]
 
 
@@ -75,12 +75,12 @@ def record_queued() -> None:
     """
     while not _queue.empty():  # only the dispatcher removes entries
         provider, recipient = _queue.get()
-        _unwritten.extend(rows(provider, [recipient]))
+        _unwritten.extend(rows_to_remember(provider, [recipient]))
     write_in_batches(_unwritten, lambda batch: write_together(batch, _write, _refuse))
 
 
 def _write(batch: Sequence[dict[str, Any]]) -> None:
-    statement = within(REMEMBER, months_of_last(settings.PHONE_RETENTION))
+    statement = limit_to_months(REMEMBER, months_of_last(settings.PHONE_RETENTION))
     execute(statement, {"recipients": dump_rows(without_repeats(batch))})
 
 

@@ -117,7 +117,7 @@ def plan_channels(
     policy = policy_for(principal, request.phone, request.purpose)
     policy = company_policy.with_requested_order(policy, order)
     if order.channels and not policy.order:
-        raise _barred(BY_NAME[order.channels[0]], request)
+        raise _barred_error(BY_NAME[order.channels[0]], request)
     if is_landline(request.phone):
         policy = policy_for_landline(
             principal.mode, policy, channel=request.channel, content=request.content
@@ -204,7 +204,7 @@ def _first_channel(
     principal: Principal, request: SendRequest, policy: SendPolicy, affordable: Sequence[Channel]
 ) -> Channel:
     if request.channel in policy.barred:
-        raise _barred(BY_NAME[str(request.channel)], request)
+        raise _barred_error(BY_NAME[str(request.channel)], request)
     if policy.has_matching_rule and not affordable and request.channel is None:
         raise DomainError(Error.CHANNEL_UNAVAILABLE, message=NOTHING_ALLOWED)
     return choose_channel(
@@ -256,7 +256,7 @@ def _require_account(channel: Channel, content: Content, mode: str, phone: str) 
     raise DomainError(Error.CHANNEL_UNAVAILABLE)
 
 
-def _barred(channel: Channel, request: SendRequest) -> DomainError:
+def _barred_error(channel: Channel, request: SendRequest) -> DomainError:
     message = format_lazy(
         _(
             "The company's policy bars {channel} for this number ({country}): name another "

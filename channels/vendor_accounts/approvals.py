@@ -72,14 +72,14 @@ def _store(name: str, approvals: list[Approval]) -> None:
     """Replaces the stored approvals by the list, sorted so that two refreshes do not deadlock."""
     ordered = sorted(approvals, key=attrgetter("kind", "name", "language"))
     with connection.cursor() as cursor:
-        cursor.executemany(_UPSERT, [_row(name, approval) for approval in ordered])
-    listed = {_row(name, approval)[1:4] for approval in approvals}
+        cursor.executemany(_UPSERT, [_approval_row(name, approval) for approval in ordered])
+    listed = {_approval_row(name, approval)[1:4] for approval in approvals}
     stored = VendorApproval.objects.filter(provider=name)
     removed = [row.pk for row in stored if (row.kind, row.name, row.language) not in listed]
     VendorApproval.objects.filter(pk__in=removed).delete()
 
 
-def _row(name: str, approval: Approval) -> tuple[str | bool, ...]:
+def _approval_row(name: str, approval: Approval) -> tuple[str | bool, ...]:
     return (
         name,
         approval.kind.value,

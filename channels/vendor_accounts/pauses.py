@@ -67,7 +67,7 @@ def accounts_of(channel: str) -> list[str]:
 
 def ensure_rows() -> None:
     """Inserts missing rows with the defaults, under which accounts also work without a row."""
-    ProviderAccount.objects.bulk_create(_rows(), ignore_conflicts=True)
+    ProviderAccount.objects.bulk_create(_account_rows(), ignore_conflicts=True)
 
 
 def ensure_limits() -> None:
@@ -75,11 +75,11 @@ def ensure_limits() -> None:
 
     The simulator states none: a row with a limit doubles the cost of every claim.
     """
-    limited = [row for row in _rows() if row.max_per_second and not settings.SIMULATOR_URL]
+    limited = [row for row in _account_rows() if row.max_per_second and not settings.SIMULATOR_URL]
     ProviderAccount.objects.bulk_create(limited, ignore_conflicts=True)
 
 
-def _rows() -> list[ProviderAccount]:
+def _account_rows() -> list[ProviderAccount]:
     return [
         ProviderAccount(
             name=name,

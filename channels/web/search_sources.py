@@ -36,7 +36,7 @@ def find(member: Member, text: str) -> list[Hit]:
             return _to_phone(messages, number, member)
         title = gettext("This number was not searched")
         return [Hit(title, _list_url(Mode.LIVE, number), TOO_MANY_LOOK_UPS)]
-    if (part := _part(text, member)) is not None:
+    if (part := _phone_condition(text, member)) is not None:
         return _to_phones_like(messages, part, text, member)
     query = text.lower()
     if not query.startswith(("msg_", "req_")):
@@ -80,7 +80,7 @@ def _to_phone(messages: QuerySet[Message], number: str, member: Member) -> list[
     return [*lists, *(hit(row, member) for row in newest)]
 
 
-def _part(text: str, member: Member) -> Q | None:
+def _phone_condition(text: str, member: Member) -> Q | None:
     """The condition on a part of a phone; None for too few digits, which rather mean a page."""
     digits = [char for char in text if char.isdecimal()]
     is_long = len(digits) >= phone_search.MIN_ENDING_LENGTH

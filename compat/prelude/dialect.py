@@ -67,7 +67,7 @@ REFUSALS = {
 TYPES = {400: "bad_request", 401: "unauthorized", 403: "forbidden", 404: "not_found"}
 
 
-def refused(code: str) -> DomainError:
+def refusal_of(code: str) -> DomainError:
     param, message = REFUSALS[code]
     return DomainError(Error.INVALID_INPUT, errors={param: [message]}, prelude=code)
 

@@ -10,7 +10,7 @@ from api.calls import boolean, choice, integer, text
 from catalogue.errors import DomainError, invalid_input
 from channels.web.fields import LOCALE
 from compat.fields import custom_code, entered_code, optional, part, required, values
-from compat.prelude.dialect import refused
+from compat.prelude.dialect import refusal_of
 from otp.protection.requesters import Requester, requester_of
 from otp.texts import bindings
 
@@ -57,7 +57,7 @@ def target_of(body: Mapping[str, Any]) -> str:
     if target is None:
         raise invalid_input(target="This field is required")
     if target["type"] == EMAIL:
-        raise refused("email_verification_not_allowed")
+        raise refusal_of("email_verification_not_allowed")
     return str(target["value"])
 
 
@@ -101,13 +101,13 @@ def options_of(body: Mapping[str, Any], texts: CompanyTexts) -> dict[str, Any]:
         or (written.get("variables") and not options["template_id"]),
     }
     for code in (code for code, is_fault in faults.items() if is_fault):
-        raise refused(code)
+        raise refusal_of(code)
     _check_app_realm(body, texts)
     try:  # texts are set in the cabinet, by purpose and language: only one template is supported
         payment = bindings.check(payment_of(body, "options", "variables"))
     except (DomainError, ValidationError):
         if options["template_id"]:
-            raise refused("invalid_template_variables") from None
+            raise refusal_of("invalid_template_variables") from None
         payment = None
     return options | {"payment": payment}
 
@@ -132,9 +132,9 @@ def _check_app_realm(body: Mapping[str, Any], texts: CompanyTexts) -> None:
     if realm is None:
         return
     if not all(realm.values()):
-        raise refused("invalid_app_realm")
+        raise refusal_of("invalid_app_realm")
     if realm["value"] != (texts.app_hash if realm["platform"] == "android" else texts.webotp_host):
-        raise refused("invalid_app_realm_value")
+        raise refusal_of("invalid_app_realm_value")
 
 
 def feedbacks_of(body: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:

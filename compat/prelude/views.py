@@ -21,7 +21,7 @@ from channels.routing.lookup import look_up
 from compat.dialect import limit_of
 from compat.fields import values
 from compat.prelude import fields
-from compat.prelude.dialect import DIALECT, refused
+from compat.prelude.dialect import DIALECT, refusal_of
 from compat.view import CompatView
 from otp.feedback import report_entered
 from otp.protection import send_check
@@ -76,7 +76,7 @@ class Verifications(PreludeView):
             self.principal, code_request.phone, code_request.requester
         )
         try:
-            sent = self._sent(code_request, options["preferred_channel"], restricted)
+            sent = self._send_code(code_request, options["preferred_channel"], restricted)
         except DomainError as error:
             if (response := self._not_sent(error, code_request, restricted)) is not None:
                 return response
@@ -96,7 +96,7 @@ class Verifications(PreludeView):
             sent.verification_id, status, code_request.reference, channels=names, **judged
         )
 
-    def _sent(
+    def _send_code(
         self, code_request: CodeSendRequest, preferred: str | None, restricted: Restricted | None
     ) -> SentCode:
         """Sends the code; during the cool-down only by the preferred channel.
@@ -145,7 +145,7 @@ class Verifications(PreludeView):
         try:
             callback = find_callback(principal.company_id, principal.mode, url) if url else None
         except DomainError:
-            raise refused("invalid_callback_url") from None
+            raise refusal_of("invalid_callback_url") from None
         return self.code_request(
             phone,
             options["locale"],
@@ -178,7 +178,7 @@ class Verifications(PreludeView):
             safe = [channel.name for channel in CHANNELS if not channel.has_segments]
             names = [name for name in names if name in safe] or safe
         if not names or any(name not in BY_NAME for name in requested):
-            raise refused("channel_not_enabled_in_region")
+            raise refusal_of("channel_not_enabled_in_region")
         return tuple(names if max_fallbacks is None else names[: max_fallbacks + 1])
 
     def _not_sent(

@@ -58,7 +58,7 @@ def _issuer(text: str, *, is_production: bool) -> str:
     return text
 
 
-def _names(name: str, default: str = "") -> list[str]:
+def _split_names(name: str, default: str = "") -> list[str]:
     return env.str(name, default).replace(",", " ").split()
 
 
@@ -67,12 +67,12 @@ OIDC_ISSUER = _issuer(env.str("OIDC_ISSUER", ""), is_production=_PRODUCTION)
 OIDC_CLIENT_ID = env.str("OIDC_CLIENT_ID", "")
 OIDC_CLIENT_SECRET = env.str("OIDC_CLIENT_SECRET", "")
 OIDC_NAME = env.str("OIDC_NAME", "") or urlsplit(OIDC_ISSUER).hostname or ""
-OIDC_SCOPES = _names("OIDC_SCOPES", "openid email profile")
+OIDC_SCOPES = _split_names("OIDC_SCOPES", "openid email profile")
 OIDC_GROUPS_CLAIM = env.str("OIDC_GROUPS_CLAIM", "") or "groups"
 OIDC_ROLES = parse_roles(env.str("OIDC_ROLES", ""))
 OIDC_ASSUME_EMAIL_VERIFIED = env.bool("OIDC_ASSUME_EMAIL_VERIFIED", False)
-OIDC_TRUSTED_AMR = frozenset(_names("OIDC_TRUSTED_AMR"))
-OIDC_TRUSTED_ACR = _names("OIDC_TRUSTED_ACR")
+OIDC_TRUSTED_AMR = frozenset(_split_names("OIDC_TRUSTED_AMR"))
+OIDC_TRUSTED_ACR = _split_names("OIDC_TRUSTED_ACR")
 OIDC_SESSION_AGE = at_least(1, "OIDC_SESSION_HOURS", 8) * 3600
 OIDC_REQUIRED_FOR_ADMIN = env.bool("OIDC_REQUIRED_FOR_ADMIN", False)
 OIDC_PROXY = proxy("oidc")

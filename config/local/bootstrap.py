@@ -28,10 +28,10 @@ def ensure(name: str) -> None:
     """Installs requirements/`name`.txt unless its packages are installed already."""
     with (ROOT / "requirements" / f"{name}.txt").open("rb") as lock_file:
         fcntl.flock(lock_file, fcntl.LOCK_EX)  # `make run` and `make test` may start together
-        usable = _works("import sys; sys.exit(sys.version_info < (3, 11))")
+        usable = _succeeds("import sys; sys.exit(sys.version_info < (3, 11))")
         if usable and any(_is_current(served) for served in _SERVED_BY[name]):
             return
-        if not usable or not _works("import pip"):
+        if not usable or not _succeeds("import pip"):
             _create()
         _install(name)
 
@@ -69,7 +69,7 @@ def _stamp(name: str) -> Path:
     return VENV / f"{name}.installed"
 
 
-def _works(program: str) -> bool:
+def _succeeds(program: str) -> bool:
     try:
         return _run([PYTHON, "-c", program], capture_output=True)
     except OSError:

@@ -14,7 +14,7 @@ def _read(call: HookCall, _options: HookOptions) -> WantedMessage:
     return WantedMessage(phone=call.text("To"), code=call.text("Body"), text=call.text("Message"))
 
 
-def _refused(refusal: DomainError) -> HttpResponse:
+def _respond_refused(refusal: DomainError) -> HttpResponse:
     """The response to a refused call, whose body authentik shows to the person."""
     return responses.with_retry(
         responses.as_text(refusal.error.status, responses.for_a_person(refusal)), refusal
@@ -37,8 +37,8 @@ KIND = Kind(
     source="https://github.com/goauthentik/authentik authentik/stages/authenticator_sms/models.py",
     check=signatures.token,
     read=_read,
-    sent=lambda outcome: responses.as_text(200, responses.sent_sentence(outcome)),
-    refused=_refused,
+    respond_sent=lambda outcome: responses.as_text(200, responses.sent_sentence(outcome)),
+    respond_refused=_respond_refused,
     simulate=_simulate,
     settings=(
         Setting(

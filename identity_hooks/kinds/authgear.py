@@ -51,7 +51,7 @@ def _read(call: HookCall, options: HookOptions) -> WantedMessage:
     )
 
 
-def _refused(refusal: DomainError) -> HttpResponse:
+def _respond_refused(refusal: DomainError) -> HttpResponse:
     body = {
         "code": CODES.get(refusal.error, "unknown_error"),
         "description": responses.for_a_person(refusal),
@@ -84,8 +84,8 @@ KIND = Kind(
     check=signatures.body_hmac(SIGNATURE),
     is_checked_by_headers=False,
     read=_read,
-    sent=lambda _outcome: responses.as_json(200, {"code": "ok"}),
-    refused=_refused,
+    respond_sent=lambda _outcome: responses.as_json(200, {"code": "ok"}),
+    respond_refused=_respond_refused,
     simulate=_simulate,
     patience=60,
     finds_code_in_text=True,

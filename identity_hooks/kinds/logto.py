@@ -26,7 +26,7 @@ def _read(call: HookCall, _options: HookOptions) -> WantedMessage:
         code=code,
         link="" if code else call.text("payload", "link"),
         purpose=PURPOSES.get(call.text("type"), ""),
-        locale=call.text("payload", "locale") or _first(call.text("payload", "uiLocales")),
+        locale=call.text("payload", "locale") or _first_locale(call.text("payload", "uiLocales")),
         ip=call.text("ip"),
     )
 
@@ -36,7 +36,7 @@ def _with_plus(phone: str) -> str:
     return f"+{phone}" if phone[:1].isdigit() and not phone.startswith("0") else phone
 
 
-def _first(locales: str) -> str:
+def _first_locale(locales: str) -> str:
     """The first of OpenID Connect's `ui_locales`, which are separated by spaces."""
     return locales.split(" ", maxsplit=1)[0]
 

@@ -47,7 +47,7 @@ def _only_phone(call: HookCall, *, is_second_factor: bool) -> str:
     return phones.pop() if phones else ""
 
 
-def _refused(refusal: DomainError) -> HttpResponse:
+def _respond_refused(refusal: DomainError) -> HttpResponse:
     """The response to a refused call: 200 with `error`, or 503 with Retry-After for a retry.
 
     The text of a status of 400 or more does not reach the person. After 503 the server calls again,
@@ -82,8 +82,8 @@ KIND = Kind(
     is_checked_by_headers=False,
     secrets=signatures.SUPABASE,
     read=_read,
-    sent=lambda _outcome: responses.as_json(200, {}),
-    refused=_refused,
+    respond_sent=lambda _outcome: responses.as_json(200, {}),
+    respond_refused=_respond_refused,
     simulate=_simulate,
     patience=5,
     settings=(

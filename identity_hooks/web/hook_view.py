@@ -70,7 +70,7 @@ class _LoggedCall:
         except Exception as error:  # the outermost handler: refused in this server's format
             return self._refuse(error)
         with translation.override(self.language):
-            return self.kind.sent(outcome)
+            return self.kind.respond_sent(outcome)
 
     def _refuse(self, error: Exception) -> HttpResponse:
         """Refuses in the server's format.
@@ -83,7 +83,7 @@ class _LoggedCall:
         if failed := refusal.extra.get("id"):  # accepted by us, refused by the vendor
             self.message_id = ids.parse_id("msg", str(failed))
         with translation.override(self.language):
-            response = self.kind.refused(refusal)
+            response = self.kind.respond_refused(refusal)
         if refusal.error is Error.METHOD_NOT_ALLOWED:
             response["Allow"] = ", ".join(sorted(self.kind.methods))
         return response
@@ -224,10 +224,10 @@ def receive_call(
 def refuse_path(request: HttpRequest, kind: str) -> HttpResponse:
     """Refuses a path that no hook has, such as one with a trailing slash."""
     declared = kinds().get(kind)
-    refused = declared.refused if declared else refused_json
+    respond = declared.respond_refused if declared else refused_json
     header = request.META.get("HTTP_ACCEPT_LANGUAGE", "")
     with translation.override(page_languages.preferred(header)):
-        return _finished(refused(DomainError(Error.NOT_FOUND)), ids.request_id())
+        return _finished(respond(DomainError(Error.NOT_FOUND)), ids.request_id())
 
 
 def _finished(response: HttpResponse, request_id: str) -> HttpResponse:
@@ -242,7 +242,7 @@ def _finished(response: HttpResponse, request_id: str) -> HttpResponse:
 PREFIX = f"{PATH}/"
 
 
-def _parts(environ: Mapping[str, Any]) -> tuple[Kind | None, str, str]:
+def _path_parts(environ: Mapping[str, Any]) -> tuple[Kind | None, str, str]:
     rest = environ["PATH_INFO"].removeprefix(PREFIX)
     kind, _, rest = rest.partition("/")
     url_id, _, secret = rest.partition("/")
@@ -254,7 +254,7 @@ def _sender(environ: Mapping[str, Any]) -> str:
 
     Raises a DomainError if the headers show that the caller is not allowed.
     """
-    kind, url_id, secret = _parts(environ)
+    kind, url_id, secret = _path_parts(environ)
     if kind is None:
         raise DomainError(Error.NOT_FOUND)
     hook = receive.find(kind.name, url_id)
@@ -264,8 +264,8 @@ def _sender(environ: Mapping[str, Any]) -> str:
 
 
 def _refuse(environ: Mapping[str, Any], refusal: DomainError, _request_id: str) -> Refusal:
-    kind, _url_id, _secret = _parts(environ)
-    response = kind.refused(refusal) if kind else refused_json(refusal)
+    kind, _url_id, _secret = _path_parts(environ)
+    response = kind.respond_refused(refusal) if kind else refused_json(refusal)
     headers = [("Content-Type", response["Content-Type"])]
     return Refusal(response.status_code, headers, response.content)
 

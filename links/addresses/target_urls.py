@@ -35,17 +35,19 @@ _SAFE = "/?:@!$&'()*+,;=-._~[]%"
 _NONE: frozenset[str] = frozenset()
 
 
-def _names(text: str) -> frozenset[str]:
+def _name_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_LOCAL = _names(
+_LOCAL = _name_set(
     "localhost local localdomain internal intranet private corp lan home home.arpa "
     "localtest.me lvh.me nip.io sslip.io xip.io"
 )
 # The operator blocks shorteners that this list lacks. An imitation (bıt.ly) is a site like any
 # other, and a redirecting page (google.com/url) is known only to its site.
-_SHORTENERS = _names(re.sub("#.*", "", (files(__package__) / "shorteners.txt").read_text("utf-8")))
+_SHORTENERS = _name_set(
+    re.sub("#.*", "", (files(__package__) / "shorteners.txt").read_text("utf-8"))
+)
 
 # Scripts that one word may mix, by Unicode's "highly restrictive" profile.
 _WORD_SCRIPTS = (

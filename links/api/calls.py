@@ -31,8 +31,7 @@ from channels.models import stored_fields
 from channels.web import fields as sending
 from channels.web.status_texts import status_text
 from links.addresses import target_urls
-from links.api import fields as of
-from links.api import lifetime_fields
+from links.api import fields, lifetime_fields
 from links.clicks import statistics
 from links.make.bulk import MAX_LINKS
 from webhooks.events import EventDeclaration, iso
@@ -47,8 +46,8 @@ SHORTEN = Call(
     Scope.LINKS,
     page="shorten",
     message=_("The link was shortened"),
-    body=of.NEW_LINK,
-    response=(*of.ADDRESS, lifetime_fields.EXPIRES_IN, of.REUSED),
+    body=fields.NEW_LINK,
+    response=(*fields.ADDRESS, lifetime_fields.EXPIRES_IN, fields.REUSED),
     refusals=(Error.INVALID_INPUT, Error.URL_NOT_ALLOWED, Error.ALIAS_TAKEN),
 )
 
@@ -63,13 +62,13 @@ SEND_LINK = Call(
     message=status_text("link", "whatsapp", "sent"),
     body=(
         sending.PHONE,
-        of.URL,
-        of.TEXT,
+        fields.URL,
+        fields.TEXT,
         sending.CHANNEL,
         sending.LOCALE,
-        of.ALIAS,
+        fields.ALIAS,
         lifetime_fields.LINK_LIFETIME,
-        *of.OPTIONS,
+        *fields.OPTIONS,
         *(field.sent for field in stored_fields.of_kind("link")),
     ),
     response=(
@@ -80,7 +79,7 @@ SEND_LINK = Call(
         sending.SEND_STATUS,
         sending.COST,
         TEST,
-        of.SHORT_URL,
+        fields.SHORT_URL,
         Field(
             "segments",
             integer(1),
@@ -93,13 +92,13 @@ SEND_LINK = Call(
 
 _MADE = {
     "success": True,
-    of.LINK_ID.name: of.LINK_ID.example,
-    of.SHORTENED_URL.name: of.SHORTENED_URL.example,
-    of.SLUG.name: of.SLUG.example,
-    of.TARGET.name: of.TARGET.example,
+    fields.LINK_ID.name: fields.LINK_ID.example,
+    fields.SHORTENED_URL.name: fields.SHORTENED_URL.example,
+    fields.SLUG.name: fields.SLUG.example,
+    fields.TARGET.name: fields.TARGET.example,
     lifetime_fields.EXPIRES_AT.name: None,
     lifetime_fields.EXPIRES_IN.name: None,
-    of.REUSED.name: False,
+    fields.REUSED.name: False,
 }
 
 
@@ -115,7 +114,10 @@ RESULT = Shape(
     "LinkResult",
     (
         Field("success", boolean(), _("Whether the link was created."), True),
-        *(field.optional() for field in (*of.ADDRESS, lifetime_fields.EXPIRES_IN, of.REUSED)),
+        *(
+            field.optional()
+            for field in (*fields.ADDRESS, lifetime_fields.EXPIRES_IN, fields.REUSED)
+        ),
         Field("code", text(), _("The error code, if the link was not created."), required=False),
         Field(
             "message", text(), _("The error message, if the link was not created."), required=False
@@ -132,8 +134,8 @@ LINKS = Field(
     "links",
     array() | {"minItems": 1, "maxItems": MAX_LINKS},
     format_lazy(_("The links to create: 1 to {max}."), max=MAX_LINKS),
-    [{"url": of.TARGET.example}, {"url": "http://10.0.0.1/"}],
-    fields=of.NEW_LINK,
+    [{"url": fields.TARGET.example}, {"url": "http://10.0.0.1/"}],
+    fields=fields.NEW_LINK,
     error=format_lazy(_("A list of 1 to {max} objects with a url"), max=MAX_LINKS),
 )
 BULK = Call(
@@ -154,7 +156,7 @@ BULK = Call(
             "batch",
             nullable(identifier("bat")),
             _("The id of the batch of created links; `null` if none was created."),
-            of.BATCH_ID,
+            fields.BATCH_ID,
         ),
         Field(
             "data",
@@ -167,7 +169,7 @@ BULK = Call(
     refusals=(Error.INVALID_INPUT,),
 )
 
-BATCH = Field("batch", identifier("bat"), _("The id of the batch."), of.BATCH_ID)
+BATCH = Field("batch", identifier("bat"), _("The id of the batch."), fields.BATCH_ID)
 STOP = Call(
     "DELETE",
     "/batches/{id}",
@@ -203,7 +205,7 @@ RELEASE = Call(
 INTERVAL_NAMES = choice(["day", "hour"], "StatsInterval")
 
 
-WITH_STATE = Field("state", of.STATE_NAMES, _("Only links in this state."), required=False)
+WITH_STATE = Field("state", fields.STATE_NAMES, _("Only links in this state."), required=False)
 WITH_SLUG = Field("slug", text(), _("Only the link with this slug or alias."), required=False)
 OF_BATCH = Field("batch", text(), _("Only links of this batch."), required=False)
 CREATED_FROM = Field(
@@ -228,7 +230,7 @@ LIST = Call(
     page="links",
     message=_("Short links"),
     query=(WITH_STATE, WITH_SLUG, OF_BATCH, CREATED_FROM, CREATED_TO, LIMIT, CURSOR),
-    response=page_of(of.LINK, _("The links, newest first.")),
+    response=page_of(fields.LINK, _("The links, newest first.")),
     refusals=(Error.INVALID_INPUT,),
 )
 GET = Call(
@@ -240,7 +242,7 @@ GET = Call(
     Scope.LINKS,
     page="links",
     message=_("Short link"),
-    response=of.LINK,
+    response=fields.LINK,
     refusals=(Error.NOT_FOUND,),
 )
 CHANGE = Call(
@@ -256,14 +258,14 @@ CHANGE = Call(
     page="links",
     message=_("The changes were saved"),
     body=(
-        of.NEW_URL,
+        fields.NEW_URL,
         lifetime_fields.NEW_LIFETIME,
         lifetime_fields.NEVER_EXPIRES,
-        of.ENABLED,
-        of.NEW_EXPIRED_URL,
-        of.NEW_TAGS,
+        fields.ENABLED,
+        fields.NEW_EXPIRED_URL,
+        fields.NEW_TAGS,
     ),
-    response=of.LINK,
+    response=fields.LINK,
     refusals=(Error.INVALID_INPUT, Error.NOT_FOUND, Error.URL_NOT_ALLOWED, Error.ALIAS_TAKEN),
 )
 DISABLE = Call(
@@ -278,14 +280,17 @@ DISABLE = Call(
     Scope.LINKS,
     page="links",
     message=_("The link was disabled"),
-    response=of.LINK,
+    response=fields.LINK,
     example_values={"state": "disabled"},
     refusals=(Error.NOT_FOUND,),
 )
 
 POINT = Shape(
     "ClickCounts",
-    (Field("at", time(), _("The start of the day or hour."), "2026-11-19T21:00:00Z"), *of.COUNTS),
+    (
+        Field("at", time(), _("The start of the day or hour."), "2026-11-19T21:00:00Z"),
+        *fields.COUNTS,
+    ),
 )
 
 
@@ -294,13 +299,13 @@ def _breakdown(name: str, description: StrOrPromise, example: str) -> Field:
         "ClickBreakdown",
         (
             Field("name", nullable(text()), _("The value; `null` if unknown."), example),
-            of.COUNTS[0],
+            fields.COUNTS[0],
         ),
     )
     return Field(name, array(), description, fields=rows)
 
 
-COUNTED = (of.LINK_ID, *of.COUNTS, *of.CLICK_TIMES)
+COUNTED = (fields.LINK_ID, *fields.COUNTS, *fields.CLICK_TIMES)
 LINK_STATS = Shape(
     "LinkStats",
     (
@@ -378,9 +383,9 @@ CLICK_EVENT = EventDeclaration(
         )
     },
     (
-        of.LINK_ID,
-        of.SHORTENED_URL,
-        of.TARGET,
+        fields.LINK_ID,
+        fields.SHORTENED_URL,
+        fields.TARGET,
         Field(
             "clicks",
             integer(0),

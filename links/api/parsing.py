@@ -10,7 +10,7 @@ from api.request_fields import RequestFields
 from catalogue.errors import DomainError, Error
 from links.addresses import aliases, short_hosts, target_urls
 from links.addresses.short_hosts import Host
-from links.api import fields as of
+from links.api import fields as link_fields
 from links.api import lifetime_fields
 from links.make.new_link import PENDING_LIFETIME, SLUG_LENGTH, SLUG_LENGTH_IN_MESSAGES, NewLink
 from links.manage.changes import NO_EXPIRED_URL_YET, Change
@@ -27,13 +27,15 @@ NO_REUSE_OF_ONCE = _("A link that opens once is always a new one: leave out reus
 def link_for_code(fields: RequestFields, principal: Principal) -> NewLink | None:
     """The link of a code's send; None without `link`, whose two options are still validated."""
     rules = principal.link_rules
-    url = fields.text(of.LINK_FOR_CODE) or None
+    url = fields.text(link_fields.LINK_FOR_CODE) or None
     lifetime = fields.integer(lifetime_fields.LINK_FOR_CODE_LIFETIME)
     until = fields.text(lifetime_fields.LINK_UNTIL)
     if url is None or fields.errors:
         return None
     return NewLink(
-        url=target_urls.check_target(url, field=of.LINK_FOR_CODE.name, allowed=rules.targets),
+        url=target_urls.check_target(
+            url, field=link_fields.LINK_FOR_CODE.name, allowed=rules.targets
+        ),
         lifetime=_lifetime(lifetime, principal),
         length=SLUG_LENGTH_IN_MESSAGES,
         host=_own_host(rules.host, principal),
@@ -47,13 +49,13 @@ def new_link(
     fields: RequestFields, principal: Principal, *, length: int = SLUG_LENGTH
 ) -> NewLink | None:
     """The requested link; None if a field is invalid, whose error is in `fields` then."""
-    url = fields.text(of.URL)
-    alias = fields.text(of.ALIAS) or None
+    url = fields.text(link_fields.URL)
+    alias = fields.text(link_fields.ALIAS) or None
     lifetime = fields.integer(lifetime_fields.LINK_LIFETIME)
     host = _host(fields, principal)
-    has_tags = fields.boolean(of.TAGS)
-    expired_url = fields.text(of.EXPIRED_URL)
-    is_once = fields.boolean(of.ONCE)
+    has_tags = fields.boolean(link_fields.TAGS)
+    expired_url = fields.text(link_fields.EXPIRED_URL)
+    is_once = fields.boolean(link_fields.ONCE)
     if url is None or fields.errors:
         return None
     if alias is not None and _is_pending(principal):
@@ -68,7 +70,7 @@ def new_link(
         lifetime=_lifetime(lifetime, principal),
         length=length,
         host=host,
-        is_host_requested=bool(host and fields.payload.get(of.HOST.name)),
+        is_host_requested=bool(host and fields.payload.get(link_fields.HOST.name)),
         utm="" if has_tags is False else rules.utm,
         expired_url=_expired_url(expired_url, principal),
         is_once=bool(is_once),
@@ -76,11 +78,11 @@ def new_link(
 
 
 def reusable_link(fields: RequestFields, principal: Principal) -> NewLink | None:
-    is_reused = fields.boolean(of.REUSE)
-    if is_reused and fields.payload.get(of.ALIAS.name):
-        fields.add_error(of.REUSE, NO_REUSE_OF_ALIAS)
-    if is_reused and fields.payload.get(of.ONCE.name):
-        fields.add_error(of.REUSE, NO_REUSE_OF_ONCE)
+    is_reused = fields.boolean(link_fields.REUSE)
+    if is_reused and fields.payload.get(link_fields.ALIAS.name):
+        fields.add_error(link_fields.REUSE, NO_REUSE_OF_ALIAS)
+    if is_reused and fields.payload.get(link_fields.ONCE.name):
+        fields.add_error(link_fields.REUSE, NO_REUSE_OF_ONCE)
     link = new_link(fields, principal)
     return replace(link, is_reused=True) if link and is_reused else link
 
@@ -88,12 +90,12 @@ def reusable_link(fields: RequestFields, principal: Principal) -> NewLink | None
 def link_change(fields: RequestFields, principal: Principal) -> Change:
     """The requested changes; an omitted field stays unchanged."""
     rules = principal.link_rules
-    url = fields.text(of.NEW_URL)
+    url = fields.text(link_fields.NEW_URL)
     lifetime = fields.integer(lifetime_fields.NEW_LIFETIME)
     is_endless = fields.boolean(lifetime_fields.NEVER_EXPIRES)
-    is_enabled = fields.boolean(of.ENABLED)
-    expired_url = fields.text(of.NEW_EXPIRED_URL)
-    has_tags = fields.boolean(of.NEW_TAGS)
+    is_enabled = fields.boolean(link_fields.ENABLED)
+    expired_url = fields.text(link_fields.NEW_EXPIRED_URL)
+    has_tags = fields.boolean(link_fields.NEW_TAGS)
     if is_endless and lifetime is not None:
         fields.add_error(lifetime_fields.NEVER_EXPIRES, NOT_BOTH)
     fields.check()
@@ -109,13 +111,13 @@ def link_change(fields: RequestFields, principal: Principal) -> Change:
 
 def _host(fields: RequestFields, principal: Principal) -> Host | None:
     """The requested host, or the company's default; None: the service's own host."""
-    text = fields.text(of.HOST)
+    text = fields.text(link_fields.HOST)
     if not text:
         return _own_host(principal.link_rules.host, principal)
     name = text.lower().rstrip(".")
     host = _own_host(name, principal)
     if host is None and not short_hosts.is_service_host(name):
-        fields.add_error(of.HOST, NOT_OWN_HOST)
+        fields.add_error(link_fields.HOST, NOT_OWN_HOST)
     return host
 
 

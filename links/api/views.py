@@ -28,7 +28,7 @@ from channels.web.fields import CHANNEL, LOCALE, PHONE
 from channels.web.send_view import SendView
 from links.addresses import short_hosts, text_urls
 from links.api import calls as declared
-from links.api import fields as of
+from links.api import fields as link_fields
 from links.api import parsing
 from links.api.parsing import new_link, reusable_link
 from links.clicks import statistics
@@ -85,7 +85,7 @@ class Links(LinkView):
         return pagination.list_body(
             links,
             query,
-            of.LINK.body_of,
+            link_fields.LINK.body_of,
             company_id=self.principal.company_id,
             history=None if has_index else history,
         )
@@ -95,21 +95,21 @@ class LinkDetail(LinkView):
     calls = (declared.GET, declared.CHANGE, declared.DISABLE)
 
     def get(self, request: HttpRequest, public_id: str) -> HttpResponse:
-        return self.respond(body_of(self.link(public_id), of.LINK))
+        return self.respond(body_of(self.link(public_id), link_fields.LINK))
 
     def patch(self, request: HttpRequest, public_id: str) -> HttpResponse:
         link = self.link(public_id)
         new_values = parsing.link_change(RequestFields(self.payload(request)), self.principal)
         changed = changes.change(link=link, new_values=new_values, ip=client_ip(request.META))
         changed.is_stopped = link.is_stopped
-        return self.respond(body_of(changed, of.LINK))
+        return self.respond(body_of(changed, link_fields.LINK))
 
     def delete(self, request: HttpRequest, public_id: str) -> HttpResponse:
         off = changes.Change(is_enabled=False)
         link = self.link(public_id)
         if link.retired_at is None:
             link = changes.change(link=link, new_values=off, ip=client_ip(request.META))
-        return self.respond(body_of(link, of.LINK))
+        return self.respond(body_of(link, link_fields.LINK))
 
 
 class LinkStats(LinkView):
@@ -198,7 +198,7 @@ class Shorten(IdempotentView):
 
     def body(self, link: Link, seconds_left: int | None) -> dict[str, Any]:
         reused = {"expires_in": seconds_left, "reused": link.is_existing}
-        return self.success(body_of(link, of.ADDRESS) | reused)
+        return self.success(body_of(link, link_fields.ADDRESS) | reused)
 
 
 def parse_link(payload: Mapping[str, Any], principal: Principal) -> LinkSendRequest:
@@ -207,7 +207,7 @@ def parse_link(payload: Mapping[str, Any], principal: Principal) -> LinkSendRequ
     phone = fields.text(PHONE)
     channel = fields.text(CHANNEL)
     locale = fields.text(LOCALE)
-    text = fields.text(of.TEXT)
+    text = fields.text(link_fields.TEXT)
     link = new_link(fields, principal, length=SLUG_LENGTH_IN_MESSAGES)
     own_texts = stored_fields.parse(fields, "link")
     fields.check()
@@ -299,7 +299,7 @@ class BulkLinks(LinkView):
     ) -> dict[str, Any]:
         if isinstance(result, Link) and isinstance(new_link, NewLink):
             reused = {"expires_in": new_link.seconds_left(result), "reused": result.is_existing}
-            return {"success": True, **body_of(result, of.ADDRESS), **reused}
+            return {"success": True, **body_of(result, link_fields.ADDRESS), **reused}
         assert isinstance(result, DomainError)  # noqa: S101 - what was refused was not made
         body = result.body(request_id=self.request_id)
         del body["request_id"]  # the error concerns the whole request

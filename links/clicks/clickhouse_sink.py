@@ -65,7 +65,7 @@ def write(batches: list[Batch]) -> None:
     link_ids = _existing_links({click.link_id for batch in batches for click in batch.clicks})
     now = int(time.time() * 1000)
     lines = [
-        _line(click, _click_id(batch.id, position), now)
+        _json_line(click, _click_id(batch.id, position), now)
         for batch in batches
         for position, click in enumerate(batch.clicks)
         if click.link_id in link_ids
@@ -107,7 +107,7 @@ def _existing_links(link_ids: set[UUID]) -> set[UUID]:
     return set(fetch_column(_EXISTING_LINKS, [list(link_ids)]))
 
 
-def _line(click: Click, click_id: int, now: int) -> bytes:
+def _json_line(click: Click, click_id: int, now: int) -> bytes:
     at = counting.counted_at(click.millis, now)  # as in PostgreSQL
     return orjson.dumps(click._asdict() | {"millis": at, "id": click_id})
 

@@ -61,7 +61,7 @@ def count_clicks() -> int:
 
 def count(batches: list[Batch]) -> None:
     now = int(time.time() * 1000)
-    rows_of = {UUID(hex=batch.id): [_row(c, now) for c in batch.clicks] for batch in batches}
+    rows_of = {UUID(hex=batch.id): [_click_row(c, now) for c in batch.clicks] for batch in batches}
     times = [row["millis"] for rows in rows_of.values() for row in rows]
     ends = (min(times), max(times)) if times else ()  # less than a month apart
     partitions.ensure(*{month_of(datetime.fromtimestamp(t / 1000, UTC), UTC) for t in ends})
@@ -87,7 +87,7 @@ def counted_at(millis: int, now: int) -> int:
     return millis if now - MAX_CLICK_AGE < millis < now + MAX_CLOCK_LEAD else now
 
 
-def _row(click: Click, now: int) -> Row:
+def _click_row(click: Click, now: int) -> Row:
     return click._asdict() | {"millis": counted_at(click.millis, now)}
 
 

@@ -55,7 +55,7 @@ APPEND_EVENTS = f"WITH {events.append_sql(_SQL['events'])}"
 
 def append_click_events() -> int:
     return CONSUMER.consume(
-        lambda batches: append_events([row for batch in batches for row in _rows(batch)])
+        lambda batches: append_events([row for batch in batches for row in _event_rows(batch)])
     )
 
 
@@ -100,7 +100,7 @@ def _append(rows: Sequence[EventRow]) -> None:
     events.wake_dispatcher(execute(APPEND_EVENTS, params))
 
 
-def _rows(batch: Batch) -> list[EventRow]:
+def _event_rows(batch: Batch) -> list[EventRow]:
     return [
         EventRow(
             event_id=uuid7(),

@@ -42,7 +42,7 @@ class ExpiredTarget(NamedTuple):
     url: str
     is_once: bool
 
-    def gone(self) -> NoTarget:
+    def without_target(self) -> NoTarget:
         return ONE_TIME_GONE if self.is_once else GONE
 
 
@@ -61,11 +61,15 @@ class LinkTarget(NamedTuple):
     is_once: bool = False
     expired_url: str = ""
 
-    def gone(self) -> NoTarget:
+    def without_target(self) -> NoTarget:
         return ONE_TIME_GONE if self.is_once else GONE
 
     def expired(self) -> ExpiredTarget | NoTarget:
-        return ExpiredTarget(self.expired_url, self.is_once) if self.expired_url else self.gone()
+        return (
+            ExpiredTarget(self.expired_url, self.is_once)
+            if self.expired_url
+            else self.without_target()
+        )
 
 
 Resolution = LinkTarget | ExpiredTarget | NoTarget
@@ -77,7 +81,7 @@ class CachedRow(NamedTuple):
     max_ttl: float  # seconds
 
     def resolution(self) -> Resolution:
-        return self.target if self.target.url else self.target.gone()
+        return self.target if self.target.url else self.target.without_target()
 
     def ttl(self) -> float:
         expires_at = self.target.expires_at

@@ -61,7 +61,7 @@ def _fetch(statement: str, link: LinkTarget) -> _Target | None:
 
 
 def _page(status: str, link: LinkTarget, visit: Visit) -> VisitorResponse:
-    other = page_languages.other(visit.language)
+    other = page_languages.second_language(visit.language)
     context = {
         "other": other,
         "texts": responses.texts_in(visit.language, _TEXTS),

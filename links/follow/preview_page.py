@@ -64,7 +64,7 @@ def respond(outcome: LinkTarget, visit: Visit) -> VisitorResponse:
         rows = Link.objects.select_related("company").filter(pk=UUID(outcome.link_id))
         link = rows.first()
         if link is None or not link.is_live or link.used_at:
-            return error_page(outcome.gone(), visit)
+            return error_page(outcome.without_target(), visit)
         page_of = _report if visit.method == "POST" else _show
         return page_of(link, outcome, visit)
 

@@ -70,7 +70,7 @@ def _respond_to_preview(outcome: Resolution, visit: Visit) -> VisitorResponse:
     if visit.method not in ("GET", "HEAD", "POST"):
         return responses.method_not_allowed(FORM_METHODS)
     if isinstance(outcome, ExpiredTarget):
-        return error_page(outcome.gone(), visit)
+        return error_page(outcome.without_target(), visit)
     if isinstance(outcome, NoTarget):
         return error_page(outcome, visit)
     return preview_page.respond(outcome, visit)

@@ -133,7 +133,7 @@ class Resolver:
             return resolution
         stopped = self._stops.value
         if stopped and (resolution.company_id in stopped or resolution.batch in stopped):
-            return resolution.gone()
+            return resolution.without_target()
         if resolution.expires_at and resolution.expires_at <= time.time():
             return resolution.expired()
         return resolution

@@ -153,7 +153,7 @@ def _page(status: str, body: bytes, visit: Visit, *headers: tuple[str, str]) -> 
 @cache
 def _error_page_html(outcome: NoTarget | str, language: str, is_short_host: bool) -> bytes:
     """The page in the visitor's language, then in the other one: the message may be in either."""
-    other = page_languages.other(language)
+    other = page_languages.second_language(language)
     context = {
         "language": language,
         "other": other,

@@ -72,7 +72,7 @@ class PreparedLinkSend(PreparedSend[str]):
         url = short_url(row["slug"], self.link.host)
         params = message.params() | sql.params(row, self.link.lifetime)
         params["params"] = {
-            "text": _text(principal, self.request, url),
+            "text": _message_text(principal, self.request, url),
             "short_url": url,
             **acceptance.wording(principal, self.request.locale),
         }
@@ -93,7 +93,9 @@ def send_link(
     plan = plan_channels(sender.principal, request, kind="link", order=order)
     link = request.link.for_channels(plan.channel_names)
     if plan.has_segments:
-        segments = gsm.count_segments(_text(sender.principal, request, link.sample_url)).segments
+        segments = gsm.count_segments(
+            _message_text(sender.principal, request, link.sample_url)
+        ).segments
         plan = plan.within_segment_limit(segments, too_long=_too_long(segments))
     prepared = PreparedLinkSend(
         message=NewMessage("link", sender, request, plan),
@@ -132,7 +134,7 @@ def _write_with_alias(
     transaction.on_commit(partial(resolution.invalidate_after_commit, Link(**row)))
 
 
-def _text(principal: Principal, request: LinkSendRequest, url: str) -> str:
+def _message_text(principal: Principal, request: LinkSendRequest, url: str) -> str:
     language = message_languages.match(request.locale, principal.language)
     return with_link(request.text or message_languages.texts(language)["link"], url)
 

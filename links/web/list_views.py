@@ -303,7 +303,7 @@ def _upload(request: CabinetRequest, form: ImportForm) -> LinkImport:
 @member_required(can_change_settings)
 def import_detail(request: CabinetRequest, pk: UUID) -> HttpResponse:
     job = _import(request, pk)
-    context = {**_status(job), **_rows(job)}
+    context = {**_status(job), **_row_lists(job)}
     return render(request, "cabinet/link_import_detail.html", context)
 
 
@@ -316,22 +316,22 @@ HEADINGS = {
 
 
 def _status(job: LinkImport) -> dict[str, object]:
-    counts = [ngettext("%(shown)s row", "%(shown)s rows", job.total) % _shown(job.total)]
+    counts = [ngettext("%(shown)s row", "%(shown)s rows", job.total) % _shown_count(job.total)]
     if job.state != LinkImport.State.DRAFT:
         text = ngettext("%(shown)s link created", "%(shown)s links created", job.made)
-        counts.append(text % _shown(job.made))
+        counts.append(text % _shown_count(job.made))
     if job.refused:
         text = ngettext("%(shown)s with an error", "%(shown)s with an error", job.refused)
-        counts.append(text % _shown(job.refused))
+        counts.append(text % _shown_count(job.refused))
     heading = HEADINGS[LinkImport.State(job.state)]
     return {"link_import": job, "heading": heading, "counts": " · ".join(counts)}
 
 
-def _shown(number: int) -> dict[str, str]:
+def _shown_count(number: int) -> dict[str, str]:
     return {"shown": grouped(number)}
 
 
-def _rows(job: LinkImport) -> dict[str, object]:
+def _row_lists(job: LinkImport) -> dict[str, object]:
     rows = job.rows.order_by("number")
     return {
         "rows": rows.filter(error="")[:SHOWN_ROWS],

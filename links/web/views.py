@@ -143,7 +143,9 @@ def link_edit(request: CabinetRequest, public_id: str) -> HttpResponse:
         "The short link stays the same: everyone who has it goes to the new address within a "
         "second."
     )
-    return form_page(request, form, _("Change the link"), verb=_("Save"), back=_to(link), lead=lead)
+    return form_page(
+        request, form, _("Change the link"), verb=_("Save"), back=_page_link(link), lead=lead
+    )
 
 
 @member_required(can_change_settings, can_change_settings)
@@ -160,7 +162,7 @@ def link_disable(request: CabinetRequest, public_id: str) -> HttpResponse:
             "again; its statistics are kept."
         ),
         verb=_("Switch off"),
-        back=_to(link),
+        back=_page_link(link),
         subject=format_html("<code>{}</code>", link.short_url),
     )
 
@@ -202,7 +204,7 @@ def _changed(
     return redirect("link-detail", link.public_id)
 
 
-def _to(link: Link) -> PageLink:
+def _page_link(link: Link) -> PageLink:
     return PageLink(reverse("link-detail", args=[link.public_id]), link.slug)
 
 

@@ -67,11 +67,11 @@ def close_database() -> None:
             "The role of DATABASE_URL does not own the database, so it cannot keep workers "
             "out while it restores: connect as the owner."
         )
-    execute(f"ALTER DATABASE {_name()} SET default_transaction_read_only = on")
+    execute(f"ALTER DATABASE {_database_name()} SET default_transaction_read_only = on")
 
 
 def open_database() -> None:
-    execute(f"ALTER DATABASE {_name()} RESET default_transaction_read_only")
+    execute(f"ALTER DATABASE {_database_name()} RESET default_transaction_read_only")
 
 
 def other_sessions() -> list[str]:
@@ -83,7 +83,7 @@ WHERE datname = current_database() AND backend_type = 'client backend' AND pid <
 """)
 
 
-def _name() -> str:
+def _database_name() -> str:
     return connection.ops.quote_name(connection.settings_dict["NAME"])
 
 

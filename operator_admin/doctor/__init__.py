@@ -85,10 +85,12 @@ def run_checks() -> Iterator[Finding]:
 
 
 def _skipped(check: Check) -> Finding:
-    return failed(_name(check), _("not known without the database"), _("Fix `database` first."))
+    return failed(
+        _check_name(check), _("not known without the database"), _("Fix `database` first.")
+    )
 
 
-def _name(check: Check) -> str:
+def _check_name(check: Check) -> str:
     return check.__name__.replace("_", " ")
 
 
@@ -105,7 +107,7 @@ def run(check: Check) -> list[Finding]:
     except Exception as error:  # a crash must not hide the other checks
         return [
             failed(
-                _name(check),
+                _check_name(check),
                 _("could not be checked: {error}").format(error=type(error).__name__),
                 CRASH_REMEDY,
             )

@@ -22,9 +22,9 @@ CLICKS_REMEDY = gettext_lazy(
 def queue() -> Finding:
     now = figures.queue()
     age = now.oldest_due or 0.0
-    detail = _("due: {due}, the oldest for {age:.0f} s; of unknown outcome: {ambiguous}").format(
-        due=now.due, age=age, ambiguous=now.ambiguous
-    )
+    detail = _(
+        "due: {due}, the oldest has waited {age:.0f} s; of unknown outcome: {ambiguous}"
+    ).format(due=now.due, age=age, ambiguous=now.ambiguous)
     remedy = _(
         "Check `worker` and the providers. If both are in order, there are more messages than "
         "provider threads: add a worker."
@@ -36,7 +36,7 @@ def outboxes() -> Finding:
     now = figures.queue()
     age = max(now.oldest_webhook or 0.0, now.oldest_email or 0.0)
     detail = _(
-        "webhooks due: {webhooks}, e-mails due: {emails}, the oldest for {age:.0f} s"
+        "webhooks due: {webhooks}, e-mails due: {emails}, the oldest has waited {age:.0f} s"
     ).format(webhooks=now.webhooks, emails=now.emails, age=age)
     remedy = _("See `worker`, `broker` and `mail`: a worker delivers both.")
     return finding("outboxes", detail, remedy, ok=age < LATE_OUTBOX)
@@ -46,11 +46,11 @@ def clicks() -> Finding:
     age = stream.lag_seconds()
     if age is None:
         return failed(
-            "clicks", _("Redis, which holds those to be counted, does not answer"), CLICKS_REMEDY
+            "clicks", _("Redis, which holds the uncounted clicks, does not answer"), CLICKS_REMEDY
         )
     return finding(
         "clicks",
-        _("the oldest uncounted for {age:.0f} s").format(age=age),
+        _("the oldest uncounted click has waited {age:.0f} s").format(age=age),
         CLICKS_REMEDY,
         ok=age < LATE_CLICKS,
     )
@@ -87,7 +87,7 @@ def click_copy() -> Finding:
         if since
         else _("nothing written yet")
     )
-    detail = _("{complete}, the oldest click waits for {age:.0f} s").format(
+    detail = _("{complete}; the oldest unwritten click has waited {age:.0f} s").format(
         complete=complete, age=age or 0
     )
     return finding(

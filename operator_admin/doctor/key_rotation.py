@@ -89,7 +89,7 @@ def _difference(rings: dict[str, Ring]) -> str:
         return _("step 2 under way: {key} is not first in {differing}").format(
             key=_label(newest[0]), differing=differing
         )
-    return _("step 1 or 3 under way: not the same keys in {differing}").format(differing=differing)
+    return _("step 1 or 3 under way: the keys differ in {differing}").format(differing=differing)
 
 
 def _check_equal_rings(name: str, ring: Ring) -> Finding:
@@ -104,12 +104,15 @@ def _check_equal_rings(name: str, ring: Ring) -> Finding:
     return passed(
         name,
         "; ".join(
-            [_("{key} signs").format(key=signs), *(_other(other, uses, noun) for other in others)]
+            [
+                _("{key} signs").format(key=signs),
+                *(_other_key_text(other, uses, noun) for other in others),
+            ]
         ),
     )
 
 
-def _other(key: str, uses: Counter[str], noun: StrOrPromise) -> str:
+def _other_key_text(key: str, uses: Counter[str], noun: StrOrPromise) -> str:
     if uses[key]:
         return _("{key} verifies, and {uses} {noun} need it: keep it").format(
             key=key, uses=uses[key], noun=noun

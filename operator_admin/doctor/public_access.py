@@ -222,7 +222,7 @@ def operators() -> Finding:
     )
     remedy = _("Ask them to open /admin/ and set it up: they can open nothing else until they do.")
     if not settings.OPERATOR_MFA:
-        detail += _("; not asked for here")
+        detail += _("; this service does not require one")
     return finding("operators", detail, remedy, ok=not without_factor or not settings.OPERATOR_MFA)
 
 

@@ -131,7 +131,9 @@ def database_texts() -> Finding:
     is_cased = fetch_value("SELECT upper('ж') = 'Ж'")
     [(of_indexes, of_system)] = fetch_tuples(_COLLATION_VERSIONS)
     if of_indexes and of_indexes != of_system:
-        detail = _("indexes sorted by version {}, the system has {}").format(of_indexes, of_system)
+        detail = _("the indexes are sorted by version {}, and the system has {}").format(
+            of_indexes, of_system
+        )
         return failed("database texts", detail, COLLATION_REMEDY)
     detail = "UTF-8" if is_cased else _("LC_CTYPE is ASCII only: searches distinguish ж and Ж")
     return finding("database texts", detail, TEXT_REMEDY, ok=is_cased)
@@ -177,7 +179,7 @@ def database_role() -> Finding:
     """Checks that the role owns no table: it could drop triggers that make one append-only."""
     powers = roles.powers()
     if not settings.PRODUCTION:
-        return passed("database role", _("not asked for here"))
+        return passed("database role", _("this service does not require one of its own"))
     detail = "; ".join(powers) or _("cannot rewrite the audit or the books")
     remedy = _(
         "Run the application with a role of its own: see “Two roles” in "

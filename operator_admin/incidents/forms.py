@@ -72,12 +72,12 @@ class IncidentForm(forms.Form):
                 widget=forms.TextInput(_WIDE),
             )
             self.fields[f"text_{code}"] = _text_field(name)
-        self.order_fields(["channel", "impact", *self._names()])
+        self.order_fields(["channel", "impact", *self._text_field_names()])
         channels = [(channel.name, channel.title) for channel in CHANNELS]
         self.fields["channel"].choices = [("", timeline.SERVICE), *channels]  # type: ignore[attr-defined]
 
     @staticmethod
-    def _names() -> list[str]:
+    def _text_field_names() -> list[str]:
         return [f"{part}_{code}" for code in page_languages.codes() for part in ("title", "text")]
 
     def clean_country(self) -> str:

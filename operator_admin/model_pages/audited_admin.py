@@ -114,21 +114,21 @@ def _changed_values(form: Any, formsets: Iterable[Any]) -> Changes:
 def _values_of(form: Any) -> Changes:
     cleaned = form.cleaned_data
     names = [name for name in form.changed_data if name in cleaned]
-    old = {name: _plain(form[name].initial, form.fields[name]) for name in names}
-    new = {name: _plain(cleaned[name], form.fields[name]) for name in names}
+    old = {name: _with_names(form[name].initial, form.fields[name]) for name in names}
+    new = {name: _with_names(cleaned[name], form.fields[name]) for name in names}
     return changes_between(old, new)
 
 
-def _plain(value: Any, field: Any) -> Any:
+def _with_names(value: Any, field: Any) -> Any:
     """Replaces rows of other tables by their names in the field's choices."""
     if isinstance(field, ModelMultipleChoiceField):
-        return sorted(_named(row, field) for row in value or ())
+        return sorted(_name_of(row, field) for row in value or ())
     if isinstance(field, ModelChoiceField) and value not in EMPTY_VALUES:
-        return _named(value, field)
+        return _name_of(value, field)
     return value
 
 
-def _named(value: Any, field: Any) -> str:
+def _name_of(value: Any, field: Any) -> str:
     return str(
         value if isinstance(value, Model) else field.queryset.filter(pk=value).first() or value
     )

@@ -130,7 +130,15 @@ class BankTransferAdmin(ActionAdmin):
     change_list_template = "admin/billing/banktransfer/change_list.html"
     change_form_template = "admin/billing/banktransfer/change_form.html"
     list_display = (
-        *("booked_on", "money", "described_state", "party_name", "party_inn", "purpose", "order"),
+        *(
+            "booked_on",
+            "signed_amount",
+            "described_state",
+            "party_name",
+            "party_inn",
+            "purpose",
+            "order",
+        ),
     )
     list_filter = (NEEDS_ATTENTION, "state", "problem", "direction", "source")
     list_select_related = ("order",)
@@ -143,7 +151,7 @@ class BankTransferAdmin(ActionAdmin):
     )
 
     @admin.display(description=gettext_lazy("amount"), ordering="amount")
-    def money(self, transfer: BankTransfer) -> str:
+    def signed_amount(self, transfer: BankTransfer) -> str:
         sign = "" if transfer.direction == BankTransfer.Direction.INCOMING else "−"
         return f"{sign}{amounts.money(transfer.amount, transfer.currency)}"
 
@@ -182,26 +190,26 @@ class BankTransferAdmin(ActionAdmin):
     )
     def credit(self, request: HttpRequest, rows: QuerySet[BankTransfer]) -> None:
         assignable = rows.filter(order__isnull=False).select_related("order")
-        self._each(request, assignable, _assign_to_named)
+        self._apply_to_each(request, assignable, _assign_to_named)
 
     @admin.action(
         description=gettext_lazy("Return to the payer: nothing is credited"), permissions=["handle"]
     )
     def give_back(self, request: HttpRequest, rows: QuerySet[BankTransfer]) -> None:
-        self._each(request, rows, review.mark_returned)
+        self._apply_to_each(request, rows, review.mark_returned)
 
     @admin.action(
         description=gettext_lazy("Take the tokens back: the money was returned"),
         permissions=["handle"],
     )
     def take_back(self, request: HttpRequest, rows: QuerySet[BankTransfer]) -> None:
-        self._each(request, rows, review.take_back)
+        self._apply_to_each(request, rows, review.take_back)
 
     @admin.action(description=gettext_lazy("Not a top-up"), permissions=["handle"])
     def dismiss(self, request: HttpRequest, rows: QuerySet[BankTransfer]) -> None:
-        self._each(request, rows, review.dismiss)
+        self._apply_to_each(request, rows, review.dismiss)
 
-    def _each(
+    def _apply_to_each(
         self, request: HttpRequest, rows: QuerySet[BankTransfer], verb: Callable[..., bool]
     ) -> None:
         count = 0

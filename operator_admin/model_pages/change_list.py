@@ -93,10 +93,10 @@ class KeysetChangeList(UncountedChangeList):
     def _read(self, rows: QuerySet[Any], after: str, count: int) -> tuple[list[Any], Any]:
         """The next rows, and the key of the last row scanned if more may follow."""
         last = self._last_seen(after)
-        older = self._older(rows, last)
+        older = self._older_than(rows, last)
         if not self._is_scan():
             return list(older[:count]), None
-        history = self._older(self.root_queryset, last).order_by(*self._newest_first())
+        history = self._older_than(self.root_queryset, last).order_by(*self._newest_first())
         places = history.values_list("pk", self.field)
         for length in pagination.SCANS:
             end = places[length - 1 : length].first()
@@ -121,8 +121,8 @@ class KeysetChangeList(UncountedChangeList):
     def _newest_first(self) -> list[str]:
         return list(dict.fromkeys((f"-{self.field}", "-pk")))
 
-    # The first condition of `_older` and `_down_to` is redundant, but only it can use the index.
-    def _older(self, rows: QuerySet[Any], last: Model | None) -> QuerySet[Any]:
+    # The first condition of `_older_than` and `_down_to` is redundant, but the index needs it.
+    def _older_than(self, rows: QuerySet[Any], last: Model | None) -> QuerySet[Any]:
         if last is None:
             return rows
         name = self.field
@@ -155,7 +155,7 @@ class UrgentFirstChangeList(KeysetChangeList):
         is_urgent = self._urgent()
         rows: list[tuple[str, Any]] = []
         if not self.after or self.after.startswith(URGENT):
-            waiting = self._older(self.queryset.filter(is_urgent), self._last_seen(after))
+            waiting = self._older_than(self.queryset.filter(is_urgent), self._last_seen(after))
             rows = [(URGENT, row) for row in waiting[: size + 1]]
             after = ""
         end = None

@@ -281,14 +281,14 @@ class ReportAdmin(ActionAdmin):
 
 @admin.register(Stop)
 class StopAdmin(ReadOnlyAdmin):
-    list_display = ("stopped_at", "company", "what", "is_operators")
+    list_display = ("stopped_at", "company", "stopped_links", "is_operators")
     list_select_related = ("company",)
     search_fields = ("=company__id", "company__name__istartswith")
     ordering = ("-stopped_at",)
     actions = ("release",)
 
     @admin.display(description=_("what is stopped"))
-    def what(self, stop: Stop) -> Any:
+    def stopped_links(self, stop: Stop) -> Any:
         return public_id("bat", stop.batch_id) if stop.batch_id else _("all links")
 
     @admin.action(description=_("Release: the links work again"), permissions=["release"])

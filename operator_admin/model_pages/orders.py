@@ -181,7 +181,9 @@ class OrderAdmin(ShowsGatewayTitle, ActionAdmin):
     urgent = f"{IS_OPEN} AND billing_order.invoice_number IS NOT NULL"
     ordering = ("-pk",)
     change_form_template = "admin/billing/order/change_form.html"
-    list_display = ("__str__", "company", "tokens", "sum", "gateway_title", "state", "created_at")
+    list_display = (
+        *("__str__", "company", "tokens", "order_amount", "gateway_title", "state", "created_at"),
+    )
     list_filter = ("state", ("gateway", GatewayFilter))
     list_select_related = ("company",)
     search_fields = ("=company__id", "company__name__istartswith", "=payment_id")
@@ -205,7 +207,7 @@ class OrderAdmin(ShowsGatewayTitle, ActionAdmin):
         return Order.objects.named(text) is not None
 
     @admin.display(description=gettext_lazy("amount"), ordering="amount")
-    def sum(self, order: Order) -> str:
+    def order_amount(self, order: Order) -> str:
         return money(order.amount, order.currency)
 
     def confirm(self, request: HttpRequest, pk: UUID) -> HttpResponse:
@@ -245,7 +247,15 @@ class PaymentAdmin(ShowsGatewayTitle, ActionAdmin):
     urgent = NEEDS_REVIEW
     ordering = ("-pk",)
     list_display = (
-        *("created_at", "company", "order", "money", "gateway_title", "is_credited", "problem"),
+        *(
+            "created_at",
+            "company",
+            "order",
+            "paid_amount",
+            "gateway_title",
+            "is_credited",
+            "problem",
+        ),
         "settled_at",
     )
     list_filter = (NEEDS_ATTENTION, "problem", ("gateway", GatewayFilter))
@@ -281,7 +291,7 @@ class PaymentAdmin(ShowsGatewayTitle, ActionAdmin):
         return str(payment.order.company) if payment.order else "—"
 
     @admin.display(description=gettext_lazy("amount"), ordering="amount")
-    def money(self, payment: Payment) -> str:
+    def paid_amount(self, payment: Payment) -> str:
         return money(payment.amount, payment.currency)
 
     @admin.action(

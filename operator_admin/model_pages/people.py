@@ -320,8 +320,25 @@ class HookAdmin(ReadOnlyAdmin):
 
 @admin.register(AuditEvent)
 class AuditEventAdmin(ReadOnlyAdmin):
-    list_display = ("created_at", "company", "actor", "what", "on_what", "values", "ip")
-    fields = ("created_at", "company", "actor", "user", "what", "on_what", "values", "ip")
+    list_display = (
+        "created_at",
+        "company",
+        "actor",
+        "action_name",
+        "subject_name",
+        "values",
+        "ip",
+    )
+    fields = (
+        "created_at",
+        "company",
+        "actor",
+        "user",
+        "action_name",
+        "subject_name",
+        "values",
+        "ip",
+    )
     list_filter = (since_filter("created_at"),)
     list_select_related = ("company", "user")
     search_fields = (
@@ -332,11 +349,11 @@ class AuditEventAdmin(ReadOnlyAdmin):
     ordering = ("-id",)
 
     @admin.display(description=_("action"))
-    def what(self, event: AuditEvent) -> str:
+    def action_name(self, event: AuditEvent) -> str:
         return f"{audit.label(event.action)} ({event.action})"
 
     @admin.display(description=_("subject"))
-    def on_what(self, event: AuditEvent) -> str:
+    def subject_name(self, event: AuditEvent) -> str:
         return audit.subject(event)
 
     @admin.display(description=_("old and new values"))
@@ -357,14 +374,14 @@ class IdempotentRequestAdmin(ReadOnlyAdmin):
 
 @admin.register(JobFailure)
 class JobFailureAdmin(ActionAdmin):
-    list_display = ("failed_at", "what", "company", "subject", "tries", "error", "gave_up_at")
+    list_display = ("failed_at", "job_title", "company", "subject", "tries", "error", "gave_up_at")
     list_select_related = ("company",)
     search_fields = ("=company__id", "subject__startswith")
     ordering = ("-failed_at",)
     actions = ("try_again",)
 
     @admin.display(description=_("job"))
-    def what(self, failure: JobFailure) -> str:
+    def job_title(self, failure: JobFailure) -> str:
         return str(jobs.title_of(failure.job))
 
     @admin.action(description=_("Try again now"), permissions=["handle"])

@@ -287,12 +287,12 @@ def _incident_level(day: date, channel: str, incidents: Sequence[Incident]) -> L
     levels = [
         of_incident(incident.impact)
         for incident in incidents
-        if incident.channel in {"", channel} and _lasted(incident, day)
+        if incident.channel in {"", channel} and _lasts_on(incident, day)
     ]
     return worst(levels) if levels else None
 
 
-def _lasted(incident: Incident, day: date) -> bool:
+def _lasts_on(incident: Incident, day: date) -> bool:
     began = timezone.localdate(incident.began_at)
     ended = timezone.localdate(incident.resolved_at) if incident.resolved_at else None
     return began <= day <= (ended or timezone.localdate())

@@ -18,7 +18,7 @@ from channels.outcomes import transitions
 from links.manage import changes
 from otp import sealed_codes
 from otp.check import entered_codes
-from storage.months.recent_ids import months_of, within
+from storage.months.recent_ids import limit_to_months, months_of
 from storage.statements import sql_files
 from storage.statements.queries import fetch_tuples
 from storage.statements.single_statement import fetch_rows
@@ -109,7 +109,7 @@ def _prove(claim: str, limit_or_ids: int | list[UUID]) -> int:
             cursor, [(verification_id, None) for verification_id in ids], DeliveryProof.CODE_ENTERED
         )
         event_ids = [uuid7() for _verification_id in ids]
-        cursor.execute(within(_SETTLE_VERIFIED, months_of(ids)), [ids, event_ids])
+        cursor.execute(limit_to_months(_SETTLE_VERIFIED, months_of(ids)), [ids, event_ids])
         outbox.wake_dispatcher(cursor.rowcount)
     transitions.announce(decisions)
     entered_codes.enqueue(ids)

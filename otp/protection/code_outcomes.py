@@ -116,7 +116,7 @@ def _of_maturing(since: datetime, until: datetime) -> Iterator[CodeOutcome]:
     params = _id_ranges(oldest, until, recent=recent)
     params["maturing"] = since - timedelta(seconds=MATURITY)
     codes = _fetch(_SQL["of_all"], params)
-    newest = _newest(codes)
+    newest = _newest_messages(codes)
     for code in codes:
         mature_at = code.mature_at
         if mature_at is None:
@@ -137,7 +137,7 @@ def _of_entered(since: datetime, until: datetime) -> Iterator[CodeOutcome]:
     params = _id_ranges(since - _lifetime() - MATURE_WITHIN, until)
     params |= {"since": since, "until": until}
     codes = _fetch(_SQL["entered"], params)
-    newest = _newest(codes)
+    newest = _newest_messages(codes)
     for code in codes:
         verified = code.verified or 0.0  # never None: all these codes were entered
         is_newest = code.id == newest[code.subject_id]
@@ -150,7 +150,7 @@ def _of_entered(since: datetime, until: datetime) -> Iterator[CodeOutcome]:
             yield CodeOutcome(OutcomeKind.ENTERED, verified, code)
 
 
-def _newest(codes: Iterable[SentCode]) -> dict[UUID, UUID]:
+def _newest_messages(codes: Iterable[SentCode]) -> dict[UUID, UUID]:
     """The newest message of each code."""
     newest: dict[UUID, UUID] = {}
     for code in codes:

@@ -97,7 +97,7 @@ def load_guard(company_id: int, scopes: Iterable[GuardScope]) -> Guard:
     """A guard loaded with the known evidence on these scopes of the company."""
     guard = Guard()
     keys = {(scope.kind.value, scope.value) for scope in scopes} | {OF_COMPANY}
-    for row in _rows(company_id, sorted(keys)):
+    for row in _stored_evidence(company_id, sorted(keys)):
         evidence = ScopeEvidence(
             at=row.seen_at.timestamp(),
             norm=Counts(
@@ -113,7 +113,7 @@ def load_guard(company_id: int, scopes: Iterable[GuardScope]) -> Guard:
     return guard
 
 
-def _rows(company_id: int, keys: list[tuple[str, str]]) -> Iterable[GuardEvidence]:
+def _stored_evidence(company_id: int, keys: list[tuple[str, str]]) -> Iterable[GuardEvidence]:
     for start in range(0, len(keys), SCOPES_PER_QUERY):
         by_kind: dict[str, list[str]] = {}
         for kind, value in keys[start : start + SCOPES_PER_QUERY]:
@@ -132,7 +132,7 @@ def save_evidence(
 ) -> None:
     """Saves the evidence; `GuardProgress` is locked, so one process writes a company's rows."""
     rows = [
-        _row(
+        _evidence_row(
             company_id,
             scope.kind.value,
             scope.value,
@@ -142,7 +142,7 @@ def save_evidence(
         for scope in touched
         if scope in guard.evidence
     ]
-    rows.append(_row(company_id, *OF_COMPANY, guard.company, ""))
+    rows.append(_evidence_row(company_id, *OF_COMPANY, guard.company, ""))
     GuardEvidence.objects.bulk_create(
         rows,
         batch_size=SCOPES_PER_QUERY,
@@ -152,7 +152,7 @@ def save_evidence(
     )
 
 
-def _row(
+def _evidence_row(
     company_id: int, kind: str, value: str, evidence: ScopeEvidence, country: str
 ) -> GuardEvidence:
     return GuardEvidence(

@@ -183,7 +183,7 @@ def lift(*, restriction: GuardRestriction, user: User, ip: str | None = None) ->
     _let_through(company, scope_of(stored), stored.country, user, now)
     evidence = GuardEvidence.objects.filter(company=company)
     evidence.filter(kind=stored.kind, value=stored.value).delete()
-    if narrower := _narrower(stored):
+    if narrower := _narrower_filter(stored):
         evidence.filter(**narrower).delete()
         for row in GuardRestriction.objects.filter(
             company=company, ended_at=None, **narrower
@@ -202,7 +202,7 @@ def _audited(scope: GuardScope) -> str:
     return scope.kind.value if is_hash else scope.value
 
 
-def _narrower(row: GuardRestriction) -> dict[str, Any]:
+def _narrower_filter(row: GuardRestriction) -> dict[str, Any]:
     """A filter for the prefixes within the scope."""
     kinds = [kind.value for kind in PREFIXES]
     if row.kind == ScopeKind.COUNTRY:

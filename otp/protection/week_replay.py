@@ -95,10 +95,10 @@ class _Week:
         tokens = float(code.price)
         mature_at = code.mature_at
         if code.delivered is not None and mature_at is not None:
-            self._at(
+            self._call_at(
                 code.delivered, lambda at: self.guard.record_delivery(at, pending_code, tokens, 0.0)
             )
-            self._at(
+            self._call_at(
                 mature_at,
                 lambda at: self.guard.record_timeout(
                     at, pending_code, is_counted=history.is_counted(at)
@@ -114,9 +114,9 @@ class _Week:
             else:
                 self.guard.record_later_entry(at, pending_code)
 
-        self._at(code.verified, entered)
+        self._call_at(code.verified, entered)
 
-    def _at(self, moment: float, act: Callable[[float], None]) -> None:
+    def _call_at(self, moment: float, act: Callable[[float], None]) -> None:
         heapq.heappush(self.due, (moment, next(self._numbers), act))
 
 

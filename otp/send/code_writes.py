@@ -67,7 +67,7 @@ _SHARED = {
 }
 
 
-def _together(writes: Sequence[CodeWrite]) -> list[CodeRow | None]:
+def _write_together(writes: Sequence[CodeWrite]) -> list[CodeRow | None]:
     first = writes[0].params
     companies = {write.params["company_id"] for write in writes}
     of_one = len(companies) == 1
@@ -101,7 +101,7 @@ def _requested_row(number: int, params: Mapping[str, Any]) -> dict[str, Any]:
     return row | values | {"number": number}
 
 
-SENDS = GroupCommit(alone, _together)
+SENDS = GroupCommit(alone, _write_together)
 OUR_CODE = {"custom_macs": None}
 
 

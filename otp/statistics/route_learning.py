@@ -92,15 +92,15 @@ def _tried_codes(since: datetime, until: datetime) -> list[TriedCode]:
     codes = [
         list(attempts_of_code) for _id, attempts_of_code in groupby(rows, key=lambda row: row.id)
     ]
-    return [(attempts[0], _tries(attempts)) for attempts in codes]
+    return [(attempts[0], _channel_tries(attempts)) for attempts in codes]
 
 
-def _tries(attempts: list[_Row]) -> list[ChannelTry]:
+def _channel_tries(attempts: list[_Row]) -> list[ChannelTry]:
     by_channel = groupby(attempts, key=lambda row: row.channel)
-    return [_try(list(rows)) for _channel, rows in by_channel]
+    return [_channel_try(list(rows)) for _channel, rows in by_channel]
 
 
-def _try(rows: list[_Row]) -> ChannelTry:
+def _channel_try(rows: list[_Row]) -> ChannelTry:
     """The try of a channel, by its last attempt.
 
     Earlier attempts failed for reasons other than the recipient.
@@ -190,7 +190,7 @@ def _learned(
         cached.router = learned_router.decode(state.state)
         cached.router.prices = dict.fromkeys(BY_NAME, 0)  # only names matter here
     account_shares.follow_accounts(cached.router, account_shares.groups())
-    memories = phone_memories.load_many(code.phone for code, _tries in codes)
+    memories = phone_memories.load_many(code.phone for code, _channel_tries in codes)
     for code, tries in codes:
         _teach(cached.router, memories[code.phone], code, tries)
     phone_memories.save_many(memories, end.timestamp())
@@ -215,7 +215,7 @@ def _teach(router: Router, memory: PhoneMemory, code: _Row, all_tries: list[Chan
     if not code.is_sent_again:
         _compare_accounts(router, code.created, all_tries, verified)
     if verified < inf and not code.is_sent_again:
-        sole = _sole(tries, verified)
+        sole = _sole_try_index(tries, verified)
         if sole is not None:
             router.record_entry(verified, steps[sole], memory)
 
@@ -252,7 +252,7 @@ def _teach_try(
         router.record_delivery(tried.delivered, step, memory)
 
 
-def _sole(tries: list[ChannelTry], verified: float) -> int | None:
+def _sole_try_index(tries: list[ChannelTry], verified: float) -> int | None:
     """The only try that can have brought the code."""
     arrived = [
         n for n, row in enumerate(tries) if row.delivered is not None and row.delivered <= verified

@@ -31,7 +31,7 @@ def evidence_of(company_id: int, verification: FoundVerification) -> dict[str, A
         "expires_at": _iso(verification.expires_at),
         "verified_at": _iso(verification.verified_at),
         "attempts": verification.attempts,
-        "messages": [_message(message) for message in verification.messages],
+        "messages": [_message_evidence(message) for message in verification.messages],
     }
     return {"record": record, "sha256": hashlib.sha256(canonical(record)).hexdigest()}
 
@@ -40,12 +40,12 @@ def canonical(record: dict[str, Any]) -> bytes:
     return orjson.dumps(record, option=orjson.OPT_SORT_KEYS)
 
 
-def _message(message: Message) -> dict[str, Any]:
+def _message_evidence(message: Message) -> dict[str, Any]:
     return {
         "id": message.public_id,
         "channel": message.channel,
         "status": message.state,
-        "text": _shown(message),
+        "text": _shown_text(message),
         "request_id": message.request_id or None,
         "created_at": _iso(message.created_at),
         "sent_at": _iso(message.sent_at),
@@ -53,7 +53,7 @@ def _message(message: Message) -> dict[str, Any]:
     }
 
 
-def _shown(message: Message) -> str | None:
+def _shown_text(message: Message) -> str | None:
     """The text without its code; None if the text was erased.
 
     The code is not even derived: a search for it in the text could match other digits, such as an

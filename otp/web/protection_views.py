@@ -121,10 +121,10 @@ HISTORY = 50  # ended restrictions
 
 @member_required(can_read_settings)
 def protection(request: CabinetRequest) -> HttpResponse:
-    return _page(request, LetThroughForm(company=request.company))
+    return _render_page(request, LetThroughForm(company=request.company))
 
 
-def _page(request: CabinetRequest, form: LetThroughForm) -> HttpResponse:
+def _render_page(request: CabinetRequest, form: LetThroughForm) -> HttpResponse:
     rows = GuardRestriction.objects.filter(company=request.company).order_by("-began_at", "-pk")
     open_now = list(rows.filter(ended_at=None).select_related("lifted_by"))
     whole_day, *_hours = budgets.usage(request.company.pk, [])
@@ -178,7 +178,7 @@ def protection_mode(request: CabinetRequest) -> HttpResponse:
 def protection_let_through(request: CabinetRequest) -> HttpResponse:
     form = LetThroughForm(request.POST, company=request.company)
     if not form.is_valid():
-        return _page(request, form)
+        return _render_page(request, form)
     restrictions.let_through(
         company=request.company, scope=form.scope(), country=form.of_country, **request.actor
     )

@@ -127,7 +127,7 @@ def parse_options(fields: RequestFields, principal: Principal) -> dict[str, Any]
         "order": _order(fields),
         "code_length": fields.integer(CODE_LENGTH),
         "lifetime": fields.integer(EXPIRES_IN),
-        "text": _text(fields),
+        "text": _custom_text(fields),
         "binding": parse_binding(fields),
         **stored_fields.parse(fields, "code"),
         "metadata": _metadata(fields),
@@ -163,7 +163,7 @@ def _channels(fields: RequestFields) -> tuple[str, ...]:
     return ()
 
 
-def _text(fields: RequestFields) -> str | None:
+def _custom_text(fields: RequestFields) -> str | None:
     body = fields.text(TEXT)
     if not body:
         return None

@@ -37,11 +37,13 @@ def send(request: CabinetRequest) -> HttpResponse:
     kind = request.GET.get("kind", SendCodeForm.kind)
     if kind not in FORMS:
         raise Http404
-    form = FORMS[kind](request.POST or None, company=request.company, initial=_again(request))
+    form = FORMS[kind](
+        request.POST or None, company=request.company, initial=_initial_of_repeat(request)
+    )
     refused: DomainError | None = None
     if request.method == "POST" and form.is_valid():
         try:
-            return _sent(kind, _send(request, form))
+            return _redirect_after_send(kind, _send(request, form))
         except DomainError as error:
             refused = error
             form.add_refusal(error)
@@ -53,7 +55,7 @@ def send(request: CabinetRequest) -> HttpResponse:
     return render(request, "cabinet/send.html", context)
 
 
-def _again(request: CabinetRequest) -> dict[str, str]:
+def _initial_of_repeat(request: CabinetRequest) -> dict[str, str]:
     """The form's values for another send by SMS, to a person whom the message did not reach."""
     message_id = ids.parse_id("msg", request.GET.get("again", ""))
     if message_id is None:
@@ -98,7 +100,7 @@ def _send(request: CabinetRequest, form: SendForm) -> UUID:
     )
 
 
-def _sent(kind: str, message_id: UUID) -> HttpResponse:
+def _redirect_after_send(kind: str, message_id: UUID) -> HttpResponse:
     page = "send-check" if kind == SendCodeForm.kind else "message-detail"
     return redirect(page, ids.public_id("msg", message_id))
 

@@ -131,14 +131,14 @@ def text_list(request: CabinetRequest) -> HttpResponse:
         "channels_with_text": join_titles(own_texts.WORDED),
         "limit": own_texts.MAX_TEXTS,
         "own": texts,
-        "standard": _standard(request.company.language),
+        "standard": _default_texts(request.company.language),
         "samples": current_samples(request.company, texts)[:1],
         "by_gateway": registry.codes_go_by_gateway(),
     }
     return render(request, "cabinet/text_list.html", context)
 
 
-def _standard(language: str) -> list[tuple[str, str, str]]:
+def _default_texts(language: str) -> list[tuple[str, str, str]]:
     """The default text in each language, the company's first: tag, name and text."""
     choices = sorted(message_languages.choices(), key=lambda choice: choice[0] != language)
     return [(code, name, message_languages.texts(code)["code"]) for code, name in choices]
@@ -156,7 +156,7 @@ def text_create(request: CabinetRequest) -> HttpResponse:
 
 @member_required(can_change_settings, can_change_settings)
 def text_edit(request: CabinetRequest, pk: int) -> HttpResponse:
-    return _edit(request, _text(request, pk))
+    return _edit(request, _code_text_or_404(request, pk))
 
 
 def _edit(request: CabinetRequest, text: CodeText) -> HttpResponse:
@@ -183,7 +183,7 @@ def _edit(request: CabinetRequest, text: CodeText) -> HttpResponse:
 
 @member_required(can_change_settings, can_change_settings)
 def text_delete(request: CabinetRequest, pk: int) -> HttpResponse:
-    text = _text(request, pk)
+    text = _code_text_or_404(request, pk)
     if request.method == "POST":
         own_texts.delete(text=text, **request.actor)
         messages.success(request, gettext("Text deleted."))
@@ -274,5 +274,5 @@ def _is_submit(request: CabinetRequest) -> bool:
     return request.method == "POST" and "preview" not in request.POST
 
 
-def _text(request: CabinetRequest, pk: int) -> CodeText:
+def _code_text_or_404(request: CabinetRequest, pk: int) -> CodeText:
     return get_object_or_404(request.company.code_texts, pk=pk)

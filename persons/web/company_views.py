@@ -51,12 +51,12 @@ class DeletionForm(forms.Form):
 
     def clean_name(self) -> str:
         typed: str = self.cleaned_data["name"]
-        if _plain(typed) != _plain(self.company.one_line_name):
+        if _comparable_name(typed) != _comparable_name(self.company.one_line_name):
             raise ValidationError(_("This is not the name of the company."), code="other")
         return typed
 
 
-def _plain(name: str) -> str:
+def _comparable_name(name: str) -> str:
     return " ".join(name.split()).casefold()
 
 

@@ -45,7 +45,7 @@ def months_of(ids: Iterable[UUID]) -> Months:
 
 
 @lru_cache(maxsize=1024)
-def within(statement: str, months: Months) -> str:
+def limit_to_months(statement: str, months: Months) -> str:
     """The statement with these months in place of `:first_id`, `:last_id`, `:start` and `:end`."""
     texts = ids_of(months)._asdict() | {
         name: at.isoformat() for name, at in months._asdict().items()

@@ -100,8 +100,8 @@ def test_sends_and_guesses_read_their_own_rows(company: Company, writes: list[Co
     ]
 
     sends = [
-        plan_of(lambda: code_writes._together(writes)),
-        plan_of(lambda: code_writes._together([elsewhere, *others])),
+        plan_of(lambda: code_writes._write_together(writes)),
+        plan_of(lambda: code_writes._write_together([elsewhere, *others])),
     ]
     checked = plan_of(lambda: check._check_together(guesses))
 

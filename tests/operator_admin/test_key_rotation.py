@@ -85,9 +85,9 @@ def test_same_id_with_another_secret_fails(settings: Settings) -> None:
 @pytest.mark.parametrize(
     ("rings", "detail"),
     [
-        ((K1, K1 | K2), "step 1 or 3 under way: not the same keys in web-1"),
+        ((K1, K1 | K2), "step 1 or 3 under way: the keys differ in web-1"),
         ((K1 | K2, K2 | K1), "step 2 under way: k2 is not first in web-1"),
-        ((K2 | K1, K2), "step 1 or 3 under way: not the same keys in web-1"),
+        ((K2 | K1, K2), "step 1 or 3 under way: the keys differ in web-1"),
     ],
 )
 def test_differing_processes_need_restart_before_next_step(

@@ -71,7 +71,7 @@ def _number_reader(base: int) -> Callable[[str], str]:
     return read
 
 
-def _single(read: Callable[[str], str]) -> Callable[[str], tuple[str, ...]]:
+def _as_tuple(read: Callable[[str], str]) -> Callable[[str], tuple[str, ...]]:
     return lambda written: (read(written),)
 
 
@@ -79,11 +79,11 @@ _hexadecimal = _number_reader(16)
 _decimal = _number_reader(10)
 ID_FORMATS: dict[str, IdFormat] = {
     "auto": IdFormat(_normalise, _candidates),
-    "same": IdFormat(_unchanged, _single(_unchanged)),
-    "hex": IdFormat(_hexadecimal, _single(_hexadecimal)),
-    "decimal": IdFormat(_decimal, _single(_decimal)),
-    "hex-decimal": IdFormat(_hexadecimal, _single(_decimal)),
-    "decimal-hex": IdFormat(_decimal, _single(_hexadecimal)),
+    "same": IdFormat(_unchanged, _as_tuple(_unchanged)),
+    "hex": IdFormat(_hexadecimal, _as_tuple(_hexadecimal)),
+    "decimal": IdFormat(_decimal, _as_tuple(_decimal)),
+    "hex-decimal": IdFormat(_hexadecimal, _as_tuple(_decimal)),
+    "decimal-hex": IdFormat(_decimal, _as_tuple(_hexadecimal)),
 }
 
 

@@ -53,11 +53,11 @@ class Session:
         self._writer.write(octets)
         expiry = loop.call_later(RESPONSE_TIMEOUT, expected.cancel)
 
-        def done(_: object) -> None:
+        def forget(_: object) -> None:
             expiry.cancel()
             del self._responses[sequence]
 
-        expected.add_done_callback(done)
+        expected.add_done_callback(forget)
         return expected
 
     def respond(self, request: Pdu, status: int = 0) -> None:

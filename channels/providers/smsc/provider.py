@@ -95,7 +95,7 @@ class Smsc(http.HttpProvider):
         self._check(message)
         response = self._post(
             "/sys/send.php",
-            self._form(
+            self._form_body(
                 **self._sender,
                 phones=message.phone,  # its plus keeps SMSC from correcting the number
                 mes=message.text,
@@ -134,7 +134,7 @@ class Smsc(http.HttpProvider):
         return self._is_sender_refused
 
     def approved_senders(self) -> set[str]:
-        response = self._query("/sys/senders.php", self._form(get="1"))
+        response = self._query("/sys/senders.php", self._form_body(get="1"))
         if response.status >= 300 or response.rows is None:  # an error is an object
             raise self._refusal(response)
         return {name for row in response.rows if (name := http.text(row.get("sender")))}
@@ -165,7 +165,7 @@ class Smsc(http.HttpProvider):
         ]
 
     def _balance(self) -> Iterator[Check]:
-        response = self._query("/sys/balance.php", self._form(cur="1"))
+        response = self._query("/sys/balance.php", self._form_body(cur="1"))
         if response.status >= 300 or "balance" not in response.data:
             raise self._refusal(response)
         balance = http.text(response.data["balance"]) or ""
@@ -209,7 +209,7 @@ class Smsc(http.HttpProvider):
 
     def poll(self, provider_id: str) -> Receipt | None:
         phone, _, number = provider_id.rpartition(":")
-        status = self._poll("/sys/status.php", self._form(phone=phone, id=number))
+        status = self._poll("/sys/status.php", self._form_body(phone=phone, id=number))
         # For one unknown message SMSC returns error 3; among several, status -3.
         is_unknown = status.get("error_code") == _NOT_FOUND
         word = "-3" if is_unknown else http.text(status.get("status"))
@@ -225,7 +225,7 @@ class Smsc(http.HttpProvider):
             return replace(receipt, state=ReceiptState.BARRED, error_code=f"{word}/{error}")
         return receipt
 
-    def _form(self, **fields: str) -> bytes:
+    def _form_body(self, **fields: str) -> bytes:
         return urlencode(self._account | fields).encode()
 
     def _refusal(self, response: http.VendorResponse, n: int = 1) -> SendError:

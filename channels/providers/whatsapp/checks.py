@@ -135,7 +135,7 @@ def approvals(account: Account) -> Iterator[Approval]:
     """Every template of the business account, and the templates that the account uses but lacks."""
     listed = set[tuple[str, str]]()
     used = {(name, language) for name in account.templates for language in account.languages}
-    for row in _rows(account):
+    for row in _listed_templates(account):
         name = text_of(row, "name")
         language = text_of(row, "language")
         if name:
@@ -145,7 +145,7 @@ def approvals(account: Account) -> Iterator[Approval]:
         yield Approval(ApprovalKind.TEMPLATE, name, ApprovalStatus.MISSING, language)
 
 
-def _rows(account: Account) -> Iterator[http.Json]:
+def _listed_templates(account: Account) -> Iterator[http.Json]:
     path = f"{quote(account.business_account)}/message_templates?fields={FIELDS}&limit=100"
     after = ""
     for _page in range(MAX_PAGES):

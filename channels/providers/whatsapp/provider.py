@@ -150,7 +150,7 @@ class WhatsAppCloud(http.HttpProvider):
         if call.method == "GET":
             return InboundEvents(call.body, handshake=self._challenge(call.url))
         changes = self._verified(call)
-        statuses = _rows(changes, "statuses")
+        statuses = _objects_named(changes, "statuses")
         # People's messages in the same call are not receipts and are not stored.
         is_alone = all("statuses" in value and "messages" not in value for _field, value in changes)
         return InboundEvents(
@@ -158,7 +158,11 @@ class WhatsAppCloud(http.HttpProvider):
             # Matches by the id and `biz_opaque_callback_data`: the phone may be absent.
             receipts=[receipt for status in statuses if (receipt := _receipt(status))],
             recipients=[recipient for status in statuses if (recipient := _recipient(status))],
-            replies=[reply for message in _rows(changes, "messages") if (reply := _reply(message))],
+            replies=[
+                reply
+                for message in _objects_named(changes, "messages")
+                if (reply := _reply(message))
+            ],
             alerts=[alert for field, value in changes for alert in alerts_of(field, value)],
         )
 
@@ -205,7 +209,7 @@ def _texts(values: list[str]) -> list[http.Json]:
     return [{"type": "text", "text": " ".join(value.split())} for value in values]
 
 
-def _rows(changes: list[Change], name: str) -> list[http.Json]:
+def _objects_named(changes: list[Change], name: str) -> list[http.Json]:
     return [row for _field, value in changes for row in http.objects(value.get(name))]
 
 

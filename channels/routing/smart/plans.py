@@ -148,7 +148,7 @@ def choose(candidates: tuple[Candidate, ...], waiting: Curve, sms_channel: str =
     for sequence in plans:
         plan = forecast(sequence, waiting, bound)
         if plan.verified >= min_verified and _is_quick(plan, sms_only):
-            return Choice(plan, _others([*forecasts, sms_only], plan))
+            return Choice(plan, _alternatives([*forecasts, sms_only], plan))
         forecasts.append(plan)
     return _most_verified(plans, waiting, bound)
 
@@ -156,7 +156,7 @@ def choose(candidates: tuple[Candidate, ...], waiting: Curve, sms_channel: str =
 def _most_verified(plans: Sequence[Steps], waiting: Curve, bound: int) -> Choice:
     forecasts = [forecast(plan, waiting, bound) for plan in plans]
     best = max(forecasts, key=_highest_verified)
-    return Choice(best, _others(forecasts, best))
+    return Choice(best, _alternatives(forecasts, best))
 
 
 def _sequences(messengers: Sequence[Candidate], sms: Candidate | None) -> Iterator[Steps]:
@@ -199,7 +199,7 @@ def _cheapest(plan: Forecast) -> tuple[float, float]:
     return plan.tokens, -plan.verified
 
 
-def _others(plans: Sequence[Forecast], choice: Forecast) -> tuple[Forecast, ...]:
+def _alternatives(plans: Sequence[Forecast], choice: Forecast) -> tuple[Forecast, ...]:
     by_order: dict[tuple[str, ...], Forecast] = {}
     for cheapest in sorted(plans, key=_cheapest):
         order = tuple(step.channel for step in cheapest.plan)

@@ -66,10 +66,10 @@ class PhoneMemory:
         trace = self.channels.get(channel)
         if trace is None:
             return Standing.NEW
-        if _fresh(trace.barred_at, now):
+        if _is_fresh(trace.barred_at, now):
             return Standing.BARRED
         moments = (trace.proved_at, trace.refused_at, trace.unproved_at)
-        proved, refused, silent = (at if _fresh(at, now) else None for at in moments)
+        proved, refused, silent = (at if _is_fresh(at, now) else None for at in moments)
         if proved is not None and proved >= (refused or proved) and trace.unproved_sends < 2:
             return Standing.PROVED
         if refused is not None and refused >= (silent or refused):
@@ -82,7 +82,7 @@ class PhoneMemory:
         return any(self.standing(channel, now) is Standing.PROVED for channel in channels)
 
 
-def _fresh(at: float | None, now: float) -> bool:
+def _is_fresh(at: float | None, now: float) -> bool:
     return at is not None and now - at < EXPIRY
 
 

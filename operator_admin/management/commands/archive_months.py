@@ -49,7 +49,7 @@ class Command(BaseCommand):
         parser.add_argument("--programs", type=Path, help="the folder that has pg_dump")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        newest = _newest(options["before"])
+        newest = _newest_to_archive(options["before"])
         due = archives.due(newest) if newest else []
         if options["dry_run"]:
             self._describe(due)
@@ -96,7 +96,7 @@ class Command(BaseCommand):
         self.stdout.flush()
 
 
-def _newest(before: str | None) -> date | None:
+def _newest_to_archive(before: str | None) -> date | None:
     """The newest month to be archived; None if all are kept."""
     oldest_kept = old_months.newest_to_archive(settings.MIN_KEPT_MONTHS, timezone.now())
     if before is None:

@@ -39,11 +39,13 @@ class Command(BaseCommand):
 
     def _show(self, finding: Finding) -> None:
         style = self.style.SUCCESS if finding.ok else self.style.ERROR
-        self.stdout.write(f"{style(MARKS[finding.ok])} {_name(finding):<18} {finding.detail}")
+        self.stdout.write(
+            f"{style(MARKS[finding.ok])} {_column_name(finding):<18} {finding.detail}"
+        )
         if finding.remedy:
             self.stdout.write(f"  {'':<18} → {finding.remedy}")
 
 
-def _name(finding: Finding) -> str:
+def _column_name(finding: Finding) -> str:
     """Appends a dash to a name longer than its column."""
     return finding.name if len(finding.name) <= 18 else f"{finding.name} —"

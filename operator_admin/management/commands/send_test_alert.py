@@ -22,10 +22,10 @@ class Command(BaseCommand):
         errors = {}
         for address, language in operator_mail.recipients():
             with translation.override(language):
-                errors[address] = notifications.send_mail(_subject(), _text(), address)
+                errors[address] = notifications.send_mail(_alert_subject(), _alert_text(), address)
         if notifications.chat():
             with translation.override(settings.OPERATOR_LANGUAGE):
-                error = notifications.send_telegram(f"{_subject()}\n{_text()}")
+                error = notifications.send_telegram(f"{_alert_subject()}\n{_alert_text()}")
             errors[f"Telegram {settings.OPERATOR_TELEGRAM_CHAT_ID}"] = error
         else:
             self.stdout.write("– Telegram: OPERATOR_TELEGRAM_CHAT_ID is not set")
@@ -40,10 +40,10 @@ class Command(BaseCommand):
             raise CommandError("Not all of them could be sent.")
 
 
-def _subject() -> str:
+def _alert_subject() -> str:
     host = urlsplit(settings.PUBLIC_URL).hostname
     return _("Kvitok: a test of alerts from %(host)s") % {"host": host}
 
 
-def _text() -> str:
+def _alert_text() -> str:
     return _("Alerts reach you here. Nothing is wrong, and there is nothing to do.")

@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils import timezone, translation
 
 from accounts.models import Member
-from cabinet.templatetags.cabinet import took
+from cabinet.templatetags.cabinet import duration_of_ms
 from channels.history.timeline import timeline
 from channels.models import FallbackEvent, Message
 from tests.factories import (
@@ -86,7 +86,7 @@ def test_money_of_a_fallback_follows_its_cause(client: Client, owner: Member) ->
     ],
 )
 def test_duration_is_shown_in_a_readable_unit(ms: int | None, text: str) -> None:
-    assert took(ms).replace("\xa0", " ") == text
+    assert duration_of_ms(ms).replace("\xa0", " ") == text
 
 
 def test_refusal_is_explained(client: Client, owner: Member) -> None:

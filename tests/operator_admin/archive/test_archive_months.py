@@ -75,7 +75,7 @@ def test_before_names_a_month_in_every_time_zone(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("TZ", "Asia/Tokyo")
     time.tzset()
     try:
-        newest = archive_months._newest("2025-06")
+        newest = archive_months._newest_to_archive("2025-06")
     finally:
         monkeypatch.undo()
         time.tzset()
@@ -91,7 +91,7 @@ def test_month_younger_than_late_receipts_is_refused(directory: Path) -> None:
 @pytest.mark.parametrize("text", ["0001-01", "2026-13", "May"])
 def test_before_that_no_month_precedes_is_refused(text: str) -> None:
     with pytest.raises(CommandError, match="--before is a month"):
-        archive_months._newest(text)
+        archive_months._newest_to_archive(text)
 
 
 def test_everything_is_kept_unless_set(history: Api, directory: Path) -> None:
