@@ -244,8 +244,8 @@ class UserAdmin(AuditedAdmin, TranslatedPermissions, WarnsOfOwners, DjangoUserAd
         if is_moved:
             notifications.post_to_user("admin.changed", obj)  # still to the old mailbox
         super().save_model(request, obj, form, change)
-        if is_moved:
-            addresses.replace_primary(obj, form.initial["email"])
+        if is_moved or not change:
+            addresses.replace_primary(obj, form.initial.get("email", obj.email))
         is_switched_off = "is_active" in form.changed_data and not obj.is_active
         if is_switched_off or (is_moved and obj != request.user):
             sessions.end_all(obj)  # if disabled, too: they would continue once it is enabled

@@ -245,19 +245,33 @@ def test_main_address_changes_only_on_its_users_page(client: Client, operator: U
     assert (address.user, address.email, address.primary) == (person, person.email, True)
 
 
-def test_new_user_gets_no_address_of_another(client: Client, operator: User) -> None:
-    EmailAddress.objects.create(user=make_person(), email=THIEF, verified=True, primary=False)
-    sign_in(client, operator, "mfa")
+def add_user(client: Client) -> None:
     form = {
         "email": THIEF,
         "usable_password": "true",
         "password1": NEW_PASSWORD,
         "password2": NEW_PASSWORD,
     }
-
     client.post(reverse("admin:accounts_user_add"), form)
 
+
+def test_new_user_gets_no_address_of_another(client: Client, operator: User) -> None:
+    EmailAddress.objects.create(user=make_person(), email=THIEF, verified=True, primary=False)
+    sign_in(client, operator, "mfa")
+
+    add_user(client)
+
     assert not User.objects.filter(email=THIEF).exists()
+
+
+def test_address_of_a_new_user_is_confirmed(client: Client, operator: User) -> None:
+    """Otherwise a sign-in would make it look like a stranger's, whom single sign-on replaces."""
+    sign_in(client, operator, "mfa")
+
+    add_user(client)
+
+    address = EmailAddress.objects.get(user__email=THIEF)
+    assert (address.email, address.verified, address.primary) == (THIEF, True, True)
 
 
 def test_addresses_have_no_actions_for_many(client: Client, operator: User) -> None:
