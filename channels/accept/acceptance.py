@@ -168,7 +168,8 @@ def accept_and_wait(prepared: PreparedSend[WrittenT]) -> tuple[WrittenT, SendOut
     if principal.is_test:
         _take_quota(principal, message.request.content)
     waits_for_outcome = not scripted_numbers.is_scripted(principal, phone, scripted_numbers.QUEUED)
-    with outcome_signals.waiter(message.id) if waits_for_outcome else nullcontext() as waiter:
+    waiting = outcome_signals.waiter(message.id, principal.company_id)
+    with waiting if waits_for_outcome else nullcontext() as waiter:
         written = _commit(prepared)
         wakeups.wake_workers()
         if waiter:

@@ -27,6 +27,9 @@ FIRST_CONNECT_TIMEOUT = 0.3  # seconds the first send of a process waits for the
 PING_INTERVAL = 0.5  # seconds
 # Seconds without a reply after which Redis counts as down: it keeps its connections when it hangs.
 SILENCE_TIMEOUT = 1.5
+# Slots that a company may hold for each free one, so that its hanging vendor leaves some to others:
+# alone it takes three quarters (dynamic thresholds, Choudhury and Hahne, 1998).
+SLOTS_PER_FREE_ONE = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,8 @@ class Signal:
 
 
 class Waiter:
-    def __init__(self) -> None:
+    def __init__(self, company_id: int) -> None:
+        self.company_id = company_id
         self.event = threading.Event()
         self.signal: Signal | None = None
 
@@ -59,20 +63,27 @@ _connected = threading.Event()
 
 
 @contextmanager
-def waiter(message_id: UUID) -> Iterator[Waiter | None]:
+def waiter(message_id: UUID, company_id: int) -> Iterator[Waiter | None]:
     """Registers a waiter; enter before the commit, so that no signal comes too early.
 
-    Yields None if no slot is free or no signal could arrive: then respond `queued` at once.
+    Yields None if no slot is free, the company has its share of them, or no signal could arrive:
+    then respond `queued` at once.
     """
-    if not _is_listening() or not _slots.acquire(blocking=False):
+    if not _is_listening() or _has_share(company_id) or not _slots.acquire(blocking=False):
         yield None
         return
-    registered = _waiters[message_id] = Waiter()
+    registered = _waiters[message_id] = Waiter(company_id)
     try:
         yield registered
     finally:
         _waiters.pop(message_id, None)
         _slots.release()
+
+
+def _has_share(company_id: int) -> bool:
+    companies = [registered.company_id for registered in list(_waiters.values())]
+    free = settings.SEND_WAITERS - len(companies)
+    return companies.count(company_id) > SLOTS_PER_FREE_ONE * free
 
 
 def details() -> dict[str, int]:

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from typing import cast
 from uuid import uuid4
 
@@ -178,7 +179,7 @@ def test_waiter_reads_the_row_after_a_lost_signal(
 def test_waiter_receives_signals_of_its_message_only() -> None:
     mine = uuid4()
     other = uuid4()
-    with outcome_signals.waiter(mine) as waiter:
+    with outcome_signals.waiter(mine, 1) as waiter:
         assert waiter is not None
         outcome_signals.publish([outcome_signals.Signal(other, "failed", "sms", "")])
         assert waiter.wait(0.1) is None
@@ -195,8 +196,21 @@ def test_waiter_receives_signals_of_its_message_only() -> None:
 
 @pytest.mark.usefixtures("queued_at_once")
 def test_sends_beyond_the_waiter_limit_do_not_wait() -> None:
-    with outcome_signals.waiter(uuid4()) as waiter:
+    with outcome_signals.waiter(uuid4(), 1) as waiter:
         assert waiter is None
+
+
+def test_waiters_of_one_company_leave_slots_to_others(settings: Settings) -> None:
+    with ExitStack() as stack:
+
+        def count_waiters(company_id: int) -> int:
+            asked = (outcome_signals.waiter(uuid4(), company_id) for _ in range(150))
+            return sum(stack.enter_context(waiting) is not None for waiting in asked)
+
+        hanging, second, third = (count_waiters(company_id) for company_id in (1, 2, 3))
+
+        assert hanging == pytest.approx(settings.SEND_WAITERS * 3 / 4, abs=1)
+        assert second > third > 0
 
 
 def test_new_worker_delivers_earlier_messages(test_api: Api) -> None:
