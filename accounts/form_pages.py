@@ -71,10 +71,10 @@ def refusals_shown(request: HttpRequest) -> Iterator[None]:
     """Shows a refusal raised inside as a message of the next page."""
     try:
         yield
-    except ValidationError as refused:
-        messages.error(request, " ".join(refused.messages))
-    except DomainError as refused:
-        messages.error(request, " ".join(refused.texts))
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+    except DomainError as error:
+        messages.error(request, " ".join(error.texts))
 
 
 @contextmanager
@@ -82,7 +82,7 @@ def refusals_on(form: BaseForm, field: str | None = None) -> Iterator[None]:
     """Shows a refusal raised inside on the form, by default at the field that it names."""
     try:
         yield
-    except ValidationError as refused:
-        form.add_error(field, refused)
-    except DomainError as refused:
-        form.add_error(field or next(iter(refused.errors or ()), None), refused.texts)
+    except ValidationError as error:
+        form.add_error(field, error)
+    except DomainError as error:
+        form.add_error(field or next(iter(error.errors or ()), None), error.texts)

@@ -52,10 +52,10 @@ class RequestFields:
         """Collects the field errors that a use case raises inside."""
         try:
             yield
-        except DomainError as refused:
-            if not refused.errors:
+        except DomainError as error:
+            if not error.errors:
                 raise
-            self.errors |= refused.errors
+            self.errors |= error.errors
 
     def check(self) -> None:
         if self.errors:

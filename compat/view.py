@@ -125,9 +125,9 @@ class CompatView(ApiView):
         )
 
     def send(self, request: CodeSendRequest) -> SentCode:
-        sent = send_code(sender=Sender(self.principal, self.request_id), request=request)
-        self.message_id = sent.outcome.message_id
-        return sent
+        sent_code = send_code(sender=Sender(self.principal, self.request_id), request=request)
+        self.message_id = sent_code.outcome.message_id
+        return sent_code
 
     def live_despite_cool_down(
         self, request: CodeSendRequest, error: Error, retry_after: int | None

@@ -153,18 +153,18 @@ def _send_link(hook: Hook, sender: Sender, number: str, message: WantedMessage) 
     order = RequestedOrder(tuple(hook.channels))
     key = _link_key(hook, principal, number, message.link)
     wait = WaitForFirstSend(WAIT)
-    while not (sent := _outcome_or_forget(key, principal)):
+    while not (outcome := _outcome_or_forget(key, principal)):
         try:
             keyed = _with_key(sender, key)
             return send_link(sender=keyed, request=request, order=order).outcome
         except (DomainError, IntegrityError) as error:
-            if sent := _outcome_or_forget(key, principal):  # the same call was faster
-                return sent
+            if outcome := _outcome_or_forget(key, principal):  # the same call was faster
+                return outcome
             is_running = getattr(error, "error", None) is Error.REQUEST_IN_PROGRESS
             if not is_running or wait.has_ended:
                 raise
         wait.pause()
-    return sent
+    return outcome
 
 
 def _with_key(sender: Sender, key: IdempotencyKey) -> Sender:

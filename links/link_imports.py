@@ -294,8 +294,8 @@ def _columns(row: dict[str, str]) -> dict[str, str]:
 def _fault(row: dict[str, str], principal: Principal) -> str:
     try:
         _new_link(row, principal)
-    except DomainError as refused:
-        return _refusal_text(refused)
+    except DomainError as error:
+        return _refusal_text(error)
     return ""
 
 
@@ -312,10 +312,10 @@ def _new_link(row: dict[str, str], principal: Principal) -> NewLink:
     return link
 
 
-def _refusal_text(refused: DomainError) -> str:
-    errors = refused.errors or {}
+def _refusal_text(error: DomainError) -> str:
+    errors = error.errors or {}
     if not errors:
-        return str(refused.message)[:300]
+        return str(error.message)[:300]
     titles = TITLES
     parts = [
         f"{titles.get(name, name)}: {' '.join(str(text) for text in texts)}"
@@ -363,8 +363,8 @@ def _make_rows(job: LinkImport) -> None:
         check_status(principal)
         with transaction.atomic():  # a refusal rolls back the links of these rows
             _make(rows, job, principal)
-    except DomainError as refused:
-        job.finish(State.STOPPED, reason=_refusal_text(refused))
+    except DomainError as error:
+        job.finish(State.STOPPED, reason=_refusal_text(error))
         return
     job.progress(created=sum(bool(row.short_url) for row in rows))
     if len(rows) < BATCH_SIZE:
@@ -376,8 +376,8 @@ def _make(rows: Sequence[LinkImportRow], job: LinkImport, principal: Principal) 
     for row in rows:
         try:
             new_links.append((row, _new_link(row.cells, principal)))
-        except DomainError as refused:  # the company's settings have changed since the upload
-            row.error = _refusal_text(refused)
+        except DomainError as error:  # the company's settings have changed since the upload
+            row.error = _refusal_text(error)
     links = shorten_many(
         owner=principal, new_links=[link for _cells_by_column, link in new_links], batch_id=job.pk
     )

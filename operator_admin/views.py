@@ -88,11 +88,11 @@ def _send(
             locale=form.cleaned_data["locale"],
             **actor(request),
         )
-    except AfterEffectError as refused:
-        messages.error(request, str(refused.error.message))
-        return _to_message(parse_id("msg", refused.extra["id"]))
-    except DomainError as refused:
-        form.add_error(None, str(refused.error.message))
+    except AfterEffectError as error:
+        messages.error(request, str(error.error.message))
+        return _to_message(parse_id("msg", error.extra["id"]))
+    except DomainError as error:
+        form.add_error(None, str(error.error.message))
         return None
     messages.success(request, _("Sent. See the result below."))
     return _to_message(message_id)

@@ -113,7 +113,7 @@ def _require_live(principal: Principal, verification_id: UUID, *, is_locked: boo
         is_used=verification.verified_at is not None,
         is_expired=verification.expires_at <= timezone.now(),
         is_exhausted=verification.attempts >= verification.max_attempts,
-        is_canceled=verification.cancelled_at is not None,
+        is_cancelled=verification.cancelled_at is not None,
         is_superseded=(verification.superseded_at or verification.expires_at)
         < verification.expires_at,
     )
@@ -150,8 +150,8 @@ def _take_next_step(sender: Sender, verification: Verification) -> SentCode | No
 def _queued_code(message: Message) -> SentCode:
     """The response about a queued message: the vendor of the new channel is not called yet."""
     message.refresh_from_db()
-    sent = sent_code(message)
-    return replace(sent, outcome=replace(sent.outcome, state=Message.State.QUEUED))
+    response = sent_code(message)
+    return replace(response, outcome=replace(response.outcome, state=Message.State.QUEUED))
 
 
 def _require_payment(principal: Principal, message: Message, decision: Decision) -> None:

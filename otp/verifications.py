@@ -30,7 +30,7 @@ class State(StrEnum):
     PENDING = "pending"
     VERIFIED = "verified"
     EXPIRED = "expired"
-    CANCELED = "cancelled"  # the spelling of the API
+    CANCELLED = "cancelled"
     SUPERSEDED = "superseded"  # superseded by a newer code for the same phone and purpose
     EXHAUSTED = "exhausted"  # out of attempts
 
@@ -89,8 +89,8 @@ def find_by_message(principal: Principal, message_id: UUID | None) -> FoundVerif
 
 def newest_to_phone(principal: Principal, phone: str, reference: str) -> UUID | None:
     """The id of the phone's newest verification of the key's purpose, and of a given reference."""
-    sent = listed(principal, purpose=principal.purpose, reference=reference).filter(phone=phone)
-    return sent.order_by("-created_at").values_list("subject_id", flat=True).first()
+    messages = listed(principal, purpose=principal.purpose, reference=reference).filter(phone=phone)
+    return messages.order_by("-created_at").values_list("subject_id", flat=True).first()
 
 
 def find_live(principal: Principal, phone: str, purpose: str) -> FoundVerification | None:
@@ -108,11 +108,11 @@ def cancel(principal: Principal, verification_id: UUID) -> FoundVerification:
     rows = for_principal(principal).filter(pk=verification_id)
     with transaction.atomic():
         # The row lock decides between this and a concurrent guess.
-        is_canceled = rows.filter(
+        is_cancelled = rows.filter(
             verified_at=None, superseded_at=None, expires_at__gt=Now()
         ).update(cancelled_at=Now(), superseded_at=Now(), settled_at=Now())
         with connection.cursor() as cursor:
-            ids = [verification_id] if is_canceled else []
+            ids = [verification_id] if is_cancelled else []
             decisions = settlement.end_links_and_messages(cursor, ids) if ids else []
     transitions.announce(decisions)
     verification = find(principal, verification_id)
@@ -167,7 +167,7 @@ _LEFT = _NOT_ENTERED & Q(cancelled_at=None) & ~_EXHAUSTED
 _NOT_REPLACED = Q(superseded_at=None) | Q(superseded_at__gte=F("expires_at"))
 IN_STATE = {
     State.VERIFIED: Q(verified_at__isnull=False),
-    State.CANCELED: _NOT_ENTERED & Q(cancelled_at__isnull=False),
+    State.CANCELLED: _NOT_ENTERED & Q(cancelled_at__isnull=False),
     State.EXHAUSTED: _NOT_ENTERED & Q(cancelled_at=None) & _EXHAUSTED,
     State.SUPERSEDED: _LEFT & _REPLACED,
     State.EXPIRED: _LEFT & _NOT_REPLACED & ~_ENDS_LATER,
@@ -179,7 +179,7 @@ def _state(row: Verification) -> State:
     if row.verified_at is not None:
         return State.VERIFIED
     if row.cancelled_at is not None:
-        return State.CANCELED
+        return State.CANCELLED
     if row.attempts >= row.max_attempts:
         return State.EXHAUSTED
     if row.superseded_at is not None and row.superseded_at < row.expires_at:

@@ -40,7 +40,7 @@ class RefusesStaleForm(forms.BaseForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
-        sent = self.cleaned_data.pop(VERSION, "")
-        if sent and sent != version_of(self):
+        submitted = self.cleaned_data.pop(VERSION, "")
+        if submitted and submitted != version_of(self):
             raise ValidationError(STALE_FORM, code="stale")
         return cleaned

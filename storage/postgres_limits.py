@@ -51,19 +51,19 @@ class _BucketLevel:
         self.full_at = min(max(self.full_at, at) + self.interval, at + self.capacity)
 
 
-def pool_wait(pool: Pool, sent: Sequence[PoolUse], use: PoolUse) -> float:
+def pool_wait(pool: Pool, uses: Sequence[PoolUse], use: PoolUse) -> float:
     """Seconds until the pool would grant `use`, after the sends in `sent`, oldest first."""
     shared = _BucketLevel(pool.shared)
     reserve = _BucketLevel(pool.reserve)
-    for number, past in enumerate(sent):
-        is_first = _is_first(pool, sent[:number], past)
+    for number, past in enumerate(uses):
+        is_first = _is_first(pool, uses[:number], past)
         is_reserved = shared.wait(past.at) > 0 and is_first and not reserve.wait(past.at)
         (reserve if is_reserved else shared).take(past.at)
     wait = shared.wait(use.at)
-    return min(wait, reserve.wait(use.at)) if _is_first(pool, sent, use) else wait
+    return min(wait, reserve.wait(use.at)) if _is_first(pool, uses, use) else wait
 
 
-def _is_first(pool: Pool, sent: Sequence[PoolUse], use: PoolUse) -> bool:
+def _is_first(pool: Pool, uses: Sequence[PoolUse], use: PoolUse) -> bool:
     """Whether this is one of the company's first sends of the day."""
-    sends = sum(past.company_id == use.company_id and past.at > use.at - DAY for past in sent)
+    sends = sum(past.company_id == use.company_id and past.at > use.at - DAY for past in uses)
     return sends < pool.reserved_sends

@@ -54,18 +54,18 @@ def provider_page(
             raise Http404
         try:
             return function(request, *args, **kwargs)
-        except RefusedError as refused:
-            return refuse(request, refused)
+        except RefusedError as error:
+            return refuse(request, error)
 
     return wrapped
 
 
-def refuse(request: HttpRequest, refused: RefusedError) -> HttpResponse:
-    log.warning("oidc_refused", reason=refused.reason.value, detail=refused.detail)
+def refuse(request: HttpRequest, error: RefusedError) -> HttpResponse:
+    log.warning("oidc_refused", reason=error.reason.value, detail=error.detail)
     names = {"provider": settings.OIDC_NAME}
-    title, text = (str(template) % names for template in TEXTS[refused.reason])
-    context = {"title": title, "text": text, "reason": refused.reason.value}
-    status = STATUSES.get(refused.reason, DEFAULT_STATUS)
+    title, text = (str(template) % names for template in TEXTS[error.reason])
+    context = {"title": title, "text": text, "reason": error.reason.value}
+    status = STATUSES.get(error.reason, DEFAULT_STATUS)
     return render(request, "account/sso_refused.html", context, status=status)
 
 
@@ -141,9 +141,9 @@ def _sign_in(request: HttpRequest, claims: Claims, state: State) -> HttpResponse
     try:
         groups = tokens.groups(claims)
         user = identities.find_or_create(claims, request)
-    except RefusedError as refused:
+    except RefusedError as error:
         record_authentication_event(
-            "login.failed", user=None, request=request, subject=f"oidc {refused.reason.value}"
+            "login.failed", user=None, request=request, subject=f"oidc {error.reason.value}"
         )
         raise
     if user.is_active:

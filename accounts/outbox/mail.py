@@ -261,16 +261,16 @@ def deliver() -> int:
 
 
 def _deliver() -> int:
-    sent = 0
+    sent_count = 0
     for _round in range(BATCH_SIZE):
         email = _claim()
         if email is None:
             break
         try:
-            sent += _send(email)
+            sent_count += _send(email)
         except OSError:  # the server is unreachable: do not try the rest
             break
-    return sent
+    return sent_count
 
 
 @transaction.atomic

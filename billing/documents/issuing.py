@@ -253,8 +253,8 @@ def send_again(*, document: Document, user: User, ip: str | None = None) -> None
     """
     company = Company.objects.select_for_update(no_key=True).get(pk=document.company_id)
     a_day_ago = timezone.now() - timedelta(days=1)
-    sent = AuditEvent.objects.filter(company=company, action=SENT, created_at__gt=a_day_ago)
-    if sent.count() >= MAX_SENT_AGAIN:
+    sendings = AuditEvent.objects.filter(company=company, action=SENT, created_at__gt=a_day_ago)
+    if sendings.count() >= MAX_SENT_AGAIN:
         raise ValidationError(
             _("%(n)d documents were sent in a day, which is the maximum. Try again tomorrow."),
             params={"n": MAX_SENT_AGAIN},

@@ -45,10 +45,14 @@ class ProviderApi:
         self, method: str, path: str, headers: Mapping[str, str], body: bytes | None
     ) -> dict[str, Any]:
         """The JSON object of a success; raises a GatewayError, whose text has no credential."""
-        sent = {"Authorization": self._authorization, "Accept": "application/json", **headers}
+        sent_headers = {
+            "Authorization": self._authorization,
+            "Accept": "application/json",
+            **headers,
+        }
         release_connection()
         try:
-            response = self.connections.request(method, path, sent, body)
+            response = self.connections.request(method, path, sent_headers, body)
         except HTTPError as error:
             raise GatewayError(type(error).__name__) from None
         parsed = _object(response.body)

@@ -148,9 +148,9 @@ class Stripe(Gateway):
         }
         try:
             intent = self.api.post("/v1/payment_intents", urlencode(fields).encode(), headers)
-        except RefusedByProviderError as refused:
-            if _is_final(refused):
-                raise DeclinedError(str(refused)) from None
+        except RefusedByProviderError as error:
+            if _is_final(error):
+                raise DeclinedError(str(error)) from None
             raise
         with parsing_response():
             state = INTENT_STATES.get(str(intent["status"]))
@@ -199,9 +199,9 @@ class Stripe(Gateway):
         return hmac.new(self.webhook_secret, signed, hashlib.sha256).hexdigest()
 
 
-def _is_final(refused: RefusedByProviderError) -> bool:
-    is_invalid = refused.status in REFUSED and refused.kind == INVALID
-    return is_invalid or refused.status == DECLINED
+def _is_final(error: RefusedByProviderError) -> bool:
+    is_invalid = error.status in REFUSED and error.kind == INVALID
+    return is_invalid or error.status == DECLINED
 
 
 def _require_string(value: object) -> str:

@@ -90,8 +90,8 @@ class TBank(Gateway):
         """Requests a link that does not exist: the bank checks the token before the link."""
         try:
             self.api.get(f"/api/v1/b2b/qr/{UUID(int=0)}/info")
-        except RefusedByProviderError as refused:
-            if refused.status not in NO_SUCH_LINK:
+        except RefusedByProviderError as error:
+            if error.status not in NO_SUCH_LINK:
                 raise
 
     def parse_webhook(self, webhook: WebhookRequest) -> PaymentEvent | StatementEvent | None:
@@ -111,8 +111,8 @@ class TBank(Gateway):
     def _read(self, payment_id: str) -> PaymentEvent | None:
         try:
             return self.poll(payment_id)
-        except RefusedByProviderError as refused:
-            if refused.status in NO_SUCH_LINK:
+        except RefusedByProviderError as error:
+            if error.status in NO_SUCH_LINK:
                 raise InvalidWebhookError from None
             raise
 

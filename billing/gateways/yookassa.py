@@ -109,9 +109,9 @@ class YooKassa(Gateway):
         }
         try:
             created = self._create(body, payment)
-        except RefusedByProviderError as refused:
-            if refused.status in NO_SUCH_METHOD:
-                raise DeclinedError(str(refused)) from None
+        except RefusedByProviderError as error:
+            if error.status in NO_SUCH_METHOD:
+                raise DeclinedError(str(error)) from None
             raise
         with parsing_response():
             state = STATES.get(str(created["status"]))
@@ -140,8 +140,8 @@ class YooKassa(Gateway):
         try:
             with parsing_response():
                 return self._read(kind, object_id)
-        except RefusedByProviderError as refused:
-            if refused.status == 404:  # no such payment: the webhook is forged
+        except RefusedByProviderError as error:
+            if error.status == 404:  # no such payment: the webhook is forged
                 raise InvalidWebhookError from None
             raise
 

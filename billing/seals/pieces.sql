@@ -1,3 +1,5 @@
+-- The next transfers of a company in the order of time, as sums and lines by day and month. Returns
+-- the last transfer read, after which the next statement continues.
 WITH chunk AS MATERIALIZED (
   SELECT id, created_at, (created_at AT TIME ZONE 'UTC')::date AS day, {month} AS month,
     {available} AS available, {held} AS held, {line} AS line

@@ -1,3 +1,4 @@
+-- The lines of a company's statement after the last one read, up to the newest one wanted.
 SELECT created_at, id, kind, amount, message_id, reason, balance_after, {line} AS sealed_line
 FROM billing_transfer
 WHERE company_id = %(company)s {condition}

@@ -51,6 +51,7 @@ due_message AS (
         SELECT FROM channels_contact
         WHERE phone = message.phone AND provider = route.provider AND blocked_at IS NULL))
     ORDER BY fit.rank, fit.prefix DESC, route.position,
+      -- A weighted draw by 53 bits of the hash, as a number within (0, 1).
       -ln(((hashtextextended(route.provider, uuid_hash_extended(message.id, message.tries))
         & 9007199254740991)::float8 + 0.5) / 9007199254740992) / route.weight
     LIMIT 1) chosen

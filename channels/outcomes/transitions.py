@@ -199,7 +199,7 @@ def cancel(cursor: CursorWrapper, subjects: Sequence[UUID]) -> list[Decision]:
     transaction; the caller calls `announce` after the commit.
     """
     cursor.execute(sql.in_changeable_months(sql.MESSAGES["lock_by_subjects"]), [list(subjects)])
-    return _cancel_locked(cursor, FallbackReason.CANCELED)
+    return _cancel_locked(cursor, FallbackReason.CANCELLED)
 
 
 def end_blocked(phones: Collection[str]) -> None:

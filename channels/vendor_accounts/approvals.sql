@@ -1,3 +1,4 @@
+-- Stores an approval; `changed_at` moves only with the status.
 INSERT INTO channels_vendorapproval AS stored
   (provider, kind, name, language, status, vendor_status, quality, reason, is_used)
 VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)

@@ -38,8 +38,8 @@ def message_files(request: CabinetRequest) -> HttpResponse:
                 language=page_languages.active(),
                 ip=client_ip(request.META),
             )
-        except ValidationError as refused:
-            error = " ".join(refused.messages)
+        except ValidationError as refusal:
+            error = " ".join(refusal.messages)
         else:
             return redirect("message-files")
     rows = MessageExport.objects.filter(company=request.company, user=request.user)

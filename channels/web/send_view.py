@@ -28,7 +28,7 @@ class SendView(IdempotentView):
         """Validates the request's fields."""
 
     @abstractmethod
-    def body(self, sent: Any) -> dict[str, Any]:
+    def body(self, result: Any) -> dict[str, Any]:
         """The body of the response."""
 
     def post(self, request: HttpRequest) -> HttpResponse:

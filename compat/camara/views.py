@@ -77,12 +77,12 @@ class SendCode(CamaraView):
         text = body["message"]
         code = self.code_request(number, order=self._order(number), text=text, is_new=True)
         try:
-            sent = self.send(code)
+            sent_code = self.send(code)
         except DomainError as error:
             if error.error is not Error.TOO_MANY_ATTEMPTS:  # wrong guesses of earlier codes
                 raise
             raise DomainError(Error.SEND_LIMIT, retry_after=error.retry_after) from None
-        return self.respond({"authenticationId": str(sent.verification_id)})
+        return self.respond({"authenticationId": str(sent_code.verification_id)})
 
     def _order(self, phone: str) -> RequestedOrder:
         """The requested channels: SMS, as the standard says, unless the policy covers this number.

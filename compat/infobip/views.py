@@ -185,9 +185,9 @@ class SendingView(InfobipView):
         """
         status = "MESSAGE_SENT"
         try:
-            sent = self.send(self.code_request(phone, code_length=length))
-            verification_id = sent.verification_id
-            message_id = sent.outcome.message_id
+            sent_code = self.send(self.code_request(phone, code_length=length))
+            verification_id = sent_code.verification_id
+            message_id = sent_code.outcome.message_id
         except DomainError as error:
             if error.error not in STATUS_WHILE_LIVE:
                 raise
@@ -251,10 +251,10 @@ class Statuses(InfobipView):
         query = request.GET
         phone = self.number(query.get("msisdn", ""), needs_plus=False)
         since = timezone.now() - timedelta(seconds=settings.CODE_LIFETIME)
-        sent = verifications.listed(self.principal, purpose=self.principal.purpose).filter(
+        messages = verifications.listed(self.principal, purpose=self.principal.purpose).filter(
             phone=phone, created_at__gte=since
         )
-        of_phone = verifications.of_messages(sent)
+        of_phone = verifications.of_messages(messages)
         filter_value = query.get("verified", "").lower()
         return self.respond(
             {

@@ -76,24 +76,24 @@ class Verifications(PreludeView):
             self.principal, code_request.phone, code_request.requester
         )
         try:
-            sent = self._send_code(code_request, options["preferred_channel"], restricted)
+            sent_code = self._send_code(code_request, options["preferred_channel"], restricted)
         except DomainError as error:
             if (response := self._not_sent(error, code_request, restricted)) is not None:
                 return response
             raise
-        if sent.is_repeat and (live := self.find_live(code_request.phone)):
+        if sent_code.is_repeat and (live := self.find_live(code_request.phone)):
             return self._under_way(live)
-        status = "retry" if sent.is_resend else "success"
+        status = "retry" if sent_code.is_resend else "success"
         judged = {}
-        is_sms = BY_NAME[sent.outcome.channel].has_segments  # the only channel that was left
+        is_sms = BY_NAME[sent_code.outcome.channel].has_segments  # the only channel that was left
         if options["force_challenge"] or (restricted and restricted.is_without_sms and not is_sms):
             status = "challenged"
         elif restricted and not restricted.is_enforced:
             status = "shadow_blocked"
             judged = {"reason": "suspicious", "risk_factors": _factors(restricted)}
-        names = fields.named_channels([sent.outcome.channel])
+        names = fields.named_channels([sent_code.outcome.channel])
         return self._respond(
-            sent.verification_id, status, code_request.reference, channels=names, **judged
+            sent_code.verification_id, status, code_request.reference, channels=names, **judged
         )
 
     def _send_code(
@@ -105,16 +105,16 @@ class Verifications(PreludeView):
         refused, and a custom one gets its earlier message as the response.
         """
         try:
-            sent = self.send(code_request)
+            sent_code = self.send(code_request)
         except DomainError as error:
             if error.error is Error.RESEND_TOO_SOON and (
                 again := self._sent_by_preferred(code_request, preferred, restricted)
             ):
                 return again
             raise
-        if not sent.is_repeat:
-            return sent
-        return self._sent_by_preferred(code_request, preferred, restricted) or sent
+        if not sent_code.is_repeat:
+            return sent_code
+        return self._sent_by_preferred(code_request, preferred, restricted) or sent_code
 
     def _sent_by_preferred(
         self, code_request: CodeSendRequest, preferred: str | None, restricted: Restricted | None

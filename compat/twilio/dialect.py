@@ -46,7 +46,7 @@ STATUS = {
     State.PENDING: "pending",
     State.VERIFIED: "approved",
     State.EXPIRED: "expired",
-    State.CANCELED: "canceled",
+    State.CANCELLED: "canceled",
     State.SUPERSEDED: "expired",
     State.EXHAUSTED: "max_attempts_reached",
 }

@@ -265,7 +265,7 @@ class Verification(TwilioView):
                 raise invalid_input(Status=GENERATED_HERE)
             report_entered(self.principal, verification_id=verification.id)
             verification = self.find(verification.id)
-        elif (verification := cancel(self.principal, verification.id)).state is not State.CANCELED:
+        elif (verification := cancel(self.principal, verification.id)).state is not State.CANCELLED:
             raise DomainError(Error.NOT_FOUND)
         return self.respond_with_verification(verification)
 

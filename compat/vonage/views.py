@@ -134,7 +134,7 @@ class Requests(CompatView):
         phone = self.number(steps[0][1], needs_plus=False)
         self._refuse_running(phone)
         try:
-            sent = self.send(self._request(phone, body, steps))
+            sent_code = self.send(self._request(phone, body, steps))
         except DomainError as error:
             if error.error is Error.RESEND_TOO_SOON:
                 self._refuse_running(phone, error.retry_after)  # another request came first
@@ -142,7 +142,7 @@ class Requests(CompatView):
                 wait = error.retry_after
                 raise ProblemError(THROTTLED, Error.TOO_MANY_ATTEMPTS, retry_after=wait) from None
             raise
-        return self.respond({"request_id": str(sent.verification_id)}, 202)
+        return self.respond({"request_id": str(sent_code.verification_id)}, 202)
 
     def _request(self, phone: str, body: Body, steps: list[tuple[str, str]]) -> CodeSendRequest:
         channels = tuple(dict.fromkeys(channel for channel, _to in steps))
@@ -206,12 +206,14 @@ class NextWorkflow(RunningView):
         if not (verification.messages and verification.messages[-1].chain):
             raise ProblemError(NO_EVENT_TO_TRIGGER, Error.CHANNEL_UNAVAILABLE)
         try:
-            sent = send_by_next_channel(Sender(self.principal, self.request_id), verification.id)
+            sent_code = send_by_next_channel(
+                Sender(self.principal, self.request_id), verification.id
+            )
         except DomainError as error:
             if error.error is Error.CHANNEL_UNAVAILABLE:  # the custom code is no longer stored
                 raise ProblemError(NO_EVENT_TO_TRIGGER, Error.CHANNEL_UNAVAILABLE) from None
             raise
-        self.message_id = sent.outcome.message_id
+        self.message_id = sent_code.outcome.message_id
         return self.respond()
 
 

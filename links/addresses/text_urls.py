@@ -63,8 +63,8 @@ _OTHER_SITE = _(
 def _refusal_reason(address: str, home: str, listed: frozenset[str]) -> StrOrPromise | None:
     try:
         host = target_urls.host_of(address, allowed=listed)
-    except DomainError as refused:
-        (reason, *_others) = next(iter((refused.errors or {"": [refused.message]}).values()))
+    except DomainError as error:
+        (reason, *_others) = next(iter((error.errors or {"": [error.message]}).values()))
         return reason
     return None if listed or _site(host) == home else _OTHER_SITE
 

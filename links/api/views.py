@@ -234,11 +234,11 @@ class SendLink(SendView):
     def parse(self, payload: dict[str, Any]) -> LinkSendRequest:
         return parse_link(payload, self.principal)
 
-    def body(self, sent: SentLink) -> dict[str, Any]:
-        body = self.outcome_body(sent.outcome, short_url=sent.short_url)
+    def body(self, result: SentLink) -> dict[str, Any]:
+        body = self.outcome_body(result.outcome, short_url=result.short_url)
         return (
-            body | {"segments": sent.segments}
-            if by_stored_name(sent.outcome.channel).has_segments
+            body | {"segments": result.segments}
+            if by_stored_name(result.outcome.channel).has_segments
             else body
         )
 
@@ -289,8 +289,8 @@ class BulkLinks(LinkView):
             fields = RequestFields(item)
             link = parsing.reusable_link(fields, self.principal)
             fields.check()
-        except DomainError as refused:
-            return refused
+        except DomainError as error:
+            return error
         assert link is not None  # noqa: S101 - `check` raises where it is
         return link
 

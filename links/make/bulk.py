@@ -29,28 +29,31 @@ def shorten_many(*, owner: Owner, new_links: Sequence[NewLink], batch_id: UUID) 
         if owner.mode == Mode.TEST:
             rate_limit.consume_test_quota(owner.company_id, "links", len(new_links))
         results = _reuse_some(owner, new_links, batch_id)
-        rows = {n: link.row(owner) for n, link in enumerate(new_links) if link.alias}
+        rows = {index: link.row(owner) for index, link in enumerate(new_links) if link.alias}
         taken_aliases = retire_aliases(owner, list(rows.values()))
         results |= {
-            n: DomainError(Error.ALIAS_TAKEN)
-            for n, row in rows.items()
+            index: DomainError(Error.ALIAS_TAKEN)
+            for index, row in rows.items()
             if row["key"] in taken_aliases
         }
         for tries_left in reversed(range(MAX_TRIES)):
-            open_items = [n for n in range(len(new_links)) if n not in results]
+            open_items = [index for index in range(len(new_links)) if index not in results]
             if not open_items:
                 break
             results |= _insert_many(
-                owner, {n: new_links[n] for n in open_items}, batch_id, is_last=not tries_left
+                owner,
+                {index: new_links[index] for index in open_items},
+                batch_id,
+                is_last=not tries_left,
             )
     aliases = [link for link in results.values() if isinstance(link, Link) and link.is_alias]
     if aliases:
         transaction.on_commit(lambda: resolution.cache_new(*aliases))
-    return [results[n] for n in range(len(new_links))]
+    return [results[index] for index in range(len(new_links))]
 
 
 def _reuse_some(owner: Owner, new_links: Sequence[NewLink], batch_id: UUID) -> dict[int, Result]:
-    reusable = {n: link for n, link in enumerate(new_links) if link.is_reused}
+    reusable = {index: link for index, link in enumerate(new_links) if link.is_reused}
     if not reusable:
         return {}
     links = find_or_create(owner=owner, new_links=list(reusable.values()), batch_id=batch_id)
@@ -64,17 +67,17 @@ def _insert_many(
 
     An item with a taken generated slug is left for the next try.
     """
-    rows = {n: link.row(owner, batch_id=batch_id) for n, link in new_links.items()}
+    rows = {index: link.row(owner, batch_id=batch_id) for index, link in new_links.items()}
     lifetimes = [link.lifetime for link in new_links.values()]
     expiries: dict[UUID, datetime | None] = dict(
         fetch_tuples(sql.INSERT_MANY, sql.params_of_many(list(rows.values()), lifetimes))
     )
     results: dict[int, Result] = {}
-    for n, row in rows.items():
+    for index, row in rows.items():
         if row["id"] in expiries:
-            results[n] = Link(**row, expires_at=expiries[row["id"]])
+            results[index] = Link(**row, expires_at=expiries[row["id"]])
         elif row["is_alias"]:
-            results[n] = DomainError(Error.ALIAS_TAKEN)
+            results[index] = DomainError(Error.ALIAS_TAKEN)
         elif is_last:
             raise DomainError(Error.UNAVAILABLE, retry_after=1)
     return results

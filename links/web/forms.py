@@ -217,8 +217,8 @@ class ChangeForm(RefusesStaleForm, TargetForm):
 def validated(check: Callable[[str], str], value: str) -> str:
     try:
         return check(value)
-    except DomainError as refused:
-        raise ValidationError(refused.texts) from None
+    except DomainError as error:
+        raise ValidationError(error.texts) from None
 
 
 SAMPLE = "https://example.com/catalog"
@@ -286,8 +286,8 @@ class LinksSection(SectionForm):
     def clean_link_targets(self) -> list[str]:
         try:
             sites = [target_urls.check_site(name) for name in self.cleaned_data["link_targets"]]
-        except DomainError as refused:
-            raise ValidationError(refused.texts) from None
+        except DomainError as error:
+            raise ValidationError(error.texts) from None
         return list(dict.fromkeys(sites))
 
     def clean_link_utm(self) -> str:

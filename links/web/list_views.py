@@ -281,8 +281,8 @@ def link_import(request: CabinetRequest) -> HttpResponse:
             uploaded = _upload(request, form)
         except ValidationError as error:
             form.add_error("file", error)
-        except DomainError as refused:
-            form.add_error(None, refused.texts)
+        except DomainError as refusal:
+            form.add_error(None, refusal.texts)
         else:
             return redirect("link-import-detail", uploaded.pk)
     latest = request.company.link_imports.order_by("-id")[:SHOWN_IMPORTS]

@@ -195,10 +195,10 @@ def _changed(
 ) -> HttpResponse:
     try:
         changes.change(link=link, new_values=change, **request.actor)
-    except DomainError as refused:
-        is_renamed = refused.error is Error.ALIAS_TAKEN
+    except DomainError as error:
+        is_renamed = error.error is Error.ALIAS_TAKEN
         renamed = _("The name of this link has been given to another one.")
-        messages.error(request, renamed if is_renamed else " ".join(refused.texts))
+        messages.error(request, renamed if is_renamed else " ".join(error.texts))
     else:
         messages.success(request, text)
     return redirect("link-detail", link.public_id)

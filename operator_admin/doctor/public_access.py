@@ -197,12 +197,12 @@ def _read_provider(issuer: str) -> Finding:
         discovery.clear_cache()
         document = discovery.metadata()
         keys = discovery.signing_keys()
-    except RefusedError as refused:
+    except RefusedError as error:
         remedy = _(
             "OIDC_ISSUER must be the `issuer` that the provider writes, to the last slash: "
             "curl {issuer}/.well-known/openid-configuration"
         ).format(issuer=issuer.rstrip("/"))
-        return failed(PROVIDER, f"{issuer}: {refused.detail}", remedy)
+        return failed(PROVIDER, f"{issuer}: {error.detail}", remedy)
     if not keys:
         accepted = ", ".join(sum(discovery.ALGORITHMS.values(), ()))
         remedy = _("Have it sign with one of {names}.").format(names=accepted)

@@ -67,14 +67,14 @@ class RefusesStaleForms(admin.ModelAdmin):  # type: ignore[type-arg]
         self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
     ) -> Any:
         form: Any = super().get_form(request, obj, change=change, **kwargs)
-        sent = request.POST.get(VERSION)
-        if not (change and sent):
+        submitted = request.POST.get(VERSION)
+        if not (change and submitted):
             return form
 
         class RefusingStaleForm(form):  # type: ignore[misc]
             def clean(self) -> Any:
                 cleaned = super().clean()
-                if sent != version_of(self, getattr(request, _ROWS, [])):
+                if submitted != version_of(self, getattr(request, _ROWS, [])):
                     raise ValidationError(STALE_FORM, code="stale")
                 return cleaned
 

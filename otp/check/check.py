@@ -46,16 +46,16 @@ class RefusalState(NamedTuple):
     is_used: bool = False
     is_expired: bool = False
     is_exhausted: bool = False
-    is_canceled: bool = False
+    is_cancelled: bool = False
     is_superseded: bool = False
     is_bound_otherwise: bool = False
 
     @property
     def is_ended(self) -> bool:
-        return self.is_used or self.is_expired or self.is_canceled or self.is_superseded
+        return self.is_used or self.is_expired or self.is_cancelled or self.is_superseded
 
 
-CANCELED = _("This code was canceled; send a new one")
+CANCELLED = _("This code was canceled; send a new one")
 SUPERSEDED = _("A newer code replaced this one")
 NO_SUCH_CODE = _("There is no code with this id")
 
@@ -81,8 +81,8 @@ def counted_refusal(principal: Principal, phone: str, state: RefusalState | None
 def _refusal_of(state: RefusalState) -> DomainError:
     if state.is_used:
         return DomainError(Error.CODE_USED)
-    if state.is_canceled:
-        return DomainError(Error.CODE_EXPIRED, message=CANCELED)
+    if state.is_cancelled:
+        return DomainError(Error.CODE_EXPIRED, message=CANCELLED)
     if state.is_superseded:
         return DomainError(Error.CODE_EXPIRED, message=SUPERSEDED)
     if state.is_expired:

@@ -3,7 +3,7 @@
 --: refusal_state
 SELECT verified_at IS NOT NULL AS is_used, expires_at <= now() AS is_expired,
        attempts >= max_attempts OR guesses = 0 AS is_exhausted,
-       cancelled_at IS NOT NULL AS is_canceled,
+       cancelled_at IS NOT NULL AS is_cancelled,
        superseded_at IS NOT NULL AND superseded_at < expires_at AS is_superseded,
        binding IS DISTINCT FROM %(binding)s::jsonb AS is_bound_otherwise
 FROM otp_verification, otp_guess_cap(%(company_id)s, %(mode)s::text, %(phone)s::text,

@@ -1,3 +1,5 @@
+-- The codes whose first message was sent within the period, with their arm and the tokens charged
+-- for all their messages.
 SELECT message.company_id, message.phone, message.params->'route'->>'arm' AS arm,
   EXTRACT(epoch FROM message.created_at)::float AS created,
   EXTRACT(epoch FROM verification.verified_at)::float AS verified,

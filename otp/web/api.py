@@ -142,15 +142,15 @@ class SendCode(KeyedByHashedCode, SendView):
         custom = CustomCodeSend.of(self.principal, request)
         return custom.counted_as_guess(key) if custom else nullcontext()
 
-    def body(self, sent: SentCode) -> dict[str, Any]:
+    def body(self, result: SentCode) -> dict[str, Any]:
         body = self.outcome_body(
-            sent.outcome,
-            verification=public_id("otp", sent.verification_id),
-            expires_in=sent.expires_in,
-            resend_in=0 if sent.outcome.is_test else cool_down(self.principal.own_limits),
-            attempts_left=sent.attempts_left,
+            result.outcome,
+            verification=public_id("otp", result.verification_id),
+            expires_in=result.expires_in,
+            resend_in=0 if result.outcome.is_test else cool_down(self.principal.own_limits),
+            attempts_left=result.attempts_left,
         )
-        return body | {"short_url": sent.short_url} if sent.short_url else body
+        return body | {"short_url": result.short_url} if result.short_url else body
 
 
 class CheckCode(KeyedByHashedCode):

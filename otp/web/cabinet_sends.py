@@ -68,8 +68,8 @@ def send(
     """
     check_status(principal)
     key = _key(principal, kind, fields, token)
-    if sent := _find(key):
-        return sent
+    if message_id := _find(key):
+        return message_id
 
     def announce(phone: str) -> None:
         # The event precedes the send, so that no charge is without an event.
@@ -81,8 +81,8 @@ def send(
         return _SEND[kind](fields, Sender(principal, request_id(), key), announce)
     except (DomainError, IntegrityError):
         # The vendor has refused it, as its page explains, or the same form was faster.
-        if sent := _find(key):
-            return sent
+        if message_id := _find(key):
+            return message_id
         raise
 
 

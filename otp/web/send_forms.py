@@ -124,17 +124,17 @@ class SendForm(forms.Form):
         values = self.cleaned_data.items()
         return {name: text for name, text in values if text and name not in {"token", "mode"}}
 
-    def add_refusal(self, refused: DomainError) -> None:
+    def add_refusal(self, error: DomainError) -> None:
         """Shows the reason why nothing was sent, at the invalid field or above the form."""
-        if refused.error is Error.INSUFFICIENT_TOKENS:  # its own text is in Russian only
+        if error.error is Error.INSUFFICIENT_TOKENS:  # its own text is in Russian only
             self.add_error(None, gettext("Not enough tokens: nothing was sent."))
             return
-        for name, texts in (refused.errors or {}).items():
+        for name, texts in (error.errors or {}).items():
             self._add(name, [str(text) for text in texts])
-        if not refused.errors:
-            self._add(FIELD_OF.get(refused.error, ""), [str(refused.message)])
-        if refused.retry_after:
-            self.add_error(None, _wait(refused.retry_after))
+        if not error.errors:
+            self._add(FIELD_OF.get(error.error, ""), [str(error.message)])
+        if error.retry_after:
+            self.add_error(None, _wait(error.retry_after))
 
     def _add(self, name: str, texts: list[str]) -> None:
         for text in texts:

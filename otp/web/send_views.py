@@ -40,17 +40,17 @@ def send(request: CabinetRequest) -> HttpResponse:
     form = FORMS[kind](
         request.POST or None, company=request.company, initial=_initial_of_repeat(request)
     )
-    refused: DomainError | None = None
+    refusal: DomainError | None = None
     if request.method == "POST" and form.is_valid():
         try:
             return _redirect_after_send(kind, _send(request, form))
         except DomainError as error:
-            refused = error
+            refusal = error
             form.add_refusal(error)
     context = {
         "form": form,
         "kind": kind,
-        "is_unpaid": refused is not None and refused.error is Error.INSUFFICIENT_TOKENS,
+        "is_unpaid": refusal is not None and refusal.error is Error.INSUFFICIENT_TOKENS,
     }
     return render(request, "cabinet/send.html", context)
 
@@ -108,28 +108,28 @@ def _redirect_after_send(kind: str, message_id: UUID) -> HttpResponse:
 @member_required(can_manage_keys, can_manage_keys)
 def send_check(request: CabinetRequest, public_id: str) -> HttpResponse:
     """The message in progress, and a field for its code."""
-    sent = get_object_or_404(
+    message = get_object_or_404(
         with_charges(Message.objects.for_company(request.company).select_related("api_key")),
         pk=ids.parse_id("msg", public_id),
         kind=Message.Kind.CODE,
     )
-    verification = verifications.select_by_message(sent).first()
+    verification = verifications.select_by_message(message).first()
     form = CodeForm(request.POST or None)
     if request.method == "POST" and verification and form.is_valid():
         try:
             cabinet_sends.check(
                 company=request.company, verification=verification, code=form.cleaned_data["code"]
             )
-        except DomainError as refused:
-            form.add_error("code", _refusal_text(refused))
+        except DomainError as error:
+            form.add_error("code", _refusal_text(error))
         else:
             messages.success(request, _("The code is correct: the number is verified."))
-            return redirect("send-check", sent.public_id)
+            return redirect("send-check", message.public_id)
     context = {
         "form": form,
         "state": _state(verification),
-        "bubble": phone_screens.bubble(sent) if sent.mode == Mode.TEST else None,
-        **message_context(request, sent),
+        "bubble": phone_screens.bubble(message) if message.mode == Mode.TEST else None,
+        **message_context(request, message),
     }
     return render(request, "cabinet/send_check.html", context)
 
@@ -162,9 +162,9 @@ def _state(verification: Verification | None) -> str:
     return "open" if is_live else "ended"
 
 
-def _refusal_text(refused: DomainError) -> str:
-    text = str(refused.message)
-    attempts_left = refused.extra.get("attempts_left")
+def _refusal_text(error: DomainError) -> str:
+    text = str(error.message)
+    attempts_left = error.extra.get("attempts_left")
     return (
         text
         if attempts_left is None

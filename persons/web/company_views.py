@@ -107,8 +107,8 @@ def company_export(request: CabinetRequest) -> HttpResponse:
             exports.start(
                 member=request.member, language=page_languages.active(), ip=client_ip(request.META)
             )
-        except ValidationError as refused:
-            error = " ".join(refused.messages)
+        except ValidationError as refusal:
+            error = " ".join(refusal.messages)
         else:
             return redirect("company-export")
     rows = CompanyExport.objects.filter(company=request.company).order_by("-created_at", "-id")

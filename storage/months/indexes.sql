@@ -1,3 +1,4 @@
+-- A table's indexes, with whether each contains the column of the partition key.
 SELECT class.relname AS name, pg_get_indexdef(index.indexrelid) AS definition,
   index.indisunique AS is_unique, index.indisprimary AS is_primary,
   attribute.attnum = ANY(index.indkey) AS has_key

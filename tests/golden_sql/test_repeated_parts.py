@@ -73,6 +73,10 @@ def test_every_statement_has_a_comment_above_it_or_above_the_whole_file() -> Non
     assert {file: bare.findall(text) for file, text in files.items() if bare.search(text)} == {}
 
 
+def test_file_of_a_single_statement_has_a_comment() -> None:
+    assert [file for file, text in texts(".sql").items() if "--" not in text] == []
+
+
 def test_comment_stands_above_the_name_of_its_statement() -> None:
     below = re.compile(r"^--: \w+\n--(?!:)", re.MULTILINE)
 
