@@ -24,7 +24,7 @@ ORDER BY country, starts_at
 
 
 class _Step(NamedTuple):
-    """A price from its start time on; None: the price for all countries."""
+    """A country's price from its start time on; a None leaves it to the price for all countries."""
 
     starts_at: float
     tokens: int | None

@@ -37,7 +37,7 @@ class _Country(NamedTuple):
 
 
 def region_of(phone: str) -> str | None:
-    """The ISO 3166 code of a plain mobile number's region; None: ask the library."""
+    """The ISO 3166 code of a plain mobile number's region, or None if only the library can tell."""
     return _region_of(phone) if _E164.fullmatch(phone) else None
 
 

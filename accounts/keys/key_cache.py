@@ -57,7 +57,7 @@ class CompanyChanges:
         return Snapshot(rows[0].server, rows[0].oldest_running, changes)
 
     def companies(self, snapshot: Snapshot) -> set[int] | None:
-        """Companies with changes since the last snapshot; None: possibly every company.
+        """The companies with changes since the last snapshot, or None: any company may have some.
 
         After a failover the new server may reuse ids of transactions that the old one lost.
         """
@@ -158,7 +158,9 @@ class KeyCache(Generic[V]):
             self.entries.pop(digest, None)
 
     def take_due(self, changed: set[int] | None) -> list[bytes]:
-        """Drops unused keys of changed companies (None: of all); returns the keys to read again.
+        """Drops unused keys of changed companies; returns the keys to read again.
+
+        `changed` is None if any company may have changed.
 
         These stay valid until then, but at most `ttl` seconds after the last snapshot that was
         applied.

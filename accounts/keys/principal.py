@@ -44,7 +44,7 @@ def texts_of(value: str | None) -> CompanyTexts:
 
 
 class CompanyLimits(NamedTuple):
-    """The send limits a company chose for itself; None: the service's default."""
+    """The send limits a company chose for itself; a None leaves the service's default."""
 
     cool_down: int | None = None
     codes_per_10_min: int | None = None
@@ -66,7 +66,7 @@ class Fallback(NamedTuple):
 
 
 class PolicyRule(NamedTuple):
-    """A company's choices for a country and a purpose; None: a less specific rule decides."""
+    """A company's choices for a country and a purpose; a None leaves it to a broader rule."""
 
     channels: tuple[str, ...] | None = None  # the only channels to try, in this order
     patience: Mapping[str, int] = {}  # seconds by channel

@@ -80,7 +80,7 @@ SCOPES_BY_ROLE = {Scope.BALANCE: MONEY_READERS, Scope.TOP_UP: MONEY_MANAGERS}
 
 
 def scopes_of_role(role: str | None) -> frozenset[str]:
-    """The scopes that a key keeps while its creator has this role; None: no longer a member."""
+    """The scopes that a key keeps while its creator has this role, or None after leaving."""
     return frozenset(
         scope.value
         for scope in Scope

@@ -26,7 +26,7 @@ from catalogue.languages import page_languages
 from processes.server.client_ip import client_ip
 
 COOKIE = "sample"
-KEPT = 365 * 86_400
+MAX_AGE = 365 * 86_400
 MARKDOWN = "text/markdown; charset=utf-8"
 
 View = Callable[..., HttpResponse]
@@ -152,7 +152,7 @@ def remember_language(request: HttpRequest, response: HttpResponse) -> HttpRespo
         response.set_cookie(
             COOKIE,
             language,
-            max_age=KEPT,
+            max_age=MAX_AGE,
             samesite="Lax",
             secure=settings.PRODUCTION,
             httponly=True,

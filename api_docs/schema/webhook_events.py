@@ -107,7 +107,7 @@ HEADERS: tuple[tuple[str, StrOrPromise, Schema], ...] = (
         text(pattern=r"^v1,\S+( v1,\S+)*$"),
     ),
 )
-TAKEN = _("Accepted. Any other response counts as a failure, and the event is sent again.")
+ACCEPTED = _("Accepted. Any other response counts as a failure, and the event is sent again.")
 GONE = _("The endpoint is gone: it is disabled and receives no more events.")
 
 
@@ -139,7 +139,7 @@ def _post(kind: EventKind, tag: str) -> dict[str, Any]:
             "required": True,
             "content": {"application/json": {"schema": schema, "example": example}},
         },
-        "responses": {"2XX": {"description": str(TAKEN)}, "410": {"description": str(GONE)}},
+        "responses": {"2XX": {"description": str(ACCEPTED)}, "410": {"description": str(GONE)}},
     }
 
 

@@ -27,7 +27,7 @@ from storage.statements.queries import select
 
 @dataclass(frozen=True, slots=True)
 class KeyUsage:
-    """An active live key, and what it has spent today. `tokens` None: no limit."""
+    """An active live key, and what it has spent today; `tokens` is None without a limit."""
 
     key_id: int
     name: str

@@ -107,8 +107,8 @@ def make(company: Company, first: date, last: date) -> PeriodStatement:
     money = money_by_period(company.pk, bounds)
     seals = _seals(company, first, last)
     periods = [
-        Period(start, end - DAY, tokens[n], money[n], seals.get(start.replace(day=1)))
-        for n, (start, end) in enumerate(pairwise(days))
+        Period(start, end - DAY, tokens[index], money[index], seals.get(start.replace(day=1)))
+        for index, (start, end) in enumerate(pairwise(days))
     ]
     rows = external_transfers(company.pk, bounds[0], bounds[-1])
     return PeriodStatement(company, first, last, periods, rows)

@@ -37,7 +37,7 @@ WITHOUT_CENTS = frozenset(
     | {"PYG", "RWF", "VND", "VUV", "XAF", "XOF", "XPF"}
 )
 # #special-cases: written with two decimals, which must be zero.
-WHOLE = WITHOUT_CENTS | {"ISK", "UGX"}
+WHOLE_UNITS = WITHOUT_CENTS | {"ISK", "UGX"}
 THOUSANDTHS = frozenset({"BHD", "JOD", "KWD", "OMR", "TND"})
 ENDED = {
     "checkout.session.async_payment_failed": State.CANCELED,
@@ -78,7 +78,7 @@ class Stripe(Gateway):
         self.webhook_secret = webhook_secret.encode()
 
     def takes(self, currency: str, amount: Decimal | None = None) -> bool:
-        return currency not in WHOLE or amount is None or amount == int(amount)
+        return currency not in WHOLE_UNITS or amount is None or amount == int(amount)
 
     def open(self, payment: PaymentRequest) -> PaymentSession:
         price = "line_items[0][price_data]"

@@ -49,7 +49,7 @@ class VatRegime(models.Model):
         return f"{self.since:%d.%m.%Y}: {self.get_regime_display()}"
 
     def rate_on(self, day: date) -> Decimal | None:
-        """Percent; None: no VAT."""
+        """The VAT rate in per cent, or None for no VAT."""
         match self.regime:
             case self.Regime.GENERAL:
                 return next((rate for since, rate in GENERAL_RATES if since <= day), None)

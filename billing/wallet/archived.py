@@ -32,7 +32,7 @@ def opening(company_id: int) -> Opening | None:
 
 
 def first_kept_day() -> date | None:
-    """The first day whose messages are in the database; None: all are."""
+    """The first day whose messages are in the database, or None if no month was archived."""
     months = ArchivedMonth.objects.order_by("-month").values_list("month", flat=True)
     newest = months.first()
     return next_month(newest) if newest else None

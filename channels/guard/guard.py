@@ -116,10 +116,10 @@ class Guard:
         assessments: list[Assessment] = []
         of_scopes = [(scope, self.evidence[scope]) for scope in scopes if scope in self.evidence]
         usual_rate = self._usual_rate(now)
-        for n, (scope, evidence) in reversed(list(enumerate(of_scopes))):
+        for index, (scope, evidence) in reversed(list(enumerate(of_scopes))):
             assessment = self._assess_scope(now, scopes, scope, evidence, usual_rate)
             if assessment.step >= GuardStep.CHALLENGE and scope.kind in NARROW_SCOPES:
-                self._set_apart(evidence, [wider for _scope, wider in of_scopes[:n]])
+                self._set_apart(evidence, [wider for _scope, wider in of_scopes[:index]])
             assessments.append(assessment)
         for (_scope, evidence), assessment in zip(of_scopes, assessments[::-1], strict=True):
             if assessment.step is GuardStep.REFUSE and assessment.rule == "unverified":

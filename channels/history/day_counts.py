@@ -244,5 +244,5 @@ def _with_few_purposes(sums: dict[Bucket, list[int]]) -> dict[Bucket, list[int]]
 
 
 def _add(sums: list[int], counts: Iterable[int]) -> None:
-    for n, count in enumerate(counts):
-        sums[n] += count
+    for index, count in enumerate(counts):
+        sums[index] += count

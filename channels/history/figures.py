@@ -114,7 +114,7 @@ def figures(company: Company, mode: str, shown: DayRange | None = None) -> Figur
     first = middle - timedelta(days=count)
     counted = last_counted()
     live_day = max(first, counted + timedelta(days=1)) if counted else first
-    days = {middle + timedelta(days=n): Counter[str]() for n in range(count)}
+    days = {middle + timedelta(days=offset): Counter[str]() for offset in range(count)}
     result = Figures(days, Period(), Period(), Counter(), {})
     # One day beyond today, in case the clocks differ.
     end = last + timedelta(days=2 if last >= timezone.localdate() else 1)

@@ -129,19 +129,19 @@ def _of_fallback_event(event: FallbackEvent) -> TimelineEntry:
 
 
 def _of_transfer(transfer: Transfer) -> TimelineEntry:
-    n = transfer.amount
+    tokens = transfer.amount
     if transfer.kind == Transfer.Kind.CAPTURE:
-        title = ngettext("%(n)d token charged", "%(n)d tokens charged", n)
+        title = ngettext("%(n)d token charged", "%(n)d tokens charged", tokens)
         return TimelineEntry(
-            transfer.created_at, title % {"n": n}, detail=transfer.get_proof_display()
+            transfer.created_at, title % {"n": tokens}, detail=transfer.get_proof_display()
         )
     if transfer.kind == Transfer.Kind.RELEASE:
-        title = ngettext("%(n)d token returned", "%(n)d tokens returned", n)
+        title = ngettext("%(n)d token returned", "%(n)d tokens returned", tokens)
         reason = error_texts.REASONS.get(transfer.reason, transfer.reason)
-        return TimelineEntry(transfer.created_at, title % {"n": n}, detail=reason)
-    title = ngettext("%(n)d token held", "%(n)d tokens held", n)
+        return TimelineEntry(transfer.created_at, title % {"n": tokens}, detail=reason)
+    title = ngettext("%(n)d token held", "%(n)d tokens held", tokens)
     return TimelineEntry(
-        transfer.created_at, title % {"n": n}, detail=_("charged only when delivered")
+        transfer.created_at, title % {"n": tokens}, detail=_("charged only when delivered")
     )
 
 

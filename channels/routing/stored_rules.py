@@ -134,15 +134,15 @@ def _subject(keys: Iterable[tuple[str, str]]) -> str:
 def check_rules(rules: Sequence[StoredRule]) -> None:
     """Raises `invalid_input` for the field `rules`."""
     errors: list[StrOrPromise] = [
-        format_lazy("{n}: {error}", n=n, error=error)
-        for n, rule in enumerate(rules, start=1)
+        format_lazy("{number}: {error}", number=number, error=error)
+        for number, rule in enumerate(rules, start=1)
         for error in validation_errors(rule)
     ]
     keys = [rule.key for rule in rules]
     errors += [
-        format_lazy("{n}: {error}", n=n, error=REPEATED)
-        for n, key in enumerate(keys, start=1)
-        if key in keys[: n - 1]
+        format_lazy("{number}: {error}", number=number, error=REPEATED)
+        for number, key in enumerate(keys, start=1)
+        if key in keys[: number - 1]
     ]
     if len(rules) > MAX_RULES:
         errors.append(format_lazy(_("At most {max} rules"), max=MAX_RULES))

@@ -25,24 +25,24 @@ from storage.key_rings import EncryptedTexts, key_id_of
 
 log = structlog.get_logger(__name__)
 TEXTS = EncryptedTexts("kvitok vendor credentials", "credentials of vendors")
-_seen: dict[str, str] = {}
+_encrypted: dict[str, str] = {}
 
 
 def update_registry(encrypted: Mapping[str, str]) -> None:
     """Makes the registry use these credentials, by account name, if they have changed."""
-    if dict(encrypted) == _seen:
+    if dict(encrypted) == _encrypted:
         return
     registry.use_stored(
         {name: options for name, text in encrypted.items() if (options := _readable(name, text))}
     )
-    _seen.clear()
-    _seen.update(encrypted)
+    _encrypted.clear()
+    _encrypted.update(encrypted)
 
 
 @on_reset
 def _forget() -> None:
     """Makes the next snapshot count as a change: the registry has dropped the last one too."""
-    _seen.clear()
+    _encrypted.clear()
 
 
 def _readable(name: str, text: str) -> dict[str, str]:

@@ -83,15 +83,15 @@ def chart(
     bars = [
         Bar(
             day=day,
-            is_labelled=(len(days) - 1 - n) % every == 0,
-            x=n * STEP + (STEP - BAR_WIDTH) / 2,
+            is_labelled=(len(days) - 1 - index) % every == 0,
+            x=index * STEP + (STEP - BAR_WIDTH) / 2,
             segments=_segments(counts, top, series),
             counts=[(row, counts[row.name]) for row in series],
             extras=[(extra.label, extra.by_day.get(day, 0)) for extra in extras],
             total=counts.total(),
-            tenth=n * TENTHS // len(days),
+            tenth=index * TENTHS // len(days),
         )
-        for n, (day, counts) in enumerate(days.items())
+        for index, (day, counts) in enumerate(days.items())
     ]
     return Chart(bars, series, extras, top, width=STEP * len(bars))
 

@@ -60,7 +60,7 @@ def of_list(filters: Mapping[str, Any]) -> list[DayPreset]:
 
 
 MAX_DAYS = 366
-OWN = "days"
+CHOSEN_DAYS = "days"
 
 
 class PeriodForm(forms.Form):
@@ -77,7 +77,7 @@ class PeriodForm(forms.Form):
 
     @property
     def is_own(self) -> bool:
-        return self.data.get("period") == OWN
+        return self.data.get("period") == CHOSEN_DAYS
 
     @property
     def name(self) -> str:
@@ -88,11 +88,11 @@ class PeriodForm(forms.Form):
     @property
     def query(self) -> str:
         """The query of links to the same period."""
-        if self.name != OWN:
+        if self.name != CHOSEN_DAYS:
             return f"&period={self.name}"
         days_shown = self.day_range()
         days = f"date_from={days_shown.first:%Y-%m-%d}&date_to={days_shown.last:%Y-%m-%d}"
-        return f"&period={OWN}&{days}"
+        return f"&period={CHOSEN_DAYS}&{days}"
 
     def day_range(self) -> DayRange:
         if self.is_own and self.is_valid():

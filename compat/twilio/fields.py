@@ -39,7 +39,7 @@ def tags(parameter: str) -> dict[str, str]:
 
 
 def channel(name: str) -> str | None:
-    """The channel; None: the company's own order, which Twilio calls `auto`."""
+    """The channel, or None for the company's own order, which Twilio calls `auto`."""
     name = name.lower()
     if name in {"call", "email", "sna"}:
         raise DomainError(Error.CHANNEL_UNAVAILABLE, message=name)

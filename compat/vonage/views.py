@@ -79,7 +79,7 @@ def _steps(fields: Body) -> list[tuple[str, str]]:
     workflow = fields.array(WORKFLOW) if is_given else []
     if not is_given:
         fields.add_error(WORKFLOW, REQUIRED)
-    errors = dict(fault for n, step in enumerate(workflow) if (fault := _fault(n, step)))
+    errors = dict(fault for index, step in enumerate(workflow) if (fault := _fault(index, step)))
     fields.errors |= {name: [reason] for name, reason in errors.items()}
     if fields.errors:
         return []
@@ -93,20 +93,20 @@ def _steps(fields: Body) -> list[tuple[str, str]]:
     return steps
 
 
-def _fault(n: int, step: object) -> tuple[str, StrOrPromise] | None:
+def _fault(index: int, step: object) -> tuple[str, StrOrPromise] | None:
     """The invalid parameter of a step, and the reason."""
     if not isinstance(step, Mapping):
-        return f"workflow[{n}]", WRONG_FORMAT
+        return f"workflow[{index}]", WRONG_FORMAT
     channel = step.get("channel")
     to = step.get("to")
     if not isinstance(channel, str) or channel not in {*CHANNELS, *UNSUPPORTED_CHANNELS}:
-        return f"workflow[{n}].channel", allowed_values([*CHANNELS, *UNSUPPORTED_CHANNELS])
-    if channel == "silent_auth" and n:
-        return f"workflow[{n}].channel", NOT_FIRST
+        return f"workflow[{index}].channel", allowed_values([*CHANNELS, *UNSUPPORTED_CHANNELS])
+    if channel == "silent_auth" and index:
+        return f"workflow[{index}].channel", NOT_FIRST
     if not isinstance(to, str):
-        return f"workflow[{n}].to", REQUIRED if to is None else NOT_TEXT
+        return f"workflow[{index}].to", REQUIRED if to is None else NOT_TEXT
     if not 0 < len(to) <= MAX_TO or not characters.is_line(to):
-        return f"workflow[{n}].to", WRONG_FORMAT
+        return f"workflow[{index}].to", WRONG_FORMAT
     return None
 
 

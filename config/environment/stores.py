@@ -46,13 +46,13 @@ _NETWORK: dict[str, Any] = {
 }
 # Needed if DATABASE_URL leads to a pooler in transaction mode, where sessions do not persist.
 _DIRECT_URL = env.str("DATABASE_DIRECT_URL", "")
-_GIVEN: dict[str, Any] = DATABASES["default"].get("OPTIONS", {})
+_URL_OPTIONS: dict[str, Any] = DATABASES["default"].get("OPTIONS", {})
 # Session options from the URL or PGOPTIONS, like in libpq; they override ours.
-_SESSION = _GIVEN.pop("options", "") or os.environ.get("PGOPTIONS", "")
+_SESSION = _URL_OPTIONS.pop("options", "") or os.environ.get("PGOPTIONS", "")
 DATABASES["default"] |= {
     "CONN_MAX_AGE": 0,
     "OPTIONS": _NETWORK
-    | _GIVEN
+    | _URL_OPTIONS
     | {
         # 64 request threads share 8 connections: each uses one for 1–2 ms.
         "pool": {

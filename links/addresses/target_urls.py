@@ -71,7 +71,7 @@ _BAD_HOST = _("The host name in the URL is not valid")
 
 IP_ADDRESS = _("A URL with an IP address is not accepted; use a host name")
 _PRIVATE = _("The URL leads to a local address that is not on the internet")
-_OWN = _("The URL leads back to this service")
+_LEADS_BACK = _("The URL leads back to this service")
 _SHORTENED = _("The URL is already shortened by another service; specify the original one")
 _DECEPTIVE = _("The host name imitates another with look-alike letters")
 _BLOCKED = _("Links to this site are blocked")
@@ -203,7 +203,7 @@ def _refusal_reason(host: str, allowed: frozenset[str]) -> StrOrPromise | None:
     if reason := _reason_never_allowed(host, domains):
         return reason
     if short_hosts.is_ours(host):
-        return _OWN
+        return _LEADS_BACK
     if is_blocked_site(domains):
         return _BLOCKED
     if allowed:

@@ -90,7 +90,7 @@ SEND_LINK = Call(
     refusals=(*sending.SENT_REFUSALS, Error.ALIAS_TAKEN),
 )
 
-_MADE = {
+_CREATED_EXAMPLE = {
     "success": True,
     fields.LINK_ID.name: fields.LINK_ID.example,
     fields.SHORTENED_URL.name: fields.SHORTENED_URL.example,
@@ -102,7 +102,7 @@ _MADE = {
 }
 
 
-_REFUSED = {
+_REFUSED_EXAMPLE = {
     "success": False,
     "code": Error.URL_NOT_ALLOWED.code,
     "message": target_urls.IP_ADDRESS,
@@ -162,7 +162,7 @@ BULK = Call(
             "data",
             array(),
             _("The result for each link, in the order of the request."),
-            [_MADE, _REFUSED],
+            [_CREATED_EXAMPLE, _REFUSED_EXAMPLE],
             fields=RESULT,
         ),
     ),

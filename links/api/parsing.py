@@ -110,7 +110,7 @@ def link_change(fields: RequestFields, principal: Principal) -> Change:
 
 
 def _host(fields: RequestFields, principal: Principal) -> Host | None:
-    """The requested host, or the company's default; None: the service's own host."""
+    """The requested host, or the company's default; None for the service's own host."""
     text = fields.text(link_fields.HOST)
     if not text:
         return _own_host(principal.link_rules.host, principal)

@@ -162,8 +162,8 @@ def by_day(link: Link, first: date, last: date) -> list[Point]:
     rows = ClickDay.objects.filter(link=link, day__gte=first, day__lte=last)
     by_date = {row.day: row for row in rows}
     points = []
-    for n in range((last - first).days + 1):
-        day = first + timedelta(days=n)
+    for offset in range((last - first).days + 1):
+        day = first + timedelta(days=offset)
         row = by_date.get(day)
         counts = (row.clicks, row.previews, row.scanners) if row else (0, 0, 0)
         points.append(Point(midnight(day), *counts))
@@ -174,7 +174,7 @@ def by_hour(link: Link, start: datetime, end: datetime) -> list[Point]:
     """A point for every hour of UTC that begins before the end; `start` is a whole hour."""
     points = {point.at: point for point in _hours(link, start, end)}
     hours = range(int((end - start) / timedelta(hours=1)) + 1)
-    moments = [start + timedelta(hours=n) for n in hours]
+    moments = [start + timedelta(hours=hour) for hour in hours]
     return [points.get(at) or Point(at) for at in moments if at < end]
 
 

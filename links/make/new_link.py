@@ -97,7 +97,7 @@ class NewLink:
         return UUID(bytes=blake2b(orjson.dumps(identity), digest_size=16).digest())
 
     def seconds_left(self, link: Link) -> int | None:
-        """The requested lifetime, or the remaining one of a reused link; None: forever."""
+        """The requested lifetime, or what is left of a reused link's; None if it never expires."""
         if not link.is_existing or link.expires_at is None:
             return self.lifetime
         return max(0, round((link.expires_at - timezone.now()).total_seconds()))

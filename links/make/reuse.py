@@ -31,9 +31,9 @@ def find_or_create(
     """Links in the order of `new_links`, all with `is_reused`; equal items share one link."""
     for tries_left in reversed(range(MAX_TRIES)):
         rows = [link.row(owner, batch_id=batch_id) for link in new_links]
-        first = {row["reuse_key"]: n for n, row in reversed(list(enumerate(rows)))}.values()
+        first = {row["reuse_key"]: index for index, row in reversed(list(enumerate(rows)))}.values()
         params = sql.params_of_many(
-            [rows[n] for n in first], [new_links[n].lifetime for n in first]
+            [rows[index] for index in first], [new_links[index].lifetime for index in first]
         )
         try:
             with transaction.atomic():

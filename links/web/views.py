@@ -116,8 +116,8 @@ def _visitors(
 ) -> list[tuple[str, list[tuple[str, int]]]]:
     visitors = statistics.visitors(link, since, timezone.now())
     tables = [
-        (_("Came from"), [(text_for(name, member), n) for name, n in visitors.referrers]),
-        (_("Device"), [(DEVICES.get(name, name), n) for name, n in visitors.devices]),
+        (_("Came from"), [(text_for(name, member), count) for name, count in visitors.referrers]),
+        (_("Device"), [(DEVICES.get(name, name), count) for name, count in visitors.devices]),
         (_("Country"), visitors.countries),
     ]
     # A table in which everything is unknown is left out.

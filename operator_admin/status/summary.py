@@ -230,7 +230,7 @@ def _components(
     rows: dict[str, dict[date, StatusDay]] = {}
     for row in StatusDay.objects.filter(day__gte=start):
         rows.setdefault(row.component, {})[row.day] = row
-    all_days = [start + timedelta(days=n) for n in range(SHOWN_DAYS)]
+    all_days = [start + timedelta(days=offset) for offset in range(SHOWN_DAYS)]
     api = tuple(_api_day(day, rows.get(API, {}).get(day), incidents) for day in all_days)
     yield Component(API, of_api(begun, alerts), api)
     states = figures.account_states()

@@ -63,8 +63,8 @@ def seconds(value: float | None) -> str:
 @register.filter
 def bars(component: Component) -> list[Bar]:
     return [
-        Bar(n * (BAR + GAP), day.css, _title(day, is_api=component.is_api))
-        for n, day in enumerate(component.days)
+        Bar(index * (BAR + GAP), day.css, _title(day, is_api=component.is_api))
+        for index, day in enumerate(component.days)
     ]
 
 

@@ -274,7 +274,7 @@ def _step_views(name: str, steps: Iterable[SetupStep]) -> Iterator[dict[str, Any
     vendor = VENDORS[vendor_of(name)]
     account = name.partition(":")[2]
     options = settings.PROVIDER_ACCOUNTS.get(name, {})
-    for n, step in enumerate(steps, start=1):
+    for step_number, step in enumerate(steps, start=1):
         variables = {
             vendor.variable(option, account): bool(options.get(option)) for option in step.options
         }
@@ -282,7 +282,10 @@ def _step_views(name: str, steps: Iterable[SetupStep]) -> Iterator[dict[str, Any
             "where": step.where,
             "what": step.what,
             "variables": [{"name": name, "is_set": is_set} for name, is_set in variables.items()],
-            "copies": [(f"copy-{n}-{m}", text) for m, text in enumerate(step.copies, start=1)],
+            "copies": [
+                (f"copy-{step_number}-{copy_number}", text)
+                for copy_number, text in enumerate(step.copies, start=1)
+            ],
         }
 
 

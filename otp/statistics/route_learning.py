@@ -205,11 +205,11 @@ def _teach(router: Router, memory: PhoneMemory, code: _Row, all_tries: list[Chan
     area = Area(country_of(code.phone), range_of(code.phone))
     tries = [tried for tried in all_tries if not tried.is_fault]
     steps = [
-        router.begin_try(tried.started, area, memory, tried.channel, n)
-        for n, tried in enumerate(tries)
+        router.begin_try(tried.started, area, memory, tried.channel, index)
+        for index, tried in enumerate(tries)
     ]
-    for n, (tried, step) in enumerate(zip(tries, steps, strict=True)):
-        following = tries[n + 1].started if n + 1 < len(tries) else None
+    for index, (tried, step) in enumerate(zip(tries, steps, strict=True)):
+        following = tries[index + 1].started if index + 1 < len(tries) else None
         _teach_try(router, memory, tried, step, following)
     verified = code.verified if code.verified is not None else inf
     if not code.is_sent_again:
@@ -255,11 +255,15 @@ def _teach_try(
 def _sole_try_index(tries: list[ChannelTry], verified: float) -> int | None:
     """The only try that can have brought the code."""
     arrived = [
-        n for n, row in enumerate(tries) if row.delivered is not None and row.delivered <= verified
+        index
+        for index, row in enumerate(tries)
+        if row.delivered is not None and row.delivered <= verified
     ]
     if len(arrived) == 1:
         return arrived[0]
     accepted = [
-        n for n, tried in enumerate(tries) if tried.refused is None and tried.started <= verified
+        index
+        for index, tried in enumerate(tries)
+        if tried.refused is None and tried.started <= verified
     ]
     return accepted[0] if not arrived and len(accepted) == 1 else None

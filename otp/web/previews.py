@@ -36,7 +36,9 @@ _VARIABLES = re.compile(r"(\{\w+\})")
 def with_variables(body: str) -> SafeString:
     """Marks up the variables of a text as code."""
     parts = enumerate(_VARIABLES.split(body))
-    marked = ((format_html("<code>{}</code>", part) if n % 2 else part,) for n, part in parts)
+    marked = (
+        (format_html("<code>{}</code>", part) if index % 2 else part,) for index, part in parts
+    )
     return format_html_join("", "{}", marked)
 
 

@@ -97,9 +97,9 @@ def _parse(items: list[Any]) -> list[StoredRule]:
     """Checks the types; the use case checks the values."""
     errors: list[StrOrPromise] = []
     rules: list[StoredRule] = []
-    for n, rule in enumerate(items, start=1):
+    for number, rule in enumerate(items, start=1):
         faults = _type_faults(rule)
-        errors += [format_lazy("{n}: {fault}", n=n, fault=fault) for fault in faults]
+        errors += [format_lazy("{number}: {fault}", number=number, fault=fault) for fault in faults]
         if not faults:
             rules.append(_rule(rule))
     if errors:
