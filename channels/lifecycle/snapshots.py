@@ -41,7 +41,7 @@ class FallbackReason(StrEnum):
     LATE = "late"  # an earlier channel delivered
     CODE_ENTERED = "code_entered"
     CLICK = "click"
-    CANCELLED = "cancelled"  # the code was canceled, replaced or guessed wrong too often
+    CANCELLED = "cancelled"  # the code was canceled, replaced, guessed too often; the link disabled
     BLOCKED = "blocked"  # the phone was blocked, by its STOP or by the operator
     # Kept the next channel: an earlier channel delivered, but the next vendor already has the
     # message.

@@ -66,7 +66,11 @@ FALLBACK_EVENT_TEXTS: dict[FallbackReason, tuple[StrOrPromise, str, StrOrPromise
     ),
     FallbackReason.CODE_ENTERED: (_("%(channel)s canceled: the code was entered"), "success", ""),
     FallbackReason.CLICK: (_("%(channel)s canceled: the link was opened"), "success", ""),
-    FallbackReason.CANCELLED: (_("%(channel)s canceled: the code is no longer valid"), "", ""),
+    FallbackReason.CANCELLED: (
+        _("%(channel)s canceled: the code or link is no longer valid"),
+        "",
+        "",
+    ),
     FallbackReason.BLOCKED: (_("%(channel)s canceled: the phone is blocked"), "", ""),
 }
 
@@ -90,7 +94,7 @@ REASONS: dict[str, StrOrPromise] = {
     FallbackReason.REQUESTED: _("another channel was asked for"),
     FallbackReason.CODE_ENTERED: _("the code was entered"),
     FallbackReason.CLICK: _("the link was opened"),
-    FallbackReason.CANCELLED: _("the code is no longer valid"),
+    FallbackReason.CANCELLED: _("the code or link is no longer valid"),
     FallbackReason.BLOCKED: _("the phone is blocked"),
 }
 

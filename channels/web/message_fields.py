@@ -183,7 +183,8 @@ FALLBACK_EVENT = Shape(
                 "it; `taken`, a newer message uses it. Canceling it: `late`, the previous "
                 "channel or a newer message delivered; `code_entered`, the code was entered; "
                 "`click`, the link was opened; `cancelled`, the code is no longer valid: it was "
-                "canceled, replaced or out of attempts; `blocked`, the person replied STOP. "
+                "canceled, replaced or out of attempts, or the link was disabled; "
+                "`blocked`, the person replied STOP. "
                 "`owed`: the previous channel delivered, but the message had already been sent "
                 "through this one."
             ),

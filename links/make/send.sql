@@ -17,7 +17,8 @@ WITH requested AS NOT MATERIALIZED (
     %(idem_path)s::text AS idem_path, %(idem_key)s::text AS idem_key,
     %(idem_hash)s::bytea AS idem_hash, %(link_id)s::uuid AS subject_id,
     %(params)s::jsonb AS message_params,
-    now() + make_interval(secs => %(hold_seconds)s) AS useful_until),
+    now() + make_interval(secs => LEAST(%(hold_seconds)s, %(link_lifetime)s::float))
+      AS useful_until),
 allowed AS (
   SELECT * FROM requested
   WHERE NOT EXISTS (

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from uuid import UUID
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Coalesce
@@ -20,6 +20,7 @@ from accounts.models import Company, User
 from catalogue.errors import DomainError, Error
 from catalogue.texts import StrOrPromise
 from channels import sql as channels_sql
+from channels.outcomes import transitions
 from links.addresses import target_urls
 from links.follow import resolution
 from links.make.new_link import PENDING_LIFETIME
@@ -70,6 +71,8 @@ def change(
     if fields:
         resolution.invalidate_before_commit(link)
         link.save(update_fields=fields)
+        if link.disabled_at is not None:
+            _cancel_messages([link])
         action = "link.disabled" if new_values.is_enabled is False else "link.changed"
         values = changes_between(before, _audited(link))
         record(
@@ -101,6 +104,14 @@ def _refuse_forbidden(link: Link, new_values: Change) -> None:
     if new_values.is_enabled:
         late = link.expired_url if new_values.expired_url is None else new_values.expired_url
         target_urls.check_still_allowed(new_values.url or link.url, late)
+
+
+def _cancel_messages(links: Sequence[Link]) -> None:
+    """Ends the messages of these links that no vendor has. One with a code stays: it is of use."""
+    ids = [link.pk for link in links if link.message_id]
+    with connection.cursor() as cursor:
+        decisions = transitions.cancel(cursor, ids) if ids else []
+    transaction.on_commit(partial(transitions.announce, decisions))
 
 
 def _audited(link: Link) -> dict[str, object]:
@@ -204,6 +215,7 @@ def _disable(ids: list[UUID], host: str, *, user: User | None, ip: str | None) -
         Link.objects.filter(pk__in=[link.pk for link in links]).update(
             disabled_at=Coalesce("disabled_at", timezone.now()), is_barred=True
         )
+        _cancel_messages(links)
         for company in Company.objects.filter(pk__in={link.company_id for link in links}):
             count = sum(link.company_id == company.pk for link in links)
             record("links.blocked", f"{host}: {count}", company=company, user=user, ip=ip)

@@ -1,14 +1,20 @@
 """Links from making to expiring: tags, expired URL and opening once."""
 
 import json
+from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.utils import timezone
 
 from accounts.models import Company
+from channels.models import Message
+from links.manage import changes
 from links.models import Link
 from tests.api.clients import Answer, Api
+from tests.channels.fallback_stages import transfers
+from tests.channels.message_stages import claim
 from tests.factories import LinkFactory
 
 PHONE = "+79161234567"
@@ -133,3 +139,49 @@ def test_tags_and_expired_url_can_be_changed(api: Api) -> None:
     assert (added["utm"], added["expired_url"]) == (UTM, LATE)
     assert (same["utm"], same["expired_url"]) == (UTM, LATE)
     assert (removed["utm"], removed["expired_url"]) == (None, None)
+
+
+def _disable(api: Api, link: Link) -> None:
+    assert api.call("DELETE", f"/links/{link.public_id}").status == 200
+
+
+def _block_site(_api: Api, _link: Link) -> None:
+    assert changes.disable_links_to("example.com", user=None) == 1
+
+
+@pytest.mark.parametrize("end", [_disable, _block_site])
+def test_ended_link_is_not_sent(api: Api, end: Callable[[Api, Link], None]) -> None:
+    answer = api.post("/links/send", {"phone": PHONE, "url": URL})
+    link = Link.objects.get()
+
+    end(api, link)
+
+    message = Message.objects.get()
+    assert (answer.body["status"], message.state) == ("queued", "expired")
+    assert claim() == []
+    assert transfers(message) == [("hold", 1, ""), ("release", 1, "cancelled")]
+
+
+def test_sent_message_of_a_disabled_link_awaits_its_receipt(api: Api) -> None:
+    api.post("/links/send", {"phone": PHONE, "url": URL})
+    assert len(claim()) == 1
+
+    _disable(api, Link.objects.get())
+
+    assert Message.objects.get().state == "queued"
+
+
+def test_code_is_sent_although_its_link_is_disabled(api: Api) -> None:
+    api.post("/otp/send", {"phone": PHONE, "link": URL})
+
+    _disable(api, Link.objects.get())
+
+    assert len(claim()) == 1
+
+
+def test_link_is_not_sent_after_it_expired(api: Api) -> None:
+    api.post("/links/send", {"phone": PHONE, "url": URL, "expires_in": 60})
+    message = Message.objects.get()
+
+    assert message.useful_until == Link.objects.get().expires_at
+    assert message.deadline - message.created_at > timedelta(hours=1)
