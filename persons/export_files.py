@@ -3,7 +3,7 @@
 Times are ISO 8601 in UTC, tokens integers, amounts decimal strings; lists and objects are JSON.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from operator import attrgetter
@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID
 
 import orjson
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import ApiKey, AuditEvent, Company, Member, Mode
@@ -232,15 +232,18 @@ FILES = (
     ),
 )
 
+
+def _fields_of(model: type[Model], without: Collection[str]) -> list[str]:
+    names = (field.name for field in model._meta.fields)  # noqa: SLF001 - public in Django
+    return [name for name in names if name not in without]
+
+
 # Settings of the operator, values exported elsewhere or temporary, and the state of the deletion.
 _NO_SETTINGS = frozenset(
     {"id", "api_rate", "budgets", "guard_restrictions", "closes_at", "deleted_at", "erased_at"}
 )
-SETTINGS = [
-    field.name
-    for field in Company._meta.fields  # noqa: SLF001 - public in Django
-    if field.name not in _NO_SETTINGS
-]
+SETTINGS = _fields_of(Company, without=_NO_SETTINGS)
+BILLING_DETAILS = _fields_of(BillingProfile, without=("company", "low_balance_notified_at"))
 
 
 def settings_json(company: Company) -> bytes:
@@ -257,10 +260,7 @@ def settings_json(company: Company) -> bytes:
             Autofill.objects.filter(company=company).values("webotp_host", "app_hash")
         ),
         "billing_details": list(
-            BillingProfile.objects.filter(company=company).values(
-                *("country", "legal_name", "inn", "kpp", "address", "email", "edo_id", "currency"),
-                "low_balance",
-            )
+            BillingProfile.objects.filter(company=company).values(*BILLING_DETAILS)
         ),
     }
     return orjson.dumps(content, default=str, option=orjson.OPT_INDENT_2 | orjson.OPT_UTC_Z)

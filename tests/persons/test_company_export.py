@@ -19,11 +19,12 @@ from django.utils import timezone
 from accounts.audit import record
 from accounts.models import AuditEvent, Member
 from accounts.purges import purge_exports
+from billing.web.forms import ProfileForm
 from cabinet.settings_forms import SECTIONS
 from channels.models import Message, stored_fields
 from persons import company_export
 from persons.erasure import erase
-from persons.export_files import FILES, SETTINGS
+from persons.export_files import BILLING_DETAILS, FILES, SETTINGS
 from persons.models import CompanyExport, CompanyExportPart
 from persons.person import Person
 from tests.api.races import at_once
@@ -94,6 +95,7 @@ def test_archive_has_every_setting_of_the_cabinet() -> None:
 
     assert len(stored) > 15
     assert stored - set(SETTINGS) == set()
+    assert {*ProfileForm.Meta.fields} - set(BILLING_DETAILS) == set()
 
 
 def test_rows_are_there_once_whatever_the_size_of_a_part(
