@@ -1,5 +1,6 @@
 """Handles a server's call: authenticates the caller, and sends the message."""
 
+import time
 from datetime import timedelta
 
 from django.conf import settings
@@ -41,7 +42,8 @@ from otp.send.code_request import CodeSendRequest
 from otp.send.send import send_code
 from parsing.characters import is_line
 
-WAIT = 2.0  # seconds for the vendor's response: a server waits 2.5 for ours
+# Seconds from a call's arrival for the vendor's response: a server waits 2.5 for ours.
+WAIT = 2.0
 USE_INTERVAL = timedelta(minutes=1)  # between writes of `last_used_at`
 LIFETIMES = (60, 900)  # seconds
 PURPOSE_LENGTH = 64
@@ -90,6 +92,7 @@ def send(
 ) -> SendOutcome:
     """Sends the code or the link; a repeat returns the outcome of the first message.
 
+    `at` is the call's arrival in Unix seconds: its vendor's response is awaited until WAIT later.
     Raises NothingToSendError if the server made the code longer ago than it is valid, or as far
     ahead of our clock; DomainError for a refusal.
     """
@@ -97,7 +100,7 @@ def send(
     if message.sent_at is not None and abs(at - message.sent_at) > lifetime:
         raise NothingToSendError("stale")
     number = phone_numbers.normalise(message.phone, principal.country)
-    sender = Sender(principal, request_id, max_wait=WAIT)
+    sender = Sender(principal, request_id, answer_by=time.monotonic() + WAIT - (time.time() - at))
     if message.link:
         return _send_link(hook, sender, number, message)
     return send_code(sender=sender, request=code_request(hook, principal, number, message)).outcome
@@ -152,7 +155,7 @@ def _send_link(hook: Hook, sender: Sender, number: str, message: WantedMessage) 
     request = LinkSendRequest(number, locale, None, "", link)
     order = RequestedOrder(tuple(hook.channels))
     key = _link_key(hook, principal, number, message.link)
-    wait = WaitForFirstSend(WAIT)
+    wait = WaitForFirstSend(sender.wait_seconds)
     while not (outcome := _outcome_or_forget(key, principal)):
         try:
             keyed = _with_key(sender, key)
@@ -168,7 +171,7 @@ def _send_link(hook: Hook, sender: Sender, number: str, message: WantedMessage) 
 
 
 def _with_key(sender: Sender, key: IdempotencyKey) -> Sender:
-    return Sender(sender.principal, sender.request_id, key, max_wait=sender.max_wait)
+    return Sender(sender.principal, sender.request_id, key, answer_by=sender.answer_by)
 
 
 def _link_key(hook: Hook, principal: Principal, number: str, link: str) -> IdempotencyKey:

@@ -1,6 +1,7 @@
 """Accepts a message: counts it against the limits, commits it and waits for its first outcome."""
 
 import re
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping
 from contextlib import nullcontext
@@ -48,13 +49,16 @@ class Sender:
     request_id: str
     idempotency_key: IdempotencyKey | None = None
     own_key_hash: str = ""  # detects a repeat in place of that key
-    max_wait: float | None = None  # seconds to wait for the first outcome; None: SEND_WAIT
+    # The `time.monotonic()` at which the wait for the first outcome ends; None: SEND_WAIT decides.
+    answer_by: float | None = None
 
     @property
     def wait_seconds(self) -> float:
         """The seconds to wait for the first outcome."""
         longest: float = settings.SEND_WAIT
-        return longest if self.max_wait is None else min(self.max_wait, longest)
+        if self.answer_by is None:
+            return longest
+        return min(max(0.0, self.answer_by - time.monotonic()), longest)
 
     @property
     def key_hash(self) -> str:
