@@ -116,7 +116,12 @@ def ttl_ms(row: CachedRow | None) -> int:
 
 
 def choose(rows: Mapping[str, CachedRow | None], exact: str, folded: str) -> CachedRow | None:
-    """The row with exactly this key, or else an alias that differs from it only in case."""
+    """The row with exactly this key, or else an alias that differs from it only in case.
+
+    So a generated slug mistyped in lower case may lead to somebody's alias instead of nowhere. That
+    is accepted: slugs are tapped or scanned, every target passes the same checks, and refusing such
+    aliases would need an index over all slugs in lower case.
+    """
     alias = rows.get(folded)
     return rows.get(exact) or (alias if alias and alias.is_alias else None)
 
