@@ -238,6 +238,7 @@ def _next_channel(
 ) -> Channel:
     """The first untried channel of the requested order, or else of the company's order."""
     policy = company_policy.policy_for(principal, request.phone, request.purpose)
+    max_cost = policy.next_max_cost
     policy = company_policy.with_requested_order(policy, order)
     if is_landline(request.phone):
         policy = policy_for_landline(
@@ -247,7 +248,7 @@ def _next_channel(
     for channel in policy.order:
         if (
             channel.name not in tried
-            and company_policy.costs_at_most(channel, policy.max_cost, country)
+            and company_policy.costs_at_most(channel, max_cost, country)
             and availability.has_account(channel, request.content, principal.mode, request.phone)
         ):
             return channel

@@ -35,6 +35,13 @@ class SendPolicy:
     has_matching_rule: bool = False
     is_smart: bool = False  # the learned router sets order and patience of codes
 
+    @property
+    def next_max_cost(self) -> int | None:
+        """The maximum cost, in tokens, of the channels after the first."""
+        if self.fallback is None or self.fallback.max_cost is None:
+            return self.max_cost
+        return self.fallback.max_cost
+
 
 def policy_for(principal: Principal, phone: str, purpose: str) -> SendPolicy:
     """The policy for a send; `purpose` is empty for a link."""
@@ -119,9 +126,8 @@ def with_requested_order(policy: SendPolicy, requested: RequestedOrder) -> SendP
     fallback = policy.fallback
     if requested.channels:
         names = tuple(name for name in requested.channels if name not in policy.barred)
-        chain = fallback or Fallback(())
-        max_cost = policy.max_cost if chain.max_cost is None else chain.max_cost
-        fallback = Fallback(names, chain.patience, max_cost) if len(names) > 1 else None
+        patience = fallback.patience if fallback else {}
+        fallback = Fallback(names, patience, policy.next_max_cost) if len(names) > 1 else None
         policy = replace(policy, order=[BY_NAME[name] for name in names])
     if fallback and requested.patience:
         fallback = fallback._replace(patience=dict.fromkeys(BY_NAME, requested.patience))

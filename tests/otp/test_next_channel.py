@@ -110,6 +110,24 @@ def test_steps_follow_each_other_to_the_end(api: Api) -> None:
     assert Message.objects.count() == 4  # each vendor may have the one before
 
 
+@pytest.mark.parametrize("channels", [None, ["whatsapp", "sms", "telegram"]])
+def test_step_uses_no_channel_above_the_price_cap_of_the_chain(
+    api: Api, channels: list[str] | None
+) -> None:
+    """The chain skipped it: a person's press must not spend what the company ruled out."""
+    enable_fallback(api.company, "whatsapp", "sms", fallback_max_cost=5)
+    verification = sent(api, channels=channels)
+    claim()
+
+    answers: list[str] = []
+    while not answers or answers[-1] != "channel_unavailable":
+        answers.append(outcome(step(api, verification)))
+        claim()
+
+    assert answers[0] == "telegram"
+    assert "sms" not in answers
+
+
 def test_code_without_chain_uses_next_channel_in_order(api: Api) -> None:
     verification = sent(api)
 
