@@ -15,8 +15,7 @@ WHOLE_PHONES = {
     )
     for name in stored_fields.NAMES
 }
-_EMPTIED = ", ".join(f"{name} = ''" for name in stored_fields.NAMES)
-ERASE = sql_files.read_several("persons/erasure.sql", emptied=_EMPTIED) | WHOLE_PHONES
+ERASE = sql_files.read_several("persons/erasure.sql", emptied=stored_fields.EMPTIED) | WHOLE_PHONES
 ERASE_EVERYWHERE = sql_files.read_several("persons/erasure_everywhere.sql")
 
 

@@ -1,8 +1,9 @@
 -- Keeps the prefix for statistics, which identifies nobody. `sender` has hashes of address and
--- device, `callback` a URL that may identify the person. WhatsApp's message ids contain the phone.
+-- device; `callback`, `metadata` and the texts that `channels.stored_fields` names may identify the
+-- person, and no later erasure would find them. WhatsApp's message ids contain the phone.
 WITH changed AS (
-  UPDATE channels_message SET phone = left(phone, 5) || '*',
-    params = params - '{sender,callback}'::text[]
+  UPDATE channels_message SET phone = left(phone, 5) || '*', {emptied},
+    params = params - '{sender,callback,metadata}'::text[]
   WHERE id IN ({due}) RETURNING id),
 attempts AS (
   UPDATE channels_attempt SET provider_id = NULL, error_detail = ''

@@ -12,7 +12,14 @@ from django.utils import timezone
 
 from accounts import jobs
 from accounts.purges import PURGES, Purger, delete_rows, purge_exports
-from channels.models import KnownRecipient, MessageExport, Part, ProviderAlert, Receipt
+from channels.models import (
+    KnownRecipient,
+    MessageExport,
+    Part,
+    ProviderAlert,
+    Receipt,
+    stored_fields,
+)
 from channels.recipients import contacts
 from storage.statements import sql_files
 from storage.statements.queries import execute, fetch_column
@@ -23,9 +30,15 @@ _DUE_PHONES = f"""
 SELECT id FROM channels_message WHERE created_at < now() - make_interval(days => %s)
   AND phone NOT LIKE '%%*' AND state NOT IN ('queued', 'sent') AND {_NOT_WAITING}
 ORDER BY created_at LIMIT %s"""  # noqa: S608 - constants
-_ANONYMISE = sql_files.read("channels/history/anonymise.sql")
-_ANONYMISE_IDS = sql_files.fill(_ANONYMISE, due="SELECT unnest(%s::uuid[])")
-ANONYMISE_PHONES = sql_files.fill(_ANONYMISE, due=_DUE_PHONES)
+
+
+def _anonymise(due: str) -> str:
+    statement = sql_files.read("channels/history/anonymise.sql")
+    return sql_files.fill(statement, due=due, emptied=stored_fields.EMPTIED)
+
+
+_ANONYMISE_IDS = _anonymise("SELECT unnest(%s::uuid[])")
+ANONYMISE_PHONES = _anonymise(_DUE_PHONES)
 
 
 def _delete_older(model: type[Model], column: str, setting: str, limit: int) -> int:

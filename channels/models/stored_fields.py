@@ -46,6 +46,7 @@ REFERENCE = StoredField(
 )
 FIELDS = (REFERENCE,)
 NAMES = tuple(field.name for field in FIELDS)
+EMPTIED = ", ".join(f"{name} = ''" for name in NAMES)  # for UPDATE
 
 
 def of_kind(kind: str) -> tuple[StoredField, ...]:

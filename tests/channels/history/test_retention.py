@@ -13,7 +13,7 @@ from accounts.models import JobFailure
 from api.models import IdempotentRequest
 from channels import tasks
 from channels.history import retention
-from channels.models import Message, Receipt
+from channels.models import Message, Receipt, stored_fields
 from channels.recipients import contacts
 from otp import sql as otp_sql
 from otp.models import Verification
@@ -69,6 +69,26 @@ def test_purge_anonymises_old_phones_and_deletes_old_receipts(db: None) -> None:
     assert verification.phone == "+7916*"
     assert IdempotentRequest.objects.get().key == "23"
     assert purges.purge() == 0
+
+
+def test_own_texts_that_may_name_the_person_go_with_the_phone(db: None) -> None:
+    """No erasure finds the message of an anonymised phone."""
+    identifying = {"sender": {"ip": "x"}, "callback": {"url": "x"}, "metadata": {"email": "x"}}
+    texts = dict.fromkeys(stored_fields.NAMES, "+79161234567")
+    old, new = (
+        MessageFactory.create(state="delivered", params={"brand": "Shop"} | identifying, **texts)
+        for _age in ("old", "new")
+    )
+    Message.objects.filter(pk=old.pk).update(created_at=past(days=91))
+
+    tasks.purge()
+
+    for message in (old, new):
+        message.refresh_from_db()
+    assert old.params == {"brand": "Shop"}
+    assert {getattr(old, name) for name in stored_fields.NAMES} == {""}
+    assert new.params.keys() == {"brand"} | identifying.keys()
+    assert {getattr(new, name) for name in stored_fields.NAMES} == {"+79161234567"}
 
 
 def test_contact_is_deleted_a_year_after_its_number_was_shared(db: None) -> None:
