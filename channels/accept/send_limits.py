@@ -331,8 +331,8 @@ def _pool_result(cursor: CursorWrapper, send: Send) -> LimitResult:
     if pool is None:
         return LimitResult(atomic_limits.GRANTED, 0)
     cursor.execute(_SQL["sent"], [send.phone, send.kind])
-    sent = [PoolUse(company_id, -ago) for company_id, ago in cursor.fetchall()]
-    wait = pool_wait(pool, sent, PoolUse(send.company_id, 0.0))
+    uses = [PoolUse(company_id, -ago) for company_id, ago in cursor.fetchall()]
+    wait = pool_wait(pool, uses, PoolUse(send.company_id, 0.0))
     if wait > 0:
         return LimitResult(atomic_limits.POOL_EMPTY, max(1, ceil(wait)))
     return LimitResult(atomic_limits.GRANTED, 0)
