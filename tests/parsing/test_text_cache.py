@@ -17,7 +17,7 @@ from tests.packages import PACKAGES, ROOT
 # Caches by our own values, or by texts that something bounds before.
 OF_SHORT_TEXTS = {
     "accounts/keys/principal.py": {"_network"},  # of a company's settings
-    "accounts/people/time_zones.py": {"_names", "_older_names"},
+    "accounts/people/time_zones.py": {"_zone_names", "_older_names"},
     "api_docs/pages/articles.py": {"visitor_html"},  # our articles
     "api_docs/pages/samples.py": {"coloured"},
     "catalogue/languages/matching.py": {"match_canonical"},  # of canonical tags
@@ -31,7 +31,7 @@ OF_SHORT_TEXTS = {
     "compat/view.py": {"_as_declared"},  # our routes
     "storage/atomic_limits.py": {"hashed"},  # phones, addresses
     "storage/key_rings.py": {"_fernet"},
-    "storage/months/recent_ids.py": {"within", "_months_of_last", "ids_of"},
+    "storage/months/recent_ids.py": {"limit_to_months", "_months_of_last", "ids_of"},
     "storage/statements/single_statement.py": {"_numbered"},
 }
 
