@@ -102,6 +102,8 @@ def _install(name: str) -> None:
     # --no-deps, as the lock lists every package: for a requirement with an extra, pip would choose
     # the newest release and then refuse it for lack of a hash.
     options = ["-qq", "--disable-pip-version-check", "--no-input", "--no-deps", "--require-hashes"]
+    # Most modules are never imported; the others are compiled when they are.
+    options.append("--no-compile")
     command: list[str | Path] = [PYTHON, "-m", "pip", "install", *options, "-r", lock]
     if not _run(command):
         raise BootstrapError("the packages could not be installed: see above, then try again")

@@ -59,9 +59,15 @@ def sources() -> Iterator[Path]:
 def lists_channels(text: str) -> bool:
     for vendor_word in sorted(VENDOR_WORDS, key=len, reverse=True):
         text = text.replace(vendor_word, "")
+    if not mentions_three(text):  # most files: their blocks need no look
+        return False
     lines = text.splitlines()
     blocks = ("\n".join(lines[n : n + NEARBY]) for n in range(len(lines)))
-    return any(sum(mentions(block, name) for name in BY_NAME) >= 3 for block in blocks)
+    return any(mentions_three(block) for block in blocks)
+
+
+def mentions_three(text: str) -> bool:
+    return sum(mentions(text, name) for name in BY_NAME) >= 3
 
 
 def mentions(text: str, name: str) -> bool:
