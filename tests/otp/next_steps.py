@@ -1,5 +1,7 @@
 """Calls of POST /otp/{id}/next."""
 
+import time
+
 from tests.api.clients import Answer, Api
 from tests.channels.message_stages import PHONE
 
@@ -11,6 +13,8 @@ def sent(api: Api, **fields: object) -> str:
 
 
 def step(api: Api, verification: str, **headers: str) -> Answer:
+    """Calls in a later millisecond than the calls before: in the same one they may overlap."""
+    time.sleep(0.001)
     return api.post(f"/otp/{verification}/next", {}, **headers)
 
 
