@@ -379,7 +379,7 @@ def _make(rows: Sequence[LinkImportRow], job: LinkImport, principal: Principal) 
         except DomainError as error:  # the company's settings have changed since the upload
             row.error = _refusal_text(error)
     links = shorten_many(
-        owner=principal, new_links=[link for _cells_by_column, link in new_links], batch_id=job.pk
+        owner=principal, new_links=[link for _row, link in new_links], batch_id=job.pk
     )
     for (row, _link), result in zip(new_links, links, strict=True):
         if isinstance(result, Link):

@@ -46,12 +46,12 @@ def rows_to_remember(provider: str, recipients: Sequence[Recipient]) -> list[dic
     ]
 
 
-def without_repeats(rows_to_remember: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+def without_repeats(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rows without duplicates, since a statement can write each person only once.
 
     They are sorted, so that parallel statements cannot deadlock.
     """
-    by_person = {(row["vendor"], row["user_id"]): row for row in rows_to_remember}
+    by_person = {(row["vendor"], row["user_id"]): row for row in rows}
     return [by_person[person] for person in sorted(by_person)]
 
 

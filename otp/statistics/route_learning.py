@@ -190,7 +190,7 @@ def _learned(
         cached.router = learned_router.decode(state.state)
         cached.router.prices = dict.fromkeys(BY_NAME, 0)  # only names matter here
     account_shares.follow_accounts(cached.router, account_shares.groups())
-    memories = phone_memories.load_many(code.phone for code, _channel_tries in codes)
+    memories = phone_memories.load_many(code.phone for code, _tries in codes)
     for code, tries in codes:
         _teach(cached.router, memories[code.phone], code, tries)
     phone_memories.save_many(memories, end.timestamp())
