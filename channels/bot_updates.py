@@ -19,7 +19,6 @@ from channels.providers.inbound import (
 )
 from channels.recipients import blocked_phones, contacts
 from channels.tasks import send_bot_reply
-from storage import atomic_limits
 
 REPLY_COOLDOWN = 10  # seconds between equal replies to one chat
 REQUEST_LIFETIME = 7 * 86400  # seconds in which a contact may answer the bot's request
@@ -61,15 +60,11 @@ def _reply(provider: str, chat_id: int, locale: str, text: BotText) -> None:
     """Replies at most once per cool-down: the messenger would throttle the bot for everybody."""
     if text is BotText.SHARE:
         cache.set(_request_key(provider, chat_id), 1, REQUEST_LIFETIME)
-    if not cache.add(f"bot-answer:{_chat(provider, chat_id)}:{text.value}", 1, REPLY_COOLDOWN):
+    chat = contacts.hashed_chat(provider, chat_id)
+    if not cache.add(f"bot-answer:{chat}:{text.value}", 1, REPLY_COOLDOWN):
         return
     transaction.on_commit(partial(send_bot_reply.delay, provider, chat_id, locale, text.value))
 
 
 def _request_key(provider: str, chat_id: int) -> str:
-    return f"bot-request:{_chat(provider, chat_id)}"
-
-
-def _chat(provider: str, chat_id: int) -> str:
-    """A key for the chat without the person's id: the cache outlives an erasure."""
-    return atomic_limits.hashed(f"{provider}:{chat_id}")
+    return f"bot-request:{contacts.hashed_chat(provider, chat_id)}"

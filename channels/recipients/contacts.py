@@ -22,7 +22,7 @@ from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Contact
 from channels.providers.bot import Bot
 from channels.vendor_accounts import registry
-from storage import advisory_locks
+from storage import advisory_locks, atomic_limits
 from storage.statements import sql_files
 from storage.statements.queries import execute
 
@@ -96,7 +96,12 @@ def stop(provider: str, chat_id: int, at: datetime | None = None) -> None:
 
 def _stop_key(provider: str, chat_id: int) -> str:
     """The key of a STOP in a chat whose contact may still arrive."""
-    return f"bot-stop:{provider}:{chat_id}"
+    return f"bot-stop:{hashed_chat(provider, chat_id)}"
+
+
+def hashed_chat(provider: str, chat_id: int) -> str:
+    """The chat for a key of the cache, which outlives an erasure: without the person's id."""
+    return atomic_limits.hashed(f"{provider}:{chat_id}")
 
 
 def resume(provider: str, chat_id: int, at: datetime | None = None) -> bool:

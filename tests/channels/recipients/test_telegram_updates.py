@@ -16,6 +16,7 @@ from django.db.models.functions import Now
 from pytest_django import DjangoCaptureOnCommitCallbacks
 from pytest_django import Settings as SettingsFixture
 
+from accounts.models import CacheEntry
 from channels.deliver import claims
 from channels.deliver.dispatcher import Dispatcher
 from channels.lifecycle.state_machine import Event, EventKind
@@ -144,6 +145,16 @@ def test_person_stops_the_bot_in_words_and_starts_it_again(
 
     assert stopped == [(SHARED, CHAT, may_be_written_to)]
     assert standing() == [(SHARED, CHAT, True)]
+
+
+def test_cache_keys_hold_no_chat() -> None:
+    """They outlive an erasure."""
+    post_webhook(update("started_2026-09.json"))
+    post_webhook(update("stopped_2026-11.json"))
+
+    keys = list(CacheEntry.objects.values_list("key", flat=True))
+    assert {key.split(":")[2] for key in keys} >= {"bot-answer", "bot-request", "bot-stop"}
+    assert [key for key in keys if str(CHAT) in key] == []
 
 
 def test_shared_contact_is_the_number_that_is_sent_to() -> None:
