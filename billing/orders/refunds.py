@@ -152,21 +152,28 @@ def _return(gateway: str, event: RefundEvent) -> Refund | None:
 
 
 def _pass_on(amount_taken: int, payment: Payment, order: Order) -> int:
-    """Gives returned tokens to later refunds that lacked them; returns the number of tokens."""
+    """Shares the tokens among the refunds left; returns how many of those returned they keep.
+
+    A refund that lacked tokens takes some of those returned. One that the rounding of the returned
+    refund had given a token too many gives it back, so the result may be below zero.
+    """
     refunded = Decimal(0)
+    shared = 0
     passed = 0
     refunds = payment.refunds.filter(returned_at=None, currency=payment.currency)
     for other in refunds.order_by("pk") if payment.is_credited else ():
         refunded += other.amount
-        due = max(0, _tokens(order, payment, refunded) - _refunded_tokens(payment))
-        moved = min(due, amount_taken - passed)
-        if due > moved:
+        share = _tokens(order, payment, refunded) - shared
+        shared += share
+        lacking = max(0, share - other.tokens)
+        taken = min(share, other.taken + min(lacking, amount_taken - passed))
+        if share - taken > other.owed:
             other.settled_at = None  # now owed for spent tokens
-        other.tokens += due
-        other.taken += moved
+        passed += taken - other.taken
+        other.tokens = share
+        other.taken = taken
         other.problem = _problem(other, payment, refunded)
         other.save(update_fields=["tokens", "taken", "problem", "settled_at"])
-        passed += moved
     return passed
 
 

@@ -4,6 +4,7 @@ from decimal import Decimal
 from itertools import permutations
 
 import pytest
+from django.db.models import F
 
 from accounts.models import Company
 from billing.models import Payment, Refund
@@ -141,3 +142,29 @@ def test_refund_beside_a_dispute_that_was_won_takes_its_share(
     refund = Refund.objects.get(refund_id="re_1")
     assert (balance(payer), refund.tokens, refund.owed) == (0, 1000, spent)
     assert Refund.objects.needs_review().count() == bool(spent)
+
+
+@pytest.mark.parametrize("failed", list(permutations(["re_1", "re_2", "re_3"], 2)), ids="-".join)
+def test_failed_refunds_leave_the_others_their_exact_share(
+    stripe: StripeVendor, payer: Company, failed: tuple[str, ...]
+) -> None:
+    order = stripe.place(payer, amount="30.00", tokens=10)
+    stripe.notify(order)
+    balances = []
+    left = {"re_1": 7, "re_2": 9, "re_3": 14}
+    for refund_id, amount in left.items():
+        stripe.refund(order, refund_id, f"{amount}.00")
+
+    for refund_id in failed:
+        what = {
+            "id": refund_id,
+            "amount": left.pop(refund_id) * 100,
+            "currency": "eur",
+            "payment_intent": f"pi_{order.pk.hex}",
+            "status": "failed",
+        }
+        assert stripe.post("refund.failed", what) == 200
+        balances.append(balance(payer) + sum(left.values()) * 10 // 30)
+
+    assert balances == [10, 10]
+    assert not Refund.objects.filter(returned_at=None, taken__lt=F("tokens")).exists()
