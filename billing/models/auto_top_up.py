@@ -48,6 +48,7 @@ class AutoTopUp(models.Model):
         CURRENCY = "currency", _("prices are in another currency than the one you agreed to")
         PRICE = "price", _("one top-up now costs more than you allowed a month")
         REFUNDED = "refunded", _("the money of a top-up was returned or disputed")
+        NOT_SAVED = "not_saved", _("the payment did not save the card or account")
         RESTORED = "restored", _("the service was restored from a backup")
 
     NEW_TERMS = (Pause.CURRENCY, Pause.PRICE)  # the old terms cannot resume it

@@ -76,10 +76,10 @@ def _write_if_due(company_id: int) -> Order | None:
     if placed.open().exists() or _available(company_id) >= setting.threshold:
         return None
     if failed := placed.filter(created_at__gte=setting.resumed_at, state__in=FAILED).last():
-        _pause(setting, _reason(failed))
+        pause(setting, _reason(failed))
         return None
     if _is_refunded(setting):
-        _pause(setting, Pause.REFUNDED)
+        pause(setting, Pause.REFUNDED)
         return None
     return _write(setting)
 
@@ -109,7 +109,7 @@ def _write(setting: AutoTopUp) -> Order | None:
     gateway = registry.find(setting.gateway)
     quote = quote_of(setting)
     if obstacle := _obstacle(setting, gateway, quote):
-        _pause(setting, obstacle)
+        pause(setting, obstacle)
     if obstacle or gateway is None or quote is None:
         return None
     method = method_for(setting.company_id, gateway)
@@ -176,14 +176,18 @@ def method_for(company_id: int, gateway: Gateway) -> SavedPaymentMethod | None:
 
 
 def spent_this_month(company_id: int, currency: str) -> Decimal:
-    """The sum of automatic orders in this currency that are paid, or may still be."""
+    """The sum of automatic orders in this currency that are paid, or may still be: a charge whose
+    outcome is unknown counts even after its order has ended.
+    """
     since = timezone.localdate().replace(day=1)
     rows = Order.objects.filter(company=company_id, currency=currency, automatic__day__gte=since)
-    total: Decimal | None = rows.exclude(state__in=FAILED).aggregate(sum=Sum("amount"))["sum"]
+    is_unknown = Q(payment_id="", automatic__tried_at__isnull=False) & ~Q(automatic__method_id="")
+    counted = rows.filter(~Q(state__in=FAILED) | is_unknown)
+    total: Decimal | None = counted.aggregate(sum=Sum("amount"))["sum"]
     return total or Decimal(0)
 
 
-def _pause(setting: AutoTopUp, reason: AutoTopUp.Pause) -> None:
+def pause(setting: AutoTopUp, reason: AutoTopUp.Pause) -> None:
     setting.paused_at = timezone.now()
     setting.paused_for = reason
     setting.save(update_fields=["paused_at", "paused_for"])
@@ -255,10 +259,11 @@ def decline(order: Order) -> None:
     """Ends the order and pauses automatic top-ups: the card is not tried again and again."""
     rows = AutoTopUp.objects.select_for_update(of=("self",), no_key=True)
     setting = rows.filter(company=order.company_id).first()
+    AutomaticOrder.objects.filter(pk=order.pk).update(tried_at=None)  # its outcome is known
     if not Order.objects.filter(pk=order.pk).end(Order.State.CANCELED):
         return
     if setting is not None and setting.is_enabled and setting.paused_at is None:
-        _pause(setting, Pause.DECLINED)
+        pause(setting, Pause.DECLINED)
 
 
 def last_orders(company_id: int, count: int = 5) -> list[Order]:

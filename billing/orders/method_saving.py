@@ -11,8 +11,8 @@ from accounts.audit import record
 from accounts.jobs import Job
 from billing.gateways import registry
 from billing.gateways.base import SavedPaymentMethod
-from billing.models import MethodSaving, Order, SavedMethod
-from billing.orders.auto_top_up import FAILED
+from billing.models import AutoTopUp, MethodSaving, Order, SavedMethod
+from billing.orders.auto_top_up import FAILED, Pause, pause
 
 SAVINGS = Job("saved_methods", _("payment methods to be saved"))
 LATE = timedelta(days=14)  # bank debits are paid days after their orders have expired
@@ -41,9 +41,14 @@ def _save_method(saving: MethodSaving) -> None:
 @transaction.atomic
 def _store(saving: MethodSaving, method: SavedPaymentMethod | None) -> None:
     """Stores the method, under the lock of `saving`: once, and only while it is still wanted."""
-    if not MethodSaving.objects.filter(pk=saving.pk).delete()[0] or method is None:
-        return
     order = saving.order
+    rows = AutoTopUp.objects.select_for_update(of=("self",), no_key=True)
+    setting = rows.filter(company=order.company, gateway=order.gateway).first()
+    if not MethodSaving.objects.filter(pk=saving.pk).delete()[0]:
+        return
+    if method is None:
+        _pause_without_method(setting)
+        return
     saved, _is_new = SavedMethod.objects.update_or_create(
         company=order.company,
         defaults={
@@ -56,3 +61,11 @@ def _store(saving: MethodSaving, method: SavedPaymentMethod | None) -> None:
         },
     )
     record("method.saved", saved, company=order.company, user=order.created_by)
+
+
+def _pause_without_method(setting: AutoTopUp | None) -> None:
+    """Tells the owners that the payment saved nothing, unless an earlier one did."""
+    if setting is None or not setting.is_enabled or setting.paused_at is not None:
+        return
+    if not SavedMethod.objects.filter(company=setting.company, gateway=setting.gateway).exists():
+        pause(setting, Pause.NOT_SAVED)

@@ -160,6 +160,55 @@ class TestYooKassa:
         assert (order.state, order.payment_id) == ("pending", pending["id"])
         assert len(responses.calls) == 2
 
+    def test_charge_with_a_lost_answer_counts_after_its_order_has_ended(
+        self, low_payer: Company
+    ) -> None:
+        order = self.start(low_payer)
+        user = user_of(low_payer)
+        auto_top_up.turn_off(company=low_payer, user=user)
+        agree(low_payer, "yookassa", max_amount_per_month=order.amount)
+
+        self.again()
+
+        assert Order.objects.count() == 1
+        agree(low_payer, "yookassa", max_amount_per_month=2 * order.amount)
+        self.again()
+        assert Order.objects.count() == 2
+
+    def test_declined_charge_does_not_count(self, low_payer: Company) -> None:
+        agree(low_payer, "yookassa")
+        save(low_payer, "yookassa")
+        declined = yookassa_payment("", status="canceled", paid=False)
+        responses.add("POST", YOOKASSA, json=declined)
+
+        automatic.run()
+
+        assert pause_of(low_payer) == "declined"
+        assert auto_top_up.spent_this_month(low_payer.pk, "RUB") == 0
+
+    @pytest.mark.parametrize("has_one", [True, False])
+    def test_payment_that_saves_nothing_pauses_and_notifies(
+        self, low_payer: Company, *, has_one: bool
+    ) -> None:
+        agree(low_payer, "yookassa")
+        if has_one:
+            save(low_payer, "yookassa")
+        confirmation = {"type": "redirect", "confirmation_url": "https://yoomoney.ru/pay"}
+        opened = yookassa_payment("", status="pending", confirmation=confirmation)
+        responses.add("POST", YOOKASSA, json=opened)
+        order = place_order(low_payer, "yookassa", saves_method=True)
+        Order.objects.update(state="paid", paid_at=timezone.now())
+        unsaved = {"type": "bank_card", "id": opened["id"], "saved": False}
+        paid = yookassa_payment(order.pk.hex, payment_method=unsaved)
+        responses.add("GET", f"{YOOKASSA}/{opened['id']}", json=paid)
+
+        method_saving.save_next_method("yookassa")
+
+        assert pause_of(low_payer) == ("" if has_one else "not_saved")
+        mails = Mail.objects.filter(template="auto_top_up_paused")
+        told = ["оплата не сохранила карту" in " ".join(mail.text.split()) for mail in mails]
+        assert told == ([] if has_one else [True])
+
     def test_card_is_saved_and_shown_masked(self, low_payer: Company) -> None:
         confirmation = {"type": "redirect", "confirmation_url": "https://yoomoney.ru/pay"}
         opened = yookassa_payment("", status="pending", confirmation=confirmation)
