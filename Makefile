@@ -30,7 +30,7 @@ run: base ## the whole service with demo data, PORT=8000 SIMULATOR_PORT=8001; Ct
 PYTEST = $(PY) -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 test: dev ## the tests, ARGS="-k name" and the like go to pytest; WORKERS=0: all in one process
 	@exec $(PYTEST) $(or $(ARGS),-m 'not long')
-test-long: dev ## the tests that `make test` skips, half an hour: outages under load, most pages, our tools
+test-long: dev client-tools ## the tests that `make test` skips, half an hour: outages under load, most pages, our tools
 	@exec $(PYTEST) -m long
 collect: dev ## prepare the tests: compile them and migrate their database, once for all processes of `make test`
 	@mkdir -p var && $(PY) -m pytest --collect-only -qq >var/collect.log || { tail -n 40 var/collect.log; exit 1; }

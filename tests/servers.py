@@ -45,41 +45,7 @@ SLOW_TESTS = (
 # mostly find on a smaller scale; run it before a release, and after a change of what it covers.
 LONG_TESTS = (
     "tests/accounts/test_migrate.py",
-    "tests/browser/test_accessibility.py::test_every_page",
-    "tests/browser/test_account.py::test_new_recovery_codes",
-    "tests/browser/test_account.py::test_role_of_a_colleague",
-    "tests/browser/test_bank_transfers.py",
-    "tests/browser/test_budgets.py",
-    "tests/browser/test_company_data.py",
-    "tests/browser/test_docs.py",
-    "tests/browser/test_documents.py",
-    "tests/browser/test_incidents.py",
-    "tests/browser/test_link_stops.py",
-    "tests/browser/test_links.py",
-    "tests/browser/test_lists.py",
-    "tests/browser/test_money.py::test_alerts_are_added",
-    "tests/browser/test_money.py::test_balance_on_a_phone",
-    "tests/browser/test_money.py::test_invoice_is_confirmed",
-    "tests/browser/test_money.py::test_owner_turns_automatic",
-    "tests/browser/test_money.py::test_page_of_an_order",
-    "tests/browser/test_operator_admin.py::test_vendors_page_breaks",
-    "tests/browser/test_operator_admin.py::test_vendors_page_works",
-    "tests/browser/test_overview.py",
-    "tests/browser/test_passkeys.py",
-    "tests/browser/test_policy.py",
-    "tests/browser/test_prices.py",
-    "tests/browser/test_protection.py",
-    "tests/browser/test_search.py::test_sequences",
-    "tests/browser/test_sessions.py",
-    "tests/browser/test_settings.py::test_history_of_a_section",
-    "tests/browser/test_settings.py::test_second_to_save",
-    "tests/browser/test_simulator.py",
-    "tests/browser/test_single_sign_on.py",
-    "tests/browser/test_texts.py",
-    "tests/browser/test_vendor_setup.py",
-    "tests/browser/test_webhooks.py",
-    "tests/browser/test_widths.py",
-    "tests/browser/test_without_javascript.py",
+    "tests/browser/",
     "tests/channels/deliver/test_fault_matrix.py",
     "tests/channels/deliver/test_run_smpp.py",
     "tests/config/environment/test_production_checks.py",
@@ -116,8 +82,7 @@ LONG_TESTS = (
     "tests/otp/test_quarter.py",
     "tests/stack/test_accounts.py",
     "tests/stack/test_clicks.py",
-    "tests/stack/test_clients.py::test_linters",
-    "tests/stack/test_clients.py::test_other_client",
+    "tests/stack/test_clients.py",
     "tests/stack/test_doctor.py",
     "tests/stack/test_first_day.py",
     "tests/stack/test_https.py",
@@ -142,6 +107,27 @@ LONG_TESTS = (
     "tests/tools/simulator/",
     "tests/tools/test_command_line.py",
     "tests/upgrade/",
+)
+# What people do most, by a browser in every run.
+QUICK_TESTS = (
+    "tests/browser/test_account.py::test_forgotten_password",
+    "tests/browser/test_buttons.py",
+    "tests/browser/test_cabinet.py::test_code_appears",
+    "tests/browser/test_cabinet.py::test_colleague",
+    "tests/browser/test_cabinet.py::test_double_click",
+    "tests/browser/test_cabinet.py::test_key_is_replaced",
+    "tests/browser/test_cabinet.py::test_message_becomes_delivered",
+    "tests/browser/test_cabinet.py::test_sign_up",
+    "tests/browser/test_money.py::test_from_the_sandbox",
+    "tests/browser/test_operator_admin.py::test_company_is_approved_and_given",
+    "tests/browser/test_operator_admin.py::test_operator_without",
+    "tests/browser/test_proof_of_work.py",
+    "tests/browser/test_search.py::test_exact_id",
+    "tests/browser/test_search.py::test_slash",
+    "tests/browser/test_sending.py::test_first_code",
+    "tests/browser/test_settings.py::test_countries",
+    "tests/browser/test_theme.py::test_theme_follows",
+    "tests/browser/test_visiting.py",
 )
 _FOREIGN = ("PUBLIC_URL", "SHORT_URL", "DEBUG", "SENTRY_DSN", "EMAIL_URL")
 
@@ -226,7 +212,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FileScheduli
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks the slow and the long tests, and starts with those that take longest."""
     for item in items:
-        if item.nodeid.startswith(LONG_TESTS):
+        if item.nodeid.startswith(LONG_TESTS) and not item.nodeid.startswith(QUICK_TESTS):
             item.add_marker(pytest.mark.long)
         elif item.nodeid.startswith(SLOW_TESTS):
             item.add_marker(pytest.mark.slow)

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.packages import PACKAGES, ROOT
-from tests.servers import LONG_TESTS, SLOW_TESTS
+from tests.servers import LONG_TESTS, QUICK_TESTS, SLOW_TESTS
 
 MAX_FILE_LINES = 400
 MAX_SQL_COLUMNS = 100  # as pyproject.toml bounds Python
@@ -119,7 +119,7 @@ def test_each_table_of_a_statement_has_a_word_for_a_name(sql_lines: dict[str, st
 
 def test_slow_tests_exist() -> None:
     """An entry may be a folder, a file, or the beginning of a test's name."""
-    for entry in (*LONG_TESTS, *SLOW_TESTS):
+    for entry in (*LONG_TESTS, *QUICK_TESTS, *SLOW_TESTS):
         path, _, name = entry.partition("::")
         assert (ROOT / path).exists(), entry
         if name:

@@ -190,7 +190,6 @@ class Sweep:
         good = {name: several for name, several in form.values.items() if several}
         good |= {name: [text] for name, text in form.buttons[:1]}
         names = [name for name in form.values if name not in OF_SITE]
-        self.ask("post", path, good, note="good")
         for value in values if names else ():
             odd = {name: [value] for name in names}
             self.ask("post", path, good | odd, note=f"{names} {value[:20]!r}")

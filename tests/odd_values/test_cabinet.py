@@ -46,7 +46,7 @@ def posted(company: Company) -> list[str]:
 @pytest.mark.parametrize("part", range(PARTS))
 def test_pages_survive_extreme_values(sweep: Sweep, full_company: Company, part: int) -> None:
     sweep.read(paths(full_company)[part::PARTS], posted(full_company)[part::PARTS])
-    sweep.all_queries(WORST[:3])
+    sweep.all_queries(WORST[:2])
     sweep.all_forms(WORST[:2], [])
 
     assert sweep.failed == {}

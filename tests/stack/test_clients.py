@@ -1,8 +1,8 @@
 """Clients that generators make of the schema send and verify codes, with their types checked.
 
 The schema is the one of the default address, in Russian: generators make files and classes of
-names, which therefore are the same in every language. The two quickest are in every run, the others
-in `make test-long`: six take 45 s of CPU. Those that need Node.js or a JDK are skipped without it.
+names, which therefore are the same in every language. Those that need Node.js or a JDK are skipped
+without it.
 """
 
 import json
@@ -192,8 +192,9 @@ def expected() -> str:
     return f"4 left, verified in {datetime.now(UTC):%Y}, active"
 
 
-QUICK = [with_openapi_python_client, with_openapi_typescript]
-OTHERS = [
+CLIENTS = [
+    with_openapi_python_client,
+    with_openapi_typescript,
     with_openapi_generator_for_python,
     with_hey_api,
     with_openapi_generator_for_typescript,
@@ -202,16 +203,8 @@ OTHERS = [
 
 
 @pytest.mark.timeout(300)  # with the start of the service
-@pytest.mark.parametrize("client", QUICK, ids=lambda client: client.__name__)
+@pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.__name__)
 def test_client_sends_and_verifies_with_typed_errors(
-    client: Callable[..., str], schema: Path, environ: dict[str, str], tmp_path: Path
-) -> None:
-    assert client(schema, tmp_path, environ) == expected()
-
-
-@pytest.mark.timeout(300)
-@pytest.mark.parametrize("client", OTHERS, ids=lambda client: client.__name__)
-def test_other_client_sends_and_verifies_with_typed_errors(
     client: Callable[..., str], schema: Path, environ: dict[str, str], tmp_path: Path
 ) -> None:
     assert client(schema, tmp_path, environ) == expected()
