@@ -152,7 +152,7 @@ def _send_link(hook: Hook, sender: Sender, number: str, message: WantedMessage) 
     fields.check()
     assert link is not None  # noqa: S101 - `check` has raised otherwise
     locale = _locale(principal, number, "", message.locale)
-    request = LinkSendRequest(number, locale, None, "", link)
+    request = LinkSendRequest(number, locale, None, "", link, door=hook.kind)
     order = RequestedOrder(tuple(hook.channels))
     key = _link_key(hook, principal, number, message.link)
     wait = WaitForFirstSend(sender.wait_seconds)

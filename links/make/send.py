@@ -37,6 +37,7 @@ class LinkSendRequest:
     channel: str | None
     text: str
     link: NewLink
+    door: str = ""  # the other API that the request came by: `Message.source_api`
 
     @property
     def content(self) -> Content:
@@ -76,6 +77,8 @@ class PreparedLinkSend(PreparedSend[str]):
             "short_url": url,
             **acceptance.wording(principal, self.request.locale),
         }
+        if self.request.door:
+            params["params"]["door"] = self.request.door
         has_key = message.sender.idempotency_key is not None
         statement = sql.send(is_test=principal.is_test, has_key=has_key)
         if row["is_alias"]:

@@ -34,7 +34,7 @@ def test_invitation_becomes_a_link(hook: Hook) -> None:
 
     message = Message.objects.get()
     assert answers == [200, 200]
-    assert message.kind == "link"
+    assert (message.kind, message.source_api) == ("link", "logto")
     assert "example.com" not in message.params["text"]
 
 

@@ -18,7 +18,14 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("directory", type=Path, help="a directory that does not exist yet")
-        parser.add_argument("--jobs", type=int, default=2, help="tables dumped at once")
+        parser.add_argument(
+            "--jobs",
+            type=int,
+            choices=range(1, 33),
+            default=2,
+            metavar="N",
+            help="tables dumped at once",
+        )
         parser.add_argument("--programs", type=Path, help="the folder that has pg_dump")
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -48,7 +48,14 @@ class Command(BaseCommand):
             help="a list written by `reapply_erasures --list` that is newer than the backup's own",
         )
         parser.add_argument("--allow-missing-keys", action="store_true")
-        parser.add_argument("--jobs", type=int, default=2, help="tables restored at once")
+        parser.add_argument(
+            "--jobs",
+            type=int,
+            choices=range(1, 33),
+            default=2,
+            metavar="N",
+            help="tables restored at once",
+        )
         parser.add_argument("--programs", type=Path, help="the folder that has pg_restore")
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -180,6 +180,16 @@ def test_existing_directory_is_refused(tmp_path: Path) -> None:
         call_command("backup", tmp_path)
 
 
+@pytest.mark.parametrize("command", ["backup", "restore"])
+@pytest.mark.parametrize("jobs", ["0", "-1", "33"])
+def test_number_of_jobs_is_checked_first(tmp_path: Path, command: str, jobs: str) -> None:
+    """pg_restore would refuse it only after the database was emptied."""
+    with pytest.raises(CommandError, match="invalid choice"):
+        call_command(command, str(tmp_path / "new"), f"--jobs={jobs}")
+
+    assert not (tmp_path / "new").exists()
+
+
 def test_programs_older_than_the_server_are_refused(tmp_path: Path) -> None:
     old = tmp_path / "pg_dump"
     old.write_text("#!/bin/sh\necho 'pg_dump (PostgreSQL) 9.6.24'\n")
