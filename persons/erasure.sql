@@ -4,7 +4,7 @@
 
 --: verifications
 UPDATE otp_verification SET phone = %(anonymised)s, mac = '\x', binding = NULL,
-  purpose = replace(purpose, %(digits)s, '…'),
+  purpose = regexp_replace(purpose, %(written)s, '…', 'g'),
   superseded_at = COALESCE(superseded_at, now()),
   settled_at = CASE WHEN verified_at IS NULL THEN now() ELSE settled_at END
 WHERE id = ANY(%(verifications)s)
@@ -69,7 +69,7 @@ UPDATE webhooks_event SET data = data
   || CASE WHEN kind = 'link.clicked' AND data ->> 'id' <> ALL(%(alias_ids)s) THEN '{}'
           WHEN data ? 'short_url' THEN '{"short_url": null}' ELSE '{}' END::jsonb
   || CASE WHEN data ? 'purpose' THEN jsonb_build_object(
-       'purpose', replace(data ->> 'purpose', %(digits)s, '…')) ELSE '{}' END
+       'purpose', regexp_replace(data ->> 'purpose', %(written)s, '…', 'g')) ELSE '{}' END
   || (SELECT COALESCE(jsonb_object_agg(name, 'null'::jsonb), '{}')
       FROM unnest(%(own_texts)s::text[]) AS name WHERE data ? name)
 WHERE id = ANY(%(events)s)

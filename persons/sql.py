@@ -21,4 +21,4 @@ ERASE_EVERYWHERE = sql_files.read_several("persons/erasure_everywhere.sql")
 
 def uses_phone(statement: str) -> bool:
     """Whether it runs for each spelling of the phone: vendors still use former spellings."""
-    return "%(phone)s" in statement or "%(digits)s" in statement
+    return any(f"%({name})s" in statement for name in ("phone", "digits", "written"))

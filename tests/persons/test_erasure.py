@@ -138,6 +138,21 @@ def test_nothing_names_an_old_spelling_of_the_phone(company: Company) -> None:
     assert not RememberedPhone.objects.exists()
 
 
+@pytest.mark.parametrize(
+    "written", ["89161234567", "8 (916) 123-45-67", "+7 916 123 45 67", "7\u2011916\u20111234567"]
+)
+def test_purpose_loses_the_phone_however_it_is_written(company: Company, written: str) -> None:
+    create_all_data(company)
+    purpose = f"order 17 of {written}, item 3"
+    Verification.objects.update(purpose=purpose)
+    Event.objects.filter(data__has_key="purpose").update(data={"purpose": purpose})
+
+    erase(person=Person(PHONE))
+
+    assert Verification.objects.get().purpose == "order 17 of …, item 3"
+    assert Event.objects.get(data__has_key="purpose").data["purpose"] == "order 17 of …, item 3"
+
+
 def test_traces_of_others_stay(company: Company) -> None:
     create_all_data(company)
     create_all_data(company, OTHER)
