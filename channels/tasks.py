@@ -79,12 +79,12 @@ def check_whole_ledger() -> None:
     max_retries=3,
     retry_backoff=True,
 )
-def send_bot_reply(provider: str, chat_id: int, locale: str, word: str) -> None:
+def send_bot_reply(provider: str, chat_id: int, locale: str, reply: str) -> None:
     """Sends the bot's reply to /start, a shared contact or /stop."""
     bot = registry.live_providers().get(provider)
     if isinstance(bot, Bot):
         try:
-            bot.answer(chat_id, locale, BotText(word))
+            bot.answer(chat_id, locale, BotText(reply))
         except TransientError:
             raise
         except SendError as error:

@@ -58,7 +58,7 @@ KEPT = {
         "channels_fallbackevent": "reason channel",
         "channels_message": "content channel chain locale request_id state error",
         "channels_openmessage": "route_key",
-        "channels_receipt": "provider state word error_code",
+        "channels_receipt": "provider state vendor_status error_code",
         "links_link": "clicks previews scanners",
         "links_report": "reason",
         "otp_verification": "purpose key_id",

@@ -221,7 +221,7 @@ class ReceiptFactory(DjangoModelFactory[Receipt]):
     ref = SelfAttribute("attempt.id")
     digest = LazyFunction(lambda: secrets.token_bytes(32))
     state = "delivered"
-    word = "delivered"
+    vendor_status = "delivered"
     at = LazyFunction(timezone.now)
     raw = b"{}"
 

@@ -111,7 +111,7 @@ def _of_failure(attempt: Attempt) -> TimelineEntry:
 
 
 def _of_receipt(receipt: Receipt) -> TimelineEntry:
-    title, tone = RECEIPT_TITLES.get(receipt.state, (receipt.word, ""))
+    title, tone = RECEIPT_TITLES.get(receipt.state, (receipt.vendor_status, ""))
     if tone != "danger":
         return TimelineEntry(receipt.received_at, title, tone)
     return TimelineEntry(

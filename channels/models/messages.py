@@ -202,7 +202,7 @@ class Attempt(models.Model):
     error_class = models.CharField(_("kind of error"), max_length=12, blank=True, db_default="")
     error_code = models.CharField(_("provider's code"), max_length=60, blank=True, db_default="")
     error_detail = models.CharField(
-        _("the provider's wording"), max_length=300, blank=True, db_default=""
+        _("provider's message"), max_length=300, blank=True, db_default=""
     )
     started_at = models.DateTimeField(_("started"), db_default=Now())
     lease_until = models.DateTimeField(_("lease until"), null=True)
@@ -271,9 +271,9 @@ class Receipt(models.Model):
     needs_phone = models.BooleanField(_("only of its phone"), default=False, db_default=False)
     ref = models.UUIDField(_("our reference"), null=True)
     state = models.CharField(_("state"), max_length=12)
-    word = models.CharField(_("provider's wording"), max_length=40)
+    vendor_status = models.CharField(_("provider's status"), max_length=40)
     error_code = models.CharField(_("provider's code"), max_length=60, blank=True)
-    error_detail = models.CharField(_("the provider's wording"), max_length=300, blank=True)
+    error_detail = models.CharField(_("provider's message"), max_length=300, blank=True)
     at = models.DateTimeField(_("at the provider"), null=True)
     received_at = models.DateTimeField(_("received"), db_default=Now())
     # when to match it; null: matched, or given up
@@ -298,7 +298,7 @@ class Receipt(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.provider} {self.word}"
+        return f"{self.provider} {self.vendor_status}"
 
 
 class Part(models.Model):

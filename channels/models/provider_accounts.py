@@ -102,7 +102,7 @@ class ProviderAlert(models.Model):
 
     provider = models.CharField(_("provider"), max_length=40)
     code = models.CharField(_("provider's code"), max_length=60)
-    detail = models.CharField(_("the provider's wording"), max_length=300, blank=True)
+    detail = models.CharField(_("provider's message"), max_length=300, blank=True)
     kind = models.CharField(max_length=9)  # value of providers.inbound.AlertKind
     first_at = models.DateTimeField(_("first said"), db_default=Now())
     at = models.DateTimeField(_("last said"), db_default=Now())
@@ -145,7 +145,7 @@ class VendorApproval(models.Model):
     name = models.CharField(_("name"), max_length=120)
     language = models.CharField(_("language"), max_length=10, blank=True)
     status = models.CharField(_("state"), max_length=8, choices=Status.choices)
-    vendor_status = models.CharField(_("the provider's word"), max_length=40, blank=True)
+    vendor_status = models.CharField(_("provider's status"), max_length=40, blank=True)
     quality = models.CharField(_("quality"), max_length=20, blank=True)
     reason = models.CharField(_("reason"), max_length=300, blank=True)
     is_used = models.BooleanField(_("used by this account"), default=False)

@@ -141,7 +141,7 @@ def _event(row: DueReceipt, message_id: UUID, attempt_id: UUID) -> Event:
             provider_id=row.provider_id or None,
             ref=None,
             state=ReceiptState(row.state),
-            word=row.state,
+            vendor_status=row.state,
             at=row.at,
             error_code=row.error_code or None,
             error_detail=row.error_detail,

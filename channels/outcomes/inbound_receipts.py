@@ -144,7 +144,7 @@ def _receipt_row(provider: str, receipt: Receipt, raw: bytes) -> Row:
         "needs_phone": receipt.needs_phone,
         "ref": uuid_or_none(receipt.ref or ""),
         "state": receipt.state.value,
-        "word": stored_text(receipt.word, 40),
+        "vendor_status": stored_text(receipt.vendor_status, 40),
         "error_code": stored_text(receipt.error_code, 60),
         "error_detail": stored_text(receipt.error_detail, 300),
         "at": receipt.at,
@@ -164,6 +164,6 @@ def _digest(provider: str, receipt: Receipt) -> bytes:
 
     A text that a person wrote must not pass for a receipt of the message centre.
     """
-    identity = (provider, receipt.provider_id, receipt.ref, receipt.word, receipt.at)
+    identity = (provider, receipt.provider_id, receipt.ref, receipt.vendor_status, receipt.at)
     source = (receipt.phone, receipt.needs_phone)
     return hashlib.sha256(repr((identity, source)).encode()).digest()

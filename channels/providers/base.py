@@ -41,7 +41,7 @@ class Approval:
     name: str
     status: ApprovalStatus
     language: str = ""
-    word: str = ""  # the vendor's own status word
+    vendor_status: str = ""  # the status as the vendor calls it
     quality: str = ""
     reason: str = ""
     is_used: bool = True  # used by this account

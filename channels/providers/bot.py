@@ -75,7 +75,7 @@ class Bot(http.HttpProvider):
         return f"{self.site}/{self._username}?start={START_PARAMETER}" if self._username else ""
 
     @abstractmethod
-    def answer(self, chat_id: int, locale: str, word: BotText) -> None:
+    def answer(self, chat_id: int, locale: str, reply: BotText) -> None:
         """Replies to a person who wrote to the bot; SHARE adds a button that shares the number."""
 
     def more_checks(self, requirements: AccountRequirements) -> list[Check]:

@@ -43,7 +43,7 @@ class Receipt:
     provider_id: str | None
     ref: str | None
     state: ReceiptState
-    word: str  # the vendor's own word for the state
+    vendor_status: str  # the state as the vendor calls it
     at: datetime | None = None
     error_code: str | None = None
     error_detail: str = ""

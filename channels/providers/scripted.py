@@ -63,6 +63,6 @@ class ScriptedProvider(Provider):
             provider_id=provider_id,
             ref=ref,
             state=ReceiptState.DELIVERED,
-            word="delivered",
+            vendor_status="delivered",
             at=datetime.fromtimestamp(delivered_at, UTC),
         )

@@ -86,7 +86,7 @@ def _approval_row(name: str, approval: Approval) -> tuple[str | bool, ...]:
         approval.name[:120],
         approval.language[:10],
         approval.status.value,
-        approval.word[:40],
+        approval.vendor_status[:40],
         approval.quality[:20],
         approval.reason[:300],
         approval.is_used,

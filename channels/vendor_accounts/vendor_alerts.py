@@ -71,7 +71,7 @@ def _mail_warning(provider: str, alert: AccountAlert, text: str) -> None:
     context = {
         "title": error_texts.provider_title(provider),
         "meaning": error_texts.alert_text(provider, alert.code, alert.kind.value),
-        "said": text,
+        "reason": text,
         "path": reverse("admin:providers"),
     }
     repeated = alert.code if alert.code in WORDED_BY_OUTSIDERS else text

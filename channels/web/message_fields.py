@@ -126,7 +126,7 @@ RECEIPT = Shape(
             text(),
             _("The status exactly as the provider reported it."),
             "delivered",
-            source="word",
+            source="vendor_status",
         ),
         Field("error_code", nullable(text()), _("The error code reported by the provider.")),
         moment(

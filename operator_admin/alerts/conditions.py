@@ -101,7 +101,7 @@ def balance_low() -> Iterator[Problem]:
     live = registry.live_providers()
     for alert in ProviderAlert.objects.filter(code="balance_low", at__gte=since).order_by("at"):
         if alert.provider in live:
-            yield alert.provider, {"said": alert.detail or alert.code}
+            yield alert.provider, {"reason": alert.detail or alert.code}
 
 
 def listener_down() -> Iterator[Problem]:
@@ -131,7 +131,7 @@ def ledger_breach() -> Iterator[Problem]:
     """Breaches found by the last scheduled checks; checking here again would double the load."""
     if breaches := reconciliation.recent_breaches():
         count_of_others = f" (+{len(breaches) - 3})" if len(breaches) > 3 else ""
-        yield "", {"said": "; ".join(breaches[:3]) + count_of_others}
+        yield "", {"reason": "; ".join(breaches[:3]) + count_of_others}
 
 
 def work_given_up() -> Iterator[Problem]:
@@ -183,7 +183,7 @@ def account_broken() -> Iterator[Problem]:
             bad = [check for check in checks if check.ok is False]
             texts = [f"{vendors.check_title(check)}: {check.detail or 'missing'}" for check in bad]
             if texts:
-                yield name, {"said": "; ".join(texts)[:500]}
+                yield name, {"reason": "; ".join(texts)[:500]}
 
 
 def certificate_ends() -> Iterator[Problem]:
@@ -200,4 +200,4 @@ def failed_checks() -> Iterator[Problem]:
         findings = [finding for check in CHECKS for finding in doctor.run(check)]
     for finding in findings:
         if not finding.ok:
-            yield finding.name, {"said": finding.detail[:300], "remedy": finding.remedy[:300]}
+            yield finding.name, {"reason": finding.detail[:300], "remedy": finding.remedy[:300]}

@@ -145,7 +145,7 @@ RULES: dict[str, Rule] = {
     "balance-low": Rule(
         conditions.balance_low,
         _("The balance at %(subject)s is running low"),
-        "%(said)s",
+        "%(reason)s",
         _("Top up with the provider: without funds it refuses every message."),
         pending=timedelta(),
         subject_title=error_texts.provider_title,
@@ -202,7 +202,7 @@ RULES: dict[str, Rule] = {
     "ledger-breach": Rule(
         conditions.ledger_breach,
         _("The ledger is inconsistent"),
-        "%(said)s",
+        "%(reason)s",
         _(
             "Run: python manage.py reconcile --full. Change no rows by hand: see “The ledger is "
             "inconsistent” in docs/operations/failures.md."
@@ -238,7 +238,7 @@ RULES: dict[str, Rule] = {
     "account-broken": Rule(
         conditions.account_broken,
         _("%(subject)s is not set up as it should be"),
-        "%(said)s",
+        "%(reason)s",
         _("Providers in the admin: “Set up and test” of this account names what to do."),
         pending=timedelta(minutes=20),  # a vendor's short outage is not the service's fault
         group=Group.OUTSIDE,
@@ -247,7 +247,7 @@ RULES: dict[str, Rule] = {
     "doctor": Rule(
         conditions.failed_checks,
         _("doctor: %(subject)s"),
-        "%(said)s",
+        "%(reason)s",
         "%(remedy)s",
         pending=timedelta(minutes=10),
         group=Group.OUTSIDE,

@@ -30,7 +30,10 @@ class AttemptInline(ReadOnlyInline):
 
 class ReceiptInline(ReadOnlyInline):
     model = Receipt
-    fields = ("state", "word", "error_code", "error_detail", "at", "received_at", "applied_at")
+    fields = (
+        *("state", "vendor_status", "error_code", "error_detail"),
+        *("at", "received_at", "applied_at"),
+    )
     ordering = ("received_at",)
 
 
@@ -112,7 +115,8 @@ REPORTED_STATES = {
 @admin.register(Receipt)
 class ReceiptAdmin(ReadOnlyAdmin):
     list_display = (
-        *("received_at", "provider", "word", "state", "provider_id", "error_code", "applied_at"),
+        *("received_at", "provider", "vendor_status", "state"),
+        *("provider_id", "error_code", "applied_at"),
     )
     list_filter = (
         since_filter("received_at"),

@@ -151,7 +151,7 @@ def test_admin_fits_every_width(admin_page: Page, company: Company) -> None:
     now = timezone.now()
     said = "wallet differs from its transfers: company 1; " * 5
     Alert.objects.create(
-        rule="ledger-breach", details={"said": said}, began_at=now, due_at=now, notices=1
+        rule="ledger-breach", details={"reason": said}, began_at=now, due_at=now, notices=1
     )
     paths = [reverse(f"admin:{name}") for name in ADMIN_PAGES]
     paths += [

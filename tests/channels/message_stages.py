@@ -87,5 +87,7 @@ def store_due_receipt(attempt: Attempt, state: str = "delivered", **fields: Any)
         "ref": None,
         "due_at": timezone.now() - timedelta(minutes=1),
     }
-    made: Receipt = ReceiptFactory.create(**known | {"state": state, "word": state} | fields)
+    made: Receipt = ReceiptFactory.create(
+        **known | {"state": state, "vendor_status": state} | fields
+    )
     return made

@@ -13,8 +13,8 @@ from tests.sql import execute
 
 pytestmark = pytest.mark.django_db
 _HISTORY = """
-INSERT INTO channels_receipt (provider, digest, provider_id, state, word, error_code, error_detail,
-  received_at, due_at, raw)
+INSERT INTO channels_receipt (provider, digest, provider_id, state, vendor_status, error_code,
+  error_detail, received_at, due_at, raw)
 SELECT 'demo', sha256(n::text::bytea), n::text, 'delivered', 'ok', '', '',
   now() - n * interval '1 second', NULL, '' FROM generate_series(1, 3000) AS n;
 ANALYZE channels_receipt"""

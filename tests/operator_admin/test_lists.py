@@ -176,7 +176,7 @@ def attempt_of(receipt: Receipt) -> Attempt:
 
 def test_message_page_shows_the_timeline_and_no_code(client: Client) -> None:
     raw = b'{"statuses": [{"id": "wamid.1", "code": "482915", "status": "delivered"}]}'
-    receipt = ReceiptFactory.create(raw=raw, word="delivered")
+    receipt = ReceiptFactory.create(raw=raw, vendor_status="delivered")
     message = attempt_of(receipt).message
     transfer = TransferFactory.create(
         company=message.company, message_id=message.pk, kind="hold", amount=1

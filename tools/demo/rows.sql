@@ -122,8 +122,8 @@ WHERE first_channel IS NOT NULL
 
 --: receipts
 INSERT INTO channels_receipt
-  (provider, digest, provider_id, state, word, error_code, error_detail, at, received_at,
-   due_at, applied_at, attempt_id, raw)
+  (provider, digest, provider_id, state, vendor_status, error_code, error_detail, at,
+   received_at, due_at, applied_at, attempt_id, raw)
 SELECT
   'test_' || channel, sha256(convert_to(attempt_id::text, 'UTF8')), 'past-' || attempt_id,
   'delivered', 'DELIVRD', '', '', at + took, at + took, NULL, at + took, attempt_id,

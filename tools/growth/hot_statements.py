@@ -127,7 +127,7 @@ class _Round:
                 provider_id=claimed_message.attempt_id.hex,
                 ref=None,
                 state=ReceiptState.DELIVERED,
-                word="ok",
+                vendor_status="ok",
             )
             events = InboundEvents(raw=b"{}", receipts=[receipt])
             inbound_receipts.store(claimed_message.provider, [events])

@@ -53,10 +53,10 @@ class MaxBot(Bot):
             buttons.append({"type": "link", "text": labels["open"], "url": message.short_url})
         return self._deliver(user_id, message.text, buttons)
 
-    def answer(self, chat_id: int, locale: str, word: BotText) -> None:
+    def answer(self, chat_id: int, locale: str, reply: BotText) -> None:
         bot_texts = texts(locale)
         button = {"type": "request_contact", "text": bot_texts["share_number"]}
-        self._deliver(chat_id, bot_texts[word], [button] if word is BotText.SHARE else [])
+        self._deliver(chat_id, bot_texts[reply], [button] if reply is BotText.SHARE else [])
 
     def _deliver(self, user_id: int, text: str, buttons: list[http.Json]) -> Accepted:
         """Writes to the dialog with this person, by the person's id.

@@ -97,7 +97,7 @@ _UDH_INDICATOR = 0x40  # a part of a concatenated message, so not a keyword
 _UCS2 = {0x08, *range(0x18, 0x1C)}
 _CYRILLIC = consts.SMPP_ENCODING_ISO88595
 _MAX_REPLY_OCTETS = 280  # octets, more than any keyword needs
-_MAX_WORD = 20  # characters of an unknown state
+_MAX_STATE = 20  # characters of an unknown state
 _PHONE = re.compile(r"\+?[1-9][0-9]{6,14}")
 _ID = consts.OPTIONAL_PARAMS["receipted_message_id"]
 _STATE = consts.OPTIONAL_PARAMS["message_state"]
@@ -105,7 +105,7 @@ _ERROR = consts.OPTIONAL_PARAMS["network_error_code"]
 _PAYLOAD = consts.OPTIONAL_PARAMS["message_payload"]
 
 # message_state of SMPP 5.0 §4.7.15; version 3.4 has 1 to 8.
-_STATE_WORDS = {
+_STATE_NAMES = {
     0: "SCHEDULED",
     1: "ENROUTE",
     2: "DELIVRD",
@@ -118,7 +118,7 @@ _STATE_WORDS = {
     9: "SKIPPED",
 }
 _STATES_OF_3_4 = range(1, 9)
-_WORD_VARIANTS = {
+_STATE_VARIANTS = {
     "DELIVERED": "DELIVRD",
     "DELIVERD": "DELIVRD",
     "UNDELIVERED": "UNDELIV",
@@ -129,8 +129,8 @@ _WORD_VARIANTS = {
     "EN_ROUTE": "ENROUTE",
     "BUFFERED": "BUFFRED",
 }
-_UNKNOWN = "UNKNOWN"  # a standard word without a result: the deadline decides
-# BUFFRED, ACKED and FAILED are words of Mblox, adopted by others.
+_UNKNOWN = "UNKNOWN"  # a standard state without a result: the deadline decides
+# BUFFRED, ACKED and FAILED are states of Mblox, adopted by others.
 _STATES = {
     "ENROUTE": ReceiptState.SENT,
     "ACCEPTD": ReceiptState.SENT,
@@ -145,7 +145,7 @@ _STATES = {
     "FAILED": ReceiptState.FAILED,
     "SKIPPED": ReceiptState.FAILED,
 }
-# Outcomes for an account's own table of words and numbers of message_state.
+# Outcomes for an account's own table of states, by name or by number of message_state.
 _IGNORED = "ignored"
 _OWN_STATES: dict[str, ReceiptState | None] = {
     **{
@@ -183,16 +183,16 @@ class ReceiptFormat:
     """The format of an account's receipts."""
 
     ids: IdFormat
-    # the account's own words
+    # the account's own states
     states: Mapping[str, ReceiptState | None] = field(default_factory=dict)
     # the account's codes for messages barred by the subscriber
     barred_errors: frozenset[str] = frozenset()
 
-    def state(self, word: str) -> ReceiptState | None:
-        return self.states[word] if word in self.states else _STATES.get(word)
+    def state(self, status: str) -> ReceiptState | None:
+        return self.states.get(status, _STATES.get(status))
 
-    def is_known(self, word: str) -> bool:
-        return word in self.states or word in _STATES or word == _UNKNOWN
+    def is_known(self, status: str) -> bool:
+        return status in {*self.states, *_STATES, _UNKNOWN}
 
 
 def parse_states(written: Mapping[str, str]) -> dict[str, ReceiptState | None]:
@@ -201,7 +201,7 @@ def parse_states(written: Mapping[str, str]) -> dict[str, ReceiptState | None]:
     """
     try:
         return {
-            _canonical_state(word): _OWN_STATES[state.lower()] for word, state in written.items()
+            _canonical_state(name): _OWN_STATES[state.lower()] for name, state in written.items()
         }
     except KeyError as error:
         names = ", ".join(_OWN_STATES)
@@ -212,8 +212,8 @@ def parse_states(written: Mapping[str, str]) -> dict[str, ReceiptState | None]:
 
 def _canonical_state(written: str) -> str:
     if written.isascii() and written.isdecimal():
-        return _STATE_WORDS.get(int(written), written)
-    return _WORD_VARIANTS.get(written.upper(), written.upper())
+        return _STATE_NAMES.get(int(written), written)
+    return _STATE_VARIANTS.get(written.upper(), written.upper())
 
 
 def read(deliver: Pdu, receipt_format: ReceiptFormat) -> InboundEvents | None:
@@ -221,17 +221,17 @@ def read(deliver: Pdu, receipt_format: ReceiptFormat) -> InboundEvents | None:
     if read_receipt := receipt(deliver, receipt_format):
         return InboundEvents(raw(deliver), receipts=[read_receipt])
     if _is_receipt(deliver, line := _line_fields(deliver)):
-        word = _state_word(deliver, line)
+        status = _vendor_status(deliver, line)
         has_id = bool(_message_ids(deliver, line))
-        return None if has_id and receipt_format.is_known(word) else _not_understood(word)
+        return None if has_id and receipt_format.is_known(status) else _not_understood(status)
     if answer := reply(deliver):
         return InboundEvents(b"", replies=[answer])
     return None
 
 
-def _not_understood(word: str) -> InboundEvents:
+def _not_understood(status: str) -> InboundEvents:
     """An alert for the operator, who may map the state in `receipt_states`."""
-    state = "".join(char for char in word if char.isalnum())[:_MAX_WORD] or "no state"
+    state = "".join(char for char in status if char.isalnum())[:_MAX_STATE] or "no state"
     return InboundEvents(b"", alerts=[AccountAlert("receipt", state, AlertKind.WARNING)])
 
 
@@ -240,8 +240,8 @@ def receipt(deliver: Pdu, receipt_format: ReceiptFormat) -> Receipt | None:
     line = _line_fields(deliver)
     if not _is_receipt(deliver, line):
         return None
-    word = _state_word(deliver, line)
-    state = receipt_format.state(word)
+    status = _vendor_status(deliver, line)
+    state = receipt_format.state(status)
     written = map(receipt_format.ids.from_receipt, _message_ids(deliver, line))
     first, *others = dict.fromkeys(chain.from_iterable(written)) or [""]
     if state is None or not first:
@@ -253,7 +253,7 @@ def receipt(deliver: Pdu, receipt_format: ReceiptFormat) -> Receipt | None:
         provider_id=first,
         ref=None,
         state=ReceiptState.BARRED if is_barred and state in _UNDELIVERED else state,
-        word=word,
+        vendor_status=status,
         error_code=error,
         alternatives=tuple(others),
         phone=_address(deliver, "source") if could_be_from_phone else _phone(deliver),
@@ -285,17 +285,17 @@ def _could_be_from_phone(deliver: Pdu) -> bool:
     return not kind and not (_ID in deliver.tlvs and _STATE in deliver.tlvs)
 
 
-def _state_word(deliver: Pdu, line: dict[str, str]) -> str:
-    """A word of the standard, or of the centre; an unknown number stays unchanged."""
-    word = line.get("stat", "").upper()
-    word = _WORD_VARIANTS.get(word, word)
+def _vendor_status(deliver: Pdu, line: dict[str, str]) -> str:
+    """A state of the standard, or of the centre; an unknown number stays unchanged."""
+    status = line.get("stat", "").upper()
+    status = _STATE_VARIANTS.get(status, status)
     octets = deliver.tlvs.get(_STATE)
     if not octets:
-        return word
+        return status
     state = int.from_bytes(octets.strip(b"\0")[:1])  # some centres write a longer number
-    state_word = _STATE_WORDS.get(state, str(state))
-    # A centre of version 3.4 may leave the number at 0: then the word decides.
-    return state_word if state in _STATES_OF_3_4 else word or state_word
+    state_name = _STATE_NAMES.get(state, str(state))
+    # A centre of version 3.4 may leave the number at 0: then the text decides.
+    return state_name if state in _STATES_OF_3_4 else status or state_name
 
 
 def _phone(deliver: Pdu) -> str:

@@ -181,16 +181,16 @@ class Smsc(http.HttpProvider):
 
     def parse_webhook(self, call: WebhookRequest) -> InboundEvents:
         # Only these three fields are signed, so no other field may affect the message.
-        number, phone, word, error = self._verified(call.body)
-        if word not in _STATES:
+        number, phone, status, error = self._verified(call.body)
+        if status not in _STATES:
             return InboundEvents(call.body)
-        return self.events_of(call.body, self._receipt(_provider_id(phone, number), word, error))
+        return self.events_of(call.body, self._receipt(_provider_id(phone, number), status, error))
 
     def _verified(self, body: bytes) -> tuple[str, str, str, str]:
         # Sender names and incoming texts may have any charset and are not read.
         fields = http.parse_form(body, encoding="latin-1", is_strict=False)
-        number, phone, word = (fields.get(name, "") for name in ("id", "phone", "status"))
-        signed = f"{number}:{phone}:{word}:{self._secret}".encode()
+        number, phone, status = (fields.get(name, "") for name in ("id", "phone", "status"))
+        signed = f"{number}:{phone}:{status}:{self._secret}".encode()
         expected = {
             "md5": hashlib.md5(signed, usedforsecurity=False).hexdigest(),
             "sha1": hashlib.sha1(signed, usedforsecurity=False).hexdigest(),
@@ -201,7 +201,7 @@ class Smsc(http.HttpProvider):
             raise InvalidWebhookError("there is no signature")
         if not all(http.constant_time_equal(fields[name], expected[name]) for name in present):
             raise InvalidWebhookError("the signature does not match")
-        return number, phone, word, fields.get("err", "")
+        return number, phone, status, fields.get("err", "")
 
     def alert_of(self, receipt: Receipt) -> AccountAlert | None:
         is_empty = receipt.error_code == _NO_MONEY
@@ -209,20 +209,20 @@ class Smsc(http.HttpProvider):
 
     def poll(self, provider_id: str) -> Receipt | None:
         phone, _, number = provider_id.rpartition(":")
-        status = self._poll("/sys/status.php", self._form_body(phone=phone, id=number))
+        message = self._poll("/sys/status.php", self._form_body(phone=phone, id=number))
         # For one unknown message SMSC returns error 3; among several, status -3.
-        is_unknown = status.get("error_code") == _NOT_FOUND
-        word = "-3" if is_unknown else http.text(status.get("status"))
-        if word not in _POLL_STATES:
+        is_unknown = message.get("error_code") == _NOT_FOUND
+        status = "-3" if is_unknown else http.text(message.get("status"))
+        if status not in _POLL_STATES:
             return None
-        error = http.text_of(status, "err")
-        return self._receipt(provider_id, word, error, status.get("last_timestamp"))
+        error = http.text_of(message, "err")
+        return self._receipt(provider_id, status, error, message.get("last_timestamp"))
 
-    def _receipt(self, provider_id: str, word: str, error: str, at: object = None) -> Receipt:
+    def _receipt(self, provider_id: str, status: str, error: str, at: object = None) -> Receipt:
         """Reads a receipt. `err` explains a failure, never a delivery."""
-        receipt = _receipt(provider_id, word, at)
+        receipt = _receipt(provider_id, status, at)
         if receipt.state is ReceiptState.UNREACHABLE and error in self._barred_errors:
-            return replace(receipt, state=ReceiptState.BARRED, error_code=f"{word}/{error}")
+            return replace(receipt, state=ReceiptState.BARRED, error_code=f"{status}/{error}")
         return receipt
 
     def _form_body(self, **fields: str) -> bytes:
@@ -240,16 +240,16 @@ class Smsc(http.HttpProvider):
         return response.error_of(_ERROR_KINDS, code, detail)
 
 
-def _receipt(provider_id: str, word: str, at: object = None) -> Receipt:
-    state = _POLL_STATES[word]
+def _receipt(provider_id: str, status: str, at: object = None) -> Receipt:
+    state = _POLL_STATES[status]
     is_good = state in {ReceiptState.SENT, ReceiptState.DELIVERED, ReceiptState.READ}
     return Receipt(
         provider_id=provider_id,
         ref=None,
         state=state,
-        word=word,
+        vendor_status=status,
         at=http.from_timestamp(at) if at else None,
-        error_code=None if is_good else word,
+        error_code=None if is_good else status,
     )
 
 

@@ -90,15 +90,15 @@ class TelegramBot(Bot):
         pending = http.number(info.get("pending_update_count")) or 0
         yield Check("webhook_calls", not (last_error and pending), last_error)
 
-    def answer(self, chat_id: int, locale: str, word: BotText) -> None:
+    def answer(self, chat_id: int, locale: str, reply: BotText) -> None:
         button = {"text": texts(locale)["share_number"], "request_contact": True}
         contact_keyboard = {
             "keyboard": [[button]],
             "one_time_keyboard": True,
             "resize_keyboard": True,
         }
-        keyboard = contact_keyboard if word is BotText.SHARE else {"remove_keyboard": True}
-        payload = {"chat_id": chat_id, "text": texts(locale)[word], "reply_markup": keyboard}
+        keyboard = contact_keyboard if reply is BotText.SHARE else {"remove_keyboard": True}
+        payload = {"chat_id": chat_id, "text": texts(locale)[reply], "reply_markup": keyboard}
         self._deliver(payload)
 
     def notify(self, chat: str, text: str) -> None:

@@ -157,13 +157,13 @@ def _low_balance_alert(balance: object) -> AccountAlert | None:
 
 def _receipt(status: http.Json) -> Receipt | None:
     delivery = http.mapping(status.get("delivery_status"))
-    word = http.text(delivery.get("status"))
-    if word not in _STATES:
+    vendor_status = http.text(delivery.get("status"))
+    if vendor_status not in _STATES:
         return None
     return Receipt(
         provider_id=http.text(status.get("request_id")),
         ref=http.text(status.get("payload")),
-        state=_STATES[word],
-        word=word,
+        state=_STATES[vendor_status],
+        vendor_status=vendor_status,
         at=http.from_timestamp(delivery.get("updated_at")),
     )

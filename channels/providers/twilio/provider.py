@@ -237,15 +237,15 @@ class Twilio(http.HttpProvider):
 
     def poll(self, provider_id: str) -> Receipt | None:
         message = self._poll(f"{self._path}/{quote(provider_id, safe='')}.json")
-        word = http.text(message.get("status"))
-        if word not in _STATES:
+        status = http.text(message.get("status"))
+        if status not in _STATES:
             return None
         code = http.text(message.get("error_code"))
         return Receipt(
             provider_id=http.text(message.get("sid")),
             ref=None,
-            state=_state(word, code),
-            word=word,
+            state=_state(status, code),
+            vendor_status=status,
             at=http.from_rfc2822(message.get("date_updated")),
             error_code=code,
             error_detail=http.redact(message.get("error_message")),
@@ -257,28 +257,28 @@ def _service(sid: str) -> str:
 
 
 def _campaign(row: http.Json) -> Approval:
-    word = http.word_of(row, "campaign_status")
+    status = http.word_of(row, "campaign_status")
     use_case = http.text_of(row, "us_app_to_person_usecase")
     errors = (http.redact(error.get("description")) for error in http.objects(row.get("errors")))
     return Approval(
         ApprovalKind.CAMPAIGN,
         " ".join(filter(None, (http.text(row.get("sid")), use_case))),
-        _CAMPAIGN_STATUSES.get(word, ApprovalStatus.PENDING),
-        word=word,
+        _CAMPAIGN_STATUSES.get(status, ApprovalStatus.PENDING),
+        vendor_status=status,
         reason="; ".join(filter(None, errors)),
     )
 
 
 def _status(form: dict[str, str], url: str) -> Receipt | None:
-    word = form.get("MessageStatus", "")
-    if word not in _STATES:
+    status = form.get("MessageStatus", "")
+    if status not in _STATES:
         return None
     code = form.get("ErrorCode") or None
     return Receipt(
         provider_id=form.get("MessageSid") or None,
         ref=parse_qs(urlsplit(url).query).get("ref", [None])[0],
-        state=_state(word, code),
-        word=word,
+        state=_state(status, code),
+        vendor_status=status,
         error_code=code,
     )
 
@@ -296,8 +296,8 @@ def _reply(form: dict[str, str]) -> Reply | None:
     return Reply(sender, text) if _PHONE.fullmatch(sender) else Reply("", text, sender)
 
 
-def _state(word: str, code: str | None) -> ReceiptState:
-    state = _STATES[word]
+def _state(status: str, code: str | None) -> ReceiptState:
+    state = _STATES[status]
     if state is not ReceiptState.FAILED:
         return state
     number = http.number(code) or 0

@@ -158,15 +158,15 @@ def _listed_templates(account: Account) -> Iterator[http.Json]:
 
 
 def _approval(row: http.Json, name: str, language: str, *, is_used: bool) -> Approval:
-    word = word_of(row, "status")
+    vendor_status = word_of(row, "status")
     quality = word_of(http.mapping(row.get("quality_score")), "score")
     reason = word_of(row, "rejected_reason")
     return Approval(
         ApprovalKind.TEMPLATE,
         name,
-        _STATUSES.get(word, ApprovalStatus.PENDING),
+        _STATUSES.get(vendor_status, ApprovalStatus.PENDING),
         language,
-        word=word,
+        vendor_status=vendor_status,
         quality="" if quality in _NOTHING else quality,
         reason="" if reason in _NOTHING else reason,
         is_used=is_used,

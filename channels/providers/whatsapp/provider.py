@@ -246,30 +246,30 @@ def _reply_text(message: http.Json) -> str | None:
     return http.text(typed.get("body")) or http.text(button.get("text"))
 
 
-def _reservation_alert(word: object, template: str) -> AccountAlert | None:
-    status = http.text(word)
+def _reservation_alert(message_status: object, template: str) -> AccountAlert | None:
+    status = http.text(message_status)
     return AccountAlert(status, template, AlertKind.TEMPLATE) if status in _RESERVATIONS else None
 
 
 def _receipt(status: http.Json) -> Receipt | None:
-    word = http.text(status.get("status"))
-    if word not in _STATES:
+    vendor_status = http.text(status.get("status"))
+    if vendor_status not in _STATES:
         return None
     error = http.first(status.get("errors"))
     code = http.text(error.get("code"))
     return Receipt(
         provider_id=http.text(status.get("id")),
         ref=http.text(status.get("biz_opaque_callback_data")),
-        state=_state(word, code),
-        word=word,
+        state=_state(vendor_status, code),
+        vendor_status=vendor_status,
         at=http.from_timestamp(status.get("timestamp")),
         error_code=code,
         error_detail=http.redact(error_detail(error)),
     )
 
 
-def _state(word: str, code: str | None) -> ReceiptState:
-    state = _STATES[word]
+def _state(vendor_status: str, code: str | None) -> ReceiptState:
+    state = _STATES[vendor_status]
     if state is ReceiptState.FAILED and ERROR_KINDS.get(http.number(code) or 0) == http.UNREACHABLE:
         return ReceiptState.UNREACHABLE
     return state

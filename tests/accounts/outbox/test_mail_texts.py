@@ -118,7 +118,7 @@ def _breaker(_company: Company) -> dict[str, Any]:
 
 
 def _alert(_company: Company) -> dict[str, Any]:
-    parts = {"title": "Twilio", "meaning": "<b> 42", "said": "21408: <b>"}
+    parts = {"title": "Twilio", "meaning": "<b> 42", "reason": "21408: <b>"}
     return parts | {"path": "/admin/providers/"}
 
 

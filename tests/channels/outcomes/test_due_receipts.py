@@ -195,7 +195,7 @@ def store(**fields: Any) -> int:
         "provider_id": "wamid.1",
         "ref": None,
         "state": ReceiptState.DELIVERED,
-        "word": "delivered",
+        "vendor_status": "delivered",
         "at": AT,
     }
     return tell(inbound.Receipt(**status_update | fields))
@@ -207,7 +207,8 @@ def test_repeated_receipt_is_stored_once() -> None:
 
 
 @pytest.mark.parametrize(
-    "fields", [{"provider_id": "wamid.2"}, {"ref": str(uuid4())}, {"word": "read"}, {"at": None}]
+    "fields",
+    [{"provider_id": "wamid.2"}, {"ref": str(uuid4())}, {"vendor_status": "read"}, {"at": None}],
 )
 def test_receipt_with_other_content_is_not_a_repeat(fields: dict[str, Any]) -> None:
     assert [store(), store(**fields)] == [1, 1]
@@ -278,10 +279,13 @@ def test_very_many_receipts_are_stored_in_groups() -> None:
 def test_oversized_vendor_values_fit() -> None:
     long = "ж" * 5000
 
-    assert store(provider_id=long, word=long, error_code=long, error_detail=long, ref=long) == 1
+    assert (
+        store(provider_id=long, vendor_status=long, error_code=long, error_detail=long, ref=long)
+        == 1
+    )
 
     receipt = Receipt.objects.get()
-    assert (len(receipt.provider_id), len(receipt.word), receipt.ref) == (200, 40, None)
+    assert (len(receipt.provider_id), len(receipt.vendor_status), receipt.ref) == (200, 40, None)
 
 
 def test_odd_receipt_does_not_block_others_of_its_call() -> None:
@@ -297,7 +301,7 @@ def test_odd_receipt_does_not_block_others_of_its_call() -> None:
 
 def test_refused_receipt_does_not_block_others_of_its_call() -> None:
     """A column narrower than the vendor's value refuses one, for example."""
-    execute("ALTER TABLE channels_receipt ADD CHECK (word <> 'unheard of')")
+    execute("ALTER TABLE channels_receipt ADD CHECK (vendor_status <> 'unheard of')")
     odd = inbound.Receipt("wamid.1", None, ReceiptState.DELIVERED, "unheard of", AT)
     good = [inbound.Receipt(f"wamid.{n}", None, ReceiptState.READ, "read") for n in range(2, 6)]
 
@@ -340,7 +344,11 @@ def test_signed_receipt_delivers(api: Api) -> None:
     apply_stored()
 
     receipt = Receipt.objects.get()
-    assert (receipt.state, receipt.word, receipt.ref) == ("delivered", "delivered", attempt.id)
+    assert (receipt.state, receipt.vendor_status, receipt.ref) == (
+        "delivered",
+        "delivered",
+        attempt.id,
+    )
     assert bytes(receipt.raw) == whatsapp_status(attempt)
     assert states(attempt) == ("delivered", "delivered")
 

@@ -329,7 +329,7 @@ def test_polls_by_phone_and_number_with_no_secret_in_the_url(wire: Wire) -> None
         provider_id=ID,
         ref=None,
         state=ReceiptState.DELIVERED,
-        word="1",
+        vendor_status="1",
         at=datetime(2026, 8, 14, 10, 15, 5, tzinfo=UTC),
     )
     assert (form_of(wire)["phone"], form_of(wire)["id"]) == ("998901234567", NUMBER)

@@ -216,7 +216,7 @@ def test_timeline_lists_attempts_with_their_receipts(api: Api) -> None:
         message=message, n=2, provider="telegram_gateway", state="delivered"
     )
     received = [
-        ReceiptFactory.create(attempt=taken, state=state, word=word, at=NOON)
+        ReceiptFactory.create(attempt=taken, state=state, vendor_status=word, at=NOON)
         for state, word in (("sent", "sent"), ("delivered", "delivered"), ("read", "read"))
     ]
 
@@ -247,7 +247,7 @@ def test_timeline_lists_attempts_with_their_receipts(api: Api) -> None:
             "receipts": [
                 {
                     "status": receipt.state,
-                    "provider_status": receipt.word,
+                    "provider_status": receipt.vendor_status,
                     "error_code": None,
                     "at": "2026-03-01T12:00:00Z",
                     "received_at": utc(receipt.received_at),

@@ -37,7 +37,7 @@ def test_timeline_shows_every_step_of_a_delivery(owner: Member) -> None:
     TransferFactory.create(
         company=owner.company, kind="capture", proof="receipt", message_id=message.id
     )
-    ReceiptFactory.create(attempt=attempt, state="read", word="read")
+    ReceiptFactory.create(attempt=attempt, state="read", vendor_status="read")
 
     assert sorted(titles(message)) == [
         "1 token charged",
@@ -118,7 +118,9 @@ def test_failed_receipt_is_shown_once(owner: Member) -> None:
     attempt = AttemptFactory.create(
         message=message, state="failed", error_class="refused", error_code="30003"
     )
-    ReceiptFactory.create(attempt=attempt, state="failed", word="undelivered", error_code="30003")
+    ReceiptFactory.create(
+        attempt=attempt, state="failed", vendor_status="undelivered", error_code="30003"
+    )
 
     assert titles(message).count("Not delivered") == 1
     assert "WhatsApp: refused" not in titles(message)
@@ -127,7 +129,7 @@ def test_failed_receipt_is_shown_once(owner: Member) -> None:
 def test_unreachable_receipt_is_shown_as_a_failure(owner: Member) -> None:
     attempt = AttemptFactory.create(message__company=owner.company, provider="twilio")
     ReceiptFactory.create(
-        attempt=attempt, state="unreachable", word="undelivered", error_code="new"
+        attempt=attempt, state="unreachable", vendor_status="undelivered", error_code="new"
     )
 
     with translation.override("en"):

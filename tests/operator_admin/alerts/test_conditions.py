@@ -113,7 +113,7 @@ def test_low_balance_of_the_last_day() -> None:
     ProviderAlert.objects.create(
         provider="twilio", code="balance_low", detail="0.17 USD left", kind="warning"
     )
-    assert problems_of("balance-low") == [("twilio", {"said": "0.17 USD left"})]
+    assert problems_of("balance-low") == [("twilio", {"reason": "0.17 USD left"})]
 
     ProviderAlert.objects.update(at=timezone.now() - timedelta(days=2))
     assert problems_of("balance-low") == []
@@ -149,7 +149,7 @@ def test_ledger_breach_raises_an_alert_until_it_is_gone() -> None:
     tasks.check_ledger(recent=False)
 
     ((_subject, details),) = problems_of("ledger-breach")
-    assert details["said"] == f"wallet differs from its transfers: company {wallet.company_id}"
+    assert details["reason"] == f"wallet differs from its transfers: company {wallet.company_id}"
 
     wallet.delete()
     tasks.check_ledger(recent=False)

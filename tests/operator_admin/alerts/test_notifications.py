@@ -121,7 +121,7 @@ def test_alert_storm_fits_telegram_limit(telegram: responses.RequestsMock) -> No
     accept(telegram)
 
     notifications.append(
-        [alert("balance-low", subject=f"x{n}", details={"said": "0" * 90}) for n in range(60)], []
+        [alert("balance-low", subject=f"x{n}", details={"reason": "0" * 90}) for n in range(60)], []
     )
     notifications.deliver_telegram()
 

@@ -67,7 +67,7 @@ def test_failed_check_of_the_doctor_is_a_problem(
 
     settings.DEBUG = True
     ((name, details),) = conditions.failed_checks()
-    assert (name, details["said"]) == ("settings", "DEBUG is on")
+    assert (name, details["reason"]) == ("settings", "DEBUG is on")
 
 
 @pytest.mark.django_db
@@ -79,4 +79,4 @@ def test_account_that_the_vendor_refuses(settings: Settings) -> None:
     ((name, details),) = conditions.account_broken()
 
     assert name == "twilio"
-    assert "connection" in details["said"]
+    assert "connection" in details["reason"]

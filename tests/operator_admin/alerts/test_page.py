@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 
 def alert(rule: str, **fields: object) -> Alert:
     now = timezone.now()
-    values = {"details": {"due": 1, "age": 99, "said": "<b>", "count": 9}, "began_at": now}
+    values = {"details": {"due": 1, "age": 99, "reason": "<b>", "count": 9}, "began_at": now}
     return Alert.objects.create(rule=rule, **values | {"due_at": now, "notices": 1} | fields)
 
 

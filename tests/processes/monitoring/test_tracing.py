@@ -123,7 +123,7 @@ def test_one_send_is_one_trace_from_the_request_to_the_receipt(
         provider_id="SM1",
         ref=str(attempt.id),
         state=ReceiptState.DELIVERED,
-        word="delivered",
+        vendor_status="delivered",
         at=None,
     )
     inbound_receipts.store("twilio", [InboundEvents(b"", receipts=[receipt])])

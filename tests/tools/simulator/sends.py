@@ -135,7 +135,7 @@ class SentReceipt:
     """The content of one receipt, in the vendor's words."""
 
     phone: str
-    word: str
+    vendor_status: str
     hook: Hook
 
 
@@ -180,7 +180,7 @@ class Vendor:
         return [self.read(hook) for hook in receiver.wait(fits, many, within)]
 
     def words(self, receiver: Receiver, phone: str, many: int) -> list[str]:
-        return [receipt.word for receipt in self.receipts(receiver, phone, many)]
+        return [receipt.vendor_status for receipt in self.receipts(receiver, phone, many)]
 
 
 WHATSAPP = Vendor("whatsapp_cloud", "whatsapp", send_whatsapp, "/hooks/whatsapp")

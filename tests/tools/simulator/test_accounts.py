@@ -166,4 +166,4 @@ def test_templates_are_rejected_and_paused_with_reason_and_quality(simulator: Si
     (rejected,) = [approval for approval in result if approval.status is ApprovalStatus.REJECTED]
     (paused,) = [approval for approval in result if approval.status is ApprovalStatus.PAUSED]
     assert (rejected.kind, rejected.reason) == (ApprovalKind.TEMPLATE, "INVALID_FORMAT")
-    assert (paused.word, paused.quality) == ("PAUSED", "RED")
+    assert (paused.vendor_status, paused.quality) == ("PAUSED", "RED")

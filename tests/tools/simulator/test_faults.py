@@ -124,7 +124,7 @@ def test_lost_receipts_leave_the_message_delivered(
 
     # The second message's receipts are the only ones that come.
     received = vendor.receipts(receiver, phone, 2)
-    assert [receipt.word for receipt in received] == ["sent", "delivered"]
+    assert [receipt.vendor_status for receipt in received] == ["sent", "delivered"]
 
 
 @each_with_receipts
@@ -136,7 +136,12 @@ def test_duplicate_receipts_are_events_of_their_own(
     vendor.send(simulator, phone)
 
     received = vendor.receipts(receiver, phone, 4)
-    assert [receipt.word for receipt in received] == ["sent", "sent", "delivered", "delivered"]
+    assert [receipt.vendor_status for receipt in received] == [
+        "sent",
+        "sent",
+        "delivered",
+        "delivered",
+    ]
     assert len({receipt.hook.body for receipt in received}) == 4
 
 

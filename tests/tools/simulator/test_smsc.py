@@ -39,7 +39,7 @@ def test_reports_are_signed(simulator: Simulator, receiver: Receiver, phone: str
 
     received = SMSC.receipts(receiver, phone, 2)
 
-    assert [receipt.word for receipt in received] == ["sent", "delivered"]
+    assert [receipt.vendor_status for receipt in received] == ["sent", "delivered"]
     for form in (receipt.hook.form for receipt in received):
         signed = f"1001:{phone}:{form['status']}:{ACCOUNT['SMSC_CALLBACK_SECRET']}"
         assert form["md5"] == hashlib.md5(signed.encode(), usedforsecurity=False).hexdigest()

@@ -32,7 +32,7 @@ def deliver(line: str = "", esm_class: int = 4, tlvs: dict[int, bytes] | None = 
 
 def parsed(one: Pdu) -> tuple[str | None, str, str | None] | None:
     result = receipt(one, SAME)
-    return None if result is None else (result.provider_id, result.word, result.error_code)
+    return None if result is None else (result.provider_id, result.vendor_status, result.error_code)
 
 
 @pytest.mark.parametrize(

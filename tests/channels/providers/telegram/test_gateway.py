@@ -184,7 +184,7 @@ def test_gateway_report_becomes_a_receipt(file: str, state: ReceiptState, moment
             provider_id="187259537046478",
             ref="att-3",
             state=state,
-            word=state.value,
+            vendor_status=state.value,
             at=datetime.fromtimestamp(moment, UTC),
         )
     ]
@@ -203,7 +203,9 @@ def test_gateway_report_becomes_a_receipt(file: str, state: ReceiptState, moment
 def test_every_status_has_its_state(word: str, state: ReceiptState) -> None:
     call = gateway_call(REPORT.replace(b'"delivered"', f'"{word}"'.encode()))
 
-    assert [(r.word, r.state) for r in gateway().parse_webhook(call).receipts] == [(word, state)]
+    assert [(r.vendor_status, r.state) for r in gateway().parse_webhook(call).receipts] == [
+        (word, state)
+    ]
 
 
 def test_report_without_delivery_is_ignored() -> None:
@@ -233,7 +235,7 @@ def test_gateway_is_polled_by_request_id(wire: responses.RequestsMock) -> None:
         provider_id="187259537046478",
         ref="att-3",
         state=ReceiptState.READ,
-        word="read",
+        vendor_status="read",
         at=datetime.fromtimestamp(1740560010, UTC),
     )
     assert orjson.loads(body_of(wire.calls[0].request)) == {"request_id": "187259537046478"}

@@ -278,7 +278,7 @@ def test_twilio_is_polled_by_message_id(wire: responses.RequestsMock) -> None:
         provider_id=SID,
         ref=None,
         state=ReceiptState.DELIVERED,
-        word="delivered",
+        vendor_status="delivered",
         at=datetime(2026, 8, 14, 10, 15, 5, tzinfo=UTC),
     )
 

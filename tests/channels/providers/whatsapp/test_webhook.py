@@ -33,7 +33,7 @@ def test_whatsapp_delivered_status_becomes_a_receipt() -> None:
             provider_id=WAMID,
             ref="att-1",
             state=ReceiptState.DELIVERED,
-            word="delivered",
+            vendor_status="delivered",
             at=datetime(2025, 6, 15, 23, 27, 53, tzinfo=UTC),
         )
     ]
@@ -47,7 +47,7 @@ def test_reads_why_a_message_failed() -> None:
             provider_id=WAMID,
             ref="att-1",
             state=ReceiptState.UNREACHABLE,
-            word="failed",
+            vendor_status="failed",
             at=datetime(2025, 6, 15, 23, 28, tzinfo=UTC),
             error_code="131026",
             error_detail="Message Undeliverable.",
@@ -71,7 +71,7 @@ def test_failure_says_whether_the_person_can_be_reached(
 
     (receipt,) = whatsapp().parse_webhook(meta_call(orjson.dumps(update))).receipts
 
-    assert (receipt.state, receipt.word) == (state, "failed")
+    assert (receipt.state, receipt.vendor_status) == (state, "failed")
 
 
 def test_reads_all_statuses_of_a_batch_and_nothing_else() -> None:
@@ -188,7 +188,9 @@ def test_failure_raises_the_alert_of_its_code(code: int, kinds: list[AlertKind])
     call = meta_call(orjson.dumps(update))
 
     assert [alert.kind for alert in whatsapp().parse_webhook(call).alerts] == kinds
-    assert [receipt.word for receipt in whatsapp().parse_webhook(call).receipts] == ["failed"]
+    assert [receipt.vendor_status for receipt in whatsapp().parse_webhook(call).receipts] == [
+        "failed"
+    ]
 
 
 def test_signature_without_its_algorithm_is_refused() -> None:

@@ -56,7 +56,7 @@ def test_receipts_pending_at_a_kill_are_sent_at_start(
 
     for vendor in WITH_RECEIPTS:
         received = vendor.receipts(own_receiver, phone, 2)
-        assert [receipt.word for receipt in received] == ["sent", "delivered"]
+        assert [receipt.vendor_status for receipt in received] == ["sent", "delivered"]
         assert received[0].hook.at - sent_at >= 0.7
 
 

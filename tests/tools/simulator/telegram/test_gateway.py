@@ -36,7 +36,7 @@ def test_reports_are_signed_and_carry_the_payload(
 
     received = GATEWAY_VENDOR.receipts(receiver, phone, 2)
 
-    assert [receipt.word for receipt in received] == ["sent", "delivered"]
+    assert [receipt.vendor_status for receipt in received] == ["sent", "delivered"]
     for receipt in received:
         timestamp = receipt.hook.headers["x-request-timestamp"]
         signed = gateway.signed(TOKEN, timestamp, receipt.hook.body)

@@ -45,7 +45,7 @@ def test_receipts_are_signed_and_echo_our_reference(
 
     received = WHATSAPP.receipts(receiver, phone, 2)
 
-    assert [receipt.word for receipt in received] == ["sent", "delivered"]
+    assert [receipt.vendor_status for receipt in received] == ["sent", "delivered"]
     for receipt in received:
         signature = receipt.hook.headers["x-hub-signature-256"]
         assert webhook_updates_validator(
