@@ -4,7 +4,6 @@ from datetime import timedelta
 
 import pytest
 from django.utils import timezone
-from pytest_django import Settings
 
 from accounts.models import AuditEvent, Company
 from catalogue.ids import uuid7
@@ -13,7 +12,6 @@ from channels.accept import send_limits
 from channels.models import BlockedPhone, Contact, KnownRecipient, Message, Receipt, RememberedPhone
 from channels.outcomes import due_receipts, inbound_receipts
 from channels.providers.inbound import InboundEvents, Recipient
-from links.models import ErasedClicks, Link
 from otp.check.settlement import settle_verified
 from otp.models import Verification
 from otp.protection import requesters
@@ -99,19 +97,6 @@ def test_neither_hash_of_phone_nor_of_address_and_device_is_left(
     message.refresh_from_db()
     assert message.params == {"brand": "x"}
     assert not RememberedPhone.objects.exists()
-
-
-@pytest.mark.parametrize("url", ["", "http://127.0.0.1:1/"])
-def test_links_are_noted_for_clickhouse(company: Company, settings: Settings, url: str) -> None:
-    settings.CLICKHOUSE_URL = url
-    create_all_data(company)
-
-    erase(person=Person(PHONE))
-
-    closed = Link.objects.filter(url="about:blank").values_list("id", flat=True)
-    noted = ErasedClicks.objects.filter(is_gone=False).values_list("link_id", flat=True)
-    assert closed
-    assert set(noted) == (set(closed) if url else set())
 
 
 def test_erased_phone_stays_only_in_block_list(company: Company) -> None:
@@ -231,16 +216,6 @@ def test_messages_stay_for_the_ledger_without_the_person(company: Company) -> No
     assert (message.phone, message.state) == ("+7916*", "delivered")
     assert message.params == {"text": "", "short_url": None, "brand": "Shop"}
     assert (counts["messages"], counts["verifications"], counts["links"]) == (2, 1, 1)
-
-
-def test_link_of_the_person_is_closed_and_leads_nowhere(company: Company) -> None:
-    message = create_all_data(company)
-
-    erase(person=Person(PHONE))
-
-    link = Link.objects.get(message_id=message.pk)
-    assert (link.url, link.utm, link.expired_url) == ("about:blank", "", "")
-    assert link.state == "disabled"
 
 
 def test_checked_code_teaches_nothing_more(company: Company) -> None:

@@ -10,11 +10,12 @@ from django.db import connection
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
+from pytest_django import Settings
 
 from accounts.models import Company, Member
 from channels.models import Message
 from links import link_imports
-from links.models import Link, LinkImport
+from links.models import ErasedClicks, Link, LinkImport
 from persons import erasure_list, person
 from persons.erasure import erase, reapply_erasures
 from persons.export import export
@@ -23,7 +24,7 @@ from persons.person import Person
 from tests.api.clients import Api
 from tests.factories import CompanyFactory, EventFactory, LinkFactory
 from tests.operator_admin.operators import make_operator, sign_in
-from tests.persons.traces import PHONE, rows_naming
+from tests.persons.traces import PHONE, create_all_data, rows_naming
 
 pytestmark = pytest.mark.django_db
 
@@ -224,3 +225,26 @@ def test_pattern_brings_few_links_that_name_somebody_else(company: Company) -> N
         candidates = person.candidates(cursor, Person(PHONE, company.pk), None)
 
     assert len(candidates) <= 1
+
+
+@pytest.mark.parametrize("url", ["", "http://127.0.0.1:1/"])
+def test_links_are_noted_for_clickhouse(company: Company, settings: Settings, url: str) -> None:
+    settings.CLICKHOUSE_URL = url
+    create_all_data(company)
+
+    erase(person=Person(PHONE))
+
+    closed = Link.objects.filter(url="about:blank").values_list("id", flat=True)
+    noted = ErasedClicks.objects.filter(is_gone=False).values_list("link_id", flat=True)
+    assert closed
+    assert set(noted) == (set(closed) if url else set())
+
+
+def test_link_of_the_person_is_closed_and_leads_nowhere(company: Company) -> None:
+    message = create_all_data(company)
+
+    erase(person=Person(PHONE))
+
+    link = Link.objects.get(message_id=message.pk)
+    assert (link.url, link.utm, link.expired_url) == ("about:blank", "", "")
+    assert link.state == "disabled"
