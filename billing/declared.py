@@ -157,7 +157,7 @@ search.register(
 audit.declare(
     {
         "order.created": _("asked for a top-up"),
-        "order.canceled": _("canceled a top-up"),
+        "order.canceled": _("cancelled a top-up"),
         "order.confirmed": _("confirmed a payment"),
     },
     describe=_order_text,

@@ -94,7 +94,7 @@ def member_invite(request: CabinetRequest) -> HttpResponse:
 def invitation_revoke(request: CabinetRequest, pk: int) -> HttpResponse:
     invitation = get_object_or_404(request.company.invitations, pk=pk)
     members.revoke_invitation(invitation=invitation, **request.actor)
-    text = _("The invitation for %(of)s is canceled.")
+    text = _("The invitation for %(of)s is cancelled.")
     messages.success(request, text % {"of": invitation.email})
     return redirect("member-list")
 
@@ -177,7 +177,7 @@ def invitation_join(request: HttpRequest, token: str) -> HttpResponse:
             "title": _("Invitation"),
             "heading": _("This invitation is no longer valid"),
             "text": _(
-                "It was used, canceled or replaced by a newer one, or its 7 days are over. Ask an "
+                "It was used, cancelled or replaced by a newer one, or its 7 days are over. Ask an "
                 "owner of the company to invite you again."
             ),
             "action": PageLink(reverse("overview"), _("Go to the cabinet")),

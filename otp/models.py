@@ -46,7 +46,7 @@ class Verification(models.Model):
     verified_at = models.DateTimeField(_("verified"), null=True)
     superseded_at = models.DateTimeField(_("superseded"), null=True)
     # Also set when the code was superseded.
-    cancelled_at = models.DateTimeField(pgettext_lazy("code", "canceled"), null=True)
+    cancelled_at = models.DateTimeField(pgettext_lazy("code", "cancelled"), null=True)
     # Made by the company, not derived from the id.
     is_custom = models.BooleanField(_("custom code"), default=False, db_default=False)
     # What the person agrees to by entering the code, as JSON: a payment or a document's hash.

@@ -1,5 +1,5 @@
 -- Deletes a custom code when its message is final, or when the code is entered, superseded or
--- canceled. A test message's code stays until it expires, for the test phone. Skips rows that
+-- cancelled. A test message's code stays until it expires, for the test phone. Skips rows that
 -- another transaction is deleting: waiting could deadlock. `otp.sealed_codes.wipe_expired` deletes
 -- the rest.
 

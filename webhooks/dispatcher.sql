@@ -40,7 +40,7 @@ SELECT outcome.* FROM unnest(%s::uuid[], %s::timestamptz[], %s::int[], %s::jsonb
 WHERE EXISTS (SELECT FROM webhooks_delivery delivery WHERE delivery.id = outcome.id)
 
 -- Writes the outcomes of deliveries. Only the holder of the claim writes: after the lease another
--- worker may hold it. A delivery canceled meanwhile stays canceled unless it was accepted after
+-- worker may hold it. A delivery cancelled meanwhile stays cancelled unless it was accepted after
 -- all.
 --: update_deliveries
 UPDATE webhooks_delivery delivery SET state = outcome.state,

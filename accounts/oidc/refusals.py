@@ -49,7 +49,7 @@ TEXTS: dict[Reason, tuple[StrOrPromise, StrOrPromise]] = {
         ),
     ),
     Reason.CANCELED: (
-        _("The sign-in was canceled"),
+        _("The sign-in was cancelled"),
         _("%(provider)s did not let you through, or you changed your mind there."),
     ),
     Reason.UNAVAILABLE: (

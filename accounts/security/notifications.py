@@ -175,7 +175,7 @@ NOTICES = {
     ),
     "company.kept": Notice(
         _("Your company will not be deleted"),
-        _("%(who)s canceled the deletion of %(company)s. Everything works as before."),
+        _("%(who)s cancelled the deletion of %(company)s. Everything works as before."),
     ),
     "company.deleted": Notice(
         _("Your company is deleted"),

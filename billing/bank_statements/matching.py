@@ -1,6 +1,6 @@
 """Matches a line of a statement, from any source, with the order that it pays.
 
-An exact match credits once: the purpose names only one of our invoices, neither paid nor canceled,
+An exact match credits once: the purpose names only one of our invoices, neither paid nor cancelled,
 amount and currency match, and the payer's INN is the buyer's. A transfer by an SBP link names the
 top-up, and needs no INN: the bank wrote it.
 """

@@ -103,7 +103,7 @@ def _title(entry: prepaid.Entry) -> str:
         values = {"order": entry.title, "reference": entry.reference}
         return _("Payment of %(order)s (%(reference)s)") % values
     if entry.amount > 0:
-        return _("Refund of %(order)s canceled") % {"order": entry.title}
+        return _("Refund of %(order)s cancelled") % {"order": entry.title}
     return _("Refund of %(order)s") % {"order": entry.title}
 
 

@@ -72,7 +72,7 @@ class YooKassa(Gateway):
         if payment.saves_method:
             body["save_payment_method"] = True
         opened = self._create(body, payment)
-        with parsing_response():  # a payment canceled at once has no page
+        with parsing_response():  # a payment cancelled at once has no page
             return PaymentSession(
                 str(opened["confirmation"]["confirmation_url"]), str(opened["id"])
             )

@@ -41,7 +41,7 @@ class AutoTopUp(models.Model):
 
     class Pause(models.TextChoices):
         DECLINED = "declined", _("the payment was declined")
-        UNPAID = "unpaid", _("the last top-up was canceled or not paid in time")
+        UNPAID = "unpaid", _("the last top-up was cancelled or not paid in time")
         NO_PRICE = "no_price", _("what it buys is no longer on sale")
         BILLING_DETAILS = "billing_details", _("an invoice needs the company's billing details")
         NO_GATEWAY = "no_gateway", _("the payment method is no longer available")

@@ -40,7 +40,7 @@ class BankTransfer(models.Model):
         WRONG_CURRENCY = "wrong_currency", _("another currency")
         WRONG_PAYER = "wrong_payer", _("another payer than the invoice names")
         SECOND = "second", _("the invoice was paid already")
-        CANCELED = "canceled", _("the invoice was canceled")
+        CANCELED = "canceled", _("the invoice was cancelled")
         REFUND = "refund", _("money went back: take the tokens back?")
 
     key = models.CharField(max_length=64, editable=False)

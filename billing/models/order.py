@@ -82,7 +82,7 @@ class Order(models.Model):
         CREATED = "created", _("being prepared")
         PENDING = "pending", _("waiting for payment")
         PAID = "paid", _("paid")
-        CANCELED = "canceled", _("canceled")
+        CANCELED = "canceled", _("cancelled")
         EXPIRED = "expired", _("expired")
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)

@@ -59,7 +59,7 @@ def order_cancel(request: CabinetRequest, public_id: str) -> HttpResponse:
     order = _order(request, public_id)
     if request.method == "POST":
         if orders.cancel(order=order, **request.actor):
-            messages.success(request, _("The top-up is canceled."))
+            messages.success(request, _("The top-up is cancelled."))
         return redirect("balance-order", order.public_id)
     is_open = order.is_open
     return confirm_page(

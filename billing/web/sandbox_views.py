@@ -39,10 +39,10 @@ def outcomes() -> list[tuple[str, str, str]]:
     """(value, title, description) of each button."""
     return [
         ("pay", _("Pay"), _("The money arrives, and we are notified.")),
-        ("decline", _("Decline"), _("The bank refuses, the payment is canceled.")),
+        ("decline", _("Decline"), _("The bank refuses, the payment is cancelled.")),
         ("told_twice", _("Pay, notified twice"), _("One payment, two notifications of it.")),
         ("pay_twice", _("Pay twice"), _("Two payments for one order.")),
-        ("pay_late", _("Pay late"), _("Canceled first, then the money arrives after all.")),
+        ("pay_late", _("Pay late"), _("Cancelled first, then the money arrives after all.")),
         ("wrong_amount", _("Pay another amount"), _("One unit less than is due.")),
     ]
 

@@ -26,7 +26,7 @@ class FallbackStep:
 
 
 class FallbackReason(StrEnum):
-    """Why a message fell back, stopped, or canceled its fallback; shown in its timeline."""
+    """Why a message fell back, stopped, or cancelled its fallback; shown in its timeline."""
 
     # Switched to the next channel:
     PATIENCE = "patience"  # no proof within the channel's patience
@@ -37,11 +37,11 @@ class FallbackReason(StrEnum):
     BUDGET = "budget"  # a budget cannot pay for it
     TIME = "time"  # too little useful time is left
     SENT_BY_NEWER = "taken"  # a newer message uses that channel
-    # Canceled the next channel:
+    # Cancelled the next channel:
     LATE = "late"  # an earlier channel delivered
     CODE_ENTERED = "code_entered"
     CLICK = "click"
-    CANCELLED = "cancelled"  # the code was canceled, replaced, guessed too often; the link disabled
+    CANCELLED = "cancelled"  # the code was cancelled, replaced or exhausted; the link was disabled
     BLOCKED = "blocked"  # the phone was blocked, by its STOP or by the operator
     # Kept the next channel: an earlier channel delivered, but the next vendor already has the
     # message.

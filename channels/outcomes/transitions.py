@@ -219,8 +219,8 @@ def _cancel_locked(cursor: CursorWrapper, reason: FallbackReason) -> list[Decisi
     ids = [message_id for (message_id,) in cursor.fetchall()]
     _end_use(cursor, ids)
     snapshots = load_messages(cursor, ids)
-    canceled = [fallback_chain.cancel(snapshot, reason) for snapshot in snapshots]
-    return write_decisions(cursor, pay_fallbacks(cursor, canceled))
+    cancelled = [fallback_chain.cancel(snapshot, reason) for snapshot in snapshots]
+    return write_decisions(cursor, pay_fallbacks(cursor, cancelled))
 
 
 def _end_use(cursor: CursorWrapper, ids: Sequence[UUID]) -> None:

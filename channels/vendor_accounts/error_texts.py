@@ -58,20 +58,20 @@ FALLBACK_EVENT_TEXTS: dict[FallbackReason, tuple[StrOrPromise, str, StrOrPromise
         "",
         _("The code or link would expire before it arrived."),
     ),
-    FallbackReason.LATE: (_("%(channel)s canceled: delivered after all"), "success", ""),
+    FallbackReason.LATE: (_("%(channel)s cancelled: delivered after all"), "success", ""),
     FallbackReason.OWED: (
         _("Delivered after all, but %(channel)s had the message already"),
         "warning",
         _("It is charged if that is delivered too, and only then."),
     ),
-    FallbackReason.CODE_ENTERED: (_("%(channel)s canceled: the code was entered"), "success", ""),
-    FallbackReason.CLICK: (_("%(channel)s canceled: the link was opened"), "success", ""),
+    FallbackReason.CODE_ENTERED: (_("%(channel)s cancelled: the code was entered"), "success", ""),
+    FallbackReason.CLICK: (_("%(channel)s cancelled: the link was opened"), "success", ""),
     FallbackReason.CANCELLED: (
-        _("%(channel)s canceled: the code or link is no longer valid"),
+        _("%(channel)s cancelled: the code or link is no longer valid"),
         "",
         "",
     ),
-    FallbackReason.BLOCKED: (_("%(channel)s canceled: the phone is blocked"), "", ""),
+    FallbackReason.BLOCKED: (_("%(channel)s cancelled: the phone is blocked"), "", ""),
 }
 
 ALERTS_BY_KIND: dict[str, StrOrPromise] = {

@@ -61,7 +61,7 @@ PIN_ERRORS = {
     Error.CODE_INVALID: "WRONG_PIN",
     Error.CODE_EXPIRED: "TTL_EXPIRED",
     Error.CODE_USED: "NO_MORE_PIN_ATTEMPTS",
-    Error.CODE_NOT_FOUND: "TTL_EXPIRED",  # canceled, or replaced by a newer PIN
+    Error.CODE_NOT_FOUND: "TTL_EXPIRED",  # cancelled, or replaced by a newer PIN
     Error.TOO_MANY_ATTEMPTS: "NO_MORE_PIN_ATTEMPTS",
 }
 STATUS_WHILE_LIVE = {

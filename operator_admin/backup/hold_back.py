@@ -133,7 +133,7 @@ def _end_sessions() -> int:
 
 
 def _postpone_deletions() -> None:
-    """Postpones deletions: an owner may have canceled one since the backup.
+    """Postpones deletions: an owner may have cancelled one since the backup.
 
     The last warning before the new day is due in a week, so a rehearsal e-mails nobody.
     """

@@ -227,8 +227,8 @@ class OrderAdmin(ShowsGatewayTitle, ActionAdmin):
     def cancel(self, request: HttpRequest, pk: UUID) -> HttpResponse:
         order = self._order(request, pk)
         if request.method == "POST":
-            is_canceled = orders.cancel(order=order, **actor(request))
-            text = _("The top-up is canceled.") if is_canceled else _("It has already ended.")
+            is_cancelled = orders.cancel(order=order, **actor(request))
+            text = _("The top-up is cancelled.") if is_cancelled else _("It has already ended.")
             messages.success(request, text)
             return redirect("admin:billing_order_change", pk)
         context = {"form": None, "order": order}

@@ -175,7 +175,7 @@ class Migration(migrations.Migration):
                 ('judged_at', models.DateTimeField(null=True, verbose_name='last attempt')),
                 ('verified_at', models.DateTimeField(null=True, verbose_name='verified')),
                 ('superseded_at', models.DateTimeField(null=True, verbose_name='superseded')),
-                ('cancelled_at', models.DateTimeField(null=True, verbose_name='canceled')),
+                ('cancelled_at', models.DateTimeField(null=True, verbose_name='cancelled')),
                 ('is_custom', models.BooleanField(db_default=False, default=False, verbose_name='custom code')),
                 ('binding', models.JSONField(null=True, verbose_name='bound to')),
                 ('settled_at', models.DateTimeField(null=True, verbose_name='processed')),

@@ -181,7 +181,7 @@ class CustomCodeSend:
         """The sender with the hash by which the counters detect a parallel repeat.
 
         Without the secret key nobody can guess the code by it. The hash covers the newest message
-        to the phone: a send after the code was canceled or expired repeats no running send, and
+        to the phone: a send after the code was cancelled or expired repeats no running send, and
         waits for the cool-down.
         """
         newest_id = fetch_value(sql.in_live_months(_SQL["newest_message"]), self._owner())

@@ -239,7 +239,7 @@ def test_colleague_is_invited_joins_and_is_removed(page: Page, live_server: Live
     expect(page.get_by_text("Участник удалён")).to_be_visible()
 
 
-def test_invitation_is_canceled(page: Page, live_server: LiveServer) -> None:
+def test_invitation_is_cancelled(page: Page, live_server: LiveServer) -> None:
     member = sign_in(page, live_server)
     InvitationFactory.create(company=member.company, email="boris@example.com")
     page.goto(f"{live_server.url}/cabinet/members")

@@ -116,7 +116,7 @@ def test_archive_is_made_and_downloaded(page: Page, live_server: LiveServer) -> 
     expect(page.get_by_role("heading", name="Выгрузка и удаление")).to_be_visible()
 
 
-def test_archive_under_way_is_canceled(page: Page, live_server: LiveServer) -> None:
+def test_archive_under_way_is_cancelled(page: Page, live_server: LiveServer) -> None:
     sign_in(page, live_server)
     page.goto(f"{live_server.url}/cabinet/settings/export")
     page.get_by_role("button", name="Подготовить архив").click()

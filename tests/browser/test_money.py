@@ -139,7 +139,7 @@ def operate(browser: Browser, live_server: LiveServer, order: Order) -> None:
     context.close()
 
 
-def test_top_up_is_canceled_after_asking(page: Page, shopper: Member) -> None:
+def test_top_up_is_cancelled_after_asking(page: Page, shopper: Member) -> None:
     fill_billing_details(shopper.company)
     page.get_by_role("button", name="Перейти к оплате").click()
     page.get_by_role("link", name="Отменить пополнение").click()

@@ -63,7 +63,7 @@ def test_id_accepts_only_its_own_code(api: Api) -> None:
     assert verification_of(PHONE).attempts == 0
 
 
-def test_canceled_code_is_refused(api: Api) -> None:
+def test_cancelled_code_is_refused(api: Api) -> None:
     code = send(api)
     assert api.call("DELETE", f"/otp/{verification_of(PHONE).public_id}").status == 200
 

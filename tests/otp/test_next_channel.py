@@ -257,7 +257,7 @@ def test_expired_code_is_not_sent(api: Api) -> None:
     assert step(api, verification).code == "code_expired"
 
 
-def test_canceled_code_is_not_sent(api: Api) -> None:
+def test_cancelled_code_is_not_sent(api: Api) -> None:
     verification = sent(api)
     api.call("DELETE", f"/otp/{verification}")
 

@@ -176,16 +176,16 @@ def test_cancel_and_resend_at_once_leave_one_live_code_at_most(api: Api, n: int)
     public_id = api.post("/otp/send", {"phone": PHONE}).body["verification"]
     forget_limits()
 
-    canceled, again = at_once(
+    cancelled, again = at_once(
         [
             partial(api.call, "DELETE", f"/otp/{public_id}"),
             partial(api.post, "/otp/send", {"phone": PHONE, "channel": "sms"}),
         ]
     )
 
-    assert canceled.status == 200
+    assert cancelled.status == 200
     live = Verification.objects.filter(superseded_at=None)
-    if again.body.get("verification") in {None, public_id}:  # it was sent, then canceled with it
+    if again.body.get("verification") in {None, public_id}:  # it was sent, then cancelled with it
         assert not live.exists()
         assert set(Message.objects.values_list("state", flat=True)) == {"expired"}
         assert ledger.balance(api.company.pk) == (1000, 0)

@@ -1,4 +1,4 @@
-"""A verification by its id: verified, found, listed, canceled."""
+"""A verification by its id: verified, found, listed, cancelled."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -177,7 +177,7 @@ def test_list_has_each_verification_once_and_goes_on(api: Api) -> None:
     assert len(api.get("/otp", {"phone": "8 916 123-45-67"}).body["data"]) == 2
 
 
-def test_canceled_code_is_refused_and_its_tokens_return(api: Api) -> None:
+def test_cancelled_code_is_refused_and_its_tokens_return(api: Api) -> None:
     public_id = sent(api, link="https://example.com/", link_until="code")
     code = code_of(PHONE)
 
@@ -197,7 +197,7 @@ def test_canceled_code_is_refused_and_its_tokens_return(api: Api) -> None:
     assert list(reconciliation.breaches()) == []
 
 
-def test_canceled_accepted_message_is_charged_only_by_receipt(api: Api) -> None:
+def test_cancelled_accepted_message_is_charged_only_by_receipt(api: Api) -> None:
     enable_fallback(api.company, "whatsapp", "sms")
     attempt = accepted(api)
     cancel(api, Verification.objects.get().public_id)
@@ -234,7 +234,7 @@ def test_superseded_code_is_sent_by_no_further_channel(api: Api) -> None:
     assert (attempt.message.state, len(claim())) == ("expired", 1)
 
 
-def test_verified_code_cannot_be_canceled(api: Api) -> None:
+def test_verified_code_cannot_be_cancelled(api: Api) -> None:
     public_id = sent(api)
     verify(api, public_id, code_of(PHONE))
 
@@ -244,7 +244,7 @@ def test_verified_code_cannot_be_canceled(api: Api) -> None:
     assert api.get(f"/otp/{public_id}").body["state"] == "verified"
 
 
-def test_new_code_after_a_canceled_one_is_another(api: Api) -> None:
+def test_new_code_after_a_cancelled_one_is_another(api: Api) -> None:
     first = sent(api)
     cancel(api, first)
 

@@ -41,7 +41,7 @@ def test_name_has_to_be_typed(client: Client, owner: Member) -> None:
 
 
 @pytest.mark.parametrize("typed", ["Лавка", "  лавка ", "ЛАВКА"])
-def test_company_deletion_is_scheduled_and_canceled(
+def test_company_deletion_is_scheduled_and_cancelled(
     client: Client, owner: Member, typed: str
 ) -> None:
     mark_reauthenticated(client, owner.user)

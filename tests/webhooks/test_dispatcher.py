@@ -72,7 +72,9 @@ def test_outcome_of_a_purged_delivery_is_dropped(delivery: Delivery) -> None:
     assert not DeliveryAttempt.objects.exists()
 
 
-def test_success_of_a_canceled_delivery_is_recorded(delivery: Delivery, endpoint: Endpoint) -> None:
+def test_success_of_a_cancelled_delivery_is_recorded(
+    delivery: Delivery, endpoint: Endpoint
+) -> None:
     (claimed,) = dispatcher.claim(1)
     endpoints.disable(endpoint=endpoint, user=None)
 
@@ -82,7 +84,7 @@ def test_success_of_a_canceled_delivery_is_recorded(delivery: Delivery, endpoint
     assert (delivery.state, delivery.due_at) == ("delivered", None)
 
 
-def test_failure_does_not_revive_a_canceled_delivery(
+def test_failure_does_not_revive_a_cancelled_delivery(
     delivery: Delivery, endpoint: Endpoint, receiver: Receiver
 ) -> None:
     (claimed,) = dispatcher.claim(1)
@@ -99,7 +101,7 @@ def test_failure_does_not_revive_a_canceled_delivery(
 @pytest.mark.parametrize(
     "change", [{"disabled_at": timezone.now()}, {"deleted_at": timezone.now()}]
 )
-def test_pending_deliveries_of_disabled_endpoints_are_canceled(
+def test_pending_deliveries_of_disabled_endpoints_are_cancelled(
     delivery: Delivery,
     endpoint: Endpoint,
     change: dict[str, object],

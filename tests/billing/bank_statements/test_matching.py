@@ -140,7 +140,7 @@ def test_equal_lines_of_one_statement_are_two_transfers(invoice: Order) -> None:
     assert list(states) == [("matched", ""), ("review", "second")]
 
 
-def test_canceled_invoice_waits_and_an_expired_one_is_credited(
+def test_cancelled_invoice_waits_and_an_expired_one_is_credited(
     invoice: Order, operator: User
 ) -> None:
     late = place_order(invoice.company, "invoice")
@@ -148,10 +148,10 @@ def test_canceled_invoice_waits_and_an_expired_one_is_credited(
     Order.objects.filter(pk=late.pk).update(expires_at=timezone.now() - timedelta(days=1))
     orders.expire()
 
-    canceled = received(paid(invoice))
+    cancelled = received(paid(invoice))
     expired = received(paid(late, document_number="18"))
 
-    assert (canceled.problem, expired.problem) == ("canceled", "")
+    assert (cancelled.problem, expired.problem) == ("canceled", "")
     assert (Payment.objects.get().problem, balance(invoice)) == ("late", 1000)
 
 

@@ -102,7 +102,7 @@ def test_order_opened_twice_has_one_payment(company: Company) -> None:
     assert (second.payment_id, second.payment_url) == known
 
 
-def test_order_canceled_while_it_was_opened_stays_canceled(company: Company) -> None:
+def test_order_cancelled_while_it_was_opened_stays_cancelled(company: Company) -> None:
     order = place_order(company)
     Order.objects.filter(pk=order.pk).update(state="canceled")
 
@@ -143,7 +143,7 @@ def test_open_orders_of_a_company_are_limited(company: Company) -> None:
     assert place_order(CompanyFactory.create()).state == "pending"
 
 
-def test_canceled_orders_of_a_day_are_limited(
+def test_cancelled_orders_of_a_day_are_limited(
     company: Company, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each takes a number: a stranger could use up 150 a second."""

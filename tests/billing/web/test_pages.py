@@ -168,10 +168,10 @@ def test_cancel_asks_and_cancels(client: Client, member: Member) -> None:
     address = reverse("balance-order-cancel", args=[order.public_id])
 
     asked = client.get(address)
-    canceled = client.post(address, follow=True)
+    cancelled = client.post(address, follow=True)
 
     assert asked.status_code == 200
-    assert "Пополнение отменено." in body(canceled)
+    assert "Пополнение отменено." in body(cancelled)
     assert "завершено" in body(client.get(address))
 
 

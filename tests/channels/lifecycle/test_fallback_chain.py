@@ -269,7 +269,7 @@ def waiting_for_its_first_try() -> Snapshot:
         (waiting_for_its_first_try, FallbackReason.CLICK),
     ],
 )
-def test_canceled_fallback_ends_the_chain_but_not_the_message(
+def test_cancelled_fallback_ends_the_chain_but_not_the_message(
     make: Callable[[], Snapshot], reason: FallbackReason
 ) -> None:
     before = make()
@@ -289,7 +289,7 @@ def test_entered_code_ends_a_message_that_waits_for_its_first_try() -> None:
     assert kinds(result) == [(TransferKind.RELEASE, "", "code_entered")]
 
 
-def test_canceled_fallback_keeps_open_attempts_and_final_messages() -> None:
+def test_cancelled_fallback_keeps_open_attempts_and_final_messages() -> None:
     one, first, second = tried()
     delivered = message(state="delivered", chain=(SMS,))
 

@@ -166,18 +166,18 @@ def test_custom_code_is_approved_by_report(twilio: Twilio) -> None:
     assert error_of(twilio.update(ours, "approved")) == (400, 60200)
 
 
-def test_canceled_code_is_refused(twilio: Twilio) -> None:
+def test_cancelled_code_is_refused(twilio: Twilio) -> None:
     sid = twilio.create().body["sid"]
     code = twilio.right()
 
-    canceled = twilio.update(sid, "canceled")
+    cancelled = twilio.update(sid, "canceled")
 
-    assert (canceled.status, canceled.body["status"]) == (200, "canceled")
+    assert (cancelled.status, cancelled.body["status"]) == (200, "canceled")
     assert twilio.fetch(sid).body["status"] == "canceled"
     assert error_of(twilio.check(code)) == (404, 20404)
 
 
-def test_code_that_was_entered_is_not_canceled(twilio: Twilio) -> None:
+def test_code_that_was_entered_is_not_cancelled(twilio: Twilio) -> None:
     sid = twilio.create().body["sid"]
     twilio.check(twilio.right())
 

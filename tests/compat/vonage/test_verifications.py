@@ -181,7 +181,7 @@ def test_running_verification_is_named(client: DialectClient, live: DialectClien
         )
 
 
-def test_canceled_verification_is_over(client: DialectClient) -> None:
+def test_cancelled_verification_is_over(client: DialectClient) -> None:
     request_id = started(client)
     code = code_of(PHONE, "login", "test")
 
@@ -193,7 +193,7 @@ def test_canceled_verification_is_over(client: DialectClient) -> None:
     assert started(client) != request_id
 
 
-def test_verified_request_is_not_canceled(client: DialectClient) -> None:
+def test_verified_request_is_not_cancelled(client: DialectClient) -> None:
     request_id = started(client)
     check_code(client, request_id, code_of(PHONE, "login", "test"))
 

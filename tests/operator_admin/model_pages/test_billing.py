@@ -113,7 +113,7 @@ def test_transfer_of_another_invoice_is_refused(client: Client, payer: Company) 
     assert ledger.balance(payer.pk) == (1000, 0)
 
 
-def test_order_is_canceled(client: Client, payer: Company) -> None:
+def test_order_is_cancelled(client: Client, payer: Company) -> None:
     order = place_order(payer, "invoice")
     address = reverse("admin:billing_order_cancel", args=[order.pk])
 

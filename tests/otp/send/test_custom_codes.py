@@ -295,14 +295,14 @@ def entered(api: Api) -> str:
 
 
 @pytest.mark.usefixtures("store")
-def test_canceled_code_sent_again_is_held_by_the_cool_down(api: Api) -> None:
+def test_cancelled_code_sent_again_is_held_by_the_cool_down(api: Api) -> None:
     cancel_delivered(api)
 
     assert send(api).code == "resend_too_soon"
     assert Message.objects.count() == 1
 
 
-def test_canceled_code_frees_the_slot_of_a_crashed_send(api: Api) -> None:
+def test_cancelled_code_frees_the_slot_of_a_crashed_send(api: Api) -> None:
     cancel_delivered(api)
 
     let_seconds_pass(atomic_limits.DUPLICATE_SECONDS + 1)
