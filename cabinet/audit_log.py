@@ -81,7 +81,7 @@ def _empty(name: str) -> str:
     if name == "default_link_lifetime":
         return _("Never expires")
     if name in HAS_SERVICE_DEFAULT or name.startswith("patience_"):
-        return _("the usual")
+        return _("the default")
     return EMPTY
 
 

@@ -39,7 +39,7 @@ class Dialect:
     proves that every member of `Error` has a row and can be written.
     """
 
-    name: str  # the folder's name, also in URLs and the messages' `door`
+    name: str  # the folder's name, used in URLs and as the messages' `door`
     title: str  # the vendor's name for it
     documentation: str  # the vendor's page
     authenticate: tuple[Authenticate, ...]  # the ways to present a key, tried in turn

@@ -83,7 +83,7 @@ class HookCall:
 
 
 def as_text(value: object) -> str:
-    """A string or number as text, also as the only item of a list; empty for other values."""
+    """A string or number as text, even as the only item of a list; empty for other values."""
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     if isinstance(value, bool) or not isinstance(value, str | int | float):

@@ -1,6 +1,6 @@
 """Refuses a form if the stored values changed since it was opened: saving would undo that change.
 
-A page sends every field, also unchanged ones. A hidden field holds a fingerprint of the values that
+A page sends every field, even unchanged ones. A hidden field holds a fingerprint of the values that
 were stored when it was opened. A POST without the field, such as a script's, is accepted.
 """
 

@@ -86,7 +86,7 @@ def _cells(message: Message, member: Member) -> list[str]:
     ]
 
 
-JOB = Job("message_files", gettext_lazy("files of messages"))
+JOB = Job("message_files", gettext_lazy("message exports"))
 SHORT = 3000  # rows; a longer file is made in the background
 PART_SIZE = 2000  # rows per commit
 State = MessageExport.State

@@ -196,8 +196,8 @@ class Migration(migrations.Migration):
                 ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
             options={
-                'verbose_name': 'file of messages',
-                'verbose_name_plural': 'files of messages',
+                'verbose_name': 'message export',
+                'verbose_name_plural': 'message exports',
             },
         ),
         migrations.CreateModel(
@@ -226,7 +226,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('name', models.CharField(editable=False, max_length=40, unique=True, verbose_name='name')),
-                ('is_enabled', models.BooleanField(db_default=True, default=True, verbose_name='in use')),
+                ('is_enabled', models.BooleanField(db_default=True, default=True, verbose_name='enabled')),
                 ('position', models.PositiveSmallIntegerField(db_default=0, default=0, help_text='The smallest number is tried first.', verbose_name='sequence number')),
                 ('weight', models.PositiveSmallIntegerField(db_default=1, default=1, help_text='Accounts with the same sequence number share messages in this proportion.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(1000)], verbose_name='share of messages')),
                 ('is_share_fixed', models.BooleanField(db_default=False, default=False, help_text='Otherwise messages move to the accounts whose codes are entered more often.', verbose_name='keep the share')),
@@ -258,8 +258,8 @@ class Migration(migrations.Migration):
                 ('code', models.CharField(max_length=60, verbose_name="provider's code")),
                 ('detail', models.CharField(blank=True, max_length=300, verbose_name="provider's message")),
                 ('kind', models.CharField(max_length=9)),
-                ('first_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), verbose_name='first said')),
-                ('at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), verbose_name='last said')),
+                ('first_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), verbose_name='first received')),
+                ('at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), verbose_name='last received')),
                 ('times', models.PositiveIntegerField(db_default=1, default=1, verbose_name='times')),
             ],
             options={
@@ -349,7 +349,7 @@ class Migration(migrations.Migration):
                 ('reason', models.CharField(blank=True, max_length=300, verbose_name='reason')),
                 ('is_used', models.BooleanField(default=False, verbose_name='used by this account')),
                 ('changed_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), verbose_name='since')),
-                ('seen_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), verbose_name='looked at')),
+                ('seen_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), verbose_name='last checked')),
             ],
             options={
                 'verbose_name': 'approval by a provider',

@@ -1,4 +1,4 @@
-"""Background work: files of messages, and the heartbeats of processes."""
+"""Background work: message exports, and the heartbeats of processes."""
 
 from datetime import timedelta
 from typing import ClassVar
@@ -24,8 +24,8 @@ class MessageExport(Export):
     oldest_at = models.DateTimeField(null=True)
 
     class Meta:
-        verbose_name = _("file of messages")
-        verbose_name_plural = _("files of messages")
+        verbose_name = _("message export")
+        verbose_name_plural = _("message exports")
         indexes = [
             models.Index(fields=["created_at"], condition=Q(state="running"), name="export_running")
         ]

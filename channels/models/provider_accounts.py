@@ -19,7 +19,7 @@ class ProviderAccount(models.Model):
     """
 
     name = models.CharField(_("name"), max_length=40, unique=True, editable=False)
-    is_enabled = models.BooleanField(_("in use"), default=True, db_default=True)
+    is_enabled = models.BooleanField(_("enabled"), default=True, db_default=True)
     position = models.PositiveSmallIntegerField(
         _("sequence number"),
         default=0,
@@ -104,8 +104,8 @@ class ProviderAlert(models.Model):
     code = models.CharField(_("provider's code"), max_length=60)
     detail = models.CharField(_("provider's message"), max_length=300, blank=True)
     kind = models.CharField(max_length=9)  # value of providers.inbound.AlertKind
-    first_at = models.DateTimeField(_("first said"), db_default=Now())
-    at = models.DateTimeField(_("last said"), db_default=Now())
+    first_at = models.DateTimeField(_("first received"), db_default=Now())
+    at = models.DateTimeField(_("last received"), db_default=Now())
     times = models.PositiveIntegerField(_("times"), default=1, db_default=1)
 
     class Meta:
@@ -150,7 +150,7 @@ class VendorApproval(models.Model):
     reason = models.CharField(_("reason"), max_length=300, blank=True)
     is_used = models.BooleanField(_("used by this account"), default=False)
     changed_at = models.DateTimeField(_("since"), db_default=Now())
-    seen_at = models.DateTimeField(_("looked at"), db_default=Now())
+    seen_at = models.DateTimeField(_("last checked"), db_default=Now())
 
     class Meta:
         verbose_name = _("approval by a provider")

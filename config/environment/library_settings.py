@@ -7,7 +7,7 @@ RATE_LIMITS = {
     "login_failed": "10/m/ip,5/5m/key",  # key: account and network
     "login_account": "100/h/key",  # per account, from browsers that never signed in to it
     "login_device": "20/h/key",  # per account, from a browser that has signed in to it
-    "manage_email": "10/m/user,30/d/user",  # each new address gets an e-mail, also strangers'
+    "manage_email": "10/m/user,30/d/user",  # each new address gets an e-mail, even a stranger's
     "reauthenticate": "10/m/user,500/d/user",  # the audit log keeps each forever
     "signup": "20/m/ip,100/d/ip",  # each gets a test key
     "passkey": "60/m/ip",  # challenges for sign-ins with a passkey

@@ -57,7 +57,7 @@ env = Variables()
 
 
 def listed(name: str, default: str = "") -> list[str]:
-    """The items of `a,b`, also with spaces and a final comma."""
+    """The items of `a,b`, with or without spaces and a final comma."""
     return [item for part in env.str(name, default).split(",") if (item := part.strip())]
 
 
@@ -135,7 +135,7 @@ def time_zone(name: str, default: str) -> str:
 
 
 def request_header(name: str) -> str:
-    """The header's key in `request.META`, also for CF-IPCountry."""
+    """The header's key in `request.META`, even for CF-IPCountry."""
     text = env.str(name, "").upper().replace("-", "_")
     return text if not text or text.startswith("HTTP_") else f"HTTP_{text}"
 

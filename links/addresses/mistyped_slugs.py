@@ -7,7 +7,7 @@ from urllib.parse import unquote
 from links.addresses.aliases import SHAPE
 
 MAX_PATH_LENGTH = 256  # characters; a longer path cannot be a slug with punctuation appended
-_QUERY = re.compile(r"[?&;#]")  # begins a query, also in spellings that browsers do not read as one
+_QUERY = re.compile(r"[?&;#]")  # begins a query, even in spellings that browsers do not read as one
 
 
 def repair(text: str) -> str | None:

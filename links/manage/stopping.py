@@ -125,7 +125,7 @@ class BatchSummary:
     id: UUID
     mode: str
     count: int
-    made_at: datetime
+    created_at: datetime
     stop: Stop | None
 
     @property
@@ -142,7 +142,7 @@ def batch_summary(company: Company, mode: str, public_id: str) -> BatchSummary |
     if batch_id is None:
         return None
     links = Link.objects.filter(company=company, mode=mode, batch_id=batch_id)
-    totals = links.aggregate(count=Count("pk"), made_at=Min("created_at"))
+    totals = links.aggregate(count=Count("pk"), created_at=Min("created_at"))
     stop = company.link_stops.filter(batch_id=batch_id).first()
     return BatchSummary(batch_id, mode, stop=stop, **totals) if totals["count"] else None
 

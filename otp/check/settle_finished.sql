@@ -1,7 +1,6 @@
--- Settles correct codes if all of their messages are final, none had a link, and no webhook
--- subscribes. `due`: the number of rows read. The others have something to prove, which
--- `channels/lifecycle/state_machine.py` decides on; that these do not is tested by
--- `test_code_of_a_finished_message_changes_no_money`.
+-- Settles correct codes whose messages are all final and had no link, if no webhook subscribes.
+-- They prove nothing, as `test_code_of_a_finished_message_changes_no_money` tests; the others may,
+-- so `channels/lifecycle/state_machine.py` decides on them. `due`: the number of rows read.
 WITH unsettled AS (
   SELECT verification.id, (  -- not EXISTS, for which PostgreSQL may read all messages at once
       SELECT count(*) FROM channels_message message

@@ -35,7 +35,7 @@ FROM otp_verification WHERE verified_at IS NOT NULL AND settled_at IS NULL
 --: claim_verified
 {unsettled} FOR NO KEY UPDATE SKIP LOCKED
 
--- The same for given ids, also those that wait for another try.
+-- The same for given ids, including those that wait for another try.
 --: claim_given
 {all_unsettled} AND id = ANY(%s::uuid[]) ORDER BY verified_at FOR NO KEY UPDATE SKIP LOCKED
 

@@ -1,9 +1,9 @@
--- The first message of a live custom code that the request repeats, as `custom_code.py` says:
--- - within the cool-down, or once the code was entered: any message with its reference
--- - later: none that failed or expired, and none of a code that wrong guesses used up
--- - if the request `resends_custom_code`: any reference, but only within the cool-down, none that
---   failed or expired, and none of a code that was entered or used up
--- Messages by a requested channel come first, failed and expired ones last.
+-- Finds the message of a live custom code that the request repeats; `custom_code.py` says why.
+-- A message with the same reference counts within the cool-down or once the code was entered;
+-- later only if it did not fail or expire, and wrong guesses did not use up the code.
+-- With `resends_custom_code` every reference counts, but only within the cool-down, only messages
+-- that did not fail or expire, and only codes that can still be entered.
+-- Failed and expired messages come last, before that those by a requested channel first.
 --: repeated_message
 SELECT message.id AS message_id, verification.id AS verification_id,
   verification.verified_at IS NOT NULL AS is_entered

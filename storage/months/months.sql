@@ -7,7 +7,7 @@ RETURN (lpad(to_hex(floor(extract(epoch FROM at) * 1000)::bigint), 12, '0')
         || '70008000000000000000')::uuid;
 
 -- Runs with the rights of the tables' owner, so that the application need not own the books. A new
--- partition gets the indexes and storage parameters of the previous one, also indexes that are
+-- partition gets the indexes and storage parameters of the previous one, including indexes that are
 -- unique within a month. It is created as a table and then attached, which blocks neither readers
 -- nor writers of the parent. Other roles reach it only through the parent. Names are not looked up
 -- in schemas where the application may create objects, and only the owner's tables are accepted.
