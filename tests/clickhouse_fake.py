@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 @dataclass
 class Fake:
     status: int = 200
-    answer: str = ""
+    response: str = ""
     port: int = 0
     requests: list[tuple[str, str, bytes]] = field(default_factory=list)  # path, authorization
 
@@ -25,7 +25,7 @@ def answering() -> Iterator[Fake]:
             fake.requests.append((self.path, self.headers["Authorization"], body))
             self.send_response(fake.status)
             self.end_headers()
-            self.wfile.write(fake.answer.encode())
+            self.wfile.write(fake.response.encode())
 
         def log_message(self, *args: object) -> None:
             pass

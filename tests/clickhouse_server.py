@@ -65,7 +65,7 @@ class ClickHouseServer:
         self.process = spawn(
             [*self.command, f"--config-file={config}"], log=output, cwd=self.directory
         )
-        wait_until(self._answers, instead=lambda: last_lines(output, 5))
+        wait_until(self._answers, on_timeout=lambda: last_lines(output, 5))
 
     def kill(self) -> None:
         if self.process is not None:
@@ -74,11 +74,11 @@ class ClickHouseServer:
             self.process = None
 
     def ask(self, query: str) -> str:
-        answer = requests.post(
+        response = requests.post(
             f"http://127.0.0.1:{self.port}/", data=query, auth=(USER, PASSWORD), timeout=30
         )
-        assert answer.status_code == requests.codes.ok, answer.text
-        return answer.text.strip()
+        assert response.status_code == requests.codes.ok, response.text
+        return response.text.strip()
 
     def _answers(self) -> bool:
         try:

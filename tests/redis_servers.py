@@ -58,7 +58,7 @@ class RedisServer:
 
     def start(self) -> None:
         self.launch()
-        wait_until(self._answers, instead=lambda: last_lines(self.directory / "redis.log", 5))
+        wait_until(self._answers, on_timeout=lambda: last_lines(self.directory / "redis.log", 5))
 
     def kill(self) -> None:
         if self.process is not None:

@@ -43,11 +43,11 @@ def _urlopen(
     request.body = body
     request.url = Url(pool.scheme, host=pool.host, port=_port(pool)).url + url
     try:
-        answer = HTTPAdapter().send(request)
+        response = HTTPAdapter().send(request)
     except requests.RequestException as error:
         raise HTTPError(str(error)) from error
     return HTTPResponse(
-        BytesIO(answer.content), answer.headers, answer.status_code, preload_content=False
+        BytesIO(response.content), response.headers, response.status_code, preload_content=False
     )
 
 

@@ -135,8 +135,8 @@ class Visitors:
     def arrive(self, arrival: Arrival) -> None:
         for link in arrival.links:
             with suppress(requests.RequestException):
-                answer = self._session.get(link, allow_redirects=False, timeout=10)
-                self.followed += answer.is_redirect
+                response = self._session.get(link, allow_redirects=False, timeout=10)
+                self.followed += response.is_redirect
 
 
 def _sample(

@@ -150,9 +150,11 @@ def test_change_rolls_back_when_its_email_fails(
     client.raise_request_exception = False
     with monkeypatch.context() as patch:
         patch.delitem(notifications.NOTICES, "address.added")
-        answer = client.post(reverse("account_email"), {"email": "b@example.com", "action_add": ""})
+        response = client.post(
+            reverse("account_email"), {"email": "b@example.com", "action_add": ""}
+        )
 
-    assert answer.status_code == 500
+    assert response.status_code == 500
     assert list(user.emailaddress_set.values_list("email", flat=True)) == [user.email]
     assert actions()[-1] == "reauthentication.passed"
 
@@ -174,9 +176,9 @@ def test_reauthentications_rejected_before_validation_are_not_recorded(user: Use
     strict.cookies = signed_in(user).cookies
     before = actions()
 
-    answer = strict.post(reverse("account_reauthenticate"), {"password": "wrong"})
+    response = strict.post(reverse("account_reauthenticate"), {"password": "wrong"})
 
-    assert (answer.status_code, actions()) == (403, before)
+    assert (response.status_code, actions()) == (403, before)
 
 
 def test_rate_limited_reauthentications_are_not_recorded(user: User) -> None:

@@ -7,7 +7,7 @@ import orjson
 from accounts.models import Scope
 from api.calls import Call
 from api_docs.calls import CALLS
-from tests.api.clients import Answer, Api
+from tests.api.clients import Api, ApiResponse
 
 BY_NAME = {call.name: call for call in CALLS}
 NEEDS_LIVE_KEY = {Scope.TOP_UP, Scope.POLICY}  # some calls of these scopes do
@@ -50,7 +50,7 @@ def path_of(api: Api, call: Call) -> str:
     return path.replace("{id}", made.get(name) or made.get("batch") or "")
 
 
-def perform(api: Api, call: Call) -> Answer:
+def perform(api: Api, call: Call) -> ApiResponse:
     """Makes the call, after the calls that it depends on."""
     if call.name == "verifyCode":
         perform(api, BY_NAME["sendCode"])

@@ -14,7 +14,7 @@ from accounts.models import Company
 
 
 @dataclass(frozen=True)
-class Answer:
+class ApiResponse:
     status: int
     headers: Mapping[str, str]
     raw: bytes
@@ -43,11 +43,13 @@ class Api:
         self.company = company
         self.headers = ({"Authorization": f"Bearer {key}"} if key else {}) | headers
 
-    def post(self, path: str, payload: Any = None, /, **headers: str) -> Answer:
+    def post(self, path: str, payload: Any = None, /, **headers: str) -> ApiResponse:
         body = b"" if payload is None else json.dumps(payload, separators=(",", ":")).encode()
         return self.call("POST", path, body, **headers)
 
-    def get(self, path: str, query: Mapping[str, Any] | None = None, /, **headers: str) -> Answer:
+    def get(
+        self, path: str, query: Mapping[str, Any] | None = None, /, **headers: str
+    ) -> ApiResponse:
         return self.call("GET", path, b"", "application/json", query, **headers)
 
     def call(
@@ -59,7 +61,7 @@ class Api:
         query: Mapping[str, Any] | None = None,
         /,
         **headers: str,
-    ) -> Answer:
+    ) -> ApiResponse:
         """`path` begins with a slash and follows /api/v1; header names may have underscores."""
         sent = self.headers | {name.replace("_", "-"): text for name, text in headers.items()}
         client = Client()
@@ -67,7 +69,7 @@ class Api:
         response = client.generic(
             method, f"/api/v1{path}", body, content_type, headers=sent, query_params=query
         )
-        return Answer(response.status_code, response.headers, response.content)
+        return ApiResponse(response.status_code, response.headers, response.content)
 
 
 @cache

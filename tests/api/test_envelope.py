@@ -15,7 +15,7 @@ from billing.models import Wallet
 from channels.models import Message
 from links.api.views import LinkDetail
 from tests.api.blocking import locked_by_another
-from tests.api.clients import Answer, Api, ClientOf
+from tests.api.clients import Api, ApiResponse, ClientOf
 
 PHONE = "+79161234567"
 CALLS = [
@@ -31,16 +31,16 @@ CALLS = [
 ]
 
 
-def check_envelope(answer: Answer) -> None:
-    body = answer.body
-    assert body["success"] is (200 <= answer.status < 300)
+def check_envelope(response: ApiResponse) -> None:
+    body = response.body
+    assert body["success"] is (200 <= response.status < 300)
     assert isinstance(body["message"], str)
-    assert answer.headers["Content-Type"] == "application/json"
-    assert answer.headers["Cache-Control"] == "no-store"
-    assert answer.headers["X-Request-Id"].startswith("req_")
+    assert response.headers["Content-Type"] == "application/json"
+    assert response.headers["Cache-Control"] == "no-store"
+    assert response.headers["X-Request-Id"].startswith("req_")
     if not body["success"]:
         assert body["code"] == body["code"].lower()
-        assert body["request_id"] == answer.headers["X-Request-Id"]
+        assert body["request_id"] == response.headers["X-Request-Id"]
 
 
 @pytest.mark.parametrize(
@@ -61,10 +61,10 @@ def check_envelope(answer: Answer) -> None:
 )
 @pytest.mark.parametrize("method", ["GET", "POST", "BREW"])
 def test_unknown_path_is_answered_404_in_the_envelope(api: Api, method: str, path: str) -> None:
-    answer = api.call(method, path)
+    response = api.call(method, path)
 
-    check_envelope(answer)
-    assert (answer.status, answer.code) == (404, "not_found")
+    check_envelope(response)
+    assert (response.status, response.code) == (404, "not_found")
 
 
 @pytest.mark.parametrize(
@@ -97,26 +97,26 @@ def test_method_is_checked_before_the_key(api: Api, method: str, path: str) -> N
     for wrong in {"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PAYLOAD"} - {
         method
     }:
-        answer = nobody.call(wrong, path)
+        response = nobody.call(wrong, path)
 
-        check_envelope(answer)
-        assert (answer.status, answer.code) == (405, "method_not_allowed")
-        assert answer.headers["Allow"] == allowed
+        check_envelope(response)
+        assert (response.status, response.code) == (405, "method_not_allowed")
+        assert response.headers["Allow"] == allowed
 
 
 @pytest.mark.parametrize(("method", "path"), CALLS)
 def test_key_is_checked_before_the_body(api: Api, method: str, path: str) -> None:
-    answer = Api(api.company, None).call(method, path, b"{" * 100_000, "text/plain")
+    response = Api(api.company, None).call(method, path, b"{" * 100_000, "text/plain")
 
-    check_envelope(answer)
-    assert answer.status == 401
+    check_envelope(response)
+    assert response.status == 401
 
 
 def test_head_is_a_get_without_a_body(api: Api) -> None:
-    answer = api.call("HEAD", "/balance")
+    response = api.call("HEAD", "/balance")
 
-    assert (answer.status, answer.raw) == (200, b"")
-    assert answer.headers["X-Request-Id"].startswith("req_")
+    assert (response.status, response.raw) == (200, b"")
+    assert response.headers["X-Request-Id"].startswith("req_")
 
 
 @pytest.mark.parametrize(("method", "path"), CALLS)
@@ -166,9 +166,9 @@ def test_messages_are_in_the_accepted_language(api: Api, header: str | None, lan
     ],
 )
 def test_json_content_types_are_accepted(api: Api, content_type: str) -> None:
-    answer = api.call("POST", "/otp/send", b'{"phone": "+79161234567"}', content_type)
+    response = api.call("POST", "/otp/send", b'{"phone": "+79161234567"}', content_type)
 
-    assert answer.status == 200
+    assert response.status == 200
 
 
 @pytest.mark.parametrize(
@@ -184,10 +184,10 @@ def test_json_content_types_are_accepted(api: Api, content_type: str) -> None:
     ],
 )
 def test_other_content_types_are_refused(api: Api, content_type: str) -> None:
-    answer = api.call("POST", "/otp/send", b'{"phone": "+79161234567"}', content_type)
+    response = api.call("POST", "/otp/send", b'{"phone": "+79161234567"}', content_type)
 
-    check_envelope(answer)
-    assert (answer.status, answer.code) == (415, "unsupported_media_type")
+    check_envelope(response)
+    assert (response.status, response.code) == (415, "unsupported_media_type")
 
 
 @pytest.mark.parametrize("coding", ["gzip", "GZIP", "br", "zstd", "deflate, gzip", "identity"])
@@ -196,18 +196,18 @@ def test_compressed_body_is_refused_as_compressed(api: Api, coding: str) -> None
     is_plain = coding == "identity"
     sent = body if is_plain else gzip.compress(body)
 
-    answer = api.call("POST", "/links/shorten", sent, Content_Encoding=coding)
+    response = api.call("POST", "/links/shorten", sent, Content_Encoding=coding)
 
-    check_envelope(answer)
-    assert answer.status == (200 if is_plain else 415)
-    assert is_plain or "Content-Encoding" in answer.body["message"]
+    check_envelope(response)
+    assert response.status == (200 if is_plain else 415)
+    assert is_plain or "Content-Encoding" in response.body["message"]
 
 
 @pytest.mark.parametrize("content_type", ["", "text/plain", "application/json"])
 def test_no_body_is_an_empty_object(api: Api, content_type: str) -> None:
-    answer = api.call("POST", "/otp/send", b"", content_type)
+    response = api.call("POST", "/otp/send", b"", content_type)
 
-    assert (answer.status, list(answer.body["errors"])) == (422, ["phone"])
+    assert (response.status, list(response.body["errors"])) == (422, ["phone"])
 
 
 MALFORMED: list[bytes] = [
@@ -232,30 +232,30 @@ MALFORMED: list[bytes] = [
 @pytest.mark.parametrize("body", MALFORMED, ids=range(len(MALFORMED)))
 @pytest.mark.parametrize("path", ["/otp/send", "/links/shorten"])
 def test_malformed_json_is_refused_in_the_envelope(api: Api, path: str, body: bytes) -> None:
-    answer = api.call("POST", path, body, Idempotency_Key="k")
+    response = api.call("POST", path, body, Idempotency_Key="k")
 
-    check_envelope(answer)
-    assert (answer.status, answer.code) == (422, "invalid_input")
-    assert answer.body["message"] == "Тело запроса\u00a0— не JSON"
+    check_envelope(response)
+    assert (response.status, response.code) == (422, "invalid_input")
+    assert response.body["message"] == "Тело запроса\u00a0— не JSON"
 
 
 @pytest.mark.parametrize("path", ["/otp/send", "/links/shorten"])
 def test_byte_order_mark_before_json_is_ignored(api: Api, path: str) -> None:
-    answer = api.call(
+    response = api.call(
         "POST", path, b'\xef\xbb\xbf{"phone": "+79161234567", "url": "https://e.test/"}'
     )
 
-    check_envelope(answer)
-    assert answer.status == 200
+    check_envelope(response)
+    assert response.status == 200
 
 
 @pytest.mark.parametrize("body", [b"[]", b"null", b"1", b'"phone"', b"true", b"1.5", b'[{"a":1}]'])
 @pytest.mark.parametrize("path", [path for method, path in CALLS if method == "POST"])
 def test_json_other_than_an_object_is_refused(api: Api, path: str, body: bytes) -> None:
-    answer = api.call("POST", path, body)
+    response = api.call("POST", path, body)
 
-    check_envelope(answer)
-    assert answer.body["message"] == "Тело запроса должно быть объектом JSON"
+    check_envelope(response)
+    assert response.body["message"] == "Тело запроса должно быть объектом JSON"
 
 
 def test_deep_json_in_an_unknown_field_is_accepted(api: Api) -> None:
@@ -263,18 +263,18 @@ def test_deep_json_in_an_unknown_field_is_accepted(api: Api) -> None:
     for _ in range(200):
         deep = [deep]
 
-    answer = api.post("/otp/send", {"phone": PHONE, "x": deep}, Idempotency_Key="k")
+    response = api.post("/otp/send", {"phone": PHONE, "x": deep}, Idempotency_Key="k")
 
-    assert answer.status == 200
+    assert response.status == 200
 
 
 def test_json_too_deep_to_hash_is_refused(api: Api) -> None:
     body = b'{"phone": "+79161234567", "x": ' + b"[" * 500 + b"]" * 500 + b"}"
 
-    answer = api.call("POST", "/otp/send", body, Idempotency_Key="k")
+    response = api.call("POST", "/otp/send", body, Idempotency_Key="k")
 
-    check_envelope(answer)
-    assert (answer.status, answer.code) == (422, "invalid_input")
+    check_envelope(response)
+    assert (response.status, response.code) == (422, "invalid_input")
 
 
 def test_body_of_64_kb_is_the_largest(api: Api) -> None:
@@ -288,21 +288,23 @@ def test_body_of_64_kb_is_the_largest(api: Api) -> None:
 
 
 def test_too_many_query_fields_are_refused(api: Api) -> None:
-    answer = api.get("/messages", {f"f{number}": 1 for number in range(1100)})
+    response = api.get("/messages", {f"f{number}": 1 for number in range(1100)})
 
-    check_envelope(answer)
-    assert (answer.status, answer.code) == (422, "invalid_input")
+    check_envelope(response)
+    assert (response.status, response.code) == (422, "invalid_input")
 
 
 def test_crash_is_answered_in_the_envelope(api: Api, settings: Settings) -> None:
     settings.PRICES = None
 
     for method, path in (("POST", "/otp/send"), ("POST", "/links/send"), ("GET", "/channels")):
-        answer = api.call(method, path, b'{"phone": "+79161234567", "url": "https://example.com"}')
+        response = api.call(
+            method, path, b'{"phone": "+79161234567", "url": "https://example.com"}'
+        )
 
-        check_envelope(answer)
-        assert (answer.status, answer.code) == (500, "internal_error")
-        assert "RateLimit" in answer.headers
+        check_envelope(response)
+        assert (response.status, response.code) == (500, "internal_error")
+        assert "RateLimit" in response.headers
     assert not Message.objects.exists()
 
 
@@ -311,11 +313,11 @@ def test_database_timeout_is_answered_as_unavailable(api: Api) -> None:
     assert api.get("/balance").status == 200
 
     with locked_by_another(lambda: Wallet.objects.select_for_update().get(company=api.company)):
-        answer = api.post("/otp/send", {"phone": PHONE})
+        response = api.post("/otp/send", {"phone": PHONE})
 
-    check_envelope(answer)
-    assert (answer.status, answer.code) == (503, "unavailable")
-    assert answer.headers["Retry-After"] == str(answer.body["retry_after"]) == "1"
+    check_envelope(response)
+    assert (response.status, response.code) == (503, "unavailable")
+    assert response.headers["Retry-After"] == str(response.body["retry_after"]) == "1"
     assert not Message.objects.exists()
     assert api.post("/otp/send", {"phone": PHONE}).status == 200  # its place was given back
 
@@ -325,13 +327,13 @@ def test_rate_limit_headers_count_down(api: Api, client_of: ClientOf) -> None:
     api.company.save()
 
     with time_machine.travel(time.time(), tick=False):  # all in one window
-        answers = [api.get("/balance") for _ in range(5)]
+        responses = [api.get("/balance") for _ in range(5)]
 
-    assert [answer.status for answer in answers] == [200, 200, 200, 429, 429]
-    left = [answer.headers["RateLimit"].split(";")[1] for answer in answers]
+    assert [response.status for response in responses] == [200, 200, 200, 429, 429]
+    left = [response.headers["RateLimit"].split(";")[1] for response in responses]
     assert left == ["r=2", "r=1", "r=0", "r=0", "r=0"]
-    assert {answer.headers["RateLimit-Policy"] for answer in answers} == {'"key";q=3;w=10'}
-    refused = answers[-1]
+    assert {response.headers["RateLimit-Policy"] for response in responses} == {'"key";q=3;w=10'}
+    refused = responses[-1]
     check_envelope(refused)
     assert refused.code == "rate_limited"
     assert refused.headers["Retry-After"] == str(refused.body["retry_after"])
@@ -348,8 +350,8 @@ def test_first_failed_check_is_reported(api: Api) -> None:
     nobody = Api(api.company, None)
     spoiled = {"phone": "1", "code": "x", "purpose": "\n"}
 
-    def code_of_error(answer: Answer) -> str:
-        return answer.code
+    def code_of_error(response: ApiResponse) -> str:
+        return response.code
 
     assert code_of_error(nobody.call("BREW", "/opt/x", huge, form)) == "not_found"
     assert code_of_error(nobody.call("BREW", "/otp/verify", huge, form)) == "method_not_allowed"
@@ -374,10 +376,10 @@ def test_first_failed_check_is_reported(api: Api) -> None:
 
 
 def test_calls_are_served_uncounted_without_redis(api: Api, no_redis: None) -> None:
-    answer = api.get("/balance")
+    response = api.get("/balance")
 
-    assert answer.status == 200
-    assert "RateLimit" not in answer.headers
+    assert response.status == 200
+    assert "RateLimit" not in response.headers
 
 
 @pytest.mark.parametrize("view", [NotFoundView, LinkDetail])

@@ -21,7 +21,7 @@ from links.models import Link
 from otp.models import Verification
 from tests.api.blocking import start_blocked
 from tests.api.books import books
-from tests.api.clients import Answer, Api, ClientOf
+from tests.api.clients import Api, ApiResponse, ClientOf
 from tests.factories import CompanyFactory, LinkFactory
 from tests.otp.sent_codes import age_rows, code_of, wrong_code
 
@@ -34,11 +34,11 @@ CALLS: dict[str, dict[str, Any]] = {
 }
 
 
-def is_replay_of(answer: Answer, first: Answer) -> bool:
+def is_replay_of(response: ApiResponse, first: ApiResponse) -> bool:
     return (
-        answer.headers.get("Idempotent-Replayed") == "true"
-        and (answer.status, answer.raw) == (first.status, first.raw)
-        and answer.headers["X-Request-Id"] != first.headers["X-Request-Id"]
+        response.headers.get("Idempotent-Replayed") == "true"
+        and (response.status, response.raw) == (first.status, first.raw)
+        and response.headers["X-Request-Id"] != first.headers["X-Request-Id"]
     )
 
 
@@ -73,9 +73,9 @@ def test_another_request_under_the_key_is_a_mismatch(api: Api, path: str) -> Non
     api.post(path, CALLS[path], Idempotency_Key="k")
     before = books()
 
-    answer = api.post(path, CALLS[path] | {"x": 1}, Idempotency_Key="k")
+    response = api.post(path, CALLS[path] | {"x": 1}, Idempotency_Key="k")
 
-    assert (answer.status, answer.code) == (422, "idempotency_mismatch")
+    assert (response.status, response.code) == (422, "idempotency_mismatch")
     assert books() == before
 
 
@@ -94,8 +94,8 @@ def test_key_belongs_to_a_company_a_mode_and_a_path(
         api.post("/links/shorten", {"url": URL}),
     ]
 
-    assert [answer.status for answer in others] == [200] * 5
-    assert len({answer.body["short_url"] for answer in [first, *others]}) == 6
+    assert [response.status for response in others] == [200] * 5
+    assert len({response.body["short_url"] for response in [first, *others]}) == 6
 
 
 def test_second_key_of_the_company_replays_too(api: Api, client_of: ClientOf) -> None:
@@ -207,7 +207,7 @@ def test_wrong_code_under_a_key_spends_one_attempt(api: Api) -> None:
     again = [api.post("/otp/verify", payload, Idempotency_Key="k") for _ in range(9)]
 
     assert (first.code, first.body["attempts_left"]) == ("code_invalid", 4)
-    assert all(is_replay_of(answer, first) for answer in again)
+    assert all(is_replay_of(response, first) for response in again)
     assert Verification.objects.get().attempts == 1
 
 
@@ -246,10 +246,10 @@ def test_crashed_request_counts_as_running_while_its_message_is_recent(api: Api,
     api.post(path, CALLS[path], Idempotency_Key="k")
     _die(path, "queued", age=9)
 
-    answer = api.post(path, CALLS[path], Idempotency_Key="k")
+    response = api.post(path, CALLS[path], Idempotency_Key="k")
 
-    assert (answer.status, answer.code) == (409, "request_in_progress")
-    assert answer.headers["Retry-After"] == "1"
+    assert (response.status, response.code) == (409, "request_in_progress")
+    assert response.headers["Retry-After"] == "1"
     assert Message.objects.count() == 1
 
 
@@ -309,9 +309,9 @@ def test_key_and_effect_are_one_commit(api: Api, path: str) -> None:
         with transaction.atomic():
             idempotency.insert(duplicate)
             late = start_blocked(pool, lambda: api.post(path, CALLS[path], Idempotency_Key="k"))
-        answer = late.result()
+        response = late.result()
 
-    assert (answer.status, answer.code) == (409, "request_in_progress")
+    assert (response.status, response.code) == (409, "request_in_progress")
     assert Message.objects.count() == Link.objects.count() == 0
     assert ledger.balance(api.company.pk) == (1000, 0)
 
@@ -323,7 +323,7 @@ def test_unstored_refusal_leaves_no_idempotency_key(api: Api) -> None:
     for _ in range(5):
         api.post("/otp/verify", guess)
 
-    answers = [api.post("/otp/verify", guess, Idempotency_Key="k") for _ in range(2)]
+    responses = [api.post("/otp/verify", guess, Idempotency_Key="k") for _ in range(2)]
 
-    assert [answer.code for answer in answers] == ["too_many_attempts"] * 2
+    assert [response.code for response in responses] == ["too_many_attempts"] * 2
     assert not IdempotentRequest.objects.exists()

@@ -24,7 +24,7 @@ from links.models import Link
 from storage import redis_client
 from storage.redis_client import Command
 from tests.api.calling import perform
-from tests.api.clients import Answer, Api, ClientOf
+from tests.api.clients import Api, ApiResponse, ClientOf
 from tests.api.races import at_once
 from tests.factories import ApiKeyFactory, CompanyFactory
 
@@ -173,15 +173,15 @@ def quotas(settings: Settings) -> None:
     settings.TEST_QUOTAS = {"links": 10, "messages": 4, "changes": 2, "keys": 3}
 
 
-def bulk(api: Api, count: int) -> Answer:
+def bulk(api: Api, count: int) -> ApiResponse:
     return api.post("/links/bulk", {"links": [{"url": f"{URL}{n}"} for n in range(count)]})
 
 
-def assert_refused(answer: Answer, word: str) -> None:
-    assert (answer.status, answer.code) == (429, "rate_limited")
-    assert word in answer.body["message"]
-    assert 1 <= answer.body["retry_after"] <= 86_401
-    assert answer.headers["Retry-After"] == str(answer.body["retry_after"])
+def assert_refused(response: ApiResponse, word: str) -> None:
+    assert (response.status, response.code) == (429, "rate_limited")
+    assert word in response.body["message"]
+    assert 1 <= response.body["retry_after"] <= 86_401
+    assert response.headers["Retry-After"] == str(response.body["retry_after"])
 
 
 @pytest.mark.django_db
@@ -215,7 +215,7 @@ def test_links_by_every_call_share_the_quota(test_api: Api) -> None:
 def test_messages_of_test_keys_are_limited_a_day(test_api: Api) -> None:
     sent = [test_api.post("/otp/send", {"phone": PHONE.format(5000 + n)}) for n in range(4)]
 
-    assert {answer.status for answer in sent} == {200}
+    assert {response.status for response in sent} == {200}
     assert_refused(test_api.post("/otp/send", {"phone": PHONE.format(5005)}), "4 сообщений")
     assert_refused(test_api.post("/links/send", {"phone": PHONE.format(5006), "url": URL}), "4")
     assert Message.objects.count() == 4
@@ -304,17 +304,17 @@ def test_quota_resets_daily(test_api: Api) -> None:
 @pytest.mark.django_db
 def test_repeat_of_a_call_counts_once(test_api: Api) -> None:
     payload = {"links": [{"url": URL}] * 6}
-    answers = [test_api.post("/links/bulk", payload, Idempotency_Key="k") for _ in range(3)]
+    responses = [test_api.post("/links/bulk", payload, Idempotency_Key="k") for _ in range(3)]
 
-    assert {answer.raw for answer in answers} == {answers[0].raw}
+    assert {response.raw for response in responses} == {responses[0].raw}
     assert bulk(test_api, 4).status == 200
 
 
 @pytest.mark.django_db(transaction=True)
 def test_quota_is_exact_under_parallel_requests(test_api: Api) -> None:
-    answers = at_once([partial(bulk, test_api, 3) for _ in range(12)])
+    responses = at_once([partial(bulk, test_api, 3) for _ in range(12)])
 
-    assert Counter(answer.status for answer in answers) == {200: 3, 429: 9}
+    assert Counter(response.status for response in responses) == {200: 3, 429: 9}
     assert Link.objects.count() == 9
 
 

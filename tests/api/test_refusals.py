@@ -20,7 +20,7 @@ from billing.wallet import ledger
 from catalogue.errors import DomainError, Error
 from channels.models import BlockedPhone
 from tests.api.books import books
-from tests.api.clients import Answer, Api
+from tests.api.clients import Api, ApiResponse
 from tests.channels.accounts import set_account
 from tests.factories import LinkFactory, VerificationFactory
 
@@ -48,7 +48,7 @@ class World:
 
 
 Arrange = Callable[[World], Any]
-Call = Callable[[Api], Answer]
+Call = Callable[[Api], ApiResponse]
 
 
 def nothing(_world: World) -> None:
@@ -301,16 +301,16 @@ def test_refusal_has_a_reason_and_writes_nothing(
     api.headers["Accept-Language"] = language
     before = books()
 
-    answer = refusal.call(api)
+    response = refusal.call(api)
 
-    assert answer.headers.get("Retry-After") == _text(answer.body.get("retry_after"))
+    assert response.headers.get("Retry-After") == _text(response.body.get("retry_after"))
     if "retry_after" in refusal.extra:  # it runs down while we ask
-        passed = refusal.extra["retry_after"] - answer.body["retry_after"]
+        passed = refusal.extra["retry_after"] - response.body["retry_after"]
         assert 0 <= passed <= SLOW
-        answer.body["retry_after"] += passed
-    expected = refusal.body(language, answer.headers["X-Request-Id"])
-    assert (answer.status, answer.body) == (refusal.error.status, expected)
-    assert answer.headers["Content-Type"] == "application/json"
+        response.body["retry_after"] += passed
+    expected = refusal.body(language, response.headers["X-Request-Id"])
+    assert (response.status, response.body) == (refusal.error.status, expected)
+    assert response.headers["Content-Type"] == "application/json"
     assert books() == before
 
 

@@ -54,12 +54,12 @@ LIFETIMES = [(path, name) for path, name in FIELDS if name in NUMBERS]
 def accepted(api: Api, path: str, name: str, values: Sequence[object]) -> list[object]:
     """The values of a field that the call does not refuse; it must change nothing."""
     before = books()
-    answers = [(value, api.post(path, GOOD[path] | {name: value})) for value in values]
+    responses = [(value, api.post(path, GOOD[path] | {name: value})) for value in values]
     assert books() == before
     return [
         value
-        for value, answer in answers
-        if answer.status != 422 or name not in answer.body.get("errors", {})
+        for value, response in responses
+        if response.status != 422 or name not in response.body.get("errors", {})
     ]
 
 
@@ -116,18 +116,18 @@ def test_absent_required_field_is_named(api: Api, path: str, name: str, value: s
     if value == "absent":
         del payload[name]
 
-    answer = api.post(path, payload)
+    response = api.post(path, payload)
 
-    assert (answer.status, answer.code) == (422, "invalid_input")
+    assert (response.status, response.code) == (422, "invalid_input")
     alternative = path == "/otp/verify" and name == "phone"
     text = "Укажите phone или id" if alternative else "Обязательное поле"
-    assert answer.body["errors"] == {name: [text]}
+    assert response.body["errors"] == {name: [text]}
 
 
 def test_all_invalid_fields_are_reported_together(api: Api) -> None:
-    answer = api.post("/otp/send", {"purpose": "x" * 65, "channel": "fax", "link_expires_in": 1})
+    response = api.post("/otp/send", {"purpose": "x" * 65, "channel": "fax", "link_expires_in": 1})
 
-    assert answer.body["errors"] == {
+    assert response.body["errors"] == {
         "phone": ["Обязательное поле"],
         "purpose": ["Не длиннее 64 символов"],
         "channel": ["Допустимо: whatsapp, telegram, sms, max"],
@@ -144,9 +144,9 @@ def test_every_call_reports_all_fields_of_a_wrong_type_together(
     path = path_of(caller, call)
     wrong = {field.name: {"a": [1]} for field in call.body}
 
-    answer = caller.call(call.method, path, orjson.dumps(wrong))
+    response = caller.call(call.method, path, orjson.dumps(wrong))
 
-    assert (answer.code, set(answer.body["errors"])) == ("invalid_input", set(wrong))
+    assert (response.code, set(response.body["errors"])) == ("invalid_input", set(wrong))
 
 
 @pytest.mark.usefixtures("dispatcher", "price_list")
@@ -157,16 +157,16 @@ def test_every_list_reports_all_wrong_filters_together(api: Api, test_api: Api, 
     wrong = {field.name: "?" for field in call.query or () if field.name not in texts}
     needed = {"phone": PHONE} if any(field.required for field in call.query or ()) else {}
 
-    answer = caller.get(path_of(caller, call), wrong | needed)
+    response = caller.get(path_of(caller, call), wrong | needed)
 
-    assert set(answer.body.get("errors", {})) == set(wrong)
+    assert set(response.body.get("errors", {})) == set(wrong)
 
 
 @pytest.mark.parametrize("lifetime", [60, 2_592_000])
 def test_lifetime_without_a_link_makes_none(api: Api, lifetime: int) -> None:
-    answer = api.post("/otp/send", {"phone": PHONE, "link_expires_in": lifetime})
+    response = api.post("/otp/send", {"phone": PHONE, "link_expires_in": lifetime})
 
-    assert answer.status == 200
+    assert response.status == 200
     assert not Link.objects.exists()
 
 
@@ -218,16 +218,16 @@ def test_text_of_500_characters_is_the_longest(api: Api) -> None:
 def test_line_breaks_and_joined_characters_of_a_text_are_accepted(
     api: Api, text: str, sent: str
 ) -> None:
-    answer = api.post("/links/send", {"phone": PHONE, "url": URL, "text": text})
+    response = api.post("/links/send", {"phone": PHONE, "url": URL, "text": text})
 
-    assert answer.status == 200
-    assert Message.objects.get().params["text"] == f"{sent} {answer.body['short_url']}"
+    assert response.status == 200
+    assert Message.objects.get().params["text"] == f"{sent} {response.body['short_url']}"
 
 
 @pytest.mark.parametrize("key", ["", "x" * 256, "ключ", "a\tb", "\x7f"])
 @pytest.mark.parametrize("path", GOOD)
 def test_malformed_idempotency_key_is_refused(api: Api, path: str, key: str) -> None:
-    answer = api.post(path, GOOD[path], Idempotency_Key=key)
+    response = api.post(path, GOOD[path], Idempotency_Key=key)
 
-    assert (answer.status, answer.code) == (422, "invalid_input")
-    assert list(answer.body["errors"]) == ["Idempotency-Key"]
+    assert (response.status, response.code) == (422, "invalid_input")
+    assert list(response.body["errors"]) == ["Idempotency-Key"]

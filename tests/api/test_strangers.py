@@ -28,11 +28,11 @@ def test_object_of_others_is_not_found(
     strangers = [client_of(CompanyFactory.create())]
     strangers += [] if call.scope in NEEDS_LIVE_KEY else [test_api]
 
-    answers = [other.call(call.method, path, body) for other in strangers]
+    responses = [other.call(call.method, path, body) for other in strangers]
     paths = (call.path.replace("{id}", name) for name in NOTHING)
-    answers += [api.call(call.method, unknown, body) for unknown in paths]
+    responses += [api.call(call.method, unknown, body) for unknown in paths]
 
-    assert {(answer.status, answer.code) for answer in answers} == {(404, "not_found")}
+    assert {(response.status, response.code) for response in responses} == {(404, "not_found")}
 
 
 SCOPES = {
@@ -60,7 +60,7 @@ def test_key_without_the_scope_is_refused(
     scope = SCOPES[call.path.split("/")[1]]
     client = client_of(company, scopes=[name for name in every_scope() if name != scope])
 
-    answer = client.call(call.method, call.path.replace("{id}", "x").replace("{phone}", PHONE))
+    response = client.call(call.method, call.path.replace("{id}", "x").replace("{phone}", PHONE))
 
     no_scope = (403, "У ключа нет права на это действие")
-    assert ((answer.status, answer.body["message"]) == no_scope) is (scope is not None)
+    assert ((response.status, response.body["message"]) == no_scope) is (scope is not None)

@@ -9,7 +9,7 @@ from api.calls import Call
 from api_docs.calls import CALLS
 from channels.models import Message
 from tests.api.calling import BODIES, NEEDS_LIVE_KEY, path_of
-from tests.api.clients import Answer, Api
+from tests.api.clients import Api, ApiResponse
 
 PHONE = "+79161234567"
 URL = "https://example.com/"
@@ -21,7 +21,7 @@ STRICT = {"Kvitok-Strict": "1"}
 pytestmark = pytest.mark.usefixtures("dispatcher", "price_list")
 
 
-def perform(api: Api, call: Call, body: dict[str, Any], **headers: str) -> Answer:
+def perform(api: Api, call: Call, body: dict[str, Any], **headers: str) -> ApiResponse:
     return api.call(call.method, path_of(api, call), orjson.dumps(body), **headers)
 
 
@@ -36,10 +36,10 @@ def good(call: Call) -> dict[str, Any]:
 def test_every_call_with_a_body_names_unknown_fields(api: Api, test_api: Api, call: Call) -> None:
     caller = api if call.scope in NEEDS_LIVE_KEY else test_api
 
-    answer = perform(caller, call, good(call) | {"zzz": 1})
+    response = perform(caller, call, good(call) | {"zzz": 1})
 
-    assert answer.body["warnings"] == [{"code": "unknown_field", "field": "zzz"}]
-    assert answer.body["success"] is (call.name not in OF_A_CODE)
+    assert response.body["warnings"] == [{"code": "unknown_field", "field": "zzz"}]
+    assert response.body["success"] is (call.name not in OF_A_CODE)
 
 
 @pytest.mark.parametrize("call", WITH_BODY, ids=lambda call: call.name)
@@ -48,16 +48,16 @@ def test_every_call_with_a_body_refuses_unknown_fields_on_request(
 ) -> None:
     caller = api if call.scope in NEEDS_LIVE_KEY else test_api
 
-    answer = perform(caller, call, good(call) | {"zzz": 1, "yyy": None}, **STRICT)
+    response = perform(caller, call, good(call) | {"zzz": 1, "yyy": None}, **STRICT)
 
-    assert (answer.status, answer.code) == (422, "invalid_input")
-    assert set(answer.body["errors"]) == {"zzz", "yyy"}
+    assert (response.status, response.code) == (422, "invalid_input")
+    assert set(response.body["errors"]) == {"zzz", "yyy"}
 
 
 def test_misspelt_field_of_a_send_is_named_with_the_right_one(test_api: Api) -> None:
-    answer = test_api.post("/otp/send", {"phone": PHONE, "chanel": "sms", "linkUntil": "code"})
+    response = test_api.post("/otp/send", {"phone": PHONE, "chanel": "sms", "linkUntil": "code"})
 
-    assert answer.body["warnings"] == [
+    assert response.body["warnings"] == [
         MISSPELT,
         {"code": "unknown_field", "field": "linkUntil", "did_you_mean": "link_until"},
     ]
@@ -67,9 +67,9 @@ def test_misspelt_field_of_a_send_is_named_with_the_right_one(test_api: Api) -> 
 def test_strict_send_names_the_intended_field(api: Api) -> None:
     body = {"phone": PHONE, "chanel": "sms", "porpose": "login"}
 
-    answer = api.post("/otp/send", body, **STRICT)
+    response = api.post("/otp/send", body, **STRICT)
 
-    assert answer.body["errors"] == {
+    assert response.body["errors"] == {
         "chanel": ["Нет такого параметра; может быть, channel?"],
         "porpose": ["Нет такого параметра; может быть, purpose?"],
     }
@@ -81,10 +81,10 @@ def test_strict_send_names_the_intended_field(api: Api) -> None:
 def test_fields_of_listed_objects_are_named_by_their_path(test_api: Api) -> None:
     links = [{"url": URL, "alais": "sale"}, {"url": URL, "alais": "sale2"}, 7]
 
-    answer = test_api.post("/links/bulk", {"links": links})
+    response = test_api.post("/links/bulk", {"links": links})
     refused = test_api.post("/links/bulk", {"links": links}, **STRICT)
 
-    assert answer.body["warnings"] == [
+    assert response.body["warnings"] == [
         {"code": "unknown_field", "field": "links[].alais", "did_you_mean": "links[].alias"}
     ]
     assert list(refused.body["errors"]) == ["links[].alais"]
@@ -92,10 +92,10 @@ def test_fields_of_listed_objects_are_named_by_their_path(test_api: Api) -> None
 
 def test_refusals_name_unknown_fields_too(test_api: Api) -> None:
     """A misspelt `phnoe` is why the phone is missing."""
-    answer = test_api.post("/otp/send", {"phnoe": PHONE})
+    response = test_api.post("/otp/send", {"phnoe": PHONE})
 
-    assert list(answer.body["errors"]) == ["phone"]
-    assert [warning["did_you_mean"] for warning in answer.body["warnings"]] == ["phone"]
+    assert list(response.body["errors"]) == ["phone"]
+    assert [warning["did_you_mean"] for warning in response.body["warnings"]] == ["phone"]
 
 
 @pytest.mark.parametrize("path", ["/otp/send", "/links/send", "/links/shorten"])
@@ -124,10 +124,10 @@ def test_empty_optional_text_counts_as_absent(api: Api, test_api: Api, call: Cal
         and not {"enum", "pattern"} & field.schema.keys()
     }
 
-    answer = perform(caller, call, empty | good(call))
+    response = perform(caller, call, empty | good(call))
 
-    assert answer.status == (422 if call.name in OF_A_CODE else 200), answer.body
-    assert "errors" not in answer.body
+    assert response.status == (422 if call.name in OF_A_CODE else 200), response.body
+    assert "errors" not in response.body
 
 
 def test_code_sent_for_an_empty_purpose_is_verified_without_one(test_api: Api) -> None:

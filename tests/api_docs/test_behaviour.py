@@ -81,10 +81,10 @@ def test_unknown_field_in_list_is_refused_by_path(
 ) -> None:
     caller = api if call.scope in NEEDS_LIVE_KEY else test_api
     body = {field.name: [{"zzz": 1}] for field in call.body if field.fields}
-    answer = caller.call(call.method, path_of(caller, call), orjson.dumps(body))
+    response = caller.call(call.method, path_of(caller, call), orjson.dumps(body))
 
     named = f"`{call.method} {call.path}`" in page("quickstart", language)
     with translation.override(language):
         described = re.search("unknown fields|неизвестн", str(call.description), re.IGNORECASE)
-    assert answer.body["warnings"]
-    assert named is (described is not None) is (answer.status == 422)
+    assert response.body["warnings"]
+    assert named is (described is not None) is (response.status == 422)

@@ -57,20 +57,22 @@ def test_example_of_a_request_is_accepted(api: Api, test_api: Api, call: Call) -
     if call.name == "reportEntered":
         caller.post("/otp/send", example)
 
-    answer = caller.call(
+    response = caller.call(
         call.method, path_of(caller, call), b"" if example is None else orjson.dumps(example)
     )
 
-    assert (answer.status, example) == (200, example), answer.body
+    assert (response.status, example) == (200, example), response.body
     assert example or not call.body
     if call.name != "replacePolicy":  # the rules that are left out are null, not absent
-        assert shape(answer.body) == shape(call.response_example())
+        assert shape(response.body) == shape(call.response_example())
 
 
 def test_example_of_a_disabled_link_is_of_a_disabled_link(test_api: Api) -> None:
-    answer = perform(test_api, BY_NAME["disableLink"])
+    response = perform(test_api, BY_NAME["disableLink"])
 
-    assert answer.body["state"] == BY_NAME["disableLink"].response_example()["state"] == "disabled"
+    assert (
+        response.body["state"] == BY_NAME["disableLink"].response_example()["state"] == "disabled"
+    )
 
 
 REFUSED: dict[Error, tuple[str, dict[str, Any]]] = {
@@ -94,14 +96,14 @@ REFUSED: dict[Error, tuple[str, dict[str, Any]]] = {
 def test_example_of_a_refusal_is_what_is_answered(test_api: Api, error: Error) -> None:
     path, body = REFUSED[error]
 
-    answer = test_api.post(path, body)
+    response = test_api.post(path, body)
 
     example = refusal_example(error)
-    assert {name: answer.body[name] for name in ("success", "code", "message")} == {
+    assert {name: response.body[name] for name in ("success", "code", "message")} == {
         name: example[name] for name in ("success", "code", "message")
     }
-    assert set(answer.body) == set(example)
-    assert answer.body.get("errors") == example.get("errors")
+    assert set(response.body) == set(example)
+    assert response.body.get("errors") == example.get("errors")
 
 
 @pytest.mark.parametrize("digits", scripted_numbers.OUTCOMES)
@@ -110,10 +112,10 @@ def test_every_answer_to_a_test_number_is_declared(test_api: Api, name: str, dig
     call = BY_NAME[name]
     body = call.request_example() | {"phone": f"+7999000{digits}"}
 
-    answer = test_api.post(call.path, body)
+    response = test_api.post(call.path, body)
 
     declared = {error.code for error in call.specific_errors}
-    assert answer.status == 200 or answer.code in declared
+    assert response.status == 200 or response.code in declared
 
 
 def curls(page: str, language: str) -> list[tuple[str, str]]:
@@ -133,8 +135,8 @@ def test_calls_of_the_pages_are_accepted(test_api: Api, language: str) -> None:
         if path == "/otp/verify":
             perform(test_api, BY_NAME["sendCode"])
             text = text.replace("'\"$CODE\"'", code_on_the_phone(test_api))  # noqa: PLW2901
-        answer = test_api.call("POST", path, text.encode())
+        response = test_api.call("POST", path, text.encode())
 
         is_challenged = '0015"' in text
-        assert answer.body.get("code") == ("challenge_required" if is_challenged else None), text
-        assert "warnings" not in answer.body
+        assert response.body.get("code") == ("challenge_required" if is_challenged else None), text
+        assert "warnings" not in response.body

@@ -124,9 +124,9 @@ def test_no_value_is_a_constant() -> None:
 
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: call.name)
 def test_every_refusal_of_a_call_has_its_status(call: Call) -> None:
-    answers = schema("ru")["paths"][call.path][call.method.lower()]["responses"]
+    responses = schema("ru")["paths"][call.path][call.method.lower()]["responses"]
 
-    assert set(answers) == {"200", *(str(error.status.value) for error in call.errors)}
+    assert set(responses) == {"200", *(str(error.status.value) for error in call.errors)}
 
 
 def components() -> dict[str, Any]:
@@ -223,12 +223,12 @@ def test_top_up_takes_tokens_or_a_package() -> None:
 
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: call.name)
 def test_answers_name_their_headers(call: Call) -> None:
-    answers = schema("en")["paths"][call.path][call.method.lower()]["responses"]
+    responses = schema("en")["paths"][call.path][call.method.lower()]["responses"]
 
-    assert {"X-Request-Id", "RateLimit", "RateLimit-Policy"} <= set(answers["200"]["headers"])
-    assert ("Idempotent-Replayed" in answers["200"]["headers"]) is (call.method == "POST")
-    assert "Retry-After" in answers["429"]["headers"]
-    assert set(answers["401"]["headers"]) == {"X-Request-Id", "WWW-Authenticate"}
+    assert {"X-Request-Id", "RateLimit", "RateLimit-Policy"} <= set(responses["200"]["headers"])
+    assert ("Idempotent-Replayed" in responses["200"]["headers"]) is (call.method == "POST")
+    assert "Retry-After" in responses["429"]["headers"]
+    assert set(responses["401"]["headers"]) == {"X-Request-Id", "WWW-Authenticate"}
 
 
 def test_every_event_is_among_the_webhooks() -> None:

@@ -57,11 +57,11 @@ def check(call: Call, body: Mapping[str, Any]) -> None:
 @pytest.mark.usefixtures("dispatcher", "price_list")
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: call.name)
 def test_answer_has_the_fields_that_are_written_down(api: Api, test_api: Api, call: Call) -> None:
-    answer = perform(api if call.scope in NEEDS_LIVE_KEY else test_api, call)
+    response = perform(api if call.scope in NEEDS_LIVE_KEY else test_api, call)
 
-    assert (answer.status, answer.body["success"]) == (200, True), answer.body
-    assert answer.body["message"] == call.message or call.name.startswith("send")
-    check(call, answer.body)
+    assert (response.status, response.body["success"]) == (200, True), response.body
+    assert response.body["message"] == call.message or call.name.startswith("send")
+    check(call, response.body)
 
 
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: call.name)
@@ -76,11 +76,11 @@ def test_example_of_an_answer_fits_its_schema(call: Call, language: str) -> None
 def test_required_fields_are_required(api: Api, call: Call) -> None:
     path = path_of(api, call)
 
-    answer = api.call(call.method, path, b"{}")
+    response = api.call(call.method, path, b"{}")
 
     required = {field.name for field in call.body if field.required}
     one_of_two = set(ONE_OF.get(call.name, ())[:1])
-    assert set(answer.body.get("errors", {})) == required | one_of_two
+    assert set(response.body.get("errors", {})) == required | one_of_two
 
 
 def beyond(field: Field) -> list[Any]:
@@ -137,10 +137,13 @@ def test_bounds_of_a_field_are_kept(api: Api, test_api: Api, call: Call, field: 
     path = path_of(caller, call)
 
     for value in beyond(field):
-        answer = caller.call(call.method, path, orjson.dumps(payload(call, field, value)))
+        response = caller.call(call.method, path, orjson.dumps(payload(call, field, value)))
 
-        is_named = field.name in answer.body.get("errors", {})
-        assert is_named or answer.code in {"invalid_phone", "url_not_allowed"}, (value, answer.body)
+        is_named = field.name in response.body.get("errors", {})
+        assert is_named or response.code in {"invalid_phone", "url_not_allowed"}, (
+            value,
+            response.body,
+        )
 
 
 @pytest.mark.usefixtures("price_list")
@@ -152,9 +155,9 @@ def test_values_within_the_bounds_are_accepted(
     path = path_of(caller, call)
 
     for value in within(field):
-        answer = caller.call(call.method, path, orjson.dumps(payload(call, field, value)))
+        response = caller.call(call.method, path, orjson.dumps(payload(call, field, value)))
 
-        assert "errors" not in answer.body, (value, answer.body)
+        assert "errors" not in response.body, (value, response.body)
 
 
 LISTS = [call for call in CALLS if call.query is not None and "{" not in call.path]
@@ -165,10 +168,10 @@ def test_list_accepts_only_documented_parameters(api: Api, test_api: Api, call: 
     caller = test_api if call.path.startswith("/test/") else api
     names = [field.name for field in call.query or ()]
 
-    answer = caller.get(call.path, {"staus": "failed"})
+    response = caller.get(call.path, {"staus": "failed"})
 
-    assert (answer.status, answer.code) == (422, "invalid_input")
-    assert list(answer.body["errors"]) == ["staus"]
+    assert (response.status, response.code) == (422, "invalid_input")
+    assert list(response.body["errors"]) == ["staus"]
     for name in names:
         known = caller.get(call.path, {name: "…"})
         assert "Нет такого параметра" not in str(known.body.get("errors", "")), name
@@ -193,10 +196,10 @@ def test_parameter_is_given_once(api: Api, test_api: Api, call: Call) -> None:
     path = path_of(caller, call)
 
     for field in call.query or ():
-        answer = caller.call(call.method, f"{path}?{field.name}=1&{field.name}=2")
+        response = caller.call(call.method, f"{path}?{field.name}=1&{field.name}=2")
 
-        assert (answer.status, answer.code) == (422, "invalid_input")
-        assert answer.body["errors"] == {field.name: ["Укажите этот параметр один раз"]}
+        assert (response.status, response.code) == (422, "invalid_input")
+        assert response.body["errors"] == {field.name: ["Укажите этот параметр один раз"]}
 
 
 @pytest.mark.parametrize("error", Error, ids=lambda error: error.code)
@@ -212,12 +215,12 @@ def test_number_plays_the_part_that_is_written_down(
 ) -> None:
     _words, error = scripted_numbers.OUTCOMES[digits]
 
-    answer = test_api.post("/otp/send", {"phone": f"+7999000{digits}"})
+    response = test_api.post("/otp/send", {"phone": f"+7999000{digits}"})
 
-    assert answer.status == (error.status if error else 200)
-    assert answer.body.get("code") == (error.code if error else None)
+    assert response.status == (error.status if error else 200)
+    assert response.body.get("code") == (error.code if error else None)
     if error:
-        extra = set(answer.body) - {"success", "code", "message", "request_id"}
+        extra = set(response.body) - {"success", "code", "message", "request_id"}
         assert extra == set(error.extra_fields)
 
 
@@ -227,8 +230,8 @@ def test_results_of_checks_have_the_documented_fields(test_api: Api) -> None:
     wrong = test_api.post("/otp/verify", {"phone": PHONE, "code": "0000"})
     faulty = test_api.post("/links/shorten", {"url": "http://10.0.0.1/"})
 
-    for answer, error in ((wrong, Error.CODE_INVALID), (faulty, Error.URL_NOT_ALLOWED)):
-        assert set(answer.body) == set(refusal_example(error))
+    for response, error in ((wrong, Error.CODE_INVALID), (faulty, Error.URL_NOT_ALLOWED)):
+        assert set(response.body) == set(refusal_example(error))
 
 
 def test_limits_page_shows_what_is_set() -> None:

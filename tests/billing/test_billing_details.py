@@ -47,11 +47,11 @@ def test_invoice_is_issued_once_its_billing_details_are_there(
     assert Order.objects.count() == 0
     page = client.get(asked["Location"])
     carried = {field.name: field.value() or "" for field in page.context["afterwards"]}
-    answer = client.post(reverse("balance-profile"), RUSSIAN | carried)
+    response = client.post(reverse("balance-profile"), RUSSIAN | carried)
 
     order = Order.objects.get()
     assert asked["Location"].startswith(f"{PAGE}?")
-    assert answer["Location"] == reverse("balance-order", args=[order.public_id])
+    assert response["Location"] == reverse("balance-order", args=[order.public_id])
     assert order.tokens == int(chosen.get("tokens", 1000))
     assert order.parties["buyer"]["inn"] == "7707083893"
 
@@ -73,9 +73,9 @@ def test_invoice_is_issued_once_its_billing_details_are_there(
 def test_missing_billing_details_are_named_and_no_invoice_is_issued(
     client: Client, member: Member, changes: dict[str, str], at_fault: list[str]
 ) -> None:
-    answer = save(client, **changes)
+    response = save(client, **changes)
 
-    assert list(answer.context["form"].errors) == at_fault
+    assert list(response.context["form"].errors) == at_fault
     assert Order.objects.count() == 0
 
 
@@ -92,9 +92,9 @@ def test_missing_billing_details_are_named_and_no_invoice_is_issued(
 def test_each_country_asks_for_its_own(
     client: Client, member: Member, changes: dict[str, str]
 ) -> None:
-    answer = save(client, **changes)
+    response = save(client, **changes)
 
-    assert answer.status_code == 302
+    assert response.status_code == 302
     assert Order.objects.get().parties["buyer"]["inn"] == changes["inn"]
     assert BillingProfile.objects.get().kpp == ""
 
@@ -109,11 +109,11 @@ def test_partial_billing_details_are_saved_without_order(client: Client, member:
 def test_api_says_where_to_fill_the_billing_details_in(
     member: Member, client_of: ClientOf, settings: Any
 ) -> None:
-    answer = client_of(member.company).post("/top-up", {"tokens": 150, "gateway": "invoice"})
+    response = client_of(member.company).post("/top-up", {"tokens": 150, "gateway": "invoice"})
 
-    assert (answer.status, answer.code) == (422, "invalid_input")
-    assert f"{settings.PUBLIC_URL}{PAGE}" in answer.body["message"]
-    assert list(answer.body["errors"]) == ["gateway"]
+    assert (response.status, response.code) == (422, "invalid_input")
+    assert f"{settings.PUBLIC_URL}{PAGE}" in response.body["message"]
+    assert list(response.body["errors"]) == ["gateway"]
     assert Order.objects.count() == 0
 
 

@@ -12,9 +12,9 @@ FIND_BARE_FIELDS = """() => [...document.querySelectorAll("#content .form-row")]
 
 
 def faults_of(page: Page, url: str) -> list[str]:
-    answer = page.goto(url)
-    assert answer is not None
-    faults = [] if answer.status == 200 else [f"answers {answer.status}"]
+    response = page.goto(url)
+    assert response is not None
+    faults = [] if response.status == 200 else [f"answers {response.status}"]
     page.evaluate(AXE)
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 800})

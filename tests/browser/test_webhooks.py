@@ -52,7 +52,7 @@ def test_receiver_is_set_up_breaks_and_is_mended(
     assert receiver.calls[0].verified(secret)["type"] == "message.delivered"
 
     receiver.status = 500
-    receiver.answer = b"out of order"
+    receiver.response = b"out of order"
     page.get_by_role("link", name=receiver.url).click()
     send_example(page, "otp.verified")
     expect(page.get_by_text("Ответ 500").first).to_be_visible()

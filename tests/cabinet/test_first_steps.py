@@ -22,11 +22,11 @@ def accountant(client: Client, company: Company) -> Member:
 def pages(client: Client, company: Company) -> dict[str, str]:
     """Returns the pages of the cabinet that the signed-in member may open, before any send."""
     names = [name for name, route in CABINET.items() if route.kind is Kind.PAGE and not route.of]
-    answers = {name: client.get(address(name, company)) for name in names}
+    responses = {name: client.get(address(name, company)) for name in names}
     return {
-        name: answer.content.decode()
-        for name, answer in answers.items()
-        if answer.status_code == 200
+        name: response.content.decode()
+        for name, response in responses.items()
+        if response.status_code == 200
     }
 
 

@@ -44,7 +44,7 @@ def pages(client: Client) -> dict[str, str]:
     link = LinkFactory.create()
     dead = LinkFactory.create(is_barred=True, disabled_at=link.created_at)
     member = MemberFactory.create()
-    answers: dict[str, Any] = {
+    results: dict[str, Any] = {
         "home": client.get("/"),
         "sign-up": client.get(reverse("account_signup")),
         "documentation": client.get("/docs/quickstart", follow=True),
@@ -53,8 +53,8 @@ def pages(client: Client) -> dict[str, str]:
         "about a link": client.get(f"/{link.slug}+"),
     }
     client.force_login(member.user)
-    answers["cabinet"] = client.get(reverse("overview"))
-    result = {name: answer.content.decode() for name, answer in answers.items()}
+    results["cabinet"] = client.get(reverse("overview"))
+    result = {name: response.content.decode() for name, response in results.items()}
     return result | {"crash": render_to_string("500.html"), "away": render_to_string("503.html")}
 
 

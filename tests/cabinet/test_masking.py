@@ -198,9 +198,9 @@ def test_masked_phone_is_not_found_by_trying(
     enter(client, company, VIEWER)
     tried = ["+79161230087", "8 916 123-00-88", "79161230088", PHONE]
 
-    answers = [client.get(reverse(page), {parameter: phone}) for phone in tried]
+    responses = [client.get(reverse(page), {parameter: phone}) for phone in tried]
 
-    shown = [body_of(answer) for answer in answers]
+    shown = [body_of(response) for response in responses]
     text = str(phone_visibility.TOO_MANY_LOOK_UPS)
     member = company.members.get()
     if page not in {"message-list", "message-export", "test-phone"}:  # those find nothing
@@ -266,8 +266,8 @@ def test_masked_digits_of_targets_are_not_found_one_by_one(
     for role in (VIEWER, OWNER):
         enter(client, company, role)
         for text in (f"{PHONE[1:8]}", f"{PHONE[1:]}.exa", "%37", "example.com"):
-            answer = client.get(reverse(page), {parameter: text})
-            result[role, text] = "example.com/" in body_of(answer)
+            response = client.get(reverse(page), {parameter: text})
+            result[role, text] = "example.com/" in body_of(response)
 
     assert result[OWNER, f"{PHONE[1:]}.exa"]
     assert result[VIEWER, "example.com"]
@@ -286,8 +286,8 @@ def test_link_named_by_a_phone_is_not_found_by_trying(
     result = {}
     for role in (VIEWER, OWNER):
         enter(client, company, role)
-        answers = [client.get(reverse(page), {parameter: text}) for text in tried]
-        result[role] = [target in body_of(answer) for answer in answers]
+        responses = [client.get(reverse(page), {parameter: text}) for text in tried]
+        result[role] = [target in body_of(response) for response in responses]
 
     assert result == {VIEWER: [False] * 4, OWNER: [False, False, False, True]}
 
@@ -300,7 +300,7 @@ def test_link_named_by_a_phone_gives_a_viewer_no_picture(client: Client, company
         client.get(reverse(f"link-qr-{kind}", args=[named.public_id])) for kind in ("svg", "png")
     ]
 
-    assert [answer.status_code for answer in pictures] == [403, 403]
+    assert [response.status_code for response in pictures] == [403, 403]
 
 
 @pytest.mark.parametrize(

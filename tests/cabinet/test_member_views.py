@@ -234,9 +234,9 @@ def test_invitations_end_with_the_rights_of_their_creator(
     invited = UserFactory.create(email=EMAIL)
     client.force_login(invited)
 
-    answers = [client.get(link).status_code, client.post(link).status_code]
+    statuses = [client.get(link).status_code, client.post(link).status_code]
 
-    assert answers == [410, 410]
+    assert statuses == [410, 410]
     assert members.join(invitation=invitation, user=invited) is None
     assert joined(owner.company) is None
     client.force_login(owner.user)

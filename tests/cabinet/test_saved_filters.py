@@ -69,9 +69,9 @@ def test_list_opens_with_the_default(client: Client, owner: Member) -> None:
     create(client, name="Сбои", is_default="on")
     create(client, "list=messages&channel=sms", name="SMS", is_default="on")
 
-    answer = client.get(reverse("message-list"))
+    response = client.get(reverse("message-list"))
 
-    assert answer["Location"] == f"{reverse('message-list')}?channel=sms"
+    assert response["Location"] == f"{reverse('message-list')}?channel=sms"
     assert client.get(f"{reverse('message-list')}?mode=live").status_code == 200
     assert client.get(reverse("message-list"), headers={"HX-Request": "true"}).status_code == 200
     assert SavedFilter.objects.filter(is_default=True).count() == 1
@@ -89,10 +89,10 @@ def test_number_of_filters_is_bounded(client: Client, owner: Member) -> None:
     for n in range(SavedFilter.MAX_SAVED):
         save(owner, f"№ {n}")
 
-    answer = client.post(f"{reverse('saved-filter-create')}?list=messages", {"name": "ещё"})
+    response = client.post(f"{reverse('saved-filter-create')}?list=messages", {"name": "ещё"})
 
-    assert answer.status_code == 200
-    assert "Сначала удалите один" in answer.content.decode()
+    assert response.status_code == 200
+    assert "Сначала удалите один" in response.content.decode()
     with pytest.raises(ValidationError):
         save(owner, "ещё")
 

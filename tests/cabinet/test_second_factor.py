@@ -23,9 +23,9 @@ def strict(owner: Member) -> Member:
 def test_owner_without_a_factor_cannot_require_one(client: Client, owner: Member) -> None:
     mark_reauthenticated(client, owner.user)
 
-    answer = send(client, "security", FIELDS)
+    response = send(client, "security", FIELDS)
 
-    assert list(form_of(answer, "security").errors) == ["requires_second_factor"]
+    assert list(form_of(response, "security").errors) == ["requires_second_factor"]
 
 
 def test_owner_with_a_factor_requires_one_after_reauthentication(
@@ -51,8 +51,8 @@ def test_member_without_a_factor_sees_nothing(client: Client, strict: Member, ro
     for name in ("overview", "message-list", "key-list", "settings"):
         for call in (client.get, client.post):
             assert call(reverse(name)).status_code in {302, 403, 405}
-    answer = client.get(reverse("overview"))
-    assert answer.headers["Location"] == reverse("second-factor-required")
+    response = client.get(reverse("overview"))
+    assert response.headers["Location"] == reverse("second-factor-required")
     assert client.get(reverse("mfa_index")).status_code == 200
     page = client.get(reverse("second-factor-required")).content.decode()
     assert strict.company.name in page
@@ -68,6 +68,6 @@ def test_member_with_a_factor_is_not_stopped(client: Client, strict: Member) -> 
 def test_keys_are_not_affected(client: Client, strict: Member) -> None:
     key = ApiKeyFactory.create(company=strict.company)
 
-    answer = client.get("/api/v1/balance", headers={"Authorization": f"Bearer {key.plaintext}"})
+    response = client.get("/api/v1/balance", headers={"Authorization": f"Bearer {key.plaintext}"})
 
-    assert answer.status_code == 200
+    assert response.status_code == 200

@@ -64,10 +64,10 @@ def test_wrong_setting_is_refused_at_its_field(
 
 
 def test_unknown_section_changes_nothing(client: Client, owner: Member) -> None:
-    answer = client.post(reverse("settings"), {"section": "pets", "code_length": "4"})
+    response = client.post(reverse("settings"), {"section": "pets", "code_length": "4"})
 
     owner.company.refresh_from_db()
-    assert (answer.status_code, owner.company.code_length) == (200, 6)
+    assert (response.status_code, owner.company.code_length) == (200, 6)
 
 
 def test_own_limits_are_stored_and_can_be_cleared(client: Client, owner: Member) -> None:

@@ -14,7 +14,7 @@ from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Message, Receipt
 from channels.outcomes import transitions
 from channels.vendor_accounts import availability
-from tests.api.clients import Answer, Api
+from tests.api.clients import Api, ApiResponse
 from tests.factories import ReceiptFactory
 
 PHONE = "+79161234567"
@@ -26,8 +26,8 @@ def send(api: Api, phone: str = PHONE, **fields: object) -> Message:
     return message_of(api.post("/otp/send", {"phone": phone} | fields))
 
 
-def message_of(answer: Answer) -> Message:
-    message_id = parse_id("msg", answer.body["id"])
+def message_of(response: ApiResponse) -> Message:
+    message_id = parse_id("msg", response.body["id"])
     assert message_id is not None
     return Message.objects.get(pk=message_id)
 

@@ -95,5 +95,5 @@ def wait_until_settled(seconds: float = 40.0) -> None:
     wait_until(
         lambda: not waiting.exists(),
         seconds,
-        instead=lambda: list(Attempt.objects.filter(message__in=waiting).values()),
+        on_timeout=lambda: list(Attempt.objects.filter(message__in=waiting).values()),
     )

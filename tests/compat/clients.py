@@ -10,7 +10,7 @@ from django.test import Client
 
 from accounts.models import Company, Mode
 from compat.dialect import Dialect
-from tests.api.clients import Answer, _handler
+from tests.api.clients import ApiResponse, _handler
 from tests.factories import ApiKeyFactory, IssuedKey
 
 FORM = "application/x-www-form-urlencoded"
@@ -41,13 +41,13 @@ class DialectClient:
         self.headers = {"Authorization": authorization(dialect, key)} if key else {}
         self.headers |= headers
 
-    def form(self, path: str, fields: Mapping[str, Any], method: str = "POST") -> Answer:
+    def form(self, path: str, fields: Mapping[str, Any], method: str = "POST") -> ApiResponse:
         return self.call(method, path, urlencode(fields).encode(), FORM)
 
-    def json(self, path: str, payload: Any, method: str = "POST") -> Answer:
+    def json(self, path: str, payload: Any, method: str = "POST") -> ApiResponse:
         return self.call(method, path, json.dumps(payload).encode(), "application/json")
 
-    def get(self, path: str) -> Answer:
+    def get(self, path: str) -> ApiResponse:
         return self.call("GET", path)
 
     def call(
@@ -57,11 +57,11 @@ class DialectClient:
         body: bytes = b"",
         content_type: str = "application/json",
         **headers: str,
-    ) -> Answer:
+    ) -> ApiResponse:
         client = Client()
         client.handler = _handler()
         sent = self.headers | {name.replace("_", "-"): text for name, text in headers.items()}
         response = client.generic(
             method, f"{self.dialect.path}{path}", body, content_type, headers=sent
         )
-        return Answer(response.status_code, response.headers, response.content)
+        return ApiResponse(response.status_code, response.headers, response.content)

@@ -12,7 +12,7 @@ from channels.models import Attempt, Message
 from compat.dialect import dialects
 from compat.twilio.dialect import service_sid
 from otp.models import Verification
-from tests.api.clients import Answer
+from tests.api.clients import ApiResponse
 from tests.channels.message_stages import apply_event, claim
 from tests.compat.clients import DialectClient, client_key
 from tests.compat.prelude import calls as prelude
@@ -26,19 +26,19 @@ TOO_MANY_WRONG_CODES = "+79990000012"  # of a test key: refused
 
 
 class Caller(NamedTuple):
-    send: Callable[..., Answer]  # with the phone, and a custom code if there is one
-    check: Callable[[Answer, str], Answer]  # with the answer to the send
+    send: Callable[..., ApiResponse]  # with the phone, and a custom code if there is one
+    check: Callable[[ApiResponse, str], ApiResponse]  # with the answer to the send
 
 
 def _twilio(company: Company, mode: str) -> Caller:
     client = DialectClient(dialects()["twilio"], client_key(company, mode=mode).plaintext)
     service = f"/v2/Services/{service_sid(company.pk, mode, 'login')}"
 
-    def send(phone: str = PHONE, code: str = "") -> Answer:
+    def send(phone: str = PHONE, code: str = "") -> ApiResponse:
         fields = {"To": phone, "Channel": "sms"} | ({"CustomCode": code} if code else {})
         return client.form(f"{service}/Verifications", fields)
 
-    def check(_sent: Answer, code: str) -> Answer:
+    def check(_sent: ApiResponse, code: str) -> ApiResponse:
         return client.form(f"{service}/VerificationCheck", {"To": PHONE, "Code": code})
 
     return Caller(send, check)
@@ -47,7 +47,7 @@ def _twilio(company: Company, mode: str) -> Caller:
 def _prelude(company: Company, mode: str) -> Caller:
     client = DialectClient(dialects()["prelude"], client_key(company, mode=mode).plaintext)
 
-    def send(phone: str = PHONE, code: str = "") -> Answer:
+    def send(phone: str = PHONE, code: str = "") -> ApiResponse:
         return prelude.send(client, phone, options={"custom_code": code} if code else {})
 
     return Caller(send, lambda _sent, code: prelude.check(client, code))
@@ -56,12 +56,12 @@ def _prelude(company: Company, mode: str) -> Caller:
 def _vonage(company: Company, mode: str) -> Caller:
     client = vonage.client_of(company, mode)
 
-    def send(phone: str = PHONE, code: str = "") -> Answer:
+    def send(phone: str = PHONE, code: str = "") -> ApiResponse:
         return vonage.start(
             client, {"channel": "sms", "to": phone[1:]}, **({"code": code} if code else {})
         )
 
-    def check(sent: Answer, code: str) -> Answer:
+    def check(sent: ApiResponse, code: str) -> ApiResponse:
         return vonage.check_code(client, sent.body["request_id"], code)
 
     return Caller(send, check)
@@ -72,8 +72,8 @@ each_end = pytest.mark.parametrize("guesses", [[CODE], [WRONG] * settings.CODE_A
 Service = Callable[[Company, str], Caller]
 
 
-def _is_right(answer: Answer) -> bool:
-    return answer.status < 300 and answer.body["status"] in {"approved", "success", "completed"}
+def _is_right(response: ApiResponse) -> bool:
+    return response.status < 300 and response.body["status"] in {"approved", "success", "completed"}
 
 
 @each_service
@@ -131,10 +131,10 @@ def test_code_that_the_carrier_refused_is_sent_again_at_once(
 def test_refusal_for_wrong_codes_names_the_wait(company: Company, service: Service) -> None:
     client = service(company, Mode.TEST)
 
-    answer = client.send(TOO_MANY_WRONG_CODES)
+    response = client.send(TOO_MANY_WRONG_CODES)
 
-    assert answer.status == 429 or answer.body["status"] == "blocked"
-    assert answer.status != 429 or int(answer.headers["Retry-After"]) > 0
+    assert response.status == 429 or response.body["status"] == "blocked"
+    assert response.status != 429 or int(response.headers["Retry-After"]) > 0
 
 
 @pytest.mark.parametrize("mode", [Mode.TEST, Mode.LIVE])
@@ -142,10 +142,12 @@ def test_last_wrong_code_names_the_wait(company: Company, mode: str) -> None:
     client = _twilio(company, mode)
     sent = client.send(code=CODE)
 
-    answers = [client.check(sent, WRONG) for _ in range(settings.CODE_ATTEMPTS)]
+    responses = [client.check(sent, WRONG) for _ in range(settings.CODE_ATTEMPTS)]
 
-    assert [answer.status for answer in answers] == [201] * (settings.CODE_ATTEMPTS - 1) + [429]
-    assert int(answers[-1].headers["Retry-After"]) > 0
+    assert [response.status for response in responses] == [201] * (settings.CODE_ATTEMPTS - 1) + [
+        429
+    ]
+    assert int(responses[-1].headers["Retry-After"]) > 0
 
 
 def test_preferred_channel_carries_a_custom_code_at_once(company: Company) -> None:
@@ -158,7 +160,7 @@ def test_preferred_channel_carries_a_custom_code_at_once(company: Company) -> No
         prelude.send(client, options=options | {"preferred_channel": "sms"}).body for _ in "12"
     )
 
-    assert [answer["status"] for answer in (first, again, by_sms, tried)] == [
+    assert [response["status"] for response in (first, again, by_sms, tried)] == [
         "success",
         "retry",
         "retry",

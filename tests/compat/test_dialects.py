@@ -24,7 +24,7 @@ from catalogue.errors import DomainError, Error
 from compat.dialect import Dialect, complete, dialects, routes
 from compat.twilio.dialect import service_sid
 from compat.view import CompatView, serialized
-from tests.api.clients import Answer, Api
+from tests.api.clients import Api, ApiResponse
 from tests.api.test_refusals import refusals_kept
 from tests.compat.clients import DialectClient, authorization, client_key
 from tests.factories import ApiKeyFactory, CompanyFactory
@@ -73,14 +73,14 @@ def each(calls: list[Call]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("call", calls, ids=names)
 
 
-def check(answer: Answer, dialect: Dialect, error: Error) -> None:
+def check(response: ApiResponse, dialect: Dialect, error: Error) -> None:
     """The refusal in the dialect's words."""
     expected = dialect.refuse(DomainError(error), "req_1")
-    assert answer.status == expected.status
-    assert answer.headers["Content-Type"] == expected.content_type
-    assert orjson.loads(answer.raw).keys() == expected.body.keys()
-    assert answer.headers["Cache-Control"] == "no-store"
-    assert answer.headers["X-Request-Id"].startswith("req_")
+    assert response.status == expected.status
+    assert response.headers["Content-Type"] == expected.content_type
+    assert orjson.loads(response.raw).keys() == expected.body.keys()
+    assert response.headers["Cache-Control"] == "no-store"
+    assert response.headers["X-Request-Id"].startswith("req_")
 
 
 def test_error_without_row_uses_one_of_its_status() -> None:
@@ -101,11 +101,11 @@ def test_dialect_writes_every_error(dialect: Dialect) -> None:
         extra: dict[str, Any] = {name: 1 for name in error.extra_fields if name != "errors"}
         if "errors" in error.extra_fields:
             extra["errors"] = {"phone": ["Wrong"]}
-        answer = dialect.refuse(DomainError(error, **extra), "req_1")
+        response = dialect.refuse(DomainError(error, **extra), "req_1")
 
-        assert orjson.loads(serialized(answer))
-        assert 400 <= answer.status < 600
-        assert (answer.status >= 500) is (error in SERVER_ERRORS), error
+        assert orjson.loads(serialized(response))
+        assert 400 <= response.status < 600
+        assert (response.status >= 500) is (error in SERVER_ERRORS), error
 
 
 @each_dialect
@@ -121,9 +121,9 @@ def test_key_of_the_api_learns_which_key_is_needed(dialect: Dialect, company: Co
     key = ApiKeyFactory.create(company=company, mode=Mode.TEST).plaintext
     call = next(each for each in CLOSED if each.dialect is dialect)
 
-    answer = DialectClient(dialect, key).call(call.method, call.path)
+    response = DialectClient(dialect, key).call(call.method, call.path)
 
-    assert b"For another service's client, create one in the cabinet" in answer.raw
+    assert b"For another service's client, create one in the cabinet" in response.raw
 
 
 @each(CLOSED)
@@ -141,12 +141,12 @@ def test_call_requires_a_key_of_its_kind(call: Call, db: None) -> None:
     suspended = client_key(CompanyFactory.create(status=Company.Status.SUSPENDED)).plaintext
 
     for key in unknown:
-        answer = DialectClient(call.dialect, key or None).call(call.method, call.path)
-        check(answer, call.dialect, Error.INVALID_API_KEY)
-        assert answer.headers["WWW-Authenticate"] == call.dialect.challenge
+        response = DialectClient(call.dialect, key or None).call(call.method, call.path)
+        check(response, call.dialect, Error.INVALID_API_KEY)
+        assert response.headers["WWW-Authenticate"] == call.dialect.challenge
     for key in (ordinary, elsewhere, suspended):
-        answer = DialectClient(call.dialect, key).call(call.method, call.path)
-        check(answer, call.dialect, Error.FORBIDDEN)
+        response = DialectClient(call.dialect, key).call(call.method, call.path)
+        check(response, call.dialect, Error.FORBIDDEN)
 
 
 MALFORMED = ("Basic", "Basic !", "Basic " + "A" * 9999, "Basic gICA", "Bearer", "x", "App \u00e9")
@@ -167,9 +167,9 @@ def test_call_refuses_other_methods(dialect: Dialect, db: None) -> None:
     for call in (call for call in CALLS if call.dialect is dialect):
         own = {each.method for each in CALLS if (each.view, each.path) == (call.view, call.path)}
         for method in every - own:
-            answer = client.call(method, call.path)
-            check(answer, dialect, Error.METHOD_NOT_ALLOWED)
-            assert call.method in answer.headers["Allow"]
+            response = client.call(method, call.path)
+            check(response, dialect, Error.METHOD_NOT_ALLOWED)
+            assert call.method in response.headers["Allow"]
 
 
 @each(WITH_ID)
@@ -186,7 +186,7 @@ def test_call_refuses_missing_bodies(call: Call, company: Company) -> None:
     client = DialectClient(call.dialect, client_key(company).plaintext)
     body = b"x" * (settings.MAX_API_BODY + 1)
 
-    answers = [
+    responses = [
         client.call(call.method, call.path, body),
         client.call(call.method, call.path, b"x=1", "text/plain"),
         client.call(call.method, call.path, b"\xff\xfe", "application/json"),
@@ -196,8 +196,8 @@ def test_call_refuses_missing_bodies(call: Call, company: Company) -> None:
         client.call(call.method, call.path, b"{}", "application/json", Content_Encoding="gzip"),
     ]
 
-    assert all(400 <= answer.status < 500 for answer in answers)
-    assert {answer.headers["Content-Type"] for answer in answers} == {
+    assert all(400 <= response.status < 500 for response in responses)
+    assert {response.headers["Content-Type"] for response in responses} == {
         call.dialect.refuse(DomainError(Error.INVALID_INPUT), "").content_type
     }
 
@@ -228,10 +228,10 @@ def test_requests_are_limited_by_its_rate(call: Call, db: None) -> None:
 
     with time_machine.travel(timezone.now(), tick=False):
         client.call(call.method, call.path)
-        answer = client.call(call.method, call.path)
+        response = client.call(call.method, call.path)
 
-    check(answer, call.dialect, Error.RATE_LIMITED)
-    assert int(answer.headers["Retry-After"]) >= 1
+    check(response, call.dialect, Error.RATE_LIMITED)
+    assert int(response.headers["Retry-After"]) >= 1
 
 
 @pytest.fixture
@@ -254,13 +254,13 @@ def test_request_is_logged_by_its_declared_path(
 ) -> None:
     key = client_key(company)
 
-    answer = DialectClient(call.dialect, key.plaintext).call(call.method, call.path)
+    response = DialectClient(call.dialect, key.plaintext).call(call.method, call.path)
 
     row = logged()
     assert (row.request_id, row.api_key_id, row.status) == (
-        answer.headers["X-Request-Id"],
+        response.headers["X-Request-Id"],
         key.pk,
-        answer.status,
+        response.status,
     )
     assert re.sub(r"\{\w+\}", "x", row.path) == f"{call.dialect.path}{call.path}"[:80]
 
@@ -333,7 +333,7 @@ def test_unknown_keys_are_refused_without_waiting(db: None) -> None:
 def test_api_refuses_a_key_of_this_kind(company: Company) -> None:
     api = Api(company, client_key(company).plaintext)
 
-    answers = [
+    responses = [
         api.post("/otp/send", {"phone": "+79161234567"}),
         api.get("/messages"),
         api.get("/balance"),
@@ -342,8 +342,8 @@ def test_api_refuses_a_key_of_this_kind(company: Company) -> None:
         api.post("/top-up", {}),
     ]
 
-    assert {answer.status for answer in answers} == {403}
-    assert {answer.code for answer in answers} == {"forbidden"}
+    assert {response.status for response in responses} == {403}
+    assert {response.code for response in responses} == {"forbidden"}
 
 
 @pytest.mark.parametrize("name", ["twilio", "prelude"])

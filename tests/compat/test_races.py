@@ -11,7 +11,7 @@ from compat.dialect import dialects
 from compat.infobip.dialect import infobip_id
 from otp import verifications
 from otp.models import Verification
-from tests.api.clients import Answer
+from tests.api.clients import ApiResponse
 from tests.api.races import at_once
 from tests.compat.clients import DialectClient, client_key
 from tests.compat.twilio.client import PHONE, Twilio
@@ -27,26 +27,26 @@ def test_fifty_correct_codes_through_two_apis_succeed_once(company: Company) -> 
     target = {"type": "phone_number", "value": PHONE}
     by_prelude = partial(prelude.json, "/v2/verification/check", {"target": target, "code": code})
 
-    answers = at_once([by_prelude, partial(twilio.check, code)] * 25)
+    responses = at_once([by_prelude, partial(twilio.check, code)] * 25)
 
-    counter = Counter(_said(answer) for answer in answers)
+    counter = Counter(_said(response) for response in responses)
     assert counter["approved"] + counter["success"] == 1
     assert Verification.objects.get().attempts == 1
 
 
-def _said(answer: Answer) -> str:
-    body = answer.body
-    return str(body["status"] if answer.status < 300 else body.get("code"))
+def _said(response: ApiResponse) -> str:
+    body = response.body
+    return str(body["status"] if response.status < 300 else body.get("code"))
 
 
 def test_many_creates_at_once_send_one_message(company: Company) -> None:
     twilio = Twilio(company, mode=Mode.LIVE)
 
-    answers = at_once([twilio.create] * 20)
+    responses = at_once([twilio.create] * 20)
 
     assert Message.objects.count() == 1
-    assert {answer.status for answer in answers} <= {201, 429}
-    assert len({answer.body["sid"] for answer in answers if answer.status == 201}) == 1
+    assert {response.status for response in responses} <= {201, 429}
+    assert len({response.body["sid"] for response in responses if response.status == 201}) == 1
 
 
 TARGET = {"target": {"type": "phone_number", "value": PHONE}}
@@ -80,7 +80,7 @@ def test_second_of_two_creates_waits_for_the_commit_of_the_first(
     monkeypatch.setattr(
         verifications, "find_live", lambda *given: find_live(*given) if next(looks, True) else None
     )
-    answer = client.json(path, body | named)
+    response = client.json(path, body | named)
 
-    assert answer.status == (409 if dialect == "vonage" else 200), answer.body
+    assert response.status == (409 if dialect == "vonage" else 200), response.body
     assert Message.objects.count() == 1

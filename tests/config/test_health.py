@@ -57,22 +57,22 @@ def test_live_but_not_ready_without_stores() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_ready_while_database_and_redis_answer(client: Client) -> None:
-    answer = client.get("/readyz")
+    response = client.get("/readyz")
 
-    assert answer.status_code == 200
+    assert response.status_code == 200
     checks = {"database": "ok", "writes": "ok", "redis": "ok"}
-    assert answer.json() == {"status": "ready", "checks": checks}
-    assert answer.headers["Cache-Control"] == "no-store"
+    assert response.json() == {"status": "ready", "checks": checks}
+    assert response.headers["Cache-Control"] == "no-store"
 
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("no_redis")
 def test_without_redis_it_serves_and_says_so(client: Client) -> None:
-    answer = client.get("/readyz")
+    response = client.get("/readyz")
 
-    assert answer.status_code == 200
-    assert answer.json()["status"] == "degraded"
-    assert answer.json()["checks"]["redis"].startswith("unavailable")
+    assert response.status_code == 200
+    assert response.json()["status"] == "degraded"
+    assert response.json()["checks"]["redis"].startswith("unavailable")
 
 
 @pytest.mark.django_db(transaction=True)
@@ -81,11 +81,11 @@ def test_not_ready_until_migrated(client: Client) -> None:
     (row,) = applied
     applied.delete()
 
-    answer = client.get("/readyz")
+    response = client.get("/readyz")
 
     row.save()
-    assert answer.status_code == 503
-    assert answer.json()["reasons"] == ["database: 1 migrations are not applied"]
+    assert response.status_code == 503
+    assert response.json()["reasons"] == ["database: 1 migrations are not applied"]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -94,23 +94,25 @@ def test_not_ready_with_a_time_zone_that_the_database_lacks(
 ) -> None:
     settings.TIME_ZONE = "Asia/Bombay"
 
-    answer = client.get("/readyz")
+    response = client.get("/readyz")
 
-    assert answer.status_code == 503
-    assert answer.json()["reasons"] == ["writes: failed: the database has no time zone Asia/Bombay"]
+    assert response.status_code == 503
+    assert response.json()["reasons"] == [
+        "writes: failed: the database has no time zone Asia/Bombay"
+    ]
 
 
 @pytest.mark.django_db(transaction=True)
 def test_probes_of_a_few_seconds_share_one_write(client: Client) -> None:
     client.get("/readyz")
     (first,) = Heartbeat.objects.values_list("at", flat=True)
-    answers = at_once([lambda: Client().get("/readyz").status_code] * 8)
+    statuses = at_once([lambda: Client().get("/readyz").status_code] * 8)
     (same,) = Heartbeat.objects.values_list("at", flat=True)
     health.database.forget()
     client.get("/readyz")
     (later,) = Heartbeat.objects.values_list("at", flat=True)
 
-    assert answers == [200] * 8
+    assert statuses == [200] * 8
     assert first == same < later
 
 
@@ -179,9 +181,9 @@ def ready(url: str) -> tuple[int, list[str]]:
 def test_unsigned_probe_reveals_no_request_facts(client: Client, length: int) -> None:
     question = probe.sign()[:length]
 
-    answer = client.get("/livez", headers={probe.HEADER: question})
+    response = client.get("/livez", headers={probe.HEADER: question})
 
-    assert answer.json() == {"status": "ok"}
+    assert response.json() == {"status": "ok"}
 
 
 def test_probe_response_has_request_facts(client: Client, settings: Settings) -> None:

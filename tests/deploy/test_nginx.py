@@ -102,14 +102,14 @@ def test_http2_is_offered_and_the_client_s_scheme_is_forwarded(running: Proxy) -
     with connection(running, "http/1.1") as tls:
         headers = f"Host: {HOST}\r\nX-Forwarded-Proto: http\r\nX_Forwarded_For: 192.0.2.9\r\n"
         tls.sendall(f"GET / HTTP/1.1\r\n{headers}Connection: close\r\n\r\n".encode())
-        answer = b""
+        response = b""
         while part := tls.recv(65_536):
-            answer += part
+            response += part
 
     assert offered == "h2"
-    assert b'"HTTP_X_FORWARDED_PROTO":"https"' in answer
-    assert b'"HTTP_X_FORWARDED_FOR":"127.0.0.1"' in answer
-    assert f'"HTTP_HOST":"{HOST}"'.encode() in answer
+    assert b'"HTTP_X_FORWARDED_PROTO":"https"' in response
+    assert b'"HTTP_X_FORWARDED_FOR":"127.0.0.1"' in response
+    assert f'"HTTP_HOST":"{HOST}"'.encode() in response
 
 
 def test_absent_web_process_fails_no_request(running: Proxy) -> None:
@@ -122,13 +122,13 @@ def test_post_that_may_have_arrived_is_not_sent_again(running: Proxy) -> None:
     with socket.create_server(("127.0.0.1", 0)) as breaking:
         add_upstream(running, breaking.getsockname()[1])
         with ThreadPoolExecutor() as threads:
-            answers = threads.map(lambda _: status(post(running)), range(2))
+            responses = threads.map(lambda _: status(post(running)), range(2))
             broken, _ = breaking.accept()
             arrived = broken.recv(65_536)
             broken.close()
 
     assert arrived.startswith(b"POST")
-    assert sorted(answers) == [200, 502]
+    assert sorted(responses) == [200, 502]
 
 
 def add_upstream(proxy: Proxy, port: int) -> None:
@@ -157,8 +157,8 @@ def post(proxy: Proxy) -> bytes:
         return b"".join(iter(lambda: tls.recv(65_536), b""))
 
 
-def status(answer: bytes) -> int:
-    return int(answer.split(maxsplit=2)[1])
+def status(response: bytes) -> int:
+    return int(response.split(maxsplit=2)[1])
 
 
 def connection(proxy: Proxy, protocol: str) -> ssl.SSLSocket:

@@ -27,9 +27,9 @@ def test_page_of_receipts_reads_no_others(client: Client) -> None:
             cursor.execute(statement)
 
     with reads() as statements:
-        answer = client.get(reverse("admin:channels_receipt_changelist"))
+        response = client.get(reverse("admin:channels_receipt_changelist"))
 
-    assert answer.status_code == 200
+    assert response.status_code == 200
     for executed in statements:
         if "channels_receipt" in executed.text:
             assert rows_read(explain(executed)) < 300

@@ -75,9 +75,9 @@ def test_page_of_undelivered_messages_reads_few_of_them(
     api = client_of(member.company)
     with reads() as statements:
         page = client.get(f"{reverse('message-list')}?state={state}")
-        answer = api.get(f"/messages?status={state}")
+        response = api.get(f"/messages?status={state}")
 
-    assert len(page.context["page"].rows) == len(answer.body["data"]) == 50
+    assert len(page.context["page"].rows) == len(response.body["data"]) == 50
     assert max(map(heap_rows, plans(statements))) < 350
 
 

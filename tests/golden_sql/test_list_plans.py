@@ -146,9 +146,9 @@ def test_page_of_the_api_reads_a_bounded_part(
     api = client_of(company)
     for cursor in ("", last_page(company, model)):
         with reads() as statements:
-            answer = api.get(f"{path}?{query}&cursor={cursor}")
+            response = api.get(f"{path}?{query}&cursor={cursor}")
 
-        assert answer.status == 200
+        assert response.status == 200
         check(statements)
 
 

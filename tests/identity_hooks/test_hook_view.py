@@ -79,9 +79,9 @@ def test_repeat_is_one_message(hook: Hook) -> None:
 def test_repeats_at_once_are_one_message(company: Company) -> None:
     """No repeat counts as a guess of the live code, however many tries are under way."""
     hook = make_hook(company, "logto")
-    answers = at_once([partial(send, hook, simulated(hook)) for _ in range(30)])
+    results = at_once([partial(send, hook, simulated(hook)) for _ in range(30)])
 
-    assert [answer.content for answer in answers if not accepted(hook.kind, answer)] == []
+    assert [response.content for response in results if not accepted(hook.kind, response)] == []
     assert Message.objects.count() == 1
 
 
@@ -90,9 +90,9 @@ def test_code_is_nowhere_but_in_the_message(
 ) -> None:
     wrong = simulated(hook, phone="+7", code="770012")
 
-    answers = [send(hook, simulated(hook)).content, send(hook, wrong).content]
+    results = [send(hook, simulated(hook)).content, send(hook, wrong).content]
 
-    said = str(answers) + caplog.text + "".join(capsys.readouterr())
+    said = str(results) + caplog.text + "".join(capsys.readouterr())
     assert (CODE in said, "770012" in said) == (False, False)
 
 
@@ -139,10 +139,10 @@ def test_callers_are_refused_alike(hook: Hook) -> None:
     hooks.revoke(hook=hook, user=None)
     revoked = send(hook, call)
 
-    answers = [unknown, wrong_secret, unsigned, another_address, revoked]
-    assert {answer.status_code for answer in answers} == {401}
-    assert len({answer.content for answer in answers}) == 1
-    assert len({frozenset(answer.headers.keys()) for answer in answers}) == 1
+    results = [unknown, wrong_secret, unsigned, another_address, revoked]
+    assert {response.status_code for response in results} == {401}
+    assert len({response.content for response in results}) == 1
+    assert len({frozenset(response.headers.keys()) for response in results}) == 1
     assert not Message.objects.exists()
 
 
@@ -159,12 +159,12 @@ ADDRESSES = ("203.0.113.9", "2001:db8::1", "198.51.100.7", "", "not an address")
 def test_server_calls_from_an_allowed_address(company: Company) -> None:
     hook = make_hook(company, "logto", allowed_ips=["203.0.113.0/24", "2001:db8::/32"])
 
-    answers = [
+    results = [
         send(hook, simulated(hook, phone=f"+7916123456{n}"), REMOTE_ADDR=address).status_code
         for n, address in enumerate(ADDRESSES)
     ]
 
-    assert answers == [200, 200, 401, 401, 401]
+    assert results == [200, 200, 401, 401, 401]
 
 
 BODIES: list[tuple[bytes, str]] = [
@@ -192,12 +192,12 @@ def test_no_body_is_answered_500(hook: Hook, monkeypatch: pytest.MonkeyPatch) ->
     """The body is signed by the right server, and may say anything."""
     monkeypatch.setattr("identity_hooks.receive.check_signature", lambda *_args: None)
 
-    answers = [call_at(hook.path, "POST", body, content_type) for body, content_type in BODIES]
+    results = [call_at(hook.path, "POST", body, content_type) for body, content_type in BODIES]
 
     is_event = hook.kind == "clerk"  # of which those that ask for nothing are in order
     statuses = {
-        200 if is_event and b"ignored" in answer.content else refusal(hook.kind, answer)[0]
-        for answer in answers
+        200 if is_event and b"ignored" in response.content else refusal(hook.kind, response)[0]
+        for response in results
     }
     assert statuses <= {415, 422} | ({200} if is_event else set())
     assert not Message.objects.exists()
@@ -220,10 +220,10 @@ def test_longer_path_is_refused_in_the_servers_format(hook: Hook) -> None:
     unknown = call_at(f"/hooks/identity/{hook.kind}/x", "POST")
 
     for end in ("/", "/secret/x", "//"):
-        answer = call_at(f"{hook.path}{end}", "POST")
-        assert answer.status_code == 404
-        assert answer.headers["Content-Type"] == unknown.headers["Content-Type"]
-        assert b"<" not in answer.content
+        response = call_at(f"{hook.path}{end}", "POST")
+        assert response.status_code == 404
+        assert response.headers["Content-Type"] == unknown.headers["Content-Type"]
+        assert b"<" not in response.content
 
 
 def test_replaced_secret_is_accepted_for_a_day(hook: Hook) -> None:
@@ -260,17 +260,17 @@ def test_company_that_may_not_send_is_refused(
     hook = make_hook(company, "logto", mode)
     Company.objects.filter(pk=company.pk).update(status=status)
 
-    answer = body_of(send(hook, simulated(hook)))
+    body = body_of(send(hook, simulated(hook)))
 
-    assert answer.get("code", "") == code
+    assert body.get("code", "") == code
 
 
 def test_person_does_not_learn_that_the_company_has_no_tokens(db: None) -> None:
     hook = make_hook(CompanyFactory.create(language="en"), "supabase")
 
-    answer = body_of(send(hook, simulated(hook)))
+    body = body_of(send(hook, simulated(hook)))
 
-    assert answer == {
+    assert body == {
         "error": {"http_code": 402, "message": "The code could not be sent. Try again later."}
     }
 
@@ -290,9 +290,9 @@ def test_unreadable_call_is_refused_in_the_company_language(company: Company) ->
         Company.objects.update(language=language)
         hook = make_hook(company, "logto")
 
-        answer = send(hook, replace(simulated(hook), body=b"[]"))
+        response = send(hook, replace(simulated(hook), body=b"[]"))
 
-        assert (answer.status_code, body_of(answer)["message"]) == (422, sentence)
+        assert (response.status_code, body_of(response)["message"]) == (422, sentence)
 
 
 def test_held_back_call_is_not_answered_with_a_challenge(company: Company) -> None:
@@ -309,9 +309,9 @@ def test_person_reads_the_company_language(company: Company) -> None:
     Company.objects.update(language="ru")
     hook = make_hook(company, "authentik")
 
-    answer = send(hook, simulated(hook, phone="+7916")).content.decode()
+    response = send(hook, simulated(hook, phone="+7916")).content.decode()
 
-    assert "Проверьте" in answer
+    assert "Проверьте" in response
 
 
 def send_payload(hook: Hook, payload: dict[str, Any]) -> HttpResponse:
@@ -322,18 +322,18 @@ def send_payload(hook: Hook, payload: dict[str, Any]) -> HttpResponse:
 def test_malformed_code_is_refused(company: Company, code: str) -> None:
     hook = make_hook(company, "logto")
 
-    answer = send_payload(hook, {"to": PHONE, "type": "SignIn", "payload": {"code": code}})
+    response = send_payload(hook, {"to": PHONE, "type": "SignIn", "payload": {"code": code}})
 
-    assert answer.status_code == 422
+    assert response.status_code == 422
 
 
 @pytest.mark.parametrize("purpose", ["a\x00b", "\x00", "lo\u202egin", "two\nlines"])
 def test_malformed_purpose_is_refused(company: Company, purpose: str) -> None:
     hook = make_hook(company, "generic", mapping=DEFAULT)
 
-    answer = send_payload(hook, {"phone": PHONE, "code": CODE, "purpose": purpose})
+    response = send_payload(hook, {"phone": PHONE, "code": CODE, "purpose": purpose})
 
-    assert answer.status_code == 422
+    assert response.status_code == 422
     assert not Message.objects.exists()
 
 
@@ -343,11 +343,11 @@ def test_event_is_sent_while_its_code_is_useful(company: Company, seconds: int) 
     stored = {"phone": "/to", "code": "/code", "sent_at": "/at", "lifetime": 600}
     hook = make_hook(company, "generic", mapping=stored)
 
-    answer = send_payload(
+    response = send_payload(
         hook, {"to": PHONE, "code": CODE, "at": timezone.now().timestamp() + seconds}
     )
 
-    assert (answer.status_code, Message.objects.exists()) == (200, abs(seconds) < 600)
+    assert (response.status_code, Message.objects.exists()) == (200, abs(seconds) < 600)
 
 
 def test_channels_and_purpose_of_the_hook_are_used(company: Company) -> None:
@@ -365,8 +365,8 @@ def test_hook_has_the_rate_limit_of_a_key(company: Company) -> None:
 
     calls = [(first, PHONE), (first, "+79161234568"), (second, "+79161234569")]
     with time_machine.travel(timezone.now(), tick=False):
-        answers = [
+        results = [
             send(called, simulated(called, phone=phone)).status_code for called, phone in calls
         ]
 
-    assert answers == [200, 429, 200]
+    assert results == [200, 429, 200]

@@ -80,9 +80,9 @@ def test_flood_of_free_calls_writes_one_row_a_second(
     hook = make_hook(company, "logto")
     call = simulated(hook, secret=secret)
 
-    answers = {send(hook, call).status_code for _try in range(5)}
+    statuses = {send(hook, call).status_code for _try in range(5)}
 
-    assert answers == {401 if secret else 403}
+    assert statuses == {401 if secret else 403}
     assert len(rows()) <= 2
 
 
@@ -124,9 +124,9 @@ def test_hook_with_a_lost_encryption_key_refuses_everybody(company: Company) -> 
     call = simulated(hook)
 
     with override_settings(MFA_KEYS={"other": b"o" * 32}):
-        answer = send(hook, call)
+        response = send(hook, call)
 
-    assert answer.status_code == 401
+    assert response.status_code == 401
 
 
 def test_server_may_bring_its_own_secret(company: Company) -> None:
@@ -281,9 +281,9 @@ def test_same_call_at_once_is_one_message(
     """The server gave up waiting and called again, twice."""
     hook = make_hook(company, "supabase")
 
-    answers = at_once([partial(send, hook, simulated(hook)) for _try in range(4)])
+    responses = at_once([partial(send, hook, simulated(hook)) for _try in range(4)])
 
-    assert [answer.content for answer in answers] == [b"{}"] * 4
+    assert [response.content for response in responses] == [b"{}"] * 4
     assert Message.objects.count() == 1
 
 

@@ -30,20 +30,20 @@ def invite(hook: Hook, link: str = INVITATION) -> HttpResponse:
 
 
 def test_invitation_becomes_a_link(hook: Hook) -> None:
-    answers = [invite(hook).status_code for _try in range(2)]
+    statuses = [invite(hook).status_code for _try in range(2)]
 
     message = Message.objects.get()
-    assert answers == [200, 200]
+    assert statuses == [200, 200]
     assert (message.kind, message.source_api) == ("link", "logto")
     assert "example.com" not in message.params["text"]
 
 
 @pytest.mark.django_db(transaction=True)
 def test_repeats_of_a_link_at_once_are_one_message(hook: Hook) -> None:
-    answers = at_once([partial(invite, hook)] * 30)
+    responses = at_once([partial(invite, hook)] * 30)
 
-    assert {answer.status_code for answer in answers} == {200}
-    assert len({body_of(answer)["id"] for answer in answers}) == Message.objects.count() == 1
+    assert {response.status_code for response in responses} == {200}
+    assert len({body_of(response)["id"] for response in responses}) == Message.objects.count() == 1
 
 
 @pytest.mark.django_db(transaction=True)
@@ -63,8 +63,8 @@ def test_link_that_failed_is_refused_and_sent_again_after_the_cool_down(
     again = at_once([partial(invite, hook)] * 4)
 
     assert (repeated.status_code, body_of(repeated)["code"]) == (502, "delivery_failed")
-    assert {answer.status_code for answer in again} == {200}
-    assert len({body_of(answer)["id"] for answer in again}) == 1
+    assert {response.status_code for response in again} == {200}
+    assert len({body_of(response)["id"] for response in again}) == 1
     assert Message.objects.count() == 2
 
 

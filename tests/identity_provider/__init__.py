@@ -56,16 +56,16 @@ def running() -> Iterator[IdentityProvider]:
 
 def enter(browser: requests.Session, url: str, name: str) -> str:
     """Signs in on the provider's pages; returns the address that they lead back to."""
-    answer = browser.get(url, allow_redirects=False)
+    response = browser.get(url, allow_redirects=False)
     for _ in range(12):
-        to = answer.headers.get("Location", "")
+        to = response.headers.get("Location", "")
         if urlsplit(to).path == CALLBACK:
             return to
         if to:
-            answer = browser.get(_absolute(answer.url, to), allow_redirects=False)
+            response = browser.get(_absolute(response.url, to), allow_redirects=False)
         else:
-            answer = browser.post(answer.url, _form(answer.text, name), allow_redirects=False)
-    raise AssertionError(f"{answer.url} leads nowhere: {answer.status_code}")
+            response = browser.post(response.url, _form(response.text, name), allow_redirects=False)
+    raise AssertionError(f"{response.url} leads nowhere: {response.status_code}")
 
 
 def _form(page: str, name: str) -> dict[str, str]:

@@ -50,8 +50,8 @@ def _phone(script: str) -> str:
 
 def _token() -> str:
     form = {"grant_type": "client_credentials", "client_id": "cool", "client_secret": VERIFY_KEY}
-    answer = requests.post(f"{URL}/oauth2/token", data=form, timeout=10)
-    return str(answer.json()["access_token"])
+    response = requests.post(f"{URL}/oauth2/token", data=form, timeout=10)
+    return str(response.json()["access_token"])
 
 
 TOKEN = _token()
@@ -63,7 +63,7 @@ class Call:
     def __init__(self) -> None:
         self.path, self.headers = "", {}  # type: str, dict[str, str]
         self.body: Any = {}
-        self.answer: requests.Response | None = None
+        self.response: requests.Response | None = None
 
 
 def _send(path: str, body: Any, headers: dict[str, str]) -> requests.Response:
@@ -71,9 +71,9 @@ def _send(path: str, body: Any, headers: dict[str, str]) -> requests.Response:
         "POST", URL + path, headers=headers, data=None if body is None else json.dumps(body)
     )
     with requests.Session() as session:
-        answer = session.send(session.prepare_request(request), timeout=20)
-    JUDGE.validate_response(RequestsOpenAPIRequest(request), RequestsOpenAPIResponse(answer))
-    return answer
+        response = session.send(session.prepare_request(request), timeout=20)
+    JUDGE.validate_response(RequestsOpenAPIRequest(request), RequestsOpenAPIResponse(response))
+    return response
 
 
 def _property(context: Any, name: str, value: Any) -> None:
@@ -90,19 +90,19 @@ def _usual(context: Any) -> dict[str, str]:
 
 def _send_code(context: Any, phone: str) -> str:
     body = {"phoneNumber": phone, "message": MESSAGE}
-    answer = _send("/one-time-password-sms/v1/send-code", body, _usual(context))
-    assert answer.status_code == 200, answer.text
-    return str(answer.json()["authenticationId"])
+    response = _send("/one-time-password-sms/v1/send-code", body, _usual(context))
+    assert response.status_code == 200, response.text
+    return str(response.json()["authenticationId"])
 
 
 def _code_on(phone: str) -> str:
-    answer = requests.get(
+    response = requests.get(
         f"{API_URL}/test/messages",
         params={"phone": phone, "limit": 1},
         headers={"Authorization": f"Bearer {TEST_KEY}"},
         timeout=10,
     )
-    return str(answer.json()["data"][0]["code"])
+    return str(response.json()["data"][0]["code"])
 
 
 def _wrong(code: str) -> str:
@@ -307,40 +307,40 @@ def _set(context: Any, name: str, value: str) -> None:
 @when('the HTTP "POST" request is sent')
 def _post(context: Any) -> None:
     call = context.call
-    call.answer = _send(call.path, call.body, call.headers)
+    call.response = _send(call.path, call.body, call.headers)
 
 
 @then('the response property "$.status" is {status:d}')
 @then("the response status code is {status:d}")
 def _status(context: Any, status: int) -> None:
-    answer = context.call.answer
-    assert answer.status_code == status, (answer.status_code, answer.text)
-    assert answer.status_code < 300 or answer.json()["status"] == status
+    response = context.call.response
+    assert response.status_code == status, (response.status_code, response.text)
+    assert response.status_code < 300 or response.json()["status"] == status
 
 
 @then('the response property "$.code" is "{code}"')
 def _error_code(context: Any, code: str) -> None:
-    assert context.call.answer.json()["code"] == code, context.call.answer.text
+    assert context.call.response.json()["code"] == code, context.call.response.text
 
 
 @then('the response property "$.message" contains a user friendly text')
 def _message(context: Any) -> None:
-    assert re.search(r"\w{3}", context.call.answer.json()["message"])
+    assert re.search(r"\w{3}", context.call.response.json()["message"])
 
 
 @then('the response header "x-correlator" has same value as the request header "x-correlator"')
 def _same_correlator(context: Any) -> None:
     sent = context.call.headers["x-correlator"]
-    assert context.call.answer.headers["x-correlator"] == sent
+    assert context.call.response.headers["x-correlator"] == sent
 
 
 @then('the response header "Content-Type" is "application/json"')
 def _content_type(context: Any) -> None:
-    assert context.call.answer.headers["Content-Type"] == "application/json"
+    assert context.call.response.headers["Content-Type"] == "application/json"
 
 
 @then('the response body complies with the OAS schema at "{path}"')
 def _schema(context: Any, path: str) -> None:
     name = path.rpartition("/")[2]
     schema = SPEC["components"]["schemas"][name] | {"components": SPEC["components"]}
-    Draft4Validator(schema).validate(context.call.answer.json())
+    Draft4Validator(schema).validate(context.call.response.json())

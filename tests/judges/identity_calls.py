@@ -93,10 +93,10 @@ def ory() -> tuple[str, Mapping[str, str]]:
 
 
 body, headers = {"clerk": clerk, "ory": ory, "supabase": supabase}[KIND]()
-answer = requests.post(
+response = requests.post(
     ADDRESS,
     data=body.encode(),
     headers={"Content-Type": "application/json", **headers},
     timeout=5,  # seconds, of the least patient server
 )
-print(answer.status_code, answer.text)
+print(response.status_code, response.text)

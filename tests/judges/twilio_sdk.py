@@ -64,9 +64,9 @@ def compare(method: str, path: str, status: int, text: str) -> None:
         for path_template in templates
         if re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", path_template), path)
     )
-    answers = SCHEMA["paths"][template][method]["responses"]
-    assert str(status) in answers, f"{method} {template} answered {status}"
-    schema = answers[str(status)]["content"]["application/json"]["schema"]
+    responses = SCHEMA["paths"][template][method]["responses"]
+    assert str(status) in responses, f"{method} {template} answered {status}"
+    schema = responses[str(status)]["content"]["application/json"]["schema"]
     OAS30Validator(schema | {"components": SCHEMA["components"]}).validate(body)
     named = schema.get("$ref", "").rsplit("/", 1)[-1]
     if named:  # nothing is required there: each property is meant to come

@@ -46,10 +46,10 @@ class Proxy(BaseHTTPRequestHandler):
         connection = HTTPConnection(SITE.netloc, timeout=20)
         headers = {name: text for name, text in self.headers.items() if name != "Host"}
         connection.request(self.command, self.path, body, headers)
-        answer = connection.getresponse()
-        said = answer.read()
-        self.send_response(answer.status)
-        for name, text in answer.getheaders():
+        response = connection.getresponse()
+        said = response.read()
+        self.send_response(response.status)
+        for name, text in response.getheaders():
             if name.lower() not in {"connection", "transfer-encoding"}:
                 self.send_header(name, text)
         self.end_headers()
@@ -146,9 +146,9 @@ def guesses_end_the_workflow(verify: Any) -> None:
     number = phone()
     started = verify.start_verification(request_to(number))
     wrong = "0000" if code_at(number) != "0000" else "1111"
-    answers = [refused(lambda: verify.check_code(started.request_id, wrong)) for _try in range(6)]
-    equal([status for status, _problem in answers], [400] * 4 + [410] * 2)
-    equal(answers[-1][1]["type"], "https://developer.nexmo.com/api-errors#gone")
+    responses = [refused(lambda: verify.check_code(started.request_id, wrong)) for _try in range(6)]
+    equal([status for status, _problem in responses], [400] * 4 + [410] * 2)
+    equal(responses[-1][1]["type"], "https://developer.nexmo.com/api-errors#gone")
 
 
 def workflow_is_canceled(verify: Any) -> None:

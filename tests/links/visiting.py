@@ -45,8 +45,8 @@ def pricing(_request: object) -> HttpResponse:
 
 urlpatterns = [path("", pricing, name="home"), path("pricing", pricing), path("<str:slug>", follow)]
 
-Answer = tuple[int, dict[str, str], bytes]
-Ask = Callable[..., Answer]
+Response = tuple[int, dict[str, str], bytes]
+Ask = Callable[..., Response]
 
 
 FORM = "application/x-www-form-urlencoded"
@@ -60,7 +60,7 @@ def call(
     host: str = "testserver",
     form: dict[str, str] | None = None,
     **headers: str,
-) -> Answer:
+) -> Response:
     environ = environ_of(text, method=method, query=query, host=host, form=form, **headers)
     started: list[tuple[int, dict[str, str]]] = []
 
@@ -111,7 +111,7 @@ def view(
     host: str = "testserver",
     form: dict[str, str] | None = None,
     **headers: str,
-) -> Answer:
+) -> Response:
     known: dict[str, Any] = {"HTTP_HOST": host, **BROWSER_ENVIRON, **headers}
     response = Client().generic(
         method, text, urlencode(form or {}), FORM, QUERY_STRING=query, **known

@@ -32,12 +32,12 @@ def twilio(company: Company, monkeypatch: pytest.MonkeyPatch) -> Twilio:
 def test_twilios_forms_survive_extreme_values(twilio: Twilio, name: str) -> None:
     sid = twilio.create().body["sid"]
     for value in VALUES:
-        answers = [
+        responses = [
             twilio.create(**{name: value}),
             twilio.check("000000", **{"To": PHONE, name: value}),
             twilio.form(f"{twilio.service}/Verifications/{sid}", {"Status": "x", name: value}),
         ]
-        assert all(answer.status < 500 for answer in answers), value[:50]
+        assert all(response.status < 500 for response in responses), value[:50]
 
 
 @pytest.mark.parametrize("name", NAMES)

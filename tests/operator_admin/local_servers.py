@@ -57,7 +57,7 @@ class _QuietHandler(BaseHTTPRequestHandler):
     def log_message(self, *_args: object) -> None:
         return
 
-    def answer(self, status: int, body: bytes) -> None:
+    def respond(self, status: int, body: bytes) -> None:
         self.send_response(status)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -70,7 +70,7 @@ class _SiteHandler(_QuietHandler):
         super().__init__(*args)  # type: ignore[arg-type]
 
     def do_GET(self) -> None:
-        self.answer(self.status, b'{"status": "ok"}')
+        self.respond(self.status, b'{"status": "ok"}')
 
 
 class _ProxyHandler(_QuietHandler):
@@ -84,8 +84,8 @@ class _ProxyHandler(_QuietHandler):
         before = self.headers.get("X-Forwarded-For")
         forwarded_for = ", ".join(filter(None, [before, self.client_address[0]]))
         headers = dict(self.headers) | {"X-Forwarded-For": forwarded_for}
-        answer = requests.get(self.upstream + self.path, headers=headers, timeout=5)
-        self.answer(answer.status_code, answer.content)
+        response = requests.get(self.upstream + self.path, headers=headers, timeout=5)
+        self.respond(response.status_code, response.content)
 
 
 @contextmanager

@@ -64,8 +64,8 @@ def fill() -> None:
 def test_every_kind_is_shown_and_leads_to_a_page(client: Client, operator: User) -> None:
     fill()
 
-    answer = client.get(reverse("admin:attention"))
-    result = answer.context["items"]
+    response = client.get(reverse("admin:attention"))
+    result = response.context["items"]
 
     assert {str(entry.kind.title) for entry in result} == {
         str(kind.title) for kind in KINDS.values()
@@ -73,7 +73,7 @@ def test_every_kind_is_shown_and_leads_to_a_page(client: Client, operator: User)
     assert [entry.since for entry in result] == sorted(entry.since for entry in result)
     for entry in result:
         assert client.get(entry.url).status_code == 200, entry
-    assert answer.context["total"] == len(KINDS)
+    assert response.context["total"] == len(KINDS)
 
 
 def test_settled_cases_are_not_counted(client: Client, operator: User) -> None:

@@ -27,35 +27,35 @@ def test_row_that_cannot_be_is_not_ticked(client: Client, page: str, chosen: str
     LinkFactory.create()
     data = {ACTION_CHECKBOX_NAME: [chosen], "action": "delete_selected", "index": "0"}
 
-    answer = client.post(reverse(f"admin:{page}_changelist"), data)
+    response = client.post(reverse(f"admin:{page}_changelist"), data)
 
-    assert answer.status_code in {200, 302}
+    assert response.status_code in {200, 302}
 
 
 def test_impossible_search_text_finds_nothing(client: Client) -> None:
     field = {"app_label": "accounts", "model_name": "member", "field_name": "user"}
 
-    answer = client.get(reverse("admin:autocomplete"), field | {"term": "\x00"})
+    response = client.get(reverse("admin:autocomplete"), field | {"term": "\x00"})
 
-    assert answer.json()["results"] == []
+    assert response.json()["results"] == []
 
 
 @pytest.mark.parametrize("chosen", ["9999-12-31", "9" * 5000, "é"])
 @pytest.mark.parametrize("page", ["accounts_member", "billing_budget", "links_shorthost"])
 def test_row_that_cannot_be_is_refused_in_a_form(client: Client, page: str, chosen: str) -> None:
-    answer = client.post(reverse(f"admin:{page}_add"), {"company": chosen})
+    response = client.post(reverse(f"admin:{page}_add"), {"company": chosen})
 
-    assert answer.status_code == 200
-    assert answer.context["adminform"].form.errors["company"]
+    assert response.status_code == 200
+    assert response.context["adminform"].form.errors["company"]
 
 
 def test_secret_that_no_request_may_carry_is_refused(client: Client) -> None:
     path = "/admin/providers/smsc/"
 
-    answer = client.post(path, {"login": "kvitok", "password": "пароль", "sender": "Kvitok"})
+    response = client.post(path, {"login": "kvitok", "password": "пароль", "sender": "Kvitok"})
 
-    assert answer.status_code == 200
-    assert "password" in answer.context["form"].errors
+    assert response.status_code == 200
+    assert "password" in response.context["form"].errors
 
 
 def test_member_that_cannot_be_is_refused_beside_a_company(client: Client) -> None:
@@ -64,9 +64,11 @@ def test_member_that_cannot_be_is_refused_beside_a_company(client: Client) -> No
     given = {name: "" if value is None else value for name, value in form.initial.items()}
     given |= {"members-TOTAL_FORMS": "1", "members-INITIAL_FORMS": "0"}
 
-    answer = client.post(page, given | {"members-0-user": "9999-12-31", "members-0-role": "owner"})
+    response = client.post(
+        page, given | {"members-0-user": "9999-12-31", "members-0-role": "owner"}
+    )
 
-    assert answer.status_code == 200
+    assert response.status_code == 200
 
 
 ADD_PHONE = reverse("admin:channels_blockedphone_add")
@@ -82,10 +84,10 @@ def test_phone_blocked_in_any_spelling_is_sent_no_code(
 ) -> None:
     client.post(ADD_PHONE, {"phone": typed, "reason": "a complaint"})
 
-    answer = api.post("/otp/send", {"phone": PHONE})
+    response = api.post("/otp/send", {"phone": PHONE})
 
     assert BlockedPhone.objects.get().phone == PHONE
-    assert (answer.status, answer.code) == (422, "recipient_unreachable")
+    assert (response.status, response.code) == (422, "recipient_unreachable")
 
 
 @pytest.mark.parametrize("typed", ["abc", "123", "+7916", "911", ""])

@@ -90,11 +90,11 @@ def test_dismissed_notice_comes_back_with_an_update(client: Client) -> None:
     client.force_login(member.user)
     update = incident.updates.get()
 
-    answer = client.post(
+    response = client.post(
         reverse("notice-dismiss", args=[incident.pk, update.pk]), {"next": "/cabinet/settings"}
     )
 
-    assert answer["Location"] == "/cabinet/settings"
+    assert response["Location"] == "/cabinet/settings"
     assert "СМС не доходят" not in client.get(reverse("overview")).content.decode()
     timeline.add_update(
         incident_id=incident.pk, state="identified", text=None, user=member.user, ip=None
@@ -178,10 +178,10 @@ def test_incident_is_opened_in_the_usual_words(client: Client, english_operator:
 def test_incident_with_a_mistake_is_not_opened(
     client: Client, english_operator: User, field: str, text: str
 ) -> None:
-    answer = client.post(reverse("admin:incident-new"), form(**{field: text}))
+    response = client.post(reverse("admin:incident-new"), form(**{field: text}))
 
-    assert answer.status_code == 200
-    assert field in answer.context["form"].errors
+    assert response.status_code == 200
+    assert field in response.context["form"].errors
     assert not Incident.objects.exists()
 
 

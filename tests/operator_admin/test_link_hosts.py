@@ -74,10 +74,10 @@ def test_host_with_links_stays(client: Client) -> None:
     path = reverse(f"{HOSTS}_delete", args=[host.pk])
 
     shown = client.get(path)
-    answer = client.post(path, {"post": "yes"})
+    response = client.post(path, {"post": "yes"})
 
     assert "перестанут" in shown.content.decode()
-    assert answer.status_code == 200
+    assert response.status_code == 200
     assert ShortHost.objects.filter(pk=host.pk).exists()
 
 

@@ -42,11 +42,11 @@ def test_export_is_a_file_of_json(client: Client, operator: User, company: Compa
     create_all_data(company)
     create_service_data()
 
-    answer = post(client, export="yes")
+    response = post(client, export="yes")
 
-    exported = json.loads(answer.content)
-    assert answer.headers["Content-Disposition"] == 'attachment; filename="person.json"'
-    assert "no-store" in answer.headers["Cache-Control"]
+    exported = json.loads(response.content)
+    assert response.headers["Content-Disposition"] == 'attachment; filename="person.json"'
+    assert "no-store" in response.headers["Cache-Control"]
     assert (exported["phone"], len(exported["data"]["bot_contacts"])) == (PHONE, 1)
     assert AuditEvent.objects.get(action="person.exported").user == operator
 
@@ -64,9 +64,9 @@ def test_erasure_is_confirmed_first(client: Client, operator: User, company: Com
 def test_confirmed_erasure_is_audited(client: Client, operator: User, company: Company) -> None:
     create_all_data(company)
 
-    answer = post(client, confirmed="yes")
+    response = post(client, confirmed="yes")
 
-    assert answer.headers["Location"] == reverse("admin:persons")
+    assert response.headers["Location"] == reverse("admin:persons")
     assert not Message.objects.filter(phone=PHONE).exists()
     events = AuditEvent.objects.filter(action="person.erased").order_by("id")
     assert [(event.user, event.subject) for event in events] == [(operator, "+7916*")] * 2
@@ -95,9 +95,9 @@ def test_second_factor_is_required_again(
     sign_in(client, make_operator(), "password", "mfa", age=3600)
     create_all_data(company)
 
-    answer = post(client, **{action: "yes"})
+    response = post(client, **{action: "yes"})
 
-    assert reverse("mfa_reauthenticate") in answer.headers["Location"]
+    assert reverse("mfa_reauthenticate") in response.headers["Location"]
     assert Message.objects.filter(phone=PHONE).count() == 2
 
 

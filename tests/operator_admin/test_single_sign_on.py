@@ -55,10 +55,10 @@ def test_rights_of_a_group_do_not_count_after_a_password(anna: User) -> None:
     other = Client()
     sign_in(other, anna, "password", "mfa")
 
-    answer = other.get(ADMIN, follow=True)
+    response = other.get(ADMIN, follow=True)
 
-    assert answer.redirect_chain[-1][0] == "/account/sso/required?next=%2Fadmin%2F"
-    assert "Acme ID" in answer.content.decode()
+    assert response.redirect_chain[-1][0] == "/account/sso/required?next=%2Fadmin%2F"
+    assert "Acme ID" in response.content.decode()
     assert client.get(ADMIN).status_code == 200
 
 
@@ -99,10 +99,10 @@ def test_local_operator_needs_provider_if_configured(
     before = client.get(ADMIN).status_code
     settings.OIDC_REQUIRED_FOR_ADMIN = True
 
-    answer = client.get(ADMIN, follow=True)
+    response = client.get(ADMIN, follow=True)
 
     assert before == 200
-    assert answer.redirect_chain[-1][0].startswith("/account/sso/required")
+    assert response.redirect_chain[-1][0].startswith("/account/sso/required")
 
 
 def test_operator_disconnects_an_identity(client: Client, anna: User) -> None:

@@ -85,17 +85,17 @@ def test_password_session_needs_second_factor_everywhere(client: Client) -> None
 def test_posts_without_a_second_factor_are_refused(client: Client) -> None:
     sign_in(client, make_operator(), "password")
 
-    answers = {client.post(address).status_code for address in addresses()}
+    statuses = {client.post(address).status_code for address in addresses()}
 
-    assert answers == {302}
+    assert statuses == {302}
     assert AuditEvent.objects.count() == 0
 
 
 def test_visitor_is_sent_to_sign_in_everywhere(client: Client) -> None:
     for address in addresses():
-        for answer in (client.get(address), client.post(address)):
-            assert answer.status_code == 302, address
-            assert "/login/" in answer.headers["Location"], address
+        for response in (client.get(address), client.post(address)):
+            assert response.status_code == 302, address
+            assert "/login/" in response.headers["Location"], address
 
 
 def test_member_who_is_not_an_operator_is_refused(client: Client) -> None:
@@ -122,9 +122,9 @@ def test_second_factor_code_opens_requested_page(client: Client) -> None:
     asked = client.get(reverse("admin:queue"), follow=True)
     page, _status = asked.redirect_chain[-1]
 
-    answer = client.post(page, {"code": code_now()})
+    response = client.post(page, {"code": code_now()})
 
-    assert answer.headers["Location"] == reverse("admin:queue")
+    assert response.headers["Location"] == reverse("admin:queue")
     assert client.get(reverse("admin:queue")).status_code == 200
 
 
@@ -134,9 +134,9 @@ def test_second_factor_code_opens_requested_page(client: Client) -> None:
 def test_sign_in_redirects_to_no_foreign_host(client: Client, then: str) -> None:
     sign_in(client, make_operator(), "password", "mfa")
 
-    answer = client.get(reverse("admin:login"), {"next": then})
+    response = client.get(reverse("admin:login"), {"next": then})
 
-    assert answer.headers["Location"] == reverse("admin:index")
+    assert response.headers["Location"] == reverse("admin:index")
 
 
 def test_operators_page_of_second_factors_shows_no_secret(client: Client) -> None:

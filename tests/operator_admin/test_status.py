@@ -175,10 +175,10 @@ def test_api_is_measured_minute_by_minute() -> None:
 
 @pytest.mark.parametrize(("accept", "word"), [("ru", "Всё работает"), ("en", "Everything works")])
 def test_page_is_open_to_all_in_both_languages(client: Client, accept: str, word: str) -> None:
-    answer = client.get("/status", headers={"Accept-Language": accept})
+    response = client.get("/status", headers={"Accept-Language": accept})
 
-    assert answer.status_code == 200
-    assert word in answer.content.decode()
+    assert response.status_code == 200
+    assert word in response.content.decode()
 
 
 def test_cached_page_needs_no_query(
@@ -237,10 +237,10 @@ def test_feed_is_well_formed(client: Client) -> None:
     )
     summary.reset()
 
-    answer = client.get("/status.atom")
+    response = client.get("/status.atom")
 
-    feed = ET.fromstring(answer.content)  # noqa: S314 - our own
-    assert answer["Content-Type"].startswith("application/atom+xml")
+    feed = ET.fromstring(response.content)  # noqa: S314 - our own
+    assert response["Content-Type"].startswith("application/atom+xml")
     assert len(feed.findall("{http://www.w3.org/2005/Atom}entry")) == 1
 
 

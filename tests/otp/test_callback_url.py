@@ -12,7 +12,7 @@ from channels.models import Message
 from otp.check import settlement
 from persons.erasure import erase
 from persons.person import Person
-from tests.api.clients import Answer, Api
+from tests.api.clients import Api, ApiResponse
 from tests.channels.message_stages import PHONE, accepted, apply_event
 from tests.factories import CompanyFactory, EndpointFactory
 from tests.otp.sent_codes import code_of, forget_limits
@@ -32,7 +32,7 @@ def endpoint(company: Company, receiver: Receiver) -> Endpoint:
     return EndpointFactory.create(company=company, url=receiver.url, kinds=["balance.low"])
 
 
-def post(api: Api, url: object, **fields: object) -> Answer:
+def post(api: Api, url: object, **fields: object) -> ApiResponse:
     forget_limits()
     return api.post("/otp/send", {"phone": PHONE, "callback_url": url} | fields)
 
@@ -120,9 +120,9 @@ def test_verified_code_is_reported_to_the_latest_url(api: Api, endpoint: Endpoin
 def test_next_channel_keeps_the_url(api: Api, endpoint: Endpoint) -> None:
     public_id = post(api, beside(endpoint), channel="whatsapp").body["verification"]
 
-    answer = api.post(f"/otp/{public_id}/next", {})
+    response = api.post(f"/otp/{public_id}/next", {})
 
-    assert answer.status == 200, answer.body
+    assert response.status == 200, response.body
     kept = [message.params["callback"]["url"] for message in Message.objects.all()]
     assert kept == [beside(endpoint)] * 2
 
@@ -204,18 +204,18 @@ ELSEWHERE: tuple[object, ...] = (
 def test_any_other_host_is_refused(api: Api) -> None:
     EndpointFactory.create(company=api.company, url=OWN)
 
-    answers = {repr(url): post(api, url) for url in ELSEWHERE}
+    responses = {repr(url): post(api, url) for url in ELSEWHERE}
 
-    faulty = {url: list(answer.body.get("errors", ())) for url, answer in answers.items()}
-    assert faulty == {url: ["callback_url"] for url in answers}
-    assert {answer.status for answer in answers.values()} == {422}
+    faulty = {url: list(response.body.get("errors", ())) for url, response in responses.items()}
+    assert faulty == {url: ["callback_url"] for url in responses}
+    assert {response.status for response in responses.values()} == {422}
     assert Message.objects.count() == 0
 
 
 def test_refusal_says_to_register_the_host(api: Api) -> None:
-    answer = post(api, OWN)
+    response = post(api, OWN)
 
-    assert "добавьте" in answer.body["errors"]["callback_url"][0]
+    assert "добавьте" in response.body["errors"]["callback_url"][0]
 
 
 @pytest.mark.parametrize("text", [None, ""])

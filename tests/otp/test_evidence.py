@@ -24,12 +24,12 @@ def test_evidence_names_the_agreement_without_the_code(api: Api) -> None:
     verify(api, public_id, wrong_code(PHONE), bind=DOCUMENT)
     verify(api, public_id, code, bind=DOCUMENT)
 
-    answer = api.get(f"/otp/{public_id}/evidence")
+    response = api.get(f"/otp/{public_id}/evidence")
 
-    record = answer.body["record"]
-    assert answer.headers["Content-Disposition"] == f'attachment; filename="{public_id}.json"'
+    record = response.body["record"]
+    assert response.headers["Content-Disposition"] == f'attachment; filename="{public_id}.json"'
     text = json.dumps(record, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    assert answer.body["sha256"] == hashlib.sha256(text.encode()).hexdigest()
+    assert response.body["sha256"] == hashlib.sha256(text.encode()).hexdigest()
     assert (record["bind"], record["attempts"], record["state"]) == (DOCUMENT, 2, "verified")
     assert (record["company"], record["phone"], record["reference"]) == (
         api.company.name,
@@ -85,9 +85,9 @@ def test_erasure_takes_what_the_person_was_shown(api: Api) -> None:
     Verification.objects.update(superseded_at=timezone.now(), expires_at=timezone.now())
     Message.objects.update(useful_until=timezone.now())
 
-    answer = api.post("/persons/erase", {"phone": PHONE})
+    response = api.post("/persons/erase", {"phone": PHONE})
 
-    assert answer.status == 200, answer.body
+    assert response.status == 200, response.body
     evidence = api.get(f"/otp/{verification}/evidence").body["record"]
     assert [message["text"] for message in evidence["messages"]] == [None]
     row = Message.objects.get()

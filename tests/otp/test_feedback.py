@@ -10,7 +10,7 @@ from channels.lifecycle.state_machine import EventKind
 from channels.models import Attempt, Message
 from otp.check import settlement
 from otp.models import Verification
-from tests.api.clients import Answer, Api, ClientOf
+from tests.api.clients import Api, ApiResponse, ClientOf
 from tests.api.races import at_once
 from tests.channels.fallback_stages import transfers
 from tests.channels.message_stages import PHONE, apply_event, claim
@@ -25,7 +25,7 @@ CODE = "4821"
 LETTERS = "aB3xYz"
 
 
-def send(api: Api, code: object = CODE, **fields: object) -> Answer:
+def send(api: Api, code: object = CODE, **fields: object) -> ApiResponse:
     return api.post("/otp/send", {"phone": PHONE, "code": code} | fields)
 
 
@@ -45,9 +45,9 @@ def test_custom_code_can_be_checked_here(api: Api, code: str) -> None:
 def test_letters_spend_no_attempt_of_a_code_of_ours(api: Api, code: str) -> None:
     api.post("/otp/send", {"phone": PHONE})
 
-    answer = api.post("/otp/verify", {"phone": PHONE, "code": code})
+    response = api.post("/otp/verify", {"phone": PHONE, "code": code})
 
-    assert answer.code == "invalid_input"
+    assert response.code == "invalid_input"
     assert Verification.objects.get().attempts == 0
 
 
@@ -80,20 +80,20 @@ def test_reports_at_once_charge_once(api: Api) -> None:
     apply_event(Attempt.objects.get(), EventKind.ACCEPTED, provider_id="vendor-1")
 
     reports = [{"id": sent["id"]}, {"phone": PHONE, "code": CODE}] * 5
-    answers = at_once([partial(api.post, "/otp/feedback", report) for report in reports])
+    responses = at_once([partial(api.post, "/otp/feedback", report) for report in reports])
     settlement.settle_verified()
 
-    assert {answer.status for answer in answers} == {200}
-    assert len({answer.body["verified_at"] for answer in answers}) == 1
+    assert {response.status for response in responses} == {200}
+    assert len({response.body["verified_at"] for response in responses}) == 1
     assert ledger.balance(api.company.pk) == (999, 0)
 
 
 def test_wrong_report_spends_an_attempt_and_is_capped(api: Api) -> None:
     send(api)
 
-    answers = [api.post("/otp/feedback", {"phone": PHONE, "code": "0000"}) for _ in range(6)]
+    responses = [api.post("/otp/feedback", {"phone": PHONE, "code": "0000"}) for _ in range(6)]
 
-    assert [answer.code for answer in answers] == [*["code_invalid"] * 5, "too_many_attempts"]
+    assert [response.code for response in responses] == [*["code_invalid"] * 5, "too_many_attempts"]
     assert api.post("/otp/feedback", {"phone": PHONE, "code": CODE}).code == "too_many_attempts"
 
 
@@ -105,11 +105,11 @@ def test_code_of_ours_is_not_reported(api: Api) -> None:
         {"phone": PHONE, "code": "0000"},
     ]
 
-    answers = [api.post("/otp/feedback", report) for report in reports]
+    responses = [api.post("/otp/feedback", report) for report in reports]
 
-    assert [answer.code for answer in answers] == ["invalid_input"] * 3
+    assert [response.code for response in responses] == ["invalid_input"] * 3
     assert Verification.objects.get().attempts == 0
-    assert "/otp/verify" in str(answers[0].body["errors"])
+    assert "/otp/verify" in str(responses[0].body["errors"])
 
 
 def test_report_of_others_is_not_found(api: Api, test_api: Api, client_of: ClientOf) -> None:
@@ -138,9 +138,9 @@ def test_report_of_others_is_not_found(api: Api, test_api: Api, client_of: Clien
     ],
 )
 def test_report_names_the_field_at_fault(api: Api, report: dict[str, object], field: str) -> None:
-    answer = api.post("/otp/feedback", report)
+    response = api.post("/otp/feedback", report)
 
-    assert (answer.code, [*answer.body["errors"]]) == ("invalid_input", [field])
+    assert (response.code, [*response.body["errors"]]) == ("invalid_input", [field])
 
 
 @pytest.mark.parametrize("by", ["id", "verification"])
@@ -149,9 +149,9 @@ def test_history_is_not_changed_by_a_report(api: Api, by: str) -> None:
     sent = delivered(api)
     age_rows(days=1, seconds=1)
 
-    answer = api.post("/otp/feedback", {"id": sent[by]})
+    response = api.post("/otp/feedback", {"id": sent[by]})
 
-    assert answer.code == "code_expired"
+    assert response.code == "code_expired"
     assert Verification.objects.get().verified_at is None
 
 

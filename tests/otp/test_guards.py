@@ -94,9 +94,9 @@ def test_send_that_comes_second_repeats_the_code_of_the_first(api: Api) -> None:
         with transaction.atomic():
             first = VerificationFactory.create(company=api.company, phone=PHONE)
             late = start_blocked(pool, lambda: api.post("/otp/send", {"phone": PHONE}))
-        answer = late.result()
+        response = late.result()
 
-    assert answer.status == 200
+    assert response.status == 200
     assert Verification.objects.count() == 1
     assert Message.objects.get().subject_id == first.id
     assert ledger.balance(api.company.pk) == (999, 1)

@@ -14,7 +14,7 @@ from links.follow import cached_row, resolution
 from links.models import Link
 from otp.check import settlement
 from otp.models import Verification
-from tests.api.clients import Answer, Api
+from tests.api.clients import Api, ApiResponse
 from tests.api.races import at_once
 from tests.otp.sent_codes import age_rows, code_of, wrong_code
 from tests.plans import explained
@@ -25,13 +25,13 @@ URL = "https://example.com/"
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def send(api: Api, **fields: Any) -> Answer:
-    answer = api.post("/otp/send", {"phone": PHONE, "link": URL, "link_until": "code"} | fields)
-    assert answer.status == 200, answer.body
-    return answer
+def send(api: Api, **fields: Any) -> ApiResponse:
+    response = api.post("/otp/send", {"phone": PHONE, "link": URL, "link_until": "code"} | fields)
+    assert response.status == 200, response.body
+    return response
 
 
-def verify(api: Api, code: str) -> Answer:
+def verify(api: Api, code: str) -> ApiResponse:
     return api.post("/otp/verify", {"phone": PHONE, "code": code})
 
 
@@ -151,9 +151,9 @@ def test_parallel_settlements_end_a_link_once(api: Api) -> None:
 
 @pytest.mark.parametrize("until", ["time", 5])
 def test_unknown_link_until_is_refused(api: Api, until: object) -> None:
-    answer = api.post("/otp/send", {"phone": PHONE, "link": URL, "link_until": until})
+    response = api.post("/otp/send", {"phone": PHONE, "link": URL, "link_until": until})
 
-    assert (answer.status, list(answer.body["errors"])) == (422, ["link_until"])
+    assert (response.status, list(response.body["errors"])) == (422, ["link_until"])
     assert not Message.objects.exists()
 
 

@@ -34,13 +34,13 @@ def test_chain_takes_its_next_step_at_once(api: Api) -> None:
     enable_fallback(api.company, "whatsapp", "sms")
     verification = sent(api)
 
-    answer = step(api, verification)
+    response = step(api, verification)
 
     message = Message.objects.get()
-    assert (answer.status, answer.body["id"]) == (200, message.public_id)
-    shown = [answer.body[name] for name in ("channel", "status", "cost", "attempts_left")]
+    assert (response.status, response.body["id"]) == (200, message.public_id)
+    shown = [response.body[name] for name in ("channel", "status", "cost", "attempts_left")]
     assert shown == ["sms", "queued", 16, 5]
-    assert answer.body["verification"] == verification
+    assert response.body["verification"] == verification
     assert (message.channel, message.chain, message.hold) == ("sms", [], 2)
     assert fallback_events(message) == [("requested", "sms")]
     assert transfers(message) == [("hold", 1, ""), ("release", 1, "requested"), ("hold", 16, "")]
@@ -52,14 +52,14 @@ def test_sent_message_is_charged_though_the_next_channel_fails(api: Api, next_ch
     """Otherwise a company that asks for the next channel at once would pay for no message."""
     enable_fallback(api.company, "whatsapp", next_channel)
     attempt = accepted(api)
-    answer = step(api, str(Verification.objects.get()))
+    response = step(api, str(Verification.objects.get()))
     (other,) = claim()
 
     attempt_of_other = Attempt.objects.get(pk=other.attempt_id)
     apply_event(attempt_of_other, EventKind.UNREACHABLE)
     apply_event(attempt, EventKind.DELIVERED)
 
-    assert outcome(answer) == other.channel == next_channel
+    assert outcome(response) == other.channel == next_channel
     first = Message.objects.earliest("id")
     assert transfers(first) == [("hold", 1, ""), ("capture", 1, "receipt")]
     assert ledger.balance(api.company.pk) == (999, 0)
@@ -70,11 +70,11 @@ def test_step_keeps_the_hold_of_a_sent_message(api: Api) -> None:
     attempt = accepted(api)
     verification = str(Verification.objects.get())
 
-    answers = [outcome(step(api, verification)) for _ in range(3)]
+    outcomes = [outcome(step(api, verification)) for _ in range(3)]
 
     first, *others = Message.objects.order_by("id")
-    assert answers == ["whatsapp", "telegram", "max"]
-    assert [row.channel for row in others] == answers
+    assert outcomes == ["whatsapp", "telegram", "max"]
+    assert [row.channel for row in others] == outcomes
     assert transfers(first) == [("hold", 16, "")]
     assert ledger.balance(api.company.pk) == (1000 - 16 - 3, 16 + 3)
     Message.objects.filter(pk=first.pk).update(fallback_at=first.created_at)
@@ -101,12 +101,12 @@ def test_steps_follow_each_other_to_the_end(api: Api) -> None:
     enable_fallback(api.company, "whatsapp", "telegram", "sms")
     verification = sent(api)
 
-    answers = []
+    responses = []
     for _ in range(4):
         claim()
-        answers.append(outcome(step(api, verification)))
+        responses.append(outcome(step(api, verification)))
 
-    assert answers == ["telegram", "sms", "max", "channel_unavailable"]
+    assert responses == ["telegram", "sms", "max", "channel_unavailable"]
     assert Message.objects.count() == 4  # each vendor may have the one before
 
 
@@ -119,22 +119,22 @@ def test_step_uses_no_channel_above_the_price_cap_of_the_chain(
     verification = sent(api, channels=channels)
     claim()
 
-    answers: list[str] = []
-    while not answers or answers[-1] != "channel_unavailable":
-        answers.append(outcome(step(api, verification)))
+    responses: list[str] = []
+    while not responses or responses[-1] != "channel_unavailable":
+        responses.append(outcome(step(api, verification)))
         claim()
 
-    assert answers[0] == "telegram"
-    assert "sms" not in answers
+    assert responses[0] == "telegram"
+    assert "sms" not in responses
 
 
 def test_code_without_chain_uses_next_channel_in_order(api: Api) -> None:
     verification = sent(api)
 
-    answers = [step(api, verification) for _ in range(4)]
+    responses = [step(api, verification) for _ in range(4)]
 
-    assert [*map(outcome, answers)] == ["telegram", "sms", "max", "channel_unavailable"]
-    assert "Другого канала" in answers[3].body["message"]
+    assert [*map(outcome, responses)] == ["telegram", "sms", "max", "channel_unavailable"]
+    assert "Другого канала" in responses[3].body["message"]
     channels = Message.objects.order_by("id").values_list("channel", flat=True)
     assert list(channels) == ["whatsapp", "telegram", "sms", "max"]
     assert Verification.objects.count() == 1
@@ -146,19 +146,19 @@ def test_barred_channels_are_left_out(api: Api) -> None:
     verification = sent(api)
     claim()
 
-    answers = [outcome(step(api, verification)) for _ in range(3)]
+    outcomes = [outcome(step(api, verification)) for _ in range(3)]
 
-    assert answers == ["whatsapp", "channel_unavailable", "channel_unavailable"]
+    assert outcomes == ["whatsapp", "channel_unavailable", "channel_unavailable"]
 
 
 def test_order_of_the_send_has_no_others(api: Api) -> None:
     verification = sent(api, channels=["sms", "telegram"])
-    answers = []
+    responses = []
     for _ in range(3):
         claim()
-        answers.append(outcome(step(api, verification)))
+        responses.append(outcome(step(api, verification)))
 
-    assert answers == ["telegram", *["channel_unavailable"] * 2]
+    assert responses == ["telegram", *["channel_unavailable"] * 2]
 
 
 @pytest.mark.parametrize("fields", [{}, {"link_expires_in": 600}, {"link_until": "code"}])
@@ -166,11 +166,11 @@ def test_next_message_has_a_link_to_the_same_target(api: Api, fields: dict[str, 
     Company.objects.update(link_utm="utm_medium={channel}")
     verification = sent(api, channel="sms", link="https://example.com/offer", **fields)
 
-    answer = step(api, verification)
+    response = step(api, verification)
 
     first, second = Link.objects.order_by("id")
     message = Message.objects.latest("id")
-    assert answer.body["short_url"] == message.params["short_url"] == second.short_url
+    assert response.body["short_url"] == message.params["short_url"] == second.short_url
     assert second.message_id == message.pk
     same = ("url", "utm", "expired_url", "is_once", "dies_with_code")
     assert [getattr(second, name) for name in same] == [getattr(first, name) for name in same]
@@ -182,9 +182,9 @@ def test_next_message_has_no_link_in_place_of_a_closed_one(api: Api) -> None:
     verification = sent(api, link="https://example.com/offer")
     Link.objects.update(disabled_at=Now())
 
-    answer = step(api, verification)
+    response = step(api, verification)
 
-    assert (answer.status, answer.body.get("short_url")) == (200, None)
+    assert (response.status, response.body.get("short_url")) == (200, None)
     assert Link.objects.count() == 1
 
 
@@ -219,10 +219,10 @@ def test_step_that_is_not_paid_changes_nothing(api: Api, balance: int) -> None:
     verification = sent(api)
     ledger.withdraw(company=api.company, amount=999 - balance, reason="test")
 
-    answer = step(api, verification)
+    response = step(api, verification)
 
     message = Message.objects.get()
-    assert (answer.code, answer.body["required"]) == ("insufficient_tokens", 16)
+    assert (response.code, response.body["required"]) == ("insufficient_tokens", 16)
     assert (message.channel, len(message.chain), message.hold) == ("whatsapp", 1, 1)
 
 
@@ -286,10 +286,10 @@ def test_repeats_of_calls_at_once_take_no_further_step(api: Api, chain: tuple[st
     verification = sent(api)
     calls = [partial(step, api, verification, Idempotency_Key=key) for key in ("one", "two")]
 
-    answers = at_once(calls)
+    responses = at_once(calls)
 
-    assert {answer.status for answer in answers} == {200}
-    assert [call().raw for call in calls] == [answer.raw for answer in answers]
+    assert {response.status for response in responses} == {200}
+    assert [call().raw for call in calls] == [response.raw for response in responses]
 
 
 def test_ended_code_without_messages_has_no_next(api: Api) -> None:
@@ -303,9 +303,9 @@ def test_little_time_left_makes_no_new_code(api: Api) -> None:
     verification = sent(api)
     age_rows(seconds=250)
 
-    answer = step(api, verification)
+    response = step(api, verification)
 
-    assert (answer.code, answer.body["message"]) == (
+    assert (response.code, response.body["message"]) == (
         "code_expired",
         "До конца срока кода осталось слишком мало: отправьте новый",
     )

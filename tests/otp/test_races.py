@@ -9,7 +9,7 @@ from billing.models import Transfer
 from billing.wallet import ledger
 from channels.models import Message
 from otp.models import Verification
-from tests.api.clients import Answer, Api, ClientOf
+from tests.api.clients import Api, ApiResponse, ClientOf
 from tests.api.races import at_once
 from tests.factories import CompanyFactory, LinkFactory
 from tests.otp.sent_codes import code_of, forget_limits, verification_of, wrong_code
@@ -19,14 +19,14 @@ pytestmark = pytest.mark.django_db(transaction=True)
 PHONE = "+79161234567"
 
 
-def check(api: Api, phone: str, codes: list[str]) -> list[Answer]:
+def check(api: Api, phone: str, codes: list[str]) -> list[ApiResponse]:
     return at_once(
         [partial(api.post, "/otp/verify", {"phone": phone, "code": code}) for code in codes]
     )
 
 
-def codes_of(answers: list[Answer]) -> Counter[str]:
-    return Counter("ok" if answer.status == 200 else answer.code for answer in answers)
+def codes_of(responses: list[ApiResponse]) -> Counter[str]:
+    return Counter("ok" if response.status == 200 else response.code for response in responses)
 
 
 def test_parallel_correct_codes_succeed_once(api: Api) -> None:
@@ -42,10 +42,12 @@ def test_parallel_correct_codes_succeed_once(api: Api) -> None:
 def test_parallel_wrong_codes_are_checked_five_times(api: Api) -> None:
     api.post("/otp/send", {"phone": PHONE})
 
-    answers = check(api, PHONE, [wrong_code(PHONE)] * 50)
+    responses = check(api, PHONE, [wrong_code(PHONE)] * 50)
 
-    assert codes_of(answers) == {"code_invalid": 5, "too_many_attempts": 45}
-    left = [answer.body["attempts_left"] for answer in answers if answer.code == "code_invalid"]
+    assert codes_of(responses) == {"code_invalid": 5, "too_many_attempts": 45}
+    left = [
+        response.body["attempts_left"] for response in responses if response.code == "code_invalid"
+    ]
     assert sorted(left) == [0, 1, 2, 3, 4]
     assert verification_of(PHONE).attempts == 5
 
@@ -56,14 +58,14 @@ def test_tokens_for_one_send_pay_for_one(client_of: ClientOf, path: str) -> None
     ledger.grant(company=company, amount=1, reason="test")
     api = client_of(company)
 
-    answers = at_once(
+    responses = at_once(
         [
             partial(api.post, path, {"phone": f"+7916{n:07d}", "url": "https://example.com/"})
             for n in range(20)
         ]
     )
 
-    assert codes_of(answers) == {"ok": 1, "insufficient_tokens": 19}
+    assert codes_of(responses) == {"ok": 1, "insufficient_tokens": 19}
     assert ledger.balance(company.pk) == (0, 1)
     assert Transfer.objects.filter(kind="hold").count() == Message.objects.count() == 1
     assert Verification.objects.count() == (path == "/otp/send")
@@ -72,14 +74,14 @@ def test_tokens_for_one_send_pay_for_one(client_of: ClientOf, path: str) -> None
 def test_parallel_sends_pass_the_cool_down_once(api: Api) -> None:
     purposes = ["one", "two"] * 5
 
-    answers = at_once(
+    responses = at_once(
         [
             partial(api.post, "/otp/send", {"phone": PHONE, "purpose": purpose})
             for purpose in purposes
         ]
     )
 
-    assert codes_of(answers) == {"ok": 1, "resend_too_soon": 9}
+    assert codes_of(responses) == {"ok": 1, "resend_too_soon": 9}
     assert Message.objects.count() == Verification.objects.count() == 1
     assert ledger.balance(api.company.pk) == (999, 1)
 
@@ -100,10 +102,10 @@ def test_send_that_always_meets_others_may_be_repeated(
 
 
 def test_parallel_sends_of_one_purpose_share_a_code(test_api: Api) -> None:
-    answers = at_once([lambda: test_api.post("/otp/send", {"phone": PHONE})] * 5)
+    responses = at_once([lambda: test_api.post("/otp/send", {"phone": PHONE})] * 5)
 
-    assert codes_of(answers) == {"ok": 5}
-    assert {answer.body["expires_in"] for answer in answers} == {300}
+    assert codes_of(responses) == {"ok": 5}
+    assert {response.body["expires_in"] for response in responses} == {300}
     assert Verification.objects.count() == 1
     assert set(Message.objects.values_list("subject_id", flat=True)) == {
         Verification.objects.get().id
@@ -115,9 +117,9 @@ def test_parallel_sends_after_a_used_code_make_one(test_api: Api) -> None:
     test_api.post("/otp/verify", {"phone": PHONE, "code": code_of(PHONE, mode="test")})
     forget_limits()
 
-    answers = at_once([lambda: test_api.post("/otp/send", {"phone": PHONE})] * 5)
+    responses = at_once([lambda: test_api.post("/otp/send", {"phone": PHONE})] * 5)
 
-    assert codes_of(answers) == {"ok": 5}
+    assert codes_of(responses) == {"ok": 5}
     assert Verification.objects.filter(superseded_at=None).count() == 1
     assert Verification.objects.count() == 2
 
@@ -143,11 +145,11 @@ def test_parallel_correct_codes_by_id_and_phone_succeed_once(api: Api) -> None:
     code = code_of(PHONE)
     ways = [{"phone": PHONE}, {"id": public_id}]
 
-    answers = at_once(
+    responses = at_once(
         [partial(api.post, "/otp/verify", ways[n % 2] | {"code": code}) for n in range(50)]
     )
 
-    result = codes_of(answers)
+    result = codes_of(responses)
     assert result["ok"] == 1
     assert result.keys() <= {"ok", "code_used", "too_many_attempts"}
     assert verification_of(PHONE).attempts == 1

@@ -12,7 +12,7 @@ from channels import reconciliation
 from channels.deliver import sweeps
 from channels.models import Message
 from otp.models import Verification
-from tests.api.clients import Answer, Api, ClientOf
+from tests.api.clients import Api, ApiResponse, ClientOf
 from tests.api.races import at_once
 from tests.channels.fallback_stages import enable_fallback
 from tests.channels.message_stages import claim
@@ -27,20 +27,20 @@ HASH = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 DOCUMENT = {"document": HASH, "title": "Contract"}
 
 
-def post(api: Api, **fields: Any) -> Answer:
+def post(api: Api, **fields: Any) -> ApiResponse:
     forget_limits()
     return api.post("/otp/send", {"phone": PHONE} | fields)
 
 
 def message_of(api: Api, **fields: Any) -> Message:
-    answer = post(api, **fields)
-    assert answer.status == 200, answer.body
+    response = post(api, **fields)
+    assert response.status == 200, response.body
     return Message.objects.get(pk=Message.objects.order_by("created_at").last().pk)  # type: ignore[union-attr]
 
 
 def text_of(test_api: Api, **fields: Any) -> str:
-    answer = test_api.post("/otp/send", {"phone": "+79990000000"} | fields)
-    assert answer.status == 200, answer.body
+    response = test_api.post("/otp/send", {"phone": "+79990000000"} | fields)
+    assert response.status == 200, response.body
     return str(test_api.get("/test/messages").body["data"][0]["text"])
 
 
@@ -83,8 +83,8 @@ def test_barred_channels_stay_barred(api: Api) -> None:
 
 
 def put_policy(api: Api, rules: list[dict[str, Any]]) -> None:
-    answer = api.call("PUT", "/policy", orjson.dumps({"rules": rules}))
-    assert answer.status == 200, answer.body
+    response = api.call("PUT", "/policy", orjson.dumps({"rules": rules}))
+    assert response.status == 200, response.body
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
@@ -136,9 +136,9 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 
 def test_wrong_options_are_refused_before_anything(api: Api) -> None:
     for fields, faulty in WRONG:
-        answer = post(api, **fields)
+        response = post(api, **fields)
 
-        refusal = (answer.code, list(answer.body.get("errors", ())))
+        refusal = (response.code, list(response.body.get("errors", ())))
         assert refusal == ("invalid_input", [faulty]), fields
     assert ledger.balance(api.company.pk) == (1000, 0)
 
@@ -149,12 +149,12 @@ def test_oversized_binding_costs_no_more_than_longest_allowed(
     """With a test key, which anybody gets, 12,000 octets took 12 s and the lock of Python."""
     started = time.process_time()
 
-    answers = [
+    responses = [
         post(test_api, bind=PAYMENT | {"payee": "㌖" * 20_000}),
         post(test_api, bind=DOCUMENT | {"title": "a" * 60_000}),
     ]
 
-    assert [answer.code for answer in answers] == ["invalid_input", "invalid_input"]
+    assert [response.code for response in responses] == ["invalid_input", "invalid_input"]
     assert time.process_time() - started < 0.5
 
 
@@ -173,14 +173,14 @@ def test_another_length_makes_a_new_code(api: Api) -> None:
 
 
 def test_code_lives_as_long_as_the_request_says(api: Api) -> None:
-    answer = post(api, expires_in=900)
+    response = post(api, expires_in=900)
     code = code_of(PHONE)
     message = Message.objects.get()
 
-    assert answer.body["expires_in"] == 900
+    assert response.body["expires_in"] == 900
     assert message.useful_until <= message.deadline
     age_rows(seconds=890)
-    assert verify(api, answer.body["verification"], code).status == 200
+    assert verify(api, response.body["verification"], code).status == 200
 
 
 def test_code_with_a_short_life_expires(api: Api) -> None:
@@ -232,9 +232,9 @@ def test_text_is_sent_only_by_channels_that_show_it(api: Api) -> None:
 
 
 def test_text_too_long_for_sms_is_refused(api: Api) -> None:
-    answer = post(api, text="я" * 300 + " :code", channel="sms")
+    response = post(api, text="я" * 300 + " :code", channel="sms")
 
-    assert (answer.code, list(answer.body["errors"])) == ("invalid_input", ["text"])
+    assert (response.code, list(response.body["errors"])) == ("invalid_input", ["text"])
 
 
 def test_binding_is_below_the_text(test_api: Api) -> None:
@@ -261,13 +261,13 @@ def test_bound_code_is_right_only_with_its_binding(
     public_id = sent(api, bind=PAYMENT)
     which = {"id": public_id} if by == "id" else {"phone": PHONE}
 
-    def guess(code: str, bind: Any) -> Answer:
+    def guess(code: str, bind: Any) -> ApiResponse:
         return api.post("/otp/verify", which | {"code": code, "bind": bind})
 
     refusals = [guess(code, other) for code in (code_of(PHONE), wrong_code(PHONE))]
 
-    assert [answer.code for answer in refusals] == ["binding_mismatch"] * 2
-    same = [answer.body | {"request_id": ""} for answer in refusals]
+    assert [response.code for response in refusals] == ["binding_mismatch"] * 2
+    same = [response.body | {"request_id": ""} for response in refusals]
     assert same[0] == same[1]
     assert Verification.objects.get().attempts == 0
     shuffled = {name: PAYMENT[name] for name in ("payee", "currency", "amount")}
@@ -277,9 +277,9 @@ def test_bound_code_is_right_only_with_its_binding(
 def test_mismatches_are_limited_as_other_refusals(api: Api) -> None:
     public_id = sent(api, bind=PAYMENT)
 
-    answers = [verify(api, public_id, "123456") for _ in range(30)]
+    responses = [verify(api, public_id, "123456") for _ in range(30)]
 
-    assert answers[-1].code == "too_many_attempts"
+    assert responses[-1].code == "too_many_attempts"
     assert verify(api, public_id, code_of(PHONE), bind=PAYMENT).status == 200
 
 
@@ -312,11 +312,13 @@ def test_resends_with_different_options_at_once_leave_one_live_code(client_of: C
         {"bind": DOCUMENT},
     ]
 
-    answers = at_once([partial(api.post, "/otp/send", {"phone": phone} | send) for send in sends])
+    responses = at_once([partial(api.post, "/otp/send", {"phone": phone} | send) for send in sends])
 
-    assert [answer.status for answer in answers] == [200] * 4
+    assert [response.status for response in responses] == [200] * 4
     live = Verification.objects.get(superseded_at=None)
-    by_id = {answer.body["verification"]: send for answer, send in zip(answers, sends, strict=True)}
+    by_id = {
+        response.body["verification"]: send for response, send in zip(responses, sends, strict=True)
+    }
     expected = by_id[live.public_id]
     assert live.binding == expected.get("bind")
     assert list(reconciliation.breaches()) == []
@@ -354,9 +356,9 @@ def test_verification_shows_the_reference_of_its_newest_message(api: Api) -> Non
 def test_next_channel_keeps_the_text_and_the_binding(api: Api, options: dict[str, Any]) -> None:
     public_id = sent(api, channel="sms", metadata={"shop": "A"}, **options)
 
-    answer = api.post(f"/otp/{public_id}/next")
+    response = api.post(f"/otp/{public_id}/next")
 
-    assert (answer.status, answer.body["verification"]) == (200, public_id)
+    assert (response.status, response.body["verification"]) == (200, public_id)
     first, second = Message.objects.order_by("id")
     assert second.content == first.content == "code_with_text"
     assert second.params["metadata"] == {"shop": "A"}

@@ -45,9 +45,9 @@ def test_code_with_marks_or_a_hyphen_is_read(api: Api, written: str) -> None:
     api.post("/otp/send", {"phone": PHONE})
     code = code_of(PHONE)
 
-    answer = api.post("/otp/verify", {"phone": PHONE, "code": written.format(code[:3], code[3:])})
+    response = api.post("/otp/verify", {"phone": PHONE, "code": written.format(code[:3], code[3:])})
 
-    assert answer.status == 200
+    assert response.status == 200
 
 
 @pytest.mark.parametrize("zero", ["٠", "０"])
@@ -62,9 +62,9 @@ def test_code_in_digits_of_another_script_is_accepted(api: Api, zero: str) -> No
 def test_another_shape_burns_no_attempt(api: Api, code: str) -> None:
     api.post("/otp/send", {"phone": PHONE})
 
-    answer = api.post("/otp/verify", {"phone": PHONE, "code": code})
+    response = api.post("/otp/verify", {"phone": PHONE, "code": code})
 
-    assert (answer.status, answer.code, list(answer.body["errors"])) == (
+    assert (response.status, response.code, list(response.body["errors"])) == (
         422,
         "invalid_input",
         ["code"],

@@ -94,19 +94,19 @@ def test_either_of_two_live_codes_is_right_once(api: Api, which: int) -> None:
     both = two_live(api)
     code = code_for(both[which])
 
-    answers = [api.post("/otp/verify", {"phone": PHONE, "code": code}) for _ in range(2)]
+    responses = [api.post("/otp/verify", {"phone": PHONE, "code": code}) for _ in range(2)]
 
-    assert answers[0].status == 200
-    assert answers[1].code == "code_invalid"  # of the other one
+    assert responses[0].status == 200
+    assert responses[1].code == "code_invalid"  # of the other one
 
 
 def test_guess_counts_for_both_live_codes(api: Api) -> None:
     right = {code_for(verification) for verification in two_live(api)}
     wrong = next(code for code in ("000000", "111111", "222222") if code not in right)
 
-    answers = [api.post("/otp/verify", {"phone": PHONE, "code": wrong}).code for _ in range(6)]
+    codes = [api.post("/otp/verify", {"phone": PHONE, "code": wrong}).code for _ in range(6)]
 
-    assert answers == ["code_invalid"] * 5 + ["too_many_attempts"]
+    assert codes == ["code_invalid"] * 5 + ["too_many_attempts"]
 
 
 def test_next_send_supersedes_both(api: Api) -> None:
@@ -126,8 +126,8 @@ def test_id_checks_named_code_of_two_live_ones(api: Api, which: int) -> None:
     other = both[1 - which]
 
     guesses = [code_for(other), code_for(named)]
-    answers = [api.post("/otp/verify", {"id": named.public_id, "code": code}) for code in guesses]
+    responses = [api.post("/otp/verify", {"id": named.public_id, "code": code}) for code in guesses]
 
-    assert (answers[0].code, answers[1].status) == ("code_invalid", 200)
+    assert (responses[0].code, responses[1].status) == ("code_invalid", 200)
     other.refresh_from_db()
     assert (other.attempts, other.verified_at) == (0, None)

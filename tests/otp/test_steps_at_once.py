@@ -13,7 +13,7 @@ from channels.models import Attempt, Message
 from otp import next_channel
 from otp.check import settlement
 from otp.models import Verification
-from tests.api.clients import Answer, Api
+from tests.api.clients import Api, ApiResponse
 from tests.api.races import at_once
 from tests.channels.fallback_stages import enable_fallback, fallback_events, transfers
 from tests.channels.message_stages import accepted, apply_event, claim
@@ -30,10 +30,10 @@ def test_parallel_requests_take_one_step(api: Api) -> None:
     enable_fallback(api.company, "whatsapp", "telegram", "sms", "max")
     verification = sent(api)
 
-    answers = at_once([partial(step, api, verification)] * 2)
+    responses = at_once([partial(step, api, verification)] * 2)
 
     message = Message.objects.get()
-    assert len({outcome(answer) for answer in answers}) == message.hold - 1
+    assert len({outcome(response) for response in responses}) == message.hold - 1
     assert [reason for reason, _channel in fallback_events(message)] == (
         ["requested"] * (message.hold - 1)
     )
@@ -57,8 +57,8 @@ def test_call_begun_before_step_takes_no_second_step(
         repeated = step(api, verification)
     second = step(api, verification)
 
-    answers = [outcome(answer) for answer in (first, repeated, second)]
-    assert answers == ["telegram", "telegram", "sms"]
+    outcomes = [outcome(response) for response in (first, repeated, second)]
+    assert outcomes == ["telegram", "telegram", "sms"]
     assert repeated.body["id"] == first.body["id"]
 
 
@@ -96,7 +96,7 @@ def test_step_that_commits_while_a_call_looks_for_one_is_its_answer(
     monkeypatch.setattr(next_channel, "_step_of_overlapping_call", look_for_step)
     second = step(api, verification)
 
-    assert [outcome(answer) for answer in (*firsts, second)] == ["telegram", "telegram"]
+    assert [outcome(response) for response in (*firsts, second)] == ["telegram", "telegram"]
     assert Message.objects.count() == 2
 
 
@@ -111,9 +111,9 @@ def test_failed_step_is_a_failure_for_a_call_that_overlaps_it(
     apply_event(Attempt.objects.get(channel="telegram"), EventKind.REFUSED)
 
     monkeypatch.setattr(ids, "request_id", lambda: began)
-    answer = step(api, verification)
+    response = step(api, verification)
 
-    assert (answer.status, answer.code, answer.body["channel"]) == (
+    assert (response.status, response.code, response.body["channel"]) == (
         502,
         "delivery_failed",
         "telegram",
@@ -132,16 +132,16 @@ def test_call_takes_no_second_step_while_the_first_call_waits(api: Api) -> None:
     taken = step(api, verification)
 
     assert [*map(outcome, waiting)] == ["telegram"] * 3
-    assert len({answer.body["id"] for answer in waiting}) == 1
+    assert len({response.body["id"] for response in waiting}) == 1
     assert [outcome(late), outcome(taken)] == ["sms", "max"]
 
 
 def test_several_at_once_without_a_chain_are_one_message_each(api: Api) -> None:
     verification = sent(api)
 
-    answers = at_once([partial(step, api, verification)] * 6)
+    responses = at_once([partial(step, api, verification)] * 6)
 
-    assert {answer.status for answer in answers} <= {200, 422, 503}
+    assert {response.status for response in responses} <= {200, 422, 503}
     channels = list(Message.objects.values_list("channel", flat=True))
     assert len(channels) == len(set(channels))
     assert Verification.objects.count() == 1
@@ -184,14 +184,14 @@ def test_step_and_a_resend_at_once_are_one_message_each(api: Api) -> None:
         phone = f"+7916222{n:04d}"
         verification = sent(api, phone=phone)
         age_rows(seconds=61)
-        calls: list[Callable[[], Answer]] = [
+        calls: list[Callable[[], ApiResponse]] = [
             partial(step, api, verification),
             partial(api.post, "/otp/send", {"phone": phone}),
         ]
 
-        answers = at_once(calls)
+        responses = at_once(calls)
 
-        assert [answer.status for answer in answers] == [200, 200]
+        assert [response.status for response in responses] == [200, 200]
         messages = Message.objects.filter(phone=phone).order_by("id")
         assert sorted(row.channel for row in messages) == ["telegram", "whatsapp", "whatsapp"]
         assert len({row.subject_id for row in messages}) == 1
@@ -203,7 +203,7 @@ def test_concurrent_step_loses_no_correct_code(api: Api) -> None:
         phone = f"+7916333{n:04d}"
         attempt = accepted(api, phone)
         verification = str(Verification.objects.get(pk=attempt.message.subject_id))
-        calls: list[Callable[[], Answer]] = [
+        calls: list[Callable[[], ApiResponse]] = [
             partial(step, api, verification),
             partial(api.post, "/otp/verify", {"phone": phone, "code": code_of(phone)}),
         ]

@@ -14,7 +14,7 @@ from channels.deliver import sweeps
 from channels.deliver.dispatcher import Dispatcher
 from channels.models import Attempt, Message
 from tests.api.books import books
-from tests.api.clients import Answer, Api
+from tests.api.clients import Api, ApiResponse
 from tests.otp.sent_codes import age_rows, code_of
 from tests.stack.programs import wait_until
 
@@ -26,15 +26,15 @@ def number(digits: str) -> str:
     return f"+7916123{digits}"
 
 
-def send(api: Api, digits: str, **fields: object) -> Answer:
+def send(api: Api, digits: str, **fields: object) -> ApiResponse:
     return api.post("/otp/send", {"phone": number(digits)} | fields)
 
 
-def send_link(api: Api, digits: str, **fields: object) -> Answer:
+def send_link(api: Api, digits: str, **fields: object) -> ApiResponse:
     return api.post("/links/send", {"phone": number(digits), "url": URL} | fields)
 
 
-def verify(api: Api, digits: str) -> Answer:
+def verify(api: Api, digits: str) -> ApiResponse:
     code = code_of(number(digits), mode="test")
     return api.post("/otp/verify", {"phone": number(digits), "code": code})
 
@@ -65,12 +65,12 @@ def test_refusing_test_phone_is_refused_at_once(
 ) -> None:
     before = books()
 
-    answer = call(test_api, digits)
+    response = call(test_api, digits)
 
     known = {"success": False, "code": code, **more}
-    assert (answer.status, answer.body.keys() - known) == (status, {"message", "request_id"})
-    assert answer.body | known == answer.body
-    assert answer.headers.get("Retry-After") == (
+    assert (response.status, response.body.keys() - known) == (status, {"message", "request_id"})
+    assert response.body | known == response.body
+    assert response.headers.get("Retry-After") == (
         str(more["retry_after"]) if status == 429 else None
     )
     assert books() == before
@@ -84,12 +84,12 @@ def test_refusing_test_phone_is_refused_at_once(
 def test_test_phone_is_refused_by_the_channel(
     dispatcher: Dispatcher, test_api: Api, *, call: type, digits: str, status: int, code: str
 ) -> None:
-    answer = call(test_api, digits, channel="sms")
+    response = call(test_api, digits, channel="sms")
 
     message = Message.objects.get()
     known = {"success": False, "code": code, "id": message.public_id, "channel": "sms"}
-    assert (answer.status, answer.body.keys() - known) == (status, {"message", "request_id"})
-    assert answer.body | known == answer.body
+    assert (response.status, response.body.keys() - known) == (status, {"message", "request_id"})
+    assert response.body | known == response.body
     assert message.state == "failed"
 
 
@@ -98,17 +98,21 @@ def test_test_phone_is_refused_by_the_channel(
 def test_test_phone_receives_at_once(
     dispatcher: Dispatcher, test_api: Api, digits: str, channel: str
 ) -> None:
-    answer = send(test_api, digits, channel=channel, link=URL)
+    response = send(test_api, digits, channel=channel, link=URL)
 
-    assert (answer.status, answer.body["status"]) == (200, "delivered")
-    assert (answer.body["channel"], answer.body["cost"], answer.body["test"]) == (channel, 0, True)
+    assert (response.status, response.body["status"]) == (200, "delivered")
+    assert (response.body["channel"], response.body["cost"], response.body["test"]) == (
+        channel,
+        0,
+        True,
+    )
     assert verify(test_api, digits).status == 200
 
 
 def test_code_that_is_expired_when_it_arrives(dispatcher: Dispatcher, test_api: Api) -> None:
-    answer = send(test_api, "0004")
+    response = send(test_api, "0004")
 
-    assert (answer.status, answer.body["status"], answer.body["expires_in"]) == (
+    assert (response.status, response.body["status"], response.body["expires_in"]) == (
         200,
         "delivered",
         0,
@@ -117,8 +121,8 @@ def test_code_that_is_expired_when_it_arrives(dispatcher: Dispatcher, test_api: 
 
 
 def test_message_is_delivered_after_half_a_minute(dispatcher: Dispatcher, test_api: Api) -> None:
-    answer = send(test_api, "0006")
-    assert (answer.status, answer.body["status"]) == (200, "sent")
+    response = send(test_api, "0006")
+    assert (response.status, response.body["status"]) == (200, "sent")
     attempt = Attempt.objects.get()
     assert attempt.poll_at is not None
 
@@ -130,8 +134,8 @@ def test_message_is_delivered_after_half_a_minute(dispatcher: Dispatcher, test_a
 
 
 def test_phone_of_undelivered_messages_expires_them(dispatcher: Dispatcher, test_api: Api) -> None:
-    answer = send(test_api, "0007")
-    assert (answer.status, answer.body["status"]) == (200, "sent")
+    response = send(test_api, "0007")
+    assert (response.status, response.body["status"]) == (200, "sent")
 
     age_rows(seconds=601)
     Attempt.objects.update(poll_at=timezone.now() - timedelta(minutes=1))
@@ -148,9 +152,9 @@ def test_phone_of_undelivered_messages_expires_them(dispatcher: Dispatcher, test
 def test_falls_back_to_the_next_channel(
     dispatcher: Dispatcher, test_api: Api, call: type, channel: str, fallback: str
 ) -> None:
-    answer = call(test_api, "0009", channel=channel)
+    response = call(test_api, "0009", channel=channel)
 
-    assert (answer.status, answer.body["channel"]) == (200, fallback)
+    assert (response.status, response.body["channel"]) == (200, fallback)
     for _ in range(100):
         message = Message.objects.get()
         if message.state == "delivered":
@@ -181,10 +185,10 @@ def test_nothing_is_ever_charged(dispatcher: Dispatcher, test_api: Api) -> None:
 
 
 def test_guess_at_a_number_with_no_guesses_left_is_refused(test_api: Api) -> None:
-    answer = test_api.post("/otp/verify", {"phone": number("0012"), "code": "123456"})
+    response = test_api.post("/otp/verify", {"phone": number("0012"), "code": "123456"})
 
-    assert (answer.status, answer.code) == (429, "too_many_attempts")
-    assert answer.headers["Retry-After"] == "3600"
+    assert (response.status, response.code) == (429, "too_many_attempts")
+    assert response.headers["Retry-After"] == "3600"
 
 
 @pytest.mark.parametrize("call", [send, send_link])
@@ -192,10 +196,10 @@ def test_queued_is_answered_at_once_and_delivered_later(
     dispatcher: Dispatcher, test_api: Api, call: type
 ) -> None:
     began = time.monotonic()
-    answer = call(test_api, "0010")
+    response = call(test_api, "0010")
     took = time.monotonic() - began
 
-    assert (answer.status, answer.body["status"]) == (200, "queued")
+    assert (response.status, response.body["status"]) == (200, "queued")
     assert took < settings.SEND_WAIT
     wait_until(lambda: Attempt.objects.filter(state="failed").exists())
     Message.objects.update(due_at=timezone.now())
@@ -208,12 +212,12 @@ def test_messages_of_test_keys_are_listed_with_text_code_and_link(
     code = send(test_api, "4567", link=URL)
     link = send_link(test_api, "4568", locale="en", channel="telegram")
 
-    answer = test_api.get("/test/messages")
+    response = test_api.get("/test/messages")
 
     shown = code_of(number("4567"), mode="test")
-    assert answer.status == 200
-    assert [message.pop("created_at")[-1] for message in answer.body["data"]] == ["Z", "Z"]
-    assert answer.body | {"data": []} == {
+    assert response.status == 200
+    assert [message.pop("created_at")[-1] for message in response.body["data"]] == ["Z", "Z"]
+    assert response.body | {"data": []} == {
         "success": True,
         "message": "Сообщения тестовых ключей",
         "data": [],
@@ -243,7 +247,7 @@ def test_messages_of_test_keys_are_listed_with_text_code_and_link(
             "short_url": code.body["short_url"],
         },
     ]
-    result = [{k: v for k, v in row.items() if k != "created_at"} for row in answer.body["data"]]
+    result = [{k: v for k, v in row.items() if k != "created_at"} for row in response.body["data"]]
     assert result == expected
 
 
@@ -251,9 +255,9 @@ def test_test_messages_are_filtered_by_phone(test_api: Api) -> None:
     send(test_api, "4567")
     send(test_api, "4568")
 
-    answer = test_api.get("/test/messages", {"phone": "8 916 123-45-68"})
+    response = test_api.get("/test/messages", {"phone": "8 916 123-45-68"})
 
-    assert [message["phone"] for message in answer.body["data"]] == [number("4568")]
+    assert [message["phone"] for message in response.body["data"]] == [number("4568")]
 
 
 def test_test_messages_show_no_live_one(api: Api, test_api: Api) -> None:

@@ -19,7 +19,7 @@ from links.models import Link
 from otp import verifications
 from otp.check.check import check_code
 from otp.models import Verification
-from tests.api.clients import Answer, Api, ClientOf
+from tests.api.clients import Api, ApiResponse, ClientOf
 from tests.channels.fallback_stages import (
     MOVED,
     enable_fallback,
@@ -36,7 +36,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 OTHER = "+79161234568"
 
 
-def cancel(api: Api, public_id: str) -> Answer:
+def cancel(api: Api, public_id: str) -> ApiResponse:
     return api.call("DELETE", f"/otp/{public_id}")
 
 
@@ -47,19 +47,19 @@ def states(api: Api, **query: str) -> list[str]:
 def test_code_is_verified_by_its_id(api: Api) -> None:
     public_id = sent(api, purpose="login")
 
-    answer = verify(api, public_id, code_of(PHONE, "login"))
+    response = verify(api, public_id, code_of(PHONE, "login"))
 
-    assert answer.status == 200, answer.body
-    assert (answer.body["id"], answer.body["phone"]) == (public_id, PHONE)
+    assert response.status == 200, response.body
+    assert (response.body["id"], response.body["phone"]) == (public_id, PHONE)
     assert verify(api, public_id, code_of(PHONE, "login")).code == "code_used"
 
 
 def test_wrong_code_by_id_spends_an_attempt(api: Api) -> None:
     public_id = sent(api)
 
-    answer = verify(api, public_id, wrong_code(PHONE))
+    response = verify(api, public_id, wrong_code(PHONE))
 
-    assert (answer.code, answer.body["attempts_left"]) == ("code_invalid", 4)
+    assert (response.code, response.body["attempts_left"]) == ("code_invalid", 4)
     assert api.get(f"/otp/{public_id}").body["attempts_left"] == 4
 
 
@@ -112,18 +112,18 @@ def test_id_of_no_object_is_not_found(api: Api, public_id: str) -> None:
     ],
 )
 def test_phone_or_id_must_be_given(api: Api, fields: dict[str, Any], faulty: list[str]) -> None:
-    answer = api.post("/otp/verify", {"code": "123456"} | fields)
+    response = api.post("/otp/verify", {"code": "123456"} | fields)
 
-    assert (answer.code, list(answer.body["errors"])) == ("invalid_input", faulty)
+    assert (response.code, list(response.body["errors"])) == ("invalid_input", faulty)
 
 
 def test_phone_and_purpose_must_match_id(api: Api) -> None:
     public_id = sent(api, purpose="login")
     code = code_of(PHONE, "login")
 
-    answer = verify(api, public_id, code, phone=OTHER, purpose="payment")
+    response = verify(api, public_id, code, phone=OTHER, purpose="payment")
 
-    assert (answer.code, list(answer.body["errors"])) == ("invalid_input", ["phone", "purpose"])
+    assert (response.code, list(response.body["errors"])) == ("invalid_input", ["phone", "purpose"])
     assert Verification.objects.get().attempts == 0
     assert verify(api, public_id, code, phone="8 916 123-45-67", purpose="login").status == 200
 
@@ -133,11 +133,11 @@ def test_verification_shows_its_messages_and_no_code(api: Api) -> None:
     sent(api, channel="whatsapp")
     row = Verification.objects.get()
 
-    answer = api.get(f"/otp/{public_id}")
+    response = api.get(f"/otp/{public_id}")
 
-    assert code_of(PHONE) not in answer.raw.decode().replace(row.id.hex, "")
-    assert [message["channel"] for message in answer.body["messages"]] == ["sms", "whatsapp"]
-    assert {name: answer.body[name] for name in ("state", "phone", "purpose", "test")} == {
+    assert code_of(PHONE) not in response.raw.decode().replace(row.id.hex, "")
+    assert [message["channel"] for message in response.body["messages"]] == ["sms", "whatsapp"]
+    assert {name: response.body[name] for name in ("state", "phone", "purpose", "test")} == {
         "state": "pending",
         "phone": PHONE,
         "purpose": "verification",
@@ -181,9 +181,9 @@ def test_cancelled_code_is_refused_and_its_tokens_return(api: Api) -> None:
     public_id = sent(api, link="https://example.com/", link_until="code")
     code = code_of(PHONE)
 
-    answer = cancel(api, public_id)
+    response = cancel(api, public_id)
 
-    assert (answer.status, answer.body["state"], answer.body["attempts_left"]) == (
+    assert (response.status, response.body["state"], response.body["attempts_left"]) == (
         200,
         "cancelled",
         0,
@@ -238,9 +238,9 @@ def test_verified_code_cannot_be_cancelled(api: Api) -> None:
     public_id = sent(api)
     verify(api, public_id, code_of(PHONE))
 
-    answer = cancel(api, public_id)
+    response = cancel(api, public_id)
 
-    assert (answer.status, answer.code) == (422, "code_used")
+    assert (response.status, response.code) == (422, "code_used")
     assert api.get(f"/otp/{public_id}").body["state"] == "verified"
 
 

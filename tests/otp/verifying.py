@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.api.clients import Answer, Api
+from tests.api.clients import Api, ApiResponse
 from tests.otp.sent_codes import forget_limits
 
 PHONE = "+79161234567"
@@ -11,10 +11,10 @@ PHONE = "+79161234567"
 def sent(api: Api, phone: str = PHONE, **fields: Any) -> str:
     """The id of the verification of a new send."""
     forget_limits()
-    answer = api.post("/otp/send", {"phone": phone} | fields)
-    assert answer.status == 200, answer.body
-    return str(answer.body["verification"])
+    response = api.post("/otp/send", {"phone": phone} | fields)
+    assert response.status == 200, response.body
+    return str(response.body["verification"])
 
 
-def verify(api: Api, public_id: str, code: str, **fields: Any) -> Answer:
+def verify(api: Api, public_id: str, code: str, **fields: Any) -> ApiResponse:
     return api.post("/otp/verify", {"id": public_id, "code": code} | fields)

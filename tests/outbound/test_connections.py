@@ -145,14 +145,14 @@ def test_connection_is_kept_and_each_response_has_its_whole_time(
 def test_response_is_of_its_own_request(interim: bytes) -> None:
     """Earlier bytes must not be left to the next request."""
 
-    def answer(connection: socket.socket) -> None:
+    def respond(connection: socket.socket) -> None:
         for number in range(3):
             connection.sendall(b"HTTP/1.1 " + interim + b"\r\n\r\n")
             time.sleep(PAUSE)
             connection.sendall(OK + b"Content-Length: 1\r\n\r\n%d" % number)
             read_request(connection)
 
-    with peer(answer) as port:
+    with peer(respond) as port:
         to_peer = connections(port)
         responses = [to_peer.request("POST", "/", {}, b"{}") for _ in range(3)]
 
@@ -165,13 +165,13 @@ def test_response_is_of_its_own_request(interim: bytes) -> None:
 
 @pytest.mark.parametrize("line", ["no colon", "A name: x", "A-Name : x", "Имя: x", "\x00", ":"])
 def test_line_that_is_not_a_header_hides_no_header(line: str) -> None:
-    def answer(connection: socket.socket) -> None:
+    def respond(connection: socket.socket) -> None:
         for number in range(2):
             head = OK + line.encode() + b"\r\nContent-Length: 1\r\nRetry-After: 7\r\n\r\n"
             connection.sendall(head + b"%d" % number)
             read_request(connection)
 
-    with peer(answer) as port:
+    with peer(respond) as port:
         to_peer = connections(port)
         responses = [to_peer.request("GET", "/", {}) for _ in range(2)]
 
@@ -212,13 +212,13 @@ def test_own_authority_is_trusted_only_by_its_account(tmp_path: Path) -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(pem)
 
-    def answer(connection: socket.socket) -> None:
+    def respond(connection: socket.socket) -> None:
         with context.wrap_socket(connection, server_side=True) as encrypted:
             encrypted.recv(65536)
             encrypted.sendall(OK + b"Content-Length: 2\r\n\r\n{}")
 
     def call(ca_file: str) -> bytes:
-        with server(answer) as port:
+        with server(respond) as port:
             url = f"https://localhost:{port}"
             return Connections(url, (5.0, 5.0), ca_file=ca_file).request("GET", "/", {}).body
 

@@ -17,21 +17,21 @@ def test_company_exports_its_own_data(api: Api) -> None:
     create_all_data(CompanyFactory.create())
     create_all_data(api.company, mode="test")
 
-    answer = api.get("/persons/export", {"phone": "8 (916) 123-45-67"})
+    response = api.get("/persons/export", {"phone": "8 (916) 123-45-67"})
 
-    assert (answer.status, answer.body["phone"]) == (200, PHONE)
-    assert len(answer.body["data"]["messages"]) == 2
-    assert answer.body["data"]["messages"][-1]["id"] == message.public_id
-    assert "bot_contacts" not in answer.body["data"]
+    assert (response.status, response.body["phone"]) == (200, PHONE)
+    assert len(response.body["data"]["messages"]) == 2
+    assert response.body["data"]["messages"][-1]["id"] == message.public_id
+    assert "bot_contacts" not in response.body["data"]
 
 
 def test_company_erases_its_own_data(api: Api) -> None:
     create_all_data(api.company)
     others = create_all_data(CompanyFactory.create())
 
-    answer = api.post("/persons/erase", {"phone": PHONE})
+    response = api.post("/persons/erase", {"phone": PHONE})
 
-    assert answer.body["erased"] == {"messages": 2, "verifications": 1, "links": 1}
+    assert response.body["erased"] == {"messages": 2, "verifications": 1, "links": 1}
     assert list(Message.objects.filter(phone=PHONE).values_list("company", flat=True)) == [
         others.company_id,
         others.company_id,
@@ -48,11 +48,11 @@ def test_test_key_does_not_reach_live_data(api: Api, test_api: Api) -> None:
 def test_erasure_is_refused_while_a_message_is_open(api: Api) -> None:
     MessageFactory.create(company=api.company, phone=PHONE, state="sent")
 
-    answer = api.post("/persons/erase", {"phone": PHONE})
+    response = api.post("/persons/erase", {"phone": PHONE})
 
-    assert (answer.status, answer.code) == (409, "person_busy")
-    assert 500 < answer.body["retry_after"] <= 600
-    assert int(answer.headers["Retry-After"]) == answer.body["retry_after"]
+    assert (response.status, response.code) == (409, "person_busy")
+    assert 500 < response.body["retry_after"] <= 600
+    assert int(response.headers["Retry-After"]) == response.body["retry_after"]
 
 
 def test_refusal_is_not_stored_with_the_idempotency_key(api: Api) -> None:
@@ -78,9 +78,9 @@ def test_link_of_an_erased_person_leads_nowhere_even_enabled(api: Api) -> None:
     api.post("/persons/erase", {"phone": PHONE})
     link = Link.objects.get(message_id=message.pk)
 
-    answer = api.call("PATCH", f"/links/{link.public_id}", b'{"enabled": true}')
+    response = api.call("PATCH", f"/links/{link.public_id}", b'{"enabled": true}')
 
-    assert (answer.status, answer.body["url"]) == (200, "about:blank")
+    assert (response.status, response.body["url"]) == (200, "about:blank")
     assert api.get(f"/messages/{message.public_id}").body["phone"] == "+7916*"
 
 
@@ -99,6 +99,6 @@ def test_messages_of_an_erased_person_are_listed_without_text(test_api: Api, cha
 
     assert test_api.post("/persons/erase", {"phone": PHONE}).status == 200
 
-    answer = test_api.get("/test/messages")
-    assert answer.status == 200
-    assert {row["id"]: row["text"] for row in answer.body["data"]}[link.public_id] is None
+    response = test_api.get("/test/messages")
+    assert response.status == 200
+    assert {row["id"]: row["text"] for row in response.body["data"]}[link.public_id] is None

@@ -63,9 +63,9 @@ def test_member_deletes_the_file(client: Client, owner: Member, model: Any) -> N
     begin(owner, model)
     url = reverse(KINDS[model][0], args=[model.objects.get().pk])
 
-    answer: Any = while_a_part_is_made(model, lambda: client.post(url))
+    response: Any = while_a_part_is_made(model, lambda: client.post(url))
 
-    assert answer.status_code == 302
+    assert response.status_code == 302
     assert not model.objects.exists()
 
 

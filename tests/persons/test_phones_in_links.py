@@ -109,7 +109,7 @@ def test_stored_answers_and_click_events_lose_the_links_of_the_person(api: Api) 
         0,
         0,
     ]
-    assert [answer.get("id") for answer in after] == [answer.get("id") for answer in before]
+    assert [response.get("id") for response in after] == [response.get("id") for response in before]
     assert after[1]["data"][1] == before[1]["data"][1]
     assert (after[0]["url"], after[1]["data"][0]["url"]) == ("about:blank", "about:blank")
 

@@ -16,8 +16,8 @@ class Carrier:
 
     def messages(self, phone: str) -> list[dict[str, Any]]:
         """Messages on a phone, newest first."""
-        answer = requests.get(f"{self.url}/phones/{phone}/messages", timeout=10)
-        body: list[dict[str, Any]] = answer.json()
+        response = requests.get(f"{self.url}/phones/{phone}/messages", timeout=10)
+        body: list[dict[str, Any]] = response.json()
         return body
 
     def message(self, phone: str) -> dict[str, Any]:
@@ -31,8 +31,8 @@ class Carrier:
         return code
 
     def set_fault(self, kind: str | None = None, **fault: object) -> None:
-        answer = requests.post(f"{self.url}/faults", json={"kind": kind, **fault}, timeout=10)
-        assert answer.status_code == requests.codes.created, answer.text
+        response = requests.post(f"{self.url}/faults", json={"kind": kind, **fault}, timeout=10)
+        assert response.status_code == requests.codes.created, response.text
 
     def clear_faults(self) -> None:
         requests.delete(f"{self.url}/faults", timeout=10).raise_for_status()

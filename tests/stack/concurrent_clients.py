@@ -31,7 +31,7 @@ class ConcurrentClients:
     """Inside the block, each client loops: send a code, verify it, shorten and follow a link."""
 
     def __init__(self, stack: Stack, sender: Sender) -> None:
-        self.answers: list[Call] = []
+        self.responses: list[Call] = []
         self.phones: list[str] = []
         self._stack = stack
         self._sender = sender
@@ -52,17 +52,19 @@ class ConcurrentClients:
     @property
     def failures(self) -> list[object]:
         """Unexpected responses, and the errors that ended clients."""
-        wrong = [answer for answer in self.answers if answer.status != EXPECTED[answer.call]]
+        wrong = [
+            response for response in self.responses if response.status != EXPECTED[response.call]
+        ]
         return [*wrong, *self._errors]
 
     def count(self) -> Counter[str]:
-        return Counter(answer.call for answer in self.answers)
+        return Counter(response.call for response in self.responses)
 
     def has_sends_answered_since(self, moment: float) -> bool:
         return any(
-            answer.message_status in {"sent", "delivered"}
-            for answer in self.answers
-            if answer.asked_at >= moment
+            response.message_status in {"sent", "delivered"}
+            for response in self.responses
+            if response.asked_at >= moment
         )
 
     def _loop(self) -> None:
@@ -85,11 +87,11 @@ class ConcurrentClients:
 
     def _ask(self, call: str, ask: Callable[[], requests.Response]) -> requests.Response:
         asked_at = time.monotonic()
-        answer = ask()
+        response = ask()
         seconds = time.monotonic() - asked_at
-        message_status = answer.json()["status"] if call == "send" and answer.ok else ""
-        self.answers.append(Call(call, answer.status_code, asked_at, seconds, message_status))
-        return answer
+        message_status = response.json()["status"] if call == "send" and response.ok else ""
+        self.responses.append(Call(call, response.status_code, asked_at, seconds, message_status))
+        return response
 
     def _read(self, phone: str) -> str:
         """Waits for the code on the phone."""

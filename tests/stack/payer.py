@@ -26,16 +26,16 @@ class Payer:
         self.payment = ""
 
     def place(self) -> requests.Response:
-        answer = requests.post(
+        response = requests.post(
             f"{self.stack.url}/api/v1/top-up",
             json={"tokens": TOKENS, "gateway": self.gateway},
             headers={"Authorization": f"Bearer {self.sender.key}"},
             timeout=30,
         )
-        if answer.ok:
-            self.order_id = answer.json()["id"]
-            self.payment = str(answer.json()["payment_url"]).rsplit("/", 1)[-1]
-        return answer
+        if response.ok:
+            self.order_id = response.json()["id"]
+            self.payment = str(response.json()["payment_url"]).rsplit("/", 1)[-1]
+        return response
 
     @property
     def order(self) -> Order:
@@ -55,8 +55,8 @@ class Payer:
 
     def act(self, action: str, **more: Any) -> None:
         url = f"{self.stack.carrier.url}/payments/{self.payment}/actions"
-        answer = requests.post(url, json={"action": action, **more}, timeout=30)
-        assert answer.ok, answer.text
+        response = requests.post(url, json={"action": action, **more}, timeout=30)
+        assert response.ok, response.text
 
     def transfer(self, **changes: Any) -> None:
         """A bank transfer that names the invoice."""
@@ -67,12 +67,12 @@ class Payer:
     def transfer_of(self, facts: dict[str, str]) -> None:
         """Touches no database, so that a thread may call it."""
         url = f"{self.stack.carrier.url}/transfers"
-        answer = requests.post(url, json=facts, timeout=30)
-        assert answer.status_code == requests.codes.created, answer.text
+        response = requests.post(url, json=facts, timeout=30)
+        assert response.status_code == requests.codes.created, response.text
 
     def set_fault(self, kind: str, **fault: Any) -> None:
         url = f"{self.stack.carrier.url}/payment-faults"
-        answer = requests.post(
+        response = requests.post(
             url, json={"provider": self.gateway, "kind": kind, **fault}, timeout=9
         )
-        assert answer.status_code == requests.codes.created, answer.text
+        assert response.status_code == requests.codes.created, response.text

@@ -21,15 +21,15 @@ BUSY = 8.0  # seconds that a busy machine may add to a time that is promised
 
 
 def wait_until(
-    true: Callable[[], bool], seconds: float = 25.0, *, instead: Callable[[], object] = str
+    condition: Callable[[], bool], seconds: float = 25.0, *, on_timeout: Callable[[], object] = str
 ) -> None:
-    """Waits for a condition; on timeout an AssertionError shows `instead`.
+    """Waits for a condition; on timeout an AssertionError shows `on_timeout`.
 
     Patient, as the machine may be busy, yet not until what would happen after half a minute anyway.
     """
     deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline, f"did not happen in time {instead()}"
+    while not condition():
+        assert time.monotonic() < deadline, f"did not happen in time {on_timeout()}"
         time.sleep(0.02)
 
 

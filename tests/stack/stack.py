@@ -143,7 +143,7 @@ class Stack:
         tried = Attempt.objects.filter(message__phone=phone)
         wait_until(
             lambda: not sent.filter(state__in=OPEN).exists(),
-            instead=lambda: [*sent.values(), *tried.values()],
+            on_timeout=lambda: [*sent.values(), *tried.values()],
         )
         return Outcome(
             states=list(sent.order_by("created_at").values_list("state", flat=True)),

@@ -107,7 +107,7 @@ def test_account_fault_moves_the_message_to_another_account_once(
     first = sender.send_code(phone, channel="sms")
     second = sender.send_code(after, channel="sms")
 
-    assert [answer.status_code for answer in (first, second)] == [200, 200]
+    assert [response.status_code for response in (first, second)] == [200, 200]
     assert (_carriers(phone), _carriers(after)) == (["twilio", KZ], [KZ])
     assert len(kz.messages(phone)) == 1
     assert stack.ending(phone).charged == 16

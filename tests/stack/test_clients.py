@@ -56,9 +56,9 @@ def environ(stack: Stack) -> dict[str, str]:
 @pytest.fixture
 def schema(stack: Stack, tmp_path: Path) -> Path:
     """From the address that the documentation gives."""
-    answer = requests.get(f"{stack.url}/api/v1/openapi.json", timeout=10)
+    response = requests.get(f"{stack.url}/api/v1/openapi.json", timeout=10)
     file = tmp_path / "openapi.json"
-    file.write_text(answer.text, encoding="utf-8")
+    file.write_text(response.text, encoding="utf-8")
     return file
 
 

@@ -81,20 +81,20 @@ def test_every_answer_has_hsts_and_nosniff(production: Program, path: str, statu
     if status == 302:
         LinkFactory.create(slug="HttpsLink")
 
-    answer = ask(production, path, **HTTPS)
+    response = ask(production, path, **HTTPS)
 
-    assert answer.status_code == status
-    assert answer.headers["Strict-Transport-Security"] == HSTS
-    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert response.status_code == status
+    assert response.headers["Strict-Transport-Security"] == HSTS
+    assert response.headers["X-Content-Type-Options"] == "nosniff"
 
 
 def test_api_over_plain_http_has_no_effect(production: Program) -> None:
     key = ApiKeyFactory.create().plaintext
     before = Link.objects.count()
 
-    answer = ask(production, "/api/v1/links/shorten", method="POST", key=key)
+    response = ask(production, "/api/v1/links/shorten", method="POST", key=key)
 
-    assert (answer.status_code, answer.json()["code"]) == (403, "https_required")
+    assert (response.status_code, response.json()["code"]) == (403, "https_required")
     assert Link.objects.count() == before
     again = ask(production, "/api/v1/links/shorten", method="POST", key=key, **HTTPS)
     assert again.status_code == 200
@@ -102,10 +102,10 @@ def test_api_over_plain_http_has_no_effect(production: Program) -> None:
 
 @pytest.mark.parametrize("path", ["/", "/account/login/", "/HttpsLink", "/static/site.css"])
 def test_pages_in_the_clear_lead_to_https(production: Program, path: str) -> None:
-    answer = ask(production, path)
+    response = ask(production, path)
 
-    assert answer.status_code == 301
-    assert answer.headers["Location"] == f"https://{HOST}{path}"
+    assert response.status_code == 301
+    assert response.headers["Location"] == f"https://{HOST}{path}"
 
 
 @pytest.mark.parametrize("path", ["/livez", "/readyz"])
@@ -123,9 +123,9 @@ def test_underscores_do_not_pass_for_https(production: Program) -> None:
 def test_underscores_do_not_pass_an_allow_list(production: Program, name: str) -> None:
     key = ApiKeyFactory.create(allowed_ips=["10.0.0.1"], mode=Mode.TEST).plaintext
 
-    answer = ask(production, "/api/v1/channels", key=key, **HTTPS | {name: "10.0.0.1"})
+    response = ask(production, "/api/v1/channels", key=key, **HTTPS | {name: "10.0.0.1"})
 
-    assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")
+    assert (response.status_code, response.json()["code"]) == (403, "forbidden")
 
 
 def test_second_line_does_not_pass_an_allow_list(production: Program) -> None:

@@ -36,8 +36,8 @@ def test_slow_vendor_keeps_to_its_thread_limit(
 
     assert checked.status_code == 200
     assert waiting == SEND_WAITERS
-    answers = [future.result() for future in sending] + extra
-    assert [answer.json()["status"] for answer in answers] == ["queued"] * 12
+    responses = [future.result() for future in sending] + extra
+    assert [response.json()["status"] for response in responses] == ["queued"] * 12
     assert stack.endings([*first, *second]) == [DELIVERED] * 12
 
 
@@ -75,9 +75,9 @@ def test_two_hundred_sends_to_a_hanging_vendor(stack: Stack, threads: ThreadPool
             time.sleep(max(0.0, started + number * PAUSE_SECONDS / len(known) - time.monotonic()))
         sent = [future.result() for future in sending]
 
-    assert [answer.status_code for answer, *_ in checking] == [200] * len(known)
+    assert [response.status_code for response, *_ in checking] == [200] * len(known)
     assert max(seconds for *_, seconds in checking) < PAUSE_SECONDS / 2
-    assert {(answer.status_code, answer.json()["status"]) for answer, *_ in sent} == {
+    assert {(response.status_code, response.json()["status"]) for response, *_ in sent} == {
         (200, "queued")
     }
     # If all might wait, all would; but a busy machine makes some as slow as those that do.
@@ -99,6 +99,6 @@ def _timed(
 ) -> tuple[requests.Response, float, float]:
     """The answer, when it came, and how many seconds it took."""
     asked_at = time.monotonic()
-    answer = call(*arguments)
+    response = call(*arguments)
     ended_at = time.monotonic()
-    return answer, ended_at, ended_at - asked_at
+    return response, ended_at, ended_at - asked_at

@@ -160,7 +160,7 @@ def _wait_for_notifications(stack: Stack, crowd: ConcurrentClients) -> None:
     with redis.Redis.from_url(stack.redis.url) as client:
         wait_until(
             lambda: crowd.has_sends_answered_since(back_at) and _listener_counts(client) == (1, 1),
-            instead=lambda: (_listener_counts(client), crowd.answers[-CLIENTS:]),
+            on_timeout=lambda: (_listener_counts(client), crowd.responses[-CLIENTS:]),
         )
 
 
@@ -213,9 +213,9 @@ def _send_until_accepted(sender: Sender, phones: list[str]) -> list[int]:
     seen = []
     for phone in phones:
         while True:
-            answer = _send_code_or_link(sender, phone)
-            seen.append(answer.status_code)
-            if answer.status_code not in (409, 503):
+            response = _send_code_or_link(sender, phone)
+            seen.append(response.status_code)
+            if response.status_code not in (409, 503):
                 break
             time.sleep(0.2)
     return seen

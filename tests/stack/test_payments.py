@@ -50,7 +50,7 @@ def gains(payer: Payer, tokens: int, *problems: str, seconds: float = 25.0) -> N
     def facts() -> tuple[int, list[str]]:
         return payer.gained, payer.problems
 
-    wait_until(lambda: facts() == (tokens, list(problems)), seconds, instead=facts)
+    wait_until(lambda: facts() == (tokens, list(problems)), seconds, on_timeout=facts)
 
 
 def test_every_way_to_be_notified_credits_once(shop: Stack, payer: Payer) -> None:
@@ -142,7 +142,7 @@ def kill_while_it_is_credited(payer: Payer, place: str, threads: ThreadPoolExecu
     programs = (payer.stack.web, payer.stack.worker)
     with held_up(payer, place):
         running = threads.submit(pays)
-        wait_until(lambda: bool(waiting()), instead=lambda: (payer.gateway, place))
+        wait_until(lambda: bool(waiting()), on_timeout=lambda: (payer.gateway, place))
         for program in programs:
             program.kill()
         assert payer.gained == 0

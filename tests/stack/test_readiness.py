@@ -64,22 +64,22 @@ def read_only(stack: Stack) -> Iterator[None]:
 def test_database_in_recovery_is_not_ready_until_it_is_promoted(stack: Stack) -> None:
     with in_recovery(stack):
         wait_until(lambda: ask(stack).status_code == 503)
-        answer = ask(stack)
+        response = ask(stack)
         alive = requests.get(f"{stack.url}/livez", timeout=30)
     wait_until(lambda: ask(stack).status_code == 200)
 
-    assert answer.json()["checks"]["database"] in {NO_ANSWER, "unavailable"}
+    assert response.json()["checks"]["database"] in {NO_ANSWER, "unavailable"}
     assert alive.status_code == 200
 
 
 def test_read_only_database_is_not_ready(stack: Stack) -> None:
     with read_only(stack):
         wait_until(lambda: "refused: the database is read-only" in ask(stack).text)
-        answer = ask(stack)
+        response = ask(stack)
     wait_until(lambda: ask(stack).status_code == 200)
 
-    assert answer.status_code == 503
-    assert answer.json()["reasons"] == ["writes: refused: the database is read-only"]
+    assert response.status_code == 503
+    assert response.json()["reasons"] == ["writes: refused: the database is read-only"]
 
 
 def test_hanging_database_is_unready_and_frees_threads(
@@ -88,13 +88,13 @@ def test_hanging_database_is_unready_and_frees_threads(
     with everything_paused(stack.postgres.pid):
         time.sleep(FRESH_SECONDS)
         began_at = time.monotonic()
-        answers = list(threads.map(lambda _: ask(stack), range(3 * 64)))
+        responses = list(threads.map(lambda _: ask(stack), range(3 * 64)))
         seconds = time.monotonic() - began_at
         alive = requests.get(f"{stack.url}/livez", timeout=30)
     wait_until(lambda: ask(stack).status_code == 200)
 
-    assert {answer.status_code for answer in answers} == {503}
-    assert answers[-1].json()["reasons"] == [f"database: {NO_ANSWER}"]
+    assert {response.status_code for response in responses} == {503}
+    assert responses[-1].json()["reasons"] == [f"database: {NO_ANSWER}"]
     assert seconds < TIMEOUT + BUSY
     assert alive.status_code == 200
 

@@ -19,8 +19,8 @@ def test_receipt_before_our_own_commit_is_not_lost(stack: Stack, sender: Sender)
     stack.carrier.set_fault("hang", latency_ms=200)
 
     for number, (phone, channel) in enumerate(zip(phones, PRICES, strict=True)):
-        answer = sender.send_code(phone, channel=channel).json()
-        assert answer["status"] in {"sent", "delivered"}
+        response = sender.send_code(phone, channel=channel).json()
+        assert response["status"] in {"sent", "delivered"}
         assert stack.ending(phone) == expected[number]
         assert _silences(stack) == silences + number  # this call is still open
         wait_until(partial(_has_silences, stack, silences + number + 1))

@@ -112,7 +112,7 @@ def _wait_until_used_again(stack: Stack, client: redis.Redis, crowd: ConcurrentC
     wait_until(
         lambda: crowd.has_sends_answered_since(back_at) and _blocked(client) == {"blpop", "brpop"},
         RECOVERY_SECONDS,
-        instead=lambda: (_blocked(client), client.pubsub_numsub(PUBSUB_CHANNEL)),
+        on_timeout=lambda: (_blocked(client), client.pubsub_numsub(PUBSUB_CHANNEL)),
     )
 
 

@@ -78,5 +78,5 @@ def _wait_for_failover(client: redis.Redis, crowd: ConcurrentClients) -> None:
             and {connection["cmd"] for connection in client.client_list()} >= {"blpop", "brpop"}
         ),
         RECOVERY,
-        instead=client.client_list,
+        on_timeout=client.client_list,
     )

@@ -77,14 +77,14 @@ def test_chunked_body_is_read(stack: Stack, sender: Sender) -> None:
         yield b'{"phone": "'
         yield phone.encode() + b'"}'
 
-    answer = requests.post(
+    response = requests.post(
         f"{stack.url}/api/v1/otp/send",
         data=parts(),
         headers={"Authorization": f"Bearer {sender.key}", "Content-Type": "application/json"},
         timeout=20,
     )
 
-    assert answer.status_code == 200
+    assert response.status_code == 200
     stack.ending(phone)
 
 
@@ -106,7 +106,7 @@ def _targets(stack: Stack, sender: Sender, slug: str) -> list[str]:
 def _codes(stack: Stack, sender: Sender, many: int) -> list[tuple[str, str]]:
     phones = stack.phones(many)
     with ThreadPoolExecutor(8) as pool:
-        assert {answer.status_code for answer in pool.map(sender.send_code, phones)} == {200}
+        assert {response.status_code for response in pool.map(sender.send_code, phones)} == {200}
     wait_until(lambda: all(map(stack.carrier.messages, phones)), TIMEOUT)
     return [(phone, stack.carrier.code(phone)) for phone in phones]
 
@@ -131,9 +131,9 @@ def _busy_minute(
 
 def _timed(ask: Callable[[], requests.Response], status: int) -> float:
     started = time.monotonic()
-    answer = ask()
+    response = ask()
     seconds = time.monotonic() - started
-    assert answer.status_code == status, answer.text
+    assert response.status_code == status, response.text
     return seconds
 
 

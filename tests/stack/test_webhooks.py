@@ -9,9 +9,9 @@ from webhooks.models import Delivery
 
 def subscribe(sender: Sender, receiver: Receiver, *events: str) -> str:
     """The secret that the receiver's events are signed with."""
-    answer = sender.post("/webhooks", {"url": receiver.url, "events": list(events)})
-    assert answer.status_code == 200, answer.text
-    secret: str = answer.json()["secret"]
+    response = sender.post("/webhooks", {"url": receiver.url, "events": list(events)})
+    assert response.status_code == 200, response.text
+    secret: str = response.json()["secret"]
     return secret
 
 

@@ -64,6 +64,6 @@ class LinkVisitors:
     def _follow(self, connection: HTTPConnection, slug: str, referrer: str) -> int:
         headers = BROWSER_HEADERS | {"Referer": f"https://{referrer}/"}
         connection.request("GET", f"/{slug}", headers=headers)
-        answer = connection.getresponse()
-        answer.read()
-        return answer.status
+        response = connection.getresponse()
+        response.read()
+        return response.status

@@ -34,7 +34,7 @@ def test_insert_sends_lines_to_a_table(fake: Fake) -> None:
 
 
 def test_read_gives_rows(fake: Fake) -> None:
-    fake.answer = '{"a": "1"}\n{"a": "2"}\n'
+    fake.response = '{"a": "1"}\n{"a": "2"}\n'
 
     assert clickhouse.read("SELECT a FROM t") == [{"a": "1"}, {"a": "2"}]
 
@@ -60,7 +60,7 @@ def test_errors_are_distinguished(
     fake: Fake, shape: str, status: int, code: int, kind: type[Exception]
 ) -> None:
     fake.status = status
-    fake.answer = shape.format(code=code, text="Something is off")
+    fake.response = shape.format(code=code, text="Something is off")
 
     with pytest.raises(kind, match=rf"^code {code}: Something is off"):
         clickhouse.execute("SELECT 1")
@@ -69,7 +69,7 @@ def test_errors_are_distinguished(
 @pytest.mark.parametrize("status", [302, 400, 502])
 def test_proxy_answer_is_not_a_rejection(fake: Fake, status: int) -> None:
     fake.status = status
-    fake.answer = "<html>a page</html>"
+    fake.response = "<html>a page</html>"
 
     with pytest.raises(UnavailableError, match=f"^status {status}$"):
         clickhouse.insert("clicks", b"{}")

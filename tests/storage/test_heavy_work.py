@@ -169,9 +169,9 @@ def test_only_counts_of_many_clicks_wait_for_a_turn(api: Api, query: str) -> Non
     few = LinkFactory.create(company=api.company, clicks=MAX_CLICKS_AT_ONCE)
     many = LinkFactory.create(company=api.company, clicks=MAX_CLICKS_AT_ONCE, previews=1)
     with COUNTING.turn(None):
-        answers = [api.get(f"/links/{link.public_id}/stats{query}") for link in (few, many)]
+        responses = [api.get(f"/links/{link.public_id}/stats{query}") for link in (few, many)]
 
-    assert [answer.status for answer in answers] == [200, 503]
+    assert [response.status for response in responses] == [200, 503]
     assert api.get(f"/links/{many.public_id}/stats{query}").status == 200
 
 
@@ -199,9 +199,11 @@ def test_exports_and_erasures_of_persons_wait_for_their_turn(api: Api) -> None:
     with PERSON_SEARCHES.turn(None):
         busy = api.get("/persons/export", person), api.post("/persons/erase", person)
 
-    assert [(answer.status, answer.body["code"]) for answer in busy] == [(503, "unavailable")] * 2
+    assert [(response.status, response.body["code"]) for response in busy] == [
+        (503, "unavailable")
+    ] * 2
     free = api.get("/persons/export", person), api.post("/persons/erase", person)
-    assert [answer.status for answer in free] == [200, 200]
+    assert [response.status for response in free] == [200, 200]
 
 
 def test_one_company_has_half_of_the_places() -> None:

@@ -59,7 +59,9 @@ def assert_delivered_once(traffic: Traffic) -> None:
     def states() -> dict[str, str]:
         return {message["id"]: message["status"] for message in traffic.messages()}
 
-    wait_until(lambda: states() == dict.fromkeys(traffic.phones, "delivered"), 30, instead=states)
+    wait_until(
+        lambda: states() == dict.fromkeys(traffic.phones, "delivered"), 30, on_timeout=states
+    )
     copies = {phone: len(traffic.carrier.messages(phone)) for phone in traffic.phones.values()}
     assert {phone: many for phone, many in copies.items() if many != 1} == {}
 
@@ -67,7 +69,7 @@ def assert_delivered_once(traffic: Traffic) -> None:
 def assert_charged_once(traffic: Traffic, tokens: int) -> None:
     cost = sum(message["cost"] for message in traffic.messages())
     wait_until(
-        lambda: traffic.get("/balance")["held"] == 0, instead=lambda: traffic.get("/balance")
+        lambda: traffic.get("/balance")["held"] == 0, on_timeout=lambda: traffic.get("/balance")
     )
 
     assert traffic.get("/balance")["available"] == tokens - cost
@@ -78,7 +80,7 @@ def assert_clicks_counted(traffic: Traffic) -> None:
         links = [traffic.get(f"/links/{id_}") for id_ in traffic.links]
         return {link["id"]: link["clicks"] + link["previews"] + link["scanners"] for link in links}
 
-    wait_until(lambda: counted() == traffic.links, 30, instead=counted)
+    wait_until(lambda: counted() == traffic.links, 30, on_timeout=counted)
 
 
 def assert_company_told(traffic: Traffic, receiver: Receiver, secret: str) -> None:
@@ -87,4 +89,4 @@ def assert_company_told(traffic: Traffic, receiver: Receiver, secret: str) -> No
         events = {call.id: call.verified(secret)["data"]["id"] for call in list(receiver.calls)}
         return sorted(events.values())
 
-    wait_until(lambda: told() == sorted(traffic.phones), 30, instead=told)
+    wait_until(lambda: told() == sorted(traffic.phones), 30, on_timeout=told)

@@ -52,7 +52,9 @@ class Traffic:
     def keep_on(self, phase: str, *, rounds: int = 5) -> None:
         """Waits until `rounds` of this phase are through."""
         self.phase = phase
-        wait_until(lambda: self.rounds.get(phase, 0) >= rounds, 90, instead=lambda: self.failures)
+        wait_until(
+            lambda: self.rounds.get(phase, 0) >= rounds, 90, on_timeout=lambda: self.failures
+        )
 
     def send_code(self) -> str:
         """A phone with a code that nobody has entered yet."""
@@ -65,7 +67,7 @@ class Traffic:
         return phone
 
     def enter_code(self, phone: str) -> None:
-        wait_until(lambda: bool(self.carrier.messages(phone)), instead=lambda: phone)
+        wait_until(lambda: bool(self.carrier.messages(phone)), on_timeout=lambda: phone)
         self.post("/otp/verify", {"phone": phone, "code": self.carrier.code(phone)})
 
     def get(self, path: str) -> dict[str, Any]:
@@ -97,8 +99,8 @@ class Traffic:
         person.get(page, timeout=20)
         form = {"login": self.demo["email"], "password": self.demo["password"]}
         csrf = {"csrfmiddlewaretoken": person.cookies["csrftoken"]}
-        answer = person.post(page, data=form | csrf, timeout=20)
-        assert "/cabinet/" in answer.url, answer.url
+        response = person.post(page, data=form | csrf, timeout=20)
+        assert "/cabinet/" in response.url, response.url
         return person
 
     def _browse(self, person: requests.Session, over: threading.Event) -> None:
@@ -106,8 +108,8 @@ class Traffic:
         for page in cycle(PAGES):
             if over.wait(1):
                 return
-            answer = person.get(f"{self.url}{page}", allow_redirects=False, timeout=20)
-            self._expect(OK, answer.status_code, page)
+            response = person.get(f"{self.url}{page}", allow_redirects=False, timeout=20)
+            self._expect(OK, response.status_code, page)
 
     def _round(self) -> None:
         self.enter_code(self.send_code())
@@ -122,23 +124,23 @@ class Traffic:
         self.get(f"/messages?phone={phone.replace('+', '%2B')}")
 
     def _visit(self, slug: str) -> None:
-        answer = requests.get(
+        response = requests.get(
             f"{self.url}/{slug}", headers=BROWSER_HEADERS, allow_redirects=False, timeout=20
         )
-        self._expect(requests.codes.found, answer.status_code, f"a visit of {slug}")
+        self._expect(requests.codes.found, response.status_code, f"a visit of {slug}")
 
     def _call(self, method: str, path: str, body: dict[str, Any], **headers: str) -> dict[str, Any]:
         began = self.phase
-        answer = requests.request(
+        response = requests.request(
             method,
             f"{self.url}/api/v1{path}",
             headers={"Authorization": f"Bearer {self.demo['live_key']}", **headers},
             timeout=20,
             **body,
         )
-        text = f"{path} ({began}): {answer.text[:300]}"
-        self._expect(OK, answer.status_code, text)
-        result: dict[str, Any] = answer.json()
+        text = f"{path} ({began}): {response.text[:300]}"
+        self._expect(OK, response.status_code, text)
+        result: dict[str, Any] = response.json()
         return result
 
     def _expect(self, wanted: object, found: object, what: str) -> None:

@@ -42,7 +42,7 @@ class Receiver:
     """A receiver; `status`, `answer` and `delay` determine its next response."""
 
     status: int = 200
-    answer: bytes = b"ok"
+    response: bytes = b"ok"
     delay: float = 0.0
     headers: dict[str, str] = field(default_factory=dict)
     calls: list[Call] = field(default_factory=list)
@@ -83,14 +83,14 @@ def _handler(receiver: Receiver) -> type[BaseHTTPRequestHandler]:
             headers = {name.lower(): text for name, text in self.headers.items()}
             receiver.calls.append(Call(self.path, headers, body))
             status = receiver.status
-            answer = receiver.answer
+            response = receiver.response
             time.sleep(receiver.delay)
             self.send_response(status)
             for name, text in receiver.headers.items():
                 self.send_header(name, text)
-            self.send_header("Content-Length", str(len(answer)))
+            self.send_header("Content-Length", str(len(response)))
             self.end_headers()
-            self.wfile.write(answer)
+            self.wfile.write(response)
 
         def log_message(self, *_arguments: object) -> None:
             """Drops the log lines."""

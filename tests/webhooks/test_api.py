@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from accounts.models import AuditEvent, Mode
 from api.models import IdempotentRequest
-from tests.api.clients import Answer, Api
+from tests.api.clients import Api, ApiResponse
 from tests.api.races import at_once
 from tests.factories import EndpointFactory
 from tests.webhooks.rounds import run_round
@@ -23,16 +23,16 @@ URL = "https://receiver.example.com/kvitok"
 ENVELOPE = {"success", "message"}
 
 
-def create(api: Api, **fields: Any) -> Answer:
+def create(api: Api, **fields: Any) -> ApiResponse:
     return api.post("/webhooks", {"url": URL, "events": ["message.delivered"]} | fields)
 
 
-def patch(api: Api, path: str, payload: Any) -> Answer:
+def patch(api: Api, path: str, payload: Any) -> ApiResponse:
 
     return api.call("PATCH", path, orjson.dumps(payload))
 
 
-def delete(api: Api, path: str) -> Answer:
+def delete(api: Api, path: str) -> ApiResponse:
     return api.call("DELETE", path)
 
 
@@ -41,11 +41,11 @@ def path_of(endpoint: Endpoint, tail: str = "") -> str:
 
 
 def test_create_returns_the_endpoint_and_its_secret(api: Api) -> None:
-    answer = create(api, description="Боевой сайт")
+    response = create(api, description="Боевой сайт")
 
     endpoint = Endpoint.objects.get()
-    assert answer.status == 200
-    assert answer.body == {
+    assert response.status == 200
+    assert response.body == {
         "success": True,
         "message": "Адрес добавлен. Сохраните secret: он показан один раз",
         "id": endpoint.public_id,
@@ -55,7 +55,7 @@ def test_create_returns_the_endpoint_and_its_secret(api: Api) -> None:
         "enabled": True,
         "disabled_reason": None,
         "test": False,
-        "created_at": answer.body["created_at"],
+        "created_at": response.body["created_at"],
         "last_success_at": None,
         "failing_since": None,
         "old_secret_until": None,
@@ -103,11 +103,11 @@ def test_all_events_unless_some_are_named(api: Api) -> None:
 )
 @override_settings(WEBHOOKS_TO_LOOPBACK=False)
 def test_invalid_field_is_named(api: Api, field: str, value: Any, text: str) -> None:
-    answer = create(api, **{field: value})
+    response = create(api, **{field: value})
 
-    assert (answer.status, answer.code) == (422, "invalid_input")
-    assert list(answer.body["errors"]) == [field]
-    assert answer.body["errors"][field][0].startswith(text)
+    assert (response.status, response.code) == (422, "invalid_input")
+    assert list(response.body["errors"]) == [field]
+    assert response.body["errors"][field][0].startswith(text)
     assert not Endpoint.objects.exists()
 
 
@@ -129,9 +129,9 @@ def test_endpoint_limit_excludes_deleted_endpoints(api: Api) -> None:
 def test_parallel_creates_cannot_exceed_the_endpoint_limit(api: Api) -> None:
     EndpointFactory.create_batch(9, company=api.company)
 
-    answers = at_once([partial(create, api, url=f"{URL}/{n}") for n in range(4)])
+    responses = at_once([partial(create, api, url=f"{URL}/{n}") for n in range(4)])
 
-    assert sorted(answer.status for answer in answers) == [200, 422, 422, 422]
+    assert sorted(response.status for response in responses) == [200, 422, 422, 422]
 
 
 def test_url_is_registered_once_for_each_mode(api: Api) -> None:
@@ -154,9 +154,9 @@ def test_url_is_registered_once_for_each_mode(api: Api) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_parallel_creates_of_one_url_create_one_endpoint(api: Api) -> None:
-    answers = at_once([lambda: create(api)] * 4)
+    responses = at_once([lambda: create(api)] * 4)
 
-    assert sorted(answer.status for answer in answers) == [200, 422, 422, 422]
+    assert sorted(response.status for response in responses) == [200, 422, 422, 422]
 
 
 def test_repeated_create_is_idempotent_and_stores_no_secret(api: Api) -> None:
@@ -174,13 +174,13 @@ def test_repeated_create_is_idempotent_and_stores_no_secret(api: Api) -> None:
 def test_patch_changes_only_named_fields(api: Api) -> None:
     endpoint = EndpointFactory.create(company=api.company, description="old")
 
-    answer = patch(api, path_of(endpoint), {"url": URL + "/2", "unknown": 1, "events": None})
+    response = patch(api, path_of(endpoint), {"url": URL + "/2", "unknown": 1, "events": None})
 
     endpoint.refresh_from_db()
-    assert (answer.status, answer.body["url"]) == (200, URL + "/2")
+    assert (response.status, response.body["url"]) == (200, URL + "/2")
     assert (endpoint.url, endpoint.description) == (URL + "/2", "old")
     assert endpoint.kinds == list(EventKind.values)
-    assert "secret" not in answer.body
+    assert "secret" not in response.body
 
 
 @pytest.mark.parametrize(
@@ -190,10 +190,10 @@ def test_patch_changes_only_named_fields(api: Api) -> None:
 def test_invalid_patch_changes_nothing(api: Api, field: str, value: Any) -> None:
     endpoint = EndpointFactory.create(company=api.company)
 
-    answer = patch(api, path_of(endpoint), {"description": "new", field: value})
+    response = patch(api, path_of(endpoint), {"description": "new", field: value})
 
     endpoint.refresh_from_db()
-    assert (answer.status, list(answer.body["errors"])) == (422, [field])
+    assert (response.status, list(response.body["errors"])) == (422, [field])
     assert endpoint.description == ""
 
 
@@ -212,9 +212,9 @@ def test_endpoint_is_switched_off_and_on(api: Api) -> None:
 def test_deleted_endpoint_is_gone(api: Api) -> None:
     endpoint = EndpointFactory.create(company=api.company)
 
-    answer = delete(api, path_of(endpoint))
+    response = delete(api, path_of(endpoint))
 
-    assert (answer.status, answer.body["id"]) == (200, endpoint.public_id)
+    assert (response.status, response.body["id"]) == (200, endpoint.public_id)
     assert api.get("/webhooks").body["data"] == []
     assert api.get(path_of(endpoint)).status == 404
     assert delete(api, path_of(endpoint)).status == 404
@@ -235,10 +235,10 @@ def test_rotation_happens_once_unless_requested_twice(
     made = create(api).body
     path = f"/webhooks/{made['id']}/rotate"
 
-    answers = [api.post(path, {}, **({"Idempotency_Key": key} if key else {})) for key in keys]
+    responses = [api.post(path, {}, **({"Idempotency_Key": key} if key else {})) for key in keys]
 
-    assert [answer.status for answer in answers] == [200, 200]
-    assert len({answer.body["secret"] for answer in answers}) == rotations
+    assert [response.status for response in responses] == [200, 200]
+    assert len({response.body["secret"] for response in responses}) == rotations
     assert Endpoint.objects.get().generation == 1 + rotations
 
 
@@ -259,22 +259,22 @@ def test_example_of_each_event_arrives(
 ) -> None:
     Endpoint.objects.update(kinds=["message.sent"], company=api.company)
 
-    answer = api.post(path_of(endpoint, "/test"), {"type": kind})
+    response = api.post(path_of(endpoint, "/test"), {"type": kind})
     run_round()
 
     (call,) = receiver.calls
     event = call.verified(endpoints.secret_of(endpoint))
-    assert (answer.status, answer.body["event_id"]) == (200, call.id)
+    assert (response.status, response.body["event_id"]) == (200, call.id)
     assert (event["type"], event["data"]["example"]) == (kind, True)
 
 
 def test_example_defaults_to_a_subscribed_event(api: Api) -> None:
     endpoint = EndpointFactory.create(company=api.company, kinds=["otp.verified"])
 
-    answer = api.post(path_of(endpoint, "/test"))
+    response = api.post(path_of(endpoint, "/test"))
 
-    assert answer.body["event"] == "otp.verified"
-    assert Delivery.objects.get().public_id == answer.body["id"]
+    assert response.body["event"] == "otp.verified"
+    assert Delivery.objects.get().public_id == response.body["id"]
     assert api.post(path_of(endpoint, "/test"), {"event": "no"}).code == "invalid_input"
 
 

@@ -52,7 +52,7 @@ def test_dead_addresses_share_the_time_of_the_call(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize(
-    ("interim", "answer"),
+    ("interim", "response"),
     [
         (b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n", 204),
         (b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n" * 3, 204),
@@ -60,7 +60,7 @@ def test_dead_addresses_share_the_time_of_the_call(monkeypatch: pytest.MonkeyPat
         (b"HTTP/1.1 101 Switching Protocols\r\n\r\n", 101),
     ],
 )
-def test_interim_responses_are_skipped(interim: bytes, answer: int | Failure) -> None:
+def test_interim_responses_are_skipped(interim: bytes, response: int | Failure) -> None:
     def behave(line: socket.socket) -> None:
         read_request(line)
         line.sendall(interim + b"HTTP/1.1 204 No Content\r\nRetry-After: 7\r\n\r\n")
@@ -68,7 +68,7 @@ def test_interim_responses_are_skipped(interim: bytes, answer: int | Failure) ->
     with peer(behave) as url:
         result = outcome(url)
 
-    assert (result if isinstance(result, Failure) else result.status) == answer
+    assert (result if isinstance(result, Failure) else result.status) == response
 
 
 @pytest.mark.parametrize(

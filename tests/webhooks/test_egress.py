@@ -243,9 +243,9 @@ def test_connection_uses_the_checked_address(monkeypatch: pytest.MonkeyPatch) ->
     with listening() as receiver:
         # A second DNS query would lead to a closed port.
         names(monkeypatch, ["127.0.0.1"], ["127.1.2.3"])
-        answer = outcome(receiver.url.replace("127.0.0.1", HOST))
+        response = outcome(receiver.url.replace("127.0.0.1", HOST))
 
-    assert answer == egress.EndpointResponse(200, "ok")
+    assert response == egress.EndpointResponse(200, "ok")
 
 
 def test_host_is_resolved_as_a_fully_qualified_name(
@@ -269,10 +269,10 @@ def test_ipv6_address_is_called() -> None:
     """Its last part is not taken for a port."""
     with listening() as receiver:
         url = receiver.url.replace("127.0.0.1", "[::ffff:127.0.0.1]")
-        answer = outcome(url)
+        response = outcome(url)
 
     (call,) = receiver.calls
-    assert answer == egress.EndpointResponse(200, "ok")
+    assert response == egress.EndpointResponse(200, "ok")
     assert call.headers["host"] == url.split("/")[2]
 
 
@@ -280,18 +280,18 @@ def test_redirect_is_not_followed() -> None:
     with listening() as inside, listening() as receiver:
         receiver.status = 302
         receiver.headers = {"Location": inside.url}
-        answer = outcome(receiver.url)
+        response = outcome(receiver.url)
 
-    assert answer == egress.EndpointResponse(302, "ok")
+    assert response == egress.EndpointResponse(302, "ok")
     assert inside.calls == []
 
 
 def test_long_response_is_truncated() -> None:
     with listening() as receiver:
-        receiver.answer = b"a" * 1_000_000
-        answer = outcome(receiver.url)
+        receiver.response = b"a" * 1_000_000
+        response = outcome(receiver.url)
 
-    assert answer == egress.EndpointResponse(200, "a" * 2048)
+    assert response == egress.EndpointResponse(200, "a" * 2048)
 
 
 @pytest.mark.parametrize(
@@ -300,15 +300,15 @@ def test_long_response_is_truncated() -> None:
 def test_response_charset_is_respected(charset: str, encoding: str) -> None:
     with listening() as receiver:
         receiver.headers = {"Content-Type": f"text/plain; charset={charset}"}
-        receiver.answer = "Ошибка".encode(encoding)
-        answer = outcome(receiver.url)
+        receiver.response = "Ошибка".encode(encoding)
+        response = outcome(receiver.url)
 
-    assert answer == egress.EndpointResponse(200, "Ошибка")
+    assert response == egress.EndpointResponse(200, "Ошибка")
 
 
 def test_response_in_any_charset_can_be_stored() -> None:
     with listening() as receiver:
-        receiver.answer = rb"\ud800 \x00 +2AA- xn--" + bytes(range(128, 256))
+        receiver.response = rb"\ud800 \x00 +2AA- xn--" + bytes(range(128, 256))
         for charset in {*aliases.values(), "unicode_escape", "raw_unicode_escape"}:
             receiver.headers = {"Content-Type": f"text/plain; charset={charset}"}
             body = outcome(receiver.url).body  # type: ignore[union-attr]
@@ -339,9 +339,9 @@ def test_misbehaving_receiver_fails_in_time(
 ) -> None:
     with peer(behave) as url:
         started = time.monotonic()
-        answer = outcome(url)
+        response = outcome(url)
 
-    assert answer is failure
+    assert response is failure
     assert time.monotonic() - started < 10
 
 
@@ -356,9 +356,9 @@ def test_stalled_tls_handshake_times_out() -> None:
 
     with peer(handshake) as url:
         started = time.monotonic()
-        answer = outcome(url.replace("http://", "https://"))
+        response = outcome(url.replace("http://", "https://"))
 
-    assert answer is Failure.TIMEOUT
+    assert response is Failure.TIMEOUT
     assert time.monotonic() - started < 10
 
 
@@ -370,6 +370,6 @@ def test_endless_body_does_not_change_the_status() -> None:
         time.sleep(5)
 
     with peer(body) as url:
-        answer = outcome(url)
+        response = outcome(url)
 
-    assert answer == egress.EndpointResponse(204, "")
+    assert response == egress.EndpointResponse(204, "")

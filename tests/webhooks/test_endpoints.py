@@ -212,9 +212,9 @@ def test_parallel_examples_cannot_exceed_the_limit(api: Api) -> None:
     path = f"/webhooks/{endpoint.public_id}/test"
 
     with time_machine.travel(timezone.now().replace(second=0), tick=False):
-        answers = at_once([lambda: api.post(path)] * 30)
+        responses = at_once([lambda: api.post(path)] * 30)
 
-    assert Counter(answer.status for answer in answers) == {200: 20, 429: 10}
+    assert Counter(response.status for response in responses) == {200: 20, 429: 10}
 
 
 def test_url_of_an_endpoint_just_given_money_events_is_kept(api: Api) -> None:

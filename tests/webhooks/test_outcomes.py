@@ -50,7 +50,7 @@ def test_fields_arrive_in_the_order_of_the_documentation(kind: EventKind) -> Non
 
 
 def test_success_is_recorded(delivery: Delivery, endpoint: Endpoint, receiver: Receiver) -> None:
-    receiver.answer = b"thanks"
+    receiver.response = b"thanks"
     run_round()
 
     delivery.refresh_from_db()

@@ -184,7 +184,7 @@ def test_failed_delivery_is_explained_and_replayed(
     client: Client, endpoint: Endpoint, receiver: Receiver
 ) -> None:
     receiver.status = 500
-    receiver.answer = b"<script>alert(1)</script> down"
+    receiver.response = b"<script>alert(1)</script> down"
     delivery = DeliveryFactory.create(endpoint=endpoint)
     run_round()
     Delivery.objects.update(state="failed", due_at=None, finished_at=timezone.now(), tries=8)

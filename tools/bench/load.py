@@ -87,10 +87,10 @@ class Loop:
             while request := self._next():
                 sent_at = time.perf_counter()
                 writer.write(request)
-                answer = await _answer(reader)
-                if answer:
+                response = await _answer(reader)
+                if response:
                     self.times.append(time.perf_counter() - sent_at)
-                    self.statuses.append(status(answer))
+                    self.statuses.append(status(response))
                     await asyncio.sleep(self._pause)
                 else:
                     self.broken += 1

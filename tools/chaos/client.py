@@ -165,7 +165,7 @@ class PhoneUsers:
         key, body = attempt if order.keyed else "", {"phone": order.phone, "code": code}
         for reply in self._backend.tries("/otp/verify", body, account, key, attempt):
             guess = (order.key, key, attempt, account.company_id, order.phone, is_correct)
-            answer = (reply.status, reply.code, reply.body.get("id", ""), reply.seconds)
-            self._backend.journal.keep("entries", *guess, *answer)
+            response = (reply.status, reply.code, reply.body.get("id", ""), reply.seconds)
+            self._backend.journal.keep("entries", *guess, *response)
             if reply.is_final:
                 return

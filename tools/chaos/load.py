@@ -117,7 +117,7 @@ class Traffic:
     def _until_none(self, query: str, seconds: float = RECEIPT_TIMEOUT) -> None:
         self._until(lambda: self.database.number(query) == 0, seconds)
 
-    def _until(self, true: Callable[[], bool], seconds: float = RECEIPT_TIMEOUT) -> None:
+    def _until(self, condition: Callable[[], bool], seconds: float = RECEIPT_TIMEOUT) -> None:
         """Polls until the condition holds."""
         looked = 0.0
 
@@ -126,7 +126,7 @@ class Traffic:
             if time.monotonic() < looked + LOOK_EVERY:
                 return False
             looked = time.monotonic()
-            return true()
+            return condition()
 
         self.injector.run(look, seconds)
 

@@ -91,8 +91,8 @@ class Payers:
         self._post(f"/payments/{name}/actions", body)
 
     def _post(self, path: str, body: dict[str, Any]) -> None:
-        answer = requests.post(f"{self._backend.carrier}{path}", json=body, timeout=TIMEOUT)
-        answer.raise_for_status()
+        response = requests.post(f"{self._backend.carrier}{path}", json=body, timeout=TIMEOUT)
+        response.raise_for_status()
 
 
 class CreditKiller:

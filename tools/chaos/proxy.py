@@ -117,7 +117,7 @@ class Proxy:
         return await self._give_back(await self._ask(request), writer, fault, share)
 
     async def _give_back(
-        self, answer: bytes, writer: asyncio.StreamWriter, fault: Fault | None, share: float
+        self, response: bytes, writer: asyncio.StreamWriter, fault: Fault | None, share: float
     ) -> bool:
         if fault is Fault.DROP_ANSWER:
             _reset(writer)
@@ -125,8 +125,8 @@ class Proxy:
         if fault is Fault.STALL:
             await asyncio.sleep(self.line.hold)
         if fault is Fault.CUT_ANSWER:
-            answer = answer[: 1 + int(share * (len(answer) - 1))]
-        writer.write(answer)
+            response = response[: 1 + int(share * (len(response) - 1))]
+        writer.write(response)
         await writer.drain()
         return fault is not Fault.CUT_ANSWER
 
@@ -146,13 +146,13 @@ class Proxy:
             await writer.drain()
             if not is_whole:
                 return b""
-            answer = await read_message(reader)
+            response = await read_message(reader)
         finally:
             writer.close()
-        if not answer:
+        if not response:
             raise ConnectionResetError
-        self.counts.statuses[status(answer)] += 1
-        return answer
+        self.counts.statuses[status(response)] += 1
+        return response
 
 
 def _reset(writer: asyncio.StreamWriter) -> None:

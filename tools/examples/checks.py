@@ -221,8 +221,8 @@ def send_link(trial: ExampleRun) -> None:
 
 
 def _leads_to_link(short_url: str) -> None:
-    answer = requests.get(short_url, allow_redirects=False, timeout=10)
-    expect(answer.headers.get("Location") == LINK, f"{short_url}: {answer.status_code}")
+    response = requests.get(short_url, allow_redirects=False, timeout=10)
+    expect(response.headers.get("Location") == LINK, f"{short_url}: {response.status_code}")
 
 
 def handle_errors(trial: ExampleRun) -> None:
@@ -280,9 +280,11 @@ def verify_webhook(trial: ExampleRun) -> None:
             env={"KVITOK_SECRET": secret},
             log=log,
         ) as url:
-            answers = {case.name: post_webhook(url, case) for case in sent}
+            responses = {case.name: post_webhook(url, case) for case in sent}
         output = log.read_text(encoding="utf-8", errors="replace")
-    wrong = [case.name for case in sent if answers[case.name] != (204 if case.is_genuine else 400)]
+    wrong = [
+        case.name for case in sent if responses[case.name] != (204 if case.is_genuine else 400)
+    ]
     expect(not wrong, f"misjudged: {', '.join(wrong)}; {output[-300:]!r}")
     genuine = sum(case.is_genuine for case in sent)
     expect(output.count("message.delivered") == genuine, f"it acted on others: {output[-300:]!r}")

@@ -36,14 +36,14 @@ class Service:
 
     def messages(self, phone: str) -> list[dict[str, Any]]:
         """The messages on the phone, the newest first."""
-        answer = requests.get(
+        response = requests.get(
             f"{self.url}/test/messages",
             params={"phone": phone},
             headers={"Authorization": f"Bearer {self.key}"},
             timeout=10,
         )
-        answer.raise_for_status()
-        rows: list[dict[str, Any]] = answer.json()["data"]
+        response.raise_for_status()
+        rows: list[dict[str, Any]] = response.json()["data"]
         return rows
 
 
@@ -110,18 +110,18 @@ class BadNetwork:
 
     async def _answer(self, request: web.BaseRequest) -> web.Response:
         self.keys.append(request.headers.get("Idempotency-Key"))
-        answer = await self._faulty(request)
-        answer.force_close()
-        return answer
+        response = await self._faulty(request)
+        response.force_close()
+        return response
 
     async def _faulty(self, request: web.BaseRequest) -> web.Response:
         if self._is_down:
             return _bad_gateway(headers={"Retry-After": "1"})
         match len(self.keys):
             case 1:
-                answer = await self._forward(request)
+                response = await self._forward(request)
                 await self._keep_silent(request)
-                return answer
+                return response
             case 2:
                 await self._forward(request)
                 return _bad_gateway()
@@ -135,10 +135,10 @@ class BadNetwork:
         url = self._upstream._replace(path=request.path).geturl()
         body, headers = await request.read(), _end_to_end(request.headers)
         forward = partial(requests.post, url, data=body, headers=headers, timeout=HANG_SECONDS)
-        answer = await asyncio.to_thread(forward)
-        self.replayed = answer.headers.get("Idempotent-Replayed") == "true"
-        headers = _end_to_end(answer.headers)
-        return web.Response(status=answer.status_code, headers=headers, body=answer.content)
+        response = await asyncio.to_thread(forward)
+        self.replayed = response.headers.get("Idempotent-Replayed") == "true"
+        headers = _end_to_end(response.headers)
+        return web.Response(status=response.status_code, headers=headers, body=response.content)
 
     async def _keep_silent(self, request: web.BaseRequest) -> None:
         until = time.monotonic() + HANG_SECONDS

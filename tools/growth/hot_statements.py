@@ -87,8 +87,8 @@ class _Round:
         self.claimed: list[claims.ClaimedMessage] = []
 
     def _post(self, path: str, body: dict[str, Any], **headers: str) -> None:
-        answer = self.probe.post(path, body, **headers)
-        message = parse_id("msg", answer["id"])
+        response = self.probe.post(path, body, **headers)
+        message = parse_id("msg", response["id"])
         assert message is not None  # noqa: S101 - the answer of a send has one
         self.sent.append(message)
 

@@ -189,12 +189,12 @@ def measure_exports(probe: Probe) -> Iterator[Figure]:
 
 def _times_of_rows(probe: Probe, path: str) -> list[float]:
     """The seconds for each 1,000 rows of a company's file."""
-    answer: Any = probe.browser.get(path)
-    lines = islice(answer.streaming_content, EXPORT_ROWS)
+    response: Any = probe.browser.get(path)
+    lines = islice(response.streaming_content, EXPORT_ROWS)
     times, began = [], time.monotonic()
     for number, _line in enumerate(lines, 1):
         if number % PER == 0:
             times.append(time.monotonic() - began)
             began = time.monotonic()
-    answer.close()
+    response.close()
     return times

@@ -89,13 +89,13 @@ class Probe:
     browser: Client  # signed in as an owner who is an operator as well
 
     def post(self, path: str, body: dict[str, Any], **headers: str) -> Any:
-        answer = Client().post(
+        response = Client().post(
             f"/api/v1{path}",
             json.dumps(body),
             content_type="application/json",
             headers={"Authorization": f"Bearer {self.key}"} | headers,
         )
-        return _ok(path, answer).json()
+        return _ok(path, response).json()
 
     def get(self, path: str) -> Any:
         headers = {"Authorization": f"Bearer {self.key}"}
@@ -105,10 +105,10 @@ class Probe:
         return f"+7000{next(_phones)}"
 
 
-def _ok(path: str, answer: Any) -> Any:
-    if answer.status_code != 200:
-        raise RuntimeError(f"{path} answered {answer.status_code}: {answer.content[:300]!r}")
-    return answer
+def _ok(path: str, response: Any) -> Any:
+    if response.status_code != 200:
+        raise RuntimeError(f"{path} answered {response.status_code}: {response.content[:300]!r}")
+    return response
 
 
 def make() -> Probe:

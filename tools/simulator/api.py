@@ -20,7 +20,7 @@ from tools.simulator.payments.till import PaymentBook, PaymentProvider, Till
 from tools.simulator.request_bodies import json_body
 from tools.simulator.settings import Settings
 from tools.simulator.smpp.server import Smpp
-from tools.simulator.vendor import Handler, HttpVendor, json_answer
+from tools.simulator.vendor import Handler, HttpVendor, json_response
 from tools.simulator.whatsapp.cloud_api import account_event
 from tools.simulator.whatsapp.templates import TITLES
 
@@ -67,11 +67,11 @@ class Api:
         return web.Response(text="ok\n")
 
     async def phones(self, _request: web.Request) -> web.Response:
-        return json_answer([phone.shown() for phone in self._carrier.log.phones])
+        return json_response([phone.shown() for phone in self._carrier.log.phones])
 
     async def messages(self, request: web.Request) -> web.Response:
         phone = digits(request.match_info["phone"])
-        return json_answer([message.shown() for message in self._carrier.log.of_phone(phone)])
+        return json_response([message.shown() for message in self._carrier.log.of_phone(phone)])
 
     async def contact(self, request: web.Request) -> web.Response:
         phone = digits(request.match_info["phone"])
@@ -80,7 +80,7 @@ class Api:
             return _errors({"phone": "must have 7 to 15 digits"})
         if action not in bots.ACTIONS:
             return _errors({"action": f"must be one of {', '.join(bots.ACTIONS)}"})
-        return json_answer(bots.change_contact(self._carrier, phone, action).shown())
+        return json_response(bots.change_contact(self._carrier, phone, action).shown())
 
     async def read(self, request: web.Request) -> web.Response:
         message = self._asked_of(request)
@@ -90,7 +90,7 @@ class Api:
             return _errors({"id": "a read receipt exists for WhatsApp and Gateway messages only"})
         if message.state != "read":
             self._carrier.courier.add(message, "read")
-        return json_answer(message.shown())
+        return json_response(message.shown())
 
     async def reply(self, request: web.Request) -> web.Response:
         """Sends a person's reply to the service: `text`, or STOP by default."""
@@ -105,7 +105,7 @@ class Api:
         self._carrier.courier.run(
             [partial(vendor.reply, message, text)], vendor.name, message.phone
         )
-        return json_answer({"text": text}, 201)
+        return json_response({"text": text}, 201)
 
     def _asked_of(self, request: web.Request) -> Message | None:
         number = request.match_info["id"]
@@ -120,10 +120,10 @@ class Api:
             titles = ", ".join(map(str, TITLES))
             return _errors({"code": f"must be one of {titles}, or field"})
         self._carrier.courier.run([make], "whatsapp")
-        return json_answer(body, 201)
+        return json_response(body, 201)
 
     async def lacks(self, _request: web.Request) -> web.Response:
-        return json_answer({"lacks": sorted(self._carrier.lacks)})
+        return json_response({"lacks": sorted(self._carrier.lacks)})
 
     async def set_lacks(self, request: web.Request) -> web.Response:
         """Sets the parts that the accounts' setup is without, like that of a fresh account."""
@@ -134,12 +134,12 @@ class Api:
         return await self.lacks(request)
 
     async def faults(self, _request: web.Request) -> web.Response:
-        return json_answer([fault.shown() for fault in self._carrier.faults])
+        return json_response([fault.shown() for fault in self._carrier.faults])
 
     async def exchanges(self, request: web.Request) -> web.Response:
         wire, asked = self._carrier.wire, request.query
         latest = wire.latest(asked.get("provider", ""), digits(asked.get("phone", "")))
-        return json_answer([wire.shown(exchange) for exchange in latest])
+        return json_response([wire.shown(exchange) for exchange in latest])
 
     async def add_fault(self, request: web.Request) -> web.Response:
         try:
@@ -150,7 +150,7 @@ class Api:
         if errors:
             return _errors(errors)
         fault = self._carrier.faults.add(titles)
-        return json_answer(fault.shown(), 201)
+        return json_response(fault.shown(), 201)
 
     async def add_outcomes(self, request: web.Request) -> web.Response:
         """Sets the outcomes of messages to these numbers from now on, channel by channel."""
@@ -158,22 +158,22 @@ class Api:
         if errors:
             return _errors(errors)
         self._carrier.outcomes.add(outcomes)
-        return json_answer({"added": len(outcomes)}, 201)
+        return json_response({"added": len(outcomes)}, 201)
 
     async def clear_outcomes(self, _request: web.Request) -> web.Response:
-        return json_answer({"cleared": self._carrier.outcomes.clear()})
+        return json_response({"cleared": self._carrier.outcomes.clear()})
 
     async def clear_faults(self, _request: web.Request) -> web.Response:
-        return json_answer({"cleared": self._carrier.faults.clear()})
+        return json_response({"cleared": self._carrier.faults.clear()})
 
     async def remove_fault(self, request: web.Request) -> web.Response:
         if not self._carrier.faults.remove(request.match_info["id"]):
             return _errors({"id": "no such fault"}, 404)
-        return json_answer({"cleared": 1})
+        return json_response({"cleared": 1})
 
 
 def _errors(errors: dict[str, str], status: int = 400) -> web.Response:
-    return json_answer({"errors": errors}, status)
+    return json_response({"errors": errors}, status)
 
 
 def build_app(

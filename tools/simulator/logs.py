@@ -175,7 +175,7 @@ class Exchange:
     headers: dict[str, str] = field(default_factory=dict)
     sent: bytes = b""
     outcome: str = ""  # an HTTP status, or what came in its place; empty: nothing yet
-    answer: bytes = b""
+    response: bytes = b""
     at: float = field(default_factory=time.time)
     seconds: float = 0.0
 
@@ -200,10 +200,10 @@ class WireLog:
             request["exchange"] = exchange
             exchange.headers = {"Content-Type": request.headers.get("Content-Type", "")}
             exchange.sent = (await request.read())[:MAX_BODY]
-            answer = await handler(request)
-            body = answer.body if isinstance(answer, web.Response) else None
-            self.end(exchange, str(answer.status), body if isinstance(body, bytes) else b"")
-            return answer
+            response = await handler(request)
+            body = response.body if isinstance(response, web.Response) else None
+            self.end(exchange, str(response.status), body if isinstance(body, bytes) else b"")
+            return response
 
         return record
 
@@ -218,9 +218,9 @@ class WireLog:
         exchange.phone, exchange.headers = phone, headers
         return exchange
 
-    def end(self, exchange: Exchange, outcome: str, answer: bytes = b"") -> None:
+    def end(self, exchange: Exchange, outcome: str, response: bytes = b"") -> None:
         exchange.outcome = exchange.outcome or outcome
-        exchange.answer = answer[:MAX_BODY]
+        exchange.response = response[:MAX_BODY]
         exchange.seconds = time.time() - exchange.at
 
     def latest(self, provider: str = "", phone: str = "") -> Iterator[Exchange]:
@@ -235,8 +235,8 @@ class WireLog:
         body = _legible(exchange.sent, kind)
         return self.masked("\n".join([f"{exchange.method} {exchange.url}", *headers, "", body]))
 
-    def answer_text(self, exchange: Exchange) -> str:
-        return self.masked(_legible(exchange.answer, ""))
+    def response_text(self, exchange: Exchange) -> str:
+        return self.masked(_legible(exchange.response, ""))
 
     def masked(self, text: str) -> str:
         text = BOT_TOKEN.sub(f"/bot{MASK}/", SECRET_FIELDS.sub(rf"\1{MASK}", text))
@@ -252,7 +252,7 @@ class WireLog:
             "is_receipt": exchange.is_receipt,
             "request": self.request_text(exchange),
             "outcome": exchange.outcome,
-            "answer": self.answer_text(exchange),
+            "answer": self.response_text(exchange),
             "ms": round(exchange.seconds * 1000),
         }
 

@@ -18,7 +18,7 @@ from tools.simulator.carrier import Carrier
 from tools.simulator.faults import FaultPlan
 from tools.simulator.messages import Message, Phone
 from tools.simulator.request_bodies import json_object, whole
-from tools.simulator.vendor import Json, MakePost, Post, RefusedError, is_callback, json_answer
+from tools.simulator.vendor import Json, MakePost, Post, RefusedError, is_callback, json_response
 
 BOT_ID = 229229229
 SECRET = re.compile(r"[\w-]{5,256}", re.ASCII)
@@ -101,7 +101,7 @@ class MaxBot(Bot):
 
     async def me(self, request: web.Request) -> web.Response:
         self._check_token(request)
-        return json_answer(self._bot())
+        return json_response(self._bot())
 
     async def subscriptions(self, request: web.Request) -> web.Response:
         self._check_token(request)
@@ -110,21 +110,21 @@ class MaxBot(Bot):
             for url, body in self._subscriptions.items()
             if "webhook" not in self.carrier.lacks
         ]
-        return json_answer({"subscriptions": shown})
+        return json_response({"subscriptions": shown})
 
     async def subscribe(self, request: web.Request) -> web.Response:
         self._check_token(request)
         body = json_object(await request.read())
         url, secret, types = (body.get(name) for name in ("url", "secret", "update_types"))
         if not isinstance(url, str) or not is_callback(url, plain_http=False):
-            return json_answer({"success": False, "message": "url must start with https://"})
+            return json_response({"success": False, "message": "url must start with https://"})
         if secret is not None and not (isinstance(secret, str) and SECRET.fullmatch(secret)):
             raise _malformed("secret: must match ^[\\w-]+$, 5 to 256 characters")
         if types is not None and not (isinstance(types, list) and set(types) <= UPDATE_TYPES):
             raise _malformed("update_types: unknown type")
         self._subscriptions[url] = {"secret": secret or "", "update_types": types}
         self.carrier.lacks.discard("webhook")
-        return json_answer({"success": True})
+        return json_response({"success": True})
 
     async def unknown(self, request: web.Request) -> web.Response:
         self._check_token(request)
@@ -140,7 +140,7 @@ class MaxBot(Bot):
             "timestamp": int(message.at * 1000),
             "body": body,
         }
-        return json_answer({"message": sent})
+        return json_response({"message": sent})
 
     def refusal(self, kind: str, message: Message) -> RefusedError:
         return REFUSALS[kind]

@@ -15,7 +15,7 @@ from tools.simulator.carrier import Carrier
 from tools.simulator.faults import BARRED
 from tools.simulator.messages import Message, digits, is_phone
 from tools.simulator.request_bodies import form, whole
-from tools.simulator.vendor import HttpVendor, Post, RefusedError, json_answer
+from tools.simulator.vendor import HttpVendor, Post, RefusedError, json_response
 
 MAX_ID = 2**31 - 1
 VALIDITY = re.compile(r"(?:[01]?[0-9]|2[0-4])(?::[0-5][0-9])?")
@@ -71,22 +71,22 @@ class Smsc(HttpVendor):
         message = self._found(fields)
         at = int(message.at)
         status = {"status": WORDS[message.state], "last_date": _date(at), "last_timestamp": at}
-        return json_answer(status)
+        return json_response(status)
 
     async def balance(self, request: web.Request) -> web.Response:
         fields = await self._given(request)
         balance = {"balance": "0.00" if "money" in self.carrier.lacks else "1000.00"}
-        return json_answer(balance | ({"currency": "RUR"} if fields.get("cur") == "1" else {}))
+        return json_response(balance | ({"currency": "RUR"} if fields.get("cur") == "1" else {}))
 
     async def senders(self, request: web.Request) -> web.Response:
         """The names that the moderator has approved."""
         if (await self._given(request)).get("get") != "1":
             raise PARAMETERS
         ours = [] if "sender" in self.carrier.lacks else [self.settings.variable("SMSC_SENDER")]
-        return json_answer([{"sender": name} for name in filter(None, ["SMSC.RU", *ours])])
+        return json_response([{"sender": name} for name in filter(None, ["SMSC.RU", *ours])])
 
     def accepted(self, message: Message) -> web.Response:
-        return json_answer({"id": message.extra["id"], "cnt": 1})
+        return json_response({"id": message.extra["id"], "cnt": 1})
 
     def refusal(self, kind: str, message: Message) -> RefusedError:
         return REFUSED[kind]

@@ -19,8 +19,15 @@ from aiohttp import BasicAuth, web
 from tools.simulator.carrier import Carrier
 from tools.simulator.messages import Message, count_segments, digits
 from tools.simulator.request_bodies import form, whole
-from tools.simulator.vendor import Handler, HttpVendor, Json, Post, RefusedError, is_callback
-from tools.simulator.vendor import json_answer as answer
+from tools.simulator.vendor import (
+    Handler,
+    HttpVendor,
+    Json,
+    Post,
+    RefusedError,
+    is_callback,
+    json_response,
+)
 
 API = "2010-04-01"
 PHONE = re.compile(r"\+[1-9][0-9]{6,14}")
@@ -82,7 +89,7 @@ class Twilio(HttpVendor):
 
         async def read(request: web.Request) -> web.Response:
             self._check_account(request)
-            return answer(tell(request))
+            return json_response(tell(request))
 
         return read
 
@@ -133,7 +140,7 @@ class Twilio(HttpVendor):
 
     def accepted(self, message: Message) -> web.Response:
         word = "accepted" if message.extra["service"] else "queued"
-        return answer(self._resource(message, word), 201)
+        return json_response(self._resource(message, word), 201)
 
     def refusal(self, kind: str, message: Message) -> RefusedError:
         to, sender = message.extra["to"], message.extra["from"]

@@ -130,16 +130,16 @@ class HttpService(ABC):
     def routes(self) -> list[web.RouteDef]: ...
 
     def refusing(self, handler: Handler) -> Handler:
-        async def answer(request: web.Request) -> web.StreamResponse:
+        async def respond(request: web.Request) -> web.StreamResponse:
             try:
                 return await handler(request)
             except MalformedError:
                 refused = self.malformed
             except RefusedError as error:
                 refused = error
-            return json_answer(refused.body, refused.status)
+            return json_response(refused.body, refused.status)
 
-        return answer
+        return respond
 
 
 class HttpVendor(Vendor, HttpService):
@@ -151,7 +151,7 @@ class HttpVendor(Vendor, HttpService):
         """The vendor's own words for one of `faults.REFUSALS`."""
 
 
-def json_answer(body: object, status: int = 200) -> web.Response:
+def json_response(body: object, status: int = 200) -> web.Response:
     text = json.dumps(body, ensure_ascii=False).encode()
     return web.Response(body=text, status=status, content_type="application/json")
 
@@ -279,9 +279,9 @@ class ReceiptSender:
         try:
             async with self._session.post(
                 url, data=post.body, headers=post.headers, allow_redirects=False
-            ) as answer:
-                status = answer.status
-                self._wire.end(exchange, str(status), await answer.read())
+            ) as response:
+                status = response.status
+                self._wire.end(exchange, str(status), await response.read())
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
             self._wire.end(exchange, type(error).__name__)
             return False

@@ -100,14 +100,14 @@ class Client:
         headers = {"Authorization": f"Bearer {token}"} | ({"Idempotency-Key": key} if key else {})
         url, begun = f"{self._api}/api/v1{path}", time.monotonic()
         try:
-            answer = session.post(url, json=body, headers=headers, timeout=self._timeout)
-            parsed = answer.json()
+            response = session.post(url, json=body, headers=headers, timeout=self._timeout)
+            parsed = response.json()
         except (requests.RequestException, ValueError) as error:
             lasted = time.monotonic() - begun
             return Reply(0, type(error).__name__, {}, "", replayed=False, seconds=lasted)
-        replayed = answer.headers.get("Idempotent-Replayed") == "true"
+        replayed = response.headers.get("Idempotent-Replayed") == "true"
         code, lasted = parsed.get("code", ""), time.monotonic() - begun
-        return Reply(answer.status_code, code, parsed, answer.text, replayed, lasted)
+        return Reply(response.status_code, code, parsed, response.text, replayed, lasted)
 
 
 POLL_INTERVAL = 0.02  # seconds

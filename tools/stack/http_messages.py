@@ -25,8 +25,8 @@ async def read_message(reader: asyncio.StreamReader) -> bytes:
     return head
 
 
-def status(answer: bytes) -> int:
-    match = _STATUS.match(answer)
+def status(response: bytes) -> int:
+    match = _STATUS.match(response)
     return int(match[1]) if match else 0
 
 

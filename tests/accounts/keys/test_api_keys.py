@@ -58,16 +58,16 @@ def test_every_invalid_key_gets_the_same_answer(
     headers = {} if header is None else {"Authorization": header}
     api = Api(company, None, **headers, **{"Accept-Language": language})
 
-    answer = api.post("/otp/send", {"phone": "+79161234567"})
+    response = api.post("/otp/send", {"phone": "+79161234567"})
 
-    assert answer.status == 401
-    assert answer.headers["WWW-Authenticate"] == "Bearer"
-    assert "RateLimit" not in answer.headers
-    assert answer.body == {
+    assert response.status == 401
+    assert response.headers["WWW-Authenticate"] == "Bearer"
+    assert "RateLimit" not in response.headers
+    assert response.body == {
         "success": False,
         "code": "invalid_api_key",
         "message": text,
-        "request_id": answer.headers["X-Request-Id"],
+        "request_id": response.headers["X-Request-Id"],
     }
 
 
@@ -75,9 +75,9 @@ def test_every_invalid_key_gets_the_same_answer(
 def test_authorization_scheme_is_case_insensitive(company: Company, scheme: str) -> None:
     key = ApiKeyFactory.create(company=company)
 
-    answer = Api(company, None, Authorization=f"{scheme} {key.plaintext}").get("/balance")
+    response = Api(company, None, Authorization=f"{scheme} {key.plaintext}").get("/balance")
 
-    assert answer.status == 200
+    assert response.status == 200
 
 
 def test_revoke_takes_effect_at_once_in_this_process(
@@ -107,9 +107,9 @@ def test_malformed_key_is_refused_without_a_query(
     company: Company, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     with django_assert_num_queries(0):
-        answer = Api(company, KEY[:-1] + "_").get("/balance")
+        response = Api(company, KEY[:-1] + "_").get("/balance")
 
-    assert answer.status == 401
+    assert response.status == 401
 
 
 def test_key_is_read_once_and_last_used_at_is_set(
@@ -149,9 +149,9 @@ def test_allow_list_of_addresses(
     settings.TRUSTED_PROXY_COUNT = 1
     api = client_of(company, Mode.LIVE, allowed_ips=allowed)
 
-    answer = api.get("/balance", X_Forwarded_For=f"203.0.113.9, {address}" if address else ",")
+    response = api.get("/balance", X_Forwarded_For=f"203.0.113.9, {address}" if address else ",")
 
-    assert answer.status == status
+    assert response.status == status
 
 
 def test_forwarded_address_is_ignored_without_a_trusted_proxy(

@@ -50,13 +50,15 @@ def test_form_offers_permitted_scopes_only(client: Client, role: Member.Role) ->
     form = {"name": "Site", "mode": "test"}
     offered = client.get(reverse("key-create")).context["form"].fields["scopes"].choices
 
-    answers = {
+    responses = {
         scope: client.post(reverse("key-create"), form | {"scopes": [scope.value, "otp"]})
         for scope in MONEY
     }
 
     assert {value for value, _ in offered} == scopes_of_role(role) - {Scope.VERIFY}
-    refused = {scope for scope, answer in answers.items() if "plaintext" not in answer.context}
+    refused = {
+        scope for scope, response in responses.items() if "plaintext" not in response.context
+    }
     assert refused == withheld(role)
 
 
@@ -121,9 +123,9 @@ def test_key_of_money_alone_is_not_replaced_by_a_developer(client: Client) -> No
     key = ApiKeyFactory.create(company=owner.company, mode="test", scopes=["balance"])
     client.force_login(MemberFactory.create(company=owner.company, role="developer").user)
 
-    answer = client.post(reverse("key-rotate", args=[key.pk]), follow=True)
+    response = client.post(reverse("key-rotate", args=[key.pk]), follow=True)
 
-    assert "ни одного из этих прав" in answer.content.decode()
+    assert "ни одного из этих прав" in response.content.decode()
     assert owner.company.api_keys.count() == 1
 
 

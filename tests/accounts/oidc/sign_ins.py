@@ -19,9 +19,9 @@ _browsers: dict[tuple[str, str], requests.Session] = {}
 
 def start_sign_in(client: Client, page: str = "sso-start", **fields: str) -> str:
     """Presses the button; returns the provider's URL that it leads to."""
-    answer = client.post(reverse(page), fields)
-    assert answer.status_code == 200, answer.status_code
-    return answer["Refresh"].partition("url=")[2]
+    response = client.post(reverse(page), fields)
+    assert response.status_code == 200, response.status_code
+    return response["Refresh"].partition("url=")[2]
 
 
 def sign_in_at_provider(client: Client, person: str, page: str = "sso-start", **fields: str) -> str:
@@ -54,6 +54,6 @@ def connect(user: User, person: str) -> None:
     SocialAccount.objects.create(user=user, provider=settings.OIDC_ISSUER, uid=person)
 
 
-def refusal(answer: Any) -> str:
+def refusal(response: Any) -> str:
     """Returns the reason of a page that refuses; empty for any other answer."""
-    return str(answer.context.get("reason", "")) if answer.context else ""
+    return str(response.context.get("reason", "")) if response.context else ""

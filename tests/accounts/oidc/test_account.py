@@ -47,10 +47,10 @@ def test_identity_is_connected_after_reauthentication(client: Client, anna: User
     other = by_password(anna)
     confirm(client)
 
-    answer = client.get(sign_in_at_provider(client, "anna", "sso-connect"), follow=True)
+    response = client.get(sign_in_at_provider(client, "anna", "sso-connect"), follow=True)
 
     assert identities() == [(anna.email, "anna")]
-    assert "Теперь вы можете входить через Acme ID" in answer.content.decode()
+    assert "Теперь вы можете входить через Acme ID" in response.content.decode()
     assert other.get("/cabinet/").status_code == 302
     assert "identity.linked" in AuditEvent.objects.values_list("action", flat=True)
     assert emails_to(anna.email)[-1] == "К вашей учётной записи подключён единый вход"
@@ -69,9 +69,9 @@ def test_connecting_requires_reauthentication(anna: User) -> None:
 def test_identity_of_another_user_is_not_connected(client: Client, anna: User) -> None:
     connect(make_person("boris@example.com"), "anna")
 
-    answer = client.get(sign_in_at_provider(client, "anna", "sso-connect"))
+    response = client.get(sign_in_at_provider(client, "anna", "sso-connect"))
 
-    assert (answer.status_code, refusal(answer)) == (409, "linked_elsewhere")
+    assert (response.status_code, refusal(response)) == (409, "linked_elsewhere")
     assert identities() == [("boris@example.com", "anna")]
 
 
@@ -84,9 +84,9 @@ def test_identity_connected_by_two_at_once_belongs_to_the_first(client: Client) 
         with transaction.atomic():
             connect(boris, "anna")
             overtaken = start_blocked(pool, lambda: client.get(path))
-        answer = overtaken.result()
+        response = overtaken.result()
 
-    assert (answer.status_code, refusal(answer)) == (409, "linked_elsewhere")
+    assert (response.status_code, refusal(response)) == (409, "linked_elsewhere")
     assert identities() == [("boris@example.com", "anna")]
 
 
@@ -115,9 +115,9 @@ def test_code_of_another_session_is_refused_by_the_provider(client: Client, anna
     stolen = query_of(sign_in_at_provider(victim, "anna"))["code"]
     state = query_of(start_sign_in(attacker))["state"]
 
-    answer = attacker.get(reverse("sso-callback"), {"code": stolen, "state": state})
+    response = attacker.get(reverse("sso-callback"), {"code": stolen, "state": state})
 
-    assert refusal(answer) == "expired"  # "started in another browser"
+    assert refusal(response) == "expired"  # "started in another browser"
     assert user_of(attacker) is None
 
 
@@ -126,9 +126,9 @@ def query_of(address: str) -> dict[str, str]:
 
 
 def test_sign_in_button_does_not_connect(client: Client, anna: User) -> None:
-    answer = client.get(sign_in_at_provider(client, "anna", process="connect"))
+    response = client.get(sign_in_at_provider(client, "anna", process="connect"))
 
-    assert refusal(answer) == "address_taken"
+    assert refusal(response) == "address_taken"
     assert identities() == []
 
 
@@ -141,10 +141,10 @@ def test_identity_is_disconnected_with_its_rights(
     confirm(client)
 
     question = client.get(reverse("sso-disconnect")).content.decode()
-    answer = client.post(reverse("sso-disconnect"), follow=True)
+    response = client.post(reverse("sso-disconnect"), follow=True)
 
     assert "Отключить Acme ID" in question
-    assert "Acme ID больше не открывает вашу учётную запись" in answer.content.decode()
+    assert "Acme ID больше не открывает вашу учётную запись" in response.content.decode()
     anna.refresh_from_db()
     assert not anna.is_superuser
     assert not acme.members.filter(user=anna).exists()
@@ -157,9 +157,9 @@ def test_only_way_in_is_not_disconnected(provider: IdentityProvider, acme: Compa
     client = signed_in("anna")
     client.get(sign_in_at_provider(client, "anna", "sso-reauthenticate"))
 
-    answer = client.post(reverse("sso-disconnect"), follow=True)
+    response = client.post(reverse("sso-disconnect"), follow=True)
 
-    assert "Сначала задайте пароль" in answer.content.decode()
+    assert "Сначала задайте пароль" in response.content.decode()
     assert len(identities()) == 1
 
 
@@ -171,11 +171,11 @@ def test_user_without_password_reauthenticates_with_the_provider(
     asked = client.post(reverse("key-create"), {"name": "k", "mode": "live", "scopes": ["otp"]})
 
     path = sign_in_at_provider(client, "anna", "sso-reauthenticate", next="/account/password/set/")
-    answer = client.get(path)
+    response = client.get(path)
 
     assert asked["Location"].startswith(reverse("sso-reauthenticate"))
-    assert answer["Location"] == "/account/password/set/"
-    assert client.get(answer["Location"]).status_code == 200
+    assert response["Location"] == "/account/password/set/"
+    assert client.get(response["Location"]).status_code == 200
     assert "reauthentication.passed" in AuditEvent.objects.values_list("action", flat=True)
 
 
@@ -186,15 +186,15 @@ def test_another_identity_does_not_reauthenticate(
     provider.person("annette", "acme-owners")
     client = signed_in("anna")
 
-    answer = client.get(sign_in_at_provider(client, "annette", "sso-reauthenticate"))
+    response = client.get(sign_in_at_provider(client, "annette", "sso-reauthenticate"))
 
-    assert refusal(answer) == "other_identity"
+    assert refusal(response) == "other_identity"
     assert is_asked_by_provider(client)
 
 
 def is_asked_by_provider(client: Client) -> bool:
-    answer = client.get(reverse("account_set_password"))
-    return answer.headers.get("Location", "").startswith(reverse("sso-reauthenticate"))
+    response = client.get(reverse("account_set_password"))
+    return response.headers.get("Location", "").startswith(reverse("sso-reauthenticate"))
 
 
 def test_user_with_factor_reauthenticates_with_us(client: Client, anna: User) -> None:

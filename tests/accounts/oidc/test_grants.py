@@ -94,10 +94,10 @@ def test_group_member_is_sent_to_provider_after_password(
     signed_in("anna")
     client = by_password(anna)
 
-    answers = [client.get(path)["Location"] for path in ("/cabinet/keys", "/cabinet/company/new")]
+    locations = [client.get(path)["Location"] for path in ("/cabinet/keys", "/cabinet/company/new")]
 
-    assert answers[0] == "/account/sso/required?next=%2Fcabinet%2Fkeys"
-    assert answers[1].startswith("/account/sso/required")
+    assert locations[0] == "/account/sso/required?next=%2Fcabinet%2Fkeys"
+    assert locations[1].startswith("/account/sso/required")
 
 
 def test_only_owner_by_a_group_is_removed_too(

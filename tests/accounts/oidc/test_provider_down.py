@@ -87,10 +87,10 @@ def away(settings: Settings) -> str:
 
 
 def test_unavailable_provider_is_named_and_passwords_still_work(client: Client, away: str) -> None:
-    answer = client.post(reverse("sso-start"))
+    response = client.post(reverse("sso-start"))
 
-    assert (answer.status_code, refusal(answer)) == (503, "unavailable")
-    text = answer.content.decode()
+    assert (response.status_code, refusal(response)) == (503, "unavailable")
+    text = response.content.decode()
     assert "Acme ID" in text
     assert reverse("account_login") in text
     assert signed_in(make_person()).get("/cabinet/").status_code == 200
@@ -105,9 +105,9 @@ def test_nonsense_is_refused_in_time(
     discovery.clear_cache()
     begun = time.monotonic()
 
-    answer = client.post(reverse("sso-start"))
+    response = client.post(reverse("sso-start"))
 
-    assert answer.status_code == 503
+    assert response.status_code == 503
     assert time.monotonic() - begun < 5
 
 
@@ -115,9 +115,9 @@ def test_hanging_provider_occupies_a_few_threads(client: Client, away: str) -> N
     with ExitStack() as calls:
         for _ in range(discovery.MAX_CALLS):
             calls.enter_context(discovery.connections().one_call())
-        answer = client.post(reverse("sso-start"))
+        response = client.post(reverse("sso-start"))
 
-    assert refusal(answer) == "unavailable"
+    assert refusal(response) == "unavailable"
 
 
 @pytest.mark.django_db(transaction=True)

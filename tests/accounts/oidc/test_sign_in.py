@@ -31,9 +31,9 @@ def test_first_sign_in_creates_a_user_whose_group_grants_a_role(
 ) -> None:
     provider.person("anna", "acme-devs")
 
-    answer = sign_in(client, "anna", next="/cabinet/keys")
+    response = sign_in(client, "anna", next="/cabinet/keys")
 
-    assert answer["Location"] == "/cabinet/keys"
+    assert response["Location"] == "/cabinet/keys"
     user = user_of(client)
     assert user is not None
     assert (user.email, user.name, user.has_usable_password()) == (
@@ -65,9 +65,9 @@ def test_person_without_granting_groups_is_refused(
 ) -> None:
     provider.person("anna", "gardeners")
 
-    answer = sign_in(client, "anna")
+    response = sign_in(client, "anna")
 
-    assert (answer.status_code, refusal(answer)) == (403, "no_account")
+    assert (response.status_code, refusal(response)) == (403, "no_account")
     assert not User.objects.exists()
     assert AuditEvent.objects.get().action == "login.failed"
 
@@ -78,9 +78,9 @@ def test_user_id_in_the_address_grants_no_access(
     user = UserFactory.create(email="Anna@Example.com")
     provider.person("anna", "acme-owners", "admins")
 
-    answer = sign_in(client, "anna")
+    response = sign_in(client, "anna")
 
-    assert (answer.status_code, refusal(answer)) == (403, "address_taken")
+    assert (response.status_code, refusal(response)) == (403, "address_taken")
     assert user_of(client) is None
     user.refresh_from_db()
     assert not user.is_superuser
@@ -206,9 +206,9 @@ def test_connected_user_passes_the_second_factor_of_ours(
     connect(user, "anna")
     add_app(user)
 
-    answer = sign_in(client, "anna")
+    response = sign_in(client, "anna")
 
-    assert answer["Location"] == reverse("mfa_authenticate")
+    assert response["Location"] == reverse("mfa_authenticate")
     assert user_of(client) is None
     client.post(reverse("mfa_authenticate"), {"code": code_now()})
     assert user_of(client) == user
@@ -232,9 +232,9 @@ def test_inactive_user_is_not_let_in(client: Client, provider: IdentityProvider)
     user = make_person(user__is_active=False)
     connect(user, "anna")
 
-    answer = sign_in(client, "anna")
+    response = sign_in(client, "anna")
 
-    assert answer["Location"] == reverse("account_inactive")
+    assert response["Location"] == reverse("account_inactive")
     assert user_of(client) is None
 
 
@@ -283,10 +283,10 @@ def test_query_of_the_button_changes_no_scope_and_no_parameter(
 ) -> None:
     path = reverse("sso-start") + "?scope=admin&auth_params=prompt%3Dnone&process=connect"
 
-    answer = client.post(path, {"process": "connect", "scope": "admin"})
+    response = client.post(path, {"process": "connect", "scope": "admin"})
 
-    assert "admin" not in answer["Refresh"]
-    assert "prompt" not in answer["Refresh"]
+    assert "admin" not in response["Refresh"]
+    assert "prompt" not in response["Refresh"]
 
 
 def test_session_of_another_user_is_replaced(client: Client, provider: IdentityProvider) -> None:
@@ -305,9 +305,9 @@ def test_too_many_starts_are_refused(
 ) -> None:
     settings.ACCOUNT_RATE_LIMITS = settings.ACCOUNT_RATE_LIMITS | {"sso": "3/m/ip"}
 
-    answers = [client.post(reverse("sso-start")).status_code for _ in range(4)]
+    statuses = [client.post(reverse("sso-start")).status_code for _ in range(4)]
 
-    assert answers == [200] * 3 + [429]
+    assert statuses == [200] * 3 + [429]
 
 
 def test_too_many_callbacks_are_refused(
@@ -317,10 +317,10 @@ def test_too_many_callbacks_are_refused(
     settings.ACCOUNT_RATE_LIMITS = settings.ACCOUNT_RATE_LIMITS | {"sso": "3/m/ip"}
     path = reverse("sso-callback")
 
-    answers = [client.get(path, {"state": "x", "code": "x"}).status_code for _ in range(4)]
+    statuses = [client.get(path, {"state": "x", "code": "x"}).status_code for _ in range(4)]
 
-    assert 429 not in answers[:3]
-    assert answers[3] == 429
+    assert 429 not in statuses[:3]
+    assert statuses[3] == 429
 
 
 def test_pages_are_missing_without_a_provider(client: Client) -> None:
@@ -335,7 +335,7 @@ def test_callback_is_finished_once(client: Client, provider: IdentityProvider) -
     client.get(path)
     client.logout()
 
-    answer = client.get(path)
+    response = client.get(path)
 
-    assert (answer.status_code, refusal(answer)) == (400, "expired")
+    assert (response.status_code, refusal(response)) == (400, "expired")
     assert user_of(client) is None

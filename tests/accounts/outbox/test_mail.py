@@ -190,8 +190,8 @@ def test_unsubscribe_link_switches_off_only_its_kind(client: Client, member: Mem
     assert email(member) is not None  # looking changes nothing: scanners follow every link
 
     for _ in range(2):  # mail programs try again; it is recorded once
-        answer = Client(enforce_csrf_checks=True).post(address, {"List-Unsubscribe": "One-Click"})
-        assert answer.status_code == 200
+        response = Client(enforce_csrf_checks=True).post(address, {"List-Unsubscribe": "One-Click"})
+        assert response.status_code == 200
 
     assert email(member) is None
     member.user.refresh_from_db()
@@ -232,9 +232,9 @@ def test_token_that_we_did_not_sign_does_nothing(
 ) -> None:
     token = unsubscribe_link(member.user, NoticeKind.BALANCE).rpartition("/")[2]
 
-    answer = client.post(reverse("notice-unsubscribe", args=[spoil(token)]))  # type: ignore[operator]
+    response = client.post(reverse("notice-unsubscribe", args=[spoil(token)]))  # type: ignore[operator]
 
-    assert answer.status_code == 404
+    assert response.status_code == 404
     assert User.objects.get().muted_notices == []
 
 

@@ -65,9 +65,9 @@ def test_address_with_invalid_domain_is_given_up() -> None:
 
 
 @contextmanager
-def mail_server(*answers: bytes) -> Iterator[int]:
-    """A server with enough SMTP for an e-mail; `answers` are its responses to recipients."""
-    left = list(answers)
+def mail_server(*replies: bytes) -> Iterator[int]:
+    """A server with enough SMTP for an e-mail; `replies` go to the recipients."""
+    left = list(replies)
 
     def handle(line: socket.socket) -> None:
         with line.makefile("rwb") as file:
@@ -77,8 +77,8 @@ def mail_server(*answers: bytes) -> Iterator[int]:
         yield port
 
 
-def _converse(file: object, answer: bytes) -> None:
-    replies = {b"RCPT": answer, b"DATA": b"354 go on", b"QUIT": b"221 bye"}
+def _converse(file: object, reply: bytes) -> None:
+    replies = {b"RCPT": reply, b"DATA": b"354 go on", b"QUIT": b"221 bye"}
 
     def say(words: bytes) -> None:
         file.write(words + b"\r\n")  # type: ignore[attr-defined]

@@ -213,9 +213,9 @@ def test_company_language_follows_its_country(client: Client, country: str, lang
 @pytest.mark.django_db
 @pytest.mark.parametrize("fields", [{}, {"country": ""}, {"country": "ZZ"}, {"country": "Россия"}])
 def test_sign_up_without_a_country_is_refused(client: Client, fields: dict[str, Any]) -> None:
-    answer = client.post(reverse("account_signup"), SIGNUP_FORM | fields)
+    response = client.post(reverse("account_signup"), SIGNUP_FORM | fields)
 
-    assert list(answer.context["form"].errors) == ["country"]
+    assert list(response.context["form"].errors) == ["country"]
     assert not User.objects.exists()
 
 

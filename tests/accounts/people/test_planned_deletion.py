@@ -119,8 +119,8 @@ def test_two_clicks_at_once_ask_once() -> None:
     member = MemberFactory.create()
     click = partial(planned_deletion.request, company=member.company, user=member.user)
 
-    answers = at_once([click] * 2)
+    responses = at_once([click] * 2)
 
-    assert sorted(answers) == [False, True]
+    assert sorted(responses) == [False, True]
     assert Mail.objects.count() == 1
     assert actions(member.company) == ["company.closing"]

@@ -38,20 +38,20 @@ def signed_in(user: User, password: str = PASSWORD) -> Client:
 
 def confirm(client: Client, password: str = PASSWORD, then: str = "") -> str:
     """Reauthenticates with the password; returns the URL that it leads to."""
-    answer = client.post(reverse("account_reauthenticate"), {"password": password, "next": then})
-    return answer.headers.get("Location", "")
+    response = client.post(reverse("account_reauthenticate"), {"password": password, "next": then})
+    return response.headers.get("Location", "")
 
 
 def confirm_by_code(client: Client) -> str:
-    answer = client.post(reverse("mfa_reauthenticate"), {"code": code_now()})
-    return answer.headers.get("Location", "")
+    response = client.post(reverse("mfa_reauthenticate"), {"code": code_now()})
+    return response.headers.get("Location", "")
 
 
 def is_asked(client: Client, name: str, data: Mapping[str, object] | None = None) -> bool:
     """Whether the page, or with data its form, requires reauthentication first."""
     path = reverse(name)
-    answer = client.get(path) if data is None else client.post(path, data)
-    return "reauthenticate" in answer.headers.get("Location", "")
+    response = client.get(path) if data is None else client.post(path, data)
+    return "reauthenticate" in response.headers.get("Location", "")
 
 
 def emails_to(email: str) -> list[str]:

@@ -161,9 +161,9 @@ def test_live_keys_and_secrets_rotate_only_after_reauthentication(
         reverse("webhook-rotate", args=[endpoint.public_id]),
     ]
 
-    answers = [client.post(path) for path in paths]
+    responses = [client.post(path) for path in paths]
 
-    assert [answer.status_code for answer in answers] == [302 if is_guarded else 200] * 2
+    assert [response.status_code for response in responses] == [302 if is_guarded else 200] * 2
     if is_guarded:
         confirm(client)
         assert [client.post(path).status_code for path in paths] == [200, 200]
@@ -219,8 +219,8 @@ def test_live_webhook_url_changes_only_after_reauthentication(client: Client, us
 
 
 def test_form_is_restored_after_reauthentication(client: Client) -> None:
-    answer = client.post(reverse("member-invite"), {"email": THIEF, "role": "owner"})
-    then = re.search(r"next=(\S+)", answer.headers["Location"])
+    response = client.post(reverse("member-invite"), {"email": THIEF, "role": "owner"})
+    then = re.search(r"next=(\S+)", response.headers["Location"])
     assert then is not None
 
     back = confirm(client, then=unquote(then[1]))
@@ -343,9 +343,9 @@ def test_account_without_credentials_is_sent_a_password_reset(client: Client, us
     user.save()
     client.force_login(user)
 
-    answer = client.get(reverse("account_set_password"))
+    response = client.get(reverse("account_set_password"))
 
-    assert answer.headers["Location"] == reverse("account_reset_password")
+    assert response.headers["Location"] == reverse("account_reset_password")
 
 
 def test_passkey_only_account_sets_password_by_passkey(user: User) -> None:
@@ -356,9 +356,9 @@ def test_passkey_only_account_sets_password_by_passkey(user: User) -> None:
     client = Client()
     client.force_login(user)
 
-    answer = client.get(reverse("account_set_password"))
+    response = client.get(reverse("account_set_password"))
 
-    assert answer.headers["Location"].startswith(reverse("mfa_reauthenticate_webauthn"))
+    assert response.headers["Location"].startswith(reverse("mfa_reauthenticate_webauthn"))
 
 
 def test_addresses_are_listed_read_only_without_reauthentication(client: Client) -> None:

@@ -88,9 +88,9 @@ def test_sessions_of_other_users_are_not_found(client: Client) -> None:
     stranger = signed_in(make_person("boris@example.com"))
     row = UserSession.objects.get(session_key=stranger.session.session_key)
 
-    answer = client.post(reverse("session-end", args=[row.pk]))
+    response = client.post(reverse("session-end", args=[row.pk]))
 
-    assert (answer.status_code, is_in(stranger)) == (404, True)
+    assert (response.status_code, is_in(stranger)) == (404, True)
 
 
 def test_password_change_ends_every_session(client: Client, other: Client, user: User) -> None:

@@ -73,7 +73,7 @@ def work_of(hashes: list[str]) -> Callable[[str, dict[str, str]], Work]:
         emails = Mail.objects.count()
         hashes.clear()
         with CaptureQueriesContext(connection) as queries:
-            answer = client.post(reverse(page), data)
+            response = client.post(reverse(page), data)
         sql = [query["sql"] for query in queries]
         writes = [
             statement.split()[:3]
@@ -85,8 +85,8 @@ def work_of(hashes: list[str]) -> Callable[[str, dict[str, str]], Work]:
             writes,
             sum(statement.startswith("SELECT") for statement in sql),
             Mail.objects.count() - emails,
-            answer.status_code,
-            answer.headers.get("Location", ""),
+            response.status_code,
+            response.headers.get("Location", ""),
         )
 
     return measure

@@ -158,10 +158,10 @@ def test_address_confirmed_twice_at_once_belongs_to_the_first(client: Client) ->
         with transaction.atomic():
             EmailAddress.objects.filter(pk=row.pk).update(verified=True)
             overtaken = start_blocked(pool, lambda: client.post(url))
-        answer = overtaken.result()
+        response = overtaken.result()
 
-    assert answer.status_code == 409
-    assert "Кто-то сделал то же самое" in answer.content.decode()
+    assert response.status_code == 409
+    assert "Кто-то сделал то же самое" in response.content.decode()
     other.refresh_from_db()
     assert not other.verified
 

@@ -174,7 +174,7 @@ def test_forms_refuse_huge_passwords_before_any_work(judged: list[str], hashed: 
     judged.clear()
     hashed.clear()
 
-    answers = [
+    responses = [
         Client().post(reverse("account_signup"), SIGN_UP | {"password1": HUGE}),
         Client().post(reverse("account_login"), {"login": user.email, "password": HUGE}),
         client.post(reverse("account_reauthenticate"), {"password": HUGE}),
@@ -183,7 +183,7 @@ def test_forms_refuse_huge_passwords_before_any_work(judged: list[str], hashed: 
         reset.post(opened.redirect_chain[-1][0], twice),
     ]
 
-    assert [answer.status_code for answer in answers] == [200] * 6
+    assert [response.status_code for response in responses] == [200] * 6
     assert (judged, max(hashed)) == ([], len(PASSWORD))  # the current one, to compare
 
 
@@ -207,7 +207,7 @@ def test_password_is_the_same_from_every_keyboard(client: Client, chosen: str, t
 
 
 def test_password_manager_finds_the_page_that_changes_it(client: Client) -> None:
-    answer = client.get("/.well-known/change-password")
+    response = client.get("/.well-known/change-password")
 
-    assert (answer.status_code, answer["Location"]) == (302, reverse("account_change_password"))
+    assert (response.status_code, response["Location"]) == (302, reverse("account_change_password"))
     assert client.get("/.well-known/does-not-exist").status_code == 404

@@ -159,7 +159,7 @@ def test_reset_link_sent_twice_at_once_counts_once() -> None:
     path = forms[0].request["PATH_INFO"]
     chosen = ["the first long one", "the second long one"]
 
-    answers = at_once(
+    responses = at_once(
         [
             partial(client.post, path, {"password1": new, "password2": new})
             for client, new in zip(clients, chosen, strict=True)
@@ -168,8 +168,8 @@ def test_reset_link_sent_twice_at_once_counts_once() -> None:
 
     user.refresh_from_db()
     is_set = [user.check_password(new) for new in chosen]
-    assert sorted(answer.status_code for answer in answers) == [200, 302]
-    assert is_set == [answer.status_code == 302 for answer in answers]
+    assert sorted(response.status_code for response in responses) == [200, 302]
+    assert is_set == [response.status_code == 302 for response in responses]
 
 
 def test_language_is_stored_for_the_person(client: Client) -> None:
@@ -193,15 +193,15 @@ def test_parallel_sign_ups_create_one_account_without_errors(settings: Settings)
 
     pre_save.connect(wait, sender=User)
     try:
-        answers = at_once([click] * CLICKS)
+        responses = at_once([click] * CLICKS)
     finally:
         pre_save.disconnect(wait, sender=User)
 
-    assert answers == [(302, reverse("account_email_verification_sent"))] * CLICKS
+    assert responses == [(302, reverse("account_email_verification_sent"))] * CLICKS
     assert (User.objects.count(), Company.objects.count()) == (1, 1)
     assert Mail.objects.get().template == "account/email/email_confirmation_signup"
 
 
 def click() -> tuple[int, str]:
-    answer = Client(raise_request_exception=False).post(reverse("account_signup"), SIGNUP_FORM)
-    return answer.status_code, answer.headers.get("Location", "")
+    response = Client(raise_request_exception=False).post(reverse("account_signup"), SIGNUP_FORM)
+    return response.status_code, response.headers.get("Location", "")

@@ -209,10 +209,10 @@ def test_other_forms_are_limited_without_redis(client: Client, owner: User) -> N
         ("account_reset_password", {"email": owner.email}, 10),
         ("account_signup", {"email": "x"}, 20),
     ]:
-        answers = [client.post(reverse(page), data).status_code for _ in range(most + 1)]
+        statuses = [client.post(reverse(page), data).status_code for _ in range(most + 1)]
 
-        assert answers[-2:] == [answers[0], 429]
-        assert answers[0] != 429
+        assert statuses[-2:] == [statuses[0], 429]
+        assert statuses[0] != 429
 
 
 @pytest.mark.usefixtures("no_redis")
@@ -220,9 +220,9 @@ def test_reauthentication_attempts_are_limited_without_redis(client: Client, own
     client.force_login(owner)
     page = reverse("account_reauthenticate")
 
-    answers = [client.post(page, {"password": WRONG}).status_code for _ in range(6)]
+    statuses = [client.post(page, {"password": WRONG}).status_code for _ in range(6)]
 
-    assert answers == [200, 200, 200, 200, 200, 302]
+    assert statuses == [200, 200, 200, 200, 200, 302]
     assert client.get(reverse("overview")).status_code == 302  # the session is over
 
 
@@ -251,9 +251,9 @@ def test_emails_to_one_address_are_limited(owner: User, settings: Settings) -> N
 def test_parallel_tries_are_counted_each() -> None:
     make_owner()
 
-    answers = at_once([partial(log_in, Client(), "203.0.113.1") for _ in range(12)])
+    responses = at_once([partial(log_in, Client(), "203.0.113.1") for _ in range(12)])
 
-    assert sum("Слишком много" not in answer.content.decode() for answer in answers) <= 5
+    assert sum("Слишком много" not in response.content.decode() for response in responses) <= 5
 
 
 @pytest.fixture

@@ -97,12 +97,12 @@ def test_authorisation_credits_nothing(invoice: Order) -> None:
 
 
 @pytest.mark.parametrize(
-    "answer", [{"status": 503}, {"json": {}}, {"body": "<html>"}, {"status": 401, "json": {}}]
+    "response", [{"status": 503}, {"json": {}}, {"body": "<html>"}, {"status": 401, "json": {}}]
 )
 def test_same_days_are_read_again_after_a_bank_failure(
-    invoice: Order, answer: dict[str, Any]
+    invoice: Order, response: dict[str, Any]
 ) -> None:
-    responses.upsert("GET", URL, **answer)
+    responses.upsert("GET", URL, **response)
     reading.read_due()
     mark = StatementMark.objects.get()
     age(tried_at=timedelta(minutes=6))

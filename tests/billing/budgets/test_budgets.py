@@ -19,7 +19,7 @@ from billing.models import Budget, Transfer, Wallet
 from billing.wallet import ledger
 from channels.lifecycle.state_machine import EventKind
 from channels.models import Attempt, Message
-from tests.api.clients import Answer, Api, ClientOf
+from tests.api.clients import Api, ApiResponse, ClientOf
 from tests.api.races import at_once
 from tests.billing.budgets.budget_use import PHONE, URL, held_tokens, set_budget, used
 from tests.billing.seals.books import by_force
@@ -30,7 +30,7 @@ from tests.sql import execute
 pytestmark = pytest.mark.django_db
 
 
-def send(api: Api, number: int = 0, path: str = "/otp/send", **fields: Any) -> Answer:
+def send(api: Api, number: int = 0, path: str = "/otp/send", **fields: Any) -> ApiResponse:
     phone = f"+7916{1_000_000 + number}"
     return api.post(path, {"phone": phone, "url": URL} | fields)
 
@@ -292,19 +292,19 @@ class TestRaces:
     ) -> None:
         set_budget(api.company, **budget)
 
-        answers = at_once([partial(send, api, n, path) for n in range(20)])
+        responses = at_once([partial(send, api, n, path) for n in range(20)])
 
-        assert Counter(answer.status for answer in answers) == {200: 5, 429: 15}
-        assert {answer.code for answer in answers if answer.status == 429} == {"send_limit"}
+        assert Counter(response.status for response in responses) == {200: 5, 429: 15}
+        assert {response.code for response in responses if response.status == 429} == {"send_limit"}
         assert (held_tokens(api.company), Message.objects.count()) == (5, 5)
         assert used(api.company) == (5, {"RU": 5})
 
     def test_two_hundred_sends_at_once_take_the_twenty_that_are_left(self, api: Api) -> None:
         set_budget(api.company, day=20)
 
-        answers = at_once([partial(send, api, n) for n in range(200)])
+        responses = at_once([partial(send, api, n) for n in range(200)])
 
-        assert Counter(answer.status for answer in answers) == {200: 20, 429: 180}
+        assert Counter(response.status for response in responses) == {200: 20, 429: 180}
         assert (held_tokens(api.company), Message.objects.count()) == (20, 20)
         assert used(api.company) == (20, {"RU": 20})
 

@@ -20,7 +20,7 @@ from billing.wallet import ledger
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import FallbackEvent, Message
 from channels.outcomes import transitions
-from tests.api.clients import Answer, Api, ClientOf
+from tests.api.clients import Api, ApiResponse, ClientOf
 from tests.api.races import at_once
 from tests.billing.budgets.budget_use import PHONE, URL, held_tokens
 from tests.billing.budgets.test_budget_steps import fall_back, move, step
@@ -44,7 +44,7 @@ def used(key: ApiKey) -> int:
     return int(Wallet.objects.get(company=key.company).key_tokens.get(str(key.pk), 0))
 
 
-def send(api: Api, number: int = 0, path: str = "/otp/send", **fields: Any) -> Answer:
+def send(api: Api, number: int = 0, path: str = "/otp/send", **fields: Any) -> ApiResponse:
     return api.post(path, {"phone": f"+7916{1_000_000 + number}", "url": URL} | fields)
 
 
@@ -244,11 +244,11 @@ class TestRaces:
         key = key_of(api)
         limit(key, 20)
 
-        answers = at_once([partial(send, api, n, path) for n in range(200)])
+        responses = at_once([partial(send, api, n, path) for n in range(200)])
 
-        assert Counter(answer.status for answer in answers) == {200: 20, 429: 180}
-        refused = [answer for answer in answers if answer.status == 429]
-        assert {answer.body["limit"]["kind"] for answer in refused} == {"key_day"}
+        assert Counter(response.status for response in responses) == {200: 20, 429: 180}
+        refused = [response for response in responses if response.status == 429]
+        assert {response.body["limit"]["kind"] for response in refused} == {"key_day"}
         assert (held_tokens(api.company), Message.objects.count(), used(key)) == (20, 20, 20)
 
     def test_sends_and_releases_at_once_leave_the_count_right(self, api: Api) -> None:

@@ -267,9 +267,9 @@ def test_order_in_an_unsupported_currency_is_not_placed(payer: Company) -> None:
 def test_order_that_the_provider_refuses_for_good_has_ended(
     vendor: Vendor, payer: Company, status: int, error: Error, state: str
 ) -> None:
-    (answer,) = [response for response in responses.registered() if response.method == "POST"]
+    (response,) = [response for response in responses.registered() if response.method == "POST"]
     responses.upsert(
-        "POST", answer.url, json={"error": {"code": "amount_too_small"}}, status=status
+        "POST", response.url, json={"error": {"code": "amount_too_small"}}, status=status
     )
 
     with pytest.raises(DomainError) as refused:
@@ -282,8 +282,8 @@ def test_key_of_a_top_up_that_the_provider_refuses_may_be_used_again(
     vendor: Vendor, api: Api
 ) -> None:
     TariffFactory.create()
-    (answer,) = [response for response in responses.registered() if response.method == "POST"]
-    responses.upsert("POST", answer.url, json={"error": {"code": "too_large"}}, status=400)
+    (response,) = [response for response in responses.registered() if response.method == "POST"]
+    responses.upsert("POST", response.url, json={"error": {"code": "too_large"}}, status=400)
     wish = {"tokens": 1_000, "gateway": vendor.name}
 
     refused = [api.post("/top-up", wish, Idempotency_Key="order-17") for _try in range(2)]
@@ -301,8 +301,8 @@ def test_provider_that_is_down_when_an_order_ends_is_polled_again(
 ) -> None:
     order = vendor.place(payer)
     vendor.knows(order, "paid")
-    (answer,) = [response for response in responses.registered() if response.method == "GET"]
-    responses.upsert("GET", answer.url, json={}, status=503)
+    (response,) = [response for response in responses.registered() if response.method == "GET"]
+    responses.upsert("GET", response.url, json={}, status=503)
     hour = timedelta(hours=1)
     Order.objects.update(created_at=timezone.now() - 24 * hour, expires_at=timezone.now() - hour)
 
@@ -318,8 +318,8 @@ def test_provider_that_is_down_when_an_order_ends_is_polled_again(
 def test_provider_down_for_days_lets_orders_end(vendor: Vendor, payer: Company) -> None:
     order = vendor.place(payer)
     vendor.knows(order, "paid")
-    (answer,) = [response for response in responses.registered() if response.method == "GET"]
-    responses.upsert("GET", answer.url, json={}, status=503)
+    (response,) = [response for response in responses.registered() if response.method == "GET"]
+    responses.upsert("GET", response.url, json={}, status=503)
     day = timedelta(days=1)
     Order.objects.update(created_at=timezone.now() - 5 * day, expires_at=timezone.now() - day)
 
@@ -328,14 +328,14 @@ def test_provider_down_for_days_lets_orders_end(vendor: Vendor, payer: Company) 
     assert orders.expire() == 1
 
 
-@pytest.mark.parametrize("answer", [{}, {"status": 7}, {"id": None, "amount": []}])
+@pytest.mark.parametrize("response", [{}, {"status": 7}, {"id": None, "amount": []}])
 def test_malformed_answer_leaves_the_order_as_it_was(
-    vendor: Vendor, payer: Company, answer: dict[str, object]
+    vendor: Vendor, payer: Company, response: dict[str, object]
 ) -> None:
     order = vendor.place(payer)
     vendor.knows(order, "paid")
     (known,) = [response for response in responses.registered() if response.method == "GET"]
-    responses.upsert("GET", known.url, json=answer)
+    responses.upsert("GET", known.url, json=response)
     Order.objects.update(created_at=timezone.now() - timedelta(minutes=2))
 
     assert polling.poll_next(vendor.name)

@@ -91,8 +91,8 @@ class StripeVendor(Vendor):
 
     def opens(self, payment_id: str) -> None:
         page = f"https://checkout.stripe.com/c/pay/{payment_id}#{'f' * 900}"
-        answer = {"id": payment_id, "object": "checkout.session", "url": page, "status": "open"}
-        responses.upsert("POST", self.url, json=answer)
+        response = {"id": payment_id, "object": "checkout.session", "url": page, "status": "open"}
+        responses.upsert("POST", self.url, json=response)
 
     def session(self, order: Order, state: str, **changes: Any) -> dict[str, Any]:
         is_paid = state == "paid"
@@ -174,12 +174,12 @@ class YooKassaVendor(Vendor):
 
     def opens(self, payment_id: str) -> None:
         page = f"https://yoomoney.ru/checkout/payments/v2/contract?orderId={payment_id}"
-        answer = {
+        response = {
             "id": payment_id,
             "status": "pending",
             "confirmation": {"type": "redirect", "confirmation_url": page},
         }
-        responses.upsert("POST", f"{self.url}/payments", json=answer)
+        responses.upsert("POST", f"{self.url}/payments", json=response)
 
     def payment(self, order: Order, state: str, **changes: Any) -> dict[str, Any]:
         status = {"paid": "succeeded", "canceled": "canceled", "open": "pending"}[state]
@@ -234,10 +234,10 @@ class TBankVendor(Vendor):
         self.operations: list[dict[str, Any]] = []
 
     def opens(self, payment_id: str) -> None:
-        responses.upsert("POST", f"{self.url}/b2b/qr/onetime", json=self.answer(payment_id))
+        responses.upsert("POST", f"{self.url}/b2b/qr/onetime", json=self.payment_link(payment_id))
 
     @staticmethod
-    def answer(payment_id: str, **more: Any) -> dict[str, Any]:
+    def payment_link(payment_id: str, **more: Any) -> dict[str, Any]:
         return {
             "qrId": payment_id,
             "paymentUrl": f"https://b2b.cbrpay.ru/{payment_id}",
@@ -251,7 +251,7 @@ class TBankVendor(Vendor):
         named = str(changes.get("payment_id", order.payment_id))
         status = {"paid": "Paid", "canceled": "Cancelled", "open": "Ready"}[state]
         value = float(changes.get("amount", order.amount))
-        link = self.answer(named, status=status, sum=value)
+        link = self.payment_link(named, status=status, sum=value)
         responses.upsert("GET", f"{self.url}/b2b/qr/{named}/info", json=link)
 
     def notify(self, order: Order, state: str = "paid", **changes: Any) -> int:

@@ -307,8 +307,8 @@ class TestRaces:
     def test_workers_at_once_charge_once(self, low_payer: Company) -> None:
         agree(low_payer, "yookassa")
         save(low_payer, "yookassa")
-        answer = yookassa_payment("", metadata={})
-        responses.add("POST", YOOKASSA, json=answer)
+        response = yookassa_payment("", metadata={})
+        responses.add("POST", YOOKASSA, json=response)
 
         at_once([automatic.run] * 6)
 

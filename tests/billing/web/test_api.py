@@ -12,7 +12,7 @@ from api.models import IdempotentRequest
 from billing.models import Order, Seller
 from billing.wallet import ledger
 from tests.api.books import books
-from tests.api.clients import Answer, Api
+from tests.api.clients import Api, ApiResponse
 from tests.api.races import at_once
 from tests.billing.top_ups import fill_billing_details, payment_event, post_webhook
 from tests.factories import (
@@ -38,10 +38,10 @@ def shop(company: Company) -> None:
 
 
 def test_top_up_by_invoice_is_the_default(api: Api) -> None:
-    answer = api.post("/top-up", {"tokens": 150})
+    response = api.post("/top-up", {"tokens": 150})
 
-    body = answer.body
-    assert answer.status == 200
+    body = response.body
+    assert response.status == 200
     assert body.keys() == FIELDS
     assert body["id"].startswith("top_")
     assert (body["status"], body["gateway"]) == ("pending", "invoice")
@@ -99,22 +99,22 @@ REFUSED: list[tuple[dict[str, Any], set[str]]] = [
 def test_invalid_fields_are_named(api: Api, wish: dict[str, Any], fields: set[str]) -> None:
     before = books()
 
-    answer = api.post("/top-up", wish)
+    response = api.post("/top-up", wish)
 
-    assert (answer.status, answer.code) == (422, "invalid_input")
-    assert answer.body["errors"].keys() == fields
+    assert (response.status, response.code) == (422, "invalid_input")
+    assert response.body["errors"].keys() == fields
     assert books() == before
 
 
 def test_test_key_cannot_top_up(test_api: Api) -> None:
-    answers = [
+    responses = [
         test_api.post("/top-up", {"tokens": 150}),
         test_api.get("/top-up"),
         test_api.get("/top-up/top_0"),
     ]
 
-    assert {(answer.status, answer.code) for answer in answers} == {(403, "forbidden")}
-    assert "боев" in answers[0].body["message"]
+    assert {(response.status, response.code) for response in responses} == {(403, "forbidden")}
+    assert "боев" in responses[0].body["message"]
     assert Order.objects.count() == 0
 
 
@@ -142,19 +142,19 @@ def test_without_a_seller_there_are_no_invoices(api: Api) -> None:
 def test_without_any_way_to_pay(api: Api) -> None:
     Seller.objects.all().delete()
 
-    answer = api.post("/top-up", {"tokens": 150})
+    response = api.post("/top-up", {"tokens": 150})
 
-    assert (answer.status, answer.code) == (503, "unavailable")
+    assert (response.status, response.code) == (503, "unavailable")
 
 
 @override_settings(MAX_OPEN_ORDERS=1)
 def test_order_beside_too_many_unpaid_ones_is_refused(api: Api) -> None:
     api.post("/top-up", {"tokens": 150})
 
-    answer = api.post("/top-up", {"tokens": 150}, Accept_Language="en")
+    response = api.post("/top-up", {"tokens": 150}, Accept_Language="en")
 
-    assert (answer.status, answer.code) == (422, "invalid_input")
-    assert "unpaid" in answer.body["message"]
+    assert (response.status, response.code) == (422, "invalid_input")
+    assert "unpaid" in response.body["message"]
 
 
 def test_list_is_paged(api: Api) -> None:
@@ -169,8 +169,8 @@ def test_list_is_paged(api: Api) -> None:
     assert first["data"][0].keys() == FIELDS - {"success", "message"}
 
 
-def is_replay_of(answer: Answer, first: Answer) -> bool:
-    return answer.headers.get("Idempotent-Replayed") == "true" and answer.raw == first.raw
+def is_replay_of(response: ApiResponse, first: ApiResponse) -> bool:
+    return response.headers.get("Idempotent-Replayed") == "true" and response.raw == first.raw
 
 
 def test_crashed_request_is_answered_from_its_order(api: Api) -> None:
@@ -187,8 +187,8 @@ def test_crashed_request_is_answered_from_its_order(api: Api) -> None:
 def test_parallel_top_ups_with_one_key_create_one_order(api: Api) -> None:
     call = partial(api.post, "/top-up", {"tokens": 150}, Idempotency_Key="k")
 
-    answers = at_once([call] * 8)
+    responses = at_once([call] * 8)
 
     assert Order.objects.count() == 1
-    assert {answer.status for answer in answers} <= {200, 409}
-    assert len({answer.raw for answer in answers if answer.status == 200}) == 1
+    assert {response.status for response in responses} <= {200, 409}
+    assert len({response.raw for response in responses if response.status == 200}) == 1

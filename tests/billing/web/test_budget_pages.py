@@ -81,9 +81,9 @@ def test_form_is_not_stale_because_another_country_is_in_use(
     opened = client.get(URL).context["form"]
     Wallet.objects.update(hour_tokens={"DE": 1})  # KZ no longer is
 
-    answer = post(client, version=opened["version"].value(), hour_KZ="7")
+    response = post(client, version=opened["version"].value(), hour_KZ="7")
 
-    assert (answer.status_code, own(owner)) == (302, {"KZ": 7})
+    assert (response.status_code, own(owner)) == (302, {"KZ": 7})
 
 
 def test_two_owners_who_save_at_once_keep_each_other_s_budgets(owner: Member) -> None:

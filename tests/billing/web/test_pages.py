@@ -179,12 +179,12 @@ def test_only_invoices_have_a_pdf(client: Client, member: Member) -> None:
     invoice = place_order(member.company, "invoice")
     other = place_order(member.company)
 
-    answers = [
+    results = [
         client.get(reverse("balance-invoice", args=[order.public_id])) for order in (invoice, other)
     ]
 
-    assert [answer.status_code for answer in answers] == [200, 404]
-    assert answers[0].headers["Content-Type"] == "application/pdf"
+    assert [response.status_code for response in results] == [200, 404]
+    assert results[0].headers["Content-Type"] == "application/pdf"
 
 
 @pytest.fixture
@@ -193,10 +193,10 @@ def wire() -> Any:
 
     def deliver(request: PreparedRequest) -> tuple[int, dict[str, str], str]:
         headers = {name: str(text) for name, text in request.headers.items()}
-        answer = Client().generic(
+        response = Client().generic(
             "POST", HOOK, request.body or b"", "application/json", headers=headers
         )
-        return answer.status_code, {}, ""
+        return response.status_code, {}, ""
 
     with responses.RequestsMock(assert_all_requests_are_fired=False) as mock:
         mock.add_callback(responses.POST, f"{settings.PUBLIC_URL}{HOOK}", deliver)
@@ -243,8 +243,8 @@ def test_disabled_sandbox_answers_404(client: Client, member: Member, settings: 
     address = reverse("sandbox-gateway", args=[order.payment_id])
     unknown = reverse("sandbox-gateway", args=["sandbox-x"])
 
-    answers = [client.post(address, {"outcome": "x"}), client.get(unknown)]
+    results = [client.post(address, {"outcome": "x"}), client.get(unknown)]
     settings.PAYMENT_GATEWAYS = ["invoice"]
-    answers.append(client.get(address))
+    results.append(client.get(address))
 
-    assert [answer.status_code for answer in answers] == [404, 404, 404]
+    assert [response.status_code for response in results] == [404, 404, 404]

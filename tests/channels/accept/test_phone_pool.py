@@ -24,7 +24,7 @@ from storage.atomic_limits import (
     seconds_until_granted,
 )
 from storage.redis_client import redis_client
-from tests.api.clients import Answer, Api, ClientOf
+from tests.api.clients import Api, ApiResponse, ClientOf
 from tests.api.races import at_once
 from tests.factories import CompanyFactory, MessageFactory
 
@@ -42,7 +42,7 @@ MAX_SETTINGS = {
 }
 
 
-def post(api: Api, kind: str = "code") -> Answer:
+def post(api: Api, kind: str = "code") -> ApiResponse:
     path = "/otp/send" if kind == "code" else "/links/send"
     return api.post(path, {"phone": PHONE, "url": "https://example.com/"})
 
@@ -119,10 +119,10 @@ class TestBothStores:
         for _ in range(5):
             sent_to_phone(CompanyFactory.create(), 2)
 
-        answer = post(api)
+        response = post(api)
 
-        assert (answer.status, answer.code) == (429, "send_limit")
-        assert answer.body["retry_after"] <= PLACE
+        assert (response.status, response.code) == (429, "send_limit")
+        assert response.body["retry_after"] <= PLACE
 
     def test_company_limit_cannot_exceed_the_limit_of_a_phone(self, company: Company) -> None:
         Company.objects.filter(pk=company.pk).update(**MAX_SETTINGS)

@@ -26,7 +26,7 @@ from storage.atomic_limits import (
     acquire,
 )
 from storage.redis_client import redis_client
-from tests.api.clients import Answer, Api, ClientOf
+from tests.api.clients import Api, ApiResponse, ClientOf
 from tests.api.races import at_once
 from tests.channels.message_stages import apply_event, submitted
 from tests.factories import (
@@ -42,11 +42,11 @@ PHONE = "+79161234567"
 URL = "https://example.com/"
 
 
-def send_code(api: Api, phone: str = PHONE, **fields: object) -> Answer:
+def send_code(api: Api, phone: str = PHONE, **fields: object) -> ApiResponse:
     return api.post("/otp/send", {"phone": phone} | fields)
 
 
-def send_link(api: Api, phone: str = PHONE, **fields: object) -> Answer:
+def send_link(api: Api, phone: str = PHONE, **fields: object) -> ApiResponse:
     return api.post("/links/send", {"phone": phone, "url": URL} | fields)
 
 
@@ -91,10 +91,10 @@ class TestBothStores:
         assert [send_link(api).status for _ in range(3)] == [200] * 3
 
     def test_test_keys_have_no_cool_down(self, test_api: Api) -> None:
-        answers = [send_code(test_api) for _ in range(6)]
+        responses = [send_code(test_api) for _ in range(6)]
 
-        assert [answer.status for answer in answers] == [200] * 5 + [429]
-        assert answers[-1].code == "send_limit"
+        assert [response.status for response in responses] == [200] * 5 + [429]
+        assert responses[-1].code == "send_limit"
 
     @pytest.mark.parametrize(
         ("count", "minutes", "status"),
@@ -115,12 +115,12 @@ class TestBothStores:
     ) -> None:
         sent_before(api, count, minutes=minutes)
 
-        answer = send_code(api)
+        response = send_code(api)
 
-        assert answer.status == status
+        assert response.status == status
         if status == 429:
-            assert answer.code == "send_limit"
-            assert answer.body["retry_after"] >= 1
+            assert response.code == "send_limit"
+            assert response.body["retry_after"] >= 1
 
     @pytest.mark.parametrize(
         ("count", "minutes", "status"),
@@ -198,7 +198,7 @@ def test_refusal_under_a_key_leaves_no_way_past_the_limits(api: Api) -> None:
     assert send_link_under_key(api, key="k2").code == "send_limit"
 
 
-def send_link_under_key(api: Api, key: str = "k", **fields: object) -> Answer:
+def send_link_under_key(api: Api, key: str = "k", **fields: object) -> ApiResponse:
     payload = {"phone": PHONE, "url": URL} | fields
     return api.post("/links/send", payload, Idempotency_Key=key)
 
@@ -333,13 +333,13 @@ def set_limits(company: Company, **limits: int | None) -> None:
 
 
 def code(api: Api, phone: str = PHONE) -> str:
-    answer = api.post("/otp/send", {"phone": phone})
-    return "sent" if answer.status == 200 else answer.code
+    response = api.post("/otp/send", {"phone": phone})
+    return "sent" if response.status == 200 else response.code
 
 
 def link(api: Api) -> str:
-    answer = api.post("/links/send", {"phone": PHONE, "url": URL})
-    return "sent" if answer.status == 200 else answer.code
+    response = api.post("/links/send", {"phone": PHONE, "url": URL})
+    return "sent" if response.status == 200 else response.code
 
 
 @pytest.mark.usefixtures("store")
@@ -366,9 +366,9 @@ def test_company_s_own_limit_of_codes_counts(
 def test_links_and_codes_are_limited_apart(test_api: Api) -> None:
     set_limits(test_api.company, links_per_10_min=1, codes_per_10_min=1)
 
-    answers = [link(test_api), link(test_api), code(test_api), code(test_api), link(test_api)]
+    responses = [link(test_api), link(test_api), code(test_api), code(test_api), link(test_api)]
 
-    assert answers == ["sent", "send_limit", "sent", "send_limit", "send_limit"]
+    assert responses == ["sent", "send_limit", "sent", "send_limit", "send_limit"]
 
 
 @pytest.mark.usefixtures("store")

@@ -22,7 +22,7 @@ from channels.models import Attempt, Message
 from channels.outcomes import transitions
 from channels.waiting import outcome_signals
 from links.models import Link
-from tests.api.clients import Answer, Api
+from tests.api.clients import Api, ApiResponse
 from tests.api.races import at_once
 from tests.channels.message_stages import PHONE, claim, send
 from tests.otp.sent_codes import code_of
@@ -58,9 +58,9 @@ def test_accepted_message_is_sent(
 ) -> None:
     wire.post(WHATSAPP, json=accepted_body())
 
-    answer = api.post("/otp/send", {"phone": PHONE})
+    response = api.post("/otp/send", {"phone": PHONE})
 
-    assert (answer.status, answer.body["status"]) == (200, "sent")
+    assert (response.status, response.body["status"]) == (200, "sent")
     attempt = last_attempt()
     assert (attempt.state, attempt.provider, attempt.provider_id) == (
         "sent",
@@ -76,10 +76,10 @@ def test_unreachable_phone_is_reported_and_not_charged(
 ) -> None:
     wire.post(WHATSAPP, json=NOT_ON_WHATSAPP, status=400)
 
-    answer = api.post("/otp/send", {"phone": PHONE})
+    response = api.post("/otp/send", {"phone": PHONE})
 
-    assert (answer.status, answer.code) == (422, "recipient_unreachable")
-    assert (answer.body["channel"], answer.body["id"]) == (
+    assert (response.status, response.code) == (422, "recipient_unreachable")
+    assert (response.body["channel"], response.body["id"]) == (
         "whatsapp",
         Message.objects.get().public_id,
     )
@@ -94,12 +94,12 @@ def test_vendor_timeout_leaves_the_message_queued_without_a_retry(
     settings.SEND_WAIT = 0.1
     wire.add_callback(responses.POST, WHATSAPP, callback=read_and_say_nothing)
 
-    answer = api.post("/otp/send", {"phone": PHONE})
+    response = api.post("/otp/send", {"phone": PHONE})
     wait_until(lambda: Attempt.objects.filter(state="ambiguous").exists())
     dispatcher.wake()
     time.sleep(0.1)
 
-    assert (answer.status, answer.body["status"]) == (200, "queued")
+    assert (response.status, response.body["status"]) == (200, "queued")
     assert len(wire.calls) == Attempt.objects.count() == 1
     assert ledger.balance(api.company.pk) == (999, 1)
 
@@ -109,9 +109,9 @@ def test_throttled_message_is_retried_later(
 ) -> None:
     wire.post(WHATSAPP, json={"error": {"code": 130429, "message": "slow down"}}, status=429)
 
-    answer = api.post("/otp/send", {"phone": PHONE})
+    response = api.post("/otp/send", {"phone": PHONE})
 
-    assert (answer.status, answer.body["status"]) == (200, "queued")
+    assert (response.status, response.body["status"]) == (200, "queued")
     attempt = last_attempt()
     assert (attempt.state, attempt.message.state) == ("failed", "queued")
     assert attempt.message.due_at is not None
@@ -148,10 +148,10 @@ def test_response_is_queued_when_no_worker_runs(
     before = free_places()
 
     started = time.monotonic()
-    answer = waiting_api.post("/otp/send", {"phone": PHONE})
+    response = waiting_api.post("/otp/send", {"phone": PHONE})
 
     assert time.monotonic() - started >= 0.1
-    assert (answer.status, answer.body["status"]) == (200, "queued")
+    assert (response.status, response.body["status"]) == (200, "queued")
     assert free_places() == before
     assert outcome_signals._waiters == {}
 
@@ -166,14 +166,14 @@ def test_waiter_reads_the_row_after_a_lost_signal(
         wait_until(Message.objects.exists)
         Message.objects.update(state="failed", error="recipient_unreachable")
 
-    calls: list[Callable[[], Answer | None]] = [
+    calls: list[Callable[[], ApiResponse | None]] = [
         lambda: waiting_api.post("/otp/send", {"phone": PHONE}),
         fail_quietly,
     ]
-    answer, _ = at_once(calls)
+    response, _ = at_once(calls)
 
-    assert answer is not None
-    assert (answer.status, answer.code) == (422, "recipient_unreachable")
+    assert response is not None
+    assert (response.status, response.code) == (422, "recipient_unreachable")
 
 
 def test_waiter_receives_signals_of_its_message_only() -> None:

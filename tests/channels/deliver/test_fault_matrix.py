@@ -219,8 +219,8 @@ def begin(api: Api, simulator: Simulator, accounts: Settings, provider: str, fau
     for fields in FAULTS[fault][0]:
         simulator.set_fault(phone=phone, provider=provider, **fields)
     url = {"url": "https://example.com/"} if path == LINK else {}
-    answer = api.post(path, {"phone": f"+{phone}", "channel": channel} | url)
-    message = message_of(answer)
+    response = api.post(path, {"phone": f"+{phone}", "channel": channel} | url)
+    message = message_of(response)
     row = row_of(provider, fault)
     receipt_count = 0 if provider in BOTS else RECEIPTS.get(fault, 2) * row.copies
     return Life(message, simulator, accounts, receipt_count)

@@ -281,9 +281,9 @@ def test_failed_try_without_redis_is_tried_again(
         "links.addresses.slugs.generate", lambda length: next(drawn, generate(length))
     )
 
-    answer = api.post("/links/send", {"phone": PHONE, "url": "https://example.com"})
+    response = api.post("/links/send", {"phone": PHONE, "url": "https://example.com"})
 
-    assert answer.status == 200
+    assert response.status == 200
 
 
 def _refusal(one: send_limits.Send) -> Error | None:

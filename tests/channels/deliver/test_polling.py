@@ -57,12 +57,12 @@ def read_and_say_nothing(request: requests.PreparedRequest) -> tuple[int, dict[s
     raise requests.exceptions.ReadTimeout
 
 
-def hand_over(wire: Wire, answer: dict[str, Any] | None) -> Attempt:
+def hand_over(wire: Wire, response: dict[str, Any] | None) -> Attempt:
     """Claims and sends the due message; without an answer the outcome is unclear."""
-    if answer is None:
+    if response is None:
         wire.add_callback("POST", f"{HOST}/send.php", callback=read_and_say_nothing)
     else:
-        wire.upsert("POST", f"{HOST}/send.php", json=answer)
+        wire.upsert("POST", f"{HOST}/send.php", json=response)
     (claimed,) = claim()
     transitions.commit_events([message_stages.hand_over(claimed)])
     return Attempt.objects.get(pk=claimed.attempt_id)
@@ -73,10 +73,10 @@ def unclear(wire: Wire, api: Api) -> Attempt:
     return hand_over(wire, None)
 
 
-def ask(wire: Wire, answer: dict[str, Any]) -> int:
+def ask(wire: Wire, response: dict[str, Any]) -> int:
     """Polls the message when it is due; `answer` is the vendor's."""
     Attempt.objects.filter(poll_at__isnull=False).update(poll_at=past())
-    wire.upsert("POST", f"{HOST}/status.php", json=answer)
+    wire.upsert("POST", f"{HOST}/status.php", json=response)
     return sweeps.poll()
 
 
@@ -130,11 +130,13 @@ def test_poll_that_finds_acceptance_keeps_waiting(wire: Wire, api: Api, status: 
     assert states(attempt) == ("delivered", "delivered")
 
 
-@pytest.mark.parametrize("answer", [{"error": "wait", "error_code": 9}, {"status": -2}])
-def test_poll_without_an_answer_sends_nothing(wire: Wire, api: Api, answer: dict[str, Any]) -> None:
+@pytest.mark.parametrize("response", [{"error": "wait", "error_code": 9}, {"status": -2}])
+def test_poll_without_an_answer_sends_nothing(
+    wire: Wire, api: Api, response: dict[str, Any]
+) -> None:
     attempt = unclear(wire, api)
 
-    ask(wire, answer)
+    ask(wire, response)
 
     assert states(attempt) == ("ambiguous", "queued")
     assert claim() == []

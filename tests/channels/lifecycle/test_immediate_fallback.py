@@ -42,9 +42,9 @@ def test_refusal_by_whatsapp_falls_back_to_sms_in_the_request(
     wire.post(WHATSAPP, json=NOT_ON_WHATSAPP, status=400)
     wire.post(TWILIO, json=TAKEN_BY_TWILIO, status=201)
 
-    answer = falling_api.post("/otp/send", {"phone": PHONE})
+    response = falling_api.post("/otp/send", {"phone": PHONE})
 
-    answered = {name: answer.body[name] for name in ("status", "channel", "cost", "message")}
+    answered = {name: response.body[name] for name in ("status", "channel", "cost", "message")}
     assert answered == {
         "status": "sent",
         "channel": "sms",
@@ -76,9 +76,9 @@ def test_send_that_every_channel_refuses_is_answered_by_the_last(
     wire.post(WHATSAPP, json=whatsapp, status=400)
     wire.post(TWILIO, json=UNREACHABLE_BY_TWILIO, status=400)
 
-    answer = falling_api.post("/otp/send", {"phone": PHONE})
+    response = falling_api.post("/otp/send", {"phone": PHONE})
 
-    assert (answer.status, answer.code, answer.body["channel"]) == (status, code, "sms")
+    assert (response.status, response.code, response.body["channel"]) == (status, code, "sms")
     message = Message.objects.get()
     assert tries(message) == [("whatsapp", "failed"), ("sms", "failed")]
     assert transfers(message)[2:] == [("hold", 16, ""), ("release", 16, "failed")]
@@ -91,9 +91,9 @@ def test_fallback_without_tokens_ends_with_the_first_error(
     ledger.withdraw(company=falling_api.company, amount=985, reason="test")
     wire.post(WHATSAPP, json=NOT_ON_WHATSAPP, status=400)
 
-    answer = falling_api.post("/otp/send", {"phone": PHONE})
+    response = falling_api.post("/otp/send", {"phone": PHONE})
 
-    assert (answer.status, answer.code, answer.body["channel"]) == (
+    assert (response.status, response.code, response.body["channel"]) == (
         422,
         "recipient_unreachable",
         "whatsapp",
@@ -111,9 +111,13 @@ def test_link_by_fallback_sms_reports_its_segments(
     wire.post(TWILIO, json=TAKEN_BY_TWILIO, status=201)
     fields = {"phone": PHONE, "url": URL, "text": "т" * 80 + " :link"}
 
-    answer = falling_api.post("/links/send", fields)
+    response = falling_api.post("/links/send", fields)
 
-    assert (answer.body["channel"], answer.body["segments"], answer.body["cost"]) == ("sms", 2, 16)
+    assert (response.body["channel"], response.body["segments"], response.body["cost"]) == (
+        "sms",
+        2,
+        16,
+    )
     assert Message.objects.get().segments == 2
 
 
@@ -143,9 +147,9 @@ def test_chain_decides_where_no_channel_is_the_default(
 def test_test_keys_follow_the_chain_and_pay_nothing(dispatcher: Dispatcher, test_api: Api) -> None:
     enable_fallback(test_api.company, "telegram", "sms", default_channel="telegram")
 
-    answer = test_api.post("/otp/send", {"phone": number("0009")})
+    response = test_api.post("/otp/send", {"phone": number("0009")})
 
-    assert (answer.body["channel"], answer.body["cost"]) == ("sms", 0)
+    assert (response.body["channel"], response.body["cost"]) == ("sms", 0)
     message = Message.objects.get()
     assert (message.channel, message.hold, transfers(message)) == ("sms", 2, [])
     assert ledger.balance(test_api.company.pk) == (1000, 0)
@@ -162,9 +166,9 @@ def test_scripted_number_falls_back_where_nothing_follows(
 def test_whole_chain_of_a_test_key_is_unreachable(dispatcher: Dispatcher, test_api: Api) -> None:
     enable_fallback(test_api.company, "whatsapp", "telegram", "sms")
 
-    answer = test_api.post("/otp/send", {"phone": number("0003")})
+    response = test_api.post("/otp/send", {"phone": number("0003")})
 
-    assert (answer.status, answer.code) == (422, "recipient_unreachable")
+    assert (response.status, response.code) == (422, "recipient_unreachable")
     assert tries(Message.objects.get()) == [
         ("whatsapp", "failed"),
         ("telegram", "failed"),

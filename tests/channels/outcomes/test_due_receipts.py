@@ -358,8 +358,8 @@ def test_receipt_with_a_bad_signature_is_not_stored(api: Api, signature: str) ->
     attempt = accepted(api)
     call = ("/hooks/whatsapp", whatsapp_status(attempt), "application/json")
 
-    answer = Client().post(*call, headers={"X-Hub-Signature-256": signature})
+    response = Client().post(*call, headers={"X-Hub-Signature-256": signature})
 
-    assert answer.status_code == 403
+    assert response.status_code == 403
     assert not Receipt.objects.exists()
     assert states(attempt) == ("sent", "sent")

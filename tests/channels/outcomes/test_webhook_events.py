@@ -125,8 +125,8 @@ def test_no_event_holds_the_code(api: Api) -> None:
 
 def test_entered_code_emits_an_event_when_it_settles(api: Api) -> None:
     accepted(api)
-    answer = api.post("/otp/verify", {"phone": PHONE, "code": code_of(PHONE), "purpose": None})
-    verified = answer.body
+    response = api.post("/otp/verify", {"phone": PHONE, "code": code_of(PHONE), "purpose": None})
+    verified = response.body
     assert "otp.verified" not in event_kinds()
 
     settlement.settle_verified()

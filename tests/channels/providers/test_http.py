@@ -16,7 +16,7 @@ import pytest
 from channels.providers.base import AmbiguousError, SendError, TransientError
 from channels.providers.telegram_bot.provider import TelegramBot
 from tests.certificates import certificate
-from tests.channels.providers.answers import ACCEPTED, answer
+from tests.channels.providers.http_responses import ACCEPTED, http_response
 from tests.channels.providers.vendors import BOT_TOKEN, bot, message
 from tests.loopback import Handler, read_request, read_to_end, server
 
@@ -126,7 +126,7 @@ def close_after_reading(connection: socket.socket) -> None:
 
 def half_an_answer(connection: socket.socket) -> None:
     read_request(connection)
-    connection.sendall(answer(ACCEPTED[:20], length=len(ACCEPTED)))
+    connection.sendall(http_response(ACCEPTED[:20], length=len(ACCEPTED)))
 
 
 def half_an_answer_then_silence(connection: socket.socket) -> None:
@@ -141,7 +141,7 @@ def no_http(connection: socket.socket) -> None:
 
 def bad_gzip(connection: socket.socket) -> None:
     read_request(connection)
-    connection.sendall(answer(ACCEPTED, "Content-Encoding: gzip"))
+    connection.sendall(http_response(ACCEPTED, "Content-Encoding: gzip"))
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_connection_closed_while_idle_is_replaced() -> None:
 
     def once(connection: socket.socket) -> None:
         read_request(connection)
-        connection.sendall(answer(ACCEPTED))
+        connection.sendall(http_response(ACCEPTED))
         connection.shutdown(socket.SHUT_RDWR)
         closed.release()
 
@@ -205,7 +205,7 @@ def keep_alive(seen: list[bytes]) -> Handler:
     def handle(connection: socket.socket) -> None:
         while request := read_request(connection):
             seen.append(request)
-            connection.sendall(answer(ACCEPTED, "Set-Cookie: sid=1; Path=/"))
+            connection.sendall(http_response(ACCEPTED, "Set-Cookie: sid=1; Path=/"))
 
     return handle
 
@@ -244,7 +244,7 @@ def test_debug_logs_hold_no_token(caplog: pytest.LogCaptureFixture, header: str)
 
     def accept(connection: socket.socket) -> None:
         read_request(connection)
-        connection.sendall(answer(ACCEPTED, header))
+        connection.sendall(http_response(ACCEPTED, header))
 
     with server(accept) as port, account(port) as provider:
         provider.send(message())

@@ -17,7 +17,7 @@ from config.environment import addresses
 from outbound import connections
 from tests.certificates import certificate
 from tests.channels.accounts import set_account
-from tests.channels.providers.answers import ACCEPTED, answer
+from tests.channels.providers.http_responses import ACCEPTED, http_response
 from tests.channels.providers.local_proxies import (
     ESCAPED,
     LOGIN,
@@ -36,7 +36,7 @@ PROXIES = [("http", http_proxy), ("socks5h", socks_proxy)]
 
 def accept(connection: socket.socket) -> None:
     read_request(connection)
-    connection.sendall(answer(ACCEPTED))
+    connection.sendall(http_response(ACCEPTED))
 
 
 @contextmanager

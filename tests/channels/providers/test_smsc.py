@@ -180,12 +180,12 @@ def test_denial_is_the_accounts_if_sender_is_unapproved(
 
 
 @pytest.mark.parametrize(
-    "answer", [b'{"error":"authorise error","error_code":2}', b"<html>", b"", b"{}"]
+    "response", [b'{"error":"authorise error","error_code":2}', b"<html>", b"", b"{}"]
 )
 def test_denial_stays_the_messages_when_the_senders_cannot_be_read(
-    wire: Wire, answer: bytes
+    wire: Wire, response: bytes
 ) -> None:
-    wire.post(SENDERS_URL, body=answer, status=200 if answer[:1] == b"{" else 502)
+    wire.post(SENDERS_URL, body=response, status=200 if response[:1] == b"{" else 502)
 
     error = refused(wire, payload("smsc", "error_denied_2026-09.json"))
 

@@ -119,7 +119,7 @@ def test_stop_blocks_sends_until_start(api: Api) -> None:
     store_due_receipt("Старт")
     store_due_receipt("START")
 
-    assert [answer.code for answer in refused] == ["recipient_unreachable"] * 2
+    assert [response.code for response in refused] == ["recipient_unreachable"] * 2
     assert api.post("/otp/send", {"phone": PHONE}).status == 200
 
 

@@ -54,12 +54,12 @@ def _bot(settings: Settings) -> None:
 def test_unreachable_error_invites_the_person_to_the_bot(
     api: Api, dispatcher: Dispatcher, language: str, text: str
 ) -> None:
-    answer = api.post("/links/send", LINK, Accept_Language=language)
+    response = api.post("/links/send", LINK, Accept_Language=language)
 
-    assert (answer.status, answer.code) == (422, "recipient_unreachable")
-    assert answer.body["action_url"] == URL
-    assert answer.body["message"] == text
-    assert answer.body["channel"] == "telegram"
+    assert (response.status, response.code) == (422, "recipient_unreachable")
+    assert response.body["action_url"] == URL
+    assert response.body["message"] == text
+    assert response.body["channel"] == "telegram"
 
 
 def test_person_who_blocked_the_bot_has_to_open_it_too(api: Api, dispatcher: Dispatcher) -> None:
@@ -68,9 +68,9 @@ def test_person_who_blocked_the_bot_has_to_open_it_too(api: Api, dispatcher: Dis
     with responses.RequestsMock() as wire:
         url = f"{bot['api_url']}/bot{bot['token']}/sendMessage"
         wire.post(url, body=payload("telegram_bot", "error_blocked_2026-09.json"), status=403)
-        answer = api.post("/links/send", LINK)
+        response = api.post("/links/send", LINK)
 
-    assert answer.body["action_url"] == URL
+    assert response.body["action_url"] == URL
 
 
 def test_without_the_bots_name_there_is_nothing_to_open(
@@ -78,11 +78,11 @@ def test_without_the_bots_name_there_is_nothing_to_open(
 ) -> None:
     name_the_bot(settings, "")
 
-    answer = api.post("/links/send", LINK)
+    response = api.post("/links/send", LINK)
 
-    assert (answer.status, answer.code) == (422, "recipient_unreachable")
-    assert "action_url" not in answer.body
-    assert answer.body["message"] == "Получатель недоступен в этом канале"
+    assert (response.status, response.code) == (422, "recipient_unreachable")
+    assert "action_url" not in response.body
+    assert response.body["message"] == "Получатель недоступен в этом канале"
 
 
 def unreached(owner: Member, provider: str, channel: str = "telegram") -> Message:

@@ -189,12 +189,12 @@ def test_chat_that_max_refused_has_ended(
 
 
 def test_refusal_invites_the_person_to_the_bot_in_max(api: Api, dispatcher: Dispatcher) -> None:
-    answer = api.post("/otp/send", {"phone": PHONE, "channel": "max"})
+    response = api.post("/otp/send", {"phone": PHONE, "channel": "max"})
 
     url = "https://max.ru/kvitok_bot?start=contact"
-    assert (answer.status, answer.code) == (422, "recipient_unreachable")
-    assert answer.body["action_url"] == url
-    assert answer.body["message"] == (
+    assert (response.status, response.code) == (422, "recipient_unreachable")
+    assert response.body["action_url"] == url
+    assert response.body["message"] == (
         f"Получатель ещё не разрешил боту писать ему в MAX. Попросите его открыть {url} и "
         "поделиться номером, затем отправьте снова"
     )

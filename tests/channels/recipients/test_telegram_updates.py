@@ -294,9 +294,9 @@ def test_bot_stop_affects_only_the_bot(api: Api) -> None:
     shared()
     contacts.stop("telegram_bot", CHAT)
 
-    answer = api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
+    response = api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
 
-    assert answer.status == 200
+    assert response.status == 200
 
 
 @pytest.mark.parametrize("chat_id", [2**52, 2**63, 2**64 - 1, 0, -1, True, 1.5, "7", None])

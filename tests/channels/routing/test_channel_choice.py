@@ -123,17 +123,17 @@ def test_test_keys_have_every_channel_whatever_is_configured(
 
     for channel in CHANNELS:
         link = {"link": URL} if Content.CODE_WITH_LINK in channel.contents else {}
-        answer = test_api.post("/otp/send", {"phone": PHONE, "channel": channel.name, **link})
-        assert (answer.status, answer.body["channel"]) == (200, channel.name)
+        response = test_api.post("/otp/send", {"phone": PHONE, "channel": channel.name, **link})
+        assert (response.status, response.body["channel"]) == (200, channel.name)
 
 
 @pytest.mark.parametrize("named", [None, "sms"])
 def test_send_uses_the_reported_channel(api: Api, named: str | None) -> None:
     Company.objects.update(default_channel="telegram")
 
-    answer = api.post("/otp/send", {"phone": PHONE, "channel": named})
+    response = api.post("/otp/send", {"phone": PHONE, "channel": named})
 
-    assert answer.body["channel"] == Message.objects.get().channel == (named or "telegram")
+    assert response.body["channel"] == Message.objects.get().channel == (named or "telegram")
 
 
 def test_channels_are_listed_with_price_and_capabilities(api: Api, settings: Settings) -> None:
@@ -171,10 +171,10 @@ def test_country_outside_the_allowed_ones_is_refused(
 ) -> None:
     Company.objects.update(allowed_countries=allowed)
 
-    answer = api.post(path, {"phone": phone, "url": URL})
+    response = api.post(path, {"phone": phone, "url": URL})
 
-    assert answer.status == status
-    assert status == 200 or answer.code == "country_not_allowed"
+    assert response.status == status
+    assert status == 200 or response.code == "country_not_allowed"
 
 
 @pytest.mark.parametrize("path", ["/otp/send", "/links/send"])
@@ -187,10 +187,10 @@ def test_every_country_is_a_choice_of_the_company(api: Api, path: str) -> None:
 def test_own_country_is_where_the_company_is(api: Api) -> None:
     Company.objects.update(country="KZ")
 
-    answer = api.post("/otp/send", {"phone": PHONE})
+    response = api.post("/otp/send", {"phone": PHONE})
 
-    assert (answer.code, answer.body["country"]) == ("country_not_allowed", "RU")
-    assert "«Настройки» → «Разрешённые страны»" in answer.body["message"]
+    assert (response.code, response.body["country"]) == ("country_not_allowed", "RU")
+    assert "«Настройки» → «Разрешённые страны»" in response.body["message"]
     assert api.post("/otp/send", {"phone": "+77012345678"}).status == 200
 
 
@@ -198,9 +198,9 @@ def test_consecutive_numbers_of_unused_country_are_refused_at_once(api: Api) -> 
     """The usual abuse of a stolen key."""
     numbers = [f"+25261{n:07d}" for n in range(2345600, 2345800)]
 
-    answers = [api.post("/otp/send", {"phone": number, "channel": "sms"}) for number in numbers]
+    responses = [api.post("/otp/send", {"phone": number, "channel": "sms"}) for number in numbers]
 
-    assert {answer.body.get("code") for answer in answers} == {"country_not_allowed"}
+    assert {response.body.get("code") for response in responses} == {"country_not_allowed"}
     assert not Message.objects.exists()
 
 
@@ -209,7 +209,7 @@ def test_blocked_phone_gets_no_message(api: Api, test_api: Api) -> None:
 
     for client in (api, test_api):
         for path in ("/otp/send", "/links/send"):
-            answer = client.post(path, {"phone": "8 916 123-45-67", "url": URL})
-            assert (answer.status, answer.code) == (422, "recipient_unreachable")
+            response = client.post(path, {"phone": "8 916 123-45-67", "url": URL})
+            assert (response.status, response.code) == (422, "recipient_unreachable")
     BlockedPhone.objects.all().delete()
     assert api.post("/otp/send", {"phone": PHONE}).status == 200

@@ -43,8 +43,8 @@ def use(*rules: dict[str, Any], **settings: Any) -> None:
 
 
 def channels_of(api: Api, path: str = "/otp/send", **payload: Any) -> list[str]:
-    answer = api.post(path, {"phone": PHONE, "url": URL, **payload})
-    assert answer.status == 200, answer.body
+    response = api.post(path, {"phone": PHONE, "url": URL, **payload})
+    assert response.status == 200, response.body
     message = Message.objects.latest("created_at")
     return [message.channel, *(step["channel"] for step in message.chain)]
 
@@ -100,11 +100,11 @@ def test_named_channel_is_obeyed(api: Api, named: str) -> None:
 def test_barred_channel_is_refused_even_by_name(api: Api) -> None:
     use(rule(country="RU", barred=["whatsapp", "telegram"]))
 
-    answer = api.post("/otp/send", {"phone": PHONE, "channel": "telegram"})
+    response = api.post("/otp/send", {"phone": PHONE, "channel": "telegram"})
 
-    assert answer.status == 422
-    assert answer.code == "channel_unavailable"
-    assert "RU" in answer.body["message"]
+    assert response.status == 422
+    assert response.code == "channel_unavailable"
+    assert "RU" in response.body["message"]
     assert not Message.objects.exists()
     assert channels_of(api) == ["sms"]
     assert channels_of(api, phone=KAZAKH, channel="telegram") == ["telegram"]
@@ -131,10 +131,10 @@ def test_cost_skips_channels_of_a_chain_and_the_first_one(api: Api) -> None:
 def test_send_without_an_allowed_channel_names_the_policy(api: Api) -> None:
     use(rule(channels=["sms"], max_cost=1))
 
-    answer = api.post("/otp/send", {"phone": PHONE})
+    response = api.post("/otp/send", {"phone": PHONE})
 
-    assert (answer.status, answer.code) == (422, "channel_unavailable")
-    assert "«Политика»" in answer.body["message"]
+    assert (response.status, response.code) == (422, "channel_unavailable")
+    assert "«Политика»" in response.body["message"]
 
 
 @pytest.mark.parametrize("path", ["/otp/send", "/links/send"])
@@ -146,8 +146,10 @@ def test_rules_that_leave_no_channel_together_are_named_too(api: Api, path: str)
         api.get("/policy/preview", {"phone": PHONE}),
     )
 
-    assert {(answer.status, answer.code) for answer in refusals} == {(422, "channel_unavailable")}
-    assert all("«Политика»" in answer.body["message"] for answer in refusals)
+    assert {(response.status, response.code) for response in refusals} == {
+        (422, "channel_unavailable")
+    }
+    assert all("«Политика»" in response.body["message"] for response in refusals)
     assert channels_of(api, path, channel="whatsapp") == ["whatsapp"]
     assert channels_of(api, path, phone=KAZAKH) == ["sms"]
 

@@ -52,9 +52,9 @@ def test_sms_to_a_landline_is_refused_before_anything_is_held(
 
 
 def test_code_by_telegram_gateway_to_a_landline_is_refused(api: Api) -> None:
-    answer = api.post("/otp/send", {"phone": LANDLINE, "channel": "telegram"})
+    response = api.post("/otp/send", {"phone": LANDLINE, "channel": "telegram"})
 
-    assert (answer.status, answer.code) == (422, "recipient_unreachable")
+    assert (response.status, response.code) == (422, "recipient_unreachable")
 
 
 def test_whatsapp_may_live_on_a_landline(api: Api) -> None:
@@ -95,7 +95,7 @@ def test_test_number_falls_back_only_to_landline_channels(client_of: ClientOf, s
     assert chains.get(LANDLINE[:5], []) == []
     assert (chains.get(MOBILE[:5], []) != []) is (script == scripted.FALLS_BACK)
     is_unlike = script == scripted.FALLS_BACK  # nothing else reaches a landline
-    codes = [answer.body.get("code") for answer in (landline, mobile)]
+    codes = [response.body.get("code") for response in (landline, mobile)]
     assert is_unlike or codes[0] == codes[1]
 
 

@@ -29,11 +29,11 @@ UNKNOWN = ("unknown", None)
 
 
 def reach(api: Api, phone: str = MOBILE, **query: str) -> dict[str, tuple[str, str | None]]:
-    answer = api.get(f"/lookup/{phone}", query or None)
-    assert answer.status == 200, answer.body
+    response = api.get(f"/lookup/{phone}", query or None)
+    assert response.status == 200, response.body
     return {
         channel["channel"]: (channel["reach"], channel["reason"])
-        for channel in answer.body["channels"]
+        for channel in response.body["channels"]
     }
 
 
@@ -44,10 +44,10 @@ def set_rules(api: Api, *rules: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("written", [MOBILE, "%2B79161234567", "8 916 123-45-67", "79161234567"])
 def test_lookup_returns_normalised_number(api: Api, written: str) -> None:
-    answer = api.get(f"/lookup/{written}")
+    response = api.get(f"/lookup/{written}")
 
-    assert answer.status == 200
-    assert {name: answer.body[name] for name in ("phone", "country", "type")} == {
+    assert response.status == 200
+    assert {name: response.body[name] for name in ("phone", "country", "type")} == {
         "phone": MOBILE,
         "country": "RU",
         "type": "mobile",
@@ -146,9 +146,9 @@ def test_channel_without_an_account_is_unavailable(api: Api) -> None:
 
 @pytest.mark.parametrize("phone", ["12", "abc", "+7916123", "+88216212345", "%00", "x" * 300, "+"])
 def test_lookup_of_a_malformed_number_is_refused(api: Api, phone: str) -> None:
-    answer = api.get(f"/lookup/{phone}")
+    response = api.get(f"/lookup/{phone}")
 
-    assert (answer.status, answer.code) == (422, "invalid_phone")
+    assert (response.status, response.code) == (422, "invalid_phone")
 
 
 def test_scripted_invalid_number_is_refused_for_test_keys(api: Api, test_api: Api) -> None:
@@ -162,11 +162,11 @@ def test_lookups_are_limited_by_company_and_mode(
 ) -> None:
     monkeypatch.setattr(lookup, "LIMIT", (2, 3600))
 
-    answers = [api.get(f"/lookup/{phone}") for phone in (MOBILE, LANDLINE, MOBILE)]
+    responses = [api.get(f"/lookup/{phone}") for phone in (MOBILE, LANDLINE, MOBILE)]
 
-    assert [answer.status for answer in answers] == [200, 200, 429]
-    assert answers[2].code == "rate_limited"
-    assert 0 < int(answers[2].headers["Retry-After"]) <= 3600
+    assert [response.status for response in responses] == [200, 200, 429]
+    assert responses[2].code == "rate_limited"
+    assert 0 < int(responses[2].headers["Retry-After"]) <= 3600
     assert reach(test_api)
 
 

@@ -96,9 +96,9 @@ def test_template_that_is_gone_is_missing_if_it_is_used(wire: responses.Requests
 def test_silent_vendor_changes_nothing(wire: responses.RequestsMock) -> None:
     look(wire, template())
 
-    answer = look(wire, status=500)
+    response = look(wire, status=500)
 
-    assert answer.error
+    assert response.error
     assert stored_approval().status == "approved"
 
 
@@ -134,9 +134,9 @@ def test_operator_refreshes_the_approvals_of_a_vendor(
     sign_in(client, make_operator(), "password", "mfa")
     wire.get(TEMPLATES, json={"data": [template(status="PAUSED")]})
 
-    answer = client.post(reverse("admin:vendor-approvals", args=["whatsapp_cloud"]), follow=True)
+    response = client.post(reverse("admin:vendor-approvals", args=["whatsapp_cloud"]), follow=True)
 
-    page = answer.content.decode()
+    page = response.content.decode()
     assert "Список провайдера обновлён" in page
     assert "PAUSED" in page
     assert client.post(reverse("admin:vendor-approvals", args=["nobody"])).status_code == 404

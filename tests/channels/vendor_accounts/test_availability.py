@@ -23,11 +23,11 @@ PHONE = "+79161234567"
 
 
 def refusal(api: Api, **fields: object) -> tuple[int, str | None, str]:
-    answer = api.post("/otp/send", {"phone": PHONE} | fields)
+    response = api.post("/otp/send", {"phone": PHONE} | fields)
     return (
-        answer.status,
-        answer.code if answer.status != 200 else None,
-        answer.body.get("channel", ""),
+        response.status,
+        response.code if response.status != 200 else None,
+        response.body.get("channel", ""),
     )
 
 

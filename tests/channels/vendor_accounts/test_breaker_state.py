@@ -168,9 +168,9 @@ def test_account_at_fault_gives_the_message_to_another(
     wire.post(address(settings), json=refusal, status=status)
     wire.post(address(settings, "ACkz"), json=TAKEN, status=201)
 
-    answer = api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
+    response = api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
 
-    assert (answer.status, answer.body["status"]) == (200, "sent")
+    assert (response.status, response.body["status"]) == (200, "sent")
     assert attempts() == [("twilio", "failed", 1), (KZ, "sent", 1)]
     assert Attempt.objects.get(n=1).error_class == what
     assert [call.request.url for call in wire.calls] == [
@@ -199,9 +199,9 @@ def test_account_at_fault_without_another_is_delivery_failed(
 ) -> None:
     wire.post(address(settings), json=refusal, status=status)
 
-    answer = api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
+    response = api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
 
-    assert (answer.status, answer.code) == (502, "delivery_failed")
+    assert (response.status, response.code) == (502, "delivery_failed")
     assert ledger.balance(api.company.pk) == (1000, 0)
     assert account().reason == reason
 
@@ -217,9 +217,9 @@ def test_refused_destination_uses_another_account_without_breaker(
         taken = TAKEN | {"sid": f"SM{n:032}"}
         wire.post(address(settings, "ACkz"), json=taken, status=201)
 
-        answer = api.post("/otp/send", {"phone": f"{PHONE[:-2]}{n:02}", "channel": "sms"})
+        response = api.post("/otp/send", {"phone": f"{PHONE[:-2]}{n:02}", "channel": "sms"})
 
-        assert answer.body["status"] == "sent"
+        assert response.body["status"] == "sent"
     assert {*attempts()} == {("twilio", "failed", 1), (KZ, "sent", 1)}
     assert not ProviderAccount.objects.filter(open_until__isnull=False).exists()
     wait_until(Mail.objects.exists)
@@ -252,10 +252,10 @@ def test_fault_of_the_message_is_tried_by_one_account_only(
     wrong = {"code": code, "message": "no"}
     wire.post(address(settings), json=wrong, status=400)
 
-    answer = api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
+    response = api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
 
     assert attempts() == [("twilio", "failed", 1)]
-    assert answer.code == error
+    assert response.code == error
 
 
 @pytest.mark.parametrize(("has_contact", "expected"), [(True, "delivered"), (False, "failed")])
@@ -293,9 +293,9 @@ def test_accepted_probe_closes_the_breaker(
     half_open_breaker("twilio")
     wire.post(address(settings), json=TAKEN, status=201)
 
-    answer = api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
+    response = api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
 
-    assert answer.body["status"] == "sent"
+    assert response.body["status"] == "sent"
     wait_until(lambda: account().open_until is None)
 
 

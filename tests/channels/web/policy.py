@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from tests.api.clients import Answer, Api
+from tests.api.clients import Api, ApiResponse
 
 
-def put(api: Api, rules: Any) -> Answer:
+def put(api: Api, rules: Any) -> ApiResponse:
     return api.call("PUT", "/policy", json.dumps({"rules": rules}).encode())

@@ -25,8 +25,8 @@ def create_message(api: Api, at: datetime = NOON, **fields: Any) -> Message:
     return message
 
 
-def ids(answer: Any) -> list[str]:
-    return [row["id"] for row in answer.body["data"]]
+def ids(response: Any) -> list[str]:
+    return [row["id"] for row in response.body["data"]]
 
 
 def utc(moment: datetime | None) -> str:
@@ -135,23 +135,23 @@ def test_listed_messages_match_the_query_filters(
     ],
 )
 def test_invalid_query_is_refused(api: Api, query: dict[str, str], field: str) -> None:
-    answer = api.get("/messages", query)
+    response = api.get("/messages", query)
 
-    assert (answer.status, answer.code) == (422, "invalid_input")
-    assert list(answer.body["errors"]) == [field]
+    assert (response.status, response.code) == (422, "invalid_input")
+    assert list(response.body["errors"]) == [field]
 
 
 def pages(api: Api, **query: str) -> list[list[str]]:
     result: list[list[str]] = []
     cursor: dict[str, str] = {}
     while True:
-        answer = api.get("/messages", query | cursor)
-        assert answer.status == 200
-        result.append(ids(answer))
-        assert answer.body["has_more"] is (answer.body["next_cursor"] is not None)
-        if not answer.body["has_more"]:
+        response = api.get("/messages", query | cursor)
+        assert response.status == 200
+        result.append(ids(response))
+        assert response.body["has_more"] is (response.body["next_cursor"] is not None)
+        if not response.body["has_more"]:
             return result
-        cursor = {"cursor": answer.body["next_cursor"]}
+        cursor = {"cursor": response.body["next_cursor"]}
 
 
 @pytest.mark.parametrize(
@@ -220,12 +220,12 @@ def test_timeline_lists_attempts_with_their_receipts(api: Api) -> None:
         for state, word in (("sent", "sent"), ("delivered", "delivered"), ("read", "read"))
     ]
 
-    answer = api.get(f"/messages/{message.public_id}", Accept_Language="en")
+    response = api.get(f"/messages/{message.public_id}", Accept_Language="en")
 
-    assert (answer.body["success"], answer.body["message"]) == (True, "Message")
+    assert (response.body["success"], response.body["message"]) == (True, "Message")
     (summary,) = api.get("/messages").body["data"]
-    assert {name: answer.body[name] for name in summary} == summary
-    assert answer.body["timeline"] == [
+    assert {name: response.body[name] for name in summary} == summary
+    assert response.body["timeline"] == [
         {
             "channel": "whatsapp",
             "provider": "whatsapp_cloud",

@@ -32,15 +32,15 @@ def _short_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def ask(client: Client, query: str = "mode=live") -> MessageExport:
-    answer = client.post(f"{reverse('message-files')}?{query}")
-    assert answer.status_code == 302
+    response = client.post(f"{reverse('message-files')}?{query}")
+    assert response.status_code == 302
     return MessageExport.objects.latest("created_at")
 
 
 def download(client: Client, one: MessageExport) -> list[str]:
-    answer: Any = client.get(reverse("message-file", args=[one.pk]))
-    assert answer.status_code == 200
-    text = b"".join(answer.streaming_content).decode()
+    response: Any = client.get(reverse("message-file", args=[one.pk]))
+    assert response.status_code == 200
+    text = b"".join(response.streaming_content).decode()
     assert text.count("\ufeff") == 1
     return text.splitlines()
 
@@ -52,10 +52,10 @@ def test_short_list_is_streamed_and_a_long_one_leads_to_the_files(
     assert client.get(reverse("message-export"))["Content-Type"].startswith("text/csv")
     MessageFactory.create(company=owner.company)
 
-    answer = client.get(f"{reverse('message-export')}?mode=live&kind=code")
+    response = client.get(f"{reverse('message-export')}?mode=live&kind=code")
 
-    assert answer["Location"] == f"{reverse('message-files')}?mode=live&kind=code"
-    assert "Подготовить файл" in client.get(answer["Location"]).content.decode()
+    assert response["Location"] == f"{reverse('message-files')}?mode=live&kind=code"
+    assert "Подготовить файл" in client.get(response["Location"]).content.decode()
     assert not MessageExport.objects.exists()
 
 
@@ -186,16 +186,16 @@ def test_fourth_unfinished_file_is_refused(client: Client, owner: Member) -> Non
     for _n in range(3):
         ask(client)
 
-    answer = client.post(f"{reverse('message-files')}?mode=live")
+    response = client.post(f"{reverse('message-files')}?mode=live")
 
-    assert "Уже готовятся три файла" in answer.content.decode()
+    assert "Уже готовятся три файла" in response.content.decode()
     assert MessageExport.objects.count() == 3
 
 
 def test_file_by_an_invalid_filter_is_refused(client: Client, owner: Member) -> None:
-    answer = client.post(f"{reverse('message-files')}?mode=live&date_from=2026-02-30")
+    response = client.post(f"{reverse('message-files')}?mode=live&date_from=2026-02-30")
 
-    assert "Неверный фильтр" in answer.content.decode()
+    assert "Неверный фильтр" in response.content.decode()
     assert not MessageExport.objects.exists()
 
 

@@ -223,10 +223,10 @@ def test_message_is_found_by_its_id_in_either_mode(client: Client, owner: Member
 def test_message_is_found_by_the_id_of_its_request(
     client: Client, owner: Member, test_api: Api
 ) -> None:
-    answer = test_api.post("/otp/send", {"phone": "+79161234567"})
+    response = test_api.post("/otp/send", {"phone": "+79161234567"})
     test_api.post("/otp/send", {"phone": "+79161234568"})
 
-    assert shown(client, id=answer.headers["X-Request-Id"]) == ["+79161234567"]
+    assert shown(client, id=response.headers["X-Request-Id"]) == ["+79161234567"]
 
 
 @pytest.mark.parametrize("text", ["junk", "msg_1", "req_1", "req_" + "f" * 22, "req_" + "z" * 22])

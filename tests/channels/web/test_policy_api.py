@@ -8,7 +8,7 @@ from accounts.models import AuditEvent, Company, Mode
 from catalogue.channels import BY_NAME
 from channels.models import Message
 from channels.routing.stored_rules import MAX_RULES
-from tests.api.clients import Answer, Api, ClientOf
+from tests.api.clients import Api, ApiResponse, ClientOf
 from tests.channels.web.policy import put
 from tests.factories import CompanyFactory
 
@@ -25,20 +25,20 @@ RULE = {
 }
 
 
-def faults(answer: Answer) -> list[str]:
-    assert (answer.status, answer.code) == (422, "invalid_input")
-    result: list[str] = answer.body["errors"]["rules"]
+def faults(response: ApiResponse) -> list[str]:
+    assert (response.status, response.code) == (422, "invalid_input")
+    result: list[str] = response.body["errors"]["rules"]
     return result
 
 
 def test_rules_are_replaced_and_returned(api: Api) -> None:
     assert put(api, [{"country": "KZ", "channels": ["sms"]}]).status == 200
 
-    answer = put(api, [RULE, {"purpose": "login", "locale": "en"}])
+    response = put(api, [RULE, {"purpose": "login", "locale": "en"}])
 
-    assert [rule["purpose"] for rule in answer.body["rules"]] == ["login", None]
-    assert answer.body["rules"][1] == RULE
-    assert api.get("/policy").body["rules"] == answer.body["rules"]
+    assert [rule["purpose"] for rule in response.body["rules"]] == ["login", None]
+    assert response.body["rules"][1] == RULE
+    assert api.get("/policy").body["rules"] == response.body["rules"]
     assert put(api, []).body["rules"] == []
 
 
@@ -118,10 +118,10 @@ def test_preview_shows_channels_and_rules_and_sends_nothing(
     client = client_of(company, mode=mode)
     put(client_of(company), [RULE])
 
-    answer = client.get("/policy/preview", {"phone": "8 916 123-45-67"})
+    response = client.get("/policy/preview", {"phone": "8 916 123-45-67"})
 
     price = {"telegram": 0, "sms": 0} if mode == "test" else {"telegram": 1, "sms": 16}
-    assert answer.body == {
+    assert response.body == {
         "success": True,
         "message": "Каналы для этого номера",
         "phone": PHONE,

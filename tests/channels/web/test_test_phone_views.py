@@ -118,7 +118,7 @@ def test_table_of_test_numbers_matches_their_outcomes(
     shown = client.get(reverse("test-phone")).context["magic"]
 
     for digits, _words, error in shown:
-        answer = test_api.post("/otp/send", {"phone": f"+7916123{digits}"})
+        response = test_api.post("/otp/send", {"phone": f"+7916123{digits}"})
 
         if digits not in {"0003", "0008"}:  # those fail when they are handed over
-            assert answer.body.get("code") == (error.code if error else None), digits
+            assert response.body.get("code") == (error.code if error else None), digits

@@ -14,7 +14,7 @@ from channels.history import phone_screens
 from channels.models import BlockedPhone, Message
 from compat.camara.dialect import DIALECT
 from otp.models import Verification
-from tests.api.clients import Answer
+from tests.api.clients import ApiResponse
 from tests.api.races import at_once
 from tests.compat.clients import DialectClient, client_key
 from tests.compat.twilio.client import Twilio
@@ -43,34 +43,36 @@ def live(company: Company) -> DialectClient:
     return client_of(company, Mode.LIVE)
 
 
-def send(client: DialectClient, phone: Any = PHONE, message: Any = MESSAGE, **more: Any) -> Answer:
+def send(
+    client: DialectClient, phone: Any = PHONE, message: Any = MESSAGE, **more: Any
+) -> ApiResponse:
     return client.json(f"{ROOT}/send-code", {"phoneNumber": phone, "message": message} | more)
 
 
 def send_for_id(client: DialectClient, **fields: Any) -> str:
-    answer = send(client, **fields)
-    assert (answer.status, list(answer.body)) == (200, ["authenticationId"]), answer.raw
-    return str(answer.body["authenticationId"])
+    response = send(client, **fields)
+    assert (response.status, list(response.body)) == (200, ["authenticationId"]), response.raw
+    return str(response.body["authenticationId"])
 
 
-def validate(client: DialectClient, authentication_id: Any, code: Any) -> Answer:
+def validate(client: DialectClient, authentication_id: Any, code: Any) -> ApiResponse:
     body = {"authenticationId": authentication_id, "code": code}
     return client.json(f"{ROOT}/validate-code", body)
 
 
-def check(answer: Answer, status: int, code: str) -> None:
-    assert (answer.status, answer.body["status"], answer.code) == (status, status, code)
-    assert answer.body.keys() == {"status", "code", "message"}
-    assert answer.body["message"]
+def check(response: ApiResponse, status: int, code: str) -> None:
+    assert (response.status, response.body["status"], response.code) == (status, status, code)
+    assert response.body.keys() == {"status", "code", "message"}
+    assert response.body["message"]
 
 
 def test_code_is_sent_and_validated_once(client: DialectClient) -> None:
     made = send_for_id(client)
 
-    answer = validate(client, made, code_of(PHONE, "login", "test"))
+    response = validate(client, made, code_of(PHONE, "login", "test"))
 
-    assert (answer.status, answer.raw) == (204, b"")
-    assert "Content-Type" not in answer.headers
+    assert (response.status, response.raw) == (204, b"")
+    assert "Content-Type" not in response.headers
     assert len(made) == 36
     assert Verification.objects.get().pk == UUID(made)
     check(validate(client, made, "000000"), 400, f"{NAME}.VERIFICATION_EXPIRED")
@@ -142,10 +144,10 @@ def test_second_code_is_another_and_ends_the_first(client: DialectClient) -> Non
 def test_refused_second_code_does_not_change_the_first(live: DialectClient) -> None:
     first = send_for_id(live)
 
-    answer = send(live)
+    response = send(live)
 
-    check(answer, 403, f"{NAME}.MAX_OTP_CODES_EXCEEDED")
-    assert int(answer.headers["Retry-After"]) > 0
+    check(response, 403, f"{NAME}.MAX_OTP_CODES_EXCEEDED")
+    assert int(response.headers["Retry-After"]) > 0
     assert validate(live, first, code_of(PHONE, "login")).status == 204
 
 
@@ -154,10 +156,10 @@ def test_last_wrong_code_and_those_after_it_have_failed(client: DialectClient) -
     right = code_of(PHONE, "login", "test")
     wrong = wrong_code(PHONE, "login", "test")
 
-    answers = [validate(client, made, wrong) for _ in range(5)] + [validate(client, made, right)]
+    responses = [validate(client, made, wrong) for _ in range(5)] + [validate(client, made, right)]
 
-    assert [answer.status for answer in answers] == [400] * 6
-    codes = [answer.code.removeprefix(f"{NAME}.") for answer in answers]
+    assert [response.status for response in responses] == [400] * 6
+    codes = [response.code.removeprefix(f"{NAME}.") for response in responses]
     assert codes == ["INVALID_OTP"] * 4 + ["VERIFICATION_FAILED"] * 2
 
 
@@ -222,10 +224,10 @@ def test_landline_is_not_allowed(client: DialectClient, live: DialectClient) -> 
 
 @pytest.mark.parametrize("phone", ["+99999", "+346661113334", "+88216212345"])
 def test_number_that_gets_no_messages_is_not_allowed(client: DialectClient, phone: str) -> None:
-    answer = send(client, phone)
+    response = send(client, phone)
 
-    check(answer, 403, f"{NAME}.PHONE_NUMBER_NOT_ALLOWED")
-    assert answer.body["message"].startswith("phoneNumber: ")
+    check(response, 403, f"{NAME}.PHONE_NUMBER_NOT_ALLOWED")
+    assert response.body["message"].startswith("phoneNumber: ")
 
 
 def test_disallowed_country_is_refused(live: DialectClient) -> None:
@@ -297,19 +299,19 @@ CORRELATOR = "b4333c46-49c0-4f62-80d7-f0ef930f1c46"
 def test_correlator_is_repeated_by_every_response(client: DialectClient) -> None:
     header: Any = {"x-correlator": CORRELATOR}
     made = send_for_id(client)
-    answers = [
+    responses = [
         client.call("POST", f"{ROOT}/{name}", body, **header)
         for name in ("send-code", "validate-code", "nothing")
         for body in (b"{}", b"[", b'{"phoneNumber": "+79161234568", "message": "{{code}}"}')
     ]
-    answers.append(client.call("DELETE", f"{ROOT}/send-code", **header))
-    answers.append(DialectClient(DIALECT, None).call("POST", f"{ROOT}/send-code", **header))
+    responses.append(client.call("DELETE", f"{ROOT}/send-code", **header))
+    responses.append(DialectClient(DIALECT, None).call("POST", f"{ROOT}/send-code", **header))
     code = code_of(PHONE, "login", "test")
     body = f'{{"authenticationId": "{made}", "code": "{code}"}}'.encode()
-    answers.append(client.call("POST", f"{ROOT}/validate-code", body, **header))
+    responses.append(client.call("POST", f"{ROOT}/validate-code", body, **header))
 
-    assert answers[-1].status == 204
-    assert {answer.headers["x-correlator"] for answer in answers} == {CORRELATOR}
+    assert responses[-1].status == 204
+    assert {response.headers["x-correlator"] for response in responses} == {CORRELATOR}
     assert "x-correlator" not in send(client).headers
 
 
@@ -329,11 +331,11 @@ def test_correlator_is_repeated_by_a_refusal_in_front_of_django() -> None:
 
 @pytest.mark.parametrize("correlator", ["x" * 257, "a b", "é", "a\tb", "a,b"])
 def test_correlator_of_another_form_is_refused(client: DialectClient, correlator: str) -> None:
-    answer = client.call("POST", f"{ROOT}/send-code", b"{}", x_correlator=correlator)
+    response = client.call("POST", f"{ROOT}/send-code", b"{}", x_correlator=correlator)
 
-    check(answer, 400, "INVALID_ARGUMENT")
-    assert "x-correlator" in answer.body["message"]
-    assert "x-correlator" not in answer.headers
+    check(response, 400, "INVALID_ARGUMENT")
+    assert "x-correlator" in response.body["message"]
+    assert "x-correlator" not in response.headers
 
 
 @pytest.mark.parametrize("version", ["vwip", "v2alpha1"])
@@ -372,15 +374,15 @@ def test_policy_for_the_number_decides_the_channel(live: DialectClient, company:
 
 
 def test_parallel_sends_make_one_message(transactional_db: None, live: DialectClient) -> None:
-    answers = at_once([lambda: send(live)] * 2)
+    responses = at_once([lambda: send(live)] * 2)
 
-    assert sorted(answer.status for answer in answers) == [200, 403]
+    assert sorted(response.status for response in responses) == [200, 403]
     assert Message.objects.count() == 1
 
 
 def test_parallel_test_sends_leave_one_code(transactional_db: None, client: DialectClient) -> None:
-    answers = at_once([lambda: send(client)] * 4)
+    responses = at_once([lambda: send(client)] * 4)
 
-    assert {answer.status for answer in answers} == {200}
-    assert len({answer.body["authenticationId"] for answer in answers}) == 4
+    assert {response.status for response in responses} == {200}
+    assert len({response.body["authenticationId"] for response in responses}) == 4
     assert Verification.objects.filter(superseded_at=None).count() == 1

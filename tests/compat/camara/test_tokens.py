@@ -10,7 +10,7 @@ from django.utils import timezone
 from accounts.keys import issued_tokens
 from accounts.models import Company, Mode
 from compat.camara.dialect import DIALECT
-from tests.api.clients import Answer
+from tests.api.clients import ApiResponse
 from tests.compat.clients import FORM, DialectClient, client_key
 from tests.factories import ApiKeyFactory, CompanyFactory
 
@@ -28,32 +28,35 @@ def basic(key: str, user: str = "client") -> DialectClient:
     return DialectClient(DIALECT, None, Authorization=f"Basic {pair}")
 
 
-def ask(key: str, **fields: str) -> Answer:
+def ask(key: str, **fields: str) -> ApiResponse:
     form = GRANT | {"client_id": "any", "client_secret": key} | fields
     given = {name: value for name, value in form.items() if value}
     return DialectClient(DIALECT, None).form("/oauth2/token", given)
 
 
-def check(answer: Answer, status: int, error: str) -> None:
-    assert (answer.status, answer.body["error"]) == (status, error)
-    assert answer.body.keys() == {"error", "error_description"}
-    assert answer.headers["Cache-Control"] == "no-store"
+def check(response: ApiResponse, status: int, error: str) -> None:
+    assert (response.status, response.body["error"]) == (status, error)
+    assert response.body.keys() == {"error", "error_description"}
+    assert response.headers["Cache-Control"] == "no-store"
 
 
 @pytest.mark.parametrize("scope", ["", SCOPE, f"dpv:FraudPreventionAndDetection {SCOPE}"])
 def test_token_opens_the_calls(key: str, scope: str) -> None:
-    answer = ask(key, scope=scope)
+    response = ask(key, scope=scope)
 
-    assert answer.status == 200
-    assert answer.body | {"access_token": ""} == {
+    assert response.status == 200
+    assert response.body | {"access_token": ""} == {
         "access_token": "",
         "token_type": "Bearer",
         "expires_in": 3600,
         "scope": SCOPE,
     }
-    assert (answer.headers["Cache-Control"], answer.headers["Pragma"]) == ("no-store", "no-cache")
-    assert key not in answer.body["access_token"]
-    bearer = DialectClient(DIALECT, None, Authorization=f"Bearer {answer.body['access_token']}")
+    assert (response.headers["Cache-Control"], response.headers["Pragma"]) == (
+        "no-store",
+        "no-cache",
+    )
+    assert key not in response.body["access_token"]
+    bearer = DialectClient(DIALECT, None, Authorization=f"Bearer {response.body['access_token']}")
     body = {"phoneNumber": "+79161234567", "message": "{{code}}"}
     assert bearer.json("/one-time-password-sms/v1/send-code", body).status == 200
 
@@ -68,18 +71,18 @@ def test_token_ends_after_an_hour_and_with_its_key(key: str) -> None:
     bearer = DialectClient(DIALECT, None, Authorization=f"Bearer {token}")
 
     with time_machine.travel(timezone.now() + timedelta(seconds=issued_tokens.LIFETIME + 2)):
-        answer = bearer.json("/one-time-password-sms/v1/send-code", {})
+        response = bearer.json("/one-time-password-sms/v1/send-code", {})
 
-    assert (answer.status, answer.code) == (401, "UNAUTHENTICATED")
+    assert (response.status, response.code) == (401, "UNAUTHENTICATED")
 
 
 def test_unknown_client_is_refused(key: str) -> None:
     check(ask(""), 401, "invalid_client")
     check(ask("kv_test_x"), 401, "invalid_client")
     check(ask(key[:-1]), 401, "invalid_client")
-    answer = basic("x").form("/oauth2/token", GRANT)
-    check(answer, 401, "invalid_client")
-    assert answer.headers["WWW-Authenticate"].startswith("Basic")
+    response = basic("x").form("/oauth2/token", GRANT)
+    check(response, 401, "invalid_client")
+    assert response.headers["WWW-Authenticate"].startswith("Basic")
 
 
 def test_key_without_permission_is_an_unauthorized_client(company: Company) -> None:
@@ -126,9 +129,9 @@ def test_malformed_form_is_an_invalid_request(db: None, body: bytes) -> None:
 
 
 def test_json_refusal_names_accepted_format(db: None) -> None:
-    answer = DialectClient(DIALECT, None).json("/oauth2/token", {"grant_type": "x"})
+    response = DialectClient(DIALECT, None).json("/oauth2/token", {"grant_type": "x"})
 
-    assert FORM in answer.body["error_description"]
+    assert FORM in response.body["error_description"]
 
 
 def test_tokens_count_against_the_keys_rate(db: None) -> None:

@@ -11,7 +11,7 @@ from accounts.models import Company, Mode
 from channels.models import Message
 from compat.infobip.dialect import DIALECT
 from otp.models import Verification
-from tests.api.clients import Answer
+from tests.api.clients import ApiResponse
 from tests.compat.clients import DialectClient, client_key
 from tests.factories import CompanyFactory
 from tests.otp.sent_codes import age_rows, code_of, forget_limits, wrong_code
@@ -42,17 +42,17 @@ def message_of(client: DialectClient, length: int = 6) -> str:
     return next(str(each["messageId"]) for each in messages if each["pinLength"] == length)
 
 
-def send(client: DialectClient, to: str = TO, **fields: Any) -> Answer:
+def send(client: DialectClient, to: str = TO, **fields: Any) -> ApiResponse:
     ids = {"applicationId": application_of(client), "messageId": message_of(client)}
     return client.json("/2fa/2/pin", ids | {"to": to} | fields)
 
 
-def verify(client: DialectClient, pin_id: str, pin: str) -> Answer:
+def verify(client: DialectClient, pin_id: str, pin: str) -> ApiResponse:
     return client.json(f"/2fa/2/pin/{pin_id}/verify", {"pin": pin})
 
 
-def refusal(answer: Answer) -> tuple[int, str]:
-    return answer.status, answer.body["requestError"]["serviceException"]["messageId"]
+def refusal(response: ApiResponse) -> tuple[int, str]:
+    return response.status, response.body["requestError"]["serviceException"]["messageId"]
 
 
 def test_pin_is_sent_and_verified_by_its_id(client: DialectClient) -> None:
@@ -116,9 +116,9 @@ def test_old_pin_is_expired(client: DialectClient) -> None:
     code = code_of(PHONE, PURPOSE)
     age_rows(seconds=settings.CODE_LIFETIME + 1)
 
-    answer = verify(client, pin_id, code)
+    response = verify(client, pin_id, code)
 
-    assert (answer.status, answer.body["pinError"]) == (200, "TTL_EXPIRED")
+    assert (response.status, response.body["pinError"]) == (200, "TTL_EXPIRED")
     assert refusal(client.json(f"/2fa/2/pin/{pin_id}/resend", {})) == (400, "BAD_REQUEST")
 
 
@@ -244,7 +244,7 @@ def test_ids_are_shared_by_keys_of_one_purpose(company: Company) -> None:
 
 
 def test_unknown_ids_are_not_found(client: DialectClient) -> None:
-    answers = [
+    responses = [
         send(client, applicationId="A" * 32),
         send(client, messageId="A" * 32),
         client.get("/2fa/2/applications/x"),
@@ -254,7 +254,7 @@ def test_unknown_ids_are_not_found(client: DialectClient) -> None:
         client.json("/2fa/2/pin/%00/resend", {}),
     ]
 
-    assert {refusal(answer) for answer in answers} == {(404, "NOT_FOUND")}
+    assert {refusal(response) for response in responses} == {(404, "NOT_FOUND")}
 
 
 def test_statuses_list_pins_within_a_codes_lifetime(client: DialectClient) -> None:
@@ -319,6 +319,9 @@ def test_odd_values_are_refused_in_infobips_format(client: DialectClient, name: 
     pin_id = send(client).body["pinId"]
     paths = ("/2fa/2/pin", f"/2fa/2/pin/{pin_id}/verify")
 
-    answers = [client.json(path, {"to": TO, name: odd}) for path in paths for odd in ODD]
+    responses = [client.json(path, {"to": TO, name: odd}) for path in paths for odd in ODD]
 
-    assert {refusal(answer) for answer in answers} <= {(400, "BAD_REQUEST"), (404, "NOT_FOUND")}
+    assert {refusal(response) for response in responses} <= {
+        (400, "BAD_REQUEST"),
+        (404, "NOT_FOUND"),
+    }

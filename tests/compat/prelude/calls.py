@@ -4,7 +4,7 @@ from typing import Any
 
 from accounts.models import Company, Mode
 from compat.prelude.dialect import DIALECT
-from tests.api.clients import Answer
+from tests.api.clients import ApiResponse
 from tests.compat.clients import DialectClient, client_key
 
 PHONE = "+79161234567"
@@ -20,13 +20,13 @@ def target(phone: str = PHONE, kind: str = "phone_number") -> dict[str, Any]:
     return {"target": {"type": kind, "value": phone}}
 
 
-def send(client: DialectClient, phone: str = PHONE, **parts: Any) -> Answer:
+def send(client: DialectClient, phone: str = PHONE, **parts: Any) -> ApiResponse:
     return client.json("/v2/verification", target(phone) | parts)
 
 
-def check(client: DialectClient, code: str, **more: Any) -> Answer:
+def check(client: DialectClient, code: str, **more: Any) -> ApiResponse:
     return client.json("/v2/verification/check", target() | {"code": code} | more)
 
 
-def refusal(answer: Answer) -> tuple[int, str]:
-    return answer.status, answer.body["code"]
+def refusal(response: ApiResponse) -> tuple[int, str]:
+    return response.status, response.body["code"]

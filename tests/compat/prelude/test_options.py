@@ -78,13 +78,13 @@ def test_channels_are_tried_in_the_requested_order(
     company.save()
     api_keys.clear_cache()
 
-    answer = send(client, options=options).body
+    body = send(client, options=options).body
 
     message = Message.objects.get()
     tried = [message.channel, *(step["channel"] for step in message.chain)]
     assert [name for name in tried if name != "max"] == channels
-    assert answer["channels"] == channels[:1]
-    assert answer["status"] == ("challenged" if "force_challenge" in options else "success")
+    assert body["channels"] == channels[:1]
+    assert body["status"] == ("challenged" if "force_challenge" in options else "success")
 
 
 @pytest.mark.parametrize("options", [{}, {"preferred_channel": "viber"}, {"channels": ["sms"]}])
@@ -143,10 +143,10 @@ def test_options_shape_the_code(client: DialectClient) -> None:
 def test_unsupported_option_is_refused(
     client: DialectClient, options: Any, code: str, param: str
 ) -> None:
-    answer = send(client, options=options)
+    response = send(client, options=options)
 
-    assert (*refusal(answer), answer.body["param"]) == (400, code, param)
-    assert answer.body.keys() == {"code", "message", "type", "param", "request_id"}
+    assert (*refusal(response), response.body["param"]) == (400, code, param)
+    assert response.body.keys() == {"code", "message", "type", "param", "request_id"}
     assert Message.objects.count() == 0
 
 
@@ -249,7 +249,7 @@ def test_payment_is_bound_to_its_code(client: DialectClient) -> None:
     mismatch = check(client, code, psd2=PAYMENT | {"amount": "12.35"})
     right = check(client, code, psd2=PAYMENT)
 
-    assert [answer.body["status"] for answer in (missing, mismatch, right)] == [
+    assert [response.body["status"] for response in (missing, mismatch, right)] == [
         "transaction_missing",
         "transaction_mismatch",
         "success",

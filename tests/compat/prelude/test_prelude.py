@@ -53,8 +53,10 @@ def test_used_old_and_unknown_codes_are_not_found(client: DialectClient) -> None
     age_rows(seconds=settings.CODE_LIFETIME + 1)
     old = check(client, "123456")
 
-    assert {answer.body["status"] for answer in (unknown, used, old)} == {"expired_or_not_found"}
-    assert {answer.status for answer in (unknown, used, old)} == {200}
+    assert {response.body["status"] for response in (unknown, used, old)} == {
+        "expired_or_not_found"
+    }
+    assert {response.status for response in (unknown, used, old)} == {200}
 
 
 def test_code_of_another_company_is_not_found(client: DialectClient) -> None:
@@ -62,9 +64,9 @@ def test_code_of_another_company_is_not_found(client: DialectClient) -> None:
     code = code_of(PHONE, PURPOSE)
     stranger = client_of(CompanyFactory.create())
 
-    answer = check(stranger, code)
+    response = check(stranger, code)
 
-    assert (answer.status, answer.body["status"]) == (200, "expired_or_not_found")
+    assert (response.status, response.body["status"]) == (200, "expired_or_not_found")
     assert check(client, code).body["status"] == "success"
 
 
@@ -74,7 +76,7 @@ def test_too_many_checks_are_refused_and_not_repeated(client: DialectClient) -> 
 
     *failed, refused = [check(client, wrong) for _ in range(6)]
 
-    assert {answer.body["status"] for answer in failed} == {"failure"}
+    assert {response.body["status"] for response in failed} == {"failure"}
     assert refusal(refused) == (429, "too_many_checks")
     assert refused.headers["x-should-retry"] == "false"
 
@@ -99,25 +101,25 @@ def test_retry_after_the_cool_down_sends_again(client: DialectClient) -> None:
 
 
 def test_email_is_refused_like_for_an_account_without_it(client: DialectClient) -> None:
-    answer = client.json("/v2/verification", target("a@example.com", "email_address"))
+    response = client.json("/v2/verification", target("a@example.com", "email_address"))
 
-    assert refusal(answer) == (400, "email_verification_not_allowed")
+    assert refusal(response) == (400, "email_verification_not_allowed")
 
 
 @pytest.mark.parametrize("phone", ["89161234567", "79161234567", "+7", "a@example.com", ""])
 def test_number_needs_its_plus(client: DialectClient, phone: str) -> None:
-    answer = send(client, phone)
+    response = send(client, phone)
 
-    assert refusal(answer) == (400, "invalid_phone_number")
-    assert answer.body["param"] == "target.value"
+    assert refusal(response) == (400, "invalid_phone_number")
+    assert response.body["param"] == "target.value"
 
 
 @pytest.mark.parametrize(("digits", "status", "code"), NUMBERED)
 def test_refusals_of_a_send(company: Company, digits: str, status: int, code: str) -> None:
-    answer = send(client_of(company, mode=Mode.TEST), f"+7999000{digits}")
+    response = send(client_of(company, mode=Mode.TEST), f"+7999000{digits}")
 
-    assert refusal(answer) == (status, code)
-    assert answer.headers["x-should-retry"] == "false"
+    assert refusal(response) == (status, code)
+    assert response.headers["x-should-retry"] == "false"
 
 
 @pytest.mark.parametrize(
@@ -132,19 +134,19 @@ def test_refusals_of_a_send(company: Company, digits: str, status: int, code: st
 def test_blocked_send_has_its_reason(
     company: Company, phone: str, reason: str, factors: list[str]
 ) -> None:
-    answer = send(client_of(company, mode=Mode.TEST), phone, metadata={"correlation_id": "a"})
+    response = send(client_of(company, mode=Mode.TEST), phone, metadata={"correlation_id": "a"})
 
-    assert (answer.status, answer.body["status"]) == (200, "blocked")
-    assert (answer.body["reason"], answer.body["risk_factors"]) == (reason, factors)
-    assert answer.body["id"].startswith("vrf_")
-    assert answer.body["metadata"] == {"correlation_id": "a"}
+    assert (response.status, response.body["status"]) == (200, "blocked")
+    assert (response.body["reason"], response.body["risk_factors"]) == (reason, factors)
+    assert response.body["id"].startswith("vrf_")
+    assert response.body["metadata"] == {"correlation_id": "a"}
 
 
 def test_landline_is_an_invalid_line_for_sms(client: DialectClient) -> None:
-    answer = send(client, "+74951234567", options={"channels": ["sms"]})
+    response = send(client, "+74951234567", options={"channels": ["sms"]})
 
-    assert (answer.body["status"], answer.body["reason"]) == ("blocked", "invalid_phone_line")
-    assert "risk_factors" not in answer.body
+    assert (response.body["status"], response.body["reason"]) == ("blocked", "invalid_phone_line")
+    assert "risk_factors" not in response.body
 
 
 def test_person_who_asked_to_stop_is_in_the_block_list(client: DialectClient) -> None:
@@ -164,10 +166,10 @@ def test_monitoring_guard_answers_shadow_blocked(
     company.save()
     hold(Api(company, None), STEP.REFUSE, kind=kind, value=value)
 
-    answer = send(client)
+    response = send(client)
 
-    assert (answer.body["status"], answer.body["reason"]) == ("shadow_blocked", "suspicious")
-    assert answer.body["risk_factors"] == [factor]
+    assert (response.body["status"], response.body["reason"]) == ("shadow_blocked", "suspicious")
+    assert response.body["risk_factors"] == [factor]
     assert Message.objects.count() == 1
 
 
@@ -176,10 +178,10 @@ def test_guard_that_bars_sms_answers_challenged(client: DialectClient, company: 
     company.save()
     hold(Api(company, None), STEP.CHEAP_ONLY)
 
-    answer = send(client)
+    response = send(client)
 
-    assert (answer.body["status"], answer.body["channels"]) == ("challenged", ["whatsapp"])
-    assert "reason" not in answer.body
+    assert (response.body["status"], response.body["channels"]) == ("challenged", ["whatsapp"])
+    assert "reason" not in response.body
 
 
 def test_guard_that_bars_sms_bars_a_repeat_by_preferred_sms(
@@ -200,9 +202,9 @@ def test_sms_as_the_only_channel_is_not_challenged(client: DialectClient, compan
     company.save()
     hold(Api(company, None), STEP.CHEAP_ONLY)
 
-    answer = send(client, options={"channels": ["sms"]}).body
+    body = send(client, options={"channels": ["sms"]}).body
 
-    assert (answer["status"], answer["channels"]) == ("success", ["sms"])
+    assert (body["status"], body["channels"]) == ("success", ["sms"])
 
 
 def test_signals_are_those_of_the_person(client: DialectClient) -> None:
@@ -223,13 +225,13 @@ def test_signals_are_those_of_the_person(client: DialectClient) -> None:
     ],
 )
 def test_lookup_names_the_line(client: DialectClient, phone: str, line: str, country: str) -> None:
-    answer = client.get(f"/v2/lookup/{phone.replace('+', '%2B')}")
+    response = client.get(f"/v2/lookup/{phone.replace('+', '%2B')}")
 
-    assert answer.body == {
+    assert response.body == {
         "phone_number": phone,
         "country_code": country,
         "line_type": line,
-        "request_id": answer.body["request_id"],
+        "request_id": response.body["request_id"],
     }
     assert refusal(client.get("/v2/lookup/x")) == (400, "invalid_phone_number")
 
@@ -238,9 +240,9 @@ def test_lookup_names_the_line(client: DialectClient, phone: str, line: str, cou
     "path", ["watch/predict", "watch/event", "watch/evaluate", "notify", "transactional"]
 )
 def test_other_calls_are_refused_in_preludes_format(client: DialectClient, path: str) -> None:
-    answer = client.json(f"/v2/{path}", target())
+    response = client.json(f"/v2/{path}", target())
 
-    assert (answer.status, answer.body["type"]) == (404, "not_found")
+    assert (response.status, response.body["type"]) == (404, "not_found")
 
 
 @pytest.mark.parametrize("path", ["verification", "verification/check", "watch/feedback"])
@@ -248,7 +250,7 @@ def test_odd_values_are_refused_in_preludes_format(client: DialectClient, path: 
     names = ("target", "options", "signals", "metadata", "psd2", "code", "feedbacks")
     bodies = [target() | {"code": "123456", name: odd} for name in names for odd in ODD]
 
-    answers = [client.json(f"/v2/{path}", body) for body in bodies]
+    responses = [client.json(f"/v2/{path}", body) for body in bodies]
 
-    assert {answer.status for answer in answers} <= {200, 400, 429}
-    assert 400 in {answer.status for answer in answers}
+    assert {response.status for response in responses} <= {200, 400, 429}
+    assert 400 in {response.status for response in responses}

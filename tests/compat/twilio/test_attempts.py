@@ -16,11 +16,11 @@ def test_attempts_of_a_verification(twilio: Twilio) -> None:
     created = twilio.create().body
     twilio.check(twilio.right())
 
-    answer = twilio.get(f"/v2/Attempts?VerificationSid={created['sid']}")
-    (attempt,) = answer.body["attempts"]
+    response = twilio.get(f"/v2/Attempts?VerificationSid={created['sid']}")
+    (attempt,) = response.body["attempts"]
     alone = twilio.get(f"/v2/Attempts/{attempt['sid']}")
 
-    assert (answer.status, answer.body["meta"]["key"]) == (200, "attempts")
+    assert (response.status, response.body["meta"]["key"]) == (200, "attempts")
     assert alone.body == attempt
     assert attempt["sid"] == created["send_code_attempts"][0]["attempt_sid"]
     assert attempt["verification_sid"] == created["sid"]
@@ -48,8 +48,8 @@ def test_number_without_a_code_to_enter_has_no_attempts(twilio: Twilio) -> None:
     twilio.update(twilio.create().body["sid"], "canceled")
 
     for number in (PHONE, "+79161234568"):
-        answer = twilio.get(f"/v2/Attempts?ChannelData.To={number.replace('+', '%2B')}")
-        assert (answer.status, answer.body["attempts"]) == (200, [])
+        response = twilio.get(f"/v2/Attempts?ChannelData.To={number.replace('+', '%2B')}")
+        assert (response.status, response.body["attempts"]) == (200, [])
 
 
 def test_key_lists_no_history(twilio: Twilio, company: Company) -> None:
@@ -60,8 +60,8 @@ def test_key_lists_no_history(twilio: Twilio, company: Company) -> None:
     attempt = created["send_code_attempts"][0]["attempt_sid"]
     of_other = [f"/v2/Attempts/{attempt}", f"/v2/Attempts?VerificationSid={created['sid']}"]
     hidden = [other.get(path) for path in of_other]
-    assert [answer.status for answer in hidden] == [404, 404]
-    assert [error_of(answer) for answer in hidden] == [(404, 20404)] * 2
+    assert [response.status for response in hidden] == [404, 404]
+    assert [error_of(response) for response in hidden] == [(404, 20404)] * 2
     assert error_of(twilio.get("/v2/Attempts/VLx")) == (404, 20404)
     assert error_of(twilio.get(f"/v2/Attempts/VL{'0' * 32}")) == (404, 20404)
 
@@ -72,13 +72,13 @@ def test_summary_counts_codes_of_the_purpose(twilio: Twilio, company: Company) -
     twilio.check(twilio.right())
     twilio.create(To="+79161234568")
 
-    answer = twilio.get("/v2/Attempts/Summary")
+    response = twilio.get("/v2/Attempts/Summary")
 
-    assert answer.status == 200
-    assert answer.body["total_attempts"] == 2
-    assert answer.body["total_converted"] == 1
-    assert answer.body["total_unconverted"] == 1
-    assert answer.body["conversion_rate_percentage"] == "50.00"
+    assert response.status == 200
+    assert response.body["total_attempts"] == 2
+    assert response.body["total_converted"] == 1
+    assert response.body["total_unconverted"] == 1
+    assert response.body["conversion_rate_percentage"] == "50.00"
 
 
 @pytest.mark.parametrize(
@@ -100,12 +100,12 @@ def test_custom_code_repeated_after_cool_down_is_second_attempt(
     company: Company,
 ) -> None:
     twilio = Twilio(company, mode=Mode.LIVE)
-    answers = [twilio.create(CustomCode="482100") for _ in range(2)]
+    responses = [twilio.create(CustomCode="482100") for _ in range(2)]
     age_rows(seconds=65)
 
-    answers += [twilio.create(CustomCode="482100") for _ in range(2)]
+    responses += [twilio.create(CustomCode="482100") for _ in range(2)]
 
-    assert {answer.status for answer in answers} == {201}
-    assert len({answer.body["sid"] for answer in answers}) == 1
-    attempts = [len(answer.body["send_code_attempts"]) for answer in answers]
+    assert {response.status for response in responses} == {201}
+    assert len({response.body["sid"] for response in responses}) == 1
+    attempts = [len(response.body["send_code_attempts"]) for response in responses]
     assert attempts == [1, 1, 2, 2]

@@ -32,7 +32,7 @@ def test_create_and_check_by_id(twilio: Twilio) -> None:
     assert (wrong.body["status"], wrong.body["valid"]) == ("pending", False)
     assert (right.body["status"], right.body["valid"]) == ("approved", True)
     assert error_of(again) == (404, 20404)
-    assert {answer.body["sid"] for answer in (created, wrong, right)} == {sid}
+    assert {response.body["sid"] for response in (created, wrong, right)} == {sid}
 
 
 def test_verification_is_the_same_when_created_and_fetched(twilio: Twilio) -> None:
@@ -102,7 +102,7 @@ def test_sixth_guess_is_refused(twilio: Twilio) -> None:
     last = twilio.check(twilio.wrong())
     after = twilio.check(twilio.right())
 
-    assert {answer.status for answer in guesses} == {201}
+    assert {response.status for response in guesses} == {201}
     assert last.status in {201, 429}
     assert error_of(after) == (429, 60202)
 
@@ -151,7 +151,7 @@ def test_code_is_bound_to_a_payment(twilio: Twilio) -> None:
     right = twilio.check(code, To=PHONE, Amount="€39.99", Payee="Acme")
 
     assert (created.body["amount"], created.body["payee"]) == ("€39.99", "Acme")
-    assert [answer.body["valid"] for answer in (other, none, right)] == [False, False, True]
+    assert [response.body["valid"] for response in (other, none, right)] == [False, False, True]
     assert right.body["amount"] == "€39.99"
     assert Message.objects.get().params["metadata"] == {"order": "17"}
 
@@ -221,10 +221,10 @@ def test_code_that_was_entered_is_not_cancelled(twilio: Twilio) -> None:
 def test_verification_with_a_wrong_field_is_refused_by_code(
     twilio: Twilio, fields: dict[str, str], code: int, named: str
 ) -> None:
-    answer = twilio.create(**fields)
+    response = twilio.create(**fields)
 
-    assert error_of(answer) == (400, code)
-    assert named in answer.body["message"]
+    assert error_of(response) == (400, code)
+    assert named in response.body["message"]
     assert not Message.objects.exists()
 
 
@@ -246,25 +246,25 @@ def test_verification_with_a_wrong_field_is_refused_by_code(
     ids=str,
 )
 def test_verification_takes_every_known_option(twilio: Twilio, fields: dict[str, str]) -> None:
-    answer = twilio.create(**fields)
+    response = twilio.create(**fields)
 
-    assert (answer.status, answer.body["channel"]) in {(201, "sms"), (201, "whatsapp")}
+    assert (response.status, response.body["channel"]) in {(201, "sms"), (201, "whatsapp")}
 
 
 @pytest.mark.parametrize(
     "fields", [{}, {"Code": "12"}, {"Code": "1234567890x"}, {"Code": ""}], ids=str
 )
 def test_check_refuses_malformed_codes(twilio: Twilio, fields: dict[str, str]) -> None:
-    answer = twilio.form(f"{twilio.service}/VerificationCheck", {"To": PHONE} | fields)
+    response = twilio.form(f"{twilio.service}/VerificationCheck", {"To": PHONE} | fields)
 
-    assert error_of(answer) == (400, 60200)
-    assert "Code" in answer.body["message"]
+    assert error_of(response) == (400, 60200)
+    assert "Code" in response.body["message"]
 
 
 def test_check_requires_a_number_or_an_id(twilio: Twilio) -> None:
-    answer = twilio.form(f"{twilio.service}/VerificationCheck", {"Code": "123456"})
+    response = twilio.form(f"{twilio.service}/VerificationCheck", {"Code": "123456"})
 
-    assert error_of(answer) == (400, 60200)
+    assert error_of(response) == (400, 60200)
 
 
 def test_country_balance_and_landline_are_refused(company: Company) -> None:
@@ -279,14 +279,14 @@ def test_country_balance_and_landline_are_refused(company: Company) -> None:
 def test_another_service_is_not_found(twilio: Twilio, company: Company) -> None:
     for service in ("VA" + "0" * 32, "x", Twilio(company, "payment").service.rsplit("/", 1)[1]):
         twilio.service = f"/v2/Services/{service}"
-        answers = [
+        responses = [
             twilio.create(),
             twilio.check("123456"),
             twilio.fetch(PHONE),
             twilio.update(PHONE, "canceled"),
             twilio.get(twilio.service),
         ]
-        assert {error_of(answer) for answer in answers} == {(404, 20404)}
+        assert {error_of(response) for response in responses} == {(404, 20404)}
 
 
 def test_another_service_learns_the_keys_own(twilio: Twilio) -> None:
@@ -335,13 +335,13 @@ def test_service_shows_the_keys_settings(company: Company) -> None:
 
 
 def test_key_cannot_change_settings(twilio: Twilio) -> None:
-    answers = [
+    responses = [
         twilio.form("/v2/Services", {"FriendlyName": "x"}),
         twilio.form(twilio.service, {"FriendlyName": "x"}),
         twilio.call("DELETE", twilio.service),
     ]
 
-    assert {error_of(answer) for answer in answers} == {(403, 20003)}
+    assert {error_of(response) for response in responses} == {(403, 20003)}
 
 
 @pytest.mark.parametrize(

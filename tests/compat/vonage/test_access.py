@@ -27,10 +27,10 @@ pytestmark = pytest.mark.django_db
 )
 @pytest.mark.parametrize("method", ["GET", "POST", "PATCH", "DELETE"])
 def test_templates_are_not_managed_here(client: DialectClient, method: str, path: str) -> None:
-    answer = client.call(method, path, b"{}")
+    response = client.call(method, path, b"{}")
 
-    check(answer, 403, "Forbidden", "forbidden")
-    assert answer.body["detail"] == "Templates management is not enabled for your account"
+    check(response, 403, "Forbidden", "forbidden")
+    assert response.body["detail"] == "Templates management is not enabled for your account"
 
 
 def test_token_that_the_client_signed_opens_the_calls(company: Company) -> None:
@@ -48,7 +48,7 @@ def test_token_that_the_client_signed_opens_the_calls(company: Company) -> None:
 
 
 def test_parallel_starts_make_one_message(transactional_db: None, live: DialectClient) -> None:
-    answers = at_once([lambda: start(live)] * 2)
+    responses = at_once([lambda: start(live)] * 2)
 
-    assert answers[0].status + answers[1].status in {202 + 409, 202 + 429}
+    assert responses[0].status + responses[1].status in {202 + 409, 202 + 429}
     assert Message.objects.count() == 1

@@ -33,10 +33,13 @@ pytestmark = pytest.mark.django_db
 def test_code_is_sent_and_checked_once(client: DialectClient) -> None:
     request_id = started(client)
 
-    answer = check_code(client, request_id, code_of(PHONE, "login", "test"))
+    response = check_code(client, request_id, code_of(PHONE, "login", "test"))
     again = check_code(client, request_id, "1234")
 
-    assert (answer.status, answer.body) == (200, {"request_id": request_id, "status": "completed"})
+    assert (response.status, response.body) == (
+        200,
+        {"request_id": request_id, "status": "completed"},
+    )
     assert Verification.objects.get().pk == UUID(request_id)
     check(again, 404, "Not Found", "not-found")
     assert again.body["detail"] == (
@@ -162,21 +165,21 @@ def test_code_has_the_requested_length(client: DialectClient) -> None:
 
 
 def test_fraud_check_is_not_switched_off(client: DialectClient) -> None:
-    answer = start(client, fraud_check=False)
+    response = start(client, fraud_check=False)
 
-    check(answer, 403, "Forbidden", "forbidden")
-    assert answer.body["detail"].startswith("fraud_check")
+    check(response, 403, "Forbidden", "forbidden")
+    assert response.body["detail"].startswith("fraud_check")
 
 
 def test_running_verification_is_named(client: DialectClient, live: DialectClient) -> None:
     for each in (client, live):
         request_id = started(each)
 
-        answer = start(each)
+        response = start(each)
 
-        check(answer, 409, "Conflict", "conflict")
-        assert answer.body["request_id"] == request_id
-        assert answer.body["detail"] == (
+        check(response, 409, "Conflict", "conflict")
+        assert response.body["request_id"] == request_id
+        assert response.body["detail"] == (
             "Concurrent verifications to the same number are not allowed"
         )
 
@@ -185,9 +188,9 @@ def test_cancelled_verification_is_over(client: DialectClient) -> None:
     request_id = started(client)
     code = code_of(PHONE, "login", "test")
 
-    answer = client.call("DELETE", f"/v2/verify/{request_id}")
+    response = client.call("DELETE", f"/v2/verify/{request_id}")
 
-    assert (answer.status, answer.raw) == (204, b"")
+    assert (response.status, response.raw) == (204, b"")
     check(check_code(client, request_id, code), 404, "Not Found", "not-found")
     check(client.call("DELETE", f"/v2/verify/{request_id}"), 404, "Not Found", "not-found")
     assert started(client) != request_id
@@ -204,10 +207,10 @@ def test_start_during_the_cool_down_after_a_cancel_is_limited(live: DialectClien
     request_id = started(live)
     live.call("DELETE", f"/v2/verify/{request_id}")
 
-    answer = start(live)
+    response = start(live)
 
-    check(answer, 429, "Rate Limit Hit", "throttled")
-    assert int(answer.headers["Retry-After"]) > 0
+    check(response, 429, "Rate Limit Hit", "throttled")
+    assert int(response.headers["Retry-After"]) > 0
 
 
 def test_wrong_codes_end_the_workflow(client: DialectClient) -> None:
@@ -215,15 +218,15 @@ def test_wrong_codes_end_the_workflow(client: DialectClient) -> None:
     right = code_of(PHONE, "login", "test")
     wrong = wrong_code(PHONE, "login", "test")
 
-    answers = [check_code(client, request_id, wrong) for _ in range(5)]
-    answers.append(check_code(client, request_id, right))
+    responses = [check_code(client, request_id, wrong) for _ in range(5)]
+    responses.append(check_code(client, request_id, right))
 
-    for answer in answers[:4]:
-        check(answer, 400, "Invalid Code", "bad-request")
-        assert answer.body["detail"] == "The code you provided does not match the expected value."
-    for answer in answers[4:]:
-        check(answer, 410, "Invalid Code", "gone")
-        assert "too many times" in answer.body["detail"]
+    for response in responses[:4]:
+        check(response, 400, "Invalid Code", "bad-request")
+        assert response.body["detail"] == "The code you provided does not match the expected value."
+    for response in responses[4:]:
+        check(response, 410, "Invalid Code", "gone")
+        assert "too many times" in response.body["detail"]
 
 
 def test_code_past_its_lifetime_is_not_found(client: DialectClient) -> None:
@@ -266,10 +269,10 @@ def test_requests_of_others_are_not_found(client: DialectClient, company: Compan
 def test_next_workflow_takes_the_next_step(live: DialectClient) -> None:
     request_id = started(live, SMS, WHATSAPP)
 
-    answer = live.call("POST", f"/v2/verify/{request_id}/next_workflow")
+    response = live.call("POST", f"/v2/verify/{request_id}/next_workflow")
     last = live.call("POST", f"/v2/verify/{request_id}/next_workflow")
 
-    assert (answer.status, answer.raw) == (200, b"")
+    assert (response.status, response.raw) == (200, b"")
     check(last, 409, "Conflict", "conflict")
     assert last.body["detail"] == "There are no more events left to trigger."
     assert check_code(live, request_id, code_of(PHONE, "login")).status == 200
@@ -288,10 +291,10 @@ def test_next_workflow_after_delivery_creates_no_code(
     age_rows(seconds=seconds)
     code = custom.get("code") or code_of(PHONE, "login")
 
-    answer = live.call("POST", f"/v2/verify/{request_id}/next_workflow")
+    response = live.call("POST", f"/v2/verify/{request_id}/next_workflow")
 
     is_late = seconds == 250
-    assert answer.status == (409 if custom else 404 if is_late else 200)
+    assert response.status == (409 if custom else 404 if is_late else 200)
     assert Message.objects.count() == (1 if custom or is_late else 2)
     assert Verification.objects.count() == 1
     assert check_code(live, request_id, code).status == 200
@@ -300,18 +303,18 @@ def test_next_workflow_after_delivery_creates_no_code(
 def test_single_step_workflow_has_no_next(client: DialectClient) -> None:
     request_id = started(client)
 
-    answer = client.call("POST", f"/v2/verify/{request_id}/next_workflow")
+    response = client.call("POST", f"/v2/verify/{request_id}/next_workflow")
 
-    check(answer, 409, "Conflict", "conflict")
+    check(response, 409, "Conflict", "conflict")
 
 
 def test_next_workflow_of_an_ended_request_is_not_found(client: DialectClient) -> None:
     request_id = started(client, SMS, WHATSAPP)
     check_code(client, request_id, code_of(PHONE, "login", "test"))
 
-    answer = client.call("POST", f"/v2/verify/{request_id}/next_workflow")
+    response = client.call("POST", f"/v2/verify/{request_id}/next_workflow")
 
-    check(answer, 404, "Not Found", "not-found")
+    check(response, 404, "Not Found", "not-found")
 
 
 def test_low_balance_is_answered_402(live: DialectClient, company: Company) -> None:
@@ -346,7 +349,7 @@ def test_numbers_that_get_nothing_are_wrong_parameters(live: DialectClient) -> N
 def test_scripted_number_is_refused_in_vonages_format(
     client: DialectClient, script: str, status: int, anchor: str
 ) -> None:
-    answer = start(client, SMS | {"to": f"7916123{script}"})
+    response = start(client, SMS | {"to": f"7916123{script}"})
 
-    assert answer.status == status
-    assert answer.body["type"].endswith(f"#{anchor}")
+    assert response.status == status
+    assert response.body["type"].endswith(f"#{anchor}")

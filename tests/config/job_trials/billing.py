@@ -58,8 +58,8 @@ def _lost_payment(company: Company) -> None:
         company=company, gateway="yookassa", payment_id=f"pay-{company.pk}", created_at=ago(hours=2)
     )
     Order.objects.filter(pk=order.pk).update(created_at=ago(hours=2))
-    answer = yookassa_payment(order.public_id, id=order.payment_id)
-    responses.upsert("GET", f"{YOOKASSA}/{order.payment_id}", json=answer)
+    response = yookassa_payment(order.public_id, id=order.payment_id)
+    responses.upsert("GET", f"{YOOKASSA}/{order.payment_id}", json=response)
 
 
 def _is_paid(company: Company) -> bool:

@@ -150,8 +150,8 @@ def logto(live_server: LiveServer, hook: Hook, message: dict[str, Any]) -> dict[
         "endpoint": f"{live_server.url}{hook.path}",
         "authorization": f"Bearer {secret_of(hook)}",
     }
-    answer: dict[str, Any] = json.loads(run("logto.mjs", json.dumps(config), json.dumps(message)))
-    return answer
+    response: dict[str, Any] = json.loads(run("logto.mjs", json.dumps(config), json.dumps(message)))
+    return response
 
 
 def test_logto_connector_sends_and_understands_a_refusal(

@@ -8,7 +8,7 @@ from accounts.models import Company
 from channels.models import Message
 from links.addresses import short_hosts
 from links.models import Link, ShortHost
-from tests.api.clients import Answer, Api
+from tests.api.clients import Api, ApiResponse
 from tests.factories import CompanyFactory, LinkFactory
 
 PHONE = "+79161234567"
@@ -21,17 +21,17 @@ def host(company: Company) -> ShortHost:
     return ShortHost.objects.create(host=HOST, company=company)
 
 
-def shorten(api: Api, **fields: Any) -> Answer:
+def shorten(api: Api, **fields: Any) -> ApiResponse:
     return api.post("/links/shorten", {"url": URL} | fields)
 
 
 def test_link_is_made_under_the_requested_host(api: Api, host: ShortHost) -> None:
-    answer = shorten(api, host="GO.Brand.example")
+    response = shorten(api, host="GO.Brand.example")
 
     link = Link.objects.get()
-    assert answer.body["short_url"] == f"http://{HOST}/{link.slug}"
+    assert response.body["short_url"] == f"http://{HOST}/{link.slug}"
     assert (link.host, link.key) == (host, f"{host.pk}/{link.slug}")
-    assert api.get(f"/links/{link.public_id}").body["short_url"] == answer.body["short_url"]
+    assert api.get(f"/links/{link.public_id}").body["short_url"] == response.body["short_url"]
 
 
 def test_link_is_made_under_the_company_s_usual_host(api: Api, host: ShortHost) -> None:
@@ -50,9 +50,9 @@ def test_unknown_host_and_host_of_another_company_are_refused(
 ) -> None:
     ShortHost.objects.create(host="go.stranger.example", company=CompanyFactory.create())
 
-    answer = shorten(api, host=name)
+    response = shorten(api, host=name)
 
-    assert (answer.status, list(answer.body["errors"])) == (422, ["host"])
+    assert (response.status, list(response.body["errors"])) == (422, ["host"])
     assert not Link.objects.exists()
 
 
@@ -86,12 +86,12 @@ def test_links_are_found_by_their_names_under_every_host(api: Api, host: ShortHo
 
 
 def test_message_carries_the_host(api: Api, host: ShortHost) -> None:
-    answer = api.post(
+    response = api.post(
         "/links/send", {"phone": PHONE, "url": URL, "channel": "sms", "host": HOST, "text": "Чек"}
     )
 
     link = Link.objects.get()
-    assert answer.body["short_url"] == link.short_url == f"http://{HOST}/{link.slug}"
+    assert response.body["short_url"] == link.short_url == f"http://{HOST}/{link.slug}"
     assert Message.objects.get().params["text"] == f"Чек {link.short_url}"
 
 
@@ -101,11 +101,11 @@ def test_parts_of_an_sms_are_counted_with_the_host(api: Api, length: int, segmen
     ShortHost.objects.create(host=name, company=api.company)
     text = "д" * (length - 1)  # and a space
 
-    answer = api.post(
+    response = api.post(
         "/links/send", {"phone": PHONE, "url": URL, "channel": "sms", "host": name, "text": text}
     )
 
-    assert answer.body["segments"] == segments
+    assert response.body["segments"] == segments
 
 
 @pytest.mark.parametrize("path", ["/links/send", "/otp/send"])
@@ -115,19 +115,19 @@ def test_whatsapp_opens_links_only_under_the_service_host(
     """Its button's address is part of the template, but for the slug."""
     Company.objects.update(link_host=HOST)
 
-    answer = api.post(path, {"phone": PHONE, "url": URL, "link": URL, "channel": "whatsapp"})
+    response = api.post(path, {"phone": PHONE, "url": URL, "link": URL, "channel": "whatsapp"})
     by_sms = api.post(path, {"phone": "+79161234568", "url": URL, "link": URL, "channel": "sms"})
 
-    assert answer.body["short_url"].startswith("http://127.0.0.1:8000/")
+    assert response.body["short_url"].startswith("http://127.0.0.1:8000/")
     assert by_sms.body["short_url"].startswith(f"http://{HOST}/")
 
 
 def test_requested_host_is_refused_for_whatsapp(api: Api, host: ShortHost) -> None:
     send = {"phone": PHONE, "url": URL, "host": HOST}
 
-    answer = api.post("/links/send", send | {"channel": "whatsapp"})
+    response = api.post("/links/send", send | {"channel": "whatsapp"})
 
-    assert (answer.status, list(answer.body["errors"])) == (422, ["host"])
+    assert (response.status, list(response.body["errors"])) == (422, ["host"])
     assert not Link.objects.exists()
     assert api.post("/links/send", send | {"channel": "sms"}).status == 200
 
@@ -137,9 +137,9 @@ def test_fallback_by_whatsapp_keeps_the_service_s_host(api: Api, host: ShortHost
         link_host=HOST, default_channel="sms", falls_back=True, fallback_chain=["sms", "whatsapp"]
     )
 
-    answer = api.post("/links/send", {"phone": PHONE, "url": URL})
+    response = api.post("/links/send", {"phone": PHONE, "url": URL})
 
-    assert answer.body["short_url"].startswith("http://127.0.0.1:8000/")
+    assert response.body["short_url"].startswith("http://127.0.0.1:8000/")
 
 
 def test_newly_added_host_is_known_at_once(company: Company) -> None:

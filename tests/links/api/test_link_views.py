@@ -55,9 +55,11 @@ def test_reassigned_alias_belongs_to_its_new_owner(api: Api) -> None:
 def test_period_from_an_extreme_year_is_too_long(api: Api, interval: str) -> None:
     link = LinkFactory.create(company=api.company)
 
-    answer = api.get(f"/links/{link.public_id}/stats", {"from": "0001-01-01", "interval": interval})
+    response = api.get(
+        f"/links/{link.public_id}/stats", {"from": "0001-01-01", "interval": interval}
+    )
 
-    assert (answer.status, list(answer.body["errors"])) == (422, ["from"])
+    assert (response.status, list(response.body["errors"])) == (422, ["from"])
 
 
 def clicked(link_id: UUID, *moments: datetime) -> None:

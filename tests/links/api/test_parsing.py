@@ -121,10 +121,10 @@ def test_invalid_field_is_reported_before_the_alias_is_refused() -> None:
 def test_links_made_before_the_approval_end_within_the_hour(test_api: Api, path: str) -> None:
     Company.objects.update(status=Company.Status.PENDING)
 
-    answer = test_api.post(path, CALLS[path])
+    response = test_api.post(path, CALLS[path])
 
     expires_at = Link.objects.get().expires_at
-    assert answer.status == 200
+    assert response.status == 200
     assert expires_at is not None
     assert HOUR - 60 < (expires_at - timezone.now()).total_seconds() <= HOUR
 
@@ -159,7 +159,7 @@ def test_refusal_of_an_alias_says_when_it_will_work(
     Company.objects.update(status=Company.Status.PENDING)
     before = books()
 
-    answer = test_api.post(path, CALLS[path] | {"alias": "sale-2026"}, Accept_Language=language)
+    response = test_api.post(path, CALLS[path] | {"alias": "sale-2026"}, Accept_Language=language)
 
-    assert (answer.status, answer.code, answer.body["message"]) == (403, "forbidden", text)
+    assert (response.status, response.code, response.body["message"]) == (403, "forbidden", text)
     assert books() == before

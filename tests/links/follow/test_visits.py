@@ -112,7 +112,7 @@ def test_head_headers_match_get(ask: Ask) -> None:
         get = ask(path)
         head = ask(path, method="HEAD")
 
-        lengths = [abs(int(answer[1].pop("Content-Length"))) for answer in (get, head)]
+        lengths = [abs(int(response[1].pop("Content-Length"))) for response in (get, head)]
         assert (state, *head) == (state, get[0], get[1], b"")
         assert lengths[0] == lengths[1], state
 

@@ -9,14 +9,14 @@ from django.utils import timezone
 from accounts.models import Company
 from links.addresses.slugs import generate
 from links.models import Link, ShortHost, Stop
-from tests.api.clients import Answer, Api, ClientOf
+from tests.api.clients import Api, ApiResponse, ClientOf
 from tests.api.races import at_once
 from tests.factories import CompanyFactory, LinkFactory
 
 URL = "https://example.com/"
 
 
-def shorten(api: Api, **fields: Any) -> Answer:
+def shorten(api: Api, **fields: Any) -> ApiResponse:
     return api.post("/links/shorten", {"url": URL, "reuse": True} | fields)
 
 
@@ -118,19 +118,19 @@ def test_reenabled_link_is_reused(api: Api) -> None:
 
 @pytest.mark.parametrize("fields", [{"alias": "sale"}, {"once": True}], ids=str)
 def test_alias_and_one_time_links_refuse_reuse(api: Api, fields: dict[str, Any]) -> None:
-    answer = shorten(api, **fields)
+    response = shorten(api, **fields)
 
-    assert (answer.status, list(answer.body["errors"])) == (422, ["reuse"])
+    assert (response.status, list(response.body["errors"])) == (422, ["reuse"])
     assert not Link.objects.exists()
 
 
 @pytest.mark.django_db(transaction=True)
 def test_concurrent_requests_make_one_link(api: Api) -> None:
-    answers = at_once([lambda: shorten(api)] * 20)
+    responses = at_once([lambda: shorten(api)] * 20)
 
-    assert [answer.status for answer in answers] == [200] * 20
-    assert sorted(answer.body["reused"] for answer in answers) == [False] + [True] * 19
-    assert len({answer.body["id"] for answer in answers}) == 1
+    assert [response.status for response in responses] == [200] * 20
+    assert sorted(response.body["reused"] for response in responses) == [False] + [True] * 19
+    assert len({response.body["id"] for response in responses}) == 1
     assert Link.objects.count() == 1
 
 
@@ -139,9 +139,9 @@ def test_concurrent_requests_replace_a_dead_link_once(api: Api) -> None:
     shorten(api)
     Link.objects.update(disabled_at=timezone.now())
 
-    answers = at_once([lambda: shorten(api)] * 20)
+    responses = at_once([lambda: shorten(api)] * 20)
 
-    assert sorted(answer.body["reused"] for answer in answers) == [False] + [True] * 19
+    assert sorted(response.body["reused"] for response in responses) == [False] + [True] * 19
     assert Link.objects.count() == 2
 
 
@@ -149,13 +149,13 @@ def test_concurrent_requests_replace_a_dead_link_once(api: Api) -> None:
 def test_concurrent_batches_in_any_order_share_links(api: Api) -> None:
     items = [{"url": f"{URL}{n}", "reuse": True} for n in range(40)]
 
-    answers = at_once(
+    responses = at_once(
         [lambda: api.post("/links/bulk", {"links": items})] * 3
         + [lambda: api.post("/links/bulk", {"links": items[::-1]})] * 3
     )
 
-    assert [answer.status for answer in answers] == [200] * 6
-    made = [row for answer in answers for row in answer.body["data"]]
+    assert [response.status for response in responses] == [200] * 6
+    made = [row for response in responses for row in response.body["data"]]
     assert sum(not link["reused"] for link in made) == 40
     assert len({link["id"] for link in made}) == Link.objects.count() == 40
 

@@ -11,7 +11,7 @@ from links.addresses import target_urls
 from links.manage import changes, stopping
 from links.manage.changes import Change
 from links.models import BlockedHost, Link, Stop
-from tests.api.clients import Answer, Api
+from tests.api.clients import Api, ApiResponse
 from tests.factories import LinkFactory, MemberFactory
 from tests.operator_admin.operators import make_operator, sign_in
 
@@ -34,7 +34,7 @@ def act(operator: Client, action: str, link: Link) -> None:
     assert operator.post(page, {"action": action, "_selected_action": [link.pk]}).status_code == 302
 
 
-def enable(api: Api, link: Link) -> Answer:
+def enable(api: Api, link: Link) -> ApiResponse:
     return api.call("PATCH", f"/links/{link.public_id}", b'{"enabled": true}')
 
 
@@ -50,10 +50,10 @@ def test_company_cannot_enable_a_link_the_operator_disabled(
         api.call("DELETE", f"/links/{link.public_id}")
     act(operator, "disable", link)
 
-    answer = enable(api, link)
+    response = enable(api, link)
 
-    assert (answer.status, answer.code) == (403, "forbidden")
-    assert "оператор" in answer.body["message"]
+    assert (response.status, response.code) == (403, "forbidden")
+    assert "оператор" in response.body["message"]
     assert not is_on(link)
     assert api.call("DELETE", f"/links/{link.public_id}").status == 200
 
@@ -85,10 +85,10 @@ def test_link_with_a_blocked_expired_url_cannot_be_enabled(api: Api, company: Co
     BlockedHost.objects.create(host="fraud.example")
     target_urls.invalidate_blocked_sites()
 
-    answer = enable(api, link)
+    response = enable(api, link)
     mended = api.call("PATCH", f"/links/{link.public_id}", b'{"enabled": true, "expired_url": ""}')
 
-    assert (answer.status, answer.code) == (422, "url_not_allowed")
+    assert (response.status, response.code) == (422, "url_not_allowed")
     assert mended.body["state"] == "active"
 
 
@@ -114,9 +114,9 @@ def test_company_cannot_release_a_batch_the_operator_stopped(
         api.call("DELETE", f"/batches/{link.batch}")
     stopping.stop(company=company, batch_id=link.batch_id, by_operator=True)
 
-    answer = api.post(f"/batches/{link.batch}/release", {})
+    response = api.post(f"/batches/{link.batch}/release", {})
 
-    assert (answer.status, answer.code) == (403, "forbidden")
+    assert (response.status, response.code) == (403, "forbidden")
     assert Stop.objects.get().is_operators
 
 
@@ -167,10 +167,10 @@ def test_link_of_a_stopped_batch_cannot_be_enabled_alone(
 ) -> None:
     stopping.stop(company=company, batch_id=link.batch_id)
 
-    answer = enable(api, link)
+    response = enable(api, link)
 
-    assert (answer.status, answer.code) == (403, "forbidden")
-    assert "пакетом" in answer.body["message"]
+    assert (response.status, response.code) == (403, "forbidden")
+    assert "пакетом" in response.body["message"]
     stopping.release(company=company, batch_id=link.batch_id)
     assert enable(api, link).status == 200
 
@@ -178,10 +178,10 @@ def test_link_of_a_stopped_batch_cannot_be_enabled_alone(
 def test_used_one_time_link_cannot_be_enabled(api: Api, company: Company) -> None:
     used = LinkFactory.create(company=company, is_once=True, used_at=timezone.now())
 
-    answer = enable(api, used)
+    response = enable(api, used)
 
-    assert (answer.status, answer.code) == (403, "forbidden")
-    assert "одноразовая" in answer.body["message"]
+    assert (response.status, response.code) == (403, "forbidden")
+    assert "одноразовая" in response.body["message"]
 
 
 def test_aliases_older_than_reserved_words_are_listed(

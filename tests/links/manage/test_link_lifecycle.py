@@ -12,7 +12,7 @@ from accounts.models import Company
 from channels.models import Message
 from links.manage import changes
 from links.models import Link
-from tests.api.clients import Answer, Api
+from tests.api.clients import Api, ApiResponse
 from tests.channels.fallback_stages import transfers
 from tests.channels.message_stages import claim
 from tests.factories import LinkFactory
@@ -23,11 +23,11 @@ LATE = "https://example.com/late"
 UTM = "utm_source=kvitok&utm_medium={channel}"
 
 
-def shorten(api: Api, **fields: Any) -> Answer:
+def shorten(api: Api, **fields: Any) -> ApiResponse:
     return api.post("/links/shorten", {"url": URL} | fields)
 
 
-def patch(api: Api, link: Link, **fields: object) -> Answer:
+def patch(api: Api, link: Link, **fields: object) -> ApiResponse:
     return api.call("PATCH", f"/links/{link.public_id}", json.dumps(fields).encode())
 
 
@@ -39,10 +39,10 @@ def test_company_tags_are_copied_unless_declined(
 ) -> None:
     Company.objects.update(link_utm=UTM)
 
-    answer = shorten(api, **fields)
+    response = shorten(api, **fields)
 
     link = Link.objects.get()
-    assert (link.utm, link.url, answer.body["url"]) == (utm, URL, URL)
+    assert (link.utm, link.url, response.body["url"]) == (utm, URL, URL)
     assert api.get(f"/links/{link.public_id}").body["utm"] == (utm or None)
 
 
@@ -76,12 +76,12 @@ def test_every_way_of_making_a_link_copies_the_company_s_settings(api: Api) -> N
 
 
 def test_link_that_opens_once(api: Api) -> None:
-    answer = shorten(api, once=True, expired_url=LATE)
+    response = shorten(api, once=True, expired_url=LATE)
     api.post("/links/bulk", {"links": [{"url": URL, "once": True}]})
 
     assert list(Link.objects.values_list("is_once", flat=True)) == [True, True]
     Link.objects.update(used_at=timezone.now())
-    shown = api.get(f"/links/{answer.body['id']}").body
+    shown = api.get(f"/links/{response.body['id']}").body
     assert (shown["once"], shown["state"]) == (True, "used")
 
 
@@ -96,10 +96,10 @@ def test_link_that_opens_once(api: Api) -> None:
     ids=str,
 )
 def test_faulty_options_are_named(api: Api, fields: dict[str, Any], field: str) -> None:
-    answer = shorten(api, **fields)
+    response = shorten(api, **fields)
     bulk = api.post("/links/bulk", {"links": [{"url": URL} | fields]}).body["data"][0]
 
-    assert (answer.status, list(answer.body["errors"])) == (422, [field])
+    assert (response.status, list(response.body["errors"])) == (422, [field])
     assert list(bulk["errors"]) == [field]
     assert not Link.objects.exists()
 
@@ -109,7 +109,7 @@ def test_company_site_list_applies_to_every_call(api: Api) -> None:
     link = LinkFactory.create(company=api.company)
     other = {"phone": PHONE, "url": URL, "link": URL}
 
-    answers = [
+    responses = [
         api.post("/links/shorten", other),
         api.post("/links/send", other),
         api.post("/otp/send", other),
@@ -117,8 +117,8 @@ def test_company_site_list_applies_to_every_call(api: Api) -> None:
         shorten(api, url="https://shop.example/", expired_url=URL),
     ]
 
-    assert [answer.code for answer in answers] == ["url_not_allowed"] * 5
-    assert [next(iter(answer.body["errors"])) for answer in answers] == [
+    assert [response.code for response in responses] == ["url_not_allowed"] * 5
+    assert [next(iter(response.body["errors"])) for response in responses] == [
         "url",
         "url",
         "link",
@@ -151,13 +151,13 @@ def _block_site(_api: Api, _link: Link) -> None:
 
 @pytest.mark.parametrize("end", [_disable, _block_site])
 def test_ended_link_is_not_sent(api: Api, end: Callable[[Api, Link], None]) -> None:
-    answer = api.post("/links/send", {"phone": PHONE, "url": URL})
+    response = api.post("/links/send", {"phone": PHONE, "url": URL})
     link = Link.objects.get()
 
     end(api, link)
 
     message = Message.objects.get()
-    assert (answer.body["status"], message.state) == ("queued", "expired")
+    assert (response.body["status"], message.state) == ("queued", "expired")
     assert claim() == []
     assert transfers(message) == [("hold", 1, ""), ("release", 1, "cancelled")]
 

@@ -11,26 +11,26 @@ from pytest_django import DjangoAssertNumQueries
 from billing.wallet import ledger
 from channels.models import Message
 from links.models import Link
-from tests.api.clients import Answer, Api, ClientOf
+from tests.api.clients import Api, ApiResponse, ClientOf
 from tests.factories import CompanyFactory, LinkFactory
 
 PHONE = "+79161234567"
 URL = "https://example.com/"
 
 
-def shorten(api: Api, **fields: object) -> Answer:
+def shorten(api: Api, **fields: object) -> ApiResponse:
     return api.post("/links/shorten", {"url": URL} | fields)
 
 
-def send(api: Api, **fields: object) -> Answer:
+def send(api: Api, **fields: object) -> ApiResponse:
     return api.post("/links/send", {"phone": PHONE, "url": URL} | fields)
 
 
 def test_answer_of_a_shorten(api: Api) -> None:
-    answer = shorten(api)
+    response = shorten(api)
 
     link = Link.objects.get()
-    assert answer.body == {
+    assert response.body == {
         "success": True,
         "message": "Ссылка сокращена",
         "id": link.public_id,
@@ -45,20 +45,20 @@ def test_answer_of_a_shorten(api: Api) -> None:
 
 
 def test_response_states_the_lifetime_of_a_link(api: Api) -> None:
-    answer = shorten(api, expires_in=3600)
+    response = shorten(api, expires_in=3600)
 
-    expires_at = parse_datetime(answer.body["expires_at"])
+    expires_at = parse_datetime(response.body["expires_at"])
     assert expires_at is not None
-    assert answer.body["expires_at"].endswith("Z")
+    assert response.body["expires_at"].endswith("Z")
     assert abs(expires_at - timezone.now() - timedelta(hours=1)) < timedelta(minutes=1)
-    assert (answer.body["expires_in"], expires_at) == (3600, Link.objects.get().expires_at)
+    assert (response.body["expires_in"], expires_at) == (3600, Link.objects.get().expires_at)
 
 
 def test_alias_is_kept_as_typed_and_taken_in_any_case(api: Api) -> None:
-    answer = shorten(api, alias="Summer_Sale-26")
+    response = shorten(api, alias="Summer_Sale-26")
 
-    assert answer.body["slug"] == "Summer_Sale-26"
-    assert answer.body["short_url"].endswith("/Summer_Sale-26")
+    assert response.body["slug"] == "Summer_Sale-26"
+    assert response.body["short_url"].endswith("/Summer_Sale-26")
     for alias in ("Summer_Sale-26", "summer_sale-26", "SUMMER_SALE-26"):
         assert shorten(api, alias=alias).code == "alias_taken"
 
@@ -86,8 +86,8 @@ def test_alias_equal_to_generated_slug_is_taken(api: Api) -> None:
 )
 def test_invalid_alias_is_refused(api: Api, alias: str) -> None:
     for call in (shorten, send):
-        answer = call(api, alias=alias)
-        assert (answer.status, list(answer.body["errors"])) == (422, ["alias"])
+        response = call(api, alias=alias)
+        assert (response.status, list(response.body["errors"])) == (422, ["alias"])
     assert not Link.objects.exists()
 
 
@@ -122,8 +122,8 @@ def test_alias_of_an_expired_link_is_reusable(
     for client, is_free in ((stranger, is_free_for_others), (api, is_free_for_owner)):
         Link.objects.all().delete()
         LinkFactory.create(company=api.company, slug="Sale", key="sale", is_alias=True, **times)
-        answer = call(client, alias="sale")
-        assert (answer.status == 200) is is_free
+        response = call(client, alias="sale")
+        assert (response.status == 200) is is_free
         assert Link.objects.filter(retired_at=None, key="sale").count() == 1
 
 
@@ -162,11 +162,11 @@ def test_shorten_uses_one_statement(
 
 
 def test_send_responds_with_all_fields(api: Api) -> None:
-    answer = send(api)
+    response = send(api)
 
     message = Message.objects.get()
     link = Link.objects.get()
-    assert answer.body == {
+    assert response.body == {
         "success": True,
         "message": "Ссылка поставлена в очередь: WhatsApp",
         "id": message.public_id,
@@ -184,10 +184,10 @@ def test_send_responds_with_all_fields(api: Api) -> None:
 
 
 def test_sms_response_has_segments(api: Api) -> None:
-    answer = send(api, channel="sms", text="д" * 100)
+    response = send(api, channel="sms", text="д" * 100)
 
-    assert answer.body["message"] == "Ссылка поставлена в очередь: SMS"
-    assert (answer.body["cost"], answer.body["segments"]) == (16, 2)
+    assert response.body["message"] == "Ссылка поставлена в очередь: SMS"
+    assert (response.body["cost"], response.body["segments"]) == (16, 2)
     assert Message.objects.get().segments == 2
 
 
@@ -200,17 +200,17 @@ def test_sms_response_has_segments(api: Api) -> None:
     ],
 )
 def test_spelling_of_a_text_takes_no_further_sms(written: str, api: Api) -> None:
-    answer = send(api, channel="sms", text=written)
+    response = send(api, channel="sms", text=written)
 
-    assert answer.body["segments"] == 1
+    assert response.body["segments"] == 1
     assert "Café" in Message.objects.get().params["text"]
 
 
 def test_message_of_more_than_three_sms_is_refused(api: Api) -> None:
-    answer = send(api, channel="sms", text="д" * 190)
+    response = send(api, channel="sms", text="д" * 190)
 
-    assert (answer.status, list(answer.body["errors"])) == (422, ["text"])
-    assert answer.body["errors"]["text"] == ["Сообщение занимает 4 SMS, можно не больше 3"]
+    assert (response.status, list(response.body["errors"])) == (422, ["text"])
+    assert response.body["errors"]["text"] == ["Сообщение занимает 4 SMS, можно не больше 3"]
     assert not Message.objects.exists()
     assert not Link.objects.exists()
     assert send(api, channel="whatsapp", text="д" * 190).status == 200
@@ -231,18 +231,18 @@ def test_message_of_more_than_three_sms_is_refused(api: Api) -> None:
     ],
 )
 def test_link_is_placed_in_the_text(api: Api, text: str | None, shown: str) -> None:
-    answer = send(api, text=text)
+    response = send(api, text=text)
 
-    assert Message.objects.get().params["text"] == shown.format(url=answer.body["short_url"])
+    assert Message.objects.get().params["text"] == shown.format(url=response.body["short_url"])
 
 
 def test_message_is_in_the_requested_language(api: Api) -> None:
-    answer = send(api, locale="en")
+    response = send(api, locale="en")
 
     message = Message.objects.get()
     assert message.locale == "en"
-    assert message.params["text"] == f"A link for you: {answer.body['short_url']}"
-    assert answer.body["message"] == "Ссылка поставлена в очередь: WhatsApp"
+    assert message.params["text"] == f"A link for you: {response.body['short_url']}"
+    assert response.body["message"] == "Ссылка поставлена в очередь: WhatsApp"
 
 
 def test_alias_conflict_releases_limit_and_hold(api: Api) -> None:

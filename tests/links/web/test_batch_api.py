@@ -14,13 +14,13 @@ from catalogue.ids import public_id, uuid7
 from links.follow import cached_row, resolution
 from links.manage import stopping
 from links.models import Link, ShortHost, Stop
-from tests.api.clients import Answer, Api
+from tests.api.clients import Api, ApiResponse
 from tests.factories import LinkFactory, MemberFactory
 
 URL = "https://example.com/"
 
 
-def bulk(api: Api, count: int = 2, **fields: Any) -> Answer:
+def bulk(api: Api, count: int = 2, **fields: Any) -> ApiResponse:
     items = [{"url": f"{URL}{n}"} | fields for n in range(count)]
     return api.post("/links/bulk", {"links": items})
 
@@ -45,28 +45,28 @@ def test_request_that_made_nothing_has_no_batch(api: Api) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_batch_is_stopped_and_released(api: Api) -> None:
-    answer = bulk(api).body
+    body = bulk(api).body
     other = bulk(api).body
-    slugs = [row["slug"] for row in answer["data"]]
+    slugs = [row["slug"] for row in body["data"]]
     assert all(isinstance(resolution.resolve(slug), cached_row.LinkTarget) for slug in slugs)
 
-    stopped = api.call("DELETE", f"/batches/{answer['batch']}")
+    stopped = api.call("DELETE", f"/batches/{body['batch']}")
 
-    assert stopped.body["batch"] == answer["batch"]
+    assert stopped.body["batch"] == body["batch"]
     assert [resolution.resolve(slug) for slug in slugs] == [cached_row.GONE] * 2
-    assert api.get(f"/links/{answer['data'][0]['id']}").body["state"] == "disabled"
+    assert api.get(f"/links/{body['data'][0]['id']}").body["state"] == "disabled"
     assert api.get(f"/links/{other['data'][0]['id']}").body["state"] == "active"
-    released = api.post(f"/batches/{answer['batch']}/release")
-    assert (released.status, released.body["batch"]) == (200, answer["batch"])
+    released = api.post(f"/batches/{body['batch']}/release")
+    assert (released.status, released.body["batch"]) == (200, body["batch"])
     assert all(isinstance(resolution.resolve(slug), cached_row.LinkTarget) for slug in slugs)
-    assert api.get(f"/links/{answer['data'][0]['id']}").body["state"] == "active"
+    assert api.get(f"/links/{body['data'][0]['id']}").body["state"] == "active"
 
 
 @pytest.mark.django_db(transaction=True)
 def test_delayed_release_repeat_keeps_batch_stopped(api: Api) -> None:
-    answer = bulk(api).body
-    batch = answer["batch"]
-    slug = answer["data"][0]["slug"]
+    body = bulk(api).body
+    batch = body["batch"]
+    slug = body["data"][0]["slug"]
     first = api.post(f"/batches/{batch}/release", **{"Idempotency-Key": "release-1"})
     api.call("DELETE", f"/batches/{batch}")
 
@@ -137,9 +137,9 @@ def test_list_query_count_is_constant_for_stopped_batches(
 
 def cost(api: Api, items: list[dict[str, Any]]) -> int:
     with CaptureQueriesContext(connection) as asked:
-        answer = api.post("/links/bulk", {"links": items})
+        response = api.post("/links/bulk", {"links": items})
 
-    assert all(row["success"] for row in answer.body["data"])
+    assert all(row["success"] for row in response.body["data"])
     return len(asked)
 
 

@@ -16,7 +16,7 @@ from links.clicks import partitions
 from links.follow import cached_row, resolution
 from links.models import ClickDay, Link
 from storage.months.calendar import month_of
-from tests.api.clients import Answer, Api, ClientOf
+from tests.api.clients import Api, ApiResponse, ClientOf
 from tests.api.races import at_once
 from tests.factories import CompanyFactory, LinkFactory
 from tests.sql import execute
@@ -24,7 +24,7 @@ from tests.sql import execute
 URL = "https://example.com/"
 
 
-def bulk(api: Api, *links: object, **headers: str) -> Answer:
+def bulk(api: Api, *links: object, **headers: str) -> ApiResponse:
     return api.post("/links/bulk", {"links": list(links)}, **headers)
 
 
@@ -84,7 +84,7 @@ def test_list_is_paged_and_filtered(api: Api) -> None:
     }
 
 
-def patch(api: Api, link: Link, **fields: object) -> Answer:
+def patch(api: Api, link: Link, **fields: object) -> ApiResponse:
     return api.call("PATCH", f"/links/{link.public_id}", json.dumps(fields).encode())
 
 
@@ -126,9 +126,9 @@ def test_link_is_changed_switched_off_and_on(api: Api) -> None:
 def test_invalid_changes_are_refused(api: Api, fields: dict[str, object], field: str) -> None:
     link = LinkFactory.create(company=api.company)
 
-    answer = patch(api, link, **fields)
+    response = patch(api, link, **fields)
 
-    assert (answer.status, list(answer.body["errors"])) == (422, [field])
+    assert (response.status, list(response.body["errors"])) == (422, [field])
     assert Link.objects.get().url == URL
 
 
@@ -209,15 +209,15 @@ def test_hours_are_in_utc_for_any_requested_zone(api: Api) -> None:
 def test_invalid_periods_are_refused(api: Api, query: dict[str, str], field: str) -> None:
     link = LinkFactory.create(company=api.company)
 
-    answer = api.get(f"/links/{link.public_id}/stats", query)
+    response = api.get(f"/links/{link.public_id}/stats", query)
 
-    assert (answer.status, list(answer.body["errors"])) == (422, [field])
+    assert (response.status, list(response.body["errors"])) == (422, [field])
 
 
 def test_every_item_has_its_own_result(api: Api) -> None:
     LinkFactory.create(company=CompanyFactory.create(), slug="taken", is_alias=True)
 
-    answer = bulk(
+    response = bulk(
         api,
         {"url": URL},
         {"url": "javascript:alert(1)"},
@@ -228,8 +228,8 @@ def test_every_item_has_its_own_result(api: Api) -> None:
         {"url": "http://127.0.0.1/"},
     )
 
-    data = answer.body["data"]
-    assert (answer.status, answer.body["message"]) == (200, "Ссылок создано: 2 из 7")
+    data = response.body["data"]
+    assert (response.status, response.body["message"]) == (200, "Ссылок создано: 2 из 7")
     assert [row.get("code") for row in data] == [
         None,
         "invalid_input",
@@ -248,9 +248,9 @@ def test_every_item_has_its_own_result(api: Api) -> None:
 
 @pytest.mark.parametrize("links", [[], None, "x", {}, [{"url": URL}] * 1001])
 def test_bulk_list_is_validated(api: Api, links: object) -> None:
-    answer = api.post("/links/bulk", {"links": links})
+    response = api.post("/links/bulk", {"links": links})
 
-    assert (answer.status, list(answer.body["errors"])) == (422, ["links"])
+    assert (response.status, list(response.body["errors"])) == (422, ["links"])
 
 
 def test_bulk_is_repeated_without_a_second_effect(api: Api) -> None:
@@ -271,9 +271,9 @@ def test_slug_collisions_are_retried(api: Api, monkeypatch: pytest.MonkeyPatch) 
         "links.addresses.slugs.generate", lambda length: next(drawn, generate(length))
     )
 
-    answer = bulk(api, {"url": URL}, {"url": URL}, {"url": URL})
+    response = bulk(api, {"url": URL}, {"url": URL}, {"url": URL})
 
-    assert [row["success"] for row in answer.body["data"]] == [True] * 3
+    assert [row["success"] for row in response.body["data"]] == [True] * 3
     assert Link.objects.count() == 4
 
 
@@ -287,9 +287,11 @@ def test_parallel_batches_with_the_same_aliases_share_them(
         for order in (names, names[::-1], names, names[::-1])
     ]
 
-    answers = at_once(calls)
+    responses = at_once(calls)
 
-    assert [answer.status for answer in answers] == [200] * 4
-    made = [row["slug"] for answer in answers for row in answer.body["data"] if row["success"]]
+    assert [response.status for response in responses] == [200] * 4
+    made = [
+        row["slug"] for response in responses for row in response.body["data"] if row["success"]
+    ]
     assert sorted(made) == sorted(names)
     assert ApiKey.objects.count() == 4

@@ -59,9 +59,9 @@ def test_links_are_found(client: Client, owner: Member, query: str, found: set[s
 
 @pytest.mark.usefixtures("several")
 def test_spreadsheet_has_what_is_filtered(client: Client, owner: Member) -> None:
-    answer = client.get(f"{reverse('link-export')}?state=expired")
+    response = client.get(f"{reverse('link-export')}?state=expired")
 
-    rows = b"".join(answer.streaming_content).decode("utf-8-sig").splitlines()  # type: ignore[attr-defined]
+    rows = b"".join(response.streaming_content).decode("utf-8-sig").splitlines()  # type: ignore[attr-defined]
     assert len(rows) == 2
     assert "/overdue" in rows[1]
     assert AuditEvent.objects.get(action="links.exported").company == owner.company
@@ -146,9 +146,9 @@ def test_link_is_switched_off_and_on(client: Client, owner: Member) -> None:
 def test_company_that_waits_for_approval_makes_none(client: Client, owner: Member) -> None:
     Company.objects.update(status="pending")
 
-    answer = client.post(reverse("link-create"), {"url": "https://example.com/"})
+    response = client.post(reverse("link-create"), {"url": "https://example.com/"})
 
-    assert answer.headers["Location"] == reverse("link-list")
+    assert response.headers["Location"] == reverse("link-list")
     assert not Link.objects.exists()
 
 

@@ -107,8 +107,8 @@ def test_error_never_holds_the_token(telegram: responses.RequestsMock) -> None:
 
 
 def test_throttling_is_heeded(telegram: responses.RequestsMock) -> None:
-    answer = {"ok": False, "error_code": 429, "parameters": {"retry_after": 900}}
-    telegram.post(URL, status=429, json=answer)
+    response = {"ok": False, "error_code": 429, "parameters": {"retry_after": 900}}
+    telegram.post(URL, status=429, json=response)
     notifications.append([alert()], [])
 
     notifications.deliver_telegram()

@@ -60,10 +60,10 @@ def test_api_says_that_a_message_is_archived(history: Api, month: date) -> None:
     message = Message.objects.earliest("id")
     take_out(month)
 
-    answer = history.get(f"/messages/{public_id('msg', message.pk)}")
+    response = history.get(f"/messages/{public_id('msg', message.pk)}")
 
-    assert (answer.status, answer.body["code"]) == (404, "not_found")
-    assert answer.body["message"] == f"Сообщения до {next_month(month)}\u00a0— в архиве"
+    assert (response.status, response.body["code"]) == (404, "not_found")
+    assert response.body["message"] == f"Сообщения до {next_month(month)}\u00a0— в архиве"
     later = history.get(f"/messages/{public_id('msg', UUID(int=message.pk.int + (1 << 127)))}")
     assert later.body["message"] == "Не найдено"
 

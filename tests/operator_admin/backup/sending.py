@@ -23,10 +23,10 @@ FIRST = 79_260_000_000
 def main() -> None:
     api = Api(Company.objects.get(pk=sys.argv[1]), os.environ["API_KEY"])
     for number in itertools.count(FIRST):
-        answer = api.post("/otp/send", {"phone": f"+{number}"})
+        response = api.post("/otp/send", {"phone": f"+{number}"})
         connection.close()  # to the pool, as at the end of a request
-        if answer.status == 200:
-            sys.stdout.write(f"{answer.body['id']}\n")
+        if response.status == 200:
+            sys.stdout.write(f"{response.body['id']}\n")
             sys.stdout.flush()
         else:
             time.sleep(0.1)

@@ -44,9 +44,9 @@ def test_company_is_found_by_name_number_and_member(client: Client, payer: Compa
     MemberFactory.create(company=payer, user__email="anna@romashka.test")
     CompanyFactory.create(name="Василёк")
 
-    answers = [search(client, typed) for typed in ("маШ", payer.pk, "anna@roma")]
+    responses = [search(client, typed) for typed in ("маШ", payer.pk, "anna@roma")]
 
-    assert answers == [[payer]] * 3
+    assert responses == [[payer]] * 3
     assert search(client, "нет такой") == []
 
 
@@ -63,9 +63,9 @@ def test_found_companies_are_shown_with_their_balances(client: Client, payer: Co
 def test_unknown_company_redirects_to_the_search(
     client: Client, operator: User, number: str
 ) -> None:
-    answer = client.get(ADDRESS, {"company": number})
+    response = client.get(ADDRESS, {"company": number})
 
-    assert answer.templates[0].name == "admin/billing/wallet/adjust_search.html"
+    assert response.templates[0].name == "admin/billing/wallet/adjust_search.html"
 
 
 def test_nothing_moves_before_it_is_confirmed(client: Client, payer: Company) -> None:
@@ -107,9 +107,9 @@ def test_form_pressed_twice_moves_tokens_once(
     ledger.grant(company=payer, amount=100, reason="test")
     once = client.get(ADDRESS, {"company": payer.pk}).context["form"]["once"].value()
 
-    answers = [adjust(client, payer, tokens=tokens, once=once) for _ in range(2)]
+    responses = [adjust(client, payer, tokens=tokens, once=once) for _ in range(2)]
 
-    assert messages_of(answers[1])[-1] == "Это уже сделано: второй раз ничего не переведено."
+    assert messages_of(responses[1])[-1] == "Это уже сделано: второй раз ничего не переведено."
     assert ledger.balance(payer.pk) == (balance, 0)
     assert payer.audit.filter(action="wallet.adjusted").count() == 1
 
@@ -118,9 +118,9 @@ def test_withdrawing_everything_twice_moves_tokens_once(client: Client, payer: C
     ledger.grant(company=payer, amount=100, reason="test")
     once = uuid4()
 
-    answers = [adjust(client, payer, tokens=-100, once=once) for _ in range(2)]
+    responses = [adjust(client, payer, tokens=-100, once=once) for _ in range(2)]
 
-    assert [answer.status_code for answer in answers] == [302, 302]
+    assert [response.status_code for response in responses] == [302, 302]
     assert ledger.balance(payer.pk) == (0, 0)
 
 
@@ -133,9 +133,9 @@ def test_double_click_moves_tokens_once(client: Client, payer: Company, operator
         twin.cookies = client.cookies
         return adjust(twin, payer, tokens=50, once=once)
 
-    answers = at_once([press] * 4)
+    responses = at_once([press] * 4)
 
-    assert [answer.status_code for answer in answers] == [302] * 4
+    assert [response.status_code for response in responses] == [302] * 4
     assert ledger.balance(payer.pk) == (50, 0)
     assert payer.audit.filter(action="wallet.adjusted").count() == 1
 
@@ -180,8 +180,8 @@ def test_nul_in_a_search_finds_as_without_it(client: Client, payer: Company, typ
 
 @pytest.mark.parametrize("once", ["\0", "", "x" * 300])
 def test_invalid_key_of_a_form_moves_no_tokens(client: Client, payer: Company, once: str) -> None:
-    answer = adjust(client, payer, tokens="5", once=once)
+    response = adjust(client, payer, tokens="5", once=once)
 
-    assert answer.status_code == 200
-    assert "once" in answer.context["form"].errors
+    assert response.status_code == 200
+    assert "once" in response.context["form"].errors
     assert not Transfer.objects.filter(company=payer).exists()

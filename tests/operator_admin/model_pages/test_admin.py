@@ -124,12 +124,12 @@ def test_history_models_are_read_only(client: Client, operator: User) -> None:
 
     for model in READ_ONLY:
         row = first_row(model)
-        answers = [
+        responses = [
             client.get(page(model, "add")),
             client.post(page(model, "change", row.pk), {}),
             client.post(page(model, "delete", row.pk), {"post": "yes"}),
         ]
-        assert [answer.status_code for answer in answers] == [403, 403, 403], model
+        assert [response.status_code for response in responses] == [403, 403, 403], model
 
 
 def test_changelist_query_count_is_constant(client: Client, operator: User) -> None:

@@ -32,8 +32,8 @@ def filled_in(client: Client, url: str) -> dict[str, Any]:
 def change(client: Client, one: Company | User | Member, **fields: Any) -> AuditEvent | None:
     meta = one._meta
     url = reverse(f"admin:{meta.app_label}_{meta.model_name}_change", args=[one.pk])
-    answer = client.post(url, filled_in(client, url) | fields)
-    assert answer.status_code == 302, answer.context["errors"]
+    response = client.post(url, filled_in(client, url) | fields)
+    assert response.status_code == 302, response.context["errors"]
     return AuditEvent.objects.filter(action="admin.changed").order_by("-id").first()
 
 

@@ -65,14 +65,14 @@ def test_transfer_is_confirmed_once(client: Client, payer: Company, operator: Us
     order = place_order(payer, "invoice")
     form = client.get(reverse("admin:billing_order_confirm", args=[order.pk]))
 
-    answers = [
+    responses = [
         confirm(client, order),
         confirm(client, order),
         confirm(client, order, reference="9"),
     ]
 
     assert form.status_code == 200
-    assert [messages_of(answer)[-1:] for answer in answers] == [
+    assert [messages_of(response)[-1:] for response in responses] == [
         ["Оплата подтверждена."],
         ["Эта оплата уже внесена, или её перевод ждёт решения."],
         ["Оплата внесена, разберитесь с ней (заказ уже был оплачен: ничего не зачислено)."],
@@ -118,11 +118,11 @@ def test_order_is_cancelled(client: Client, payer: Company) -> None:
     address = reverse("admin:billing_order_cancel", args=[order.pk])
 
     asked = client.get(address)
-    answers = [client.post(address), client.post(address)]
+    responses = [client.post(address), client.post(address)]
 
     order.refresh_from_db()
     assert (asked.status_code, order.state) == (200, "canceled")
-    assert [messages_of(answer)[-1] for answer in answers] == [
+    assert [messages_of(response)[-1] for response in responses] == [
         "Пополнение отменено.",
         "Оно уже завершено.",
     ]
@@ -226,13 +226,13 @@ def test_operator_without_the_right_moves_nothing(client: Client, payer: Company
     client.force_login(UserFactory.create(is_staff=True))
     order = place_order(payer, "invoice")
 
-    answers = [
+    responses = [
         confirm(client, order),
         client.post(reverse("admin:billing_order_cancel", args=[order.pk])),
         adjust(client, company=payer.pk, tokens=5, reason="x"),
     ]
 
-    assert [answer.status_code for answer in answers] == [403, 403, 403]
+    assert [response.status_code for response in responses] == [403, 403, 403]
     assert ledger.balance(payer.pk) == (0, 0)
 
 

@@ -81,14 +81,14 @@ def test_links_of_a_company_s_figures_open(client: Client, operator: User) -> No
     links = re.findall(r'class="admin-figure" href="([^"]+)"', page)
 
     assert len(links) == 3
-    answers = [client.get(html.unescape(link)) for link in links]
-    assert [answer.status_code for answer in answers] == [200, 200, 200]
+    responses = [client.get(html.unescape(link)) for link in links]
+    assert [response.status_code for response in responses] == [200, 200, 200]
 
 
 def test_page_of_an_unknown_company_leads_back(client: Client, operator: User) -> None:
-    answer = client.get(reverse("admin:accounts_company_change", args=[10**6]))
+    response = client.get(reverse("admin:accounts_company_change", args=[10**6]))
 
-    assert answer.status_code == 302
+    assert response.status_code == 302
 
 
 def test_company_that_never_sent_is_listed_too(client: Client, operator: User) -> None:
@@ -195,11 +195,11 @@ def test_status_changes_only_after_a_recent_sign_in(client: Client, settings: Se
     sign_in(client, make_operator(), "password", "mfa", age=3600)
     company = CompanyFactory.create(status="pending")
 
-    answer = client.post(status_url("approved", company), {"reason": ""})
+    response = client.post(status_url("approved", company), {"reason": ""})
 
     company.refresh_from_db()
     assert company.status == "pending"
-    assert answer.headers["Location"].startswith(reverse("mfa_reauthenticate"))
+    assert response.headers["Location"].startswith(reverse("mfa_reauthenticate"))
 
 
 def test_operator_without_the_right_changes_nothing(client: Client) -> None:

@@ -202,7 +202,7 @@ def test_operators_do_not_take_over_those_with_other_rights(
     EmailAddress.objects.filter(pk=own.pk).update(primary=False)
     form = {"email": THIEF, "verified": "on", "primary": ""}
 
-    answers = [
+    responses = [
         client.post(reverse("admin:accounts_user_change", args=[cashier.pk]), {"email": THIEF}),
         client.post(reverse("admin:auth_user_password_change", args=[cashier.pk]), {}),
         client.post(reverse("admin:account_emailaddress_change", args=[address.pk]), {}),
@@ -212,7 +212,7 @@ def test_operators_do_not_take_over_those_with_other_rights(
     path = reverse("admin:account_emailaddress_change", args=[own.pk])
     client.post(path, {"email": own.email, "verified": "on", "primary": "", "user": cashier.pk})
 
-    assert [answer.status_code == 403 for answer in answers] == [not may] * 4
+    assert [response.status_code == 403 for response in responses] == [not may] * 4
     assert (added.status_code == 302) is may
     assert (EmailAddress.objects.get(pk=own.pk).user == cashier) is may
 
@@ -227,9 +227,9 @@ def test_address_is_not_moved_to_an_administrator(client: Client, assistant: Use
 
     client.post(path, form | {"user": boss.pk})
     moved = EmailAddress.objects.get(pk=address.pk).user
-    answer = client.post(path, form | {"user": own.pk})
+    response = client.post(path, form | {"user": own.pk})
 
-    assert (moved, answer.status_code) == (own, 302)
+    assert (moved, response.status_code) == (own, 302)
 
 
 def test_main_address_changes_only_on_its_users_page(client: Client, operator: User) -> None:
@@ -296,7 +296,7 @@ def test_groups_are_changed_only_by_administrators(client: Client, assistant: Us
     added = client.post(reverse("admin:auth_group_add"), {"name": "Other"})
     deleted = client.post(reverse("admin:auth_group_delete", args=[group.pk]), {"post": "yes"})
 
-    assert [answer.status_code for answer in (changed, added, deleted)] == [403] * 3
+    assert [response.status_code for response in (changed, added, deleted)] == [403] * 3
     assert (group.permissions.count(), Group.objects.count()) == (0, 1)
 
 
@@ -312,10 +312,10 @@ def test_changes_of_groups_are_audited(client: Client, operator: User) -> None:
 def test_own_password_is_changed_on_the_cabinet_page(client: Client, operator: User) -> None:
     form = {"old_password": PASSWORD, "new_password1": NEW_PASSWORD, "new_password2": NEW_PASSWORD}
 
-    answer = client.post(reverse("admin:password_change"), form)
+    response = client.post(reverse("admin:password_change"), form)
 
     operator.refresh_from_db()
-    assert answer.headers["Location"] == reverse("account_change_password")
+    assert response.headers["Location"] == reverse("account_change_password")
     assert operator.check_password(PASSWORD)
 
 

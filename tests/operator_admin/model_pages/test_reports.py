@@ -28,10 +28,10 @@ def page(model: type[Model]) -> str:
 
 
 def act(client: Client, action: str, *rows: Model) -> None:
-    answer = client.post(
+    response = client.post(
         page(type(rows[0])), {"action": action, "_selected_action": [row.pk for row in rows]}
     )
-    assert answer.status_code == 302
+    assert response.status_code == 302
 
 
 def report(**fields: Any) -> Report:

@@ -29,12 +29,12 @@ def test_limit_of_an_owner_stays(client: Client, operator: User) -> None:
     form = opened(client, url)
     type(company).objects.filter(pk=company.pk).update(codes_per_day=5)
 
-    answer = client.post(url, form | {"brand": "New"})
+    response = client.post(url, form | {"brand": "New"})
 
     company.refresh_from_db()
     assert (company.codes_per_day, company.brand) == (5, "")
-    assert answer.context["errors"]
-    assert str(form["version"]) in answer.content.decode()  # sent again, it is refused again
+    assert response.context["errors"]
+    assert str(form["version"]) in response.content.decode()  # sent again, it is refused again
 
 
 def test_role_that_an_owner_lowered_stays(client: Client, operator: User) -> None:
@@ -69,10 +69,10 @@ def test_change_of_hidden_fields_does_not_make_the_form_stale(
     form = opened(client, url)
     ProviderAccount.objects.filter(pk=account.pk).update(trips=1)
 
-    answer = client.post(url, form | {"weight": 2})
+    response = client.post(url, form | {"weight": 2})
 
     account.refresh_from_db()
-    assert answer.status_code == 302
+    assert response.status_code == 302
     assert account.weight == 2
 
 

@@ -27,9 +27,9 @@ def page(client: Client, english_operator: User) -> str:
 
 
 def shown(client: Client, name: str = "providers") -> str:
-    answer = client.get(reverse(f"admin:{name}"), headers={"Accept-Language": "en"})
-    assert answer.status_code == 200
-    return str(answer.content.decode())
+    response = client.get(reverse(f"admin:{name}"), headers={"Accept-Language": "en"})
+    assert response.status_code == 200
+    return str(response.content.decode())
 
 
 def act(client: Client, name: str, account: str = "twilio", **data: str) -> int:

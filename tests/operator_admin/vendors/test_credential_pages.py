@@ -23,8 +23,8 @@ TWILIO = {"account_sid": "AC2", "auth_token": TOKEN, "sender": "+15550000000"}
 
 def post(client: Client, name: str, page: str = "vendor", **fields: str) -> str:
     url = reverse(f"admin:{page}", args=[name])
-    answer = client.post(url, fields, follow=True, headers={"Accept-Language": "en"})
-    return unescape(answer.content.decode())
+    response = client.post(url, fields, follow=True, headers={"Accept-Language": "en"})
+    return unescape(response.content.decode())
 
 
 def shown(client: Client, name: str) -> str:
@@ -88,9 +88,9 @@ def test_account_of_the_environment_is_not_entered_here(client: Client) -> None:
     assert "They come from the service's environment" in page
     assert 'name="auth_token"' not in page
 
-    answer = client.post(reverse("admin:vendor", args=["twilio"]), TWILIO)
+    response = client.post(reverse("admin:vendor", args=["twilio"]), TWILIO)
 
-    assert answer.status_code == 404
+    assert response.status_code == 404
     assert not stored_credentials.has_stored("twilio")
 
 
@@ -166,9 +166,9 @@ def test_change_asks_for_the_second_factor_again(client: Client, settings: Setti
     settings.OPERATOR_MFA = True
     sign_in(client, make_operator(), "password", "mfa", age=3600)
 
-    answer = client.post(reverse("admin:vendor", args=["smsc"]), SMSC)
+    response = client.post(reverse("admin:vendor", args=["smsc"]), SMSC)
 
-    assert answer.status_code == 302
+    assert response.status_code == 302
     assert not stored_credentials.has_stored("smsc")
 
 

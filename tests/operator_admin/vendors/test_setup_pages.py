@@ -26,15 +26,15 @@ pytestmark = pytest.mark.django_db
 
 
 def shown(client: Client, name: str) -> str:
-    answer = client.get(reverse("admin:vendor", args=[name]), headers={"Accept-Language": "en"})
-    assert answer.status_code == 200
-    return unescape(answer.content.decode())
+    response = client.get(reverse("admin:vendor", args=[name]), headers={"Accept-Language": "en"})
+    assert response.status_code == 200
+    return unescape(response.content.decode())
 
 
 def ask(client: Client, name: str) -> tuple[int, str]:
     url = reverse("admin:vendor-test", args=[name])
-    answer = client.post(url, headers={"Accept-Language": "en"})
-    return answer.status_code, unescape(answer.content.decode())
+    response = client.post(url, headers={"Accept-Language": "en"})
+    return response.status_code, unescape(response.content.decode())
 
 
 def states(page: str) -> list[str]:

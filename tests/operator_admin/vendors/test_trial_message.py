@@ -40,8 +40,8 @@ def vendor() -> Iterator[responses.RequestsMock]:
 
 def send(client: Client, provider: str = "twilio", phone: str = "8 916 123-45-67") -> str:
     data = {"phone": phone, "locale": "ru"}
-    answer = client.post(reverse("admin:trial", args=[provider]), data, follow=True)
-    return str(answer.content.decode())
+    response = client.post(reverse("admin:trial", args=[provider]), data, follow=True)
+    return str(response.content.decode())
 
 
 def test_trial_is_a_message_like_others(

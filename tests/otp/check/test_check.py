@@ -9,14 +9,14 @@ from pytest_django import DjangoAssertNumQueries
 from accounts.models import Company
 from billing.wallet import ledger
 from otp.models import Verification
-from tests.api.clients import Answer, Api, ClientOf
+from tests.api.clients import Api, ApiResponse, ClientOf
 from tests.factories import CompanyFactory
 from tests.otp.sent_codes import age_rows, code_of, verification_of, wrong_code
 
 PHONE = "+79161234567"
 
 
-def check(api: Api, code: str, **fields: object) -> Answer:
+def check(api: Api, code: str, **fields: object) -> ApiResponse:
     return api.post("/otp/verify", {"phone": PHONE, "code": code} | fields)
 
 
@@ -33,12 +33,12 @@ def wrong(code: str) -> str:
 
 
 def test_correct_code_verifies_the_phone(api: Api, code: str) -> None:
-    answer = check(api, code)
+    response = check(api, code)
 
     verification = Verification.objects.get()
     assert verification.verified_at is not None
-    assert answer.status == 200
-    assert answer.body == {
+    assert response.status == 200
+    assert response.body == {
         "success": True,
         "message": "Номер подтверждён",
         "id": verification.public_id,
@@ -51,12 +51,12 @@ def test_correct_code_verifies_the_phone(api: Api, code: str) -> None:
 def test_after_five_wrong_codes_the_right_one_is_refused_too(
     api: Api, code: str, wrong: str
 ) -> None:
-    answers = [check(api, wrong) for _ in range(5)]
+    responses = [check(api, wrong) for _ in range(5)]
     right = check(api, code)
     again = check(api, wrong)
 
-    assert [answer.code for answer in answers] == ["code_invalid"] * 5
-    assert [answer.body["attempts_left"] for answer in answers] == [4, 3, 2, 1, 0]
+    assert [response.code for response in responses] == ["code_invalid"] * 5
+    assert [response.body["attempts_left"] for response in responses] == [4, 3, 2, 1, 0]
     assert (right.status, right.code) == (429, "too_many_attempts")
     assert right.headers["Retry-After"] == str(right.body["retry_after"])
     assert right.body | {"request_id": ""} == again.body | {"request_id": ""}
@@ -72,13 +72,13 @@ def test_correct_code_is_accepted_on_the_fifth_try(api: Api, code: str, wrong: s
 
 @pytest.mark.parametrize("guesses", ["1234", "00000000"])
 def test_code_of_another_length_spends_an_attempt(api: Api, code: str, guesses: str) -> None:
-    answer = check(api, guesses)
+    response = check(api, guesses)
 
-    assert (answer.code, answer.body["attempts_left"]) == ("code_invalid", 4)
+    assert (response.code, response.body["attempts_left"]) == ("code_invalid", 4)
 
 
 def both(api: Api, code: str, wrong: str) -> set[tuple[int, str]]:
-    return {(answer.status, answer.code) for answer in (check(api, code), check(api, wrong))}
+    return {(response.status, response.code) for response in (check(api, code), check(api, wrong))}
 
 
 def test_code_is_right_until_its_last_second(api: Api, code: str) -> None:
@@ -132,7 +132,7 @@ def test_code_is_bound_to_company_mode_phone_and_purpose(
         check(stranger, code),
     ]
 
-    assert [answer.code for answer in refused] == ["code_not_found"] * 5
+    assert [response.code for response in refused] == ["code_not_found"] * 5
     assert verification_of(PHONE).attempts == 0
     assert check(api, code).status == 200
 
@@ -161,12 +161,12 @@ def test_whole_company_shares_its_codes(api: Api, client_of: ClientOf, code: str
 
 
 def test_ten_refused_verifies_are_answered_and_more_are_not(api: Api) -> None:
-    answers = [check(api, "123456", purpose=f"p{number}") for number in range(12)]
+    responses = [check(api, "123456", purpose=f"p{number}") for number in range(12)]
 
-    assert [answer.code for answer in answers] == ["code_not_found"] * 10 + [
+    assert [response.code for response in responses] == ["code_not_found"] * 10 + [
         "too_many_attempts"
     ] * 2
-    assert 1 <= answers[-1].body["retry_after"] <= 600
+    assert 1 <= responses[-1].body["retry_after"] <= 600
     assert (
         api.post("/otp/verify", {"phone": "+79161234568", "code": "1234"}).code == "code_not_found"
     )

@@ -61,7 +61,7 @@ def recorded_reports(wire: Wire) -> list[dict[str, Any]]:
 def test_vendor_is_called_without_a_transaction(wire: Wire, url: str, api: Api) -> None:
     states: list[str] = []
 
-    def answer(_request: object) -> tuple[int, dict[str, str], str]:
+    def respond(_request: object) -> tuple[int, dict[str, str], str]:
         with connection.cursor() as cursor:  # of the thread that calls
             cursor.execute(
                 "SELECT state FROM pg_stat_activity WHERE datname = current_database()"
@@ -71,7 +71,7 @@ def test_vendor_is_called_without_a_transaction(wire: Wire, url: str, api: Api) 
         connection.close()
         return 200, {}, '{"ok": true, "result": {}}'
 
-    wire.add_callback("POST", url, callback=answer)
+    wire.add_callback("POST", url, callback=respond)
     apply_event(by_telegram(api), EventKind.DELIVERED)
     enter(api)
     settlement.settle_verified()
@@ -153,8 +153,8 @@ def test_other_codes_are_not_reported(wire: Wire, api: Api) -> None:
 def test_company_s_custom_code_is_no_longer_known(wire: Wire, api: Api) -> None:
     attempt = accepted(api, channel="telegram", code="7391")
     apply_event(attempt, EventKind.DELIVERED)
-    answer = api.post("/otp/feedback", {"phone": PHONE, "code": "7391"})
-    assert answer.status == 200, answer.body
+    response = api.post("/otp/feedback", {"phone": PHONE, "code": "7391"})
+    assert response.status == 200, response.body
 
     assert settlement.settle_verified() == 1
 
@@ -182,7 +182,7 @@ def test_code_with_a_removed_key_is_not_rendered(wire: Wire, api: Api, settings:
 
 
 @pytest.mark.parametrize(
-    ("answer", "calls"),
+    ("response", "calls"),
     [
         ({"json": {"ok": False, "error": "REQUEST_ID_INVALID"}}, 12),
         ({"json": {"ok": False, "error": "FLOOD_WAIT_5"}}, 8),
@@ -198,14 +198,14 @@ def test_failing_vendor_is_paused_without_logging_codes(
     api: Api,
     monkeypatch: pytest.MonkeyPatch,
     *,
-    answer: dict[str, Any],
+    response: dict[str, Any],
     calls: int,
 ) -> None:
     captured = structlog.testing.LogCapture()
     every_level = structlog.make_filtering_bound_logger(0)
     log = structlog.wrap_logger(None, processors=[captured], wrapper_class=every_level)
     monkeypatch.setattr(entered_codes, "log", log)
-    wire.post(url, **answer)
+    wire.post(url, **response)
     entered = []
     for phone in OTHER_PHONES:
         apply_event(by_telegram(api, phone), EventKind.DELIVERED)
@@ -225,11 +225,11 @@ def test_failing_vendor_is_paused_without_logging_codes(
 def test_slow_vendor_gets_its_turn_again_in_the_next_round(
     wire: Wire, url: str, api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def answer(_request: object) -> tuple[int, dict[str, str], str]:
+    def respond(_request: object) -> tuple[int, dict[str, str], str]:
         time.sleep(0.05)
         return 200, {}, '{"ok": true, "result": {}}'
 
-    wire.add_callback("POST", url, callback=answer)
+    wire.add_callback("POST", url, callback=respond)
     monkeypatch.setattr(entered_codes, "MAX_REPORT_SECONDS", 0.02)
     for phone in OTHER_PHONES:
         apply_event(by_telegram(api, phone), EventKind.DELIVERED)

@@ -10,7 +10,7 @@ from django.db import transaction
 from billing.wallet import ledger
 from otp.models import Verification
 from tests.api.blocking import start_blocked
-from tests.api.clients import Answer, Api, ClientOf
+from tests.api.clients import Api, ApiResponse, ClientOf
 from tests.api.races import at_once
 from tests.factories import CompanyFactory
 from tests.otp.sent_codes import age_rows, code_of, forget_limits, verification_of, wrong_code
@@ -19,16 +19,16 @@ PHONE = "+79161234567"
 HOUR = 3600
 
 
-def send(api: Api, purpose: str = "verification") -> Answer:
+def send(api: Api, purpose: str = "verification") -> ApiResponse:
     forget_limits()
     return api.post("/otp/send", {"phone": PHONE, "purpose": purpose})
 
 
-def check(api: Api, code: str, purpose: str = "verification") -> Answer:
+def check(api: Api, code: str, purpose: str = "verification") -> ApiResponse:
     return api.post("/otp/verify", {"phone": PHONE, "code": code, "purpose": purpose})
 
 
-def guess(api: Api, purpose: str = "verification") -> Answer:
+def guess(api: Api, purpose: str = "verification") -> ApiResponse:
     return check(api, wrong_code(PHONE, purpose), purpose)
 
 
@@ -60,9 +60,9 @@ def test_codes_opened_before_share_the_cap(api: Api) -> None:
     for purpose in purposes:
         assert send(api, purpose).status == 200
 
-    answers = [guess(api, purpose) for purpose in purposes for _ in range(5)]
+    responses = [guess(api, purpose) for purpose in purposes for _ in range(5)]
 
-    codes = [answer.code for answer in answers]
+    codes = [response.code for response in responses]
     assert codes == ["code_invalid"] * 10 + ["too_many_attempts"] * 15
     right = check(api, code_of(PHONE, "purpose4"), "purpose4")
     assert (right.status, right.code) == (429, "too_many_attempts")
@@ -76,11 +76,11 @@ def test_cap_is_exact_when_all_guess_at_once(api: Api) -> None:
         assert send(api, purpose).status == 200
     codes = {purpose: wrong_code(PHONE, purpose) for purpose in purposes}
 
-    answers = at_once(
+    responses = at_once(
         [partial(check, api, codes[purpose], purpose) for purpose in purposes for _ in range(5)]
     )
 
-    assert sorted(answer.code for answer in answers) == (
+    assert sorted(response.code for response in responses) == (
         ["code_invalid"] * 10 + ["too_many_attempts"] * 40
     )
     assert sum(verification.attempts for verification in Verification.objects.all()) == 10
@@ -108,10 +108,10 @@ def test_wrong_code_response_counts_guesses_left(api: Api) -> None:
     age_rows(seconds=301)
 
     sent = send(api)
-    answers = [guess(api), guess(api)]
+    responses = [guess(api), guess(api)]
 
     assert sent.body["attempts_left"] == 2
-    assert [answer.body["attempts_left"] for answer in answers] == [1, 0]
+    assert [response.body["attempts_left"] for response in responses] == [1, 0]
     assert guess(api).code == "too_many_attempts"
 
 
@@ -231,13 +231,13 @@ def test_code_that_is_not_closed_is_sent_again(api: Api) -> None:
     fail(api, 9)
     age_rows(seconds=61)
 
-    answer = send(api)
+    response = send(api)
 
-    assert (answer.status, answer.body["expires_in"]) == (200, 239)
-    assert answer.body["attempts_left"] == 1
+    assert (response.status, response.body["expires_in"]) == (200, 239)
+    assert response.body["attempts_left"] == 1
 
 
-def exhausted(api: Api) -> Answer:
+def exhausted(api: Api) -> ApiResponse:
     for _ in range(5):
         assert guess(api).code == "code_invalid"
     return guess(api)
@@ -259,12 +259,12 @@ def test_exhausted_code_states_when_a_new_one_may_be_requested(
     else:
         send(api)
 
-    answer = exhausted(api)
+    response = exhausted(api)
 
-    assert answer.code == "too_many_attempts"
-    assert 40 <= answer.body["retry_after"] <= 60
-    assert "Запросите новый код через" in answer.body["message"]
-    assert seconds_in(answer.body["message"]) == answer.body["retry_after"]
+    assert response.code == "too_many_attempts"
+    assert 40 <= response.body["retry_after"] <= 60
+    assert "Запросите новый код через" in response.body["message"]
+    assert seconds_in(response.body["message"]) == response.body["retry_after"]
     english = api.post(
         "/otp/verify", {"phone": PHONE, "code": "123456"}, **{"Accept-Language": "en"}
     )
@@ -277,17 +277,17 @@ def test_exhausted_code_after_cool_down_asks_for_new_one(api: Api) -> None:
     exhausted(api)
     age_rows(seconds=61)
 
-    answer = guess(api)
+    response = guess(api)
 
-    assert answer.body["retry_after"] == 1
-    assert answer.body["message"].endswith("Запросите новый код")
+    assert response.body["retry_after"] == 1
+    assert response.body["message"].endswith("Запросите новый код")
     assert api.post("/otp/send", {"phone": PHONE}).status == 200
 
 
 def test_exhausted_code_mentions_the_cap(api: Api) -> None:
     fail(api, 10)
 
-    answer = guess(api)
+    response = guess(api)
 
-    assert HOUR - 301 - 20 <= answer.body["retry_after"] <= HOUR - 301
-    assert re.search(r"через 5\d мин$", answer.body["message"])
+    assert HOUR - 301 - 20 <= response.body["retry_after"] <= HOUR - 301
+    assert re.search(r"через 5\d мин$", response.body["message"])

@@ -13,7 +13,7 @@ from otp.check import check
 from otp.models import Verification
 from storage.statements.json_rows import Numbered
 from tests.api.blocking import waiting
-from tests.api.clients import Answer, Api, ClientOf
+from tests.api.clients import Api, ApiResponse, ClientOf
 from tests.api.groups import in_one_group
 from tests.factories import CompanyFactory
 from tests.otp.sent_codes import code_of, verification_of, wrong_code
@@ -27,13 +27,13 @@ def phone(number: int) -> str:
     return f"+7916{number:07d}"
 
 
-def together(api: Api, *guesses: tuple[str, str]) -> list[Answer]:
+def together(api: Api, *guesses: tuple[str, str]) -> list[ApiResponse]:
     calls = [partial(api.post, "/otp/verify", {"phone": to, "code": code}) for to, code in guesses]
     return in_one_group(check._guesses, calls)
 
 
-def outcomes(answers: list[Answer]) -> list[str]:
-    return ["ok" if answer.status == 200 else answer.code for answer in answers]
+def outcomes(responses: list[ApiResponse]) -> list[str]:
+    return ["ok" if response.status == 200 else response.code for response in responses]
 
 
 @pytest.fixture
@@ -63,11 +63,11 @@ def test_each_guess_has_its_own_result(
 ) -> None:
     one, two, three, _four = phones
 
-    answers = together(api, (one, code_of(one)), (two, wrong_code(two)), (three, code_of(three)))
+    responses = together(api, (one, code_of(one)), (two, wrong_code(two)), (three, code_of(three)))
 
-    assert outcomes(answers) == ["ok", "code_invalid", "ok"]
-    assert answers[0].body["phone"] == one
-    assert answers[1].body["attempts_left"] == 4
+    assert outcomes(responses) == ["ok", "code_invalid", "ok"]
+    assert responses[0].body["phone"] == one
+    assert responses[1].body["attempts_left"] == 4
     assert alone == []
 
 
@@ -77,21 +77,23 @@ def test_guess_at_a_dead_code_has_its_own_error(api: Api, phones: list[str]) -> 
     used = Verification.objects.get(phone=two)
     Verification.objects.filter(phone=three).update(attempts=5)
 
-    answers = together(
+    responses = together(
         api, (one, code_of(one)), (two, "123456"), (three, "123456"), (phone(9), "123456")
     )
 
-    assert outcomes(answers) == ["ok", "code_used", "too_many_attempts", "code_not_found"]
+    assert outcomes(responses) == ["ok", "code_used", "too_many_attempts", "code_not_found"]
     used.refresh_from_db()
     assert used.attempts == 1
 
 
 def test_guesses_at_one_code_share_no_attempt(api: Api, phones: list[str]) -> None:
     to = phones[0]
-    answers = together(api, *[(to, wrong_code(to))] * 8)
+    responses = together(api, *[(to, wrong_code(to))] * 8)
 
-    assert Counter(outcomes(answers)) == {"code_invalid": 5, "too_many_attempts": 3}
-    left = [answer.body["attempts_left"] for answer in answers if answer.code == "code_invalid"]
+    assert Counter(outcomes(responses)) == {"code_invalid": 5, "too_many_attempts": 3}
+    left = [
+        response.body["attempts_left"] for response in responses if response.code == "code_invalid"
+    ]
     assert sorted(left) == [0, 1, 2, 3, 4]
     assert verification_of(to).attempts == 5
 
@@ -99,9 +101,9 @@ def test_guesses_at_one_code_share_no_attempt(api: Api, phones: list[str]) -> No
 def test_one_of_two_correct_guesses_is_accepted(api: Api, phones: list[str]) -> None:
     to = phones[0]
 
-    answers = together(api, (to, code_of(to)), (to, code_of(to)))
+    responses = together(api, (to, code_of(to)), (to, code_of(to)))
 
-    assert sorted(outcomes(answers)) == ["code_used", "ok"]
+    assert sorted(outcomes(responses)) == ["code_used", "ok"]
     assert verification_of(to).attempts == 1
 
 
@@ -123,10 +125,10 @@ def test_codes_of_two_companies_for_one_phone_are_separate(
         for client, code in zip((api, other, api), (result[1], result[1], result[0]), strict=True)
     ]
 
-    answers = in_one_group(check._guesses, calls)
+    responses = in_one_group(check._guesses, calls)
 
-    assert outcomes(answers)[1:] == ["ok", "ok"]
-    assert outcomes(answers)[0] in {"code_invalid", "code_used"}
+    assert outcomes(responses)[1:] == ["ok", "ok"]
+    assert outcomes(responses)[0] in {"code_invalid", "code_used"}
 
 
 @pytest.mark.parametrize(
@@ -142,9 +144,9 @@ def test_waiting_guess_does_not_block_others(api: Api, phones: list[str], lock: 
     with ThreadPoolExecutor(1) as pool, transaction.atomic():
         guesses = [(to, code_of(to)) for to in phones]
         execute(lock, {"phone": phones[0]})
-        answers = pool.submit(together, api, *guesses)
+        responses = pool.submit(together, api, *guesses)
         verified = Verification.objects.filter(verified_at__isnull=False)
         wait_until(lambda: verified.count() == 3 and len(waiting()) == 1, 2.5)
         transaction.set_rollback(True)
 
-    assert outcomes(answers.result(20)) == ["ok"] * 4
+    assert outcomes(responses.result(20)) == ["ok"] * 4

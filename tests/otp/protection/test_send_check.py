@@ -15,7 +15,7 @@ from channels.models import Message
 from otp.models import GuardRestriction
 from otp.protection import challenges, guard_evidence, restrictions
 from otp.protection.requesters import hashed, network_of
-from tests.api.clients import Answer, Api
+from tests.api.clients import Api, ApiResponse
 from tests.factories import VerificationFactory
 from tests.otp.protection.evidence_steps import begin
 from tests.otp.sent_codes import forget_limits
@@ -56,7 +56,7 @@ def hold(
     return restriction
 
 
-def send(api: Api, phone: str = PHONE, **fields: object) -> Answer:
+def send(api: Api, phone: str = PHONE, **fields: object) -> ApiResponse:
     return api.post("/otp/send", {"phone": phone} | fields)
 
 
@@ -79,12 +79,12 @@ def solved(challenge: dict[str, object]) -> str:
 def test_refusal_names_scope_and_time_and_costs_nothing(api: Api) -> None:
     hold(api, STEP.REFUSE)
 
-    answer = send(api)
+    response = send(api)
 
-    assert (answer.status, answer.body["code"]) == (429, "send_limit")
-    assert answer.body["limit"] == {"kind": "guard", "scope": "prefix-4", "value": "+7916123"}
-    assert 540 < answer.body["retry_after"] <= 601
-    assert "+7916123••••" in answer.body["message"]
+    assert (response.status, response.body["code"]) == (429, "send_limit")
+    assert response.body["limit"] == {"kind": "guard", "scope": "prefix-4", "value": "+7916123"}
+    assert 540 < response.body["retry_after"] <= 601
+    assert "+7916123••••" in response.body["message"]
     assert not Message.objects.exists()
     assert ledger.balance(api.company.pk) == (1000, 0)
 
@@ -106,12 +106,12 @@ def test_address_is_refused_by_its_hash(api: Api) -> None:
     ip = hashed(api.company.pk, "ip", "8.8.4.9")
     hold(api, STEP.REFUSE, kind="ip", value=ip)
 
-    answer = send(api, ip="8.8.4.9")
+    response = send(api, ip="8.8.4.9")
 
-    assert answer.body["limit"] == {"kind": "guard", "scope": "ip"}
+    assert response.body["limit"] == {"kind": "guard", "scope": "ip"}
     assert send(api, ip="8.8.4.8").status == 200
     assert send(api, "+79161234560").status == 200
-    assert ip not in str(answer.body)
+    assert ip not in str(response.body)
 
 
 def test_sender_ip_and_device_are_kept_as_hashes(api: Api) -> None:
@@ -133,10 +133,10 @@ def test_cheap_only_restriction_leaves_messengers(api: Api) -> None:
     api.company.save()
     hold(api, STEP.CHEAP_ONLY)
 
-    answer = send(api)
+    response = send(api)
 
     message = Message.objects.get()
-    assert (answer.status, message.channel, message.chain) == (200, "telegram", [])
+    assert (response.status, message.channel, message.chain) == (200, "telegram", [])
 
 
 def test_first_messenger_takes_the_place_of_sms(api: Api) -> None:
@@ -146,9 +146,9 @@ def test_first_messenger_takes_the_place_of_sms(api: Api) -> None:
     api.company.save()
     hold(api, STEP.CHEAP_ONLY)
 
-    answer = send(api)
+    response = send(api)
 
-    assert (answer.body["channel"], answer.body["cost"]) == ("telegram", 1)
+    assert (response.body["channel"], response.body["cost"]) == ("telegram", 1)
 
 
 def test_sms_continues_if_no_channel_is_cheaper(api: Api) -> None:
@@ -207,10 +207,10 @@ def test_challenge_cannot_be_replayed(api: Api) -> None:
 def test_malformed_proof_is_refused_with_a_new_challenge(api: Api, proof: str) -> None:
     hold(api, STEP.CHALLENGE)
 
-    answer = send(api, challenge=proof)
+    response = send(api, challenge=proof)
 
-    assert (answer.status, answer.body["code"]) == (422, "challenge_required")
-    assert solved(answer.body["challenge"])
+    assert (response.status, response.body["code"]) == (422, "challenge_required")
+    assert solved(response.body["challenge"])
 
 
 def test_unsolved_challenge_is_not_a_proof(api: Api) -> None:
@@ -220,9 +220,9 @@ def test_unsolved_challenge_is_not_a_proof(api: Api) -> None:
     assert solution is not None
     solution.counter += 1
 
-    answer = send(api, challenge=Payload(made, solution).to_base64())
+    response = send(api, challenge=Payload(made, solution).to_base64())
 
-    assert answer.body["code"] == "challenge_required"
+    assert response.body["code"] == "challenge_required"
 
 
 def test_trusted_person_needs_no_proof_and_can_be_refused(api: Api) -> None:
@@ -263,10 +263,10 @@ def test_one_subscriber_has_one_address(typed: str, other: str, is_same: bool) -
 
 
 def test_address_of_a_proxy_is_ignored_and_nonsense_is_refused(api: Api) -> None:
-    answer = send(api, ip="not an address")
+    response = send(api, ip="not an address")
 
     assert network_of("10.0.0.7") == ""
-    assert (answer.status, list(answer.body["errors"])) == (422, ["ip"])
+    assert (response.status, list(response.body["errors"])) == (422, ["ip"])
 
 
 @pytest.mark.parametrize(("days", "status"), [(2, 200), (0.5, 429), (61, 429)])
@@ -339,17 +339,17 @@ def test_number_of_a_test_key_needs_a_proof(test_api: Api) -> None:
     proof = solved(asked.body["challenge"])
     sent, again = (send(test_api, CHALLENGED, challenge=proof) for _try in range(2))
 
-    codes = [answer.code for answer in (asked, wrong, again)]
+    codes = [response.code for response in (asked, wrong, again)]
     assert (codes, sent.status) == (["challenge_required"] * 3, 200)
     assert send(test_api, CHALLENGED, trusted=True).status == 200
 
 
 def test_number_of_a_test_key_is_held_back_by_the_guard(test_api: Api) -> None:
-    answer = send(test_api, HELD_BACK, trusted=True)
+    response = send(test_api, HELD_BACK, trusted=True)
 
-    assert (answer.status, answer.code) == (429, "send_limit")
-    assert answer.body["limit"] == {"kind": "guard", "scope": "prefix-4", "value": "+7999000"}
-    assert 0 < answer.body["retry_after"] <= 3600
+    assert (response.status, response.code) == (429, "send_limit")
+    assert response.body["limit"] == {"kind": "guard", "scope": "prefix-4", "value": "+7999000"}
+    assert 0 < response.body["retry_after"] <= 3600
 
 
 def test_same_numbers_are_ordinary_to_live_keys_and_to_links(api: Api, test_api: Api) -> None:

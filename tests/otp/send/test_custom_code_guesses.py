@@ -8,7 +8,7 @@ from django.db.models import F
 
 from channels.models import Message
 from storage.redis_client import redis_client
-from tests.api.clients import Answer, Api
+from tests.api.clients import Api, ApiResponse
 from tests.api.races import at_once
 from tests.channels.message_stages import PHONE
 from tests.otp.send.custom_codes import CODE, send
@@ -37,7 +37,7 @@ def test_sends_guess_a_live_custom_code_no_oftener_than_checks(
 
 
 def test_idempotency_key_allows_no_extra_custom_code_guesses(api: Api) -> None:
-    def keyed(code: str) -> Answer:
+    def keyed(code: str) -> ApiResponse:
         return api.post("/otp/send", {"phone": PHONE, "code": code}, Idempotency_Key="login-1")
 
     assert keyed(CODE).status == 200
@@ -94,7 +94,7 @@ def test_wrong_guesses_do_not_prevent_the_next_code(
 
 
 def test_past_the_limit_no_code_is_compared(api: Api, store: str) -> None:
-    def keyed(code: str) -> Answer:
+    def keyed(code: str) -> ApiResponse:
         return api.post("/otp/send", {"phone": PHONE, "code": code}, Idempotency_Key="login-1")
 
     first = keyed(CODE)

@@ -46,11 +46,11 @@ def delivered(api: Api, **fields: object) -> Message:
 
 @pytest.mark.parametrize("code", ["0000", "00482915", "ABCD", "aB3xYz", "A1B2C3D4E5", "1234567890"])
 def test_custom_code_is_what_the_person_gets(api: Api, code: str) -> None:
-    answer = send(api, code, channel="whatsapp")
+    response = send(api, code, channel="whatsapp")
 
     sent = outgoing()
 
-    assert (answer.status, sent.code) == (200, code)
+    assert (response.status, sent.code) == (200, code)
     assert code in sent.text
     verification = Verification.objects.get()
     assert (verification.is_custom, verification.length) == (True, len(code))
@@ -60,14 +60,14 @@ def test_custom_code_is_what_the_person_gets(api: Api, code: str) -> None:
     "code", ["123", "12345678901", "12 34", "12-34", "абвг", "", 1234, ["1234"], "１２３４", "12é4"]
 )
 def test_malformed_own_code_is_refused_without_being_quoted(api: Api, code: object) -> None:
-    answer = send(api, code)
+    response = send(api, code)
 
-    assert (answer.status, answer.code, [*answer.body["errors"]]) == (
+    assert (response.status, response.code, [*response.body["errors"]]) == (
         422,
         "invalid_input",
         ["code"],
     )
-    assert not code or str(code) not in str(answer.body)
+    assert not code or str(code) not in str(response.body)
     assert Message.objects.count() == 0
 
 
@@ -170,10 +170,10 @@ def _gateway_alone(settings: Settings) -> None:
 def test_letters_code_skips_telegram_gateway(api: Api) -> None:
     enable_fallback(api.company, "telegram", "sms")
 
-    answers = [send(api, code, phone=f"+7916000000{n}") for n, code in enumerate((CODE, LETTERS))]
+    responses = [send(api, code, phone=f"+7916000000{n}") for n, code in enumerate((CODE, LETTERS))]
 
     first, second = Message.objects.order_by("id")
-    assert [answer.body["channel"] for answer in answers] == ["telegram", "sms"]
+    assert [response.body["channel"] for response in responses] == ["telegram", "sms"]
     assert ([step["channel"] for step in first.chain], second.chain) == (["sms"], [])
     assert (first.content, second.content) == ("custom_digits", "custom_code")
 
@@ -181,11 +181,11 @@ def test_letters_code_skips_telegram_gateway(api: Api) -> None:
 @pytest.mark.usefixtures("_gateway_alone")
 @pytest.mark.parametrize("code", [LETTERS, "123456789"])
 def test_channel_that_cannot_carry_it_is_refused_before_anything(api: Api, code: str) -> None:
-    answer = send(api, code, channel="telegram")
+    response = send(api, code, channel="telegram")
 
-    assert (answer.status, answer.code) == (422, "channel_unavailable")
-    assert "4" in answer.body["message"]
-    assert code not in answer.raw.decode()
+    assert (response.status, response.code) == (422, "channel_unavailable")
+    assert "4" in response.body["message"]
+    assert code not in response.raw.decode()
     assert (Message.objects.count(), Verification.objects.count()) == (0, 0)
     assert ledger.balance(api.company.pk) == (1000, 0)
     assert send(api, code, channel="sms").status == 200  # nothing was counted
@@ -205,8 +205,8 @@ def test_every_route_of_codes_carries_custom_codes() -> None:
 def test_repeat_is_answered_with_the_first_message(api: Api) -> None:
     first, *repeats = (send(api) for _ in range(3))
 
-    assert [answer.status for answer in repeats] == [200, 200]
-    assert {answer.body["id"] for answer in repeats} == {first.body["id"]}
+    assert [response.status for response in repeats] == [200, 200]
+    assert {response.body["id"] for response in repeats} == {first.body["id"]}
     assert Message.objects.count() == 1
     assert ledger.balance(api.company.pk) == (999, 1)
 
@@ -216,10 +216,10 @@ def test_repeat_is_answered_with_the_first_message(api: Api) -> None:
 def test_repeats_at_once_are_one_message(api: Api, test_api: Api, mode: str) -> None:
     client = api if mode == "live" else test_api
 
-    answers = at_once([partial(send, client)] * 8)
+    responses = at_once([partial(send, client)] * 8)
 
-    assert [answer.status for answer in answers] == [200] * 8
-    assert len({answer.body["id"] for answer in answers}) == 1
+    assert [response.status for response in responses] == [200] * 8
+    assert len({response.body["id"] for response in responses}) == 1
     assert Message.objects.count() == Verification.objects.count() == 1
 
 
@@ -240,17 +240,17 @@ def test_repeat_with_an_order_of_channels(api: Api) -> None:
     again = send(api, channels=["telegram", "whatsapp"])
     other = send(api, channels=["telegram"])
 
-    assert [answer.status for answer in (first, again, other)] == [200] * 3
+    assert [response.status for response in (first, again, other)] == [200] * 3
     assert first.body["id"] == again.body["id"] != other.body["id"]
 
 
 def test_repeats_under_other_keys_are_one_message(api: Api) -> None:
     fields = {"phone": PHONE, "code": CODE}
 
-    answers = [api.post("/otp/send", fields, Idempotency_Key=key) for key in ("a", "b", "b")]
+    responses = [api.post("/otp/send", fields, Idempotency_Key=key) for key in ("a", "b", "b")]
 
-    assert len({answer.body["id"] for answer in answers}) == 1
-    assert answers[2].headers["Idempotent-Replayed"] == "true"
+    assert len({response.body["id"] for response in responses}) == 1
+    assert responses[2].headers["Idempotent-Replayed"] == "true"
     assert Message.objects.count() == 1
 
 
@@ -340,7 +340,7 @@ def test_same_code_by_a_channel_not_tried_is_another_message(api: Api) -> None:
 
     by_sms = [send(api, channel="sms") for _ in range(2)]
 
-    assert [answer.status for answer in by_sms] == [200, 200]
+    assert [response.status for response in by_sms] == [200, 200]
     assert by_sms[1].body["id"] == by_sms[0].body["id"] != first.body["id"]
     assert by_sms[0].body["verification"] == first.body["verification"]
     assert Message.objects.count() == 2
@@ -361,9 +361,9 @@ def test_next_channel_takes_the_custom_code_along(api: Api) -> None:
     verification = send(api).body["verification"]
     claim()
 
-    answer = api.post(f"/otp/{verification}/next", {})
+    response = api.post(f"/otp/{verification}/next", {})
 
-    assert (answer.status, answer.body["channel"]) == (200, "telegram")
+    assert (response.status, response.body["channel"]) == (200, "telegram")
     assert outgoing().code == CODE
 
 
@@ -371,8 +371,8 @@ def test_next_channel_of_a_wiped_code_says_why(api: Api) -> None:
     message = delivered(api)
     verification = Verification.objects.get(pk=message.subject_id)
 
-    answer = api.post(f"/otp/{verification}/next", {})
+    response = api.post(f"/otp/{verification}/next", {})
 
-    assert answer.code == "channel_unavailable"
-    assert "code" in answer.body["message"]
+    assert response.code == "channel_unavailable"
+    assert "code" in response.body["message"]
     assert send(api, channel="sms").status == 200

@@ -38,7 +38,7 @@ def test_failed_code_is_sent_again_after_the_cool_down(api: Api, outcome: EventK
     again = [send(api) for _ in range(2)]
 
     assert repeated == first
-    assert [answer.status for answer in again] == [200, 200]
+    assert [response.status for response in again] == [200, 200]
     assert again[0].body["id"] == again[1].body["id"] != first
     assert outgoing().code == CODE
     assert Verification.objects.count() == 1
@@ -48,9 +48,9 @@ def test_failed_code_sent_again_at_once_is_one_message(api: Api) -> None:
     failed(api)
     age_rows(seconds=61)
 
-    answers = at_once([partial(send, api)] * 4)
+    responses = at_once([partial(send, api)] * 4)
 
-    assert {answer.status for answer in answers} == {200}
+    assert {response.status for response in responses} == {200}
     assert Message.objects.count() == 2
 
 

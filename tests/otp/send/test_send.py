@@ -12,22 +12,22 @@ from billing.wallet import ledger
 from channels.models import Message
 from links.models import Link
 from otp.models import Verification
-from tests.api.clients import Answer, Api
+from tests.api.clients import Api, ApiResponse
 from tests.otp.sent_codes import age_rows, code_of, forget_limits, verification_of, wrong_code
 
 PHONE = "+79161234567"
 
 
-def send(api: Api, **fields: object) -> Answer:
+def send(api: Api, **fields: object) -> ApiResponse:
     return api.post("/otp/send", {"phone": PHONE} | fields)
 
 
 def test_send_responds_with_all_fields(api: Api) -> None:
-    answer = send(api)
+    response = send(api)
 
     message = Message.objects.get()
-    assert answer.status == 200
-    assert answer.body == {
+    assert response.status == 200
+    assert response.body == {
         "success": True,
         "message": "Код поставлен в очередь: WhatsApp",
         "id": message.public_id,
@@ -74,10 +74,10 @@ def test_message_carries_no_code(api: Api) -> None:
 
 
 def test_link_travels_with_the_code(api: Api) -> None:
-    answer = send(api, link="https://example.com/a", link_expires_in=3600)
+    response = send(api, link="https://example.com/a", link_expires_in=3600)
 
     link = Link.objects.get()
-    assert answer.body["short_url"] == link.short_url
+    assert response.body["short_url"] == link.short_url
     assert len(link.slug) == 10
     assert link.url == "https://example.com/a"
     assert link.expires_at is not None
@@ -88,11 +88,11 @@ def test_link_travels_with_the_code(api: Api) -> None:
 def test_company_decides_length_brand_language_and_channel(api: Api) -> None:
     Company.objects.update(code_length=8, brand="Лютик", language="en", default_channel="telegram")
 
-    answer = send(api)
+    response = send(api)
 
     message = Message.objects.get()
     assert len(code_of(PHONE)) == 8
-    assert (answer.body["channel"], message.locale) == ("telegram", "en")
+    assert (response.body["channel"], message.locale) == ("telegram", "en")
     assert message.params["brand"] == "Лютик"
 
 
@@ -103,11 +103,11 @@ def test_resend_repeats_the_code_its_expiry_and_its_attempts(api: Api) -> None:
     api.post("/otp/verify", {"phone": PHONE, "code": wrong_code(PHONE)})
     age_rows(seconds=100)
 
-    answer = send(api, channel="sms")
+    response = send(api, channel="sms")
 
     assert Verification.objects.count() == 1
     assert code_of(PHONE) == code
-    assert (answer.body["expires_in"], answer.body["attempts_left"]) == (200, 4)
+    assert (response.body["expires_in"], response.body["attempts_left"]) == (200, 4)
     assert set(Message.objects.values_list("subject_id", flat=True)) == {verification.id}
     assert api.post("/otp/verify", {"phone": PHONE, "code": code}).status == 200
 
@@ -131,10 +131,10 @@ def test_code_with_less_than_a_minute_left_is_superseded(
     old = code_of(PHONE)
     age_rows(seconds=300 - left)
 
-    answer = send(api)
+    response = send(api)
 
     assert (verification_of(PHONE).id == first.id) is is_resent
-    assert answer.body["expires_in"] == (left if is_resent else 300)
+    assert response.body["expires_in"] == (left if is_resent else 300)
     if not is_resent:
         first.refresh_from_db()
         assert first.superseded_at is not None
@@ -149,10 +149,10 @@ def test_code_without_attempts_left_is_superseded(api: Api) -> None:
         api.post("/otp/verify", {"phone": PHONE, "code": wrong})
     age_rows(seconds=61)
 
-    answer = send(api)
+    response = send(api)
 
     assert Verification.objects.count() == 2
-    assert (answer.body["expires_in"], answer.body["attempts_left"]) == (300, 5)
+    assert (response.body["expires_in"], response.body["attempts_left"]) == (300, 5)
 
 
 def test_used_code_is_superseded(api: Api) -> None:
@@ -211,9 +211,9 @@ def test_code_of_a_key_that_is_gone_is_replaced(api: Api, settings: Settings) ->
     assert api.post("/otp/verify", {"phone": PHONE, "code": code}).code == "code_invalid"
     age_rows(seconds=61)
 
-    answer = send(api)
+    response = send(api)
 
-    assert (answer.body["expires_in"], answer.body["attempts_left"]) == (300, 5)
+    assert (response.body["expires_in"], response.body["attempts_left"]) == (300, 5)
     assert verification_of(PHONE).key_id == "new"
     assert api.post("/otp/verify", {"phone": PHONE, "code": code_of(PHONE)}).status == 200
 
@@ -234,10 +234,10 @@ def test_every_send_holds_its_price(api: Api) -> None:
 def test_test_key_holds_nothing(test_api: Api) -> None:
     ledger.withdraw(company=test_api.company, amount=1000, reason="test")
 
-    answer = send(test_api, channel="sms")
+    response = send(test_api, channel="sms")
 
-    assert (answer.status, answer.body["cost"], answer.body["test"]) == (200, 0, True)
-    assert answer.body["resend_in"] == 0
+    assert (response.status, response.body["cost"], response.body["test"]) == (200, 0, True)
+    assert response.body["resend_in"] == 0
     assert ledger.balance(test_api.company.pk) == (0, 0)
 
 

@@ -23,7 +23,7 @@ from channels.models import BlockedPhone, Message
 from otp.models import Verification
 from otp.send import code_writes
 from tests.api.blocking import end_waiting, waiting
-from tests.api.clients import Answer, Api, ClientOf
+from tests.api.clients import Api, ApiResponse, ClientOf
 from tests.api.groups import in_one_group
 from tests.factories import CompanyFactory
 from tests.otp.sent_codes import code_of, forget_limits, verification_of
@@ -56,12 +56,12 @@ def statements(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return sizes
 
 
-def send(api: Api, to: str, **more: Any) -> Callable[[], Answer]:
+def send(api: Api, to: str, **more: Any) -> Callable[[], ApiResponse]:
     headers = more.pop("headers", {})
     return partial(api.post, "/otp/send", {"phone": to} | more, **headers)
 
 
-def together(*calls: Callable[[], Answer]) -> list[Answer]:
+def together(*calls: Callable[[], ApiResponse]) -> list[ApiResponse]:
     return in_one_group(code_writes.SENDS, calls)
 
 
@@ -76,13 +76,13 @@ def test_each_grouped_send_gets_its_own_message(
     api: Api, client_of: ClientOf, statements: list[int]
 ) -> None:
     other = client_of(company_with(100))
-    answers = together(*(send(api, phone(n)) for n in range(3)), send(other, phone(0)))
+    responses = together(*(send(api, phone(n)) for n in range(3)), send(other, phone(0)))
 
     assert statements == [4]
-    assert [answer.status for answer in answers] == [200] * 4
-    assert [answer.body["phone"] for answer in answers] == [*map(phone, range(3)), phone(0)]
+    assert [response.status for response in responses] == [200] * 4
+    assert [response.body["phone"] for response in responses] == [*map(phone, range(3)), phone(0)]
     messages = {f"msg_{message.id.hex}": message for message in Message.objects.all()}
-    owners = [messages[answer.body["id"]].company_id for answer in answers]
+    owners = [messages[response.body["id"]].company_id for response in responses]
     assert owners == [api.company.pk] * 3 + [other.company.pk]
     assert Verification.objects.count() == Transfer.objects.filter(kind="hold").count() == 4
     assert ledger.balance(other.company.pk) == (99, 1)
@@ -130,10 +130,10 @@ def test_live_code_is_sent_again_and_a_used_one_replaced(api: Api, statements: l
     forget_limits()
     statements.clear()
 
-    answers = together(*(send(api, phone(n)) for n in range(4)))
+    responses = together(*(send(api, phone(n)) for n in range(4)))
 
     assert statements == [4]
-    assert [answer.status for answer in answers] == [200] * 4
+    assert [response.status for response in responses] == [200] * 4
     assert verification_of(phone(0)) == live
     assert Message.objects.filter(subject_id=live.pk).count() == 2
     assert verification_of(phone(1)) != used
@@ -149,10 +149,10 @@ def test_refused_members_leave_the_others_alone(
     BlockedPhone.objects.create(phone=phone(1))
     poor = client_of(company_with(0))
 
-    answers = together(send(api, phone(0)), send(api, phone(1)), send(poor, phone(2)))
+    responses = together(send(api, phone(0)), send(api, phone(1)), send(poor, phone(2)))
 
-    assert [answer.status for answer in answers] == [200, 422, 402]
-    assert [answer.code for answer in answers[1:]] == [
+    assert [response.status for response in responses] == [200, 422, 402]
+    assert [response.code for response in responses[1:]] == [
         "recipient_unreachable",
         "insufficient_tokens",
     ]
@@ -164,9 +164,9 @@ def test_grouped_sends_pass_as_far_as_the_tokens_go(client_of: ClientOf) -> None
     company = company_with(2)
     api = client_of(company)
 
-    answers = together(*(send(api, phone(n)) for n in range(5)))
+    responses = together(*(send(api, phone(n)) for n in range(5)))
 
-    assert sorted(answer.status for answer in answers) == [200] * 2 + [402] * 3
+    assert sorted(response.status for response in responses) == [200] * 2 + [402] * 3
     assert ledger.balance(company.pk) == (0, 2)
     assert Message.objects.count() == 2
 
@@ -177,9 +177,9 @@ def test_grouped_sends_pass_as_far_as_the_budget_goes(client_of: ClientOf, count
     api = client_of(company)
     budgets.set_fixed(company=company, tokens={country: 3}, user=None)
 
-    answers = together(*(send(api, phone(n)) for n in range(5)))
+    responses = together(*(send(api, phone(n)) for n in range(5)))
 
-    assert sorted(answer.status for answer in answers) == [200] * 3 + [429] * 2
+    assert sorted(response.status for response in responses) == [200] * 3 + [429] * 2
     assert Message.objects.count() == 3
 
 
@@ -191,10 +191,10 @@ def test_grouped_sends_pass_as_far_as_the_key_limit_goes(client_of: ClientOf) ->
     key_limits.set_limits(company=company, tokens={key.pk: 3}, user=None)
 
     calls = [send(limited, phone(n)) for n in range(5)] + [send(free, phone(n)) for n in (5, 6)]
-    answers = together(*calls)
+    responses = together(*calls)
 
-    assert [answer.status for answer in answers[5:]] == [200] * 2
-    assert sorted(answer.status for answer in answers[:5]) == [200] * 3 + [429] * 2
+    assert [response.status for response in responses[5:]] == [200] * 2
+    assert sorted(response.status for response in responses[:5]) == [200] * 3 + [429] * 2
     assert Message.objects.count() == 5
     tokens = Wallet.objects.get(company=company).key_tokens
     assert sorted(tokens.values()) == [2, 3]
@@ -220,14 +220,14 @@ def test_repeat_under_the_same_key_is_answered_as_the_first(
     forget_limits()
     statements.clear()
 
-    answers = together(send(api, phone(1)), send(api, phone(2), headers={"Idempotency_Key": "2"}))
+    responses = together(send(api, phone(1)), send(api, phone(2), headers={"Idempotency_Key": "2"}))
 
-    assert [answer.status for answer in answers] == [200, 200]
+    assert [response.status for response in responses] == [200, 200]
     assert statements == [2]
     again = send(api, phone(0), headers=key)()
     assert again.body["id"] == first.body["id"]
     again = send(api, phone(2), headers={"Idempotency_Key": "2"})()
-    assert again.body["id"] == answers[1].body["id"]
+    assert again.body["id"] == responses[1].body["id"]
     assert Message.objects.count() == 3
 
 
@@ -242,12 +242,12 @@ def test_request_that_repeats_a_key_undoes_no_group(api: Api, statements: list[i
         idempotency.insert(key)
 
     calls = [send(api, phone(n), headers={"Idempotency_Key": k}) for n, k in enumerate("1223")]
-    answers = in_one_group(code_writes.SENDS, calls, meanwhile=commit_the_first)
+    responses = in_one_group(code_writes.SENDS, calls, meanwhile=commit_the_first)
 
     assert statements == [4, 1, 1]
-    assert [answers[n].status for n in (0, 3)] == [409, 200]
-    assert answers[0].code == "request_in_progress"
-    assert sorted(answers[n].status for n in (1, 2)) == [200, 422]
+    assert [responses[n].status for n in (0, 3)] == [409, 200]
+    assert responses[0].code == "request_in_progress"
+    assert sorted(responses[n].status for n in (1, 2)) == [200, 422]
     assert Message.objects.count() == 2
 
 
@@ -281,11 +281,11 @@ def test_grouped_send_ends_like_a_single_one(api: Api, state: str, channel: str 
     more = {"channel": channel} if channel else {}
 
     alone = send(api, phones[0], **more)()
-    answers = together(*(send(api, number, **more) for number in phones[1:]))
+    responses = together(*(send(api, number, **more) for number in phones[1:]))
 
-    def seen(answer: Answer) -> dict[str, Any]:
+    def seen(response: ApiResponse) -> dict[str, Any]:
         own = {"id", "verification", "phone", "request_id", "expires_in", "retry_after"}
-        return {name: answer.body[name] for name in answer.body if name not in own}
+        return {name: response.body[name] for name in response.body if name not in own}
 
     def rows(of: str) -> list[dict[str, Any]]:
         values: list[dict[str, Any]]
@@ -297,7 +297,7 @@ def test_grouped_send_ends_like_a_single_one(api: Api, state: str, channel: str 
             for row in values
         ]
 
-    assert [seen(answer) for answer in answers] == [seen(alone)] * 2
+    assert [seen(response) for response in responses] == [seen(alone)] * 2
     assert rows(phones[1]) == rows(phones[2]) == rows(phones[0])
     sent = [Message.objects.filter(phone=number).count() for number in phones]
     assert sent == [sent[0]] * 3
@@ -313,9 +313,9 @@ def test_waiting_grouped_send_holds_no_connection(api: Api) -> None:
 
     connection.close()
     calls = [send(api, phone(n), headers={"Idempotency_Key": str(n)}) for n in range(6)]
-    answers = in_one_group(code_writes.SENDS, calls, meanwhile=count_used)
+    responses = in_one_group(code_writes.SENDS, calls, meanwhile=count_used)
 
-    assert [answer.status for answer in answers] == [200] * 6
+    assert [response.status for response in responses] == [200] * 6
     assert used[0] < 2, "a thread of the process's own may use one"
 
 
@@ -324,12 +324,12 @@ def test_locked_wallet_does_not_block_other_companies(api: Api, client_of: Clien
     with ThreadPoolExecutor(1) as pool, transaction.atomic():
         Wallet.objects.select_for_update().get(company=stuck.company)
         calls = [send(stuck, phone(1)), send(api, phone(2)), send(api, phone(3))]
-        answers = pool.submit(together, *calls)
+        responses = pool.submit(together, *calls)
         wait_until(lambda: Message.objects.filter(company=api.company).count() == 2, 2.5)
-        assert not answers.done()
+        assert not responses.done()
         transaction.set_rollback(True)
 
-    assert [answer.status for answer in answers.result(20)] == [200] * 3
+    assert [response.status for response in responses.result(20)] == [200] * 3
 
 
 def test_locked_code_does_not_block_others(api: Api) -> None:
@@ -337,22 +337,22 @@ def test_locked_code_does_not_block_others(api: Api) -> None:
     forget_limits()
     with ThreadPoolExecutor(1) as pool, transaction.atomic():
         Verification.objects.select_for_update().get(phone=phone(1))
-        answers = pool.submit(together, *(send(api, phone(n)) for n in (1, 2, 3)))
+        responses = pool.submit(together, *(send(api, phone(n)) for n in (1, 2, 3)))
         wait_until(lambda: Message.objects.exclude(phone=phone(1)).count() == 2, 2.5)
-        assert not answers.done()
+        assert not responses.done()
         transaction.set_rollback(True)
 
-    assert [answer.status for answer in answers.result(20)] == [200] * 3
+    assert [response.status for response in responses.result(20)] == [200] * 3
 
 
 def test_company_alone_waits_for_its_wallet(api: Api, statements: list[int]) -> None:
     with ThreadPoolExecutor(1) as pool, transaction.atomic():
         Wallet.objects.select_for_update().get(company=api.company)
-        answers = pool.submit(together, send(api, phone(1)), send(api, phone(2)))
+        responses = pool.submit(together, send(api, phone(1)), send(api, phone(2)))
         wait_until(lambda: bool(waiting()), 2.5)
         transaction.set_rollback(True)
 
-    assert [answer.status for answer in answers.result(20)] == [200] * 2
+    assert [response.status for response in responses.result(20)] == [200] * 2
     assert statements == [2]
 
 
@@ -361,10 +361,10 @@ def test_lost_connection_is_raised_for_each_and_writes_nothing(
 ) -> None:
     with ThreadPoolExecutor(1) as pool, transaction.atomic():
         Wallet.objects.select_for_update().get(company=api.company)
-        answers = pool.submit(together, send(api, phone(1)), send(api, phone(2)))
+        responses = pool.submit(together, send(api, phone(1)), send(api, phone(2)))
         wait_until(lambda: bool(waiting()), 2.5)
         end_waiting()
-        statuses = [answer.status for answer in answers.result(20)]
+        statuses = [response.status for response in responses.result(20)]
 
     assert statuses == [503, 503]
     assert statements == [2]

@@ -26,8 +26,8 @@ pytestmark = [
 
 
 def ask(api: Api, **fields: object) -> str:
-    answer = api.post("/otp/send", {"phone": PHONE} | fields)
-    return "ok" if answer.status == 200 else answer.code
+    response = api.post("/otp/send", {"phone": PHONE} | fields)
+    return "ok" if response.status == 200 else response.code
 
 
 def channels() -> list[str]:
@@ -62,10 +62,10 @@ def test_code_of_another_purpose_is_held(api: Api) -> None:
 def test_another_code_is_held_by_any_channel(api: Api, other: dict[str, object]) -> None:
     ask(api)
 
-    answer = api.post("/otp/send", {"phone": PHONE, "channel": "sms"} | other)
+    response = api.post("/otp/send", {"phone": PHONE, "channel": "sms"} | other)
 
-    assert (answer.status, answer.code) == (429, "resend_too_soon")
-    assert 50 < int(answer.headers["Retry-After"]) <= 60
+    assert (response.status, response.code) == (429, "resend_too_soon")
+    assert 50 < int(response.headers["Retry-After"]) <= 60
     assert channels() == ["whatsapp"]
 
 
@@ -95,9 +95,9 @@ def test_code_that_cannot_be_resent_is_refused_with_its_reason(api: Api) -> None
     code = Verification.objects.get()
     Verification.objects.update(key_id="gone")
 
-    answer = api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
+    response = api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
 
-    assert (answer.status, answer.code) == (422, "code_expired")
+    assert (response.status, response.code) == (422, "code_expired")
     assert list(Verification.objects.filter(superseded_at=None)) == [code]
     assert channels() == ["whatsapp"]
 
@@ -107,9 +107,9 @@ def test_attempts_are_shared_and_not_refilled(api: Api) -> None:
     ask(api)
     api.post("/otp/verify", {"phone": PHONE, "code": wrong_code(PHONE)})
 
-    answer = api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
+    response = api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
 
-    assert answer.body["attempts_left"] == 4
+    assert response.body["attempts_left"] == 4
     assert api.post("/otp/verify", {"phone": PHONE, "code": code_of(PHONE)}).status == 200
 
 
@@ -125,9 +125,9 @@ def test_phone_limits_count_sends_by_other_channels(api: Api) -> None:
 def test_parallel_sends_by_another_channel_send_one(api: Api) -> None:
     ask(api)
 
-    answers = at_once([partial(ask, api, channel="sms")] * 6)
+    responses = at_once([partial(ask, api, channel="sms")] * 6)
 
-    assert sorted(answers) == ["ok", *["resend_too_soon"] * 5]
+    assert sorted(responses) == ["ok", *["resend_too_soon"] * 5]
     assert channels() == ["whatsapp", "sms"]
     assert ledger.balance(api.company.pk) == (983, 17)
 
@@ -136,9 +136,11 @@ def test_parallel_sends_by_another_channel_send_one(api: Api) -> None:
 def test_several_channels_at_once_are_one_message_each(api: Api) -> None:
     ask(api)
 
-    answers = at_once([partial(ask, api, channel="sms"), partial(ask, api, channel="telegram")] * 3)
+    responses = at_once(
+        [partial(ask, api, channel="sms"), partial(ask, api, channel="telegram")] * 3
+    )
 
-    assert sorted(answers) == ["ok", "ok", *["resend_too_soon"] * 4]
+    assert sorted(responses) == ["ok", "ok", *["resend_too_soon"] * 4]
     assert sorted(channels()) == ["sms", "telegram", "whatsapp"]
     assert Verification.objects.count() == 1
 

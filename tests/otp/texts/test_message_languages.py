@@ -39,10 +39,10 @@ def speak(company: Company, language: str) -> None:
 
 @pytest.mark.parametrize("code", sorted(message_languages.codes()))
 def test_code_is_rendered_in_every_language(api: Api, code: str) -> None:
-    answer = api.post("/otp/send", {"phone": "+79161234567", "channel": "sms", "locale": code})
+    response = api.post("/otp/send", {"phone": "+79161234567", "channel": "sms", "locale": code})
 
     outgoing = handed_over()
-    assert (answer.status, answer.body["locale"]) == (200, code)
+    assert (response.status, response.body["locale"]) == (200, code)
     assert (outgoing.locale, outgoing.text) == (code, standard(code, outgoing))
     assert Message.objects.get().segments == 1
 
@@ -59,11 +59,11 @@ def test_code_is_rendered_in_every_language(api: Api, code: str) -> None:
     ],
 )
 def test_tag_is_stored_and_shown(api: Api, asked: str, stored: str, code: str) -> None:
-    answer = api.post("/otp/send", {"phone": "+79161234567", "channel": "sms", "locale": asked})
+    response = api.post("/otp/send", {"phone": "+79161234567", "channel": "sms", "locale": asked})
 
     outgoing = handed_over()
     message = Message.objects.get()
-    assert (message.locale, answer.body["locale"]) == (stored, stored)
+    assert (message.locale, response.body["locale"]) == (stored, stored)
     assert api.get(f"/messages/{message.public_id}").body["locale"] == stored
     assert outgoing.text == standard(code, outgoing)
 
@@ -79,15 +79,15 @@ def test_company_language_precedes_the_worldwide_one(api: Api) -> None:
 
 def test_company_language_is_used_without_a_locale(api: Api) -> None:
     speak(api.company, "ar")
-    answer = api.post("/otp/send", {"phone": "+79161234567", "channel": "sms"})
+    response = api.post("/otp/send", {"phone": "+79161234567", "channel": "sms"})
 
     outgoing = handed_over()
-    assert (answer.body["locale"], outgoing.text) == ("ar", standard("ar", outgoing))
+    assert (response.body["locale"], outgoing.text) == ("ar", standard("ar", outgoing))
 
 
 def test_policy_may_name_any_tag(api: Api) -> None:
-    answer = put(api, [{"country": "RU", "locale": "pt_br"}])
-    assert answer.body["rules"][0]["locale"] == "pt-BR"
+    response = put(api, [{"country": "RU", "locale": "pt_br"}])
+    assert response.body["rules"][0]["locale"] == "pt-BR"
     api_keys.clear_cache()
 
     send(api, channel="sms")
@@ -109,11 +109,11 @@ def test_company_s_own_text_serves_every_tag_of_its_language(api: Api) -> None:
 
 def test_link_is_sent_in_the_requested_language(api: Api) -> None:
     body = {"phone": "+79161234567", "url": URL, "channel": "sms", "locale": "tr-TR"}
-    answer = api.post("/links/send", body)
+    response = api.post("/links/send", body)
 
-    assert answer.body["locale"] == "tr-TR"
+    assert response.body["locale"] == "tr-TR"
     assert handed_over().text == message_languages.texts("tr")["link"].replace(
-        ":link", answer.body["short_url"]
+        ":link", response.body["short_url"]
     )
 
 
@@ -136,6 +136,6 @@ MALFORMED = ("de-", "de DE", "a-DE", "de-419-DE", "", "русский", "x" * 36
 @pytest.mark.parametrize("path", ["/otp/send", "/links/send"])
 def test_malformed_language_tag_sends_nothing(api: Api, path: str) -> None:
     for locale in MALFORMED:
-        answer = api.post(path, {"phone": "+79161234567", "url": URL, "locale": locale})
-        assert (answer.status, list(answer.body["errors"])) == (422, ["locale"]), locale
+        response = api.post(path, {"phone": "+79161234567", "url": URL, "locale": locale})
+        assert (response.status, list(response.body["errors"])) == (422, ["locale"]), locale
     assert not Message.objects.exists()

@@ -213,10 +213,10 @@ def test_test_messages_show_what_is_left(test_api: Api, settings: Settings) -> N
     with_link = send(test_api, "+79161234569", link=URL).params["short_url"]
     settings.OTP_KEYS = {"newer": b"y" * 32}
 
-    answer = test_api.get("/test/messages")
+    response = test_api.get("/test/messages")
 
-    shown = [(row["text"], row["code"], row["short_url"]) for row in answer.body["data"]]
-    assert answer.status == 200
+    shown = [(row["text"], row["code"], row["short_url"]) for row in response.body["data"]]
+    assert response.status == 200
     assert shown == [(None, None, with_link), ("ссылка от Ромашка", None, link), (None,) * 3]
 
 

@@ -139,9 +139,9 @@ def test_link_is_sent_with_its_text(client: Client, owner: Member) -> None:
 
 def test_form_that_comes_twice_sends_once(client: Client, owner: Member) -> None:
     once = form()
-    answers = [client.post(reverse("send"), once) for _time in range(2)]
+    responses = [client.post(reverse("send"), once) for _time in range(2)]
 
-    assert len({answer.headers["Location"] for answer in answers}) == 1
+    assert len({response.headers["Location"] for response in responses}) == 1
     assert Message.objects.count() == 1
     assert ledger.balance(owner.company.pk) == (999, 1)
 
@@ -163,9 +163,9 @@ def test_parallel_copies_of_a_form_send_once(company: Company) -> None:
     for client in clients:
         client.force_login(member.user)
 
-    answers = at_once([partial(client.post, reverse("send"), once) for client in clients])
+    responses = at_once([partial(client.post, reverse("send"), once) for client in clients])
 
-    places = [answer.headers.get("Location", "") for answer in answers]
+    places = [response.headers.get("Location", "") for response in responses]
 
     assert Message.objects.count() == 1
     assert Transfer.objects.filter(kind="hold").count() == 1
@@ -256,9 +256,9 @@ def test_requests_are_counted_as_those_of_a_key(
     settings.API_RATE = (settings.API_RATE[0], 86_400)  # all in one window
     Company.objects.filter(pk=owner.company.pk).update(api_rate=2)
 
-    answers = [post(client, mode="test", phone=f"+7916123456{n}") for n in range(3)]
+    responses = [post(client, mode="test", phone=f"+7916123456{n}") for n in range(3)]
 
-    assert [answer.status_code for answer in answers] == [302, 302, 200]
+    assert [response.status_code for response in responses] == [302, 302, 200]
     assert Message.objects.count() == 2
 
 

@@ -160,8 +160,8 @@ def test_first_requests_of_process_are_counted(tmp_path: Path) -> None:
     program.start()
 
     with ThreadPoolExecutor(32) as pool:
-        answers = pool.map(lambda _: requests.get(f"{url}/api/v1/balance", timeout=20), range(32))
-        statuses = [answer.status_code for answer in answers]
+        responses = pool.map(lambda _: requests.get(f"{url}/api/v1/balance", timeout=20), range(32))
+        statuses = [response.status_code for response in responses]
     program.terminate()
     program.wait_stopped()
 

@@ -117,7 +117,7 @@ def attributes(span: Any) -> dict[str, Any]:
 def test_one_send_is_one_trace_from_the_request_to_the_receipt(
     api: Api, collector: Collector, dispatcher: Dispatcher
 ) -> None:
-    answer = api.post("/otp/send", {"phone": PHONE, "channel": "sms"}, traceparent=THEIRS)
+    response = api.post("/otp/send", {"phone": PHONE, "channel": "sms"}, traceparent=THEIRS)
     attempt = Attempt.objects.get()
     receipt = inbound.Receipt(
         provider_id="SM1",
@@ -135,7 +135,7 @@ def test_one_send_is_one_trace_from_the_request_to_the_receipt(
 
     result = by_name(spans)
     assert set(result) == {"POST /api/v1/otp/send", "commit", "claim", "send twilio", "receipt"}
-    message_id = parse_id("msg", answer.body["id"])
+    message_id = parse_id("msg", response.body["id"])
     assert message_id is not None
     expected = tracing.trace_id(message_id).to_bytes(16, "big")
     assert {span.trace_id for span in spans} == {expected}
@@ -147,7 +147,7 @@ def test_one_send_is_one_trace_from_the_request_to_the_receipt(
     assert call.parent_span_id == result["claim"].span_id
     assert result["receipt"].parent_span_id == call.span_id
     assert attributes(request)["http.response.status_code"] == 200
-    assert {attributes(span)["kvitok.message.id"] for span in spans} == {answer.body["id"]}
+    assert {attributes(span)["kvitok.message.id"] for span in spans} == {response.body["id"]}
     assert all(span.start_time_unix_nano <= span.end_time_unix_nano for span in spans)
 
 

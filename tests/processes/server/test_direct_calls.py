@@ -98,13 +98,13 @@ def test_api_call_is_answered_as_by_django(
 ) -> None:
     sent = b"" if body is None else orjson.dumps(body)
 
-    answers = []
+    responses = []
     for application in both:
         forget_limits()
-        answers.append(without_ids(respond(application, method, path, sent, **api.headers)))
+        responses.append(without_ids(respond(application, method, path, sent, **api.headers)))
         Message.objects.all().delete()
 
-    assert answers[0] == answers[1]
+    assert responses[0] == responses[1]
 
 
 @pytest.mark.parametrize("authorization", ["Bearer nothing", "Basic bm8=", ""])
@@ -133,11 +133,11 @@ def test_webhook_is_answered_as_by_django(both: tuple[Any, Any], secret: str) ->
     key = settings.PROVIDER_ACCOUNTS["whatsapp_cloud"]["app_secret"] if secret == "ours" else secret
     headers = webhook_headers(body, key)
 
-    answers = [
+    responses = [
         respond(application, "POST", "/hooks/whatsapp", body, **headers) for application in both
     ]
 
-    assert answers[0] == answers[1]
+    assert responses[0] == responses[1]
     assert Receipt.objects.count() == (secret == "ours")
 
 
@@ -284,13 +284,13 @@ def test_defect_of_a_view_is_answered_as_by_django(
 
     monkeypatch.setattr(SendCode, "dispatch", fail)
 
-    answers = [
+    responses = [
         respond(application, "POST", "/api/v1/otp/send", b"{}", **api.headers)
         for application in both
     ]
 
-    assert answers[0] == answers[1]
-    assert answers[0][0].startswith("500")
+    assert responses[0] == responses[1]
+    assert responses[0][0].startswith("500")
     logged = [(record.name, record.levelname) for record in caplog.records]
     assert logged == [("django.request", "ERROR")] * 2
 

@@ -128,17 +128,17 @@ def test_slow_body_is_refused_at_its_deadline(ask: Ask) -> None:
     started = time.monotonic()
     connection = ask(body_of(1000))
     connection.socket.settimeout(0.1)
-    answer = b""
-    while not answer:
+    response = b""
+    while not response:
         assert time.monotonic() < started + SECONDS
         connection.say("x")
         try:
-            answer = connection.socket.recv(1000)
+            response = connection.socket.recv(1000)
         except TimeoutError:
             continue
 
-    assert answer.startswith(b"HTTP/1.1 408")
-    assert answer.endswith(b"request_timeout")
+    assert response.startswith(b"HTTP/1.1 408")
+    assert response.endswith(b"request_timeout")
     assert time.monotonic() - started >= DEADLINE
 
 
@@ -156,9 +156,9 @@ def test_slow_bodies_hold_no_thread(ask: Ask, request_text: str) -> None:
     slow = [ask(request_text) for _ in range(THREADS * 4)]
     started = time.monotonic()
 
-    answers = [ask(body_of(2, "b") + "ok").json()["body"] for _ in range(20)]
+    responses = [ask(body_of(2, "b") + "ok").json()["body"] for _ in range(20)]
 
-    assert answers == ["ok"] * 20
+    assert responses == ["ok"] * 20
     assert time.monotonic() - started < DEADLINE
     assert [connection.status() for connection in slow] == [408] * len(slow)
 
@@ -304,11 +304,11 @@ def test_request_with_a_body_reaches_the_application(ask: Ask, framing: str) -> 
 
 @pytest.mark.parametrize("start", ["GET /", "POST /early", "HEAD /early"])
 def test_other_requests_reach_the_application(ask: Ask, start: str) -> None:
-    answer = ask(f"{start} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").read()
+    response = ask(f"{start} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").read()
 
-    assert answer.startswith(b"HTTP/1.1 200")
-    assert b'"early"' not in answer
-    assert b"application/json" in answer
+    assert response.startswith(b"HTTP/1.1 200")
+    assert b'"early"' not in response
+    assert b"application/json" in response
 
 
 def test_unreadable_address_is_refused_early(ask: Ask) -> None:
@@ -336,9 +336,9 @@ def test_slow_readers_hold_neither_threads_nor_memory(ask: Ask, web: Program) ->
     time.sleep(0.5)
     started = time.monotonic()
 
-    answers = [ask(body_of(2, "b") + "ok").json()["body"] for _ in range(20)]
+    responses = [ask(body_of(2, "b") + "ok").json()["body"] for _ in range(20)]
 
-    assert answers == ["ok"] * 20
+    assert responses == ["ok"] * 20
     assert time.monotonic() - started < SECONDS
     assert _memory(web) - before < readers * LONG_BODY_SIZE / 2
 

@@ -52,11 +52,11 @@ def production(settings: Settings) -> None:
 def test_api_over_plain_http_is_refused(production: None, path: str, method: str) -> None:
     status, headers, body = ask(path, REQUEST_METHOD=method, HTTP_ACCEPT_LANGUAGE="en")
 
-    answer = orjson.loads(body)
+    response = orjson.loads(body)
     assert status == "403 Forbidden"
-    assert (answer["success"], answer["code"]) == (False, "https_required")
-    assert answer["message"].startswith("Requests are accepted over HTTPS only")
-    assert headers["X-Request-Id"] == answer["request_id"]
+    assert (response["success"], response["code"]) == (False, "https_required")
+    assert response["message"].startswith("Requests are accepted over HTTPS only")
+    assert headers["X-Request-Id"] == response["request_id"]
     assert "Strict-Transport-Security" not in headers  # RFC 6797 §7.2
 
 

@@ -26,17 +26,17 @@ from tests.odd_values.test_public import every_route
 class Protocol:
     """Granian's protocol, as far as responses need it."""
 
-    answer: tuple[Any, ...] = ()
+    response: tuple[Any, ...] = ()
 
-    def response_bytes(self, *answer: Any) -> None:
-        self.answer = ("bytes", *answer)
+    def response_bytes(self, *response: Any) -> None:
+        self.response = ("bytes", *response)
 
-    def response_file(self, *answer: Any) -> None:
-        self.answer = ("file", *answer)
+    def response_file(self, *response: Any) -> None:
+        self.response = ("file", *response)
 
 
 @dataclass
-class CompanyAnswer:
+class CompanyResponse:
     """A response like one of Django's that `member_required` has marked."""
 
     lines: Iterable[bytes]
@@ -58,7 +58,7 @@ class Export:
         return self._lines()
 
     def of(self, company_id: int | None) -> WSGIApplication:
-        return lambda environ, start: CompanyAnswer(self(environ, start), company_id)
+        return lambda environ, start: CompanyResponse(self(environ, start), company_id)
 
     def _lines(self) -> Iterator[bytes]:
         yield b"x" * (MAX_IN_MEMORY + 1)
@@ -68,23 +68,23 @@ class Export:
 
 
 @pytest.fixture
-def answers(monkeypatch: pytest.MonkeyPatch) -> Iterator[ResponseSender]:
-    several = ResponseSender(refuse)
-    yield several
+def sender(monkeypatch: pytest.MonkeyPatch) -> Iterator[ResponseSender]:
+    sender = ResponseSender(refuse)
+    yield sender
     monkeypatch.setattr(rsgi_response, "OPENED_WITHIN", 0.0)
-    several.close_files()
+    sender.close_files()
 
 
 def refuse(_environ: WSGIEnvironment, error: Error) -> tuple[int, list[tuple[str, str]], bytes]:
     return error.status, [("Retry-After", "1")], error.code.encode()
 
 
-def test_long_answers_of_a_company_leave_a_place_to_others(answers: ResponseSender) -> None:
+def test_long_answers_of_a_company_leave_a_place_to_others(sender: ResponseSender) -> None:
     export = Export()
     served = [Protocol() for _ in range(MAX_FILES)]
     companies = [1] * MAX_FILES_PER_COMPANY + [2]
     threads = [
-        Thread(target=answers.send, args=(export.of(company), {}, protocol))
+        Thread(target=sender.send, args=(export.of(company), {}, protocol))
         for company, protocol in zip(companies, served, strict=True)
     ]
     for thread in threads[:-1]:
@@ -92,22 +92,22 @@ def test_long_answers_of_a_company_leave_a_place_to_others(answers: ResponseSend
     refused = [Protocol(), Protocol()]
 
     assert all(export.is_written.acquire(timeout=25) for _ in threads[:-1])
-    answers.send(export.of(1), {}, refused[0])  # its third
+    sender.send(export.of(1), {}, refused[0])  # its third
     threads[-1].start()
     assert export.is_written.acquire(timeout=25)
-    answers.send(export.of(None), {}, refused[1])  # all places are taken
+    sender.send(export.of(None), {}, refused[1])  # all places are taken
     export.may_end.set()
     for thread in threads:
         thread.join()
-    answers.send(export.of(1), {}, served[0])
+    sender.send(export.of(1), {}, served[0])
 
-    assert [protocol.answer for protocol in refused] == [
+    assert [protocol.response for protocol in refused] == [
         ("bytes", 503, [("Retry-After", "1")], b"unavailable")
     ] * 2
-    assert [protocol.answer[:2] for protocol in served] == [("file", 200)] * MAX_FILES
+    assert [protocol.response[:2] for protocol in served] == [("file", 200)] * MAX_FILES
 
 
-def test_failed_long_response_releases_its_slot(answers: ResponseSender) -> None:
+def test_failed_long_response_releases_its_slot(sender: ResponseSender) -> None:
     def fail(_environ: WSGIEnvironment, start: StartResponse) -> Iterator[bytes]:
         start("200 OK", [])
         yield b"x" * (MAX_IN_MEMORY + 1)
@@ -118,11 +118,11 @@ def test_failed_long_response_releases_its_slot(answers: ResponseSender) -> None
     export.may_end.set()
     for _ in range(MAX_FILES):
         with pytest.raises(ConnectionError):
-            answers.send(fail, {}, Protocol())
+            sender.send(fail, {}, Protocol())
 
-    answers.send(export, {}, last)
+    sender.send(export, {}, last)
 
-    assert last.answer[:2] == ("file", 200)
+    assert last.response[:2] == ("file", 200)
 
 
 def test_long_answer_is_sent_from_memory_without_proc(
@@ -135,8 +135,8 @@ def test_long_answer_is_sent_from_memory_without_proc(
 
     ResponseSender(refuse).send(export, {}, protocol)
 
-    assert protocol.answer[:2] == ("bytes", 200)
-    assert protocol.answer[3] == b"x" * (MAX_IN_MEMORY + 1) + b"end"
+    assert protocol.response[:2] == ("bytes", 200)
+    assert protocol.response[3] == b"x" * (MAX_IN_MEMORY + 1) + b"end"
 
 
 @pytest.mark.parametrize(

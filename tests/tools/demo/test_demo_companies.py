@@ -77,7 +77,7 @@ def test_demo_has_a_hook_of_each_kind_that_works(
     Company.objects.update(status=Company.Status.APPROVED)
     company = Company.objects.get(identity_hooks__url_id=stored["logto"]["url"].rpartition("/")[2])
 
-    answers = {
+    responses = {
         hook.kind: send(
             hook,
             simulated(hook, phone=f"+791612345{n:02}", secret=stored[hook.kind]["secret"]),
@@ -86,7 +86,7 @@ def test_demo_has_a_hook_of_each_kind_that_works(
         for n, hook in enumerate(company.identity_hooks.all())
     }
 
-    assert answers == dict.fromkeys(kinds(), 200)
+    assert responses == dict.fromkeys(kinds(), 200)
     demo_json.write()
     assert json.loads(demo.read_text(encoding="utf-8"))["sockets"] == stored
 

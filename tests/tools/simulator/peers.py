@@ -175,8 +175,8 @@ class Simulator:
         return get(f"{self.url}/?phone={phone}&lang=en").text
 
     def do(self, phone: str, action: str) -> None:
-        answer = post(f"{self.url}/phones/{phone}/contact", json={"action": action})
-        assert answer.status_code == 200
+        response = post(f"{self.url}/phones/{phone}/contact", json={"action": action})
+        assert response.status_code == 200
 
 
 def run(env: dict[str, str]) -> subprocess.Popen[str]:
@@ -190,9 +190,9 @@ def run(env: dict[str, str]) -> subprocess.Popen[str]:
     )
 
 
-def eventually(true: Callable[[], bool], within: float = 25) -> None:
+def eventually(condition: Callable[[], bool], within: float = 25) -> None:
     deadline = time.monotonic() + within
-    while not true():
+    while not condition():
         assert time.monotonic() < deadline, "did not happen in time"
         time.sleep(0.01)
 

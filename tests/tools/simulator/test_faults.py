@@ -29,8 +29,8 @@ each_vendor = pytest.mark.parametrize("vendor", ALL, ids=named)
 each_with_receipts = pytest.mark.parametrize("vendor", WITH_RECEIPTS, ids=named)
 
 
-def refusal(vendor: Vendor, answer: requests.Response) -> tuple[int, Any]:
-    body = answer.json()
+def refusal(vendor: Vendor, response: requests.Response) -> tuple[int, Any]:
+    body = response.json()
     text = {
         WHATSAPP.name: lambda: body["error"]["code"],
         GATEWAY_VENDOR.name: lambda: body["error"],
@@ -39,7 +39,7 @@ def refusal(vendor: Vendor, answer: requests.Response) -> tuple[int, Any]:
         TWILIO.name: lambda: body["code"],
         SMSC.name: lambda: body["error_code"],
     }
-    return answer.status_code, text[vendor.name]()
+    return response.status_code, text[vendor.name]()
 
 
 @pytest.mark.parametrize(
@@ -87,8 +87,8 @@ def test_message_is_accepted_though_its_response_is_lost(
     simulator.set_fault(phone=phone, kind=kind, times=1)
 
     if kind == "server_error":
-        answer = vendor.send(simulator, phone)
-        assert (answer.status_code, answer.text[:6]) == (502, "<html>")
+        response = vendor.send(simulator, phone)
+        assert (response.status_code, response.text[:6]) == (502, "<html>")
     else:
         broken = requests.ReadTimeout if kind == "hang" else requests.ConnectionError
         with pytest.raises(broken):
@@ -189,11 +189,11 @@ def test_times_count_matching_sends_only(simulator: Simulator, phone: str) -> No
     simulator.set_fault(phone=f"+{phone[:4]} {phone[4:]}", kind="refuse", times=2)
     other = str(int(phone) + 10_000_000)
 
-    answers = [
+    responses = [
         send_whatsapp(simulator, number).status_code for number in (other, phone, phone, phone)
     ]
 
-    assert answers == [200, 400, 400, 200]
+    assert responses == [200, 400, 400, 200]
     assert get(f"{simulator.url}/faults").json() == []
 
 
@@ -247,10 +247,10 @@ def test_fault_is_returned_listed_and_deleted(simulator: Simulator, phone: str) 
     ],
 )
 def test_bad_fault_is_refused_by_field(simulator: Simulator, body: object, field: str) -> None:
-    answer = post(f"{simulator.url}/faults", json=body)
+    response = post(f"{simulator.url}/faults", json=body)
 
-    assert answer.status_code == 400
-    assert list(answer.json()["errors"]) == [field]
+    assert response.status_code == 400
+    assert list(response.json()["errors"]) == [field]
 
 
 def script(simulator: Simulator, outcomes: Any) -> requests.Response:
@@ -259,9 +259,9 @@ def script(simulator: Simulator, outcomes: Any) -> requests.Response:
 
 def test_each_channel_of_a_number_has_its_own(simulator: Simulator, phone: str) -> None:
     own = {"whatsapp": {"outcome": "unreachable"}, "sms": {"outcome": "delivered"}}
-    answer = script(simulator, {f"+{phone}": own})
+    response = script(simulator, {f"+{phone}": own})
 
-    assert (answer.status_code, answer.json()) == (201, {"added": 2})
+    assert (response.status_code, response.json()) == (201, {"added": 2})
     assert WHATSAPP.send(simulator, phone).json()["error"]["code"] == 131026
     assert "error" not in SMSC.send(simulator, phone).json()
     eventually(lambda: simulator.state(phone) == "delivered")

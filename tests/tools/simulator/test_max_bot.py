@@ -28,8 +28,8 @@ def call(
 ) -> tuple[int, dict[str, Any]]:
     headers = more.pop("headers", {"Authorization": TOKEN})
     url = f"{simulator.url}/max-bot{path}"
-    answer = requests.request(method, url, headers=headers, timeout=5, **more)
-    return answer.status_code, answer.json()
+    response = requests.request(method, url, headers=headers, timeout=5, **more)
+    return response.status_code, response.json()
 
 
 def test_answers_are_as_the_schema_has_them(simulator: Simulator, phone: str) -> None:
@@ -85,9 +85,9 @@ OPEN = {"type": "link", "text": "Open", "url": "https://kv.example/a"}
 def test_message_beyond_a_limit_of_max_is_refused(
     simulator: Simulator, phone: str, changed: dict[str, Any]
 ) -> None:
-    answer = send_max(simulator, phone, **changed)
+    response = send_max(simulator, phone, **changed)
 
-    assert (answer.status_code, answer.json()["code"]) == (400, "proto.payload")
+    assert (response.status_code, response.json()["code"]) == (400, "proto.payload")
     assert simulator.messages(phone) == []
 
 

@@ -16,18 +16,18 @@ def poll(simulator: Simulator, phone: str, number: int) -> dict[str, Any]:
     return status
 
 
-def error(answer: requests.Response) -> int:
-    received = answer.json()
-    assert answer.status_code == 200
+def error(response: requests.Response) -> int:
+    received = response.json()
+    assert response.status_code == 200
     assert received["error"]
     code: int = received["error_code"]
     return code
 
 
 def test_id_of_the_client_is_returned_and_pollable(simulator: Simulator, phone: str) -> None:
-    answer = send_smsc(simulator, phone, id="1001", mes="Код 4821 https://kv.example/aB3")
+    response = send_smsc(simulator, phone, id="1001", mes="Код 4821 https://kv.example/aB3")
 
-    assert answer.json() == {"id": 1001, "cnt": 1}
+    assert response.json() == {"id": 1001, "cnt": 1}
     eventually(lambda: poll(simulator, phone, 1001)["status"] == 1)
     (message,) = simulator.messages(phone)
     assert (message["code"], message["links"]) == ("4821", ["https://kv.example/aB3"])

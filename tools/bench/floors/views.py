@@ -167,10 +167,10 @@ def bulk(request: HttpRequest) -> HttpResponse:
 def follow(_request: HttpRequest, slug: str) -> HttpResponse:
     """The redirect's only query, and its answer."""
     row = _execute(LEADS_TO, {"key": slug})
-    answer = HttpResponse(status=302 if row else 404, headers=_NO_STORE)
+    response = HttpResponse(status=302 if row else 404, headers=_NO_STORE)
     if row:
-        answer["Location"] = row[0]
-    return answer
+        response["Location"] = row[0]
+    return response
 
 
 def livez(_request: HttpRequest) -> HttpResponse:

@@ -63,8 +63,8 @@ class People:
             self._follower.close()
             self._scheduler.close()
 
-    def _until(self, true: Callable[[], bool]) -> None:
-        while not true():
+    def _until(self, condition: Callable[[], bool]) -> None:
+        while not condition():
             if self._scheduler.errors:
                 raise self._scheduler.errors[0]
             time.sleep(0.5)

@@ -100,5 +100,5 @@ class ControlPage:
             "said": texts.get(f"outcome_{outcome}", outcome) if outcome else texts["no_answer"],
             "ms": texts["ms"].format(round(exchange.seconds * 1000)) if outcome else "",
             "request": wire.request_text(exchange),
-            "answer": wire.answer_text(exchange) or texts["empty_body"],
+            "answer": wire.response_text(exchange) or texts["empty_body"],
         }

@@ -186,7 +186,7 @@ class PaymentProvider(HttpService):
     def _faulty(self, call: Call) -> Call:
         """The call with the faults that were asked for; a lost answer has its effect."""
 
-        async def answer(request: web.Request) -> web.Response:
+        async def respond(request: web.Request) -> web.Response:
             if not self.faults:
                 self.authorize(request)
                 return await call(request)
@@ -203,7 +203,7 @@ class PaymentProvider(HttpService):
                 abort(request.transport)
             return response
 
-        return answer
+        return respond
 
 
 class ImpossibleError(Exception):

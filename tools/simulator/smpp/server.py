@@ -126,9 +126,9 @@ class Session:
             task.add_done_callback(self._under_way.discard)
 
     async def _take(self, head: Head, submit: Submit) -> None:
-        answer = await self._centre.take(self, submit)
-        if answer is not None:
-            status, message_id = answer
+        response = await self._centre.take(self, submit)
+        if response is not None:
+            status, message_id = response
             self._answer(head, status, pdu.cstring(message_id) if status == OK else b"")
 
     def _answer(self, head: Head, status: int, body: bytes = b"") -> None:

@@ -18,7 +18,7 @@ from tools.simulator.carrier import Carrier
 from tools.simulator.faults import FaultPlan
 from tools.simulator.messages import Message, Phone
 from tools.simulator.request_bodies import MalformedError, fields, json_object, mappings, whole
-from tools.simulator.vendor import Json, MakePost, Post, RefusedError, json_answer
+from tools.simulator.vendor import Json, MakePost, Post, RefusedError, json_response
 
 TOKEN = re.compile(r"[0-9]{1,20}:[\w-]{1,128}", re.ASCII)
 MAX_TEXT_LENGTH = 4096
@@ -71,7 +71,7 @@ class TelegramBot(Bot):
         if method not in {"getme", "getwebhookinfo"}:
             raise NOT_FOUND
         result = self._get_me() if method == "getme" else self._webhook_info()
-        return json_answer({"ok": True, "result": result})
+        return json_response({"ok": True, "result": result})
 
     async def unknown(self, _request: web.Request) -> web.Response:
         raise NOT_FOUND
@@ -86,7 +86,7 @@ class TelegramBot(Bot):
         }
         if message.extra["reply_markup"]:
             result["reply_markup"] = message.extra["reply_markup"]
-        return json_answer({"ok": True, "result": result})
+        return json_response({"ok": True, "result": result})
 
     def refusal(self, kind: str, message: Message) -> RefusedError:
         return REFUSALS[kind]

@@ -14,7 +14,7 @@ from aiohttp import web
 from tools.simulator.carrier import Carrier
 from tools.simulator.messages import Message, digits
 from tools.simulator.request_bodies import fields, whole
-from tools.simulator.vendor import HttpVendor, Json, Post, RefusedError, is_callback, json_answer
+from tools.simulator.vendor import HttpVendor, Json, Post, RefusedError, is_callback, json_response
 
 SEND = "sendVerificationMessage"
 METHODS = {SEND, "checkVerificationStatus"}
@@ -65,12 +65,12 @@ class TelegramGateway(HttpVendor):
             raise _refused("ACCESS_TOKEN_INVALID")
         if method == SEND:
             return await self.carrier.carry(request, self, self._message(body))
-        return json_answer({"ok": True, "result": self._verification(body)})
+        return json_response({"ok": True, "result": self._verification(body)})
 
     def accepted(self, message: Message) -> web.Response:
         balance = LOW if "money" in self.carrier.lacks else BALANCE
         result = _status(message) | {"remaining_balance": balance}  # only for a paid request
-        return json_answer({"ok": True, "result": result})
+        return json_response({"ok": True, "result": result})
 
     def refusal(self, kind: str, message: Message) -> RefusedError:
         return _refused(REFUSALS[kind])

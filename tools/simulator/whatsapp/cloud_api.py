@@ -25,7 +25,7 @@ from tools.simulator.vendor import (
     MakePost,
     Post,
     RefusedError,
-    json_answer,
+    json_response,
 )
 from tools.simulator.whatsapp.templates import TITLES, approved, fill, graph_error, refused
 
@@ -84,7 +84,7 @@ class WhatsApp(HttpVendor):
     def _read(self, tell: Callable[[web.Request], Json]) -> Handler:
         async def read(request: web.Request) -> web.Response:
             self._check(request)
-            return json_answer(tell(request))
+            return json_response(tell(request))
 
         return read
 
@@ -116,7 +116,7 @@ class WhatsApp(HttpVendor):
             "active": True,
             "fields": [{"name": name, "version": "v25.0"} for name in subscribed],
         }
-        return json_answer({"data": [] if "webhook" in lacks else [subscription]})
+        return json_response({"data": [] if "webhook" in lacks else [subscription]})
 
     def apps(self, _request: web.Request) -> Json:
         link = f"https://www.facebook.com/games/?app_id={APP['id']}"
@@ -153,8 +153,8 @@ class WhatsApp(HttpVendor):
         contact = {"input": message.extra["input"], "wa_id": message.phone}
         status = "held_for_quality_assessment" if message.suffers("held") else "accepted"
         sent = {"id": message.provider_id, "message_status": status}
-        answer = {"messaging_product": "whatsapp", "contacts": [contact], "messages": [sent]}
-        return json_answer(answer)
+        response = {"messaging_product": "whatsapp", "contacts": [contact], "messages": [sent]}
+        return json_response(response)
 
     def refusal(self, kind: str, message: Message) -> RefusedError:
         return refused(*REFUSALS[kind])

@@ -29,7 +29,7 @@ from channels.providers.base import (
 from channels.providers.bot import BotText
 from channels.providers.max_bot import provider, vendor
 from tests.certificates import certificate
-from tests.channels.providers.answers import answer
+from tests.channels.providers.http_responses import http_response
 from tests.channels.providers.max import schema
 from tests.channels.providers.vendors import (
     CODE,
@@ -308,7 +308,7 @@ def test_authorities_are_trusted_by_the_account(tmp_path: Path) -> None:
     def accept(connection: socket.socket) -> None:
         with suppress(OSError), context.wrap_socket(connection, server_side=True) as encrypted:
             read_request(encrypted)
-            encrypted.sendall(answer(VENDORS["max_bot"].accepted))
+            encrypted.sendall(http_response(VENDORS["max_bot"].accepted))
 
     with server(accept) as port:
         account = {"api_url": f"https://localhost:{port}", "timeout": (20.0, 20.0)}

@@ -135,7 +135,7 @@ class Deaf:
         self.hangs_up = hangs_up
         self.tls = tls
         self.brings = brings
-        self.answers: list[bytes] = []
+        self.responses: list[bytes] = []
         self.came = 0
         self.asked = 0
         self.port = free_port()
@@ -160,7 +160,7 @@ class Deaf:
             elif octets[4:8] == b"\0\0\0\x15":
                 self.asked += 1
             elif octets[4]:
-                self.answers.append(octets)
+                self.responses.append(octets)
             elif octets[7] == 0x04 and self.hangs_up:
                 break
         writer.close()
@@ -182,9 +182,9 @@ def test_receipt_by_data_sm_is_stored_and_acknowledged(kept: Kept) -> None:
 
     result = kept.first()
 
-    wait_until(lambda: bool(deaf.answers))
+    wait_until(lambda: bool(deaf.responses))
     assert (result.provider_id, result.state, result.phone) == ("af", "delivered", "+998901234567")
-    assert deaf.answers[0][4:16] == struct.pack(">3L", 0x80000103, 0, 77)
+    assert deaf.responses[0][4:16] == struct.pack(">3L", 0x80000103, 0, 77)
     smpp.stop()
     deaf.close()
 
@@ -196,9 +196,9 @@ def test_receipt_that_cannot_be_read_is_refused_and_reported(kept: Kept, command
     smpp = account(deaf.port)
     smpp.start(store=kept, on_open=lambda: None)
 
-    wait_until(lambda: bool(deaf.answers) and bool(kept.events))
+    wait_until(lambda: bool(deaf.responses) and bool(kept.events))
 
-    assert deaf.answers[0][4:16] == struct.pack(">3L", 0x80000000 | command, 0x64, 77)
+    assert deaf.responses[0][4:16] == struct.pack(">3L", 0x80000000 | command, 0x64, 77)
     assert [alert.detail for events in kept.events for alert in events.alerts] == ["unreadable"]
     smpp.stop()
     deaf.close()
@@ -289,37 +289,37 @@ def header(command: int, sequence: int, status: int = 0) -> bytes:
 def submitted(session: Session) -> "tuple[int, asyncio.Future[Pdu]]":
     """Returns the sequence number of the submission, and its response."""
     fields = {"source_addr": "a", "destination_addr": "1", "short_message": b"x"}
-    answer = session.request("submit_sm", **fields)
+    response = session.request("submit_sm", **fields)
     (sequence,) = session._responses
-    return sequence, answer
+    return sequence, response
 
 
-async def answered(answer: "asyncio.Future[Pdu]") -> Pdu:
+async def answered(response: "asyncio.Future[Pdu]") -> Pdu:
     async with asyncio.timeout(10):
-        return await answer
+        return await response
 
 
 @pytest.mark.parametrize("stray", [ENQUIRE_RESP, NACK])
 def test_response_to_another_command_accepts_nothing(stray: int) -> None:
     async def scene(session: Session, centre: socket.socket) -> None:
-        sequence, answer = submitted(session)
+        sequence, response = submitted(session)
         body = b"m1\0"
         right = struct.pack(">4L", 16 + len(body), SUBMIT_RESP, 0, sequence) + body
 
         await asyncio.get_running_loop().sock_sendall(centre, header(stray, sequence) + right)
 
-        assert (await answered(answer)).fields["message_id"] == b"m1"
+        assert (await answered(response)).fields["message_id"] == b"m1"
 
     play(scene)
 
 
 def test_generic_nack_refuses_the_request() -> None:
     async def scene(session: Session, centre: socket.socket) -> None:
-        sequence, answer = submitted(session)
+        sequence, response = submitted(session)
 
         await asyncio.get_running_loop().sock_sendall(centre, header(NACK, sequence, status=2))
 
-        assert (await answered(answer)).status == 2
+        assert (await answered(response)).status == 2
 
     play(scene)
 

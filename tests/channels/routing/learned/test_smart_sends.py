@@ -16,7 +16,7 @@ from channels.routing.stored_rules import StoredRule
 from channels.vendor_accounts import availability
 from otp.models import GuardRestriction
 from otp.protection import restrictions
-from tests.api.clients import Answer, Api
+from tests.api.clients import Api, ApiResponse
 from tests.channels.web.policy import put
 from tests.factories import MessageFactory
 from tests.otp.protection.test_send_check import hold
@@ -64,7 +64,7 @@ def remember(phone: str = PHONE, **channels: str) -> None:
     phone_memories.save_many({phone: memory}, at)
 
 
-def send(api: Api, phone: str = PHONE, **fields: object) -> Answer:
+def send(api: Api, phone: str = PHONE, **fields: object) -> ApiResponse:
     return api.post("/otp/send", {"phone": phone} | fields)
 
 
@@ -76,10 +76,10 @@ def test_channel_that_reached_the_number_comes_first(smart_api: Api) -> None:
     remember(telegram="proved")
     reach(smart_api)
 
-    answer = send(smart_api)
+    response = send(smart_api)
 
     message = Message.objects.get(state="queued")
-    assert (answer.body["channel"], answer.body["cost"]) == ("telegram", 1)
+    assert (response.body["channel"], response.body["cost"]) == ("telegram", 1)
     assert planned_channels(message)[0] == "telegram"
     assert planned_channels(message)[-1] == "sms"
     assert message.fallback_at is not None
@@ -128,19 +128,19 @@ def test_policy_limits_the_channels(api: Api) -> None:
 def test_named_channel_is_obeyed(smart_api: Api) -> None:
     remember(telegram="proved")
 
-    answer = send(smart_api, channel="sms")
+    response = send(smart_api, channel="sms")
 
     message = Message.objects.get()
-    assert (answer.body["channel"], planned_channels(message)) == ("sms", ["sms"])
+    assert (response.body["channel"], planned_channels(message)) == ("sms", ["sms"])
     assert "route" not in message.params
 
 
 def test_company_that_chose_nothing_sees_no_change(api: Api) -> None:
     remember(telegram="proved")
 
-    answer = send(api)
+    response = send(api)
 
-    assert answer.body["channel"] == "whatsapp"
+    assert response.body["channel"] == "whatsapp"
     assert "route" not in Message.objects.get().params
 
 
@@ -167,9 +167,9 @@ def test_held_out_code_follows_the_company_order(
     monkeypatch.setattr(smart_plan, "is_held_out", lambda: True)
     remember(telegram="proved")
 
-    answer = send(smart_api)
+    response = send(smart_api)
 
-    assert answer.body["channel"] == "whatsapp"
+    assert response.body["channel"] == "whatsapp"
     assert Message.objects.get().params["route"] == {"arm": "hold_out"}
 
 
@@ -188,18 +188,18 @@ def test_preview_is_neither_held_out_nor_explores(
     remember(telegram="proved")
     reach(smart_api)
 
-    answer = smart_api.get("/policy/preview", {"phone": PHONE})
+    response = smart_api.get("/policy/preview", {"phone": PHONE})
 
-    assert answer.body["steps"][0]["channel"] == "telegram"
+    assert response.body["steps"][0]["channel"] == "telegram"
 
 
 def test_rule_is_set_and_read_by_the_api(api: Api) -> None:
-    answer = put(
+    response = put(
         api, [{"country": "RU", "smart": True, "channels": ALL}, {"smart": None, "locale": "en"}]
     )
 
-    assert answer.status == 200
-    assert [rule["smart"] for rule in answer.body["rules"]] == [None, True]
+    assert response.status == 200
+    assert [rule["smart"] for rule in response.body["rules"]] == [None, True]
     assert put(api, [{"smart": "yes", "channels": ALL}]).status == 422
     assert put(api, [{"smart": True}]).status == 422
 

@@ -118,7 +118,7 @@ def test_page_of_a_proxy_leaves_it_to_postgresql(settings: Settings, page: str) 
     be_complete()
     with answering() as fake:
         settings.CLICKHOUSE_URL = f"http://127.0.0.1:{fake.port}/"
-        fake.answer = page
+        fake.response = page
 
         assert answers(link, now - timedelta(hours=1), now)[0] == Visitors([], [], [])
 
@@ -200,7 +200,7 @@ def test_answer_is_read_and_one_link_requested(settings: Settings) -> None:
         settings.CLICKHOUSE_URL = f"http://127.0.0.1:{fake.port}/"
         be_complete()
         # Before 25.8 64-bit integers come as strings.
-        fake.answer = '{"hour": 498190, "clicks": "3", "previews": "0", "scanners": "1"}\n'
+        fake.response = '{"hour": 498190, "clicks": "3", "previews": "0", "scanners": "1"}\n'
         result = statistics.hours_in_clickhouse(link, timezone.now(), timezone.now())
         ((_path, _authorization, query),) = fake.requests
 

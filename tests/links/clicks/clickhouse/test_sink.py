@@ -196,11 +196,11 @@ def test_clicks_wait_while_the_server_has_no_memory(settings: Settings) -> None:
     with answering() as fake:
         settings.CLICKHOUSE_URL = f"http://127.0.0.1:{fake.port}/"
         fake.status = 500
-        fake.answer = "Code: 241. DB::Exception: Memory limit (total) exceeded"
+        fake.response = "Code: 241. DB::Exception: Memory limit (total) exceeded"
         with pytest.raises(UnavailableError, match="code 241"):
             clickhouse_sink.write_clicks()
         fake.status = 200
-        fake.answer = ""
+        fake.response = ""
         fake.requests.clear()
         forget_lock()
 
@@ -216,7 +216,7 @@ def test_refused_click_moves_completeness(settings: Settings) -> None:
     with answering() as fake:
         settings.CLICKHOUSE_URL = f"http://127.0.0.1:{fake.port}/"
         fake.status = 400
-        fake.answer = "Code: 117. DB::Exception: Unknown field: country"
+        fake.response = "Code: 117. DB::Exception: Unknown field: country"
         clickhouse_sink.write_clicks()
 
     after = clickhouse_tables.complete_since()

@@ -30,10 +30,10 @@ def test_kill_loses_no_accepted_message(own_simulator: Simulator, own_receiver: 
     own_simulator.do(phones[0], "block")
 
     with ThreadPoolExecutor(8) as pool:
-        answers = list(pool.map(lambda phone: send_whatsapp(own_simulator, phone), phones))
+        responses = list(pool.map(lambda phone: send_whatsapp(own_simulator, phone), phones))
     restart(own_simulator)
 
-    assert all(answer.status_code == 200 for answer in answers)
+    assert all(response.status_code == 200 for response in responses)
     kept = [own_simulator.messages(phone) for phone in phones]
     assert [len(messages) for messages in kept] == [1] * 40
     listed = {phone["phone"]: phone for phone in get(f"{own_simulator.url}/phones").json()}

@@ -10,9 +10,9 @@ from tests.tools.simulator.sends import ALL, WITH_RECEIPTS, Vendor, send_smsc, s
 
 
 def control(simulator: Simulator, query: str = "") -> str:
-    answer = get(f"{simulator.url}/control{query}", headers={"Accept-Language": "en"})
-    assert answer.status_code == 200
-    return answer.text
+    response = get(f"{simulator.url}/control{query}", headers={"Accept-Language": "en"})
+    assert response.status_code == 200
+    return response.text
 
 
 def do(simulator: Simulator, action: str, **form: str) -> requests.Response:
@@ -28,9 +28,9 @@ def exchanges(simulator: Simulator, phone: str) -> list[dict[str, Any]]:
 def test_fault_is_set_for_a_provider_and_a_phone(simulator: Simulator, phone: str) -> None:
     form = {"kind": "unreachable", "provider": "smsc", "phone": f"+{phone}", "times": "2"}
 
-    answer = do(simulator, "", **form, latency_ms="0")
+    response = do(simulator, "", **form, latency_ms="0")
 
-    assert (answer.status_code, answer.headers["Location"]) == (303, "/control?lang=en")
+    assert (response.status_code, response.headers["Location"]) == (303, "/control?lang=en")
     assert send_smsc(simulator, phone).json()["error_code"] == 8
     assert send_twilio(simulator, phone).status_code == 201
     shown = control(simulator)
@@ -40,9 +40,9 @@ def test_fault_is_set_for_a_provider_and_a_phone(simulator: Simulator, phone: st
 def test_foreign_page_may_set_nothing(simulator: Simulator) -> None:
     url = f"{simulator.url}/control/faults"
 
-    answer = post(url, data={"kind": "hang"}, headers={"Origin": "https://evil.example"})
+    response = post(url, data={"kind": "hang"}, headers={"Origin": "https://evil.example"})
 
-    assert answer.status_code == 403
+    assert response.status_code == 403
     assert get(f"{simulator.url}/control", headers={"Host": "evil.example"}).status_code == 403
 
 

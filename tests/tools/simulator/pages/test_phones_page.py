@@ -11,9 +11,9 @@ SHARED = ["share", "unshare", "start", "stop", "block"]
 
 
 def page(simulator: Simulator, query: str = "", language: str = "ru") -> str:
-    answer = get(f"{simulator.url}/{query}", headers={"Accept-Language": language})
-    assert answer.status_code == 200
-    return answer.text
+    response = get(f"{simulator.url}/{query}", headers={"Accept-Language": language})
+    assert response.status_code == 200
+    return response.text
 
 
 def test_page_shows_phone_message_and_code(simulator: Simulator, phone: str) -> None:
@@ -69,5 +69,5 @@ def test_contact_is_shown_with_what_can_be_done(
 )
 def test_foreign_pages_may_not_ask(simulator: Simulator, headers: dict[str, str]) -> None:
     assert get(f"{simulator.url}/phones", headers=headers).status_code == 403
-    answer = post(f"{simulator.url}/faults", json={"kind": "hang"}, headers=headers)
-    assert answer.status_code == 403
+    response = post(f"{simulator.url}/faults", json={"kind": "hang"}, headers=headers)
+    assert response.status_code == 403

@@ -35,8 +35,8 @@ def request(currency: str = "EUR", **changes: Any) -> PaymentRequest:
 
 
 def act(simulator: Simulator, payment_id: str, action: str) -> None:
-    answer = post(f"{simulator.url}/payments/{payment_id}/actions", json={"action": action})
-    assert answer.ok, answer.text
+    response = post(f"{simulator.url}/payments/{payment_id}/actions", json={"action": action})
+    assert response.ok, response.text
 
 
 def paid(simulator: Simulator, stripe: Stripe) -> str:

@@ -113,8 +113,8 @@ def test_parts_are_joined_in_their_order_and_reported_one_by_one(
         taken = {}
         for number in (2, 3, 1):
             octets = bytes([5, 0, 3, 77, 3, number]) + text[number - 1].encode("utf-16-be")
-            answer = await submit(smsc, phone, octets, esm_class=0x40, data_coding=8)
-            taken[number] = answer.message_id
+            response = await submit(smsc, phone, octets, esm_class=0x40, data_coding=8)
+            taken[number] = response.message_id
         answered = [(await receipt(smsc, phone))["id"] for _ in range(3)]
         assert answered == [taken[1], taken[2], taken[3]]
 
@@ -129,24 +129,24 @@ def query(centre: Simulator, message_id: str, source: str = "Kvitok") -> tuple[i
     def pdu(command: int, sequence: int, body: bytes) -> bytes:
         return struct.pack(">4L", 16 + len(body), command, 0, sequence) + body
 
-    def answer(peer: socket.socket) -> tuple[int, bytes]:
+    def respond(peer: socket.socket) -> tuple[int, bytes]:
         length, _command, status, _sequence = struct.unpack(">4L", peer.recv(16))
         return status, peer.recv(length - 16) if length > 16 else b""
 
     with socket.create_connection(("127.0.0.1", port(centre)), 10) as peer:
         who = f"{SYSTEM_ID}\0{PASSWORD}\0\0".encode() + bytes([0x34, 0, 0]) + b"\0"
         peer.sendall(pdu(0x02, 1, who))
-        assert answer(peer)[0] == 0
+        assert respond(peer)[0] == 0
         peer.sendall(pdu(0x03, 2, f"{message_id}\0".encode() + b"\5\0" + f"{source}\0".encode()))
-        return answer(peer)
+        return respond(peer)
 
 
 def test_query_returns_message_outcome(centre: Simulator, phone: str) -> None:
     taken: list[str] = []
 
     async def work(smsc: smpp34.Smsc) -> None:
-        answer = await submit(smsc, phone)
-        taken.append(answer.message_id or "")
+        response = await submit(smsc, phone)
+        taken.append(response.message_id or "")
         await receipt(smsc, phone)
 
     bound(centre, work)
@@ -180,8 +180,8 @@ def test_invalid_submission_is_refused_by_the_message_centre(
     centre: Simulator, phone: str, changed: dict[str, object], status: int
 ) -> None:
     async def work(smsc: smpp34.Smsc) -> None:
-        answer = await submit(smsc, phone, **changed)  # type: ignore[arg-type]
-        assert answer.command_status == status
+        response = await submit(smsc, phone, **changed)  # type: ignore[arg-type]
+        assert response.command_status == status
 
     bound(centre, work)
 
@@ -229,8 +229,8 @@ def test_more_at_once_than_the_window_is_throttled(centre: Simulator, phone: str
     centre.set_fault(phone=phone, latency_ms=300)
 
     async def work(smsc: smpp34.Smsc) -> None:
-        answers = await asyncio.gather(*(submit(smsc, phone) for _ in range(WINDOW + 2)))
-        command_statuses = sorted(answer.command_status for answer in answers)
+        responses = await asyncio.gather(*(submit(smsc, phone) for _ in range(WINDOW + 2)))
+        command_statuses = sorted(response.command_status for response in responses)
         assert command_statuses == [0] * WINDOW + [THROTTLED] * 2
 
     bound(centre, work)
@@ -238,13 +238,13 @@ def test_more_at_once_than_the_window_is_throttled(centre: Simulator, phone: str
 
 def test_receipt_waits_for_somebody_who_is_bound(centre: Simulator, phone: str) -> None:
     centre.set_fault(kind="late_receipt", phone=phone, latency_ms=300)
-    answers: list[str | None] = []
+    message_ids: list[str | None] = []
 
     async def send(smsc: smpp34.Smsc) -> None:
-        answers.append((await submit(smsc, phone)).message_id)
+        message_ids.append((await submit(smsc, phone)).message_id)
 
     async def come_back(smsc: smpp34.Smsc) -> None:
-        assert (await receipt(smsc, phone))["id"] == answers[0]
+        assert (await receipt(smsc, phone))["id"] == message_ids[0]
 
     bound(centre, send)
     eventually(lambda: centre.state(phone) == "delivered")

@@ -13,8 +13,8 @@ TOKEN = ACCOUNT["TELEGRAM_GATEWAY_TOKEN"]
 
 
 def call(simulator: Simulator, method: str, **given: Any) -> dict[str, Any]:
-    answer = post(f"{simulator.url}/telegram-gateway/{method}", json=given, headers=GATEWAY)
-    body: dict[str, Any] = answer.json()
+    response = post(f"{simulator.url}/telegram-gateway/{method}", json=given, headers=GATEWAY)
+    body: dict[str, Any] = response.json()
     return body
 
 

@@ -35,11 +35,11 @@ def twilio(simulator: Simulator) -> Iterator[Client]:
     here.session.close()
 
 
-def error(answer: requests.Response) -> tuple[int, int]:
-    error_body = answer.json()
-    assert error_body["status"] == answer.status_code
+def error(response: requests.Response) -> tuple[int, int]:
+    error_body = response.json()
+    assert error_body["status"] == response.status_code
     assert error_body["more_info"] == f"https://www.twilio.com/docs/errors/{error_body['code']}"
-    return answer.status_code, error_body["code"]
+    return response.status_code, error_body["code"]
 
 
 def test_vendors_own_client_sends_and_polls(

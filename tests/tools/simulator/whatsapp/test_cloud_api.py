@@ -21,10 +21,10 @@ from tests.tools.simulator.peers import ACCOUNT, Receiver, Simulator, post
 from tests.tools.simulator.sends import WHATSAPP, send_whatsapp, template
 
 
-def error(answer: requests.Response) -> tuple[int, int]:
-    received = answer.json()["error"]
+def error(response: requests.Response) -> tuple[int, int]:
+    received = response.json()["error"]
     assert {"message", "type", "code", "fbtrace_id"} <= received.keys()
-    return answer.status_code, received["code"]
+    return response.status_code, received["code"]
 
 
 @pytest.fixture
@@ -174,8 +174,8 @@ def test_reading_sends_a_read_receipt(simulator: Simulator, receiver: Receiver, 
     WHATSAPP.receipts(receiver, phone, 2)
     number = simulator.messages(phone)[0]["id"]
 
-    answer = post(f"{simulator.url}/messages/{number}/read")
+    response = post(f"{simulator.url}/messages/{number}/read")
 
-    assert answer.json()["state"] == "read"
+    assert response.json()["state"] == "read"
     assert WHATSAPP.words(receiver, phone, 3) == ["sent", "delivered", "read"]
     assert simulator.state(phone) == "read"
