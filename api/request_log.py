@@ -96,7 +96,7 @@ class RequestBuffer:
         if len(self._entries) >= CAPACITY or self._exceeds_test_capacity(entry):
             self._dropped += 1
         else:
-            self._entries.append(_stored(entry))
+            self._entries.append(_fit_columns(entry))
 
     def _should_log(self, entry: Entry) -> bool:
         """Whether to log the request: those over the rate limit, whose number is unbounded, are
@@ -161,7 +161,7 @@ def _refuse(entry: Entry, error: Exception) -> None:
     log.error("request_not_logged", request_id=entry.request_id, error=type(error).__name__)
 
 
-def _stored(entry: Entry) -> Entry:
+def _fit_columns(entry: Entry) -> Entry:
     """Fits values that clients choose into the columns: methods, names of fields and parameters."""
     fields = [stored_text(name, FIELD_LENGTH) for name in entry.fields[:MAX_FIELDS]]
     return entry._replace(method=stored_text(entry.method, METHOD_LENGTH), fields=fields)

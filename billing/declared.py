@@ -44,7 +44,7 @@ def _order_text(event: AuditEvent) -> str:
     else:
         return event.subject
     bought = ngettext("%(n)s token", "%(n)s tokens", tokens) % {"n": grouped(tokens)}
-    return f"{_order_title(number)}: {bought}, {_in_money(amount)}"
+    return f"{_order_title(number)}: {bought}, {_as_money(amount)}"
 
 
 def _payment_text(event: AuditEvent) -> str:
@@ -52,11 +52,11 @@ def _payment_text(event: AuditEvent) -> str:
     amount = " ".join(event.subject.split()[:2])
     number = event.subject.split()[2:]
     after = {name: new for name, (_old, new) in (event.changes or {}).items()}
-    became = [str(Payment.Resolution(after["resolution"]).label)] if after.get("resolution") else []
-    became += [str(after["note"])] if after.get("note") else []
+    notes = [str(Payment.Resolution(after["resolution"]).label)] if after.get("resolution") else []
+    notes += [str(after["note"])] if after.get("note") else []
     if tokens := after.get("tokens"):
-        became.append(ngettext("%(n)s token", "%(n)s tokens", tokens) % {"n": grouped(tokens)})
-    return ", ".join([_in_money(amount), *number, *became])
+        notes.append(ngettext("%(n)s token", "%(n)s tokens", tokens) % {"n": grouped(tokens)})
+    return ", ".join([_as_money(amount), *number, *notes])
 
 
 def _order_title(number: str) -> str:
@@ -65,7 +65,7 @@ def _order_title(number: str) -> str:
     return gettext("top-up %(id)s") % {"id": number}
 
 
-def _in_money(text: str) -> str:
+def _as_money(text: str) -> str:
     match = AMOUNT.fullmatch(text)
     return money(Decimal(match[1]), match[2]) if match else text
 
@@ -88,7 +88,7 @@ PAGES = (
 )
 
 
-def _orders_found(member: Member, text: str) -> list[Hit]:
+def _find_orders(member: Member, text: str) -> list[Hit]:
     rows = Order.objects.for_company(member.company).named(text)
     return [_order_hit(order) for order in rows[:MAX_HITS]] if rows is not None else []
 
@@ -99,7 +99,7 @@ def _order_hit(order: Order) -> Hit:
     return Hit(title, reverse("balance-order", args=[order.public_id]), detail, is_exact=True)
 
 
-def _documents_found(member: Member, text: str) -> list[Hit]:
+def _find_documents(member: Member, text: str) -> list[Hit]:
     documents = Document.objects.for_company(member.company)
     if document_id := parse_id("doc", text.lower()):
         rows = documents.filter(pk=document_id)
@@ -151,8 +151,8 @@ TOP_UP_EVENT = EventDeclaration(
 events.declare(BALANCE_EVENT, TOP_UP_EVENT)
 search.register(
     PAGES,
-    Source(_("Top-ups and invoices"), _orders_found, can_see_money),
-    Source(_("Documents"), _documents_found, can_see_money),
+    Source(_("Top-ups and invoices"), _find_orders, can_see_money),
+    Source(_("Documents"), _find_documents, can_see_money),
 )
 audit.declare(
     {

@@ -27,7 +27,7 @@ from cabinet.settings_forms import SECTIONS, SectionForm
 
 
 @dataclass(frozen=True, slots=True)
-class Overwritten:
+class Conflict:
     """A change that somebody else has saved in a section since its form was opened."""
 
     event: AuditEvent | None
@@ -39,7 +39,7 @@ class Section:
     form: SectionForm
     version: str
     can_change: bool
-    overwritten: Overwritten | None = None
+    overwritten: Conflict | None = None
     is_unsaved: bool = False  # has values that were filled in for the person and are not saved
 
     @property
@@ -146,16 +146,16 @@ def _sections(
             form=section_form,
             version=version or settings_version(company, kind.stored),
             can_change=_can_change(request, kind),
-            overwritten=_overwritten(stored, section_form) if is_this and stored else None,
+            overwritten=_conflict(stored, section_form) if is_this and stored else None,
             is_unsaved=is_this and is_unsaved,
         )
 
 
-def _overwritten(stored: Company, form: SectionForm) -> Overwritten:
+def _conflict(stored: Company, form: SectionForm) -> Conflict:
     last = stored.audit.filter(action="settings.changed", changes__has_any_keys=form.stored)
     pairs = {name: [value, getattr(stored, name)] for name, value in form.changes.items()}
     differing = {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
-    return Overwritten(last.order_by("-created_at").first(), audit_log.field_changes(differing))
+    return Conflict(last.order_by("-created_at").first(), audit_log.field_changes(differing))
 
 
 def _can_change(request: CabinetRequest, kind: type[SectionForm]) -> bool:

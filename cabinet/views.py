@@ -213,7 +213,7 @@ def key_rotate(request: CabinetRequest, pk: int) -> HttpResponse:
         *texts,
         verb=_("Create the new key"),
         back=_key_list(),
-        subject=_named(key),
+        subject=_key_html(key),
         is_dangerous=False,
     )
 
@@ -231,7 +231,7 @@ def key_revoke(request: CabinetRequest, pk: int) -> HttpResponse:
         _("Requests with this key will be refused within two seconds. This cannot be undone."),
         verb=_("Revoke"),
         back=_key_list(),
-        subject=_named(key),
+        subject=_key_html(key),
         last_use=LastUse(_("Last used"), key.last_used_at),
     )
 
@@ -240,7 +240,7 @@ def _key_list() -> PageLink:
     return PageLink(reverse("key-list"), _("API keys"))
 
 
-def _named(key: ApiKey) -> SafeString:
+def _key_html(key: ApiKey) -> SafeString:
     return format_html("<strong>{}</strong> <code>{}</code>", key.name, key)
 
 

@@ -26,7 +26,7 @@ READERS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed(Field):
+class ParsedField(Field):
     """A field whose valid value goes through `parse`; a ValidationError is the field's error."""
 
     parse: Callable[[Any], Any] = bool
@@ -40,8 +40,8 @@ def optional(name: str, schema: Schema, error: StrOrPromise | None = None) -> Fi
     return Field(name, schema, "", required=False, error=error)
 
 
-def parsed(name: str, schema: Schema, parse: Callable[[Any], Any]) -> Parsed:
-    return Parsed(name, schema, "", required=False, parse=parse)
+def parsed(name: str, schema: Schema, parse: Callable[[Any], Any]) -> ParsedField:
+    return ParsedField(name, schema, "", required=False, parse=parse)
 
 
 def entered_code(name: str, schema: Schema = A_CODE) -> Field:
@@ -62,14 +62,14 @@ class Body(RequestFields):
 
     def __init__(self, payload: Mapping[str, Any], fields: Fields) -> None:
         super().__init__(payload)
-        self.values = {field.name: self._parsed(field) for field in fields}
+        self.values = {field.name: self._parse(field) for field in fields}
 
     def __getitem__(self, name: str) -> Any:
         return self.values[name]
 
-    def _parsed(self, field: Field) -> Any:
+    def _parse(self, field: Field) -> Any:
         value = READERS[field.schema["type"]](self, field)
-        if value is None or not isinstance(field, Parsed):
+        if value is None or not isinstance(field, ParsedField):
             return value
         try:
             return field.parse(value)

@@ -2,7 +2,7 @@
 
     python deploy/heartbeat.py delivery
 
-Succeeds, too, while PostgreSQL does not answer: restarting a process cures no database.
+Also succeeds while PostgreSQL does not respond: restarting the process would not help.
 """
 
 import os
@@ -13,7 +13,7 @@ from pathlib import Path
 import psycopg
 
 MAX_AGE = 60  # seconds
-_ASK = """
+_QUERY = """
 SELECT EXISTS (SELECT FROM channels_heartbeat
   WHERE (process = %(kind)s OR starts_with(process, %(process)s))
     AND at > now() - make_interval(secs => %(seconds)s))
@@ -27,7 +27,7 @@ def is_alive(kind: str) -> bool:
     params = {"kind": kind, "process": f"{kind} {socket.gethostname()} ", "seconds": MAX_AGE}
     try:
         with psycopg.connect(url.strip(), connect_timeout=3) as connection:
-            row = connection.execute(_ASK, params).fetchone()
+            row = connection.execute(_QUERY, params).fetchone()
     except psycopg.OperationalError as error:
         sys.stderr.write(f"{error}\n")
         return True

@@ -112,7 +112,7 @@ def read(content: bytes) -> CsvRows:
     """
     if len(content) > MAX_BYTES:
         raise ValidationError(_("The file is larger than 2 MB: split it."))
-    text, separator = _separated(_decode(content))
+    text, separator = _split_separator(_decode(content))
     lines = _filled_lines(text, separator)
     first = next(lines, None)
     if first is None:
@@ -127,7 +127,7 @@ def read(content: bytes) -> CsvRows:
 def _decode(content: bytes) -> str:
     """Decodes UTF-8, or the encodings of older spreadsheets: UTF-16, Windows-1251."""
     encoding = next((name for bom, name in ENCODINGS.items() if content.startswith(bom)), None)
-    for name in (encoding or _unmarked(content), "cp1251"):
+    for name in (encoding or _encoding_without_mark(content), "cp1251"):
         try:
             text = content.decode(name)
         except UnicodeError:
@@ -137,7 +137,7 @@ def _decode(content: bytes) -> str:
     raise ValidationError(_("This is not a text file: save the table as CSV."))
 
 
-def _unmarked(content: bytes) -> str:
+def _encoding_without_mark(content: bytes) -> str:
     """Detects UTF-16 by the zero octets of the Latin letters at the start of an address."""
     head = content[:64]
     if head[1::2].count(0) > len(head) // 4:
@@ -145,7 +145,7 @@ def _unmarked(content: bytes) -> str:
     return "utf-16-be" if head[::2].count(0) > len(head) // 4 else "utf-8"
 
 
-def _separated(text: str) -> tuple[str, str]:
+def _split_separator(text: str) -> tuple[str, str]:
     """The text without a `sep=;` line, and its separator."""
     if declared := _SEPARATOR_LINE.match(text):
         return text[declared.end() :], declared[1]
@@ -167,7 +167,7 @@ def _filled_lines(text: str, separator: str) -> Iterator[_Line]:
     raw_lines: list[str] = []  # lines of text that form the row
     try:
         for cells in csv.reader(
-            _recorded(StringIO(text, newline=""), raw_lines),
+            _record_lines(StringIO(text, newline=""), raw_lines),
             delimiter=separator,
             skipinitialspace=True,
         ):
@@ -180,7 +180,7 @@ def _filled_lines(text: str, separator: str) -> Iterator[_Line]:
         raise ValidationError(_("This is not a CSV file: save the table as CSV.")) from None
 
 
-def _recorded(lines: Iterable[str], raw_lines: list[str]) -> Iterator[str]:
+def _record_lines(lines: Iterable[str], raw_lines: list[str]) -> Iterator[str]:
     for line in lines:
         raw_lines.append(line)
         yield line

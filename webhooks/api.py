@@ -63,7 +63,7 @@ class _View(IdempotentView):
             filled["Idempotent-Replayed"] = response["Idempotent-Replayed"]
         return filled
 
-    def by(self, request: HttpRequest) -> dict[str, Any]:
+    def actor(self, request: HttpRequest) -> dict[str, Any]:
         """The actor for the audit log: an API key, so no user."""
         return {"user": None, "ip": client_ip(request.META)}
 
@@ -86,7 +86,7 @@ class Webhooks(_View):
         def effect() -> dict[str, Any]:
             company = Company.objects.get(pk=self.principal.company_id)
             endpoint, _secret = endpoints.create(
-                company=company, mode=self.principal.mode, **values, **self.by(request)
+                company=company, mode=self.principal.mode, **values, **self.actor(request)
             )
             return self.success(body_of(endpoint, ENDPOINT))
 
@@ -106,15 +106,15 @@ class WebhookDetail(_View):
         enabled = fields.boolean(ENABLED)
         scopes = self.principal.scopes
         changes = _requested_fields(fields, scopes, endpoint)
-        endpoints.change(endpoint=endpoint, changes=changes, scopes=scopes, **self.by(request))
+        endpoints.change(endpoint=endpoint, changes=changes, scopes=scopes, **self.actor(request))
         if enabled is not None:
             switch = endpoints.enable if enabled else endpoints.disable
-            switch(endpoint=endpoint, **self.by(request))
+            switch(endpoint=endpoint, **self.actor(request))
         return ApiResponse(self.success(body_of(endpoint, ENDPOINT)))
 
     def delete(self, request: HttpRequest, public_id: str) -> HttpResponse:
         endpoint = self.endpoint(public_id)
-        endpoints.delete(endpoint=endpoint, **self.by(request))
+        endpoints.delete(endpoint=endpoint, **self.actor(request))
         return ApiResponse(self.success({"id": endpoint.public_id}))
 
 
@@ -129,7 +129,9 @@ class RotateWebhook(_View):
         repeats_within = endpoints.REPEAT_WINDOW if key is None else timedelta()
 
         def effect() -> dict[str, Any]:
-            endpoints.rotate(endpoint=endpoint, repeats_within=repeats_within, **self.by(request))
+            endpoints.rotate(
+                endpoint=endpoint, repeats_within=repeats_within, **self.actor(request)
+            )
             return self.success(body_of(endpoint, ENDPOINT))
 
         return self.with_secret(self.once_atomic(key, effect))

@@ -35,7 +35,7 @@ SLOW_AFTER = 2.0  # seconds; a longer call is slow
 SLOW_FOR = 600.0  # seconds that a company counts as slow after such a call
 
 BATCH_SIZE = 1000  # deliveries cancelled by a statement
-MAX_BATCHES = 20  # of a run
+MAX_BATCHES = 20  # statements in a run
 
 _SQL = sql_files.read_several(
     "webhooks/dispatcher.sql",

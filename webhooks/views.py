@@ -104,9 +104,9 @@ class ExampleForm(forms.Form):
     )
 
 
-# Seconds between polls of a delivery page.
-QUICK = 2
-SLOW = 15
+# Seconds between polls of a delivery's page.
+QUICK_POLL = 2
+SLOW_POLL = 15
 
 
 @member_required(can_read_technical_pages)
@@ -152,12 +152,12 @@ def webhook_detail(request: CabinetRequest, public_id: str) -> HttpResponse:
 @member_required(can_manage_keys, can_manage_keys)
 def webhook_edit(request: CabinetRequest, public_id: str) -> HttpResponse:
     endpoint = _endpoint(request, public_id)
-    now = {name: getattr(endpoint, name) for name in ("url", "kinds", "description")}
+    current = {name: getattr(endpoint, name) for name in ("url", "kinds", "description")}
     form = EndpointForm(
         request.POST or None,
         role=request.member.role,
         stored=endpoint.kinds,
-        initial=now | reauthentication.draft(request),
+        initial=current | reauthentication.draft(request),
     )
     if request.method == "POST" and form.is_valid():
         if endpoint.mode == Mode.LIVE and form.cleaned_data["url"] != endpoint.url:
@@ -204,7 +204,7 @@ def webhook_rotate(request: CabinetRequest, public_id: str) -> HttpResponse:
             messages.error(request, " ".join(error.texts))
             return redirect("webhook-detail", endpoint.public_id)
         return _show_once(request, endpoint, secret)
-    again = _(
+    already_rotating = _(
         "The secret is already being replaced. If you replace it again, the old ones keep "
         "signing until their day is over."
     )
@@ -218,7 +218,7 @@ def webhook_rotate(request: CabinetRequest, public_id: str) -> HttpResponse:
         verb=_("Create the new secret"),
         back=_page_link(endpoint),
         subject=format_html("<strong>{}</strong>", endpoint.url),
-        warning=again if endpoint.is_rotating else "",
+        warning=already_rotating if endpoint.is_rotating else "",
         is_dangerous=False,
     )
 
@@ -332,7 +332,7 @@ def _delivery_context(delivery: Delivery, member: Member) -> dict[str, object]:
         "is_called": is_called,
         "was_tried": bool(attempts) and not is_called,
         "is_open": delivery.state == Delivery.State.PENDING and delivery.endpoint.is_enabled,
-        "poll_seconds": QUICK if is_soon else SLOW,
+        "poll_seconds": QUICK_POLL if is_soon else SLOW_POLL,
     }
 
 

@@ -23,12 +23,12 @@ class Snapshot(NamedTuple):
     changes: frozenset[tuple[int, int]]  # (transaction, company)
 
 
-_ASK = sql_files.read("accounts/keys/changes.sql")
+_QUERY = sql_files.read("accounts/keys/changes.sql")
 _NOTHING_YET = 2**63 - 1
 
 
 class _Change(NamedTuple):
-    """A row of `_ASK`; a single row without a change if there is none."""
+    """A row of `_QUERY`; a single row without a change if there is none."""
 
     server: datetime
     oldest_running: int
@@ -48,7 +48,7 @@ class CompanyChanges:
         The caller sets `last` once it has applied them.
         """
         since = _NOTHING_YET if self.last is None else self.last.oldest_running
-        rows = fetch_rows(_ASK, [since], _Change)
+        rows = fetch_rows(_QUERY, [since], _Change)
         changes = frozenset(
             (row.transaction_id, row.company_id)
             for row in rows

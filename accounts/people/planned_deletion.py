@@ -34,7 +34,7 @@ _day = lazy(_day_of, str)  # in the language of each reader
 @transaction.atomic
 def request(*, company: Company, user: User, ip: str | None = None) -> bool:
     """Plans the deletion; False if one is planned already, whose day stays the same."""
-    stored = _locked(company)
+    stored = _lock(company)
     if stored.closes_at is not None:
         return False
     _set(stored, timezone.now() + GRACE_PERIOD, "company.closing", user, ip)
@@ -45,7 +45,7 @@ def request(*, company: Company, user: User, ip: str | None = None) -> bool:
 @transaction.atomic
 def call_off(*, company: Company, user: User, ip: str | None = None) -> bool:
     """Cancels the planned deletion; False if none is planned, or it is too late."""
-    stored = _locked(company)
+    stored = _lock(company)
     if not stored.is_closing:
         return False
     _set(stored, None, "company.kept", user, ip)
@@ -57,7 +57,7 @@ def call_off(*, company: Company, user: User, ip: str | None = None) -> bool:
 @transaction.atomic
 def bring_forward(*, company: Company, at: datetime, user: User, ip: str | None = None) -> bool:
     """Moves the deletion to an earlier time, by the operator; False if no later one is planned."""
-    stored = _locked(company)
+    stored = _lock(company)
     if not stored.is_closing or stored.closes_at is None or stored.closes_at <= at:
         return False
     _set(stored, at, "company.hastened", user, ip)
@@ -76,7 +76,7 @@ def warn() -> int:
 
 @transaction.atomic
 def _warn(company: Company) -> None:
-    stored = _locked(company)
+    stored = _lock(company)
     if stored.closes_at != company.closes_at or not stored.is_closing or stored.closes_at is None:
         return
     _post("company.closes_soon", stored, key=_key(stored.pk, stored.closes_at))
@@ -86,7 +86,7 @@ def _key(company_id: int, closes_at: datetime) -> str:
     return f"closes:{company_id}:{closes_at.isoformat()}"
 
 
-def _locked(company: Company) -> Company:
+def _lock(company: Company) -> Company:
     return Company.objects.select_for_update(no_key=True).get(pk=company.pk)
 
 

@@ -16,7 +16,7 @@ from accounts.models import AuditEvent, User, UserSession
 from accounts.security import sessions
 from accounts.security.change_limit import exceeds_change_limit
 
-RECENT = 20  # events
+RECENT_EVENTS = 20  # events
 
 
 def signed_in_user(request: HttpRequest) -> User:
@@ -34,7 +34,7 @@ def session_list(request: HttpRequest) -> HttpResponse:
         (row, row.ip, reverse("session-end", args=[row.pk]), row.session_key == key)
         for row in alive
     ]
-    events = AuditEvent.objects.filter(user=user, company=None).order_by("-id")[:RECENT]
+    events = AuditEvent.objects.filter(user=user, company=None).order_by("-id")[:RECENT_EVENTS]
     context = {
         "sessions": sorted(rows, key=lambda row: not row[-1]),  # this one first
         "has_others": any(not row[-1] for row in rows),

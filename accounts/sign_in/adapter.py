@@ -97,7 +97,7 @@ def remember_language(response: HttpResponse, language: str) -> None:
     )
 
 
-def on_public_url(value: Any) -> Any:
+def with_public_origin(value: Any) -> Any:
     """Replaces the origin of our links with PUBLIC_URL; allauth takes it from the Host header."""
     if not (isinstance(value, str) and value.startswith(("http://", "https://"))):
         return value
@@ -118,7 +118,7 @@ class AccountAdapter(DefaultAccountAdapter):
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
         """Appends to the outbox: no page waits for or depends on the mail server."""
-        public = {name: on_public_url(value) for name, value in context.items()}
+        public = {name: with_public_origin(value) for name, value in context.items()}
         template = template_prefix
         if notice := NOTICES_OF_ALLAUTH.get(template_prefix):
             template = "account_change"

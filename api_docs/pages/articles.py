@@ -52,7 +52,7 @@ class Renderer(RendererHTML):
 
     def fence(self, tokens: Sequence[Token], idx: int, *_rest: Any) -> str:
         token = tokens[idx]
-        code = samples.coloured(token.content.strip("\n"), token.info)
+        code = samples.highlighted(token.content.strip("\n"), token.info)
         context = {"id": token.attrGet("id"), "code": code, "lexer": token.info, "css": "code"}
         return render_to_string("components/snippet.html", context)
 
@@ -85,7 +85,7 @@ _MARKDOWN = (
     .use(attrs_block_plugin)
     .use(attrs_plugin, after=("link_close", "span_close"), spans=True)
 )
-_WORDS = RendererHTML()
+_TEXT_RENDERER = RendererHTML()
 
 
 def as_html(text: str) -> SafeString:
@@ -127,7 +127,7 @@ def tokens(text: str) -> list[Token]:
 
 
 def text_of(token: Token) -> str:
-    return _WORDS.renderInlineAsText(token.children, _MARKDOWN.options, {})
+    return _TEXT_RENDERER.renderInlineAsText(token.children, _MARKDOWN.options, {})
 
 
 def article(page: Page, context: dict[str, Any], request: HttpRequest | None = None) -> str:

@@ -94,7 +94,7 @@ def webhooks() -> dict[str, Any]:
             for kind in EventKind
         ],
         "example": webhook_events.body_of(EventKind.MESSAGE_DELIVERED),
-        "signed": webhook_events.signed(),
+        "signed": webhook_events.signed_example(),
     }
 
 

@@ -79,7 +79,7 @@ SECTIONS: tuple[tuple[StrOrPromise, tuple[Page, ...]], ...] = (
     ),
 )
 PAGES = [page for _title, pages in SECTIONS for page in pages]
-FORMER = {"callbacks": "webhooks", "api": "calls"}  # former slug → present slug
+FORMER_SLUGS = {"callbacks": "webhooks", "api": "calls"}  # former slug → present slug
 BY_SLUG = {page.slug: page for page in PAGES}
 
 

@@ -38,7 +38,7 @@ READ_CODE = (
     '-H "Authorization: Bearer $KVITOK_KEY" | sed -E \'s/.*"code":"([0-9]+)".*/\\1/\')'
 )
 # Only the call; the file has the rest of the program.
-SHORT = {
+SHORT_CALLS = {
     "send_code": ("/otp/send", '{"phone": "+79990000000"}'),
     "verify_code": ("/otp/verify", """{"phone": "+79990000000", "code": "'"$CODE"'"}"""),
     "shorten": ("/links/shorten", '{"url": "https://shop.example/orders/1024"}'),
@@ -100,11 +100,11 @@ def _sample(language: Language, stem: str) -> Sample | None:
     return Sample(language, file.relative_to(FOLDER).as_posix(), code)
 
 
-def short(stem: str) -> str | None:
+def short_curl(stem: str) -> str | None:
     """The example as one curl command; None if it takes more than one call."""
-    if stem not in SHORT:
+    if stem not in SHORT_CALLS:
         return None
-    path, body = SHORT[stem]
+    path, body = SHORT_CALLS[stem]
     return _curl("POST", path, body)
 
 
@@ -146,7 +146,7 @@ def stem_of(file: Path) -> str:
 
 
 @lru_cache(maxsize=1000)
-def coloured(code: str, lexer: str) -> SafeString:
+def highlighted(code: str, lexer: str) -> SafeString:
     """Highlighted code as HTML, which pygments escapes."""
     formatter = HtmlFormatter(nowrap=True, classprefix="hl-")
     html: str = highlight(code, get_lexer_by_name(lexer), formatter)

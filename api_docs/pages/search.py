@@ -14,7 +14,7 @@ from api_docs.pages import articles
 from api_docs.pages.page_list import PAGES, Page
 
 MAX_RESULTS = 30
-AROUND = 90  # characters shown on either side of a match
+EXCERPT_MARGIN = 90  # characters shown on either side of a match
 MAX_QUERY_LENGTH = 100  # characters
 MAX_WORDS = 10  # of a query: each word is searched in every section
 MAX_COUNTED = 5  # occurrences of a word in a section that count
@@ -34,20 +34,20 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Match:
     section: Section
     excerpt: SafeString
 
 
-def search(query: str, language: str) -> list[Found]:
+def search(query: str, language: str) -> list[Match]:
     """The best-matching sections that contain every word of the query, in any form."""
-    query_words = _WORD.findall(folded(query[:MAX_QUERY_LENGTH]))
+    query_words = _WORD.findall(fold(query[:MAX_QUERY_LENGTH]))
     stems = list(dict.fromkeys(map(stem, query_words)))[:MAX_WORDS]
     if not stems:
         return []
     scored = [(score(section, stems, language), section) for section in sections(language)]
     best = sorted((pair for pair in scored if pair[0]), key=lambda pair: -pair[0])
-    return [Found(section, excerpt(section, stems)) for _score, section in best[:MAX_RESULTS]]
+    return [Match(section, excerpt(section, stems)) for _score, section in best[:MAX_RESULTS]]
 
 
 @cache
@@ -75,7 +75,7 @@ def _anchor(opening: Token, title: Token) -> str:
     return next((str(anchor) for anchor in ids if anchor), "")
 
 
-def folded(text: str) -> str:
+def fold(text: str) -> str:
     return text.casefold().replace("ё", "е")
 
 
@@ -88,9 +88,9 @@ def stem(word: str) -> str:
 
 def score(section: Section, stems: Sequence[str], language: str) -> int:
     """The relevance; 0 if a word is in neither the text, its title nor the page's title."""
-    title = folded(section.title)
-    text = folded(section.text)
-    page = folded(str(section.page.title))
+    title = fold(section.title)
+    text = fold(section.text)
+    page = fold(str(section.page.title))
     total = 0
     for stem in stems:
         begins = re.compile(rf"(?<!\w){re.escape(stem)}")
@@ -106,21 +106,21 @@ def score(section: Section, stems: Sequence[str], language: str) -> int:
 def excerpt(section: Section, stems: Sequence[str]) -> SafeString:
     text = re.sub(r"\s+", " ", section.text).strip()
     pattern = re.compile("|".join(rf"(?<!\w){re.escape(stem)}\w*" for stem in stems))
-    first = pattern.search(folded(text))
-    start = max(0, (first.start() if first else 0) - AROUND)
-    passage = text[start : start + 2 * AROUND]
+    first = pattern.search(fold(text))
+    start = max(0, (first.start() if first else 0) - EXCERPT_MARGIN)
+    passage = text[start : start + 2 * EXCERPT_MARGIN]
     return format_html(
         "{}{}{}",
         "…" if start else "",
-        format_html_join("", "{}{}{}", _marked(passage, pattern)),
-        "…" if start + 2 * AROUND < len(text) else "",
+        format_html_join("", "{}{}{}", _mark_matches(passage, pattern)),
+        "…" if start + 2 * EXCERPT_MARGIN < len(text) else "",
     )
 
 
-def _marked(passage: str, pattern: re.Pattern[str]) -> Iterator[tuple[str, str, str]]:
+def _mark_matches(passage: str, pattern: re.Pattern[str]) -> Iterator[tuple[str, str, str]]:
     """The passage in pieces: text before a match, and the match between `<mark>` tags."""
     end = 0
-    for match in pattern.finditer(folded(passage)):
+    for match in pattern.finditer(fold(passage)):
         yield "", passage[end : match.start()], ""
         yield mark_safe("<mark>"), passage[match.start() : match.end()], mark_safe("</mark>")
         end = match.end()

@@ -71,10 +71,10 @@ def _one_kind(schema: Schema) -> str:
         return gettext("time or day, ISO 8601, UTC unless it names a zone")
     if schema.get("format") == "date-time":
         return gettext("time, ISO 8601 UTC")
-    return _bounded(schema) or _type_title(schema["type"])
+    return _bounds(schema) or _type_title(schema["type"])
 
 
-def _bounded(schema: Schema) -> str | None:
+def _bounds(schema: Schema) -> str | None:
     minimum = schema.get("minLength", schema.get("minimum"))
     bounds = {"minimum": minimum, "maximum": schema.get("maxLength", schema.get("maximum"))}
     if bounds["maximum"] is None:

@@ -50,8 +50,8 @@ def in_requested_language(view: View) -> View:
 
 @in_requested_language
 def page(request: HttpRequest, slug: str = page_list.FIRST) -> HttpResponse:
-    if slug in page_list.FORMER:
-        return redirect("docs-page", page_list.FORMER[slug], permanent=True)
+    if slug in page_list.FORMER_SLUGS:
+        return redirect("docs-page", page_list.FORMER_SLUGS[slug], permanent=True)
     page = _page(slug)
     return remember_language(request, _render(request, page))
 
@@ -88,7 +88,7 @@ def _render(request: HttpRequest, page: Page, fresh_key: str = "") -> HttpRespon
 
 @in_requested_language
 def page_as_markdown(request: HttpRequest, slug: str) -> HttpResponse:
-    page = _page(page_list.FORMER.get(slug, slug))
+    page = _page(page_list.FORMER_SLUGS.get(slug, slug))
     article = articles.visitor_article(page, page_languages.active(), sample_language(request))
     return HttpResponse(articles.as_markdown(page, article), content_type=MARKDOWN)
 

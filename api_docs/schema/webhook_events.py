@@ -21,7 +21,7 @@ SIGNED_AT = datetime(2026, 11, 20, 10, 15, 14, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class Signed:
+class SignedExample:
     headers: dict[str, str]
     body: str
     secret: str
@@ -35,14 +35,14 @@ def data_of(kind: EventKind) -> dict[str, Any]:
 
 
 @cache
-def signed() -> Signed:
+def signed_example() -> SignedExample:
     """A small event signed with a published secret, to test a client's verification."""
     event_id = parse_id("evt", EVENT_ID)
     assert event_id is not None  # noqa: S101 - it is written above
     data = {"available": 96, "threshold": 100, "test": False}
     body = http_call.body_of(event_id, EventKind.BALANCE_LOW.value, SIGNED_AT, data)
     headers = signing.headers([SECRET], EVENT_ID, body, SIGNED_AT)
-    return Signed(headers, body.decode(), SECRET)
+    return SignedExample(headers, body.decode(), SECRET)
 
 
 def body_of(kind: EventKind) -> dict[str, Any]:

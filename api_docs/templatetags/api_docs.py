@@ -35,7 +35,7 @@ def sample(context: Context, stem: str) -> dict[str, Any]:
     return {
         "stem": stem,
         "chosen": code_sample,
-        "short": samples.short(stem)
+        "short": samples.short_curl(stem)
         if code_sample and code_sample.language.name == "curl"
         else None,
         "languages": [sample.language for sample in by_language.values()],

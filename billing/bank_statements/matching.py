@@ -175,7 +175,7 @@ def _match(transfer: BankTransfer, orders: list[Order]) -> None:
         transfer.problem = pay(transfer, transfer.order)
     else:
         refunds.lock_gateway(Invoice.name)  # like a confirmation by hand
-        transfer.payment = _confirmed(transfer, Q(pk=None)) if is_incoming else None
+        transfer.payment = _confirmed_payment(transfer, Q(pk=None)) if is_incoming else None
         transfer.order = transfer.payment.order if transfer.payment else None
         if transfer.payment is None:
             transfer.problem = Problem.SEVERAL if orders else Problem.UNKNOWN_ORDER
@@ -190,7 +190,7 @@ def _is_by_link(order: Order) -> bool:
 def _pay(transfer: BankTransfer, order: Order) -> str:
     """Credits the order and sets the payment, or returns the problem that prevents it."""
     is_by_link = _is_by_link(order)
-    recorded = _recorded(transfer, order, is_by_link=is_by_link)
+    recorded = _recorded_payment(transfer, order, is_by_link=is_by_link)
     if recorded is not None and recorded.order is not None:
         transfer.order = order = recorded.order
     elif order.state == Order.State.PAID:
@@ -244,15 +244,15 @@ def _credit(transfer: BankTransfer, order: Order, payment_id: str) -> Payment | 
     return payment
 
 
-def _recorded(transfer: BankTransfer, order: Order, *, is_by_link: bool) -> Payment | None:
+def _recorded_payment(transfer: BankTransfer, order: Order, *, is_by_link: bool) -> Payment | None:
     """The payment already recorded for this transfer, by a webhook or a confirmation by hand."""
     if is_by_link:
-        return _unmatched().filter(order=order, payment_id=order.payment_id).first()
+        return _unmatched_payments().filter(order=order, payment_id=order.payment_id).first()
     of_company = Q(order__company=order.company_id, gateway=order.gateway)
-    return _confirmed(transfer, Q(order=order) | of_company & _is_same(transfer))
+    return _confirmed_payment(transfer, Q(order=order) | of_company & _is_same(transfer))
 
 
-def _unmatched() -> QuerySet[Payment]:
+def _unmatched_payments() -> QuerySet[Payment]:
     """Payments that no incoming line of a statement has been matched with."""
     is_incoming = Q(bank_transfers__direction=BankTransfer.Direction.INCOMING)
     return Payment.objects.select_related("order").exclude(is_incoming)
@@ -263,7 +263,7 @@ def _is_same(transfer: BankTransfer) -> Q:
     return Q(amount=transfer.amount, currency=transfer.currency, paid_on__range=days)
 
 
-def _confirmed(transfer: BankTransfer, condition: Q) -> Payment | None:
+def _confirmed_payment(transfer: BankTransfer, condition: Q) -> Payment | None:
     """The payment that the operator confirmed by hand with this transfer's number.
 
     It is credited or waits, and meets the condition or is the same payer's: money counts once,
@@ -275,7 +275,7 @@ def _confirmed(transfer: BankTransfer, condition: Q) -> Payment | None:
     waiting = Q(  # for the operator's decision
         is_credited=False, settled_at=None, amount=transfer.amount, currency=transfer.currency
     )
-    confirmed = _unmatched().filter(condition, Q(is_credited=True) | waiting)
+    confirmed = _unmatched_payments().filter(condition, Q(is_credited=True) | waiting)
     for payment in confirmed.exclude(confirmed_by=None).order_by("pk") if number else ():
         if payments.bank_reference_number(payment.reference) == number:
             return payment

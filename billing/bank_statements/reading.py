@@ -31,12 +31,12 @@ from parsing.characters import one_line
 _AMOUNT = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 log = structlog.get_logger(__name__)
 JOB = Job("bank_lines", _("lines of the bank's statement"))
-EVERY = timedelta(minutes=5)
-AFTER_FAILURE = timedelta(minutes=1)  # a failure of the bank, or of our process
+READ_INTERVAL = timedelta(minutes=5)
+AFTER_FAILURE = timedelta(minutes=1)  # of the bank, or of our process
 AFTER_WEBHOOK = timedelta(seconds=5)  # after the last try: webhooks come in bursts
 # Banks book some operations late, and change some overnight: these days are read again.
 OVERLAP = timedelta(days=3)
-FIRST = timedelta(days=30)
+FIRST_PERIOD = timedelta(days=30)
 
 
 def read_due() -> int:
@@ -55,7 +55,7 @@ def read_due() -> int:
 def read(account: str) -> int:
     progress = StatementMark.objects.get(account=account)
     until = timezone.now()
-    read_until = progress.read_until or until - FIRST
+    read_until = progress.read_until or until - FIRST_PERIOD
     unread = Counter[str]()
     count = 0
 
@@ -98,7 +98,7 @@ def _is_due(now: datetime) -> Q:
     has_webhook = Q(noticed_at__gt=F("tried_at"), tried_at__lt=now - AFTER_WEBHOOK)
     is_unfinished = Q(read_at=None) | Q(read_at__lt=F("tried_at"))
     is_unfinished &= Q(tried_at__lt=now - AFTER_FAILURE)
-    return Q(tried_at=None) | Q(tried_at__lt=now - EVERY) | has_webhook | is_unfinished
+    return Q(tried_at=None) | Q(tried_at__lt=now - READ_INTERVAL) | has_webhook | is_unfinished
 
 
 SOURCE = "tbank"

@@ -30,7 +30,7 @@ def assign(
     """
     refunds.lock_gateway(order.gateway)  # before the order, like for webhooks
     order = payments.lock(order.pk)
-    if not _locked(transfer) or transfer.direction != Direction.INCOMING:
+    if not _lock(transfer) or transfer.direction != Direction.INCOMING:
         return False
     if order.state == Order.State.PAID and not as_received:
         raise ValidationError(_("%(order)s is paid already.") % {"order": order}, code="paid")
@@ -56,7 +56,7 @@ def take_back(*, transfer: BankTransfer, user: User, ip: str | None = None) -> b
         return False
     refunds.lock_gateway(transfer.order.gateway)
     order = payments.lock(transfer.order.pk)
-    if not _locked(transfer):
+    if not _lock(transfer):
         return False
     paid = order.payments.filter(is_credited=True).first()
     if paid is None:
@@ -70,7 +70,7 @@ def take_back(*, transfer: BankTransfer, user: User, ip: str | None = None) -> b
 @transaction.atomic
 def mark_returned(*, transfer: BankTransfer, user: User, ip: str | None = None) -> bool:
     """Marks money that goes back by a payment order in the bank: nothing is credited."""
-    if not _locked(transfer) or transfer.direction != Direction.INCOMING:
+    if not _lock(transfer) or transfer.direction != Direction.INCOMING:
         return False
     _settle(transfer, State.RETURNED, "transfer.returned", user, ip)
     return True
@@ -79,13 +79,13 @@ def mark_returned(*, transfer: BankTransfer, user: User, ip: str | None = None) 
 @transaction.atomic
 def dismiss(*, transfer: BankTransfer, user: User, ip: str | None = None) -> bool:
     """Marks the transfer as unrelated to top-ups."""
-    if not _locked(transfer):
+    if not _lock(transfer):
         return False
     _settle(transfer, State.DISMISSED, "transfer.dismissed", user, ip)
     return True
 
 
-def _locked(transfer: BankTransfer) -> bool:
+def _lock(transfer: BankTransfer) -> bool:
     """Locks the transfer; returns whether it still waits."""
     locked = BankTransfer.objects.select_for_update(of=("self",))
     transfer.refresh_from_db(from_queryset=locked)

@@ -90,8 +90,8 @@ def details(document: Document) -> list[tuple[str, str]]:
     seller, buyer = document.seller, document.buyer
     if not is_russian(document):
         return [
-            (_("Supplier"), _joined(seller)),
-            (_("Customer"), _joined(buyer)),
+            (_("Supplier"), _party_line(seller)),
+            (_("Customer"), _party_line(buyer)),
             (_("Period"), period(document)),
         ]
     code, name = CURRENCIES.get(document.currency, ("", document.currency))
@@ -120,7 +120,7 @@ def period(document: Document) -> str:
     return f"{document.month:%d.%m.%Y} – {last_day(document.month):%d.%m.%Y}"
 
 
-def _joined(party: dict[str, Any]) -> str:
+def _party_line(party: dict[str, Any]) -> str:
     return ", ".join(filter(None, (party["name"], party["inn"], party["address"])))
 
 

@@ -97,7 +97,7 @@ def _issue_month(pk: int, seller: Seller) -> int:
                 issued_on=issued_on,
                 currency=currency,
             ),
-            _document_lines(_taxed(charges, seller, closed.company, issued_on)),
+            _document_lines(_with_vat(charges, seller, closed.company, issued_on)),
             seller,
         )
         for currency, charges in sorted(by_currency.items())
@@ -163,7 +163,7 @@ def _issue_advance(pk: UUID, seller: Seller) -> int:
         currency=paid.currency if paid else order.currency,
     )
     document = _write(
-        document, _document_lines(_taxed([charge], seller, order.company, day)), seller
+        document, _document_lines(_with_vat([charge], seller, order.company, day)), seller
     )
     send(order.company, [document])
     return 1
@@ -186,7 +186,7 @@ def _write(document: Document, lines: list[dict[str, Any]], seller: Seller) -> D
     return document
 
 
-def _taxed(
+def _with_vat(
     charges: Sequence[Mapping[str, Any]], seller: Seller, company: Company, day: date
 ) -> list[dict[str, Any]]:
     """The charges with this buyer's rate on that day; without regimes of the seller, the top-up's

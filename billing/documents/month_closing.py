@@ -126,7 +126,7 @@ def _close(company_id: int, month: date) -> bool:
         company_id=company_id,
         month=month,
         **totals._asdict(),
-        charges=[_stored(charge) for charge in charges],
+        charges=[_stored_charge(charge) for charge in charges],
         is_due=any(charge.amount for charge in charges),
         head=_seal_head(company_id, next_month(month)),
     )
@@ -263,7 +263,7 @@ def _new_lot(row: Transfer, order: Order | None) -> Lot:
     return lot
 
 
-def _stored(charge: Charge) -> dict[str, object]:
+def _stored_charge(charge: Charge) -> dict[str, object]:
     lot = charge.lot
     return {
         "order": lot.order_id.hex if lot.order_id else "",

@@ -99,7 +99,7 @@ def _can_be_party(party: dict[str, Any]) -> bool:
 
 
 def file_id(document: Document) -> str:
-    """The file's id, also its name: buyer, seller, day, id."""
+    """The file's id and name: buyer, seller, day, id."""
     parties = "_".join(_exchange_id(party) for party in (document.buyer, document.seller))
     return f"ON_NSCHFDOPPR_{parties}_{document.issued_on:%Y%m%d}_{document.pk}_0_0_0_0_0_00"
 

@@ -87,7 +87,7 @@ def _take(refund: Refund, payment: Payment) -> None:
     """Takes the share of the tokens that the money bought; all refunds together never take more."""
     order = payment.order
     refund.payment = payment
-    refunded = _refunded(payment, refund) + refund.amount
+    refunded = _refunded_before(payment, refund) + refund.amount
     refund.problem = _problem(refund, payment, refunded)
     is_money_of_it = refund.problem != Refund.Problem.OTHER_CURRENCY
     if order is not None and payment.is_credited and is_money_of_it:
@@ -107,7 +107,7 @@ def _problem(refund: Refund, payment: Payment, refunded: Decimal) -> str:
     return Refund.Problem.MORE if refunded > payment.amount else ""
 
 
-def _refunded(payment: Payment, refund: Refund) -> Decimal:
+def _refunded_before(payment: Payment, refund: Refund) -> Decimal:
     """The sum of the payment's earlier refunds in its own currency.
 
     Later ones that wait with this one take a share of their own, and give it back if they fail.

@@ -61,12 +61,12 @@ def in_words(amount: Decimal) -> str:
     """«Одна тысяча двести рублей 50 копеек»; below 10¹², rubles only."""
     kopecks = int(amount * 100)
     rubles, rest = divmod(kopecks, 100)
-    text = f"{_spelled(rubles)} {_plural_form(rubles, _RUBLES)}"
+    text = f"{_spell_out(rubles)} {_plural_form(rubles, _RUBLES)}"
     text += f" {rest:02d} {_plural_form(rest, _KOPECKS)}"
     return text[0].upper() + text[1:]
 
 
-def _spelled(number: int) -> str:
+def _spell_out(number: int) -> str:
     parts: list[str] = []
     for rank in reversed(range(len(_RANKS))):
         part = number // 1000**rank % 1000

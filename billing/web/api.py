@@ -77,19 +77,19 @@ class Seals(ApiView):
         params.check()
         rows = Seal.objects.filter(company=self.principal.company_id).defer("parts")
         rows = rows if period == DAY else rows.last_of_months()
-        return _listed(self, request, rows, SEAL)
+        return _list(self, request, rows, SEAL)
 
 
 class Documents(ApiView):
     calls = (LIST_DOCUMENTS,)
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        return _listed(
+        return _list(
             self, request, Document.objects.for_company(self.principal.company_id), DOCUMENT
         )
 
 
-def _listed(view: ApiView, request: HttpRequest, rows: QuerySet[Any], shape: Shape) -> ApiResponse:
+def _list(view: ApiView, request: HttpRequest, rows: QuerySet[Any], shape: Shape) -> ApiResponse:
     query = request.GET.dict()
     company_id = view.principal.company_id
     return ApiResponse(view.success(list_body(rows, query, shape.body_of, company_id=company_id)))
@@ -111,7 +111,7 @@ class TopUps(TopUpView):
 
     def get(self, request: HttpRequest) -> HttpResponse:
         rows = Order.objects.for_company(self.principal.company_id).select_related("package")
-        return _listed(self, request, rows, ORDER)
+        return _list(self, request, rows, ORDER)
 
     def post(self, request: HttpRequest) -> HttpResponse:
         payload = self.payload(request)

@@ -47,30 +47,30 @@ def outcomes() -> list[tuple[str, str, str]]:
     ]
 
 
-def _paid(order: Order) -> list[PaymentEvent]:
+def _pay(order: Order) -> list[PaymentEvent]:
     state = PaymentState.PAID
     return [PaymentEvent(order.payment_id, order.id.hex, order.amount, order.currency, state)]
 
 
-def _declined(order: Order) -> list[PaymentEvent]:
-    return [replace(_paid(order)[0], state=PaymentState.CANCELED)]
+def _decline(order: Order) -> list[PaymentEvent]:
+    return [replace(_pay(order)[0], state=PaymentState.CANCELED)]
 
 
-def _paid_twice(order: Order) -> list[PaymentEvent]:
-    return [*_paid(order), replace(_paid(order)[0], payment_id=f"{order.payment_id}-again")]
+def _pay_twice(order: Order) -> list[PaymentEvent]:
+    return [*_pay(order), replace(_pay(order)[0], payment_id=f"{order.payment_id}-again")]
 
 
-def _underpaid(order: Order) -> list[PaymentEvent]:
-    return [replace(_paid(order)[0], amount=order.amount - Decimal("0.01"))]
+def _underpay(order: Order) -> list[PaymentEvent]:
+    return [replace(_pay(order)[0], amount=order.amount - Decimal("0.01"))]
 
 
 SCENARIOS: dict[str, Callable[[Order], list[PaymentEvent]]] = {
-    "pay": _paid,
-    "decline": _declined,
-    "told_twice": lambda order: _paid(order) * 2,
-    "pay_twice": _paid_twice,
-    "pay_late": lambda order: _declined(order) + _paid(order),
-    "wrong_amount": _underpaid,
+    "pay": _pay,
+    "decline": _decline,
+    "told_twice": lambda order: _pay(order) * 2,
+    "pay_twice": _pay_twice,
+    "pay_late": lambda order: _decline(order) + _pay(order),
+    "wrong_amount": _underpay,
 }
 
 

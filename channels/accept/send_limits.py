@@ -102,13 +102,13 @@ def acquire(
         raise
 
 
-class _Acquired(NamedTuple):
+class _Acquisition(NamedTuple):
     result: LimitResult
     key: str  # key of the cool-down
     each_try: EachTry = nullcontext
 
 
-def _acquire(send: Send, key_hash: str, untried: UntriedChannel | None) -> _Acquired:
+def _acquire(send: Send, key_hash: str, untried: UntriedChannel | None) -> _Acquisition:
     if untried is not None and untried.is_required:
         return _acquire_untried(send, untried, LimitResult(atomic_limits.COOLING_DOWN, 1))
     key, seconds = _repeat_key(send, key_hash)
@@ -122,10 +122,10 @@ def _acquire(send: Send, key_hash: str, untried: UntriedChannel | None) -> _Acqu
     )
     if result.outcome in REFUSED_BY_COOL_DOWN and untried and untried.is_untried():
         return _acquire_untried(send, untried, result)
-    return _Acquired(result, key)
+    return _Acquisition(result, key)
 
 
-def _acquire_untried(send: Send, untried: UntriedChannel, refusal: LimitResult) -> _Acquired:
+def _acquire_untried(send: Send, untried: UntriedChannel, refusal: LimitResult) -> _Acquisition:
     """Acquires a place in the limits without the phone's cool-down, which an earlier send holds.
 
     A cool-down of the channel keeps concurrent sends from taking each other's places.
@@ -138,11 +138,11 @@ def _acquire_untried(send: Send, untried: UntriedChannel, refusal: LimitResult) 
         holder=f"{send.id.hex}:",
         pool=_pool(send),
     )
-    return _Acquired(result, key, partial(_locked, untried, refusal))
+    return _Acquisition(result, key, partial(_channel_lock, untried, refusal))
 
 
 @contextmanager
-def _locked(untried: UntriedChannel, refusal: LimitResult) -> Iterator[None]:
+def _channel_lock(untried: UntriedChannel, refusal: LimitResult) -> Iterator[None]:
     """Holds the lock that lets one of several concurrent sends use the channel."""
     with transaction.atomic():
         if not untried.lock_untried():

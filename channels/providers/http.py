@@ -307,8 +307,8 @@ def text_of(value: Json, name: str) -> str:
     return text(value.get(name)) or ""
 
 
-def word_of(value: Json, name: str) -> str:
-    """The word under this name in capitals, whatever its case; empty if there is none."""
+def upper_of(value: Json, name: str) -> str:
+    """The text under this name in capitals; empty without one."""
     return text_of(value, name).upper()
 
 

@@ -78,7 +78,7 @@ def replace_rules(
 ) -> None:
     """Replaces all rules; takes effect within two seconds in every process."""
     check_rules(rules)
-    _write(_locked(company), rules, user, ip)
+    _write(_lock(company), rules, user, ip)
 
 
 @transaction.atomic
@@ -91,7 +91,7 @@ def save_rule(
     ip: str | None = None,
 ) -> None:
     """Adds the rule, in place of the one with the key `instead_of` if there is one."""
-    stored = _locked(company)
+    stored = _lock(company)
     others = [row for row in rules_of(stored) if row.key != instead_of]
     check_rules([*others, rule])
     _write(stored, [*others, rule], user, ip)
@@ -102,11 +102,11 @@ def delete_rule(
     *, company: Company, key: tuple[str, str], user: User, ip: str | None = None
 ) -> None:
     """Deletes a rule; a missing rule is not an error."""
-    stored = _locked(company)
+    stored = _lock(company)
     _write(stored, [rule for rule in rules_of(stored) if rule.key != key], user, ip)
 
 
-def _locked(company: Company) -> Company:
+def _lock(company: Company) -> Company:
     return Company.objects.select_for_update(no_key=True).get(pk=company.pk)
 
 

@@ -22,7 +22,7 @@ from catalogue.errors import DomainError, Error, invalid_input
 from channels.routing.company_policy import NO_ORDER, RequestedOrder, policy_for
 from compat.camara.dialect import CORRELATOR, DIALECT
 from compat.dialect import Response, basic_credentials, credentials
-from compat.fields import Body, Parsed, entered_code, optional, required
+from compat.fields import Body, ParsedField, entered_code, optional, required
 from compat.view import FORM, CompatView
 from otp.texts import rules
 from parsing import characters
@@ -40,7 +40,7 @@ def code_text(message: str) -> str:
     return body
 
 
-MESSAGE = Parsed("message", text(maxLength=160), "", is_multiline=True, parse=code_text)
+MESSAGE = ParsedField("message", text(maxLength=160), "", is_multiline=True, parse=code_text)
 # Optional here, because our reader takes an empty required text for a missing one.
 AUTHENTICATION_ID = optional("authenticationId", text(maxLength=36))
 CODE = entered_code("code", text(maxLength=10)).optional()

@@ -78,7 +78,7 @@ class Verifications(PreludeView):
         try:
             sent_code = self._send_code(code_request, options["preferred_channel"], restricted)
         except DomainError as error:
-            if (response := self._not_sent(error, code_request, restricted)) is not None:
+            if (response := self._refusal_response(error, code_request, restricted)) is not None:
                 return response
             raise
         if sent_code.is_repeat and (live := self.find_live(code_request.phone)):
@@ -181,7 +181,7 @@ class Verifications(PreludeView):
             raise refusal_of("channel_not_enabled_in_region")
         return tuple(names if max_fallbacks is None else names[: max_fallbacks + 1])
 
-    def _not_sent(
+    def _refusal_response(
         self, error: DomainError, code_request: CodeSendRequest, restricted: Restricted | None
     ) -> HttpResponse | None:
         """The response to a refused send; None for other errors.
@@ -191,7 +191,7 @@ class Verifications(PreludeView):
         """
         if live := self.live_despite_cool_down(code_request, error.error, error.retry_after):
             return self._under_way(live)
-        reason, factors = _blocked(error, code_request.phone, restricted)
+        reason, factors = _block_reasons(error, code_request.phone, restricted)
         if not reason:
             return None
         judged = {"reason": reason, "risk_factors": factors}
@@ -270,7 +270,7 @@ def _factors(restricted: Restricted | None) -> list[str]:
     return [FACTORS.get(restricted.restriction.kind, "number_range_abuse")] if restricted else []
 
 
-def _blocked(
+def _block_reasons(
     error: DomainError, phone: str, restricted: Restricted | None
 ) -> tuple[str, list[str]]:
     """Reason and risk factors of a send that Prelude calls blocked; empty for other errors."""

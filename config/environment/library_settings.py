@@ -11,9 +11,9 @@ RATE_LIMITS = {
     "reauthenticate": "10/m/user,500/d/user",  # the audit log keeps each forever
     "signup": "20/m/ip,100/d/ip",  # each gets a test key
     "passkey": "60/m/ip",  # challenges for sign-ins with a passkey
-    "sso": "60/m/ip",  # sign-ins by the identity provider begun, and ended
+    "sso": "60/m/ip",  # starts and ends of sign-ins by the identity provider
     "invitation": "60/m/ip",  # invitations opened
-    # Key: address. Each of the ten e-mails opens the account; unknown addresses get one, too.
+    # Key: address. Each of the ten e-mails opens the account; unknown addresses get one too.
     "reset_password": "20/m/ip,100/d/ip,10/h/key",
     "confirm_email": "1/3m/key,10/d/key",  # anybody may sign up with a stranger's address
 }

@@ -217,7 +217,7 @@ def receive_call(
         duration_ms=handling.milliseconds,
     )
     logs.request_id.set(None)
-    return _finished(response, handling.id)
+    return _add_headers(response, handling.id)
 
 
 @csrf_exempt
@@ -227,10 +227,10 @@ def refuse_path(request: HttpRequest, kind: str) -> HttpResponse:
     respond = declared.respond_refused if declared else refused_json
     header = request.META.get("HTTP_ACCEPT_LANGUAGE", "")
     with translation.override(page_languages.preferred(header)):
-        return _finished(respond(DomainError(Error.NOT_FOUND)), ids.request_id())
+        return _add_headers(respond(DomainError(Error.NOT_FOUND)), ids.request_id())
 
 
-def _finished(response: HttpResponse, request_id: str) -> HttpResponse:
+def _add_headers(response: HttpResponse, request_id: str) -> HttpResponse:
     response["X-Request-Id"] = request_id
     response["Cache-Control"] = "no-store"
     response["Content-Length"] = str(len(response.content))

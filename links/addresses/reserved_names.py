@@ -85,16 +85,16 @@ _STATIC_WORDS = frozenset(
 
 def is_reserved(segment: str) -> bool:
     """Whether the service has a route at this path, which would hide a link of that name."""
-    return segment.lower() in _reserved(settings.ROOT_URLCONF)
+    return segment.lower() in _reserved_words(settings.ROOT_URLCONF)
 
 
 def is_reserved_alias(alias: str) -> bool:
     """Whether people would mistake the alias for a page of the service."""
-    return reads_as_ours(alias, _reserved(settings.ROOT_URLCONF))
+    return reads_as_ours(alias, _reserved_words(settings.ROOT_URLCONF))
 
 
 @cache
-def _reserved(urlconf: str) -> frozenset[str]:
+def _reserved_words(urlconf: str) -> frozenset[str]:
     segments = _first_segments(get_resolver(urlconf).url_patterns)
     return _STATIC_WORDS | frozenset(segment.lower() for segment in segments)
 

@@ -41,7 +41,7 @@ from links.models import Link, LinkQuerySet
 from processes.server.client_ip import client_ip
 from storage.heavy_work import HeavyWork
 
-ENDS_FIRST = _("The start is after the end")
+STARTS_AFTER_END = _("The start is after the end")
 
 
 class LinkView(IdempotentView):
@@ -74,7 +74,7 @@ class Links(LinkView):
         state = params.text(declared.WITH_STATE)
         start, end = params.time(declared.CREATED_FROM), params.time(declared.CREATED_TO)
         params.check()
-        history = made_between(self.company_links(), start, end)
+        history = created_in(self.company_links(), start, end)
         links = history.in_state(state) if state else history
         if slug:
             links = links.filter(with_slug(slug, self.principal.company_id))
@@ -130,7 +130,7 @@ class LinkStats(LinkView):
         return self.respond(counts | _breakdowns(link, start, end))
 
 
-def made_between(links: LinkQuerySet, start: datetime | None, end: datetime | None) -> LinkQuerySet:
+def created_in(links: LinkQuerySet, start: datetime | None, end: datetime | None) -> LinkQuerySet:
     if start:
         links = links.filter(created_at__gte=start)
     return links.filter(created_at__lt=end) if end else links
@@ -150,15 +150,15 @@ def _period(query: QueryFields, interval: str) -> tuple[datetime, datetime]:
     """The requested period, by default the last 30 days or 48 hours."""
     end, start = query.time(declared.CLICKS_TO) or timezone.now(), query.time(declared.CLICKS_FROM)
     query.check()
-    usual = timedelta(hours=48) if interval == "hour" else timedelta(days=29)
-    start = start or end - usual
+    default_length = timedelta(hours=48) if interval == "hour" else timedelta(days=29)
+    start = start or end - default_length
     longest = (
         timedelta(hours=statistics.MAX_HOURS)
         if interval == "hour"
         else timedelta(days=statistics.MAX_DAYS)
     )
     if start > end:
-        query.add_error(declared.CLICKS_FROM, ENDS_FIRST)
+        query.add_error(declared.CLICKS_FROM, STARTS_AFTER_END)
     elif end - start > longest:
         days = longest.days
         text = format_lazy(_("At most {days} days in all"), days=days)

@@ -151,17 +151,17 @@ class SelectedLink(NamedTuple):
 
 
 def from_sql(link: SelectedLink) -> CachedRow:
-    return _cached(link, link.channel)
+    return _to_cached_row(link, link.channel)
 
 
 def from_link(link: Link) -> CachedRow | None:
     """The row of a link; None if it needs the message's channel, which only the database has."""
     if link.message_id and CHANNEL_PLACEHOLDER in link.utm:
         return None
-    return _cached(link, None)
+    return _to_cached_row(link, None)
 
 
-def _cached(link: SelectedLink | Link, channel: str | None) -> CachedRow:
+def _to_cached_row(link: SelectedLink | Link, channel: str | None) -> CachedRow:
     is_dead = link.disabled_at is not None or link.used_at is not None
     url = add_tags(link.url, link.utm, channel or "link")
     if link.is_once:

@@ -55,7 +55,7 @@ class SentLink:
     segments: int
 
 
-class _Accepted(NamedTuple):
+class _Acceptance(NamedTuple):
     is_paid: bool
     is_blocked: bool
 
@@ -84,7 +84,7 @@ class PreparedLinkSend(PreparedSend[str]):
         if row["is_alias"]:
             _write_with_alias(message, row, statement, params)
         else:
-            _raise_if_refused(message, acceptance.first_row(statement, params, _Accepted))
+            _raise_if_refused(message, acceptance.first_row(statement, params, _Acceptance))
         return url
 
 
@@ -128,7 +128,7 @@ def _write_with_alias(
         with transaction.atomic():  # a refusal restores the retired alias
             if retire_aliases(message.sender.principal, [row]):
                 raise DomainError(Error.ALIAS_TAKEN)
-            _raise_if_refused(message, acceptance.first_row(statement, params, _Accepted))
+            _raise_if_refused(message, acceptance.first_row(statement, params, _Acceptance))
     except IntegrityError as error:
         if acceptance.violated_constraint(error) != "link_key_once":
             raise
@@ -142,7 +142,7 @@ def _message_text(principal: Principal, request: LinkSendRequest, url: str) -> s
     return with_link(request.text or message_languages.texts(language)["link"], url)
 
 
-def _raise_if_refused(message: NewMessage, row: _Accepted) -> None:
+def _raise_if_refused(message: NewMessage, row: _Acceptance) -> None:
     if row.is_paid:
         return
     if row.is_blocked:

@@ -29,7 +29,7 @@ from links.models import Link
 from storage.statements import sql_files
 
 _DISABLE_WITH_CODES = sql_files.read("links/manage/disable_with_codes.sql")
-AUDITED = ("url", "expired_url", "utm", "expires_at")
+AUDITED_FIELDS = ("url", "expired_url", "utm", "expires_at")
 USED = _("This link opens once and has already been opened; create a new one")
 STOPPED = _(
     "This link is stopped with its batch or with all links of the company; release those first"
@@ -66,7 +66,7 @@ def change(
     """
     link = Link.objects.select_for_update(of=("self",)).select_related("company").get(pk=link.pk)
     _refuse_forbidden(link, new_values)
-    before = _audited(link)
+    before = _audit_values(link)
     fields = _apply(link, new_values)
     if fields:
         resolution.invalidate_before_commit(link)
@@ -74,7 +74,7 @@ def change(
         if link.disabled_at is not None:
             _cancel_messages([link])
         action = "link.disabled" if new_values.is_enabled is False else "link.changed"
-        values = changes_between(before, _audited(link))
+        values = changes_between(before, _audit_values(link))
         record(
             action,
             mask_phones_in(link.slug),
@@ -114,9 +114,9 @@ def _cancel_messages(links: Sequence[Link]) -> None:
     transaction.on_commit(partial(transitions.announce, decisions))
 
 
-def _audited(link: Link) -> dict[str, object]:
+def _audit_values(link: Link) -> dict[str, object]:
     """The values for the audit log; empty for a link sent to one person."""
-    return {} if link.message_id else {name: getattr(link, name) for name in AUDITED}
+    return {} if link.message_id else {name: getattr(link, name) for name in AUDITED_FIELDS}
 
 
 def _reason_not_to_enable(link: Link) -> StrOrPromise | None:

@@ -78,7 +78,7 @@ def matching(member: Member, filters: dict[str, Any]) -> Matches:
     if state := filters.get("state"):
         links = links.in_state(state)
     if text := filters.get("search", "").strip():
-        condition = _named(text, member.company_id)
+        condition = _named_links(text, member.company_id)
         is_indexed = Link.objects.filter(condition, company=member.company_id).exists()
         is_readable = _is_readable(text, member) and (is_indexed or may_search(text, member))
         if not is_readable:
@@ -103,7 +103,7 @@ def _slug(text: str) -> str:
     return text.rstrip("/").rpartition("/")[2]
 
 
-def _named(text: str, company_id: int) -> Q:
+def _named_links(text: str, company_id: int) -> Q:
     """The filter for the link of a short URL or slug, or the links of a batch id."""
     if batch_id := parse_id("bat", text):
         return Q(batch_id=batch_id)

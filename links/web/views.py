@@ -138,7 +138,7 @@ def link_edit(request: CabinetRequest, public_id: str) -> HttpResponse:
     link.company = request.company
     form = ChangeForm(request.POST or None, link=link)
     if request.method == "POST" and form.is_valid():
-        return _changed(request, link, form.change(), _("Changes saved."))
+        return _change_response(request, link, form.change(), _("Changes saved."))
     lead = _(
         "The short link stays the same: everyone who has it goes to the new address within a "
         "second."
@@ -153,7 +153,7 @@ def link_disable(request: CabinetRequest, public_id: str) -> HttpResponse:
     link = _link(request, public_id)
     if request.method == "POST":
         off = changes.Change(is_enabled=False)
-        return _changed(request, link, off, _("The link is off and no longer works."))
+        return _change_response(request, link, off, _("The link is off and no longer works."))
     return confirm_page(
         request,
         _("Switch the link off"),
@@ -171,7 +171,7 @@ def link_disable(request: CabinetRequest, public_id: str) -> HttpResponse:
 @member_required(can_change_settings, can_change_settings)
 def link_enable(request: CabinetRequest, public_id: str) -> HttpResponse:
     on = changes.Change(is_enabled=True)
-    return _changed(request, _link(request, public_id), on, _("The link is on again."))
+    return _change_response(request, _link(request, public_id), on, _("The link is on again."))
 
 
 @require_GET
@@ -190,7 +190,7 @@ def link_qr(request: CabinetRequest, public_id: str, kind: str) -> HttpResponse:
     return response
 
 
-def _changed(
+def _change_response(
     request: CabinetRequest, link: Link, change: changes.Change, text: str
 ) -> HttpResponse:
     try:

@@ -254,7 +254,7 @@ def test_events_have_the_data_that_are_written_down(dispatcher: Dispatcher, test
 
 
 def test_published_webhook_signature_verifies() -> None:
-    signed = webhook_events.signed()
+    signed = webhook_events.signed_example()
 
     with time_machine.travel(webhook_events.SIGNED_AT, tick=False):
         verified = Webhook(signed.secret).verify(signed.body, signed.headers)

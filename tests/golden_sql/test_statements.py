@@ -161,7 +161,7 @@ STATEMENTS = {
     "otp/send/custom_code.sql": whole(custom_code._SQL),
     "otp/send/tried_channels.sql": whole(tried_channels._SQL),
     "otp/texts/own_texts.sql": [own_texts._SQL["of_company"]],
-    "accounts/keys/changes.sql": [key_cache._ASK],
+    "accounts/keys/changes.sql": [key_cache._QUERY],
     "api/request_log.sql": [request_log._INSERT],
     "billing/budgets/effective_budgets.sql": [budgets._SQL["usage_by_country"]],
     "billing/budgets/key_usage.sql": [key_limits._USAGE],

@@ -19,7 +19,7 @@ OF_SHORT_TEXTS = {
     "accounts/keys/principal.py": {"_network"},  # of a company's settings
     "accounts/people/time_zones.py": {"_zone_names", "_older_names"},
     "api_docs/pages/articles.py": {"visitor_html"},  # our articles
-    "api_docs/pages/samples.py": {"coloured"},
+    "api_docs/pages/samples.py": {"highlighted"},
     "catalogue/languages/matching.py": {"match_canonical"},  # of canonical tags
     "channels/phone_numbers.py": {
         *("normalise", "_parsed"),  # longer than any phone: refused, which no cache keeps

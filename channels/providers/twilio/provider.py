@@ -257,7 +257,7 @@ def _service(sid: str) -> str:
 
 
 def _campaign(row: http.Json) -> Approval:
-    status = http.word_of(row, "campaign_status")
+    status = http.upper_of(row, "campaign_status")
     use_case = http.text_of(row, "us_app_to_person_usecase")
     errors = (http.redact(error.get("description")) for error in http.objects(row.get("errors")))
     return Approval(

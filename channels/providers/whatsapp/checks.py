@@ -17,7 +17,7 @@ from channels.providers.base import (
     ApprovalStatus,
     Check,
 )
-from channels.providers.http import text_of, word_of
+from channels.providers.http import text_of, upper_of
 from channels.providers.whatsapp.vendor import WEBHOOK_FIELDS
 
 NUMBER_FIELDS = (
@@ -61,15 +61,15 @@ def checks(account: Account, requirements: AccountRequirements) -> Iterator[Chec
 
 def _number(account: Account) -> Iterator[Check]:
     number = account.get(f"{quote(account.number)}?fields={NUMBER_FIELDS}")
-    status = word_of(number, "status")
-    platform = word_of(number, "platform_type")
+    status = upper_of(number, "status")
+    platform = upper_of(number, "platform_type")
     is_registered = status in {"", "CONNECTED"} and platform in {"", "CLOUD_API"}
     yield Check("number_registered", is_registered, " ".join(filter(None, (status, platform))))
-    verified = word_of(number, "code_verification_status")
+    verified = upper_of(number, "code_verification_status")
     yield Check("number_verified", "UNVERIFIED" != verified != "NOT_VERIFIED", verified)
-    quality = word_of(number, "quality_rating")
+    quality = upper_of(number, "quality_rating")
     yield Check("number_quality", quality != "RED", quality)
-    name = word_of(number, "name_status")
+    name = upper_of(number, "name_status")
     yield Check("display_name", name not in _BAD_NAMES, name)
 
 
@@ -88,7 +88,7 @@ def _templates(account: Account) -> Iterator[Check]:
         path = f"{quote(account.business_account)}/message_templates"
         query = f"name={quote(name)}&fields=name,language,status&limit=100"
         statuses = {
-            text_of(row, "language"): word_of(row, "status")
+            text_of(row, "language"): upper_of(row, "status")
             for row in http.objects(account.get(f"{path}?{query}").get("data"))
             if row.get("name") == name  # Meta also returns longer names that contain it
         }
@@ -158,9 +158,9 @@ def _listed_templates(account: Account) -> Iterator[http.Json]:
 
 
 def _approval(row: http.Json, name: str, language: str, *, is_used: bool) -> Approval:
-    vendor_status = word_of(row, "status")
-    quality = word_of(http.mapping(row.get("quality_score")), "score")
-    reason = word_of(row, "rejected_reason")
+    vendor_status = upper_of(row, "status")
+    quality = upper_of(http.mapping(row.get("quality_score")), "score")
+    reason = upper_of(row, "rejected_reason")
     return Approval(
         ApprovalKind.TEMPLATE,
         name,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from channels.providers import http
 from channels.providers.base import DestinationRefusedError, RefusedError
-from channels.providers.http import text_of, word_of
+from channels.providers.http import text_of, upper_of
 from channels.providers.inbound import AccountAlert, AlertKind
 
 # Matched by error.code only: the HTTP status of a code has changed over the years.
@@ -81,11 +81,11 @@ def alerts_of(field: str, value: http.Json) -> list[AccountAlert]:
 
 
 def _account(value: http.Json) -> AccountAlert | None:
-    event = word_of(value, "event")
+    event = upper_of(value, "event")
     kind: AlertKind | None = _ACCOUNT_EVENTS.get(event)
-    ban = word_of(http.mapping(value.get("ban_info")), "waba_ban_state")
+    ban = upper_of(http.mapping(value.get("ban_info")), "waba_ban_state")
     restrictions = [
-        word_of(row, "restriction_type") for row in http.objects(value.get("restriction_info"))
+        upper_of(row, "restriction_type") for row in http.objects(value.get("restriction_info"))
     ]
     if event == "DISABLED_UPDATE":
         kind = _BANS.get(ban, kind)
@@ -93,24 +93,24 @@ def _account(value: http.Json) -> AccountAlert | None:
         kind = AlertKind.REFUSED
     if kind is None:
         return None
-    violation = word_of(http.mapping(value.get("violation_info")), "violation_type")
+    violation = upper_of(http.mapping(value.get("violation_info")), "violation_type")
     return _alert(event, kind, ban, *restrictions, violation)
 
 
 def _number_quality(value: http.Json) -> AccountAlert | None:
-    event = word_of(value, "event")
-    quality = word_of(value, "quality_rating") or word_of(value, "new_quality_score")
+    event = upper_of(value, "event")
+    quality = upper_of(value, "quality_rating") or upper_of(value, "new_quality_score")
     level = next((value for value in (event, quality) if value in _QUALITY_EVENTS), None)
     if level is None:
         return None
-    limit = word_of(value, "max_daily_conversations_per_business") or word_of(
+    limit = upper_of(value, "max_daily_conversations_per_business") or upper_of(
         value, "current_limit"
     )
     return _alert(f"quality_{level}", AlertKind.WARNING, limit)
 
 
 def _template_status(value: http.Json) -> AccountAlert | None:
-    event = word_of(value, "event")
+    event = upper_of(value, "event")
     if event not in _TEMPLATE_EVENTS:
         return None
     reason = text_of(value, "reason")
@@ -118,7 +118,7 @@ def _template_status(value: http.Json) -> AccountAlert | None:
 
 
 def _template_quality(value: http.Json) -> AccountAlert | None:
-    score = word_of(value, "new_quality_score")
+    score = upper_of(value, "new_quality_score")
     if score != "RED":
         return None
     return _alert("template_quality_RED", AlertKind.TEMPLATE, *_template(value))
@@ -126,8 +126,8 @@ def _template_quality(value: http.Json) -> AccountAlert | None:
 
 def _template_category(value: http.Json) -> AccountAlert | None:
     """A category that changed, or will in a day; it determines the price and the limits."""
-    new = word_of(value, "new_category")
-    announced = word_of(value, "correct_category")
+    new = upper_of(value, "new_category")
+    announced = upper_of(value, "correct_category")
     if not (new or announced):
         return None
     if announced and announced != new:
@@ -136,17 +136,17 @@ def _template_category(value: http.Json) -> AccountAlert | None:
 
 
 def _review(value: http.Json) -> AccountAlert | None:
-    decision = word_of(value, "decision")
+    decision = upper_of(value, "decision")
     is_bad = decision in {"REJECTED", "DISABLED"}
     return _alert(f"review_{decision}", AlertKind.WARNING) if is_bad else None
 
 
 def _account_alert(value: http.Json) -> AccountAlert | None:
     info = http.mapping(value.get("alert_info"))
-    if word_of(info, "alert_severity") not in {"CRITICAL", "WARNING"}:
+    if upper_of(info, "alert_severity") not in {"CRITICAL", "WARNING"}:
         return None
     return _alert(
-        word_of(info, "alert_type"), AlertKind.WARNING, text_of(info, "alert_description")
+        upper_of(info, "alert_type"), AlertKind.WARNING, text_of(info, "alert_description")
     )
 
 

@@ -47,6 +47,6 @@ def test_code_is_shown_in_the_requested_language(client: Client, language: str) 
 
     page = body(client, f"?lang={language}")
 
-    assert samples.coloured(sample.code, sample.language.lexer) in page
+    assert samples.highlighted(sample.code, sample.language.lexer) in page
     assert f"docs/examples/{sample.file}" in page
     assert client.cookies["sample"].value == language

@@ -60,7 +60,7 @@ def test_unwritten_sample_is_empty() -> None:
 
 
 def test_code_is_escaped() -> None:
-    code = samples.coloured(samples.samples("send_code")["curl"].code, "bash")
+    code = samples.highlighted(samples.samples("send_code")["curl"].code, "bash")
 
     assert "<code>" not in code
     assert "&lt;code&gt;" in re.sub(r"</?span[^>]*>", "", code)
