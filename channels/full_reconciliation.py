@@ -66,14 +66,14 @@ def is_due() -> bool:
 def advance(time_limit: timedelta = timedelta.max) -> ReconciliationRun:
     """Continues the unfinished run, or begins one, until its end or the time limit."""
     started = time.monotonic()
-    run = _unfinished()
+    run = _unfinished_run()
     while run.finished_at is None and time.monotonic() - started < time_limit.total_seconds():
-        run = _advance(run.pk) or _unfinished()
+        run = _advance(run.pk) or _unfinished_run()
     return run
 
 
 @transaction.atomic
-def _unfinished() -> ReconciliationRun:
+def _unfinished_run() -> ReconciliationRun:
     ReconciliationRun.objects.bulk_create([ReconciliationRun()], ignore_conflicts=True)
     return ReconciliationRun.objects.get(finished_at=None)
 
@@ -139,21 +139,21 @@ def _seals(position: Position) -> _Portion:
     check = proof.check_company(company_id, since)
     if check.next_day:
         return _Portion(
-            _named(check.faults), {"company": company_id, "day": check.next_day.isoformat()}
+            _breaches(check.faults), {"company": company_id, "day": check.next_day.isoformat()}
         )
     faults = [*check.faults, *proof.check_archived_sums(company_id)]
     following = proof.next_company(company_id)
-    return _Portion(_named(faults), {"company": following} if following else None)
+    return _Portion(_breaches(faults), {"company": following} if following else None)
 
 
 def _sealed_days(position: Position) -> _Portion:
     since = date.fromisoformat(position["day"]) if "day" in position else BEGINNING
     check = proof.check_days(since)
     next_day = check.next_day
-    return _Portion(_named(check.faults), {"day": next_day.isoformat()} if next_day else None)
+    return _Portion(_breaches(check.faults), {"day": next_day.isoformat()} if next_day else None)
 
 
-def _named(faults: list[proof.Fault]) -> list[Breach]:
+def _breaches(faults: list[proof.Fault]) -> list[Breach]:
     return [Breach(*fault) for fault in faults]
 
 
@@ -163,5 +163,5 @@ STEPS: dict[str, Callable[[Position], _Portion]] = {
     "balances": _balances,
     "seals": _seals,
     "sealed_days": _sealed_days,
-    "archives": lambda _position: _Portion(_named(proof.check_archived_months()), None),
+    "archives": lambda _position: _Portion(_breaches(proof.check_archived_months()), None),
 }

@@ -34,7 +34,7 @@ from channels.accept.send_limits import cool_down
 from channels.routing.company_policy import locale_for
 from compat.dialect import Dialect, Response, dialect_of_path
 from otp import verifications
-from otp.check.check import Verified, check_code
+from otp.check.check import VerifiedCode, check_code
 from otp.send.code_request import CodeSendRequest
 from otp.send.send import SentCode, send_code
 from otp.verifications import FoundVerification
@@ -149,7 +149,7 @@ class CompatView(ApiView):
         phone: str,
         verification_id: UUID | None = None,
         binding: Mapping[str, Any] | None = None,
-    ) -> Verified:
+    ) -> VerifiedCode:
         """Checks a code; with an id, only against that verification of the phone."""
         return check_code(
             principal=self.principal,

@@ -77,7 +77,7 @@ class DatabaseCheck:
     def _run(self, report: Report, future: "Future[None]") -> None:
         try:
             with pooled_connection():
-                report["database"] = _migrated()
+                report["database"] = _migration_status()
                 if report["database"] == OK:
                     report["writes"] = _write_heartbeat()
         finally:
@@ -85,7 +85,7 @@ class DatabaseCheck:
             future.set_result(None)
 
 
-def _migrated() -> str:
+def _migration_status() -> str:
     try:
         missing = unapplied_migrations()
     except (DatabaseError, PoolTimeout):

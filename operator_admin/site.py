@@ -68,7 +68,7 @@ def page_response(
     return TemplateResponse(request, f"operator_admin/{template}.html", shared | context)
 
 
-def paged(name: str, rows: Sequence[Any], number: int, size: int) -> dict[str, Any]:
+def page_context(name: str, rows: Sequence[Any], number: int, size: int) -> dict[str, Any]:
     """The rows of a page, of which one more was read, and the numbers of the adjacent pages."""
     return {
         name: rows[:size],

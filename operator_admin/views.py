@@ -28,7 +28,7 @@ from operator_admin.alerts import notifications
 from operator_admin.alerts.rules import RULES, Rule
 from operator_admin.model_pages.bases import actor
 from operator_admin.models import Alert, TelegramNotice
-from operator_admin.site import page, page_response, paged
+from operator_admin.site import page, page_context, page_response
 from operator_admin.vendors import trial_message
 from parsing.integers import parse_page
 from persons.erasure import NotFinishedError, erase
@@ -146,7 +146,7 @@ def waiting(request: HttpRequest) -> HttpResponse:
     page = attention.page([kind_name] if kind_name in allowed else allowed, number)
     counts = attention.counts(allowed)
     context = {
-        **paged("items", page, number, attention.PAGE_SIZE),
+        **page_context("items", page, number, attention.PAGE_SIZE),
         "counts": counts,
         "total": sum(count.number for count in counts),
         "kind": kind_name if kind_name in allowed else "",

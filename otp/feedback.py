@@ -18,7 +18,7 @@ from catalogue.errors import DomainError, Error, invalid_input
 from channels.models import Message
 from channels.waiting import wakeups
 from otp import codes, verifications
-from otp.check.check import Verified, check_code
+from otp.check.check import VerifiedCode, check_code
 from otp.models import Verification
 from storage.statements.single_statement import after_commit
 
@@ -35,7 +35,7 @@ def report_entered(
     phone: str = "",
     purpose: str = "",
     code: str = "",
-) -> Verified:
+) -> VerifiedCode:
     """Records that a custom code was entered.
 
     The code is found by the id of a message or a verification, else by phone, purpose and code,
@@ -60,7 +60,7 @@ def is_custom_code(
     return row is not None and row.is_custom
 
 
-def _by_id(principal: Principal, verification_id: UUID) -> Verified:
+def _by_id(principal: Principal, verification_id: UUID) -> VerifiedCode:
     rows = verifications.for_principal(principal)
     with transaction.atomic():
         verification = verifications.row_of(rows.select_for_update(no_key=True), verification_id)
@@ -79,10 +79,10 @@ def _by_id(principal: Principal, verification_id: UUID) -> Verified:
             )
             after_commit(wakeups.wake_workers)
     verification.refresh_from_db()
-    return _verified(verification)
+    return _as_verified(verification)
 
 
-def _by_code(principal: Principal, phone: str, purpose: str, code: str) -> Verified:
+def _by_code(principal: Principal, phone: str, purpose: str, code: str) -> VerifiedCode:
     verification = _newest_verification(principal, phone, purpose)
     if verification is None:
         return check_code(principal=principal, phone=phone, purpose=purpose, code=code)
@@ -99,7 +99,7 @@ def _by_code(principal: Principal, phone: str, purpose: str, code: str) -> Verif
         # no oracle.
         if error.error is Error.CODE_USED and _has_code(verification, code):
             verification.refresh_from_db()
-            return _verified(verification)
+            return _as_verified(verification)
         raise
 
 
@@ -127,8 +127,8 @@ def _has_code(verification: Verification, code: str) -> bool:
     )
 
 
-def _verified(verification: Verification) -> Verified:
+def _as_verified(verification: Verification) -> VerifiedCode:
     assert verification.verified_at is not None  # noqa: S101 - for the type
-    return Verified(
+    return VerifiedCode(
         verification.pk, verification.verified_at, verification.phone, verification.purpose
     )

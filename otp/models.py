@@ -299,7 +299,7 @@ class GuardReplay(models.Model):
     asked_at = models.DateTimeField()
     started_at = models.DateTimeField(null=True)
     tries = models.PositiveIntegerField(default=0)
-    made_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
     is_failed = models.BooleanField(default=False)
     codes = models.PositiveIntegerField(default=0)
     refused = models.PositiveIntegerField(default=0)
@@ -312,7 +312,7 @@ class GuardReplay(models.Model):
     class Meta:
         indexes = [
             models.Index(
-                fields=["asked_at"], name="guard_replay_due", condition=Q(made_at__isnull=True)
+                fields=["asked_at"], name="guard_replay_due", condition=Q(finished_at__isnull=True)
             )
         ]
 
@@ -320,8 +320,8 @@ class GuardReplay(models.Model):
         return f"{self.company}: {self.asked_at:%Y-%m-%d %H:%M}"
 
     @property
-    def is_made(self) -> bool:
-        return self.made_at is not None
+    def is_finished(self) -> bool:
+        return self.finished_at is not None
 
 
 class GuardReport(models.Model):

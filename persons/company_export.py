@@ -135,11 +135,11 @@ class _Chunks:
 def content(row: CompanyExport) -> Iterator[bytes]:
     """The ZIP, with one part at a time in memory."""
     chunks = _Chunks()
-    made_at = timezone.localtime(row.finished_at or row.created_at).timetuple()[:6]
+    modified_at = timezone.localtime(row.finished_at or row.created_at).timetuple()[:6]
     names = list(dict.fromkeys(row.parts.order_by("number").values_list("name", flat=True)))
     with ZipFile(chunks, "w") as archive:  # type: ignore[call-overload]  # a file that only grows
         for name in names:
-            info = ZipInfo(name, made_at)
+            info = ZipInfo(name, modified_at)
             info.compress_type = ZIP_DEFLATED
             with archive.open(info, "w", force_zip64=True) as target:
                 for part in _parts(row, name):

@@ -165,13 +165,13 @@ def _after_commit(person: Person, companies: Sequence[int], links: list[Link]) -
 
 
 @dataclass(frozen=True, slots=True)
-class Reapplied:
+class Reapplication:
     erased: int  # persons
     unfinished: int  # persons whose messages are open again: run it again when these have ended
     unknown: int  # entries whose key is no longer in WEBHOOK_KEYS
 
 
-def reapply_erasures() -> Reapplied:
+def reapply_erasures() -> Reapplication:
     """Repeats erasures after a restore, once the list itself is complete again; safe to repeat.
 
     Messages newer than an erasure stay: the person has come back.
@@ -188,4 +188,4 @@ def reapply_erasures() -> Reapplied:
             erased += any(counts.values())
         except NotFinishedError:
             unfinished += 1
-    return Reapplied(erased, unfinished, missing_keys())
+    return Reapplication(erased, unfinished, missing_keys())

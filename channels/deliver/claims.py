@@ -97,7 +97,7 @@ def claim(
         "lease": settings.LEASE,
         "limit": limit,
     }
-    claimed = fetch_rows(sql.in_changeable_months(statement), params, _claimed)
+    claimed = fetch_rows(sql.in_changeable_months(statement), params, _claimed_message)
     return _with_sealed_codes(claimed)
 
 
@@ -115,6 +115,6 @@ def _with_sealed_codes(claimed: list[ClaimedMessage]) -> list[ClaimedMessage]:
     ]
 
 
-def _claimed(*, params: str, **columns: Any) -> ClaimedMessage:
+def _claimed_message(*, params: str, **columns: Any) -> ClaimedMessage:
     """A message from a row; `params` is parsed here: Django leaves jsonb as text on raw cursors."""
     return ClaimedMessage(params=orjson.loads(params), **columns)

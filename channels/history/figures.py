@@ -28,7 +28,7 @@ FINAL_STATES = {Message.State.DELIVERED, *Message.FAILED_STATES}
 _READ = sql_files.fill(sql_files.read("channels/history/figures.sql"), pace=PACE)
 
 
-class _Counted(NamedTuple):
+class _CountRow(NamedTuple):
     """A row of `_READ`: messages of a day if it has one, otherwise of a duration."""
 
     day: date | None
@@ -150,7 +150,7 @@ def _read_messages(result: Figures, company: Company, mode: str, **days: date) -
         "live_until": start_of(days["until"]),
         **days,
     }
-    rows = select(_Counted, _READ, params)
+    rows = select(_CountRow, _READ, params)
     for row in rows:
         if row.day is None:
             continue

@@ -16,7 +16,7 @@ from catalogue.languages import message_languages
 from channels.models import stored_fields
 from channels.models.stored_fields import StoredField
 
-_IS_GIVEN = {
+_IS_SET = {
     name: Func(F(name), template="%(expressions)s <> ''", output_field=models.BooleanField())
     for name in stored_fields.NAMES
 }
@@ -31,7 +31,7 @@ class MessageQuerySet(models.QuerySet["Message"]):
         the indexes' as literals: a plan for any text would not use an index.
         """
         stored = {name: texts[name] for name in stored_fields.NAMES if name in texts}
-        return self.filter(*(_IS_GIVEN[name] for name in stored), **stored)
+        return self.filter(*(_IS_SET[name] for name in stored), **stored)
 
 
 class Message(models.Model):

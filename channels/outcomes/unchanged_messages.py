@@ -83,7 +83,7 @@ def _accept(acceptances: Sequence[tuple[Event, FirstClaim]]) -> set[UUID]:
     return {row["id"] for row in accepted}
 
 
-class Delivered(NamedTuple):
+class DeliveredMessage(NamedTuple):
     """A message delivered by `deliver_unchanged.sql`."""
 
     message_id: UUID
@@ -94,14 +94,14 @@ class Delivered(NamedTuple):
     provider: str
 
 
-class Applied(NamedTuple):
+class AppliedReceipts(NamedTuple):
     """The number of applied receipts, and whether due ones may be left."""
 
     receipts: int
     may_have_left: bool
 
 
-def deliver_unchanged(limit: int) -> Applied:
+def deliver_unchanged(limit: int) -> AppliedReceipts:
     """Applies receipts that deliver unchanged messages."""
     started = time.time_ns()
     params = {"limit": limit, "zone": settings.TIME_ZONE}
@@ -109,13 +109,13 @@ def deliver_unchanged(limit: int) -> Applied:
         sql.in_changeable_months(_DELIVER_UNCHANGED), params, dict
     )
     counts = [(row.pop("applied"), row.pop("due")) for row in rows]
-    if delivered := [Delivered(**row) for row in rows if row["message_id"]]:
+    if delivered := [DeliveredMessage(**row) for row in rows if row["message_id"]]:
         _announce(delivered, started)
     applied, due = counts[0]
-    return Applied(applied, may_have_left=applied < due)
+    return AppliedReceipts(applied, may_have_left=applied < due)
 
 
-def _announce(delivered: Sequence[Delivered], started: int) -> None:
+def _announce(delivered: Sequence[DeliveredMessage], started: int) -> None:
     for row in delivered:
         metrics.count_message(row.mode, row.channel, "delivered")
         if tracing.is_on():

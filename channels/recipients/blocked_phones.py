@@ -107,10 +107,10 @@ def _block(provider: str, reply: Reply, phones: set[str]) -> None:
 def _phones(provider: str, reply: Reply) -> set[str]:
     """The phone that the vendor names, and the phone that we sent to, which may differ."""
     sent_to = vendor_user_ids.phone_of(provider, reply.sender)
-    return set(filter(None, (_reported(reply.phone), sent_to)))
+    return set(filter(None, (_reported_phone(reply.phone), sent_to)))
 
 
-def _reported(written: str) -> str | None:
+def _reported_phone(written: str) -> str | None:
     """The phone that the vendor names; None if it is no phone.
 
     Digits without a plus are a national number or, as message centres often write it, an

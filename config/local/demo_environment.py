@@ -71,12 +71,12 @@ def accounts(
         names = secrets.keys() & {vendor.variable(option.name) for option in vendor.options}
         if vendor.name in not_simulated or any(is_set(environ, name) for name in names):
             continue
-        values |= _simulated(vendor.prefix, vendor.options, secrets)
+        values |= _simulated_values(vendor.prefix, vendor.options, secrets)
         urls[vendor.name] = f"{simulator_url}/{vendor.hook}"
     return values | _addresses(environ, urls, [*urls])
 
 
-def _simulated(
+def _simulated_values(
     prefix: str, options: Iterable[Option], secrets: Mapping[str, str]
 ) -> dict[str, str]:
     values = [(variable(prefix, item), item.simulated) for item in options if item.simulated]
@@ -109,7 +109,7 @@ def payment_accounts(
     """
     values: dict[str, str] = {}
     for gateway in _PAID_BY:
-        values |= _simulated(gateway.prefix, gateway.options, secrets)
+        values |= _simulated_values(gateway.prefix, gateway.options, secrets)
     if any(is_set(environ, name) for name in (*values, "PAYMENT_GATEWAYS")):
         return {}
     urls = {gateway.name: f"{simulator_url}/{gateway.hook}" for gateway in _PAID_BY}

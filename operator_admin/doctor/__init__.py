@@ -77,14 +77,14 @@ def run_checks() -> Iterator[Finding]:
         (database,) = run(stores.database)
         yield database
         for check in DATABASE_CHECKS:
-            yield from run(check) if database.ok else [_skipped(check)]
+            yield from run(check) if database.ok else [_skipped_finding(check)]
         for check in LOCAL_CHECKS:
             yield from run(check)
         for future in futures:
             yield from future.result()
 
 
-def _skipped(check: Check) -> Finding:
+def _skipped_finding(check: Check) -> Finding:
     return failed(
         _check_name(check), _("not known without the database"), _("Fix `database` first.")
     )

@@ -58,7 +58,7 @@ def rings_of(name: str) -> dict[str, Ring]:
     return dict(sorted(running.items())) | {THIS_PROCESS: tuple(identities()[name])}
 
 
-def unverified(rings: dict[str, Ring]) -> dict[str, list[str]]:
+def unverifiable_keys(rings: dict[str, Ring]) -> dict[str, list[str]]:
     """Keys that sign in one process and are missing in others → the names of those processes."""
     signing_keys = dict.fromkeys(ring[0] for ring in rings.values())
     lacking = {
@@ -68,13 +68,13 @@ def unverified(rings: dict[str, Ring]) -> dict[str, list[str]]:
 
 
 def _check_ring(name: str, rings: dict[str, Ring]) -> Finding:
-    for key, processes in unverified(rings).items():
+    for key, processes in unverifiable_keys(rings).items():
         is_named = _label(key) in map(_label, rings[processes[0]])
         detail = (
             _("{key} signs and has another secret in {names}")
             if is_named
             else _("{key} signs and is unknown to {names}")
-        ).format(key=_label(key), names=_listed(processes))
+        ).format(key=_label(key), names=_name_list(processes))
         return failed(name, detail, UNVERIFIED_REMEDY)
     if len(set(rings.values())) > 1:
         return failed(name, _difference(rings), RESTART_REMEDY)
@@ -84,7 +84,7 @@ def _check_ring(name: str, rings: dict[str, Ring]) -> Finding:
 def _difference(rings: dict[str, Ring]) -> str:
     """The current step of the rotation."""
     newest = rings[THIS_PROCESS]
-    differing = _listed([process for process, ring in rings.items() if ring != newest])
+    differing = _name_list([process for process, ring in rings.items() if ring != newest])
     if len({ring[0] for ring in rings.values()}) > 1:
         return _("step 2 under way: {key} is not first in {differing}").format(
             key=_label(newest[0]), differing=differing
@@ -98,7 +98,7 @@ def _check_equal_rings(name: str, ring: Ring) -> Finding:
     signs, *others = map(_label, ring)
     if missing := [key for key in uses if key and key not in {signs, *others}]:
         detail = _("{names} is missing, and {uses} {noun} need it").format(
-            names=_listed(missing), uses=uses[missing[0]], noun=noun
+            names=_name_list(missing), uses=uses[missing[0]], noun=noun
         )
         return failed(name, detail, _("Append it to the list again and restart every process."))
     return passed(
@@ -126,6 +126,6 @@ def _label(key: str) -> str:
     return key.rpartition(":")[0]
 
 
-def _listed(names: Iterable[str]) -> str:
+def _name_list(names: Iterable[str]) -> str:
     first, *others = names
     return _("{first} and {count} more").format(first=first, count=len(others)) if others else first

@@ -17,7 +17,7 @@ from operator_admin.incidents import impact, notices, timeline
 from operator_admin.incidents.forms import IncidentForm, UpdateForm, initial_values
 from operator_admin.model_pages.bases import actor
 from operator_admin.models import Incident
-from operator_admin.site import page, page_response, paged
+from operator_admin.site import page, page_context, page_response
 from parsing.characters import one_line
 from parsing.integers import parse_page
 
@@ -36,7 +36,7 @@ def incidents(request: HttpRequest) -> HttpResponse:
     context: dict[str, object] = {
         "channels": impact.channel_states(),
         "open": list(Incident.objects.open().order_by("-began_at", "-pk")),
-        **paged("resolved", rows, number, PAGE_SIZE),
+        **page_context("resolved", rows, number, PAGE_SIZE),
         "is_first": not number,
     }
     return _page(request, "incidents", gettext_lazy("Incidents"), context)
@@ -58,7 +58,7 @@ def channel(request: HttpRequest, name: str) -> HttpResponse:
     companies = impact.affected_companies(name, number)
     context = {
         "state": state,
-        **paged("companies", companies, number, impact.PAGE_SIZE),
+        **page_context("companies", companies, number, impact.PAGE_SIZE),
         "incidents": [row for row in Incident.objects.open() if row.channel in {"", name}],
     }
     return _page(request, "channel", state.channel.title, context)

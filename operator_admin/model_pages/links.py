@@ -86,11 +86,11 @@ class LinkAdmin(ActionAdmin):
     @admin.action(description=_("Enable: the links work again"), permissions=["handle"])
     def enable(self, request: HttpRequest, links: QuerySet[Link]) -> None:
         off = links.filter(retired_at=None).exclude(disabled_at=None)
-        count = sum(self._enabled(link, request) for link in off)
+        count = sum(self._enable(link, request) for link in off)
         text = ngettext("%(n)d link enabled.", "%(n)d links enabled.", count)
         self.message_user(request, text % {"n": count}, messages.SUCCESS)
 
-    def _enabled(self, link: Link, request: HttpRequest) -> bool:
+    def _enable(self, link: Link, request: HttpRequest) -> bool:
         """Enables the link unless its site is blocked."""
         try:
             changes.change(link=link, new_values=ENABLED, **actor(request))

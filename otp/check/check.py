@@ -141,7 +141,7 @@ def _seconds_until_cap_allows(principal: Principal, phone: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
+class VerifiedCode:
     id: UUID
     verified_at: datetime
     phone: str
@@ -165,7 +165,7 @@ def check_code(
     purpose: str = "",
     verification_id: UUID | None = None,
     binding: Mapping[str, Any] | None = None,
-) -> Verified:
+) -> VerifiedCode:
     """Spends one attempt and consumes a correct code; raises the refusal as a DomainError.
 
     With `verification_id` only that verification is checked. Without `phone`, the phone and the
@@ -183,7 +183,7 @@ def check_code(
     if checked.verified_at is None:
         raise DomainError(Error.CODE_INVALID, attempts_left=checked.attempts_left)
     after_commit(wakeups.wake_workers)
-    return Verified(checked.verification_id, checked.verified_at, phone, purpose)
+    return VerifiedCode(checked.verification_id, checked.verified_at, phone, purpose)
 
 
 def find_phone(principal: Principal, verification_id: UUID) -> tuple[str, str]:

@@ -87,12 +87,12 @@ def prove_delivery() -> int:
             raise
     # One code that cannot be settled, because of its company's wallet for example, must not hold up
     # the rest.
-    ids = _unsettled()
+    ids = _unsettled_ids()
     JOB.write_batch(ids, lambda claimed: _prove(_SQL["claim_given"], list(claimed)))
     return len(ids)
 
 
-def _unsettled() -> list[UUID]:
+def _unsettled_ids() -> list[UUID]:
     rows = fetch_tuples(channels_sql.in_changeable_months(_SQL["unsettled"]), [BATCH_SIZE])
     return [verification_id for verification_id, _has_failed in rows]
 

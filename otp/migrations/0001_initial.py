@@ -93,7 +93,7 @@ class Migration(migrations.Migration):
                 ('asked_at', models.DateTimeField()),
                 ('started_at', models.DateTimeField(null=True)),
                 ('tries', models.PositiveIntegerField(default=0)),
-                ('made_at', models.DateTimeField(null=True)),
+                ('finished_at', models.DateTimeField(null=True)),
                 ('is_failed', models.BooleanField(default=False)),
                 ('codes', models.PositiveIntegerField(default=0)),
                 ('refused', models.PositiveIntegerField(default=0)),
@@ -105,7 +105,7 @@ class Migration(migrations.Migration):
                 ('company', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='guard_replay', to='accounts.company')),
             ],
             options={
-                'indexes': [models.Index(condition=models.Q(('made_at__isnull', True)), fields=['asked_at'], name='guard_replay_due')],
+                'indexes': [models.Index(condition=models.Q(('finished_at__isnull', True)), fields=['asked_at'], name='guard_replay_due')],
             },
         ),
         migrations.CreateModel(

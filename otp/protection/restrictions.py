@@ -189,11 +189,11 @@ def lift(*, restriction: GuardRestriction, user: User, ip: str | None = None) ->
             company=company, ended_at=None, **narrower
         ).exclude(step=GuardRestriction.Step.ALLOW):
             _end(row, now, user)
-    record("guard.lifted", _audited(scope_of(stored)), company=company, user=user, ip=ip)
+    record("guard.lifted", _audit_text(scope_of(stored)), company=company, user=user, ip=ip)
     publish(company)
 
 
-def _audited(scope: GuardScope) -> str:
+def _audit_text(scope: GuardScope) -> str:
     """The scope for the audit log, without the hash of an address or device.
 
     The log outlives a person's data.
@@ -253,7 +253,7 @@ def let_through(
         return
     else:
         _let_through(stored, scope, country, user, now)
-    record("guard.let_through", _audited(scope), company=stored, user=user, ip=ip)
+    record("guard.let_through", _audit_text(scope), company=stored, user=user, ip=ip)
     publish(stored)
 
 

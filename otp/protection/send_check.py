@@ -48,7 +48,7 @@ class Restricted:
 def restriction_for(principal: Principal, phone: str, requester: Requester) -> Restricted | None:
     """The restriction that covers this send; None if it may be sent unchanged."""
     if principal.is_test:
-        return _scripted(principal.company_id, phone, requester)
+        return _scripted_step(principal.company_id, phone, requester)
     if not principal.guard.restrictions:
         return None
     restriction = _strictest(principal.guard, phone, requester)
@@ -66,7 +66,7 @@ def _is_trusted(requester: Requester, step: GuardStep) -> bool:
     return requester.is_trusted and step is not GuardStep.REFUSE
 
 
-def _scripted(company_id: int, phone: str, requester: Requester) -> Restricted | None:
+def _scripted_step(company_id: int, phone: str, requester: Requester) -> Restricted | None:
     """The step that a test number simulates, as if its range were under attack."""
     step = SCRIPTED.get(phone[-4:])
     if step is None or _is_trusted(requester, step):

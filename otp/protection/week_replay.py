@@ -125,7 +125,7 @@ def request_replay(company: Company) -> GuardReplay:
     replay, is_new = GuardReplay.objects.get_or_create(
         company=company, defaults={"asked_at": timezone.now()}
     )
-    if not is_new and replay.is_made:
+    if not is_new and replay.is_finished:
         replay = GuardReplay(pk=replay.pk, company=company, asked_at=timezone.now())
         replay.save()
     return replay
@@ -142,16 +142,18 @@ def make_next() -> bool:
     try:
         for name, value in asdict(figures(replay.company_id, replay.asked_at)).items():
             setattr(replay, name, value)
-        replay.made_at = timezone.now()
+        replay.finished_at = timezone.now()
         with savepoint():
-            replay.save(update_fields=[*RESULT, "made_at"])
+            replay.save(update_fields=[*RESULT, "finished_at"])
     except Exception as error:
         if is_outage(error):
             raise
         is_last = replay.tries >= MAX_TRIES
         JOB.failed(replay, error, is_last=is_last)
         if is_last:
-            GuardReplay.objects.filter(pk=replay.pk).update(made_at=timezone.now(), is_failed=True)
+            GuardReplay.objects.filter(pk=replay.pk).update(
+                finished_at=timezone.now(), is_failed=True
+            )
     else:
         JOB.succeeded(replay)
     return True
@@ -160,7 +162,7 @@ def make_next() -> bool:
 @transaction.atomic
 def _claim() -> GuardReplay | None:
     now = timezone.now()
-    due = GuardReplay.objects.filter(made_at=None).filter(
+    due = GuardReplay.objects.filter(finished_at=None).filter(
         Q(started_at=None) | Q(started_at__lt=now - LEASE)
     )
     replay = due.order_by("asked_at").select_for_update(skip_locked=True).first()
@@ -196,5 +198,5 @@ def save_figures(company: Company, figures: WeekFigures, now: datetime) -> None:
 
     So the page shows the figures of the e-mail.
     """
-    times = {"asked_at": now, "started_at": now, "made_at": now, "is_failed": False}
+    times = {"asked_at": now, "started_at": now, "finished_at": now, "is_failed": False}
     GuardReplay.objects.update_or_create(company=company, defaults=times | asdict(figures))

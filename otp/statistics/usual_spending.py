@@ -31,7 +31,7 @@ _SPENT = sql_files.read("otp/statistics/usual_spending.sql")
 CLOCK_SKEW = timedelta(hours=1)
 
 
-class _Spent(NamedTuple):
+class _SpendingRow(NamedTuple):
     """A row of `_SPENT`."""
 
     company_id: int
@@ -62,7 +62,7 @@ def _count_day(day: date) -> None:
         "last_id": first_id_at(end + CLOCK_SKEW),
     }
     execute("SET LOCAL statement_timeout = '10min'")
-    for spent in select(_Spent, _SPENT, params):
+    for spent in select(_SpendingRow, _SPENT, params):
         country = country_of(spent.phone) or budgets.UNKNOWN
         hours[spent.company_id, country][spent.hour] += int(spent.tokens)
     rows = [

@@ -52,7 +52,7 @@ class BufferedBody:
     is_removed: bool = False  # its request is being answered
 
 
-class Added(NamedTuple):
+class AddResult(NamedTuple):
     """Whether a body was added, and the slow body evicted for it."""
 
     is_added: bool
@@ -73,7 +73,7 @@ class BufferedBodies:
     def __len__(self) -> int:
         return len(self._all)
 
-    def add(self, body: BufferedBody) -> Added:
+    def add(self, body: BufferedBody) -> AddResult:
         with self._lock:
             of_sender = self._senders.get(body.sender, OrderedDict[BufferedBody, None]())
             victim = None
@@ -83,12 +83,12 @@ class BufferedBodies:
                 victim = self._slowest(self._all)
             else:
                 self._insert(body)
-                return Added(is_added=True)
+                return AddResult(is_added=True)
             if victim is None:
-                return Added(is_added=False)
+                return AddResult(is_added=False)
             self._remove(victim)
             self._insert(body)
-            return Added(is_added=True, evicted=victim)
+            return AddResult(is_added=True, evicted=victim)
 
     def grow(self, body: BufferedBody, part: bytes) -> BufferedBody | None:
         """Stores a part; returns the slow body evicted to stay within the memory limit."""

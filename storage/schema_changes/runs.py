@@ -24,7 +24,7 @@ from storage.statements.named_rows import fetch_all, fetch_one
 Say = Callable[[str], None]
 
 _INTERVAL = 0.2  # seconds between checks
-_REPEATED = 10.0  # seconds until a message is repeated
+_REPEAT_INTERVAL = 10.0  # seconds until a message is repeated
 
 _SQL = sql_files.read_several("storage/schema_changes/waits.sql")
 
@@ -50,7 +50,7 @@ class _Progress(NamedTuple):
 
 
 @contextmanager
-def watched(connection: BaseDatabaseWrapper, say: Say) -> Iterator[None]:
+def reporting_waits(connection: BaseDatabaseWrapper, say: Say) -> Iterator[None]:
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_backend_pid()")
         (pid,) = cursor.fetchone()
@@ -71,15 +71,15 @@ def _watch(connection: BaseDatabaseWrapper, pid: int, has_ended: threading.Event
     with suppress(DatabaseError):
         while not has_ended.wait(_INTERVAL):
             with session.cursor() as cursor:
-                subject, line = _waiting(cursor, pid) or _building(cursor, pid)
+                subject, line = _wait_line(cursor, pid) or _index_line(cursor, pid)
             now = time.monotonic()
-            if line and now - said_at.get(subject, -_REPEATED) >= _REPEATED:
+            if line and now - said_at.get(subject, -_REPEAT_INTERVAL) >= _REPEAT_INTERVAL:
                 said_at[subject] = now
                 say(line)
     session.close()
 
 
-def _waiting(cursor: CursorWrapper, pid: int) -> tuple[str, str] | None:
+def _wait_line(cursor: CursorWrapper, pid: int) -> tuple[str, str] | None:
     cursor.execute(_SQL["wait"], [pid])
     wait = fetch_one(cursor, _Wait)
     if wait is None:
@@ -93,7 +93,7 @@ def _waiting(cursor: CursorWrapper, pid: int) -> tuple[str, str] | None:
     return wait.target, f"Waiting for {wait.mode} on {wait.target}: {holders}"
 
 
-def _building(cursor: CursorWrapper, pid: int) -> tuple[str, str]:
+def _index_line(cursor: CursorWrapper, pid: int) -> tuple[str, str]:
     cursor.execute(_SQL["progress"], [pid])
     progress = fetch_one(cursor, _Progress)
     if progress is None:
@@ -101,7 +101,7 @@ def _building(cursor: CursorWrapper, pid: int) -> tuple[str, str]:
     return progress.name, f"Index {progress.name}: {progress.phase}, {progress.percent} %"
 
 
-_RETRIED = (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected)
+_RETRIED_ERRORS = (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected)
 _MAX_PAUSE = 30.0  # seconds between two tries
 # PostgreSQL checks a wait for a deadlock once, after `deadlock_timeout`: 1 s in other sessions. If
 # the migration waits last, its own check comes first and it yields. If another session waits last,
@@ -147,7 +147,7 @@ def may_set_deadlock_timeout(connection: BaseDatabaseWrapper) -> bool:
 
 
 @contextmanager
-def only_one(connection: BaseDatabaseWrapper, say: Say) -> Iterator[None]:
+def one_run(connection: BaseDatabaseWrapper, say: Say) -> Iterator[None]:
     """Serialises migrations of a database."""
     # Polled: a waiting statement would hold a snapshot, for which a concurrent index build of the
     # other migration would wait.
@@ -178,7 +178,7 @@ def retry(run: Callable[[], object], *, give_up_after: float, say: Say) -> None:
         try:
             run()
         except OperationalError as error:
-            if not isinstance(error.__cause__, _RETRIED):
+            if not isinstance(error.__cause__, _RETRIED_ERRORS):
                 raise
             if time.monotonic() + pause > deadline:
                 raise LocksNotAvailableError from error

@@ -21,7 +21,7 @@ Params = Mapping[str, Any] | Sequence[Any]
 _PLACEHOLDER = re.compile(r"%(?:\((\w+)\))?s|%%")
 
 
-class _Numbered(NamedTuple):
+class _NumberedStatement(NamedTuple):
     """A statement with `$1` in place of `%s` or `%(name)s`."""
 
     text: bytes
@@ -35,7 +35,7 @@ def fetch_rows(statement: str, params: Params, make: Callable[..., Row]) -> list
         with wrapper.cursor() as cursor:
             cursor.execute(statement, params)
             return fetch_all(cursor, make)
-    text, names = _numbered(statement)
+    text, names = _number_parameters(statement)
     values = [params[name] for name in names] if isinstance(params, Mapping) else params
     with wrapper.wrap_database_errors, _session(wrapper) as session:
         return fetch_all(psycopg.RawCursor(session).execute(text, values), make)
@@ -69,7 +69,7 @@ def _session(wrapper: BaseDatabaseWrapper) -> Iterator[psycopg.Connection[Any]]:
 
 
 @lru_cache(maxsize=256)
-def _numbered(statement: str) -> _Numbered:
+def _number_parameters(statement: str) -> _NumberedStatement:
     names: dict[str, int] = {}
     count = 0
 
@@ -81,4 +81,4 @@ def _numbered(statement: str) -> _Numbered:
         return f"${names.setdefault(match[1], len(names) + 1) if match[1] else count}"
 
     text = _PLACEHOLDER.sub(number, statement)
-    return _Numbered(text.encode(), tuple(names))
+    return _NumberedStatement(text.encode(), tuple(names))

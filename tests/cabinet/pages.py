@@ -142,7 +142,13 @@ def create_restrictions(company: Company) -> None:
         **shared,
     )
     GuardReplay.objects.create(
-        company=company, asked_at=now, made_at=now, codes=5120, refused=12, tokens=192, since=now
+        company=company,
+        asked_at=now,
+        finished_at=now,
+        codes=5120,
+        refused=12,
+        tokens=192,
+        since=now,
     )
 
 

@@ -55,7 +55,7 @@ from persons import sql as person_sql
 from storage import postgres_limits
 from storage.months import new_tables, partitions
 from storage.schema_changes import operations, runs
-from storage.statements.single_statement import _numbered
+from storage.statements.single_statement import _number_parameters
 from storage.statements.sql_files import fill
 from tests.packages import PACKAGES, ROOT
 from tests.storage.installed_sql import installed
@@ -233,7 +233,7 @@ def test_statement_can_be_planned(path: str) -> None:
     """Prints each statement as it is executed, and its plan: `-rP` shows them."""
     with connection.cursor() as cursor:
         for statement in map(channels_sql.in_changeable_months, STATEMENTS[path]):
-            text = _numbered(statement).text.decode()
+            text = _number_parameters(statement).text.decode()
             lines = cursor.cursor.connection.execute(
                 f"EXPLAIN (GENERIC_PLAN) {text}", prepare=False
             )

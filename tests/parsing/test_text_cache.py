@@ -32,7 +32,7 @@ OF_SHORT_TEXTS = {
     "storage/atomic_limits.py": {"hashed"},  # phones, addresses
     "storage/key_rings.py": {"_fernet"},
     "storage/months/recent_ids.py": {"limit_to_months", "_months_of_last", "ids_of"},
-    "storage/statements/single_statement.py": {"_numbered"},
+    "storage/statements/single_statement.py": {"_number_parameters"},
 }
 
 

@@ -12,7 +12,7 @@ from pytest_django import Settings
 from accounts.models import Company
 from channels.models import Contact, Message
 from persons import erasure_list
-from persons.erasure import Reapplied, erase, reapply_erasures
+from persons.erasure import Reapplication, erase, reapply_erasures
 from persons.models import Erasure
 from persons.person import Person
 from tests.factories import CompanyFactory, MessageFactory
@@ -41,7 +41,7 @@ def test_person_is_erased_again(company: Company) -> None:
 
     done = reapply_erasures()
 
-    assert done == Reapplied(erased=1, unfinished=0, unknown=0)
+    assert done == Reapplication(erased=1, unfinished=0, unknown=0)
     assert phones() == {"+7916*", OTHER}
     assert list(Contact.objects.values_list("phone", flat=True)) == [OTHER]
 
@@ -93,7 +93,7 @@ def test_repeating_it_changes_nothing_and_moves_no_date(company: Company) -> Non
     erased_at = Erasure.objects.get().erased_at
     reapply_erasures()
 
-    assert reapply_erasures() == Reapplied(0, 0, 0)
+    assert reapply_erasures() == Reapplication(0, 0, 0)
     assert Erasure.objects.get().erased_at == erased_at
 
 
@@ -102,7 +102,7 @@ def test_message_that_is_open_again_is_waited_for(company: Company) -> None:
     restore(company)
     Message.objects.filter(kind="code").update(state="sent")
 
-    assert reapply_erasures() == Reapplied(erased=0, unfinished=1, unknown=0)
+    assert reapply_erasures() == Reapplication(erased=0, unfinished=1, unknown=0)
     with pytest.raises(CommandError, match="run this again"):
         call_command("reapply_erasures", stdout=StringIO())
 
@@ -119,7 +119,7 @@ def test_entries_of_a_lost_key_are_reported(settings: Settings) -> None:
     erase(person=Person(PHONE))
     settings.WEBHOOK_KEYS = {"new": b"n" * 32}
 
-    assert reapply_erasures() == Reapplied(erased=0, unfinished=0, unknown=1)
+    assert reapply_erasures() == Reapplication(erased=0, unfinished=0, unknown=1)
     with pytest.raises(CommandError, match="no longer in WEBHOOK_KEYS"):
         call_command("reapply_erasures", stdout=StringIO())
 

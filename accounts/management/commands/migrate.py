@@ -11,11 +11,11 @@ from storage import sessions
 from storage.schema_changes.runs import (
     LocksNotAvailableError,
     may_set_deadlock_timeout,
-    only_one,
+    one_run,
     render_first,
+    reporting_waits,
     retry,
     timeouts,
-    watched,
 )
 
 # Seconds: longer than PostgreSQL's `deadlock_timeout` of 1 s, after which an autovacuum yields to
@@ -68,8 +68,8 @@ class Command(migrate.Command):
         self._applying = ""
         with (
             timeouts(connection, lock=options["lock_timeout"]),
-            watched(connection, self._say),
-            only_one(connection, self._say),
+            reporting_waits(connection, self._say),
+            one_run(connection, self._say),
         ):
             try:
                 # An atomic migration is rolled back and run again; the steps of others can be

@@ -162,7 +162,7 @@ class Smpp(HostedProvider):
             except SendError as error:
                 if not accepted:
                     raise
-                raise _unfinished(error, part) from None
+                raise _unfinished_error(error, part) from None
         # Not the id of a part: a receipt for one part must not count for all.
         return Accepted("+".join(filter(None, accepted))[:200] or None)
 
@@ -255,7 +255,7 @@ def _not_bound() -> TransientError:
     return TransientError("not_bound", "no bind with the centre, or no place in its window")
 
 
-def _unfinished(error: SendError, part: PartKey) -> AmbiguousError:
+def _unfinished_error(error: SendError, part: PartKey) -> AmbiguousError:
     """The error of a message whose later part failed: a retry would repeat the first parts."""
     _ref, number, total = part
     detail = f"{number - 1} of {total} parts were taken; the next: {error.code}"

@@ -223,13 +223,13 @@ def read(deliver: Pdu, receipt_format: ReceiptFormat) -> InboundEvents | None:
     if _is_receipt(deliver, line := _line_fields(deliver)):
         status = _vendor_status(deliver, line)
         has_id = bool(_message_ids(deliver, line))
-        return None if has_id and receipt_format.is_known(status) else _not_understood(status)
+        return None if has_id and receipt_format.is_known(status) else _unknown_state(status)
     if answer := reply(deliver):
         return InboundEvents(b"", replies=[answer])
     return None
 
 
-def _not_understood(status: str) -> InboundEvents:
+def _unknown_state(status: str) -> InboundEvents:
     """An alert for the operator, who may map the state in `receipt_states`."""
     state = "".join(char for char in status if char.isalnum())[:_MAX_STATE] or "no state"
     return InboundEvents(b"", alerts=[AccountAlert("receipt", state, AlertKind.WARNING)])

@@ -181,12 +181,12 @@ class Smsc(http.HttpProvider):
 
     def parse_webhook(self, call: WebhookRequest) -> InboundEvents:
         # Only these three fields are signed, so no other field may affect the message.
-        number, phone, status, error = self._verified(call.body)
+        number, phone, status, error = self._signed_fields(call.body)
         if status not in _STATES:
             return InboundEvents(call.body)
         return self.events_of(call.body, self._receipt(_provider_id(phone, number), status, error))
 
-    def _verified(self, body: bytes) -> tuple[str, str, str, str]:
+    def _signed_fields(self, body: bytes) -> tuple[str, str, str, str]:
         # Sender names and incoming texts may have any charset and are not read.
         fields = http.parse_form(body, encoding="latin-1", is_strict=False)
         number, phone, status = (fields.get(name, "") for name in ("id", "phone", "status"))

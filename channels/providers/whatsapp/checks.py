@@ -52,7 +52,7 @@ def checks(account: Account, requirements: AccountRequirements) -> Iterator[Chec
     yield Check("app_secret", bool(account.app_secret))
     yield Check("verify_token", bool(account.verify_token))
     if account.business_account:
-        yield from http.run_check("subscribed_app", lambda: _subscribed(account))
+        yield from http.run_check("subscribed_app", lambda: _subscription(account))
         yield from http.run_check("templates", lambda: _templates(account))
     else:
         yield Check("business_account", None)
@@ -73,7 +73,7 @@ def _number(account: Account) -> Iterator[Check]:
     yield Check("display_name", name not in _BAD_NAMES, name)
 
 
-def _subscribed(account: Account) -> Iterator[Check]:
+def _subscription(account: Account) -> Iterator[Check]:
     listed = account.get(f"{quote(account.business_account)}/subscribed_apps").get("data")
     apps = [http.mapping(row.get("whatsapp_business_api_data")) for row in http.objects(listed)]
     own_id = account.app_id()

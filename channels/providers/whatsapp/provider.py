@@ -149,7 +149,7 @@ class WhatsAppCloud(http.HttpProvider):
     def parse_webhook(self, call: WebhookRequest) -> InboundEvents:
         if call.method == "GET":
             return InboundEvents(call.body, handshake=self._challenge(call.url))
-        changes = self._verified(call)
+        changes = self._signed_changes(call)
         statuses = _objects_named(changes, "statuses")
         # People's messages in the same call are not receipts and are not stored.
         is_alone = all("statuses" in value and "messages" not in value for _field, value in changes)
@@ -179,7 +179,7 @@ class WhatsAppCloud(http.HttpProvider):
             raise InvalidWebhookError("hub.verify_token does not match")
         return query["hub.challenge"]
 
-    def _verified(self, call: WebhookRequest) -> list[Change]:
+    def _signed_changes(self, call: WebhookRequest) -> list[Change]:
         """The changes of all entries of the signed body."""
         expected = "sha256=" + http.sha256_hmac(self._app_secret.encode(), call.body)
         http.require_signature(call, "X-Hub-Signature-256", expected, secret=self._app_secret)

@@ -130,7 +130,7 @@ _STATE = "SELECT version, state FROM channels_routerstate WHERE id = %s"
 _exploration = Exploration(TOKENS_A_DAY)
 
 
-class _Learned:
+class _LearnedVersion:
     """A version and its router; exploration belongs to the process."""
 
     def __init__(self) -> None:
@@ -152,7 +152,7 @@ class _Learned:
         return router
 
 
-_learned = _Learned()
+_learned = _LearnedVersion()
 _cache = SnapshotCache("router", _learned.read, Router({}), interval=REFRESH_INTERVAL)
 keep_fresh = _cache.keep_fresh
 

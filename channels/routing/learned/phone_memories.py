@@ -62,7 +62,7 @@ def save_many(memories: Mapping[str, PhoneMemory], now: float) -> None:
     key = settings.SECRET_KEY
     common = {"key_id": _key_id(key), "seen_at": datetime.fromtimestamp(now, UTC)}
     rows = [
-        RememberedPhone(phone_hash=_hash(phone, key), traces=_stored(memory), **common)
+        RememberedPhone(phone_hash=_hash(phone, key), traces=_stored_form(memory), **common)
         for phone, memory in memories.items()
         if memory.channels
     ]
@@ -104,7 +104,7 @@ def _memory(traces: Mapping[str, Stored]) -> PhoneMemory:
     return PhoneMemory({name: ChannelTrace(*stored) for name, stored in traces.items()})
 
 
-def _stored(memory: PhoneMemory) -> dict[str, Stored]:
+def _stored_form(memory: PhoneMemory) -> dict[str, Stored]:
     """The stored form, in whole seconds."""
     return {
         name: [None if value is None else round(value) for value in astuple(trace)]

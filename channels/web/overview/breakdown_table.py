@@ -41,7 +41,7 @@ class Row(NamedTuple):
     query: str  # filter of the message list; empty if no filter shows these messages
 
 
-class Reached(NamedTuple):
+class StepCount(NamedTuple):
     """The number of messages that reached a step, and their share in per cent."""
 
     number: int
@@ -52,8 +52,8 @@ class FunnelStep(NamedTuple):
     title: str
     note: str
     query: str  # empty if there is no list of exactly these messages
-    now: Reached
-    before: Reached  # in the period before
+    now: StepCount
+    before: StepCount  # in the period before
 
     @property
     def width(self) -> float:
@@ -83,13 +83,13 @@ def rows_of(table: Breakdown, company: Company) -> Iterator[Row]:
     api_keys = company.api_keys.all() if table.dimension == Dimension.API_KEY else ()
     keys = {str(key.pk): f"{key.name} ({key})" for key in api_keys}
     for value, steps in table.rows.items():
-        title, filters = _described(table.dimension, value, keys)
+        title, filters = _describe(table.dimension, value, keys)
         yield Row(title, steps, urlencode(filters) if steps.requested else "")
     if table.rest.requested or table.rest.spent:
         yield Row(_("others"), table.rest, "")
 
 
-def _described(dimension: str, value: str, keys: dict[str, str]) -> tuple[str, dict[str, str]]:
+def _describe(dimension: str, value: str, keys: dict[str, str]) -> tuple[str, dict[str, str]]:
     match dimension:
         case Dimension.COUNTRY:
             title = countries.name(value) if value else _("unknown")
@@ -121,7 +121,7 @@ def steps_of(total: Steps, before: Steps) -> list[FunnelStep]:
             title,
             note,
             query,
-            *(Reached(getattr(counts, name), counts.share(name)) for counts in (total, before)),
+            *(StepCount(getattr(counts, name), counts.share(name)) for counts in (total, before)),
         )
         for title, name, note, query in steps
     ]

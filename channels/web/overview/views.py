@@ -31,7 +31,7 @@ from channels.web.overview.breakdown_table import (
 from channels.web.overview.notices import notices_for
 from channels.web.periods import PeriodForm
 
-MISSED = {"failed": _("%(n)s failed"), "expired": _("%(n)s expired")}
+UNDELIVERED = {"failed": _("%(n)s failed"), "expired": _("%(n)s expired")}
 
 
 @member_required()
@@ -76,7 +76,7 @@ def _figures_of_period(
         "figures": summary,
         "missed": [
             (state, text % {"n": grouped(n)})
-            for state, text in MISSED.items()
+            for state, text in UNDELIVERED.items()
             if (n := summary.now.states[state])
         ],
         "chart": chart(summary.days, extras=_extras(summary, sees_money=sees_money)),

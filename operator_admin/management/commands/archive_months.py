@@ -18,7 +18,7 @@ from operator_admin.backup import BackupError
 from storage.months import old_months
 from storage.months.calendar import next_month, previous_month
 from storage.months.partitions import TABLES, partition
-from storage.schema_changes.runs import LocksNotAvailableError, only_one, timeouts
+from storage.schema_changes.runs import LocksNotAvailableError, one_run, timeouts
 from storage.statements.queries import fetch_value
 
 _OWNS = """
@@ -84,7 +84,7 @@ class Command(BaseCommand):
         if not fetch_value(_OWNS):
             raise CommandError(OWNER)
         try:
-            with timeouts(connection, lock=archives.LOCK_TIMEOUT), only_one(connection, self._say):
+            with timeouts(connection, lock=archives.LOCK_TIMEOUT), one_run(connection, self._say):
                 yield
         except LocksNotAvailableError as error:
             raise CommandError(f"The tables were in use all the time: {error.__cause__}") from error

@@ -104,7 +104,7 @@ class Command(BaseCommand):
             migrated = dumps.migrate()
         except BackupError as error:
             raise BackupError(f"{error}\n{CLOSED.format(_database())}") from None
-        return self._show(_loaded(manifest, differing, migrated))
+        return self._show(_load_findings(manifest, differing, migrated))
 
     def _adopt(self, options: dict[str, Any]) -> list[Finding]:
         dumps.require_no_sessions()
@@ -132,7 +132,7 @@ class Command(BaseCommand):
         return printed
 
 
-def _loaded(manifest: Manifest, differing: list[str], migrated: list[str]) -> list[Finding]:
+def _load_findings(manifest: Manifest, differing: list[str], migrated: list[str]) -> list[Finding]:
     summary = f"{len(manifest.files)} files match their SHA-256, as of {manifest.taken_at}"
     copied = "; ".join(differing[:5]) or f"{len(manifest.sums)} sums equal the manifest's"
     return [

@@ -120,9 +120,11 @@ TRIALS = (
         "otp.make_guard_replays",
         week_replay.JOB.name,
         week_replay.request_replay,
-        lambda company: GuardReplay.objects.filter(company=company, made_at__isnull=False).exists(),
+        lambda company: GuardReplay.objects.filter(
+            company=company, finished_at__isnull=False
+        ).exists(),
         "otp_guardreplay",
-        "NEW.company_id = {company} AND NEW.made_at IS NOT NULL AND NOT NEW.is_failed",
+        "NEW.company_id = {company} AND NEW.finished_at IS NOT NULL AND NOT NEW.is_failed",
         age=lambda: GuardReplay.objects.update(started_at=ago(hours=1)),
     ),
     Trial(

@@ -125,7 +125,7 @@ def test_new_request_rebuilds_the_replay_once_even_if_concurrent(company: Compan
     week_replay.request_replay(company)
     week_replay.request_replay(company)
 
-    assert GuardReplay.objects.get().made_at is None
+    assert GuardReplay.objects.get().finished_at is None
     assert week_replay.make_next()
     again = GuardReplay.objects.get()
     assert (again.pk, again.codes) == (first.pk, 1)

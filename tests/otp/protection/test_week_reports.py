@@ -75,7 +75,7 @@ def test_week_report_has_the_figures_of_the_replay(watching: Company) -> None:
     replay = GuardReplay.objects.get(company=watching)
     assert (replay.codes, replay.refused, replay.challenged, replay.cheap_only) == (106, 42, 3, 6)
     assert (replay.entered, replay.tokens) == (2, 16 * 43)
-    assert (replay.is_made, replay.is_failed) == (True, False)
+    assert (replay.is_finished, replay.is_failed) == (True, False)
     (email,) = emails()
     day = f"{timezone.localtime(replay.since):%-d %B}"
     assert email.subject == (f"Kvitok: {watching.name}: weekly SMS pumping report")
