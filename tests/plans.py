@@ -26,13 +26,13 @@ class Statement(NamedTuple):
 
 @contextmanager
 def reads() -> Iterator[list[Statement]]:
-    """Collects the SELECT statements that are executed meanwhile."""
+    """Collects the SELECT statements that are executed in the block."""
     result: list[Statement] = []
 
-    def collect(execute: Any, text: str, params: Any, many: bool, context: Any) -> Any:
+    def collect(execute: Any, text: str, params: Any, count: bool, context: Any) -> Any:
         if _IS_READ.match(text):
             result.append(Statement(text, params))
-        return execute(text, params, many, context)
+        return execute(text, params, count, context)
 
     with connection.execute_wrapper(collect):
         yield result

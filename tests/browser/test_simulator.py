@@ -131,7 +131,7 @@ def test_bot_is_blocked_and_unblocked(
     card(page, phone).get_by_role("button", name="Разблокировать").click()
 
     expect(card(page, phone)).to_contain_text("контакт есть")
-    receiver.wait(lambda hook: hook.path == BOT_HOOK and phone.encode() in hook.body, many=2)
+    receiver.wait(lambda hook: hook.path == BOT_HOOK and phone.encode() in hook.body, count=2)
     assert update_of(receiver, phone, "my_chat_member")["new_chat_member"]["status"] == "member"
     assert send_bot(simulator, phone).status_code == 200
 

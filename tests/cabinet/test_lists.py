@@ -27,11 +27,11 @@ def queries(client: Client, member: Member, name: str) -> int:
 @pytest.mark.parametrize("name", LISTS)
 def test_rows_cost_no_queries(client: Client, db: None, name: str) -> None:
     one = MemberFactory.create()
-    many = MemberFactory.create()
+    count = MemberFactory.create()
     LISTS[name].fill(one.company, 1)
-    LISTS[name].fill(many.company, LISTS[name].most)
+    LISTS[name].fill(count.company, LISTS[name].most)
 
-    assert queries(client, one, name) == queries(client, many, name)
+    assert queries(client, one, name) == queries(client, count, name)
 
 
 @pytest.mark.parametrize("name", [name for name, of in LISTS.items() if of.filter])

@@ -274,7 +274,7 @@ def test_search_is_a_bounded_number_of_queries(company: Company) -> None:
             MessageFactory.create(company=company, phone=PHONE)
             LinkFactory.create(company=company, url="https://shop.example.org/")
             ApiKeyFactory.create(company=company, name="anna")
-        with CaptureQueriesContext(connection) as many:
+        with CaptureQueriesContext(connection) as count:
             search.find(member, text)
 
-        assert len(few) == len(many) <= 12
+        assert len(few) == len(count) <= 12

@@ -62,7 +62,7 @@ def plans(statements: list[Statement]) -> list[Plan]:
 
 
 def heap_rows(plan: Plan) -> int:
-    """The rows read besides the entries of an index: each may be in a block of its own."""
+    """The rows read besides the entries of an index: each may be in its own block."""
     scans = [node for node in nodes(plan) if "Relation Name" in node]
     of_indexes = [node for node in scans if node["Node Type"] == "Index Only Scan"]
     return rows_read(plan) - sum(map(rows_read, of_indexes))
@@ -108,7 +108,7 @@ ANALYZE billing_transfer"""
 
 @pytest.fixture
 def large(db: None) -> Company:
-    """With transfers in no order, as beside those of others, and by far the most of them."""
+    """With transfers in no order, as among those of others, and by far the most of them."""
     company: Company = CompanyFactory.create(pk=2_000_000)
     ledger.grant(company=company, amount=1, reason="gift")
     execute(_TRANSFERS)
@@ -132,12 +132,12 @@ def test_lines_are_read_in_the_order_of_their_index(
     """Else each chunk of them would read and sort all that the company has."""
     result: list[Plan] = []
 
-    def note_plan(execute: Any, text: str, params: Any, many: bool, context: Any) -> Any:
+    def note_plan(execute: Any, text: str, params: Any, count: bool, context: Any) -> Any:
         if "ORDER BY created_at, id LIMIT" in " ".join(text.split()) and "EXPLAIN" not in text:
             with connection.cursor() as cursor:
                 cursor.execute(f"EXPLAIN (FORMAT JSON) {text}", params)
                 result.append(cursor.fetchone()[0][0]["Plan"])
-        return execute(text, params, many, context)
+        return execute(text, params, count, context)
 
     with connection.execute_wrapper(note_plan):
         read(large)

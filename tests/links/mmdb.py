@@ -46,20 +46,20 @@ def _tree(places: Mapping[IPv4Network, int]) -> list[list[Any]]:
     return nodes
 
 
-def _record(node: list[Any], many: int) -> bytes:
-    return b"".join(_number(record, many).to_bytes(3, "big") for record in node)
+def _record(node: list[Any], count: int) -> bytes:
+    return b"".join(_number(record, count).to_bytes(3, "big") for record in node)
 
 
-def _number(record: Any, many: int) -> int:
+def _number(record: Any, count: int) -> int:
     if record is None:
-        return many  # not found
+        return count  # not found
     if isinstance(record, tuple):
         offset: int = record[1]
-        return many + len(SEPARATOR) + offset
+        return count + len(SEPARATOR) + offset
     return int(record)
 
 
-def _metadata(many: int) -> bytes:
+def _metadata(count: int) -> bytes:
     return mapping(
         {
             "binary_format_major_version": _whole(UINT16, 2),
@@ -69,7 +69,7 @@ def _metadata(many: int) -> bytes:
             "description": mapping({}),
             "ip_version": _whole(UINT16, 4),
             "languages": _head(ARRAY, 0),
-            "node_count": _whole(UINT32, many),
+            "node_count": _whole(UINT32, count),
             "record_size": _whole(UINT16, 24),
         }
     )

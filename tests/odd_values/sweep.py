@@ -208,11 +208,11 @@ def unlike(forms: list[Form]) -> list[Form]:
 
 
 def noting_inserts(tables: set[str]) -> Any:
-    def note(execute: Any, sql: Any, params: Any, many: Any, context: Any) -> Any:
+    def note(execute: Any, sql: Any, params: Any, count: Any, context: Any) -> Any:
         text = str(sql).split(maxsplit=3)
         if len(text) > 2 and text[0].upper() == "INSERT":
             tables.add(text[2].strip('"'))
-        return execute(sql, params, many, context)
+        return execute(sql, params, count, context)
 
     return note
 
@@ -235,11 +235,11 @@ def jobs_by_table() -> Mapping[str, set[str]]:
 def _first_tables(task: str) -> set[str]:
     statements: list[str] = []
 
-    def note(execute: Any, sql: Any, params: Any, many: Any, context: Any) -> Any:
+    def note(execute: Any, sql: Any, params: Any, count: Any, context: Any) -> Any:
         statements.append(str(sql))
         if len(statements) > 3:
             raise _EnoughError
-        return execute(sql, params, many, context)
+        return execute(sql, params, count, context)
 
     with transaction.atomic(), connection.execute_wrapper(note):
         with suppress(_EnoughError):

@@ -50,10 +50,10 @@ class SlowClient:
 class SlowClients:
     """Runs slow clients inside the block: every kind at every target in turn."""
 
-    def __init__(self, url: str, targets: Sequence[str], many: int) -> None:
+    def __init__(self, url: str, targets: Sequence[str], count: int) -> None:
         address = urlsplit(url)
         server = (str(address.hostname), int(address.port or 0))
-        plans = islice(cycle((kind, target) for target in targets for kind in KINDS), many)
+        plans = islice(cycle((kind, target) for target in targets for kind in KINDS), count)
         self._plans = [
             (server, f"127.0.{1 + number // 100}.{1 + number % 100}", kind, target)
             for number, (kind, target) in enumerate(plans)

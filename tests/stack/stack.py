@@ -122,8 +122,8 @@ class Stack:
         """A phone without messages."""
         return f"+7926{next(self._numbers):07d}"
 
-    def phones(self, many: int) -> list[str]:
-        return [self.phone() for _ in range(many)]
+    def phones(self, total: int) -> list[str]:
+        return [self.phone() for _ in range(total)]
 
     def sender(self, **company: object) -> Sender:
         """A company of its own with a live key and TOKENS tokens; nobody need enter its codes."""

@@ -64,8 +64,8 @@ def test_kills_lose_only_the_last_moment_and_count_nothing_twice(stack: Stack) -
     assert totals(links) == (len(times), len(times))
 
 
-def answered(visitors: LinkVisitors, many: int) -> None:
-    wait_until(lambda: len(visitors.answered) >= many, 60)
+def answered(visitors: LinkVisitors, count: int) -> None:
+    wait_until(lambda: len(visitors.answered) >= count, 60)
 
 
 def kill_web(stack: Stack) -> Kill:

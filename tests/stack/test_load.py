@@ -86,8 +86,8 @@ def test_two_hundred_sends_to_a_hanging_vendor(stack: Stack, threads: ThreadPool
     assert sender.balance() == (TOKENS - 216, 0)
 
 
-def _codes_on_phones(stack: Stack, sender: Sender, many: int) -> dict[str, str]:
-    phones = stack.phones(many)
+def _codes_on_phones(stack: Stack, sender: Sender, count: int) -> dict[str, str]:
+    phones = stack.phones(count)
     for phone in phones:
         assert sender.send_code(phone).status_code == OK
     wait_until(lambda: all(stack.carrier.messages(phone) for phone in phones))

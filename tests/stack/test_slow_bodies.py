@@ -103,8 +103,8 @@ def _targets(stack: Stack, sender: Sender, slug: str) -> list[str]:
     ]
 
 
-def _codes(stack: Stack, sender: Sender, many: int) -> list[tuple[str, str]]:
-    phones = stack.phones(many)
+def _codes(stack: Stack, sender: Sender, count: int) -> list[tuple[str, str]]:
+    phones = stack.phones(count)
     with ThreadPoolExecutor(8) as pool:
         assert {response.status_code for response in pool.map(sender.send_code, phones)} == {200}
     wait_until(lambda: all(map(stack.carrier.messages, phones)), TIMEOUT)

@@ -167,12 +167,12 @@ def test_long_pages_of_one_company_leave_places_to_others(api: Api, path: str) -
 def test_only_counts_of_many_clicks_wait_for_a_turn(api: Api, query: str) -> None:
     """Anybody can open a link a million times; twenty calls then took every connection."""
     few = LinkFactory.create(company=api.company, clicks=MAX_CLICKS_AT_ONCE)
-    many = LinkFactory.create(company=api.company, clicks=MAX_CLICKS_AT_ONCE, previews=1)
+    count = LinkFactory.create(company=api.company, clicks=MAX_CLICKS_AT_ONCE, previews=1)
     with COUNTING.turn(None):
-        responses = [api.get(f"/links/{link.public_id}/stats{query}") for link in (few, many)]
+        responses = [api.get(f"/links/{link.public_id}/stats{query}") for link in (few, count)]
 
     assert [response.status for response in responses] == [200, 503]
-    assert api.get(f"/links/{many.public_id}/stats{query}").status == 200
+    assert api.get(f"/links/{count.public_id}/stats{query}").status == 200
 
 
 def test_pages_with_many_clicks_wait_for_their_turn(client: Client, owner: Member) -> None:

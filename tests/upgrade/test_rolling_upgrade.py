@@ -63,7 +63,7 @@ def assert_delivered_once(traffic: Traffic) -> None:
         lambda: states() == dict.fromkeys(traffic.phones, "delivered"), 30, on_timeout=states
     )
     copies = {phone: len(traffic.carrier.messages(phone)) for phone in traffic.phones.values()}
-    assert {phone: many for phone, many in copies.items() if many != 1} == {}
+    assert {phone: count for phone, count in copies.items() if count != 1} == {}
 
 
 def assert_charged_once(traffic: Traffic, tokens: int) -> None:

@@ -72,8 +72,8 @@ class Verify(ApiCall):
     least = 0.55
     aim = 0.8
 
-    def feed(self, side: str, many: int) -> RequestSource:
-        accounts, phones = self.bench.accounts, self.bench.phones.take(many)
+    def feed(self, side: str, count: int) -> RequestSource:
+        accounts, phones = self.bench.accounts, self.bench.phones.take(count)
         lines = []
         for guess in seed.verifications(self.stack.store, accounts, phones):
             company, mac = accounts[guess.account].company_id, guess.mac.hex()
@@ -99,8 +99,8 @@ class Send(ApiCall):
     def senders(self, side: str) -> Sequence[Account]:
         return self.bench.accounts
 
-    def feed(self, side: str, many: int) -> RequestSource:
-        phones, senders = self.bench.phones.take(many), self.senders(side)
+    def feed(self, side: str, count: int) -> RequestSource:
+        phones, senders = self.bench.phones.take(count), self.senders(side)
         lines = []
         for number, phone in enumerate(phones):
             account = senders[number % len(senders)]
@@ -144,10 +144,10 @@ class Compat(Send):
     least = 0.9
     aim = 1.0
 
-    def feed(self, side: str, many: int) -> RequestSource:
+    def feed(self, side: str, count: int) -> RequestSource:
         if side == "own":
-            return super().feed(side, many)
-        phones, senders = self.bench.phones.take(many), self.senders(side)
+            return super().feed(side, count)
+        phones, senders = self.bench.phones.take(count), self.senders(side)
         heads = [self._head(account, side) for account in senders]
         lines = [
             (number % len(senders), urlencode({"To": phone, "Channel": "whatsapp"}))
@@ -168,7 +168,7 @@ class Compat(Send):
 
 
 class Wait(Send):
-    """Each send waits until the simulator accepts it; receipts arrive meanwhile."""
+    """Each send waits until the simulator accepts it; receipts arrive in the meantime."""
 
     name = "wait"
     title = "POST /otp/send, waiting for its outcome"
@@ -190,9 +190,9 @@ class Shorten(ApiCall):
     least = 0.5
     aim = 0.75
 
-    def feed(self, side: str, many: int) -> RequestSource:
+    def feed(self, side: str, count: int) -> RequestSource:
         accounts, lines = self.bench.accounts, []
-        for number in range(many):
+        for number in range(count):
             index = number % len(accounts)
             owner = {"company_id": accounts[index].company_id} if side == "floor" else {}
             lines.append((index, as_json(**owner, url=f"{hello.URL}&n={number}")))
@@ -215,11 +215,11 @@ class Bulk(ApiCall):
     def connections(self, requested: Sequence[int]) -> Sequence[int]:
         return [1]
 
-    def feed(self, side: str, many: int) -> RequestSource:
+    def feed(self, side: str, count: int) -> RequestSource:
         account = self.bench.accounts[0]
         owner = {"company_id": account.company_id} if side == "floor" else {}
         links = [{"url": f"{hello.URL}&n={number}"} for number in range(MAX_LINKS)]
-        lines = [(0, as_json(**owner, links=links))] * many
+        lines = [(0, as_json(**owner, links=links))] * count
         return self.source(side, [account], lines, {"before": self.links()})
 
     def wrong(self, feed: RequestSource, load: Load) -> int:
@@ -243,7 +243,7 @@ class Redirect(ApiCall):
     def port(self, side: str) -> int:
         return self.stack.hello if side == "floor" else self.stack.web
 
-    def feed(self, side: str, many: int) -> RequestSource:
+    def feed(self, side: str, count: int) -> RequestSource:
         heads = [head("GET", f"/{slug}", self.port(side), **BROWSER) for slug in self.slugs]
         self.clear()
         lines = [(number, "") for number in range(len(heads))]
@@ -277,8 +277,8 @@ class Counted(Redirect):
     title = "GET /<slug>, cached, clicks counted in the database"
     wanted = Setup("bench_delivery", delivery=True, hello=True)
 
-    def feed(self, side: str, many: int) -> RequestSource:
-        feed = super().feed(side, many)
+    def feed(self, side: str, count: int) -> RequestSource:
+        feed = super().feed(side, count)
         feed.mark["before"] = self._counted()
         return feed
 
@@ -308,9 +308,9 @@ class Cold(Call):
     least = 0.5
     aim = 0.75
 
-    def feed(self, side: str, many: int) -> RequestSource:
+    def feed(self, side: str, count: int) -> RequestSource:
         port, account = self.port(side), self.bench.accounts[0]
-        slugs = seed.links(self.stack.store, account, many, url=hello.URL)
+        slugs = seed.links(self.stack.store, account, count, url=hello.URL)
         heads = [head("GET", f"/{slug}", port, **BROWSER) for slug in slugs]
         self.stack.redis.delete(STREAM)
         return RequestSource(heads, [(number, "") for number in range(len(heads))])

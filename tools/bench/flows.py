@@ -77,11 +77,11 @@ def _whole(bench: Bench, flood: Flood, number: int, seconds: int) -> Interval:
     reading = meter.read()
     phones = feed.mark["phones"]
     row = bench.stack.store.execute(_SQL["charged"].text, [phones[0], phones[-1]]).fetchone()
-    many, charged, p50, p99 = row or (0, 0, 0.0, 0.0)
-    errors = load.refused + load.broken + many - charged
+    count, charged, p50, p99 = row or (0, 0, 0.0, 0.0)
+    errors = load.refused + load.broken + count - charged
     notes = {"accepted per s": load.rate, "drained in s": drained}
     latency = {"p50": float(p50 or 0), "p99": float(p99 or 0)}
-    return reading.interval("ours", number, many, errors=errors, notes=notes, **latency)
+    return reading.interval("ours", number, count, errors=errors, notes=notes, **latency)
 
 
 def measure_handover(bench: Bench) -> list[Row]:
@@ -95,11 +95,11 @@ def measure_handover(bench: Bench) -> list[Row]:
     return [row]
 
 
-def _hand_over(bench: Bench, call: Wait, number: int, many: int) -> Interval:
+def _hand_over(bench: Bench, call: Wait, number: int, count: int) -> Interval:
     """Compares times of this machine's clock: the row's `created_at`, the start of its statement,
     and the simulator's log.
     """
-    feed = call.feed("ours", many)
+    feed = call.feed("ours", count)
     phones: list[str] = feed.mark["phones"]
     meter = Meter(bench.stack)
     load = Loop(call.port("ours"), feed.whole(), pause=PAUSE).run(1)
@@ -110,14 +110,14 @@ def _hand_over(bench: Bench, call: Wait, number: int, many: int) -> Interval:
     newest = "SELECT '+' || phone, at FROM messages ORDER BY id DESC LIMIT ?"
     log = f"file:{bench.stack.place}/simulator.sqlite3?mode=ro"
     with closing(sqlite3.connect(log, uri=True)) as store:
-        taken_at = dict(store.execute(newest, [2 * many]).fetchall())
+        taken_at = dict(store.execute(newest, [2 * count]).fetchall())
     times = [(taken_at[phone] - at) * 1000 for phone, at in accepted.items() if phone in taken_at]
     if not times:
         raise CannotMeasureError("nothing was handed over")
     latency = {"p50": percentile(times, 0.5), "p99": percentile(times, 0.99)}
     notes = {"worst": max(times), "answer p50": load.p50, "answer p99": load.p99}
-    errors = load.refused + many - len(times)
-    return reading.interval("ours", number, many, errors=errors, notes=notes, **latency)
+    errors = load.refused + count - len(times)
+    return reading.interval("ours", number, count, errors=errors, notes=notes, **latency)
 
 
 During = Callable[[Bench, Series, int], Interval]
@@ -191,9 +191,9 @@ def _is_closed_by_a_probe(bench: Bench, wait: Wait) -> bool:
     return not wait.counted(_SQL["opened"].text)[0]
 
 
-def _sms(bench: Bench, many: int) -> Burst:
+def _sms(bench: Bench, count: int) -> Burst:
     port, key = bench.stack.web, bench.accounts[0].key
-    phones = bench.phones.take(many)
+    phones = bench.phones.take(count)
     sends = [call("otp/send", port, key, phone=phone, channel="sms") for phone in phones]
     return Burst(port, sends)
 

@@ -56,7 +56,7 @@ class Call(ABC):
         return self.stack.floor if side == "floor" else self.stack.web
 
     @abstractmethod
-    def feed(self, side: str, many: int) -> RequestSource: ...
+    def feed(self, side: str, count: int) -> RequestSource: ...
 
     @abstractmethod
     def wrong(self, feed: RequestSource, load: Load) -> int:
@@ -107,8 +107,8 @@ class Series:
         raise CannotMeasureError(f"{self._call.name}: {side} outruns the requests made for it")
 
     def _drive(self, side: str, seconds: int, spare: float) -> tuple[RequestSource, Load, Reading]:
-        many = int(self._rates[side] * seconds * spare) + 8 * self._connections
-        feed = self._call.feed(side, many)
+        count = int(self._rates[side] * seconds * spare) + 8 * self._connections
+        feed = self._call.feed(side, count)
         self._bench.generate.prepare(feed)
         meter = Meter(self._bench.stack)
         load = self._bench.generate.run(self._call.port(side), self._connections, seconds)

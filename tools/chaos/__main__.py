@@ -86,9 +86,9 @@ def _report(
     if load.archiver is not None:
         findings += load.archiver.findings(is_finished=is_archived)
     if load.payers is not None:
-        paid, many, killer = load.payers.paid.values(), len(plan.payments), load.credit_killer
+        paid, count, killer = load.payers.paid.values(), len(plan.payments), load.credit_killer
         findings += payments.findings(
-            paid, many, refused=load.payers.refused, hits=killer.hits, planned=killer.planned
+            paid, count, refused=load.payers.refused, hits=killer.hits, planned=killer.planned
         )
     report = Report.of(
         options, plan, programs, load.injector, findings, flushes=load.flushes, exits=exits

@@ -45,7 +45,7 @@ class Report:
         stops = enumerate(injector.stops, start=1)
         facts = {
             **{
-                query.name: {str(kind): int(many) for kind, many in sorted(select(query.text))}
+                query.name: {str(kind): int(count) for kind, count in sorted(select(query.text))}
                 for query in queries(__file__, "facts.sql").values()
             },
             "kills": dict(injector.kills),
@@ -82,7 +82,7 @@ class Report:
 
     def lines(self) -> Iterator[str]:
         for name, counts in self.facts.items():
-            listed = ", ".join(f"{kind} {many}" for kind, many in counts.items())
+            listed = ", ".join(f"{kind} {count}" for kind, count in counts.items())
             yield f"{name}: {listed or 'none'}"
         yield from (f"  {timeline}" for timeline in self.missed)
         yield ""
@@ -103,9 +103,9 @@ def check_kills(plan: Plan, injector: FaultInjector) -> Finding:
     planned = Counter(str(fault.what) for fault in plan.planned_faults)
     happened = injector.kills + injector.disruptions
     missing = [
-        f"{what}: {happened[what]} of {many}"
-        for what, many in planned.items()
-        if happened[what] < many
+        f"{what}: {happened[what]} of {count}"
+        for what, count in planned.items()
+        if happened[what] < count
     ]
     return Finding("kills", "every planned kill has happened", missing)
 
@@ -113,19 +113,19 @@ def check_kills(plan: Plan, injector: FaultInjector) -> Finding:
 def check_servers(proxy: Mapping[str, Any]) -> Finding:
     """Responses that crossed the proxy, to clients and to vendors."""
     wrong = [
-        f"{many} × {status} {line}"
+        f"{count} × {status} {line}"
         for line, counts in proxy.items()
-        for status, many in counts["statuses"].items()
+        for status, count in counts["statuses"].items()
         if status.startswith("5") and status not in {"502", "503"}
     ]
     return Finding("no 500", "no client or vendor is ever answered 500", wrong)
 
 
 def check_logs(errors: Counts) -> Finding:
-    wrong = [f"{many} × {kind}" for kind, many in errors.items()]
+    wrong = [f"{count} × {kind}" for kind, count in errors.items()]
     return Finding("logs", "only errors explained by a kill are logged", wrong)
 
 
-def check_deadlocks(many: int) -> Finding:
-    wrong = [f"{many} of them"] if many else []
+def check_deadlocks(count: int) -> Finding:
+    wrong = [f"{count} of them"] if count else []
     return Finding("deadlocks", "locks are taken in one order: no two transactions deadlock", wrong)

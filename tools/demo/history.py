@@ -35,9 +35,9 @@ Progress = Callable[[date, int], None]  # a day, and the number of its new messa
 
 
 def of_companies(
-    many: int, *, messages: int, months: int, beside_real_companies: bool = False
+    count: int, *, messages: int, months: int, beside_real_companies: bool = False
 ) -> None:
-    if min(many, messages, months) < 1:
+    if min(count, messages, months) < 1:
         raise DemoError("--messages, --months and --companies must be 1 or more.")
     real = senders.real_companies().first()
     if real and not beside_real_companies:
@@ -49,7 +49,7 @@ def of_companies(
     month_tables.create_earlier(timezone.localdate() - timedelta(days=months * _MONTH + 1))
     recent = timezone.now() - timedelta(days=settings.RAW_RETENTION)
     click_months.ensure(*(month_of(at, UTC) for at in (recent, timezone.now())))
-    progress, companies = _Progress(), senders.made_up(many, messages=messages)
+    progress, companies = _Progress(), senders.made_up(count, messages=messages)
     added = fill_companies(
         companies, messages=messages, days=months * _MONTH, on_batch=progress.add
     )

@@ -80,12 +80,12 @@ def real_companies() -> QuerySet[Company]:
     return Company.objects.exclude(members__user__email=EMAIL)
 
 
-def made_up(many: int, *, messages: int) -> Senders:
-    """The first `many` generated companies; creates missing ones."""
+def made_up(count: int, *, messages: int) -> Senders:
+    """The first `count` generated companies; creates missing ones."""
     user = User.objects.filter(email=EMAIL).first()
     user = user or User.objects.create_user(email=EMAIL, name="Demo")
-    companies = [_company(user, NAME.format(n), listens=n % LISTENING == 0) for n in range(many)]
-    shares = [1 / (n + 1) ** SKEW for n in range(many)]
+    companies = [_company(user, NAME.format(n), listens=n % LISTENING == 0) for n in range(count)]
+    shares = [1 / (n + 1) ** SKEW for n in range(count)]
     bounds = [upper / sum(shares) for upper in accumulate(shares)]
     return Senders(
         company_ids=[company.pk for company in companies],

@@ -36,18 +36,18 @@ _COPY_LINKS = """
 COPY links_link (id, company_id, mode, slug, key, is_alias, url) FROM STDIN"""
 
 
-def migrated(many: int = COMPANIES) -> list[Account]:
+def migrated(total: int = COMPANIES) -> list[Account]:
     """Companies in a migrated database, which is then ready to be copied."""
     call_command("migrate", verbosity=0)
-    accounts = companies(many)
+    accounts = companies(total)
     drop_connections()  # a database that somebody is connected to cannot be copied
     return accounts
 
 
-def companies(many: int = COMPANIES) -> list[Account]:
+def companies(total: int = COMPANIES) -> list[Account]:
     """Made by the product's own services, in the database Django is connected to."""
     # Codes that nobody enters are an attack, and judged as one.
-    return [company(f"Company {number}", guard_mode=GuardMode.OFF) for number in range(many)]
+    return [company(f"Company {number}", guard_mode=GuardMode.OFF) for number in range(total)]
 
 
 def company(name: str, *, tokens: int = TOKENS, **fields: Any) -> Account:
@@ -74,9 +74,9 @@ def lift_budgets(company: Company) -> None:
     budgets.set_fixed(company=company, tokens={Budget.DAY: largest, Budget.ANY: largest}, user=None)
 
 
-def links(store: psycopg.Connection, account: Account, many: int, *, url: str) -> list[str]:
+def links(store: psycopg.Connection, account: Account, total: int, *, url: str) -> list[str]:
     """New links of this company's, by their slugs."""
-    slugs = [generate(SLUG) for _ in range(many)]
+    slugs = [generate(SLUG) for _ in range(total)]
     with store.cursor() as cursor, cursor.copy(_COPY_LINKS) as copy:
         for slug in slugs:
             copy.write_row((uuid7(), account.company_id, "live", slug, slug, False, url))
@@ -89,8 +89,8 @@ class Phones:
     def __init__(self) -> None:
         self._numbers = count(160_000_000)
 
-    def take(self, many: int) -> list[str]:
-        return [f"+79{next(self._numbers):09d}" for _ in range(many)]
+    def take(self, total: int) -> list[str]:
+        return [f"+79{next(self._numbers):09d}" for _ in range(total)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Runs the service and its floors as processes of their own, by the command lines of `make run`."""
+"""Runs the service and its floors as separate processes, by the command lines of `make run`."""
 
 import os
 import signal
@@ -81,9 +81,9 @@ def own_stores(servers: Servers) -> tuple[Postgres, Redis]:
     return servers.postgres, servers.redis
 
 
-def free_ports(many: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
     """Different ports on which nothing listens."""
-    return list(islice(filter(_is_free, SystemRandom().sample(_PORTS, len(_PORTS))), many))
+    return list(islice(filter(_is_free, SystemRandom().sample(_PORTS, len(_PORTS))), count))
 
 
 def _is_free(port: int) -> bool:

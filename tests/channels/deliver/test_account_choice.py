@@ -160,8 +160,8 @@ def test_messages_over_the_rate_use_another_account() -> None:
     assert (first, second) == (["twilio"] * 3, [KZ] * 3)
 
 
-@pytest.mark.parametrize(("passed", "many"), [(0, 0), (50, 4), (100, 8)])
-def test_rate_allowance_refills_with_time(passed: int, many: int) -> None:
+@pytest.mark.parametrize(("passed", "count"), [(0, 0), (50, 4), (100, 8)])
+def test_rate_allowance_refills_with_time(passed: int, count: int) -> None:
     create_account("twilio", max_per_second=80)
     for name in (KZ, UZ):
         create_account(name, is_enabled=False)
@@ -174,7 +174,7 @@ def test_rate_allowance_refills_with_time(passed: int, many: int) -> None:
     account.tat -= timedelta(milliseconds=passed)
     account.save()
 
-    assert len(claim(100)) == many
+    assert len(claim(100)) == count
 
 
 @pytest.mark.django_db(transaction=True)

@@ -21,8 +21,8 @@ from tests.plans import explain, nodes, reads
 
 def backlog(company: Company, **fields: Any) -> list[Message]:
     """Returns the waiting messages, oldest first."""
-    many = 3 * fair_queueing.FRONT
-    return [due(minutes=1 + many - n, company=company, **fields) for n in range(many)]
+    count = 3 * fair_queueing.FRONT
+    return [due(minutes=1 + count - n, company=company, **fields) for n in range(count)]
 
 
 def due(*, minutes: int = 1, **fields: Any) -> Message:

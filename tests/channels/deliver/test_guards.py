@@ -222,10 +222,10 @@ def test_waiting_sends_hold_no_database_connection(
 ) -> None:
     dispatcher.stop()
     settings.SEND_WAIT = 60.0  # until they are let go
-    many = settings.DATABASES["default"]["OPTIONS"]["pool"]["max_size"] + 4
-    sends = [partial(send_after_a_read, api, f"+791612345{n:02d}") for n in range(many)]
+    total = settings.DATABASES["default"]["OPTIONS"]["pool"]["max_size"] + 4
+    sends = [partial(send_after_a_read, api, f"+791612345{n:02d}") for n in range(total)]
 
-    with ThreadPoolExecutor(many) as pool:
+    with ThreadPoolExecutor(total) as pool:
         sending = []
         try:
             for count, send_code in enumerate(sends, start=1):

@@ -63,8 +63,8 @@ def sender(service: Service, client_of: ClientOf) -> Api:
     return client_of(company)
 
 
-def phones(many: int) -> list[str]:
-    return [f"+7926{number:07}" for number in range(many)]
+def phones(count: int) -> list[str]:
+    return [f"+7926{number:07}" for number in range(count)]
 
 
 def send(sender: Api, numbers: list[str]) -> None:
@@ -207,17 +207,17 @@ def test_killed_process_sends_nothing_twice(service: Service, sender: Api) -> No
 
 
 def test_stopped_process_finishes_its_calls(service: Service, sender: Api) -> None:
-    many = 120  # ten seconds' work, long after it was asked to stop
+    count = 120  # ten seconds' work, long after it was asked to stop
     service.carrier.set_fault(latency_ms=1000)
-    send(sender, phones(many))
+    send(sender, phones(count))
     wait_until(lambda: Attempt.objects.count() >= 15)
 
     service.process.terminate()
     code = service.process.wait_stopped()
 
     assert (code, attempts("submitting"), attempts("ambiguous")) == (0, 0, 0)
-    assert Attempt.objects.count() < many
+    assert Attempt.objects.count() < count
     service.carrier.clear_faults()
     service.process.start()
     wait_until_settled()
-    assert states() == {"delivered": many}
+    assert states() == {"delivered": count}

@@ -260,19 +260,19 @@ def test_sent_is_stored_beside_an_alert(api: Api) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_receipts_of_a_call_are_one_statement(django_assert_num_queries: Any) -> None:
-    many = [inbound.Receipt(f"wamid.{n}", None, ReceiptState.READ, "read") for n in range(100)]
+    count = [inbound.Receipt(f"wamid.{n}", None, ReceiptState.READ, "read") for n in range(100)]
     recipients = [inbound.Recipient(f"US.{n}", str(uuid4())) for n in range(100)]
 
     with django_assert_num_queries(1):
-        assert tell(*many, recipients=recipients) == 100
-    assert tell(*many, recipients=recipients) == 0
+        assert tell(*count, recipients=recipients) == 100
+    assert tell(*count, recipients=recipients) == 0
 
 
 def test_very_many_receipts_are_stored_in_groups() -> None:
-    many = [inbound.Receipt(f"wamid.{n}", None, ReceiptState.READ, "read") for n in range(250)]
+    count = [inbound.Receipt(f"wamid.{n}", None, ReceiptState.READ, "read") for n in range(250)]
 
-    assert tell(*many, *many) == 250
-    assert tell(*many) == 0
+    assert tell(*count, *count) == 250
+    assert tell(*count) == 0
     assert Receipt.objects.count() == 250
 
 

@@ -36,10 +36,10 @@ def test_reused_link_reports_its_remaining_lifetime(api: Api) -> None:
     Link.objects.update(expires_at=timezone.now() + timedelta(seconds=100))
 
     row = shorten(api, expires_in=3600).body
-    many = api.post("/links/bulk", {"links": [fields]}).body["data"][0]
+    count = api.post("/links/bulk", {"links": [fields]}).body["data"][0]
 
-    assert (row["reused"], many["reused"]) == (True, True)
-    assert 90 <= many["expires_in"] <= row["expires_in"] <= 100
+    assert (row["reused"], count["reused"]) == (True, True)
+    assert 90 <= count["expires_in"] <= row["expires_in"] <= 100
 
 
 def test_request_without_reuse_makes_a_new_link(api: Api) -> None:

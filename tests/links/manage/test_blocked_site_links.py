@@ -140,10 +140,10 @@ def test_alias_of_a_barred_link_stays_taken(api: Api, company: Company) -> None:
     asked = {"url": "https://example.com/", "alias": "sale"}
 
     single = api.post("/links/shorten", asked)
-    many = api.post("/links/bulk", {"links": [asked]})
+    count = api.post("/links/bulk", {"links": [asked]})
 
     assert single.code == "alias_taken"
-    assert many.body["data"][0]["code"] == "alias_taken"
+    assert count.body["data"][0]["code"] == "alias_taken"
 
 
 @pytest.mark.parametrize("by_operator", [True, False])
@@ -155,10 +155,10 @@ def test_alias_of_an_operators_stopped_batch_stays_taken(
     api.call("DELETE", f"/links/{link.public_id}")
     asked = {"url": "https://example.com/", "alias": "sale"}
 
-    many = api.post("/links/bulk", {"links": [asked]}).body["data"][0]
+    count = api.post("/links/bulk", {"links": [asked]}).body["data"][0]
     single = api.post("/links/shorten", asked)
 
-    assert many["success"] is not by_operator
+    assert count["success"] is not by_operator
     assert single.code == "alias_taken"
 
 

@@ -65,11 +65,11 @@ def test_alias_is_kept_as_typed_and_taken_in_any_case(api: Api) -> None:
 
 def test_alias_equal_to_generated_slug_is_taken(api: Api) -> None:
     slug = LinkFactory.create(slug="k3D9CKMX", key="k3D9CKMX").slug
-    many = [{"url": "https://example.com/", "alias": alias} for alias in (slug, "k3D9CKMx-2")]
+    count = [{"url": "https://example.com/", "alias": alias} for alias in (slug, "k3D9CKMx-2")]
 
     assert shorten(api, alias=slug).code == "alias_taken"
     assert send(api, alias=slug).code == "alias_taken"
-    made = api.post("/links/bulk", {"links": many}).body["data"]
+    made = api.post("/links/bulk", {"links": count}).body["data"]
     assert [row["success"] for row in made] == [False, True]
     assert made[0]["code"] == "alias_taken"
     assert Link.objects.filter(is_alias=True).count() == 1

@@ -117,15 +117,15 @@ def test_late_bodies_are_removed_once() -> None:
 
 def test_body_is_removed_by_one_of_two_threads() -> None:
     several, clock = bodies(max_bodies=1000, max_per_sender=1000)
-    many = [body("a") for _ in range(500)]
-    for buffered in many:
+    count = [body("a") for _ in range(500)]
+    for buffered in count:
         several.add(buffered)
     clock.now += 11
 
     def finish() -> list[BufferedBody]:
-        return [buffered for buffered in many if several.take(buffered)]
+        return [buffered for buffered in count if several.take(buffered)]
 
     finished, swept = at_once([finish, lambda: list(several.take_late())])
 
-    assert sorted(map(id, [*finished, *swept])) == sorted(map(id, many))
+    assert sorted(map(id, [*finished, *swept])) == sorted(map(id, count))
     assert len(several) == 0

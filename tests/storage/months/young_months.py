@@ -1,4 +1,4 @@
-"""A month of a table of its own: of others, what earlier tests did may be counted late."""
+"""A month of a separate table: of others, what earlier tests did may be counted late."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ from tests.sql import execute
 class YoungMonth:
     name: str
 
-    def add(self, many: int) -> None:
-        execute("INSERT INTO scratch SELECT generate_series(1, %s)", [many])
+    def add(self, count: int) -> None:
+        execute("INSERT INTO scratch SELECT generate_series(1, %s)", [count])
         execute("SELECT pg_stat_force_next_flush()")
 
     @property

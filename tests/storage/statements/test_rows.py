@@ -77,9 +77,9 @@ def test_values_arrive_as_they_were() -> None:
     assert sent(row, Row(row.id, None, None, None, None)) == [row, Row(row.id, *[None] * 4)]
 
 
-@pytest.mark.parametrize("many", [0, 1, 11, 500])
-def test_limit_excludes_no_row(many: int) -> None:
-    assert len(sent(*[Row(uuid4(), "", None, number, None) for number in range(many)])) == many
+@pytest.mark.parametrize("count", [0, 1, 11, 500])
+def test_limit_excludes_no_row(count: int) -> None:
+    assert len(sent(*[Row(uuid4(), "", None, number, None) for number in range(count)])) == count
 
 
 def test_word_that_no_column_can_hold_is_a_data_error() -> None:

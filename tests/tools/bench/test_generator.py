@@ -51,9 +51,9 @@ def server() -> Iterator[ThreadingHTTPServer]:
         thread.join()
 
 
-def feed(port: int, many: int) -> RequestSource:
+def feed(port: int, count: int) -> RequestSource:
     heads = [post("/call", port, key) for key in ("first", "second")]
-    lines = [(n % 2, f'{{"n":{n},"say":"{"no" if n % 4 == 0 else "yes"}"}}') for n in range(many)]
+    lines = [(n % 2, f'{{"n":{n},"say":"{"no" if n % 4 == 0 else "yes"}"}}') for n in range(count)]
     return RequestSource(heads, lines)
 
 

@@ -83,12 +83,14 @@ class Receiver(ThreadingHTTPServer):
             self.hooks.append(hook)
             self.arrived.notify_all()
 
-    def wait(self, wanted: Callable[[Hook], bool], many: int = 1, within: float = 25) -> list[Hook]:
+    def wait(
+        self, wanted: Callable[[Hook], bool], count: int = 1, within: float = 25
+    ) -> list[Hook]:
         """The first calls that fit, as soon as there are so many."""
         with self.arrived:
-            self.arrived.wait_for(lambda: len(self.having(wanted)) >= many, within)
+            self.arrived.wait_for(lambda: len(self.having(wanted)) >= count, within)
             result = self.having(wanted)
-        assert len(result) >= many, f"{len(result)} of {many} calls came"
+        assert len(result) >= count, f"{len(result)} of {count} calls came"
         return result
 
     def having(self, wanted: Callable[[Hook], bool]) -> list[Hook]:

@@ -170,17 +170,17 @@ class Vendor:
     undelivered: str = "failed"
 
     def receipts(
-        self, receiver: Receiver, phone: str, many: int, within: float = 25
+        self, receiver: Receiver, phone: str, total: int, within: float = 25
     ) -> list[SentReceipt]:
         """The receipts that came for a phone, once there are so many."""
 
         def fits(hook: Hook) -> bool:
             return hook.path == self.path and self.read(hook).phone == phone
 
-        return [self.read(hook) for hook in receiver.wait(fits, many, within)]
+        return [self.read(hook) for hook in receiver.wait(fits, total, within)]
 
-    def words(self, receiver: Receiver, phone: str, many: int) -> list[str]:
-        return [receipt.vendor_status for receipt in self.receipts(receiver, phone, many)]
+    def words(self, receiver: Receiver, phone: str, total: int) -> list[str]:
+        return [receipt.vendor_status for receipt in self.receipts(receiver, phone, total)]
 
 
 WHATSAPP = Vendor("whatsapp_cloud", "whatsapp", send_whatsapp, "/hooks/whatsapp")

@@ -298,6 +298,6 @@ def test_receipt_reports_a_barred_phone(
     script(simulator, {phone: {"sms": {"outcome": "barred"}}})
 
     SMSC.send(simulator, phone)
-    told = receiver.wait(lambda hook: hook.form.get("phone") == phone, many=2)
+    told = receiver.wait(lambda hook: hook.form.get("phone") == phone, count=2)
 
     assert [(hook.form["status"], hook.form["err"]) for hook in told] == [("0", "0"), ("20", "252")]

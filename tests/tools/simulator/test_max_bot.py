@@ -128,11 +128,11 @@ def test_ended_chat_is_unreachable_until_it_is_resumed(simulator: Simulator, pho
     assert result == ["dialog.not.found", "", "chat.denied", ""]
 
 
-def updates(receiver: Receiver, phone: str, many: int) -> list[Hook]:
+def updates(receiver: Receiver, phone: str, count: int) -> list[Hook]:
     def fits(hook: Hook) -> bool:
         return hook.path == "/hooks/max-bot" and phone in hook.body.decode()
 
-    return receiver.wait(fits, many)
+    return receiver.wait(fits, count)
 
 
 @pytest.mark.parametrize(

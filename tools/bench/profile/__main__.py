@@ -53,9 +53,9 @@ def _measure(options: argparse.Namespace, stack: Stack, control: Control) -> dic
         statements.prepare(admin, DATABASE)
     setup = Setup(DATABASE, waiters=0 if options.no_wait else WAITERS, delivery=True)
     load = windows.MessageLoad(stack, accounts, phones)
-    many, connections = options.messages, options.connections
+    count, connections = options.messages, options.connections
     profiler = windows.Profiler(
-        stack, setup, control, load, messages=many, connections=connections, say=say
+        stack, setup, control, load, messages=count, connections=connections, say=say
     )
     profile = profiler.run(options.rounds)
     say("\n" + report.text(profile))

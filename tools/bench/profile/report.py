@@ -70,13 +70,13 @@ def _counts(profile: Profile) -> str:
 
 def _python(profile: Profile, title: str, names: tuple[str, ...]) -> str:
     """The table of causes by activity, and the hottest lines."""
-    many = profile.sampled.messages
+    count = profile.sampled.messages
     samples: Counter[tuple[str, str]] = Counter()
     lines: Counter[tuple[str, str]] = Counter()
     for name in names:
         samples += profile.python[name]
         lines += profile.lines[name]
-    us = python_stacks.INTERVAL * 1000 / many
+    us = python_stacks.INTERVAL * 1000 / count
     total = sum(profile.sampled.us(name) for name in names)
     cells = {key: count * us for key, count in samples.items()}
     head = (
@@ -118,23 +118,23 @@ def _largest(cells: Mapping[tuple[str, str], float], index: int, least: float) -
 def _statements(profile: Profile, program: str) -> str:
     if program in BESIDE:
         return ""
-    costs, many = profile.statements[program], profile.logged.messages
+    costs, count = profile.statements[program], profile.logged.messages
     total = profile.logged.us(program)
     rows: list[Sequence[str]] = [
         ("statement", "calls", "parse", "bind", "execute", "after", "all", "each")
     ]
     remaining, small = total, 0.0
     for name, cost in sorted(costs.statements.items(), key=lambda each: -each[1].cpu):
-        us = cost.cpu * 1e6 / many
+        us = cost.cpu * 1e6 / count
         remaining -= us
         if us < MIN_SHARE * total:
             small += us
             continue
         parts = (cost.parse, cost.bind, cost.execute, cost.after, cost.cpu)
-        cells = [f"{part * 1e6 / many:,.0f}" for part in parts]
+        cells = [f"{part * 1e6 / count:,.0f}" for part in parts]
         each = f"{cost.cpu * 1e6 / cost.calls:,.0f}" if cost.calls else ""
-        rows.append((name[-59:], f"{cost.calls / many:.2f}", *cells, each))
-    logging = costs.logging * 1e6 / many
+        rows.append((name[-59:], f"{cost.calls / count:.2f}", *cells, each))
+    logging = costs.logging * 1e6 / count
     sums = {"smaller ones": small, "the log itself": logging, "not attributed": remaining - logging}
     sums["as the kernel counted"] = total
     ends = [(name, "", "", "", "", "", f"{value:,.0f}") for name, value in sums.items()]
@@ -144,7 +144,7 @@ def _statements(profile: Profile, program: str) -> str:
 
 def as_dict(profile: Profile) -> dict[str, Any]:
     """The report as a dict for the file."""
-    plain, many = profile.plain, profile.logged.messages or 1
+    plain, count = profile.plain, profile.logged.messages or 1
     windows = {"cpu_us": plain, "sampled_us": profile.sampled, "logged_us": profile.logged}
     facts: dict[str, Any] = {
         title: {name: window.us(name) for name in window.spent} for title, window in windows.items()
@@ -159,7 +159,8 @@ def as_dict(profile: Profile) -> dict[str, Any]:
     facts["statements"] = {
         program: {
             name: {
-                part: value / many * (1 if part == "calls" else 1e6) for part, value in cost.parts()
+                part: value / count * (1 if part == "calls" else 1e6)
+                for part, value in cost.parts()
             }
             for name, cost in costs.statements.items()
         }

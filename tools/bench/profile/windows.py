@@ -63,17 +63,17 @@ class MessageLoad:
         self.polls = 0  # our own transactions
         self._by_company = {row.company_id: row for row in accounts}
 
-    def run(self, many: int, connections: int) -> list[float]:
+    def run(self, count: int, connections: int) -> list[float]:
         """Returns the seconds until each send was answered, once all are charged and settled."""
-        phones = self._phones.take(many)
+        phones = self._phones.take(count)
         seconds = answered(self._stack.web, self.sends(phones), connections)
         ends = [phones[0], phones[-1]]
         self._until_none(_OPEN, [], "the delivery of all messages")
         answered(self._stack.web, self._verifies(ends), connections)
         self._until_none(_UNSETTLED, ends, "the settlement of all codes")
         charged = self._count(_CHARGED, ends)
-        if charged != many:
-            raise CannotMeasureError(f"{charged} of {many} messages were charged")
+        if charged != count:
+            raise CannotMeasureError(f"{charged} of {count} messages were charged")
         return seconds
 
     def sends(self, phones: Sequence[str]) -> list[bytes]:
@@ -126,11 +126,11 @@ class Window:
         """CPU of a message in this process."""
         return self.spent.get(name, 0.0) * 1e6 / self.messages
 
-    def add(self, read: Reading, many: int) -> None:
-        self.messages += many
+    def add(self, read: Reading, count: int) -> None:
+        self.messages += count
         self.seconds += read.seconds
         self.others.append(read.others)
-        self.rounds.append({name: cpu * 1e6 / many for name, cpu in read.spent.items()})
+        self.rounds.append({name: cpu * 1e6 / count for name, cpu in read.spent.items()})
         for name, cpu in read.spent.items():
             self.spent[name] = self.spent.get(name, 0.0) + cpu
 
@@ -185,10 +185,10 @@ class Profiler:
         time.sleep(FLUSHED)
         during = summed(summed(after, before, -1), beside, -1)
         idle = summed(self._counts(), after, -1)
-        lasted, many = self.profile.plain.seconds + FLUSHED, self.profile.plain.messages
+        lasted, count = self.profile.plain.seconds + FLUSHED, self.profile.plain.messages
         # Minus the counts of an idle service in the same time.
         self.profile.counts = {
-            name: value / many for name, value in summed(during, idle, -lasted / FLUSHED).items()
+            name: value / count for name, value in summed(during, idle, -lasted / FLUSHED).items()
         }
 
     def _sampled(self, rounds: int) -> None:

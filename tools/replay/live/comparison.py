@@ -1,6 +1,6 @@
 """The course of a live run's sends in virtual time, and the differences between both sides.
 
-A person's sends are seconds apart here and would be refused: each has a number of its own.
+A person's sends are seconds apart here and would be refused: each has its own number.
 """
 
 import math
@@ -45,7 +45,7 @@ class Sample:
     sends: list[Send]  # `at`: seconds from the first moment
 
 
-def draw(world: World, seed: int, many: int, *, a_second: float) -> Sample:
+def draw(world: World, seed: int, count: int, *, a_second: float) -> Sample:
     """Arrivals are squeezed evenly to this rate; the steps within a send are not."""
     if unknown := set(world.channels) - CARRIED:
         raise NotPlayableError(f"{world.name}: no vendor is simulated for {', '.join(unknown)}")
@@ -59,10 +59,10 @@ def draw(world: World, seed: int, many: int, *, a_second: float) -> Sample:
         warm_up.append(send)
     else:
         raise NotPlayableError(f"{world.name}: no send after the warm-up")
-    sample = [send, *islice(drawn, many - 1)]
-    if len(sample) < many:
+    sample = [send, *islice(drawn, count - 1)]
+    if len(sample) < count:
         raise NotPlayableError(f"{world.name}: only {len(sample)} sends after the warm-up")
-    times = sample[-1].at * a_second / many or 1.0
+    times = sample[-1].at * a_second / count or 1.0
     return Sample(
         _faster(world, times), warm_up, [replace(send, at=send.at / times) for send in sample]
     )
@@ -255,8 +255,8 @@ class LiveResult:
         yield HEADER
         for row in self.comparisons:
             yield from row.lines()
-        for code, many in sorted(self.unexpected.items()):
-            yield f"  {many} times the API answered {code}"
+        for code, count in sorted(self.unexpected.items()):
+            yield f"  {count} times the API answered {code}"
         yield f"  live and virtual {'agree' if self.agrees else 'DISAGREE'}"
 
     def as_json(self) -> dict[str, Any]:

@@ -41,7 +41,7 @@ Say = Callable[[str], None]
 class Run:
     world: World
     sample: Sample
-    sends: dict[str, list[Send]]  # by policy, each with numbers of its own
+    sends: dict[str, list[Send]]  # by policy, each with its own numbers
     policy: SmartPolicy  # with what the warm-up taught
 
 
@@ -55,9 +55,9 @@ def _prepared_stack() -> Iterator[Stack]:
         yield stack
 
 
-def run_live(world: World, seed: int, many: int, say: Say) -> LiveResult:
+def run_live(world: World, seed: int, count: int, say: Say) -> LiveResult:
     began = time.monotonic()
-    sample = draw(world, seed, many, a_second=A_SECOND)
+    sample = draw(world, seed, count, a_second=A_SECOND)
     with _prepared_stack() as stack:
         run = Run(
             world,

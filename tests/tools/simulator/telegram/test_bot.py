@@ -29,11 +29,11 @@ def as_bot(
     return asyncio.run(acting())
 
 
-def updates(receiver: Receiver, phone: str, many: int) -> list[dict[str, Any]]:
+def updates(receiver: Receiver, phone: str, count: int) -> list[dict[str, Any]]:
     def fits(hook: Hook) -> bool:
         return hook.path == "/hooks/telegram-bot" and phone in hook.body.decode()
 
-    hooks = receiver.wait(fits, many)
+    hooks = receiver.wait(fits, count)
     assert {hook.headers["x-telegram-bot-api-secret-token"] for hook in hooks} == {"bot-secret"}
     return [hook.json for hook in hooks]
 
