@@ -69,7 +69,7 @@ def purge_cache(limit: int) -> int:
 
 def purge_sessions(limit: int) -> int:
     """Deletes Django's expired sessions, then rows of `UserSession` without one; returns the count.
-    Both have a limit of their own: visitors' sessions have no such row.
+    Both have their own limit: visitors' sessions have no such row.
     """
     expired = Session.objects.filter(expire_date__lt=timezone.now())
     count = Session.objects.filter(pk__in=expired.values("pk")[:limit]).delete()[0]

@@ -56,7 +56,7 @@ def price_of(channel: str, country: str = "") -> int:
 
 
 def by_country() -> dict[str, int]:
-    """The SMS prices in force, of countries with a price of their own."""
+    """The SMS prices in force, of countries with their own price."""
     now = {country: _tokens(steps) for country, steps in _prices.get().items()}
     return {country: tokens for country, tokens in now.items() if tokens is not None}
 

@@ -72,7 +72,7 @@ class SectionForm(CompanyModelForm):
     outro: ClassVar[StrOrPromise] = ""
     links: ClassVar[tuple[tuple[str, StrOrPromise], ...]] = ()
     paired_fields: ClassVar[tuple[str, ...]] = ()  # shown two in a row
-    layout: ClassVar[str] = ""  # the template of fields with a layout of their own
+    layout: ClassVar[str] = ""  # the template of fields with their own layout
 
     def __init_subclass__(cls) -> None:
         if "stored" not in vars(cls):

@@ -103,7 +103,7 @@ class MessageKind:
     opened_at: Callable[["Message"], datetime | None]  # when the recipient opened the link
     # Settles messages by other proofs, such as a correct code.
     settle: Callable[[], int] = lambda: 0
-    # Reports to vendors, which may hang: runs beside the polls.
+    # Reports to vendors, which may hang: runs alongside the polls.
     report: Callable[[], object] = lambda: None
     find_custom_codes: Callable[[Sequence[UUID]], Mapping[UUID, Any]] = lambda _messages: {}
     count_breakdowns: BreakdownCounter = lambda **_period: ()

@@ -80,7 +80,7 @@ def _unfinished_run() -> ReconciliationRun:
 
 @transaction.atomic
 def _advance(run_id: int) -> ReconciliationRun | None:
-    """Checks the next portion; None if the run was restarted meanwhile."""
+    """Checks the next portion; None if the run was restarted in the meantime."""
     execute("SET LOCAL statement_timeout = 0")
     execute("SET LOCAL lock_timeout = 0")  # another process may be checking this portion
     run = ReconciliationRun.objects.select_for_update().filter(pk=run_id).first()

@@ -143,7 +143,7 @@ def limit_unread_responses(seconds: float) -> None:
     if not descriptors.exists():  # the option exists on Linux only
         return
     for path in descriptors.iterdir():
-        with suppress(OSError):  # closed meanwhile, or not TCP
+        with suppress(OSError):  # closed in the meantime, or not TCP
             if path.is_socket():
                 with socket.socket(fileno=os.dup(int(path.name))) as listener:
                     if listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):

@@ -14,7 +14,7 @@ from accounts.security import reauthentication, sessions
 
 
 def is_verified(request: HttpRequest, user: User) -> bool:
-    """Whether this session signed in or re-authenticated with a second factor."""
+    """Whether this session signed in or reauthenticated with a second factor."""
     if not settings.OPERATOR_MFA:
         return True
     if sessions.has_provider_factor(request, user):
@@ -34,7 +34,7 @@ def redirect_to_factor(request: HttpRequest, user: User, next_url: str) -> HttpR
 
 
 # Name prefixes of pages that change access or show one person's data. Pages that add or delete, or
-# that show a person's data or set passwords, require re-authentication when opened, so that no
+# that show a person's data or set passwords, require reauthentication when opened, so that no
 # input is lost; changes require it when submitted.
 PEOPLE_PAGES = (
     "accounts_user_",
@@ -50,7 +50,7 @@ PASSWORD_PAGE = "auth_user_password_change"  # noqa: S105 - the name of a page
 
 
 def require_reauthentication(request: HttpRequest) -> None:
-    """Raises unless the user has recently re-authenticated, if the page requires it."""
+    """Raises unless the user has recently reauthenticated, if the page requires it."""
     match = request.resolver_match
     name = (match.url_name or "") if match else ""
     is_changing = request.method == "POST" or name.endswith(("_add", "_delete", "persons"))

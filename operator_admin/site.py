@@ -110,14 +110,14 @@ class OperatorAdminSite(admin.AdminSite):
     def password_change(  # type: ignore[override]  # leads elsewhere
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """Redirects to the cabinet's page, which re-authenticates, audits and notifies."""
+        """Redirects to the cabinet's page, which reauthenticates, audits and notifies."""
         return redirect("account_change_password")
 
     def logout(  # type: ignore[override]  # shows no page of its own
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         if request.method == "POST":
-            # Audits, and clears the session's re-authentication
+            # Audits, and clears the session's reauthentication
             get_adapter(request).logout(request)
         return redirect(settings.LOGOUT_REDIRECT_URL)
 

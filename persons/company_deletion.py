@@ -94,7 +94,7 @@ def _erase_if_free(company: Company, ends_at: float) -> None:
 
 @transaction.atomic
 def delete(company: Company) -> bool:
-    """Stops everything at once; False if the company was kept or deleted meanwhile."""
+    """Stops everything at once; False if the company was kept or deleted in the meantime."""
     stored = Company.objects.select_for_update(no_key=True).get(pk=company.pk)
     now = timezone.now()
     if not stored.is_closing or stored.closes_at is None or stored.closes_at > now:

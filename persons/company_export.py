@@ -151,5 +151,5 @@ def content(row: CompanyExport) -> Iterator[bytes]:
 def _parts(row: CompanyExport, name: str) -> Iterator[bytes]:
     numbers = list(row.parts.filter(name=name).order_by("number").values_list("number", flat=True))
     for number in numbers:
-        # Raises if the export was deleted meanwhile: a broken download, not a short archive.
+        # Raises if the export was deleted in the meantime: a broken download, not a short archive.
         yield bytes(row.parts.values_list("body", flat=True).get(number=number))

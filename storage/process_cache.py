@@ -158,7 +158,7 @@ class SnapshotCache(Generic[T]):
 class KeyedCache(Generic[K, V]):
     """Values for `ttl` seconds each; emptied when it is full.
 
-    Hot paths look into `entries` themselves, because a call costs as much as the look-up.
+    Hot paths look into `entries` themselves, because a call costs as much as the lookup.
     """
 
     def __init__(self, ttl: float, max_entries: int) -> None:

@@ -23,7 +23,7 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 Row = TypeVar("Row")
 _DATABASE = (OperationalError, InterfaceError, psycopg.OperationalError, psycopg.InterfaceError)
 # Faults of the session, the statement or the schema, not of the row: an ended transaction, a plan
-# or a column that a migration changed meanwhile.
+# or a column that a migration changed in the meantime.
 _STATEMENT = (
     InternalError,
     NotSupportedError,

@@ -1,4 +1,4 @@
-"""A ClickHouse server on a port of its own, where the machine has one."""
+"""A ClickHouse server on its own port, where the machine has one."""
 
 import shutil
 import subprocess

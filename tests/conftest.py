@@ -62,7 +62,7 @@ def _patient_limiters() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def _urllib3_by_responses() -> Iterator[None]:
-    # Slow: a dispatcher's thread would keep an account of earlier settings meanwhile
+    # Slow: a dispatcher's thread would keep an account of earlier settings in the meantime
     tls_context("")
     with answered_by_responses():
         yield
@@ -114,7 +114,7 @@ def _quick_sign_in() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def _feeds_of_other_processes() -> Iterator[list[ChangeFeed]]:
-    """The feeds that tests start for resolvers of their own, which end with the test: hundreds of
+    """The feeds that tests start for their own resolvers, which end with the test: hundreds of
     them would read the stops every second.
     """
     started: list[ChangeFeed] = []
@@ -132,7 +132,7 @@ def _feeds_of_other_processes() -> Iterator[list[ChangeFeed]]:
 
 @pytest.fixture(scope="session")
 def _kept_redis() -> redis.Redis:
-    """A client of its own: the process's one would connect again for each test."""
+    """A separate client: the process's one would connect again for each test."""
     return redis.Redis.from_url(django_settings.REDIS_URL)
 
 
@@ -236,7 +236,7 @@ def company(db: None) -> Company:
 
 @pytest.fixture
 def owner(company: Company, client: Client) -> Member:
-    """The signed-in owner of the company, who has just re-authenticated."""
+    """The signed-in owner of the company, who has just reauthenticated."""
     member = MemberFactory.create(company=company)
     client.force_login(member.user)
     mark_reauthenticated(client, member.user)

@@ -227,7 +227,7 @@ class ReceiptFactory(DjangoModelFactory[Receipt]):
 
 
 class TransferFactory(DjangoModelFactory[Transfer]):
-    """One line of the ledger; the wallet beside it is left as it is."""
+    """One line of the ledger; the wallet next to it is left as it is."""
 
     class Meta:
         model = Transfer

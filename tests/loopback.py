@@ -10,7 +10,7 @@ Handler = Callable[[socket.socket], None]
 
 @contextmanager
 def server(handle: Handler, *, in_parallel: bool = False) -> Iterator[int]:
-    """Yields its port; one connection after another, unless each has a thread of its own."""
+    """Yields its port; one connection after another, unless each has its own thread."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def serve_one(connection: socket.socket) -> None:

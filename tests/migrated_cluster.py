@@ -61,7 +61,7 @@ def _make(wanted: Path, environ: Mapping[str, str]) -> None:
             check=True,
         )
         postgres.stop()
-        # Built beside and renamed: a run that is interrupted here leaves no half of a cluster.
+        # Built elsewhere and renamed: a run that is interrupted here leaves no half of a cluster.
         with tempfile.TemporaryDirectory(dir=wanted.parent) as directory:
             shutil.copytree(postgres.data, new := Path(directory) / "cluster")
             with suppress(OSError):  # another run was faster

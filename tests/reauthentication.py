@@ -1,4 +1,4 @@
-"""Sessions of signed-in users, who have just re-authenticated or have not."""
+"""Sessions of signed-in users, who have just reauthenticated or have not."""
 
 import time
 from importlib import import_module
@@ -32,7 +32,7 @@ def quick_force_login(client: Client, user: User, backend: str | None = None) ->
 
 
 def mark_reauthenticated(client: Client, user: User, *methods: str, age: float = 0.0) -> None:
-    """As if re-authenticated by these methods, `age` seconds ago; by the password if none."""
+    """As if reauthenticated by these methods, `age` seconds ago; by the password if none."""
     session = client.session
     session[login.AUTHENTICATION_METHODS_SESSION_KEY] = [
         {"method": method, "at": time.time() - age, "reauthenticated": True}

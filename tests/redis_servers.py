@@ -1,4 +1,4 @@
-"""Redis servers, replicas and Sentinels on ports of their own, for tests and drills."""
+"""Redis servers, replicas and Sentinels on their own ports, for tests and drills."""
 
 import shutil
 import socket

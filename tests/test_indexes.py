@@ -1,4 +1,4 @@
-"""No index beside another that answers the same queries: each costs every row that is written."""
+"""No index next to another that answers the same queries: each costs every row that is written."""
 
 import pytest
 

@@ -170,7 +170,7 @@ def test_every_catalogue_string_is_used() -> None:
 
 
 def test_no_text_is_next_to_its_translation() -> None:
-    """Pairs of a Russian and an English text would be a second mechanism beside gettext."""
+    """Pairs of a Russian and an English text would be a second mechanism besides gettext."""
     product = {path.relative_to(ROOT).as_posix(): path for path in sources()}
 
     pairs = {

@@ -11,7 +11,7 @@ class Query(NamedTuple):
 
 
 def queries(python_file: str, name: str = "") -> dict[str, Query]:
-    """The queries of a file beside a module, by name and in order."""
+    """The queries of a file next to a module, by name and in order."""
     path = Path(python_file).with_name(name) if name else Path(python_file).with_suffix(".sql")
     queries_found = {}
     for part in path.read_text(encoding="utf-8").split("--: ")[1:]:

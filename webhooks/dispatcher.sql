@@ -12,7 +12,7 @@ webhooks_endpoint endpoint JOIN accounts_company company
 --: priorities
 (VALUES (0), (1)) AS priorities(priority)
 
--- Whether a delivery is due: a separate, cheaper check with two index look-ups per endpoint, since
+-- Whether a delivery is due: a separate, cheaper check with two index lookups per endpoint, since
 -- workers poll often, mostly in vain.
 --: any_due
 SELECT EXISTS (
@@ -62,7 +62,7 @@ UPDATE webhooks_endpoint SET last_success_at = statement_timestamp(), failing_si
 WHERE id = ANY(%s::uuid[])
 
 -- Fails pending deliveries to disabled and deleted endpoints, and to hosts that their endpoints
--- have left; skips locked rows. Finds each endpoint with a pending delivery by one index look-up:
+-- have left; skips locked rows. Finds each endpoint with a pending delivery by one index lookup:
 -- deleted endpoints are kept for a month, and anybody may create and delete any number of them.
 --: cancel_undeliverable
 WITH RECURSIVE waiting AS (

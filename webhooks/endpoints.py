@@ -236,7 +236,7 @@ def _old_secrets(endpoint: Endpoint, now: datetime) -> list[dict[str, Any]]:
 
 @transaction.atomic
 def enable(*, endpoint: Endpoint, user: User | None, ip: str | None = None) -> None:
-    """Enables the endpoint. Events meanwhile were not stored; failed deliveries can be replayed."""
+    """Enables the endpoint. Events of the pause are lost; failed deliveries can be replayed."""
     disabled = Endpoint.objects.filter(pk=endpoint.pk).exclude(disabled_at=None)
     if disabled.update(disabled_at=None, disabled_reason="", failing_since=None):
         record("webhook.enabled", endpoint.url, company=endpoint.company, user=user, ip=ip)

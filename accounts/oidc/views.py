@@ -185,7 +185,7 @@ _FINISH = {SIGN_IN: _sign_in, CONNECT: _connect, REAUTHENTICATE: _reauthenticate
 
 
 def _user(request: HttpRequest) -> User:
-    if not isinstance(request.user, User):  # signed out meanwhile
+    if not isinstance(request.user, User):  # signed out since the page was opened
         raise RefusedError(Reason.EXPIRED, "signed out")
     return request.user
 

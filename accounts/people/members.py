@@ -192,7 +192,7 @@ def _follow_owner_change(kind: str, member: Member, user: User, ip: str | None) 
 def _require_owner(company: Company, user: User) -> None:
     """Raises unless the user is an owner, read under the lock of the company.
 
-    A user who waited for the lock may have been removed meanwhile.
+    A user who waited for the lock may have been removed in the meantime.
     """
     if not company.members.filter(user=user, role=Member.Role.OWNER).exists():
         raise PermissionDenied

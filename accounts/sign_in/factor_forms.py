@@ -207,7 +207,7 @@ class UsedCodeMixin(Base):
             raise get_adapter().validation_error("incorrect_code")
         try:
             code: str = super().clean_code()  # type: ignore[misc]
-        except Authenticator.DoesNotExist as removed:  # recovery codes, deleted meanwhile
+        except Authenticator.DoesNotExist as removed:  # recovery codes, deleted in the meantime
             raise get_adapter().validation_error("incorrect_code") from removed
         cache.set(cache_key, "y", MAX_LIFETIME)
         return code

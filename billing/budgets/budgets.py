@@ -89,7 +89,7 @@ def refusal(
     """The error of a send that the wallet, a budget or the key's limit refused.
 
     `budgets` are those that the refusing statement read. Returns None if the wallet would pay now,
-    because tokens were released meanwhile.
+    because tokens were released in the meantime.
     """
     values = params(budgets, country)
     scope = {"company_id": company_id, "api_key": str(key.key_id)}

@@ -110,7 +110,7 @@ def _close(company_id: int, month: date) -> bool:
     start, end = local_start_of(month), local_start_of(next_month(month))
     previous = ClosedMonth.objects.filter(company=company_id).order_by("month").last()
     if previous and previous.month >= month:
-        return True  # by another process meanwhile
+        return True  # by another process in the meantime
     totals = _totals(company_id, start, end, previous)
     if totals is None:
         log.error("month_not_closed", company=company_id, month=f"{month:%Y-%m}")

@@ -116,7 +116,7 @@ class Transfer(models.Model):
             models.UniqueConstraint(
                 fields=["message_id"], condition=Q(kind="capture"), name="transfer_one_capture"
             ),
-            # A hold is opened once and settled once. Also serves look-ups by message.
+            # A hold is opened once and settled once. Also serves lookups by message.
             models.UniqueConstraint(
                 "message_id",
                 "hold",

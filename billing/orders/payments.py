@@ -135,7 +135,7 @@ def credit_received(*, payment: Payment, user: User, ip: str | None = None) -> b
 
 def _locked_for_review(payment: Payment) -> Order | None:
     """Locks the payment and its order; returns the order. None without an order, or if the payment
-    was settled or credited meanwhile.
+    was settled or credited in the meantime.
     """
     if payment.order_id is None:
         return None

@@ -110,7 +110,7 @@ def _problem(refund: Refund, payment: Payment, refunded: Decimal) -> str:
 def _refunded_before(payment: Payment, refund: Refund) -> Decimal:
     """The sum of the payment's earlier refunds in its own currency.
 
-    Later ones that wait with this one take a share of their own, and give it back if they fail.
+    Later ones that wait with this one take their own share, and give it back if they fail.
     """
     refunds = payment.refunds.filter(returned_at=None, currency=payment.currency)
     return refunds.filter(pk__lt=refund.pk).aggregate(sum=Sum("amount"))["sum"] or Decimal(0)

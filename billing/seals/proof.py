@@ -87,7 +87,7 @@ def _compare(
 ) -> Iterator[Fault]:
     """The faults of days whose transfers differ from their seal.
 
-    Reads the list of archived months after the transfers, because one may leave meanwhile.
+    Reads the list of archived months after the transfers, because one may leave in the meantime.
     """
     archived = ArchivedMonth.objects.aggregate(month=Max("month"))["month"]
     archived_until = f"{archived:%Y-%m}" if archived else ""

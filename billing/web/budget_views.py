@@ -116,7 +116,7 @@ class BudgetForm(RefusesStaleForm, forms.Form):
         )
 
     def raises(self) -> bool:
-        """Whether the change raises a limit, which requires re-authentication."""
+        """Whether the change raises a limit, which requires reauthentication."""
         current = {
             Budget.DAY: self.day_use.tokens,
             **{use.country: use.tokens for use in self.hours},

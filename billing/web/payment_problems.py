@@ -18,7 +18,7 @@ _WRONG = {Problem.WRONG_AMOUNT, Problem.WRONG_CURRENCY}
 class PaymentProblem:
     text: str
     note: str = ""  # the operator's note
-    is_waiting: bool = False  # waits for the operator: nobody should pay meanwhile
+    is_waiting: bool = False  # waits for the operator: nobody should pay in the meantime
 
 
 def of_order(order: Order) -> list[PaymentProblem]:

@@ -31,7 +31,7 @@ from storage.statements.queries import select
 from storage.store_errors import write_together
 
 log = structlog.get_logger(__name__)
-# Retried every hour once given up, not once a day, because tokens are held meanwhile.
+# Retried every hour once given up, not once a day, because tokens are held in the meantime.
 JOB = Job("deadlines", _("deadlines of messages"), given_up_delay=timedelta(hours=1))
 BATCH_SIZE = 200
 SWEEP_INTERVAL = 1.0  # seconds

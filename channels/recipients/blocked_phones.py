@@ -92,7 +92,7 @@ def _block(provider: str, reply: Reply, phones: set[str]) -> None:
     rows = [BlockedPhone(phone=phone, said_stop=True, reason=reason) for phone in phones]
     # One statement: between two, a START could lift the block that the first has found.
     BlockedPhone.objects.bulk_create(rows, ignore_conflicts=True)
-    # The operator reads the reason before lifting a block of their own, which no START lifts.
+    # The operator reads the reason before lifting their own block, which no START lifts.
     by_operator = BlockedPhone.objects.filter(phone__in=phones, said_stop=False)
     by_operator.exclude(reason__startswith=reason).update(
         reason=Left(Concat(Value(f"{reason}; "), "reason"), 200)

@@ -146,7 +146,7 @@ def provider(name: str) -> Provider:
 
 @cache
 def hosted_providers() -> dict[str, HostedProvider]:
-    """Accounts that run in processes of their own, by name."""
+    """Accounts that run in their own processes, by name."""
     return {
         name: account
         for name, account in live_providers().items()

@@ -30,7 +30,7 @@ BAR_WIDTH = 7
 STEP = 10
 HEIGHT = 100
 ROUND_TOPS = (2, 4, 6, 8, 10, 12, 16, 20, 30, 40, 50, 60, 80, 100)  # tenths of a power of ten
-MAX_LABELS = 8  # as many as fit beside each other on a phone
+MAX_LABELS = 8  # as many as fit next to each other on a phone
 TENTHS = 10  # possible positions of the tip of a day
 MIN_HEIGHT = 1.5  # so that a small segment stays visible
 

@@ -60,7 +60,7 @@ def uuid(value: UUID) -> str:
 
 
 # The time since which ClickHouse has every click: the creation of its group, or a loss of older
-# clicks. Stored in Redis beside the stream, so that both are lost together; without it nothing is
+# clicks. Stored in Redis next to the stream, so that both are lost together; without it nothing is
 # complete.
 _SINCE = "clicks:clickhouse-since"
 _REPORTED = "clicks:clickhouse-loss"

@@ -83,7 +83,7 @@ def _host_of(referrer: str) -> str:
 
 
 def cached(cache: dict[str, T], header: str, parse: Callable[[str], T]) -> T:
-    """The parsed value of a header; a repeated one costs one dictionary look-up."""
+    """The parsed value of a header; a repeated one costs one dictionary lookup."""
     value = cache.get(header)
     if value is None:
         value = parse(header)

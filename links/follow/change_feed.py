@@ -68,7 +68,7 @@ LINKS_CHANGED = b""
 STOPS_CHANGED = b"stops"
 POLL_TIMEOUT = 1.0  # seconds
 SILENCE_TIMEOUT = 2.0  # seconds without a reply after which Redis counts as down
-RECONNECT_DELAY = 0.6  # seconds; the interval at which the stops are read meanwhile
+RECONNECT_DELAY = 0.6  # seconds; the interval at which the stops are read in the meantime
 # seconds; the process that changed them may have died before publishing
 STOPS_REFRESH_INTERVAL = 1.0
 

@@ -94,7 +94,7 @@ def matching(member: Member, filters: dict[str, Any]) -> Matches:
 def _is_readable(text: str, member: Member) -> bool:
     """Whether the member may look this text up.
 
-    Checked before the look-up, because every try counts, not only hits.
+    Checked before the lookup, because every try counts, not only hits.
     """
     return parse_id("bat", text) is not None or may_search_slug(_slug(text), member)
 

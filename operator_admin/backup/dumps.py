@@ -32,7 +32,7 @@ from storage.schema_changes.runs import unapplied_migrations
 from storage.statements.queries import execute, fetch_tuples, fetch_value
 
 DUMP = "dump"  # the folder with pg_dump's files
-ARCHIVE_SCHEMAS = "archive_[0-9][0-9][0-9][0-9]_[0-9][0-9]"  # months with archives of their own
+ARCHIVE_SCHEMAS = "archive_[0-9][0-9][0-9][0-9]_[0-9][0-9]"  # months with their own archives
 SEALED_CODES = "otp_sealedcode"  # custom codes, which no backup may outlive
 _WITH_MONTHS = (*(table.name for table in partitions.TABLES), "links_click")
 _UNREADABLE = """

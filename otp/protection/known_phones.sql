@@ -1,4 +1,4 @@
--- Sends to known phones, by one index look-up per send, whatever the planner estimates: all codes
+-- Sends to known phones, by one index lookup per send, whatever the planner estimates: all codes
 -- of the phone remembered at that time, and its newest few messages.
 --: of_sends
 SELECT sends.company_id, sends.phone, sends.created,

@@ -54,7 +54,7 @@ REFUSALS_OF_REPEATS = {Error.REQUEST_IN_PROGRESS, Error.RESEND_TOO_SOON, Error.S
 
 
 class RepeatedError(DomainError):
-    """The first send of this code has committed meanwhile."""
+    """The first send of this code has committed in the meantime."""
 
     def __init__(self) -> None:
         super().__init__(Error.REQUEST_IN_PROGRESS, retry_after=1)

@@ -29,7 +29,7 @@ _SQL = sql_files.read_several("otp/send/tried_channels.sql")
 
 
 class TriedError(DomainError):
-    """The next channel was tried meanwhile."""
+    """The next channel was tried in the meantime."""
 
     def __init__(self) -> None:
         super().__init__(Error.RESEND_TOO_SOON, retry_after=1)

@@ -1,4 +1,4 @@
--- A column beside the row `company`: its texts, and its autofill lines under an empty language.
+-- A column next to the row `company`: its texts, and its autofill lines under an empty language.
 --: column
 (SELECT jsonb_agg(jsonb_build_array(locale, purpose, channel, body)) FROM (
    SELECT locale, purpose, channel, body FROM otp_codetext code_text

@@ -71,7 +71,7 @@ class SendForm(forms.Form):
                 "autocomplete": "tel",
                 "placeholder": "+7 916 123-45-67",
                 "autofocus": True,
-                # The prices beside the channels are those of the number's country.
+                # The prices next to the channels are those of the number's country.
                 "hx-trigger": "change delay:100ms",
                 "hx-target": "#id_channel",
                 "hx-include": "#id_channel",

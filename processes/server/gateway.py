@@ -128,7 +128,7 @@ class Gateway:
             return
         body.future = future
         future.add_done_callback(partial(self._handle_frame, body))
-        if body.is_removed:  # another thread removed it meanwhile
+        if body.is_removed:  # another thread removed it in the meantime
             _cancel(body)
 
     def _handle_frame(self, body: BufferedBody, future: Any) -> None:

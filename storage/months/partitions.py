@@ -5,7 +5,7 @@ are partitioned by the message's id, so they are in the same month as the messag
 UTC.
 
 Until a partition's first ANALYZE PostgreSQL has no statistics on its ids, and scans all of it for
-each look-up; autovacuum comes only once a minute. So a thread of each worker analyzes it, not a
+each lookup; autovacuum comes only once a minute. So a thread of each worker analyzes it, not a
 task: tasks also reach workers of an older release, which do not have this one.
 """
 

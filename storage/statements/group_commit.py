@@ -17,7 +17,7 @@ from django.db import connection
 from storage.store_errors import is_refused_by_database
 
 MAX_GROUP = 16  # writes of a group, with the one that leads it
-MAX_LEADER_WAIT = 0.1  # seconds; then the next group starts beside one that waits for a lock
+MAX_LEADER_WAIT = 0.1  # seconds; then the next group starts alongside one that waits for a lock
 
 Write = TypeVar("Write")
 Result = TypeVar("Result")
@@ -75,7 +75,7 @@ class GroupCommit(Generic[Write, Result]):
             # A copy for each: raising changes an error's context, and threads would share it.
             error = copy(member.error).with_traceback(member.error.__traceback__)
             raise error from member.error.__cause__
-        # A write without a result was left out; it runs beside the next group.
+        # A write without a result was left out; it runs alongside the next group.
         return self._alone(write) if member.result is None else member.result
 
     def _wait_for_turn(self, member: _Member[Write, Result]) -> None:

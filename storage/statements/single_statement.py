@@ -30,7 +30,7 @@ class _NumberedStatement(NamedTuple):
 
 def fetch_rows(statement: str, params: Params, make: Callable[..., Row]) -> list[Row]:
     """Calls `make` for each row, as `named_rows.fetch_all` does; raises Django's errors."""
-    wrapper = connections[DEFAULT_DB_ALIAS]  # once: each look-up costs 2 µs
+    wrapper = connections[DEFAULT_DB_ALIAS]  # once: each lookup costs 2 µs
     if wrapper.queries_logged or wrapper.execute_wrappers:  # statements are counted or explained
         with wrapper.cursor() as cursor:
             cursor.execute(statement, params)

@@ -175,7 +175,7 @@ def long_transaction(table: str = "scratch") -> Iterator[int]:
 
 @contextmanager
 def writing(threads: ThreadPoolExecutor) -> Iterator[list[float]]:
-    """Inserts rows one after another meanwhile; yields the duration of each."""
+    """Meanwhile inserts rows one after another; yields the duration of each."""
     waits: list[float] = []
     over = threading.Event()
 

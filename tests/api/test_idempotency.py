@@ -300,7 +300,7 @@ def test_refusal_of_a_crashed_request_is_rebuilt(
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("path", ["/otp/send", "/links/send"])
 def test_key_and_effect_are_one_commit(api: Api, path: str) -> None:
-    """The look-up misses an uncommitted duplicate; only the unique index sees it."""
+    """The lookup misses an uncommitted duplicate; only the unique index sees it."""
     canonical = orjson.dumps(CALLS[path], option=orjson.OPT_SORT_KEYS)
     digest = hashlib.sha256(canonical).digest()
     duplicate = idempotency.IdempotencyKey(api.company.pk, "live", path, "k", digest)

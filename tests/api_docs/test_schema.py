@@ -154,7 +154,7 @@ def references(schema: Any) -> list[str]:
 
 
 def test_calls_share_named_components() -> None:
-    """No call has an object or a choice of values of its own in its answer or its body."""
+    """No call has an object or its own choice of values in its answer or its body."""
     made = schema("en")
     for calls in made["paths"].values():
         for call in calls.values():

@@ -193,7 +193,7 @@ def test_doctor_s_findings_fit_a_phone_s_width(page: Page, live_server: LiveServ
     result = page.locator("tbody td:last-child").first.bounding_box()
 
     assert result is not None
-    assert result["width"] > 250  # below the name of the check, not beside it
+    assert result["width"] > 250  # below the name of the check, not next to it
 
 
 def test_list_of_companies_shows_every_column(page: Page, live_server: LiveServer) -> None:

@@ -27,7 +27,7 @@ class List(NamedTuple):
     fill: Callable[[Company, int], object]  # makes this number of rows
     is_paged: bool = True
     filter: str = ""  # a query that leaves no row of them
-    rows_open: bool = True  # each row leads to a page of its own
+    rows_open: bool = True  # each row leads to its own page
     most: int = 50  # as many as there can be on one page
     above: str = "overview"  # the page that leads to it
 

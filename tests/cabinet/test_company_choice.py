@@ -1,4 +1,4 @@
-"""Forms change the company that they were opened for, whatever other tabs do meanwhile."""
+"""Forms change the company that they were opened for, whatever other tabs do in the meantime."""
 
 import pytest
 from django.conf import settings

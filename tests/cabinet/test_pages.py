@@ -217,7 +217,7 @@ def test_database_timeout_shows_the_unavailable_page(
 
 
 def ways_out(body: str) -> tuple[set[str], set[str]]:
-    """The targets of the links over the heading, and of those beside the button."""
+    """The targets of the links over the heading, and of those next to the button."""
     back = re.findall(r'<p class="back"><a href="([^"]+)"', body)
     return set(back), set(re.findall(r'<a class="btn btn-link" href="([^"]+)"', body))
 

@@ -40,7 +40,7 @@ PROMISED = {
     "delivery_failed": 502,
     "unavailable": 503,
 }
-# Produced by tests of their own: keys, rate, plain HTTP, slow bodies, outcomes after the effect, a
+# Produced by their own tests: keys, rate, plain HTTP, slow bodies, outcomes after the effect, a
 # database that hangs, proofs of work.
 ELSEWHERE = {
     Error.HTTPS_REQUIRED,

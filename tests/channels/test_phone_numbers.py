@@ -45,7 +45,7 @@ def test_all_spellings_normalise_to_one_number(spelling: str, country: str) -> N
         ("+491601234567.00", "RU", "+491601234567"),
         ("7911123456.0", "GB", "+447911123456"),
         ("0301234567.0", "DE", "+49301234567"),
-        ("030.123.456.0", "DE", "+49301234560"),  # a group of its own
+        ("030.123.456.0", "DE", "+49301234560"),  # a separate group
         ("8.916.123.45.60", "RU", "+79161234560"),
         # Numbers of many countries.
         ("+77012345678", "RU", "+77012345678"),

@@ -1,4 +1,4 @@
-"""Clients of other services that ask again with a code of their own, and how long they wait."""
+"""Clients of other services that ask again with their own code, and how long they wait."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""The settings, read by a process of their own."""
+"""The settings, read by a separate process."""
 
 import os
 import subprocess

@@ -1,7 +1,7 @@
 """Steps of CAMARA's .feature files for one-time-password-sms, run by behave outside of this tree.
 
 The environment has the service's address, a key of each kind, the standard's YAML, and a number
-that asked to get nothing. Each scenario has a number of its own: the last four digits script what a
+that asked to get nothing. Each scenario has its own number: the last four digits script what a
 test key's number does. Every answer is held against the YAML, too.
 """
 
@@ -26,7 +26,7 @@ VERIFY_KEY = os.environ["VERIFY_KEY"]
 TEST_KEY = os.environ["TEST_KEY"]
 API_URL = os.environ["API_URL"]
 BLOCKED = os.environ["BLOCKED_PHONE"]
-with open(YAML, encoding="utf-8") as file:  # noqa: PTH123 - a script of its own
+with open(YAML, encoding="utf-8") as file:  # noqa: PTH123 - a standalone script
     SPEC = yaml.safe_load(file)
 SPEC["servers"] = [{"url": f"{URL}/one-time-password-sms/v1"}]
 del SPEC["components"]["securitySchemes"]["openId"]  # whose discovery document is not asked for

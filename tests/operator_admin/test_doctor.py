@@ -37,7 +37,7 @@ NOWHERE = "http://127.0.0.1:1"
 
 
 def run(**changes: str) -> tuple[int, dict[str, dict[str, Any]], str]:
-    """Runs `manage.py doctor --json` in an environment of its own."""
+    """Runs `manage.py doctor --json` in its own environment."""
     env = GOOD | {"LOG_LEVEL": "CRITICAL", "PUBLIC_URL": NOWHERE} | changes
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "manage.py", "doctor", "--json"],

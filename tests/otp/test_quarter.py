@@ -252,7 +252,7 @@ def check_pages(reader: Reader, month: ClosedMonth, last: date) -> None:
 
 
 def check_whole(reader: Reader, months: list[ClosedMonth]) -> None:
-    """The quarter's statement and act, beside its months and documents."""
+    """The quarter's statement and act, next to its months and documents."""
     company = reader.company
     days = quarter.months()
     first, last = days[0][0], days[-1][1]

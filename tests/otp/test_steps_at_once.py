@@ -1,4 +1,4 @@
-"""POST /otp/{id}/next by several calls at once, or beside another step."""
+"""POST /otp/{id}/next by several calls at once, or alongside another step."""
 
 from collections.abc import Callable
 from functools import partial
@@ -45,7 +45,7 @@ def test_parallel_requests_take_one_step(api: Api) -> None:
 def test_call_begun_before_step_takes_no_second_step(
     api: Api, monkeypatch: pytest.MonkeyPatch, chain: tuple[str, ...]
 ) -> None:
-    """As those do that waited for a thread meanwhile."""
+    """As those do that waited for a thread in the meantime."""
     if chain:
         enable_fallback(api.company, *chain)
     verification = sent(api)

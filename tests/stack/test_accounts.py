@@ -24,7 +24,7 @@ PATIENT = {"PROVIDER_TIMEOUT": "1,12", "LEASE": "20"}  # so that what hangs does
 
 @pytest.fixture(scope="module")
 def second(running_stack: Stack) -> Iterator[Carrier]:
-    """A second account with Twilio, played by a simulator of its own."""
+    """A second account with Twilio, played by its own simulator."""
     stack = running_stack
     port = free_port()
     own = {"SIMULATOR_PORT": str(port), "SIMULATOR_LOG": str(stack.logs / "kz.sqlite3")}

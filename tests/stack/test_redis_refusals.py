@@ -65,7 +65,7 @@ def ask_for_a_password(client: redis.Redis) -> None:
     client.acl_setuser("default", enabled=False, passwords=["+other"])
     for connection in client.client_list():
         if connection["user"] == "default":
-            with suppress(redis.ResponseError):  # it left meanwhile
+            with suppress(redis.ResponseError):  # it left in the meantime
                 client.client_kill_filter(_id=connection["id"])
 
 

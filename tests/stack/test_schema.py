@@ -15,7 +15,7 @@ EXCLUDED = "positive_data_acceptance"
 
 
 def judge(stack: Stack, tmp_path: Path, *options: str) -> str:
-    """The output of schemathesis, in a folder of its own, where it keeps its findings."""
+    """The output of schemathesis, in its own folder, where it keeps its findings."""
     done = subprocess.run(
         [
             Path(sys.executable).with_name("st"),

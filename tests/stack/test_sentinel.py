@@ -21,7 +21,7 @@ RECOVERY = 45.0  # seconds until Celery is back: its pauses grow
 
 @pytest.fixture
 def group(stack: Stack, tmp_path: Path) -> Iterator[SentinelGroup]:
-    """The programs that use Redis, on a group of their own."""
+    """The programs that use Redis, on their own group."""
     with sentinel_group(tmp_path) as running:
         _restart(stack, REDIS_URL=running.url, CELERY_BROKER_URL="")
         yield running

@@ -1,1 +1,1 @@
-"""The last release and this tree beside each other, on one database and one Redis."""
+"""The last release and this tree side by side, on one database and one Redis."""

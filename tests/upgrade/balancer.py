@@ -69,7 +69,7 @@ class Balancer:
 
 
 async def _ask(backend: int, request: bytes) -> bytes:
-    """Over a connection of its own, so that no request meets one that is just closed."""
+    """Over its own connection, so that no request meets one that is just closed."""
     reader, writer = await asyncio.open_connection(HOST, backend, limit=2**22)
     try:
         writer.write(request)

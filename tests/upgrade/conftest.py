@@ -55,7 +55,7 @@ def release_tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def database(servers: Servers) -> Iterator[Database]:
-    """An empty database beside that of the other tests."""
+    """An empty database, separate from the one for the other tests."""
     assert servers.postgres is not None, "it makes a database of its own: unset DATABASE_URL"
     url = urlsplit(servers.postgres.url)._replace(path=f"/{DATABASE}")
     with psycopg.connect(servers.postgres.url, autocommit=True) as server:

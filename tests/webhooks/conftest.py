@@ -30,7 +30,7 @@ def delivery(endpoint: Endpoint) -> Delivery:
 
 @pytest.fixture
 def running_dispatcher(transactional_db: None) -> Iterator[WebhookDispatcher]:
-    """A webhook dispatcher on a thread of its own, as in a worker."""
+    """A webhook dispatcher on its own thread, as in a worker."""
     dispatcher = WebhookDispatcher()
     thread = threading.Thread(target=dispatcher.run, name="webhooks")
     thread.start()

@@ -229,7 +229,7 @@ def test_url_of_an_endpoint_just_given_money_events_is_kept(api: Api) -> None:
 
 
 def test_money_events_are_not_replayed_after_unsubscribing(endpoint: Endpoint) -> None:
-    """A developer, who sees no money, would read them at an address of their own."""
+    """A developer, who sees no money, would read them at their own address."""
     Endpoint.objects.update(kinds=["balance.low", "message.sent"])
     endpoint.refresh_from_db()
     money = DeliveryFactory.create(endpoint=endpoint, event__kind="balance.low")

@@ -26,7 +26,7 @@ class Options:
     flush: bool
     short: bool
     keep: bool = False
-    months: bool = False  # archive old months meanwhile, and begin a new one
+    months: bool = False  # archive old months in the meantime, and begin a new one
     smart: bool = False  # smart routing for companies that fall back
     payments: bool = False  # also top-ups, with kills between webhook and credit
 

@@ -41,7 +41,7 @@ class Workspace:
     build: Path
 
     def copy(self) -> Path:
-        """The sources in the build folder, for tools that write beside them."""
+        """The sources in the build folder, for tools that write next to them."""
         shutil.copytree(self.source, self.build, dirs_exist_ok=True)
         return self.build
 
@@ -115,7 +115,7 @@ def javascript(workspace: Workspace) -> Toolchain:
         raise MissingError(f"Node.js 18 or newer; this one is {text}")
     if not (workspace.build / "node_modules/standardwebhooks").is_dir():
         raise MissingError("no standardwebhooks")
-    sources = workspace.copy()  # beside the packages they import
+    sources = workspace.copy()  # next to the packages they import
     return Toolchain(f"Node.js {text}", lambda file: [node, sources / file])
 
 

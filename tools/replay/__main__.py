@@ -69,7 +69,7 @@ def _run_live(options: argparse.Namespace, worlds: Sequence[World]) -> ExitCode:
 
 
 def _begin_worker() -> None:
-    """Ends with its parent, also a killed one, and at once: it has nothing to clean up."""
+    """Ends with its parent, even one that was killed, and at once: it has nothing to clean up."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     die_with_parent(signal.SIGKILL, os.getppid())
@@ -107,7 +107,7 @@ def _flips(pool: Pool, file: Any, world: World, results: Sequence[Result]) -> li
 
 
 def many(text: str) -> int:
-    """Sends of a live run: each has a number of its own, of a million of its policy."""
+    """Sends of a live run: each has its own number, of a million of its policy."""
     if not 1 <= int(text) <= MAX_LIVE:
         raise ValueError(text)
     return int(text)

@@ -130,7 +130,7 @@ class MessageLog:
 
 
 def _make_private(path: Path) -> None:
-    """Codes and phones are in it; what SQLite puts beside it has the same mode."""
+    """Codes and phones are in it; what SQLite puts next to it has the same mode."""
     os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     for path_of_log in path.parent.glob(f"{path.name}*"):
         path_of_log.chmod(0o600)

@@ -1,1 +1,1 @@
-"""The service as processes of their own, and its data: what the other tools measure and kill."""
+"""The service as separate processes, and its data: what the other tools measure and kill."""

@@ -136,7 +136,7 @@ class PreviewForm(forms.Form):
         self.member = member
 
     def clean_phone(self) -> str:
-        """Validates the phone and counts a look-up.
+        """Validates the phone and counts a lookup.
 
         The plan reveals whether the company has reached the number.
         """

@@ -1,4 +1,4 @@
-"""An operator in psql, on a connection of their own."""
+"""An operator in psql, on their own connection."""
 
 from typing import Any
 

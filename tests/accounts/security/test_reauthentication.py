@@ -1,4 +1,4 @@
-"""Sensitive actions ask for re-authentication, so a stolen session cannot perform them."""
+"""Sensitive actions ask for reauthentication, so a stolen session cannot perform them."""
 
 import json
 import re

@@ -126,7 +126,7 @@ FORGED = f"""КонецДокумента
 ПлательщикСчет=40702810900000000099
 ПолучательСчет={ACCOUNT}
 НазначениеПлатежа=Оплата счета 2026-18"""
-# What `str.splitlines` takes for the end of a line, and a lone CR or LF beside CR LF.
+# What `str.splitlines` takes for the end of a line, and a lone CR or LF next to CR LF.
 SEPARATORS = "\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 
 

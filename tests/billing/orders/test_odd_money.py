@@ -30,7 +30,7 @@ def pay(order: Order, amount: str = "1900.00", **changes: Any) -> Payment:
 
 
 def credit(payment: Payment) -> bool:
-    """Credits by the operator's button, which writes a row of its own."""
+    """Credits by the operator's button, which writes its own row."""
     row = Payment.objects.get(pk=payment.pk)
     return payments.credit_received(payment=row, user=UserFactory.create())
 

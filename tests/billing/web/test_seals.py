@@ -19,7 +19,7 @@ TODAY = FIRST + timedelta(days=70)
 
 @pytest.fixture
 def sealed(api: Api) -> list[Seal]:
-    """The company's seals, and another company's beside them."""
+    """The company's seals, and another company's next to them."""
     busy_company()
     for number in (0, 1, 20, 33, 64):
         book(api.company, at(number), "grant", 1)

@@ -1,6 +1,6 @@
 """Every fault of every vendor: the message's final state, its cost, and the copies received.
 
-The vendors are the simulator's, in a process of its own; the delivery loop, the hooks and the
+The vendors are the simulator's, in its own process; the delivery loop, the hooks and the
 sweeps are the real ones. Time passes by making rows older.
 """
 
@@ -148,7 +148,7 @@ def lead_to(settings: Settings, url: str) -> None:
 
 @dataclass
 class Life:
-    """A message from acceptance to its end, with a clock of its own."""
+    """A message from acceptance to its end, with its own clock."""
 
     message: Message
     simulator: Simulator

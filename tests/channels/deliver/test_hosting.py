@@ -1,4 +1,4 @@
-"""Accounts with a process of their own: only that process calls them."""
+"""Accounts with their own process: only that process calls them."""
 
 import threading
 from collections.abc import Iterator, Sequence

@@ -261,7 +261,7 @@ def test_signed_replies_of_both_vendors_are_applied() -> None:
 
 @pytest.mark.parametrize("text", [["STOP", "START"], ["STOP", "START", "STOP"]])
 def test_latest_stop_or_start_counts_in_any_order(text: list[str]) -> None:
-    """Meta repeats for days a call that failed, beside newer ones."""
+    """Meta repeats for days a call that failed, alongside newer ones."""
     calls = [word_at(word, 1_700_000_000 + number) for number, word in enumerate(text)]
     blocked = {}
     for order in permutations(range(len(calls))):

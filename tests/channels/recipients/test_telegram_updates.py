@@ -104,7 +104,7 @@ BLOCK = "blocked_2026-09.json"
 
 @pytest.mark.parametrize("done", [[CONTACT, STOP], [CONTACT, BLOCK], [CONTACT, STOP, CONTACT]])
 def test_latest_choice_counts_in_any_order(done: list[str]) -> None:
-    """A call that failed is repeated for a day, beside newer ones."""
+    """A call that failed is repeated for a day, alongside newer ones."""
     calls = [update_at(name, 1_700_000_000 + number) for number, name in enumerate(done)]
     may_write = {}
     for order in permutations(range(len(calls))):

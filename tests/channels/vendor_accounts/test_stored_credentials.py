@@ -1,4 +1,4 @@
-"""Credentials of vendors in the database: encrypted, beside the environment, used at once."""
+"""Credentials of vendors in the database: encrypted, alongside the environment, used at once."""
 
 import json
 from typing import Any

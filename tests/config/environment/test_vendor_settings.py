@@ -1,4 +1,4 @@
-"""Accounts with vendors are read from variables of their own."""
+"""Accounts with vendors are read from their own variables."""
 
 import pytest
 from django.test import override_settings

@@ -24,7 +24,7 @@ def install() -> None:
 
 
 def program(name: str, text: str) -> list[str | Path]:
-    """The command that runs this text beside the packages."""
+    """The command that runs this text next to the packages."""
     node = shutil.which("node")
     if node is None:
         pytest.skip("no Node.js")

@@ -49,7 +49,7 @@ class Copy:
         return [row[0] if len(row) == 1 else row for row in rows]
 
     def manage(self, *arguments: str | Path, **environ: str) -> subprocess.CompletedProcess[str]:
-        """Runs `manage.py` on this database, in a process of its own."""
+        """Runs `manage.py` on this database, in its own process."""
         return subprocess.run(
             [sys.executable, "manage.py", *map(str, arguments)],
             cwd=ROOT,

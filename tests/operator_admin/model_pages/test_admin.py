@@ -68,7 +68,7 @@ def page(model: type[Model], name: str, *args: object) -> str:
 
 
 def create_rows(rows: int = 1) -> None:
-    """Rows in every table, each of a company of its own."""
+    """Rows in every table, each of its own company."""
     for n in range(rows):
         member = MemberFactory.create()
         company = member.company

@@ -98,7 +98,7 @@ def test_send_and_counting_and_replay_know_the_same_phones(company: Company) -> 
 
 
 def test_months_before_any_remembered_code_are_not_read(company: Company) -> None:
-    """Each month is a partition; a look-up in all of them costs more with each month that ends."""
+    """Each month is a partition; a lookup in all of them costs more with each month that ends."""
     now = timezone.now()
     create_earlier((now - timedelta(days=200)).date())
     entered_days_ago(company, "+79161234567", 3.0)

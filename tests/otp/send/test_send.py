@@ -251,7 +251,7 @@ def test_send_uses_one_statement(
 ) -> None:
     # the key, the hosts, the blocked sites and the stops are known
     api.post("/otp/send", {"phone": "+79161234568", "link": "https://example.com/"})
-    known = 2 if headers else 0  # the look-up, and the answer that is kept
+    known = 2 if headers else 0  # the lookup, and the answer that is kept
 
     with django_assert_num_queries(1 + known):
         assert api.post("/otp/send", {"phone": PHONE} | fields, **headers).status == 200

@@ -1,4 +1,4 @@
-"""Which months the look-ups by another column than the partition key open."""
+"""Which months the lookups by another column than the partition key open."""
 
 import time
 from collections.abc import Iterator
