@@ -277,8 +277,8 @@ def price_list(db: None) -> None:
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
     """A company's server that receives webhooks."""
-    with listening() as row:
-        yield row
+    with listening() as server:
+        yield server
 
 
 @pytest.fixture

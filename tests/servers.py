@@ -118,7 +118,7 @@ QUICK_TESTS = (
     "tests/browser/test_cabinet.py::test_key_is_replaced",
     "tests/browser/test_cabinet.py::test_message_becomes_delivered",
     "tests/browser/test_cabinet.py::test_sign_up",
-    "tests/browser/test_money.py::test_from_the_sandbox",
+    "tests/browser/test_money.py::test_sandbox_payment_reaches",
     "tests/browser/test_operator_admin.py::test_company_is_approved_and_given",
     "tests/browser/test_operator_admin.py::test_operator_without",
     "tests/browser/test_proof_of_work.py",

@@ -106,7 +106,7 @@ def test_password_is_changed(page: Page, live_server: LiveServer, user: User) ->
     assert user.check_password(NEW_PASSWORD)
 
 
-def test_forgotten_password_is_set_by_the_link_of_a_letter(
+def test_forgotten_password_is_reset_by_the_emailed_link(
     page: Page, live_server: LiveServer, user: User
 ) -> None:
     page.goto(f"{live_server.url}/account/login/")
@@ -131,7 +131,7 @@ def test_person_of_the_identity_provider_sets_a_password(
     enter_with_app(page, live_server, user)
     user.set_unusable_password()
     user.save()
-    (cookie,) = (cooky for cooky in page.context.cookies() if cooky["name"] == "session")
+    (cookie,) = (cookie for cookie in page.context.cookies() if cookie["name"] == "session")
     session = import_module(settings.SESSION_ENGINE).SessionStore(cookie["value"])
     session[HASH_SESSION_KEY] = user.get_session_auth_hash()  # as the provider's sign-in leaves it
     session.save()
@@ -248,7 +248,7 @@ def test_no_key_is_a_shortcut_once_they_are_switched_off(
     expect(page.get_by_role("heading", name="Профиль")).to_be_visible()
 
 
-def test_letters_are_switched_off_by_their_link(page: Page, live_server: LiveServer) -> None:
+def test_emails_are_unsubscribed_by_their_link(page: Page, live_server: LiveServer) -> None:
     user = MemberFactory.create().user
     path = unsubscribe_link(user, NoticeKind.BALANCE).split("/", 3)[3]
     page.goto(f"{live_server.url}/{path}")

@@ -42,7 +42,7 @@ def _forget_the_address() -> object:
     registry.forget_settings()
 
 
-def test_from_the_sandbox_to_the_statement(page: Page, shopper: Member) -> None:
+def test_sandbox_payment_reaches_the_statement(page: Page, shopper: Member) -> None:
     page.get_by_label("Другое количество").check()
     page.get_by_label("Количество токенов").press_sequentially("1 500")
     expect(page.locator("#tokens-quote")).to_contain_text("3\u00a0000,00")
@@ -149,7 +149,7 @@ def test_top_up_is_cancelled_after_asking(page: Page, shopper: Member) -> None:
     assert Order.objects.get().state == "canceled"
 
 
-def test_balance_on_a_phone_and_its_settings(page: Page, shopper: Member) -> None:
+def test_balance_and_its_settings_fit_a_phone(page: Page, shopper: Member) -> None:
     page.set_viewport_size({"width": 360, "height": 740})
     page.get_by_label("Сообщить, когда доступных").fill("500")
     page.get_by_role("button", name="Сохранить").click()

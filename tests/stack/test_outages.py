@@ -24,7 +24,7 @@ from tests.stack.stack import OPEN, SEND_WAITERS, TOKENS, Outcome, Stack, expire
 
 DELIVERED = Outcome(["delivered"], charged=1, copies=1)
 UNSENT = Outcome(["expired"], charged=0, copies=0)
-PAUSE_SECONDS = 20.0  # seconds
+PAUSE_SECONDS = 20.0
 WEB_THREADS = 64  # requests at once: as many as web has threads
 EXTRA_THREADS = 5  # threads that come with need: of Celery's pool, of libraries
 
@@ -102,10 +102,10 @@ def test_paused_redis_fails_no_request_and_leaks_nothing(
 
     during = reduce(or_, [most for _, most in quarters])
     settled = quarters[1][0]
-    at_last = quarters[3][0]
-    assert not at_last.exceeds(settled, threads=EXTRA_THREADS, files=EXTRA_THREADS), (
+    final = quarters[3][0]
+    assert not final.exceeds(settled, threads=EXTRA_THREADS, files=EXTRA_THREADS), (
         settled,
-        at_last,
+        final,
     )
     assert min(asked[call] for call in ("send", "verify", "shorten", "follow")) >= 4 * CLIENTS
     _assert_nothing_lost(stack, unlimited_sender, crowd)

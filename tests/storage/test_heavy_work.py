@@ -1,4 +1,4 @@
-"""A flood of what takes a processor for long leaves threads and connections to codes and links."""
+"""A flood of CPU-heavy work leaves threads and connections to codes and links."""
 
 import time
 from collections.abc import Callable, Iterator

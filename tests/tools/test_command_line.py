@@ -38,9 +38,9 @@ def without_files() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("expected_text", COMMANDS, ids=" ".join)
-def test_run_that_cannot_be_made_breaks_no_promise(expected_text: list[str]) -> None:
-    name, *options = expected_text
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_run_that_cannot_be_made_breaks_no_promise(command: list[str]) -> None:
+    name, *options = command
 
     done = subprocess.run(
         [sys.executable, "-m", f"tools.{name}", *options],

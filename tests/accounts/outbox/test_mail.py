@@ -264,7 +264,7 @@ def test_choice_on_the_profile_is_kept(client: Client, member: Member) -> None:
     assert shown == ["balance", "webhook"]
 
 
-def test_repeated_button_sends_few_letters() -> None:
+def test_repeated_button_sends_few_emails() -> None:
     for _ in range(mail.MAX_PER_HOUR + 1):
         mail.append(template="t", to="a@example.com", subject="s", text="t")
     mail.append(template="t", to="b@example.com", subject="s", text="t")

@@ -74,7 +74,7 @@ def test_document_is_downloaded_as_pdf(client: Client, accountant: Member) -> No
     assert response.content == document_pdf.draw(Document.objects.get(pk=document.pk))
 
 
-def test_link_in_the_letter_opens_without_an_account(accountant: Member) -> None:
+def test_link_in_the_email_opens_without_an_account(accountant: Member) -> None:
     document = Document.objects.get(kind="closing")
     stranger = Client()
 
@@ -89,7 +89,7 @@ def test_link_in_the_letter_opens_without_an_account(accountant: Member) -> None
         assert stranger.get(f"/documents/{each}.pdf").status_code == 404
 
 
-def test_link_in_the_letter_is_checked_without_its_body(accountant: Member) -> None:
+def test_link_in_the_email_is_checked_without_its_body(accountant: Member) -> None:
     """Mail servers check links so, and programs ask for a file's type before they open it."""
     address = issuing.url_of(Document.objects.get(kind="closing"), "pdf")
 

@@ -121,7 +121,7 @@ def test_later_billing_details_change_no_issued_document() -> None:
     assert (document.buyer["name"], document.seller["name"]) == ("ООО «Ромашка»", "ООО «Продавец»")
 
 
-def test_letters_go_to_billing_members_and_document_address() -> None:
+def test_emails_go_to_billing_members_and_document_address() -> None:
     seller(vat_rate=None)
     company = make_company()
     BillingProfile.objects.filter(company=company).update(email="books@example.com")

@@ -149,7 +149,7 @@ def test_tokens_that_a_failed_refund_returned_are_taken_again(*, is_by_operator:
     assert ClosedMonth.objects.get(month=SEPTEMBER).charges == [charge(order.pk.hex, 10, "10.00")]
 
 
-def test_refund_and_the_dispute_that_was_won() -> None:
+def test_won_dispute_counts_in_the_month_it_was_won() -> None:
     seller()
     company = make_company()
     kept = buy(company, at(9, 1), 100, "100.00")

@@ -141,7 +141,7 @@ def accounts(settings: Settings, simulator: Simulator) -> Settings:
     return settings
 
 
-def lead_to(settings: Settings, url: str) -> None:
+def point_vendors_at(settings: Settings, url: str) -> None:
     for name in ACCOUNTS:
         set_account(settings, name, {"api_url": f"{url}/{VENDORS[name].hook}"})
 
@@ -171,7 +171,7 @@ class Life:
     def retry(self) -> None:
         mine = Message.objects.filter(pk=self.message.pk, due_at__isnull=False, tries__gte=1)
         wait_until(mine.exists)
-        lead_to(self.settings, self.simulator.url)
+        point_vendors_at(self.settings, self.simulator.url)
         mine.update(due_at=_past())
         wakeups.wake_now()
 
@@ -214,7 +214,7 @@ def begin(api: Api, simulator: Simulator, accounts: Settings, provider: str, fau
     for other, (_, its_channel, _) in SENDS.items():  # or a second try would use one of them
         if other != provider and its_channel == channel:
             set_account(accounts, other, {VENDORS[other].required: ""})
-    lead_to(accounts, "http://127.0.0.1:1" if fault == "no connection" else simulator.url)
+    point_vendors_at(accounts, "http://127.0.0.1:1" if fault == "no connection" else simulator.url)
     phone = f"7926{list(FAULTS).index(fault):03}{list(SENDS).index(provider):04}"
     for fields in FAULTS[fault][0]:
         simulator.set_fault(phone=phone, provider=provider, **fields)

@@ -148,7 +148,7 @@ def test_silence_ends_a_drop(company: Company) -> None:
     assert drop_watch.open_drops(company) == []
 
 
-def test_letter_goes_to_those_who_want_it(company: Company) -> None:
+def test_email_goes_to_those_who_want_it(company: Company) -> None:
     for role in (Member.Role.DEVELOPER, Member.Role.ACCOUNTANT, Member.Role.DEVELOPER):
         MemberFactory.create(company=company, role=role)
     muted = User.objects.latest("pk")

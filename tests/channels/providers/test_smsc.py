@@ -140,7 +140,7 @@ APPROVED = payload("smsc", "senders_2026-11.json")
 
 
 @pytest.mark.parametrize(
-    ("expected_text", "account"),
+    ("error_text", "account"),
     [
         ("sender is denied", True),
         ("имя отправителя запрещено", True),
@@ -149,9 +149,9 @@ APPROVED = payload("smsc", "senders_2026-11.json")
     ],
 )
 def test_denial_is_the_accounts_when_its_words_name_the_sender(
-    wire: Wire, expected_text: str, account: bool
+    wire: Wire, error_text: str, account: bool
 ) -> None:
-    error = refused(wire, f'{{"error":"{expected_text}","error_code":6}}'.encode())
+    error = refused(wire, f'{{"error":"{error_text}","error_code":6}}'.encode())
 
     assert (type(error), error.code, error.account) == (RefusedError, "6", account)
     assert len(wire.calls) == 1

@@ -175,7 +175,7 @@ def test_stranger_leaves_no_contact(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("updates", "expected_text"),
+    ("updates", "expected_replies"),
     [
         (["started_2026-09.json"], [("Share your phone", True)]),
         (["started_by_link_2026-11.json"], [("Поделитесь номером", True)]),
@@ -191,7 +191,7 @@ def test_stranger_leaves_no_contact(name: str) -> None:
 def test_bot_answers_updates_with_the_text_and_button_due(
     replies: list[tuple[int, str, bool]],
     updates: list[str],
-    expected_text: list[tuple[str, bool]],
+    expected_replies: list[tuple[str, bool]],
     django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
 ) -> None:
     with django_capture_on_commit_callbacks(execute=True):
@@ -199,10 +199,10 @@ def test_bot_answers_updates_with_the_text_and_button_due(
             post_webhook(update(name))
 
     assert [(chat, with_button) for chat, _text, with_button in replies] == [
-        (CHAT, with_button) for _text, with_button in expected_text
+        (CHAT, with_button) for _text, with_button in expected_replies
     ]
     for (_chat, text, _button), (expected, _with_button) in zip(
-        replies, expected_text, strict=True
+        replies, expected_replies, strict=True
     ):
         assert text.startswith(expected)
 

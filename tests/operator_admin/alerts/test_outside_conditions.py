@@ -71,7 +71,7 @@ def test_failed_check_of_the_doctor_is_a_problem(
 
 
 @pytest.mark.django_db
-def test_account_that_the_vendor_refuses(settings: Settings) -> None:
+def test_account_that_the_vendor_refuses_is_a_problem(settings: Settings) -> None:
     set_account(settings, "twilio", {"api_url": "http://127.0.0.1:1", "auth_token": "t"})
     for other in ("whatsapp_cloud", "telegram_gateway", "telegram_bot", "max_bot"):
         set_account(settings, other, {"token": ""})

@@ -155,7 +155,7 @@ def test_approval_is_audited_and_mailed_to_the_owner(client: Client, operator: U
     assert "договор подписан" in mail.html
 
 
-def test_approval_letter_names_granted_tokens(client: Client, operator: User) -> None:
+def test_approval_email_names_granted_tokens(client: Client, operator: User) -> None:
     member = MemberFactory.create(company__status="pending", user__language="ru")
     page = client.get(status_url("approved", member.company))
     once = page.context["form"]["once"].value()

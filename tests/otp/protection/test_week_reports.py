@@ -183,7 +183,7 @@ def test_mode_that_changes_meanwhile_is_obeyed(
     assert not GuardReport.objects.exists()
 
 
-def test_letters_of_dead_worker_are_sent_by_another(
+def test_emails_of_dead_worker_are_sent_by_another(
     watching: Company, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     attack(watching)
@@ -249,7 +249,7 @@ def test_parallel_workers_send_one_week_report(watching: Company) -> None:
     assert due_in() > NEARLY_A_WEEK
 
 
-def test_letter_goes_to_those_who_want_it(watching: Company) -> None:
+def test_email_goes_to_those_who_want_it(watching: Company) -> None:
     for role in (Member.Role.DEVELOPER, Member.Role.ACCOUNTANT):
         MemberFactory.create(company=watching, role=role, user__email=f"{role}@example.com")
     muted = MemberFactory.create(company=watching).user

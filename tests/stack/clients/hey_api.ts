@@ -1,4 +1,4 @@
-// Send a code and verify it by the client that hey-api makes of the schema.
+// Send a code and verify it by the client that hey-api generates from the schema.
 
 import { client } from "./made/client.gen.js";
 import {

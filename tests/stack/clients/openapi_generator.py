@@ -1,4 +1,4 @@
-"""Send a code and verify it by the Python client that openapi-generator makes of the schema."""
+"""Send a code and verify it by the client that openapi-generator generates for Python."""
 
 import os
 import sys

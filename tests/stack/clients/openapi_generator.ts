@@ -1,4 +1,4 @@
-// Send a code and verify it by the fetch client that openapi-generator makes of the schema.
+// Send a code and verify it by the fetch client that openapi-generator generates from the schema.
 
 import {
   Configuration,

@@ -1,4 +1,4 @@
-"""Send a code and verify it by the client that openapi-python-client makes of the schema."""
+"""Send a code and verify it by the client that openapi-python-client generates from the schema."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-// Send a code and verify it by types that openapi-typescript makes of the schema.
+// Send a code and verify it by types that openapi-typescript generates from the schema.
 
 import createClient from "openapi-fetch";
 

@@ -136,7 +136,7 @@ def test_telegram_error_codes_are_classified(
 
 
 @pytest.mark.parametrize(
-    ("code", "expected_text", "status", "kind"),
+    ("code", "description", "status", "kind"),
     [
         (403, "Forbidden: user is deactivated", 403, UnreachableError),
         (403, "Forbidden: bot can't initiate conversation with a user", 403, UnreachableError),
@@ -160,11 +160,11 @@ def test_errors_are_classified_by_code_text_and_status(
     wire: responses.RequestsMock,
     *,
     code: int,
-    expected_text: str,
+    description: str,
     status: int,
     kind: type[SendError],
 ) -> None:
-    body = orjson.dumps({"ok": False, "error_code": code, "description": expected_text})
+    body = orjson.dumps({"ok": False, "error_code": code, "description": description})
 
     assert type(refused(wire, body, status)) is kind
 

@@ -12,7 +12,7 @@ import kvitok.model.SendCodeRequest;
 import kvitok.model.SendStatus;
 import kvitok.model.VerifyCodeRequest;
 
-/** Send a code and verify it by the Java client that openapi-generator makes of the schema. */
+/** Send a code and verify it by the Java client that openapi-generator generates from the schema. */
 public class SendAndVerify {
   static final String PHONE = System.getenv("PHONE");
   static final ApiClient CLIENT = new ApiClient();
