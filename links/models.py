@@ -253,7 +253,7 @@ class Report(models.Model):
 
     link = models.ForeignKey(Link, models.CASCADE, related_name="reports", verbose_name=_("link"))
     reason = models.CharField(_("reason"), max_length=10, choices=Reason.choices)
-    words = models.CharField(_("in own words"), max_length=500, blank=True)
+    words = models.CharField(_("in the reporter's words"), max_length=500, blank=True)
     reported_at = models.DateTimeField(_("reported"), auto_now_add=True)
     handled_at = models.DateTimeField(_("handled"), null=True, blank=True)
 

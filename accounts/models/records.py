@@ -98,7 +98,7 @@ class Export(models.Model):
     rows = models.PositiveIntegerField(_("rows"), default=0)
     # Where the next part begins, together with an id that each subclass adds.
     reached_at = models.DateTimeField(null=True)
-    created_at = models.DateTimeField(_("asked for"), auto_now_add=True)
+    created_at = models.DateTimeField(_("requested"), auto_now_add=True)
     finished_at = models.DateTimeField(_("finished"), null=True)
     parts: Any  # rows of the subclass's model of parts, in order
 

@@ -268,13 +268,15 @@ class Receipt(models.Model):
         models.CharField(max_length=200), verbose_name=_("other ids"), default=list, db_default=[]
     )
     phone = models.CharField(_("phone"), max_length=16, blank=True, db_default="")
-    needs_phone = models.BooleanField(_("only of its phone"), default=False, db_default=False)
+    needs_phone = models.BooleanField(
+        _("counts only for its phone"), default=False, db_default=False
+    )
     ref = models.UUIDField(_("our reference"), null=True)
     state = models.CharField(_("state"), max_length=12)
     vendor_status = models.CharField(_("provider's status"), max_length=40)
     error_code = models.CharField(_("provider's code"), max_length=60, blank=True)
     error_detail = models.CharField(_("provider's message"), max_length=300, blank=True)
-    at = models.DateTimeField(_("at the provider"), null=True)
+    at = models.DateTimeField(_("provider's time"), null=True)
     received_at = models.DateTimeField(_("received"), db_default=Now())
     # when to match it; null: matched, or given up
     due_at = models.DateTimeField(_("due"), null=True, db_default=Now())

@@ -124,7 +124,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('reason', models.CharField(choices=[('spam', 'a message I did not ask for'), ('phishing', 'pretends to be somebody else'), ('malware', 'harms a device'), ('other', 'something else')], max_length=10, verbose_name='reason')),
-                ('words', models.CharField(blank=True, max_length=500, verbose_name='in own words')),
+                ('words', models.CharField(blank=True, max_length=500, verbose_name="in the reporter's words")),
                 ('reported_at', models.DateTimeField(auto_now_add=True, verbose_name='reported')),
                 ('handled_at', models.DateTimeField(blank=True, null=True, verbose_name='handled')),
                 ('link', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='reports', to='links.link', verbose_name='link')),

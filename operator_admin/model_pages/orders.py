@@ -120,17 +120,8 @@ class RefundAdmin(ShowsGatewayTitle, ActionAdmin):
     """Refunds. Tokens spent before the refund are settled by hand: *Change a balance*."""
 
     list_display = (
-        "created_at",
-        "company",
-        "gateway_title",
-        "refund_id",
-        "amount",
-        "currency",
-        "tokens",
-        "taken",
-        "problem",
-        "returned_at",
-        "settled_at",
+        *("created_at", "company", "gateway_title", "refund_id", "amount", "currency", "tokens"),
+        *("taken", "problem", "returned_at", "settled_at"),
     )
     list_filter = (
         choice_filter(
@@ -247,16 +238,8 @@ class PaymentAdmin(ShowsGatewayTitle, ActionAdmin):
     urgent = NEEDS_REVIEW
     ordering = ("-pk",)
     list_display = (
-        *(
-            "created_at",
-            "company",
-            "order",
-            "paid_amount",
-            "gateway_title",
-            "is_credited",
-            "problem",
-        ),
-        "settled_at",
+        *("created_at", "company", "order", "paid_amount", "gateway_title"),
+        *("is_credited", "problem", "settled_at"),
     )
     list_filter = (NEEDS_ATTENTION, "problem", ("gateway", GatewayFilter))
     exclude = ("gateway",)

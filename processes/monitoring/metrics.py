@@ -1,4 +1,4 @@
-"""Prometheus metrics of every process. Off, at no cost, without METRICS_PORT.
+"""Prometheus metrics of every process. Without METRICS_PORT they are off and free.
 
 Every process writes its own files under METRICS_DIR; `manage.py run_metrics` adds them up. Values
 that are in the database are not counted here, but queried at each scrape.
