@@ -258,14 +258,16 @@ def stored_rows(attempts: Sequence[Attempt]) -> list[list[dict[str, Any]]]:
         (Transfer, "message_id", "message_id"),
         (Receipt, "provider_id", "provider_id"),
     ]
-    now = timezone.now()
+    began_at = attempts[
+        0
+    ].message.created_at  # the same before and after: a slow run changes no row
     written: list[list[dict[str, Any]]] = [[] for _ in attempts]
     for model, key, name in tables:
         by_key: dict[Any, list[dict[str, Any]]] = {}
         for row in model._default_manager.order_by("pk").values():
             by_key.setdefault(row[key], []).append(
                 {
-                    column: round((value - now).total_seconds() / 60)
+                    column: round((value - began_at).total_seconds() / 60)
                     if hasattr(value, "tzinfo")
                     else value
                     for column, value in row.items()
