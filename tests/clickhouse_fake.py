@@ -16,7 +16,7 @@ class Fake:
 
 
 @contextmanager
-def answering() -> Iterator[Fake]:
+def fake_clickhouse() -> Iterator[Fake]:
     fake = Fake()
 
     class Handler(BaseHTTPRequestHandler):

@@ -111,7 +111,7 @@ def blocked(_world: World) -> None:
     BlockedPhone.objects.create(phone=PHONE)
 
 
-def without(name: str, option: str) -> Arrange:
+def unset_option(name: str, option: str) -> Arrange:
     def arrange(world: World) -> None:
         set_account(world.settings, name, {option: ""})
 
@@ -234,12 +234,12 @@ REFUSALS = {
     "channel": Refusal(
         Error.CHANNEL_UNAVAILABLE,
         post("/otp/send", SEND | {"channel": "sms"}),
-        without("twilio", "auth_token"),
+        unset_option("twilio", "auth_token"),
     ),
     "code and link": Refusal(
         Error.LINK_NOT_SUPPORTED,
         post("/otp/send", SEND | {"channel": "whatsapp", "link": URL}),
-        without("whatsapp_cloud", "code_link_template"),
+        unset_option("whatsapp_cloud", "code_link_template"),
     ),
     "url": Refusal(Error.URL_NOT_ALLOWED, LINK_TO_A_HOST, words=IP_WORDS, errors={"url": IP_WORDS}),
     "alias": Refusal(

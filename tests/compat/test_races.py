@@ -29,12 +29,12 @@ def test_fifty_correct_codes_through_two_apis_succeed_once(company: Company) -> 
 
     responses = at_once([by_prelude, partial(twilio.check, code)] * 25)
 
-    counter = Counter(_said(response) for response in responses)
+    counter = Counter(_status_or_code(response) for response in responses)
     assert counter["approved"] + counter["success"] == 1
     assert Verification.objects.get().attempts == 1
 
 
-def _said(response: ApiResponse) -> str:
+def _status_or_code(response: ApiResponse) -> str:
     body = response.body
     return str(body["status"] if response.status < 300 else body.get("code"))
 

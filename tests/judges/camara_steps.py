@@ -80,7 +80,7 @@ def _property(context: Any, name: str, value: Any) -> None:
     context.call.body = (context.call.body or {}) | {name: value}
 
 
-def _usual(context: Any) -> dict[str, str]:
+def _default_headers(context: Any) -> dict[str, str]:
     return {
         "Content-Type": "application/json",
         "Authorization": f"Bearer {TOKEN}",
@@ -90,7 +90,7 @@ def _usual(context: Any) -> dict[str, str]:
 
 def _send_code(context: Any, phone: str) -> str:
     body = {"phoneNumber": phone, "message": MESSAGE}
-    response = _send("/one-time-password-sms/v1/send-code", body, _usual(context))
+    response = _send("/one-time-password-sms/v1/send-code", body, _default_headers(context))
     assert response.status_code == 200, response.text
     return str(response.json()["authenticationId"])
 
@@ -281,7 +281,7 @@ def _again(context: Any) -> None:
 def _validated(context: Any) -> None:
     _sent(context)
     body = {"authenticationId": context.authentication_id, "code": context.code}
-    assert _send(context.call.path, body, _usual(context)).status_code == 204
+    assert _send(context.call.path, body, _default_headers(context)).status_code == 204
 
 
 @given(
@@ -291,7 +291,7 @@ def _validated(context: Any) -> None:
 def _many_guesses(context: Any) -> None:
     _property(context, "code", _wrong(context.code))
     for _number in range(MAX_TRY - 1):
-        _send(context.call.path, context.call.body, _usual(context))
+        _send(context.call.path, context.call.body, _default_headers(context))
 
 
 @given('the request body property "$.authenticationId" is set to an unknown value')

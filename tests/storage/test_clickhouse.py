@@ -10,7 +10,7 @@ from pytest_django import Settings
 
 from storage import clickhouse
 from storage.clickhouse import RejectedError, UnavailableError
-from tests.clickhouse_fake import Fake, answering
+from tests.clickhouse_fake import Fake, fake_clickhouse
 
 OLD_ERROR = "Code: {code}, e.displayText() = DB::Exception: {text}, e.what() = DB::Exception"
 NEW_ERROR = "Code: {code}. DB::Exception: {text} (version 25.8.2.29 (official build))"
@@ -18,7 +18,7 @@ NEW_ERROR = "Code: {code}. DB::Exception: {text} (version 25.8.2.29 (official bu
 
 @pytest.fixture
 def fake(settings: Settings) -> Iterator[Fake]:
-    with answering() as result:
+    with fake_clickhouse() as result:
         settings.CLICKHOUSE_URL = f"http://kvitok:s%2Fecret@127.0.0.1:{result.port}/stats"
         yield result
 

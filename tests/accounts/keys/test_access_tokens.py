@@ -41,12 +41,15 @@ def test_malformed_client_token_is_none(changed: str) -> None:
     assert issued_tokens.find_issued(changed) is None
 
 
-def other(character: str) -> str:
+def different_character(character: str) -> str:
     return "A" if character != "A" else "B"
 
 
 def test_token_that_was_changed_is_none(company: Company) -> None:
     token = issued_tokens.issue(client_key(company).plaintext)
 
-    for changed in (token[:-1] + other(token[-1]), other(token[0]) + token[1:]):
+    for changed in (
+        token[:-1] + different_character(token[-1]),
+        different_character(token[0]) + token[1:],
+    ):
         assert issued_tokens.find_issued(changed) is None

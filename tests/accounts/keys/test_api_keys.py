@@ -22,7 +22,7 @@ from tests.factories import ApiKeyFactory, MemberFactory
 KEY = key_format.generate("live")
 
 
-def _gone(**fields: object) -> Callable[[Company], str]:
+def _ended_key(**fields: object) -> Callable[[Company], str]:
     return lambda company: f"Bearer {ApiKeyFactory.create(company=company, **fields).plaintext}"
 
 
@@ -42,8 +42,8 @@ CAUSES: dict[str, Callable[[Company], str | None]] = {
     "very long": lambda _company: f"Bearer {KEY * 100}",
     "checksum": _flipped,
     "unknown": lambda _company: f"Bearer {KEY}",
-    "revoked": _gone(revoked_at=timezone.now()),
-    "expired": _gone(expires_at=timezone.now()),
+    "revoked": _ended_key(revoked_at=timezone.now()),
+    "expired": _ended_key(expires_at=timezone.now()),
 }
 
 

@@ -151,7 +151,7 @@ def test_touch_is_enough_as_a_second_step() -> None:
     assert signed_in_as(client) == str(key.user.pk)
 
 
-def _asked() -> Client:
+def _challenged_client() -> Client:
     client = Client()
     client.get(reverse("mfa_login_webauthn"), headers={"x-requested-with": "XMLHttpRequest"})
     return client
@@ -177,7 +177,7 @@ def test_copy_of_a_counting_passkey_is_noticed(counts: list[int], opens: list[bo
     key = SecurityKey(make_person(), count=counts[0])
 
     def signs_in(count: int) -> bool:
-        client = _asked()
+        client = _challenged_client()
         return _sign_in(client, key.answer(challenge_of(client), VERIFIED, count))
 
     assert [signs_in(count) for count in counts[1:]] == opens
@@ -186,8 +186,8 @@ def test_copy_of_a_counting_passkey_is_noticed(counts: list[int], opens: list[bo
 def test_two_answers_at_once_count_once() -> None:
     """Both requests have read the challenge from the session before one of them is done."""
     key = SecurityKey(make_person(), count=0)
-    first = _asked()
-    second = _asked()
+    first = _challenged_client()
+    second = _challenged_client()
     session = second.session
     session["mfa.webauthn.state"] = first.session["mfa.webauthn.state"]
     session.save()
@@ -211,7 +211,7 @@ def test_challenges_for_strangers_are_limited(settings: Settings) -> None:
 
 def test_passkey_removed_meanwhile_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     key = SecurityKey(make_person())
-    client = _asked()
+    client = _challenged_client()
     complete = auth.complete_authentication
 
     def complete_and_remove(*args: Any) -> Authenticator:
@@ -227,7 +227,7 @@ def test_passkey_removed_meanwhile_is_refused(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.django_db(transaction=True)
 def test_passkey_removed_while_it_signs_in_is_not_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     key = SecurityKey(make_person())
-    client = _asked()
+    client = _challenged_client()
     record_usage = Authenticator.record_usage
 
     def record_after_removal(used: Authenticator) -> None:
@@ -257,7 +257,7 @@ def test_passkey_removed_while_it_signs_in_is_not_an_error(monkeypatch: pytest.M
 )
 def test_assertion_is_accepted_only_for_our_origin(origin: str, opens: bool) -> None:
     key = SecurityKey(make_person())
-    client = _asked()
+    client = _challenged_client()
 
     assert _sign_in(client, key.answer(challenge_of(client), VERIFIED, origin=origin)) == opens
 

@@ -35,7 +35,7 @@ def parse(row: Document) -> Element:
     return fromstring(upd_xml.render(row))  # noqa: S314 - our own
 
 
-def found(root: Element, path: str) -> Element:
+def find_element(root: Element, path: str) -> Element:
     element = root.find(path)
     assert element is not None, path
     return element
@@ -58,25 +58,28 @@ def test_encoding_is_that_of_the_format_and_loses_no_letter() -> None:
 
     assert raw.startswith(b"<?xml version='1.0' encoding='windows-1251'?>")
     assert "Продавец".encode("cp1251") in raw
-    buyer = found(parse(row), ".//СвПокуп/ИдСв/СвЮЛУч")
+    buyer = find_element(parse(row), ".//СвПокуп/ИдСв/СвЮЛУч")
     assert buyer.get("НаимОрг") == "ООО «Café 東京»"
 
 
 def test_with_vat_it_is_an_invoice_and_an_act() -> None:
     root = parse(document())
 
-    body = found(root, "Документ")
+    body = find_element(root, "Документ")
     assert (body.get("КНД"), body.get("Функция")) == ("1115131", "СЧФДОП")
     assert (body.get("ДатаИнфПр"), body.get("ВремИнфПр")) == ("01.11.2026", "09.05.04")
-    assert found(root, ".//СвСчФакт").attrib == {"НомерДок": "2026-12", "ДатаДок": "31.10.2026"}
-    assert found(root, ".//СвПРД").attrib == {"НомерПРД": "512", "ДатаПРД": "03.10.2026"}
-    assert found(root, ".//ДокПодтвОтгрНом").get("РеквНомерДок") == "2026-12"
-    row = found(root, ".//СведТов")
+    assert find_element(root, ".//СвСчФакт").attrib == {
+        "НомерДок": "2026-12",
+        "ДатаДок": "31.10.2026",
+    }
+    assert find_element(root, ".//СвПРД").attrib == {"НомерПРД": "512", "ДатаПРД": "03.10.2026"}
+    assert find_element(root, ".//ДокПодтвОтгрНом").get("РеквНомерДок") == "2026-12"
+    row = find_element(root, ".//СведТов")
     values = {name: row.get(name) for name in ("КолТов", "ЦенаТов", "СтТовБезНДС", "НалСт")}
     assert values == {"КолТов": "100", "ЦенаТов": "1", "СтТовБезНДС": "100.00", "НалСт": "22%"}
     assert row.get("СтТовУчНал") == "122.00"
-    assert found(row, "СумНал/СумНал").text == "22.00"
-    assert found(root, ".//ВсегоОпл").attrib == {
+    assert find_element(row, "СумНал/СумНал").text == "22.00"
+    assert find_element(root, ".//ВсегоОпл").attrib == {
         "СтТовБезНДСВсего": "100.00",
         "СтТовУчНалВсего": "122.00",
     }
@@ -85,18 +88,18 @@ def test_with_vat_it_is_an_invoice_and_an_act() -> None:
 def test_without_vat_it_is_an_act() -> None:
     root = parse(without_vat())
 
-    assert found(root, "Документ").get("Функция") == "ДОП"
-    assert found(root, ".//СведТов").get("НалСт") == "без НДС"
-    assert found(root, ".//СведТов/СумНал/БезНДС").text == "без НДС"
+    assert find_element(root, "Документ").get("Функция") == "ДОП"
+    assert find_element(root, ".//СведТов").get("НалСт") == "без НДС"
+    assert find_element(root, ".//СведТов/СумНал/БезНДС").text == "без НДС"
     assert root.find(".//СвПРД") is None
 
 
 def test_services_have_their_period_and_their_invoice() -> None:
-    transfer = found(parse(document()), ".//СвПродПер/СвПер")
+    transfer = find_element(parse(document()), ".//СвПродПер/СвПер")
 
     assert transfer.get("ДатаНачПер") == "01.10.2026"
     assert transfer.get("ДатаОконПер") == "31.10.2026"
-    assert found(transfer, "ОснПер").attrib == {
+    assert find_element(transfer, "ОснПер").attrib == {
         "РеквНаимДок": "Счет на оплату",
         "РеквНомерДок": "2026-7",
         "РеквДатаДок": "02.10.2026",
@@ -106,8 +109,8 @@ def test_services_have_their_period_and_their_invoice() -> None:
 def test_advance_is_an_invoice_with_a_share_of_tax() -> None:
     root = parse(document(kind="advance", month=None))
 
-    assert found(root, "Документ").get("Функция") == "СЧФ"
-    row = found(root, ".//СведТов")
+    assert find_element(root, "Документ").get("Функция") == "СЧФ"
+    row = find_element(root, ".//СведТов")
     assert row.get("НалСт") == "22/122"
     assert (row.get("КолТов"), row.get("СтТовБезНДС")) == (None, None)
     assert row.get("СтТовУчНал") == "122.00"
@@ -117,10 +120,10 @@ def test_advance_is_an_invoice_with_a_share_of_tax() -> None:
 def test_sole_proprietor_has_a_name_of_a_person() -> None:
     buyer = {"name": "ИП Иванов Иван Иванович", "inn": "500100732259", "kpp": ""}
 
-    person = found(parse(document(parties=parties(**buyer))), ".//СвПокуп/ИдСв/СвИП")
+    person = find_element(parse(document(parties=parties(**buyer))), ".//СвПокуп/ИдСв/СвИП")
 
     assert person.get("ИННФЛ") == "500100732259"
-    assert found(person, "ФИО").attrib == {
+    assert find_element(person, "ФИО").attrib == {
         "Фамилия": "Иванов",
         "Имя": "Иван",
         "Отчество": "Иванович",
@@ -144,7 +147,7 @@ def test_odd_characters_keep_the_file_readable() -> None:
 
     root = parse(made)
 
-    buyer = found(root, ".//СвПокуп/ИдСв/СвЮЛУч")
+    buyer = find_element(root, ".//СвПокуп/ИдСв/СвЮЛУч")
     assert buyer.get("НаимОрг") == "Ромашка <&\"'"
 
 
@@ -189,10 +192,14 @@ def test_name_of_a_person_is_parsed(text: str, name: Name | None) -> None:
 
 
 def test_signer_is_the_head_of_the_seller() -> None:
-    signer = found(parse(document()), ".//Подписант")
+    signer = find_element(parse(document()), ".//Подписант")
 
     assert signer.get("СпосПодтПолном") == "1"
-    assert found(signer, "ФИО").attrib == {"Фамилия": "Петров", "Имя": "П.", "Отчество": "П."}
+    assert find_element(signer, "ФИО").attrib == {
+        "Фамилия": "Петров",
+        "Имя": "П.",
+        "Отчество": "П.",
+    }
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def post(client: Client, **fields: str) -> Any:
     return client.post(URL, {"day": "", "any_country": "", "hour_RU": ""} | fields)
 
 
-def own(member: Member) -> dict[str, int | None]:
+def fixed_budgets(member: Member) -> dict[str, int | None]:
     return dict(
         Budget.objects.filter(company=member.company).values_list("country", "fixed_tokens")
     )
@@ -61,12 +61,12 @@ def test_owner_raises_a_budget_after_a_proof(
     asked = post(client, day="5 000")
     assert asked.status_code == 302
     assert reverse("account_reauthenticate") in asked.url
-    assert own(owner) == {"": 0}
+    assert fixed_budgets(owner) == {"": 0}
     mark_reauthenticated(client, owner.user, "password")
     response = post(client, day="5 000", hour_RU="900", new_country="KZ", new_tokens="7")
 
     assert (response.status_code, response.url) == (302, URL)
-    assert own(owner) == {"": 5000, "RU": 900, "KZ": 7}
+    assert fixed_budgets(owner) == {"": 5000, "RU": 900, "KZ": 7}
     api_keys.clear_cache()  # as two seconds do
     assert api.post("/otp/send", {"phone": "+79161234567"}).status == 200
     event = owner.company.audit.filter(action="budget.changed").latest("pk")
@@ -83,7 +83,7 @@ def test_form_is_not_stale_because_another_country_is_in_use(
 
     response = post(client, version=opened["version"].value(), hour_KZ="7")
 
-    assert (response.status_code, own(owner)) == (302, {"KZ": 7})
+    assert (response.status_code, fixed_budgets(owner)) == (302, {"KZ": 7})
 
 
 def test_two_owners_who_save_at_once_keep_each_other_s_budgets(owner: Member) -> None:
@@ -101,13 +101,13 @@ def test_two_owners_who_save_at_once_keep_each_other_s_budgets(owner: Member) ->
         assert form.is_valid()
         budgets.set_fixed(company=owner.company, tokens=form.tokens(), user=owner.user)
 
-    assert own(owner) == {"": 10, "RU": 5}
+    assert fixed_budgets(owner) == {"": 10, "RU": 5}
 
 
 def test_lowering_a_budget_needs_no_proof(client: Client, owner: Member) -> None:
     assert post(client, day="10", hour_RU="5").url == URL
 
-    assert own(owner) == {"": 10, "RU": 5}
+    assert fixed_budgets(owner) == {"": 10, "RU": 5}
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_wrong_figures_are_named(
     response = post(client, **fields)
 
     assert list(response.context["form"].errors) == [wrong]
-    assert own(owner) == {}
+    assert fixed_budgets(owner) == {}
 
 
 def test_developer_reads_and_changes_nothing(client: Client, owner: Member) -> None:
@@ -149,7 +149,7 @@ def test_operator_raises_a_budget_in_the_admin(client: Client, owner: Member) ->
     )
 
     assert response.status_code == 302
-    assert own(owner) == {"": 77}
+    assert fixed_budgets(owner) == {"": 77}
     owner.company.refresh_from_db()
     assert owner.company.budgets == {"": [77, None]}
     assert owner.company.audit.filter(action="budget.changed", user=operator).exists()
@@ -168,7 +168,7 @@ def test_operator_adds_a_budget_that_holds(
     response = client.post(reverse("admin:billing_budget_add"), form)
 
     assert response.status_code == (302 if stored else 200)
-    assert own(owner) == stored
+    assert fixed_budgets(owner) == stored
 
 
 def key_of(owner: Member, limit: int | None = None) -> ApiKey:

@@ -172,21 +172,21 @@ class Life:
         mine = Message.objects.filter(pk=self.message.pk, due_at__isnull=False, tries__gte=1)
         wait_until(mine.exists)
         point_vendors_at(self.settings, self.simulator.url)
-        mine.update(due_at=_past())
+        mine.update(due_at=_a_minute_ago())
         wakeups.wake_now()
 
     def ask(self) -> None:
         wait_until(lambda: all(copy["state"] == "delivered" for copy in self.copies()))
         asked = Attempt.objects.filter(message=self.message, poll_at__isnull=False)
         wait_until(asked.exists)
-        asked.update(poll_at=_past())
+        asked.update(poll_at=_a_minute_ago())
         sweeps.poll()
 
     def deadline(self) -> None:
         wait_until(
             lambda: (attempt := self.attempt()) is not None and attempt.state != "submitting"
         )
-        Message.objects.filter(pk=self.message.pk).update(deadline=_past())
+        Message.objects.filter(pk=self.message.pk).update(deadline=_a_minute_ago())
         sweeps.sweep()
         assert self.state() == "expired"
 
@@ -204,7 +204,7 @@ class Life:
         ]
 
 
-def _past() -> Any:
+def _a_minute_ago() -> Any:
     return timezone.now() - timedelta(minutes=1)
 
 

@@ -44,7 +44,7 @@ def smsc(settings: Settings) -> None:
     set_account(settings, "twilio", {"auth_token": ""})
 
 
-def past() -> datetime:
+def an_hour_ago() -> datetime:
     return timezone.now() - timedelta(hours=1)
 
 
@@ -75,7 +75,7 @@ def unclear(wire: Wire, api: Api) -> Attempt:
 
 def ask(wire: Wire, response: dict[str, Any]) -> int:
     """Polls the message when it is due; `answer` is the vendor's."""
-    Attempt.objects.filter(poll_at__isnull=False).update(poll_at=past())
+    Attempt.objects.filter(poll_at__isnull=False).update(poll_at=an_hour_ago())
     wire.upsert("POST", f"{HOST}/status.php", json=response)
     return sweeps.poll()
 
@@ -169,7 +169,7 @@ def test_messages_of_former_credentials_are_not_polled(
         user=UserFactory.create(),
         ip="192.0.2.1",
     )
-    Attempt.objects.filter(lease_until__isnull=False).update(lease_until=past())
+    Attempt.objects.filter(lease_until__isnull=False).update(lease_until=an_hour_ago())
     sweeps.expire_leases()
 
     assert ask(wire, NOT_FOUND) == 0
@@ -181,7 +181,7 @@ def test_messages_of_former_credentials_are_not_polled(
 
 
 def test_account_with_old_credential_change_is_polled(wire: Wire, api: Api) -> None:
-    ProviderAccount.objects.create(name="smsc", credentials_changed_at=past())
+    ProviderAccount.objects.create(name="smsc", credentials_changed_at=an_hour_ago())
     attempt = unclear(wire, api)
 
     assert ask(wire, NOT_FOUND) == 1
@@ -200,7 +200,7 @@ def test_polls_of_one_company_leave_room_for_others(
             provider="smsc",
             provider_id=f"79161234567:{n}",
             state="sent",
-            poll_at=past() + timedelta(minutes=n),
+            poll_at=an_hour_ago() + timedelta(minutes=n),
         )
     wire.post(f"{HOST}/status.php", json={"status": 0})
 
@@ -300,7 +300,7 @@ def test_duplicate_known_to_the_vendor_is_not_resent(wire: Wire, api: Api) -> No
 
 def test_expired_lease_is_polled(wire: Wire, api: Api) -> None:
     attempt = submitted(api, channel="sms")
-    Attempt.objects.update(lease_until=past())
+    Attempt.objects.update(lease_until=an_hour_ago())
     sweeps.expire_leases()
     assert states(attempt) == ("ambiguous", "queued")
     assert sweeps.poll() == 0
@@ -316,7 +316,7 @@ def test_lease_ends_when_another_attempt_has_its_id(api: Api) -> None:
     other = submitted(api, "+79161234568", channel="sms")
     taken = registry.provider_id_of("smsc", attempt.message_id, PHONE)
     Attempt.objects.filter(pk=other.pk).update(provider_id=taken)
-    Attempt.objects.filter(pk=attempt.pk).update(lease_until=past())
+    Attempt.objects.filter(pk=attempt.pk).update(lease_until=an_hour_ago())
 
     assert sweeps.expire_leases() == 1
 
@@ -326,7 +326,7 @@ def test_lease_ends_when_another_attempt_has_its_id(api: Api) -> None:
 
 def test_vendor_without_client_ids_is_not_polled(api: Api) -> None:
     attempt = submitted(api, channel="whatsapp")
-    Attempt.objects.update(lease_until=past())
+    Attempt.objects.update(lease_until=an_hour_ago())
 
     sweeps.expire_leases()
 
@@ -351,7 +351,7 @@ def test_message_is_polled_five_times_a_minute_at_most(wire: Wire, api: Api) -> 
 @pytest.mark.parametrize("round_number", range(3))
 def test_concurrent_receipt_and_poll_charge_once(wire: Wire, api: Api, round_number: int) -> None:
     first = unclear(wire, api)
-    Attempt.objects.update(poll_at=past())
+    Attempt.objects.update(poll_at=an_hour_ago())
     wire.post(f"{HOST}/status.php", json=NOT_FOUND)
     wire.upsert("POST", f"{HOST}/send.php", json={"id": 7, "cnt": 1})
 

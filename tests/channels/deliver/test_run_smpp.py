@@ -155,8 +155,8 @@ def test_smpp_fault_has_its_documented_outcome(service: Service, sender: Api) ->
         # One after the other: what breaks the bind would leave others unknown as well.
         wait_until(lambda fault=fault: is_answered(numbers[fault]), 30)  # type: ignore[misc]
     wanted = {phone: FAULTS[fault][1] for fault, phone in numbers.items()}
-    wait_until(lambda: not late(wanted) or time.monotonic() > deadline, 70)
-    assert late(wanted) == {}
+    wait_until(lambda: not unfinished(wanted) or time.monotonic() > deadline, 70)
+    assert unfinished(wanted) == {}
     give_up()
 
     ended = {message.phone: message for message in Message.objects.all()}
@@ -176,7 +176,7 @@ def is_answered(phone: str) -> bool:
     return idle.filter(Q(due_at=None) | Q(state="failed")).exists()
 
 
-def late(wanted: dict[str, str]) -> dict[str, str]:
+def unfinished(wanted: dict[str, str]) -> dict[str, str]:
     """Returns messages still without their final receipt, with their state."""
     now = dict(Message.objects.values_list("phone", "state"))
     return {

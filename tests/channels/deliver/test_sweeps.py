@@ -36,7 +36,7 @@ from tests.otp.sent_codes import age_rows, code_of
 HOUR = timedelta(hours=1)
 
 
-def past(**ago: float) -> Any:
+def time_ago(**ago: float) -> Any:
     return timezone.now() - timedelta(**ago)
 
 
@@ -45,7 +45,7 @@ def test_expired_lease_makes_the_attempt_ambiguous(api: Api) -> None:
     assert sweeps.expire_leases() == 0
     assert states(attempt) == ("submitting", "queued")
 
-    Attempt.objects.update(lease_until=past(minutes=1))
+    Attempt.objects.update(lease_until=time_ago(minutes=1))
 
     assert sweeps.expire_leases() == 1
     assert sweeps.expire_leases() == 0
@@ -56,7 +56,7 @@ def test_expired_lease_makes_the_attempt_ambiguous(api: Api) -> None:
 
 def test_ambiguous_attempt_is_never_resent(api: Api) -> None:
     attempt = submitted(api)
-    Attempt.objects.update(lease_until=past(minutes=1))
+    Attempt.objects.update(lease_until=time_ago(minutes=1))
 
     for seconds in (0, 100, 100, 60):
         age_rows(seconds=seconds)
@@ -69,7 +69,7 @@ def test_ambiguous_attempt_is_never_resent(api: Api) -> None:
 
 def test_late_vendor_response_still_counts(api: Api) -> None:
     attempt = submitted(api)
-    Attempt.objects.update(lease_until=past(minutes=1))
+    Attempt.objects.update(lease_until=time_ago(minutes=1))
     sweeps.sweep()
 
     apply_event(attempt, EventKind.ACCEPTED, provider_id="wamid.1")
@@ -80,7 +80,7 @@ def test_late_vendor_response_still_counts(api: Api) -> None:
 @pytest.mark.parametrize("is_ambiguous", [True, False])
 def test_unproved_message_expires_at_its_deadline(api: Api, is_ambiguous: bool) -> None:
     attempt = submitted(api) if is_ambiguous else accepted(api)
-    Attempt.objects.filter(state="submitting").update(lease_until=past(minutes=1))
+    Attempt.objects.filter(state="submitting").update(lease_until=time_ago(minutes=1))
     age_rows(seconds=590)
     sweeps.sweep()
     assert ledger.balance(api.company.pk) == (999, 1)
@@ -165,21 +165,21 @@ def test_message_without_a_route_waits_and_expires(api: Api, settings: Settings)
     assert ledger.balance(api.company.pk) == (1000, 0)
 
 
-def polled(test_api: Api, digits: str) -> Attempt:
+def attempt_due_for_poll(test_api: Api, digits: str) -> Attempt:
     """A message to a scripted number that is due for polling."""
     transitions.commit_events([hand_over(claimed(test_api, f"+7916123{digits}"))])
-    Attempt.objects.update(poll_at=past(minutes=1))
+    Attempt.objects.update(poll_at=time_ago(minutes=1))
     return Attempt.objects.get()
 
 
 def test_accepted_message_is_polled(test_api: Api) -> None:
-    attempt = polled(test_api, "0006")
+    attempt = attempt_due_for_poll(test_api, "0006")
     assert states(attempt) == ("sent", "sent")
 
     assert sweeps.poll() == 1
     assert states(attempt) == ("sent", "sent")
     assert sweeps.poll() == 0  # not due again for a while
-    Attempt.objects.update(poll_at=past(minutes=1))
+    Attempt.objects.update(poll_at=time_ago(minutes=1))
     with time_machine.travel(timezone.now() + timedelta(seconds=31), tick=False):
         assert sweeps.poll() == 1
 
@@ -189,7 +189,7 @@ def test_accepted_message_is_polled(test_api: Api) -> None:
 
 def test_attempt_of_a_removed_account_is_not_polled(api: Api, settings: Settings) -> None:
     accepted(api, channel="sms")
-    Attempt.objects.update(poll_at=past(minutes=1))
+    Attempt.objects.update(poll_at=time_ago(minutes=1))
     set_account(settings, "twilio", {"auth_token": ""})
 
     assert sweeps.poll() == 0
@@ -200,7 +200,9 @@ def test_sweep_settles_proofs_before_it_expires_messages(api: Api) -> None:
     by_code = accepted(api, "+79161234568")
     code = code_of("+79161234568")
     assert api.post("/otp/verify", {"phone": "+79161234568", "code": code}).status == 200
-    ReceiptFactory.create(attempt=by_receipt, due_at=past(minutes=1), received_at=past(minutes=1))
+    ReceiptFactory.create(
+        attempt=by_receipt, due_at=time_ago(minutes=1), received_at=time_ago(minutes=1)
+    )
     age_rows(seconds=601)
 
     sweeps.sweep()
@@ -211,8 +213,8 @@ def test_sweep_settles_proofs_before_it_expires_messages(api: Api) -> None:
 
 def test_removed_account_stops_no_sweep(api: Api) -> None:
     attempt = accepted(api)
-    AttemptFactory.create(provider="unheard_of", provider_id="x", poll_at=past(minutes=1))
-    ReceiptFactory.create(provider="unheard_of", provider_id="x", due_at=past(minutes=1))
+    AttemptFactory.create(provider="unheard_of", provider_id="x", poll_at=time_ago(minutes=1))
+    ReceiptFactory.create(provider="unheard_of", provider_id="x", due_at=time_ago(minutes=1))
     age_rows(seconds=601)
 
     sweeps.sweep()
@@ -227,8 +229,8 @@ def test_concurrent_sweeps_settle_once(api: Api) -> None:
     verified = accepted(api, "+79161234578")
     code = code_of("+79161234578")
     api.post("/otp/verify", {"phone": "+79161234578", "code": code})
-    Message.objects.filter(pk__in=gone).update(deadline=past(minutes=1))
-    Attempt.objects.filter(pk=stuck.pk).update(lease_until=past(minutes=1))
+    Message.objects.filter(pk__in=gone).update(deadline=time_ago(minutes=1))
+    Attempt.objects.filter(pk=stuck.pk).update(lease_until=time_ago(minutes=1))
 
     at_once([sweeps.sweep] * 6)
 
@@ -272,7 +274,7 @@ def test_failures_that_wait_leave_room_for_others(
     first = accepted(api)
     second = accepted(api, "+79161234568")
     age_rows(seconds=601)
-    Message.objects.filter(pk=first.message_id).update(deadline=past(hours=1))
+    Message.objects.filter(pk=first.message_id).update(deadline=time_ago(hours=1))
     record_failure("deadline", first.message)
 
     sweeps.give_up()
@@ -285,7 +287,7 @@ def test_failed_fallback_does_not_block_deadlines(
 ) -> None:
     attempt = accepted(api)
     age_rows(seconds=601)
-    Message.objects.update(fallback_at=past(minutes=5))
+    Message.objects.update(fallback_at=time_ago(minutes=5))
     monkeypatch.setattr(transitions, "fall_back", lambda _ids: 1 / 0)
     sweeps.fall_back()
 

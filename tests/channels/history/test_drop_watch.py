@@ -22,10 +22,10 @@ NORM = Outcomes(delivered=9600, ended=10_000)
 @pytest.fixture
 def company(db: None) -> Company:
     """A company whose SMS arrive: 97 of 100 on each day of the last two weeks."""
-    return usual(MemberFactory.create().company)
+    return with_daily_counts(MemberFactory.create().company)
 
 
-def usual(company: Company, messages: int = 100) -> Company:
+def with_daily_counts(company: Company, messages: int = 100) -> Company:
     days = [timezone.localdate() - timedelta(days=n) for n in range(1, 15)]
     for state, n in (("delivered", messages - 3), ("failed", 3)):
         DayCount.objects.bulk_create(
@@ -101,7 +101,7 @@ def test_second_drop_is_reported_again(company: Company) -> None:
 
 
 def test_two_runs_at_once_notify_once(transactional_db: None) -> None:
-    company = usual(MemberFactory.create().company)
+    company = with_daily_counts(MemberFactory.create().company)
     send(company, 25, "failed")
 
     at_once([drop_watch.watch] * 4)

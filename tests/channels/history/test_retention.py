@@ -27,7 +27,7 @@ from tests.factories import (
 from tests.plans import explained
 
 
-def past(**ago: float) -> datetime:
+def time_ago(**ago: float) -> datetime:
     return timezone.now() - timedelta(**ago)
 
 
@@ -41,11 +41,11 @@ def test_purge_anonymises_old_phones_and_deletes_old_receipts(db: None) -> None:
         )
         for n, message in enumerate((old, new))
     ]
-    Message.objects.exclude(pk=new.pk).update(created_at=past(days=91))
-    ReceiptFactory.create(received_at=past(days=31))
-    ReceiptFactory.create(received_at=past(days=29))
+    Message.objects.exclude(pk=new.pk).update(created_at=time_ago(days=91))
+    ReceiptFactory.create(received_at=time_ago(days=31))
+    ReceiptFactory.create(received_at=time_ago(days=29))
     verification = VerificationFactory.create(phone="+79161234567")
-    Verification.objects.update(created_at=past(days=91))
+    Verification.objects.update(created_at=time_ago(days=91))
     for hours in (23, 25):
         IdempotentRequest.objects.create(
             company=old.company,
@@ -53,7 +53,7 @@ def test_purge_anonymises_old_phones_and_deletes_old_receipts(db: None) -> None:
             path="/",
             key=str(hours),
             request_hash=b"",
-            created_at=past(hours=hours),
+            created_at=time_ago(hours=hours),
         )
 
     tasks.purge()
@@ -79,7 +79,7 @@ def test_own_texts_that_may_name_the_person_go_with_the_phone(db: None) -> None:
         MessageFactory.create(state="delivered", params={"brand": "Shop"} | identifying, **texts)
         for _age in ("old", "new")
     )
-    Message.objects.filter(pk=old.pk).update(created_at=past(days=91))
+    Message.objects.filter(pk=old.pk).update(created_at=time_ago(days=91))
 
     tasks.purge()
 
@@ -95,7 +95,7 @@ def test_contact_is_deleted_a_year_after_its_number_was_shared(db: None) -> None
     """A person who presses Start later is asked for the number again."""
     for chat_id, days in ((1, 366), (2, 364)):
         phone = f"+7916123456{chat_id}"
-        at = past(days=days)
+        at = time_ago(days=days)
         contacts.store_contact("telegram_bot", phone=phone, chat_id=chat_id, at=at)
         assert contacts.resume("telegram_bot", chat_id)
 
@@ -109,16 +109,16 @@ def test_each_purge_step_repeats_until_done(db: None, monkeypatch: pytest.Monkey
     monkeypatch.setattr(purges, "BATCH_SIZE", 2)
     company = CompanyFactory.create()
     for number in range(5):
-        MessageFactory.create(company=company, state="failed", created_at=past(days=91))
-        VerificationFactory.create(company=company, created_at=past(days=91))
-        ReceiptFactory.create(received_at=past(days=31))
+        MessageFactory.create(company=company, state="failed", created_at=time_ago(days=91))
+        VerificationFactory.create(company=company, created_at=time_ago(days=91))
+        ReceiptFactory.create(received_at=time_ago(days=31))
         IdempotentRequest.objects.create(
             company=company,
             mode="live",
             path="/",
             key=str(number),
             request_hash=b"",
-            created_at=past(hours=25),
+            created_at=time_ago(hours=25),
         )
 
     assert purges.purge() == 20
@@ -132,8 +132,8 @@ def test_each_purge_step_repeats_until_done(db: None, monkeypatch: pytest.Monkey
 
 def test_failed_purge_step_keeps_others_running(transactional_db: None, settings: Settings) -> None:
     settings.RAW_RETENTION = "thirty"
-    MessageFactory.create(state="failed", created_at=past(days=100))
-    VerificationFactory.create(created_at=past(days=100))
+    MessageFactory.create(state="failed", created_at=time_ago(days=100))
+    VerificationFactory.create(created_at=time_ago(days=100))
 
     with capture_logs() as lines:
         assert purges.purge() == 2

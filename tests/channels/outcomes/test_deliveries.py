@@ -174,7 +174,7 @@ def sent_of_an_earlier_channel(api: Api) -> None:
     store_due_receipt(attempt, "sent")
 
 
-def after(kind: EventKind) -> Callable[[Api], object]:
+def late_receipt(kind: EventKind) -> Callable[[Api], object]:
     def ended(api: Api) -> None:
         attempt = accepted(api)
         apply_event(attempt, kind, code="131026")
@@ -219,7 +219,7 @@ def beside_a_failure(api: Api) -> None:
     store_due_receipt(attempt)
 
 
-def heard(state: str = "delivered", **fields: Any) -> Callable[[Api], object]:
+def receipt_of_state(state: str = "delivered", **fields: Any) -> Callable[[Api], object]:
     return lambda api: store_due_receipt(accepted(api), state, **fields)
 
 
@@ -231,19 +231,22 @@ LEFT: dict[str, Callable[[Api], object]] = {
     "of an unclear call": of_an_unclear_call,
     "sent, of an unclear call": partial(of_an_unclear_call, state="sent"),
     "sent, of an earlier channel": sent_of_an_earlier_channel,
-    "of a failed message": after(EventKind.REFUSED),
-    "of a delivered message": after(EventKind.DELIVERED),
+    "of a failed message": late_receipt(EventKind.REFUSED),
+    "of a delivered message": late_receipt(EventKind.DELIVERED),
     "of a failed try": of_a_failed_try,
-    **{f"says {state}": heard(state) for state in ("read", "failed", "unreachable", "expired")},
-    "with an error": heard(error_code="470"),
+    **{
+        f"says {state}": receipt_of_state(state)
+        for state in ("read", "failed", "unreachable", "expired")
+    },
+    "with an error": receipt_of_state(error_code="470"),
     "of one part": of_one_part,
     "spelled differently": spelled_differently,
-    "with a phone": heard(phone=PHONE),
+    "with a phone": receipt_of_state(phone=PHONE),
     "names another try": lambda api: store_due_receipt(
         accepted(api), ref=accepted(api, OTHER_PHONE).id
     ),
-    "names a try of nobody": heard(ref=uuid4()),
-    "of another vendor": heard(provider="telegram_gateway"),
+    "names a try of nobody": receipt_of_state(ref=uuid4()),
+    "of another vendor": receipt_of_state(provider="telegram_gateway"),
     "for a subscriber": for_a_subscriber,
     "beside a failure": beside_a_failure,
 }

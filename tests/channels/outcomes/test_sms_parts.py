@@ -31,14 +31,14 @@ WORDS = {
 def accept_in_parts(api: Api, total: int = 3, known: int = 3) -> Attempt:
     """Accepted by the vendor, who returned the ids of `known` parts."""
     attempt = submitted(api, channel="sms")
-    note(attempt, range(1, known + 1), total)
+    store_parts(attempt, range(1, known + 1), total)
     whole = known == total
     what, provider_id = (EventKind.ACCEPTED, "p1+p2+p3") if whole else (EventKind.AMBIGUOUS, None)
     transitions.commit_events([Event(attempt.message_id, attempt.id, what, provider_id)])
     return attempt
 
 
-def note(attempt: Attempt, numbers: range, total: int) -> None:
+def store_parts(attempt: Attempt, numbers: range, total: int) -> None:
     parts = [inbound.Part(str(attempt.id), number, total, f"p{number}") for number in numbers]
     inbound_receipts.store(attempt.provider, [inbound.InboundEvents(b"", parts=parts)])
 
@@ -115,7 +115,7 @@ def test_late_part_id_completes_the_message(api: Api) -> None:
     attempt = accept_in_parts(api, total=2, known=1)
     report(attempt, "p1")
 
-    note(attempt, range(2, 3), 2)
+    store_parts(attempt, range(2, 3), 2)
     report(attempt, "p2")
 
     assert states(attempt) == ("delivered", "delivered")
@@ -124,7 +124,7 @@ def test_late_part_id_completes_the_message(api: Api) -> None:
 def test_receipt_before_its_part_is_matched_later(api: Api) -> None:
     attempt = submitted(api, channel="sms")
     report(attempt, "p1")
-    note(attempt, range(1, 3), 2)
+    store_parts(attempt, range(1, 3), 2)
     report(attempt, "p2")
     before = states(attempt)
 
@@ -138,7 +138,7 @@ def test_receipt_before_its_part_is_matched_later(api: Api) -> None:
 def test_parts_are_stored_once_and_for_own_attempts_only(api: Api) -> None:
     attempt = accept_in_parts(api)
 
-    note(attempt, range(1, 4), 3)
+    store_parts(attempt, range(1, 4), 3)
     strange = inbound.Part(str(attempt.id), 1, 3, "x1")
     inbound_receipts.store("smpp", [inbound.InboundEvents(b"", parts=[strange])])
 

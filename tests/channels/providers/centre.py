@@ -145,7 +145,7 @@ def refused(one: Smpp, outgoing: Outgoing | None = None) -> SendError:
     return caught.value
 
 
-def answering(*statuses: int) -> Judge:
+def respond_with(*statuses: int) -> Judge:
     """Answers the next submissions with these statuses, and later ones with 0."""
     left = list(statuses)
 

@@ -75,7 +75,7 @@ def test_is_connected_in_the_admin(name: str) -> None:
 
 
 def test_has_dated_payloads_with_their_source(name: str) -> None:
-    assert lacking(name) == []
+    assert missing_payloads(name) == []
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_every_vendor_declares_its_contents(name: str) -> None:
     assert VENDORS[name].account().capabilities.contents
 
 
-def lacking(name: str) -> list[str]:
+def missing_payloads(name: str) -> list[str]:
     """The missing payloads of a provider."""
     folder = PAYLOADS / name
     files = [path.name for path in folder.iterdir()] if folder.is_dir() else []

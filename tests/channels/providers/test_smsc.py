@@ -51,7 +51,7 @@ def refused(wire: Wire, body: bytes, n: int = 1) -> SendError:
     return caught.value
 
 
-def polled(wire: Wire, body: bytes) -> Receipt | None:
+def poll_receipt(wire: Wire, body: bytes) -> Receipt | None:
     wire.post(STATUS_URL, body=body)
     return smsc().poll(ID)
 
@@ -323,7 +323,7 @@ def test_field_given_twice_is_refused(name: bytes) -> None:
 
 
 def test_polls_by_phone_and_number_with_no_secret_in_the_url(wire: Wire) -> None:
-    receipt = polled(wire, payload("smsc", "status_delivered_2026-09.json"))
+    receipt = poll_receipt(wire, payload("smsc", "status_delivered_2026-09.json"))
 
     assert receipt == Receipt(
         provider_id=ID,
@@ -347,7 +347,7 @@ def test_polls_by_phone_and_number_with_no_secret_in_the_url(wire: Wire) -> None
 def test_lost_message_differs_from_waiting_one(
     wire: Wire, file: str, state: ReceiptState, code: str | None
 ) -> None:
-    receipt = polled(wire, payload("smsc", f"{file}_2026-09.json"))
+    receipt = poll_receipt(wire, payload("smsc", f"{file}_2026-09.json"))
 
     assert receipt is not None
     assert (receipt.state, receipt.error_code, receipt.at) == (state, code, None)
@@ -364,4 +364,4 @@ def test_lost_message_differs_from_waiting_one(
     ],
 )
 def test_smsc_poll_without_news_has_no_receipt(wire: Wire, body: bytes) -> None:
-    assert polled(wire, body) is None
+    assert poll_receipt(wire, body) is None

@@ -40,7 +40,7 @@ def post_webhook(*names: str, secret: str = "") -> list[int]:
     return [call_webhook("max_bot", body, secret) for body in bodies]
 
 
-def standing() -> list[tuple[str, str, int, bool]]:
+def stored_contacts() -> list[tuple[str, str, int, bool]]:
     """Returns every contact: bot, phone, chat, and whether it may be written to."""
     rows = Contact.objects.order_by("provider")
     return [(row.provider, row.phone, row.chat_id, row.blocked_at is None) for row in rows]
@@ -85,7 +85,7 @@ def messages_url() -> str:
 def test_updates_allow_or_end_the_chat(updates: list[str], may_be_written_to: bool) -> None:
     assert set(post_webhook(*updates)) == {200}
 
-    assert standing() == [("max_bot", SHARED, USER, may_be_written_to)]
+    assert stored_contacts() == [("max_bot", SHARED, USER, may_be_written_to)]
 
 
 def test_unrequested_contact_is_requested_first(
@@ -94,12 +94,12 @@ def test_unrequested_contact_is_requested_first(
 ) -> None:
     with django_capture_on_commit_callbacks(execute=True):
         post_webhook("contact_own")
-    before = standing()
+    before = stored_contacts()
     with django_capture_on_commit_callbacks(execute=True):
         post_webhook("contact_own")
 
     assert before == []
-    assert standing() == [("max_bot", SHARED, USER, True)]
+    assert stored_contacts() == [("max_bot", SHARED, USER, True)]
     assert replies == [("Поделитесь", "request_contact"), ("Готово:", "")]
 
 
@@ -109,7 +109,7 @@ def test_request_of_another_person_or_bot_stays_open(settings: SettingsFixture) 
 
     post_webhook("contact_own")
 
-    assert standing() == []
+    assert stored_contacts() == []
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_request_of_another_person_or_bot_stays_open(settings: SettingsFixture) 
 )
 def test_card_that_proves_nothing_leaves_no_contact(name: str) -> None:
     assert post_webhook("started", name) == [200, 200]
-    assert standing() == []
+    assert stored_contacts() == []
 
 
 @pytest.mark.parametrize("secret", ["x", "max", "ы"])
@@ -133,7 +133,7 @@ def test_call_with_another_secret_is_refused(secret: str) -> None:
     "body", [b"", b"[]", b"null", b"{", b'{"update_type":"bot_added"}', b'{"update_type":[]}']
 )
 def test_anything_signed_is_answered_with_exactly_200(body: bytes) -> None:
-    assert (call_webhook("max_bot", body), standing()) == (200, [])
+    assert (call_webhook("max_bot", body), stored_contacts()) == (200, [])
 
 
 def code_by_max(api: Api) -> claims.ClaimedMessage:
@@ -152,7 +152,7 @@ def test_each_bot_ends_only_its_own_chat() -> None:
     contacts.store_contact("telegram_bot", phone=SHARED, chat_id=USER)
     post_webhook("started", "contact_own", "dialog_removed")
 
-    assert standing() == [
+    assert stored_contacts() == [
         ("max_bot", SHARED, USER, False),
         ("telegram_bot", SHARED, USER, True),
     ]
@@ -182,7 +182,7 @@ def test_chat_that_max_refused_has_ended(
 
     loop.record()
 
-    assert standing() == [
+    assert stored_contacts() == [
         ("max_bot", PHONE, USER, may_be_written_to),
         ("telegram_bot", PHONE, USER, True),
     ]

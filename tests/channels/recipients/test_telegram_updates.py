@@ -47,7 +47,7 @@ def update_at(name: str, at: int) -> bytes:
     return orjson.dumps(changed)
 
 
-def standing() -> list[tuple[str, int, bool]]:
+def stored_contacts() -> list[tuple[str, int, bool]]:
     """Returns every contact: phone, chat, and whether it may be written to."""
     return [
         (contact.phone, contact.chat_id, contact.blocked_at is None)
@@ -94,7 +94,7 @@ def test_updates_allow_or_block_the_bot(updates: list[str], may_be_written_to: b
 
     assert {post_webhook(call) for call in calls} == {200}
 
-    assert standing() == [(SHARED, CHAT, may_be_written_to)]
+    assert stored_contacts() == [(SHARED, CHAT, may_be_written_to)]
 
 
 CONTACT = "contact_own_2026-09.json"
@@ -112,7 +112,7 @@ def test_latest_choice_counts_in_any_order(done: list[str]) -> None:
         cache.clear()
         for number in [*order, order[0]]:  # one of them twice
             post_webhook(calls[number])
-        may_write[order] = any(allowed for _phone, _chat, allowed in standing())
+        may_write[order] = any(allowed for _phone, _chat, allowed in stored_contacts())
 
     assert may_write == dict.fromkeys(may_write, done[-1] is CONTACT)
 
@@ -139,12 +139,12 @@ def test_person_stops_the_bot_in_words_and_starts_it_again(
     said["message"]["text"] = text
 
     post_webhook(orjson.dumps(said))
-    stopped = standing()
+    stopped = stored_contacts()
     said["message"]["text"] = "Старт"
     post_webhook(orjson.dumps(said))
 
     assert stopped == [(SHARED, CHAT, may_be_written_to)]
-    assert standing() == [(SHARED, CHAT, True)]
+    assert stored_contacts() == [(SHARED, CHAT, True)]
 
 
 def test_cache_keys_hold_no_chat() -> None:
@@ -163,7 +163,7 @@ def test_shared_contact_is_the_number_that_is_sent_to() -> None:
 
     post_webhook(orjson.dumps(shared))
 
-    assert standing() == [("+525512345678", CHAT, True)]
+    assert stored_contacts() == [("+525512345678", CHAT, True)]
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_shared_contact_is_the_number_that_is_sent_to() -> None:
 )
 def test_stranger_leaves_no_contact(name: str) -> None:
     assert post_webhook(update(name)) == 200
-    assert standing() == []
+    assert stored_contacts() == []
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,7 @@ def test_contact_that_telegram_refused_is_blocked(
 
     loop.record()
 
-    assert standing() == [(PHONE, CHAT, may_be_written_to)]
+    assert stored_contacts() == [(PHONE, CHAT, may_be_written_to)]
 
 
 def test_contact_shared_again_overrides_older_refusal(api: Api) -> None:
@@ -252,7 +252,7 @@ def test_contact_shared_again_overrides_older_refusal(api: Api) -> None:
 
     contacts.mark_refused([refused])
 
-    assert standing() == [(PHONE, CHAT, True)]
+    assert stored_contacts() == [(PHONE, CHAT, True)]
 
 
 def test_other_channels_refusals_do_not_touch_the_contact(api: Api) -> None:
@@ -264,7 +264,7 @@ def test_other_channels_refusals_do_not_touch_the_contact(api: Api) -> None:
         [Event(claimed.message_id, claimed.attempt_id, EventKind.UNREACHABLE, code="403")]
     )
 
-    assert standing() == [(PHONE, CHAT, True)]
+    assert stored_contacts() == [(PHONE, CHAT, True)]
 
 
 @pytest.mark.parametrize("assumed", [True, False])
@@ -307,4 +307,4 @@ def test_chat_id_that_telegram_never_sends_is_ignored(
     call["message"]["chat"]["id"] = chat_id
 
     assert post_webhook(orjson.dumps(call)) == 200
-    assert (standing(), replies) == ([], [])
+    assert (stored_contacts(), replies) == ([], [])

@@ -118,7 +118,7 @@ def _is_warned(company: Company) -> bool:
     return Mail.objects.filter(key__startswith=f"budget:{company.pk}:").exists()
 
 
-def _past(company: Company) -> None:
+def _sales_history(company: Company) -> None:
     history.seller()
     BillingProfile.objects.update_or_create(
         company=company,
@@ -212,14 +212,14 @@ TRIALS = (
     Trial(
         "billing.seal_books",
         sealing.JOB.name,
-        _past,
+        _sales_history,
         lambda company: Seal.objects.filter(company=company).exists(),
         "billing_seal",
     ),
     Trial(
         "billing.close_months",
         month_closing.JOB.name,
-        _past,
+        _sales_history,
         lambda company: ClosedMonth.objects.filter(
             company=company, month=history.SEPTEMBER
         ).exists(),
@@ -229,7 +229,7 @@ TRIALS = (
     Trial(
         "billing.issue_documents",
         issuing.MONTHS.name,
-        _past,
+        _sales_history,
         lambda company: Document.objects.filter(company=company, kind="closing").exists(),
         "billing_document",
         "NEW.company_id = {company} AND NEW.kind = 'closing'",
@@ -238,7 +238,7 @@ TRIALS = (
     Trial(
         "billing.issue_documents",
         issuing.ADVANCES.name,
-        _past,
+        _sales_history,
         lambda company: Document.objects.filter(company=company, kind="advance").exists(),
         "billing_document",
         "NEW.company_id = {company} AND NEW.kind = 'advance'",

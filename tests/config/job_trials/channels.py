@@ -13,7 +13,7 @@ from links.models import LinkImport
 from otp.check import settlement
 from otp.models import Verification
 from parsing.days import start_of
-from tests.channels.history.test_drop_watch import send, usual
+from tests.channels.history.test_drop_watch import send, with_daily_counts
 from tests.config.job_trials.trial import Trial, ago, owner_of, wallet_of
 from tests.factories import AttemptFactory, MessageFactory, TransferFactory, VerificationFactory
 
@@ -26,7 +26,7 @@ def _file(company: Company) -> None:
 
 def _dropped(company: Company) -> None:
     owner_of(company)
-    usual(company)
+    with_daily_counts(company)
     send(company, 25, "failed")
 
 

@@ -9,7 +9,7 @@ from config.local.demo_environment import environment, stored_secrets
 from config.local.processes import StartError
 
 
-def made(var: Path, **environ: str) -> dict[str, str]:
+def demo_environment(var: Path, **environ: str) -> dict[str, str]:
     return environment(environ, var=var, host="127.0.0.1", port=8000, simulator_port=8001)
 
 
@@ -37,7 +37,7 @@ def test_damaged_secrets_are_refused(tmp_path: Path, text: str) -> None:
 
 
 def test_every_provider_speaks_with_the_simulator(tmp_path: Path) -> None:
-    result = made(tmp_path)
+    result = demo_environment(tmp_path)
 
     assert urls(result) == {
         "max_bot": "http://127.0.0.1:8001/max-bot",
@@ -54,7 +54,7 @@ def test_every_provider_speaks_with_the_simulator(tmp_path: Path) -> None:
 
 
 def test_provider_with_user_credentials_is_unchanged(tmp_path: Path) -> None:
-    result = made(tmp_path, TWILIO_AUTH_TOKEN="real", WHATSAPP_TOKEN="")
+    result = demo_environment(tmp_path, TWILIO_AUTH_TOKEN="real", WHATSAPP_TOKEN="")
 
     assert result["TWILIO_AUTH_TOKEN"] == "real"
     assert "twilio" not in urls(result)
@@ -62,7 +62,9 @@ def test_provider_with_user_credentials_is_unchanged(tmp_path: Path) -> None:
 
 
 def test_user_settings_hold_except_development_ones(tmp_path: Path) -> None:
-    result = made(tmp_path, PUBLIC_URL="https://demo.example", ENVIRONMENT="test", DEBUG="*")
+    result = demo_environment(
+        tmp_path, PUBLIC_URL="https://demo.example", ENVIRONMENT="test", DEBUG="*"
+    )
 
     assert result["PUBLIC_URL"] == "https://demo.example"
     assert (result["ENVIRONMENT"], result["DEBUG"]) == ("development", "0")

@@ -38,7 +38,7 @@ def program(tmp_path: Path) -> Callable[..., Child]:
     return make
 
 
-def gone(pid: int) -> bool:
+def has_exited(pid: int) -> bool:
     return not command_line(pid)
 
 
@@ -104,7 +104,7 @@ def test_orphans_of_a_child_are_killed_before_its_restart(
     supervisor.add(program("web", code))
     supervisor.wait((tmp_path / "second").exists)
 
-    wait_for(lambda: gone(int((tmp_path / "orphan").read_text())))
+    wait_for(lambda: has_exited(int((tmp_path / "orphan").read_text())))
 
 
 def test_child_that_ignores_sigterm_is_killed(
@@ -149,10 +149,10 @@ def test_orphans_of_killed_supervisor_end_at_next_start(
         child, orphan = map(int, process.stdout.readline().split())
         process.kill()
 
-    wait_for(lambda: gone(child))
+    wait_for(lambda: has_exited(child))
     assert survivors(f"MARK={log}") == [orphan]
     kill_survivors(f"MARK={log}")
-    assert gone(orphan)
+    assert has_exited(orphan)
 
 
 def test_command_refuses_production() -> None:

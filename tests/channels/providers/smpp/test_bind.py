@@ -24,9 +24,9 @@ from tests.channels.providers.centre import (
     Kept,
     accept,
     account,
-    answering,
     keep_silent,
     refused,
+    respond_with,
 )
 from tests.channels.providers.vendors import message
 from tests.ports import free_port
@@ -35,7 +35,7 @@ from tests.webhooks.certificates import server_context
 
 
 def test_throttled_account_pauses_and_resumes(centre: Centre, kept: Kept) -> None:
-    centre.judge = answering(0x58)
+    centre.judge = respond_with(0x58)
     opened = threading.Semaphore(0)
     smpp = account(centre.port)
     smpp.start(store=kept, on_open=opened.release)

@@ -21,9 +21,9 @@ from tests.channels.providers.centre import (
     Centre,
     Kept,
     accept,
-    answering,
     keep_silent,
     refused,
+    respond_with,
 )
 from tests.channels.providers.test_gsm import read
 from tests.channels.providers.vendors import message
@@ -135,7 +135,7 @@ def test_account_sets_the_default_alphabet(
 def test_status_maps_to_its_error(
     centre: Centre, bound: Bound, status: int, kind: type[SendError], code: str, *, is_account: bool
 ) -> None:
-    centre.judge = answering(status)
+    centre.judge = respond_with(status)
 
     error = refused(bound())
 
@@ -143,7 +143,7 @@ def test_status_maps_to_its_error(
 
 
 def test_account_overrides_a_status(centre: Centre, bound: Bound) -> None:
-    centre.judge = answering(0x45, 0x61)
+    centre.judge = respond_with(0x45, 0x61)
     smpp = bound(statuses={"0x45": "unreachable", "97": "account"})
 
     assert isinstance(refused(smpp), UnreachableError)
@@ -184,7 +184,7 @@ def test_late_refusal_still_fails_the_message(centre: Centre, bound: Bound, kept
 
 
 def test_refusal_after_an_accepted_part_is_ambiguous(centre: Centre, bound: Bound) -> None:
-    centre.judge = answering(0, 0x61)
+    centre.judge = respond_with(0, 0x61)
 
     error = refused(bound(), message(text=LONG_TEXT))
 
@@ -194,14 +194,14 @@ def test_refusal_after_an_accepted_part_is_ambiguous(centre: Centre, bound: Boun
 
 
 def test_refusal_of_the_first_part_is_definite(centre: Centre, bound: Bound) -> None:
-    centre.judge = answering(0x0B)
+    centre.judge = respond_with(0x0B)
 
     assert isinstance(refused(bound(), message(text=LONG_TEXT)), UnreachableError)
     assert len(centre.submitted) == 1
 
 
 def test_throttled_rest_of_a_message_is_tried_again_at_once(centre: Centre, bound: Bound) -> None:
-    centre.judge = answering(0, 0x58, 0x14)
+    centre.judge = respond_with(0, 0x58, 0x14)
 
     accepted = bound().send(message(text=LONG_TEXT))
 

@@ -26,7 +26,9 @@ def _accounts(db: None, settings: Settings) -> None:
     create_account("twilio", position=9)
 
 
-def played(router: Router, sends: int, *, rates: dict[str, float], start: float = 0.0) -> None:
+def record_sends(
+    router: Router, sends: int, *, rates: dict[str, float], start: float = 0.0
+) -> None:
     draw = random.Random(1)  # noqa: S311 - a simulation
     names = sorted(rates)
     for n in range(sends):
@@ -62,7 +64,7 @@ def test_operator_sets_an_account_apart(change: dict[str, object]) -> None:
 def test_account_that_loses_messages_gets_few_claims() -> None:
     router = Router({})
     account_shares.follow_accounts(router, account_shares.groups())
-    played(router, 2000, rates={KZ: 0.55, UZ: 0.92})
+    record_sends(router, 2000, rates={KZ: 0.55, UZ: 0.92})
 
     account_shares.write_factors(router)
 
@@ -78,7 +80,7 @@ def test_account_that_loses_messages_gets_few_claims() -> None:
 def test_operator_s_change_restarts_the_shares() -> None:
     router = Router({})
     account_shares.follow_accounts(router, account_shares.groups())
-    played(router, 2000, rates={KZ: 0.55, UZ: 0.92})
+    record_sends(router, 2000, rates={KZ: 0.55, UZ: 0.92})
     account_shares.write_factors(router)
     ProviderAccount.objects.filter(name=KZ).update(is_share_fixed=True)
 
@@ -92,7 +94,7 @@ def test_operator_s_change_restarts_the_shares() -> None:
 def test_paused_account_keeps_its_learned_share() -> None:
     router = Router({})
     account_shares.follow_accounts(router, account_shares.groups())
-    played(router, 2000, rates={KZ: 0.55, UZ: 0.92})
+    record_sends(router, 2000, rates={KZ: 0.55, UZ: 0.92})
     before = dict(shares(router))
 
     for is_enabled in (False, True):
@@ -105,7 +107,7 @@ def test_paused_account_keeps_its_learned_share() -> None:
 def test_state_survives_a_restart() -> None:
     router = Router({})
     account_shares.follow_accounts(router, account_shares.groups())
-    played(router, 500, rates={KZ: 0.55, UZ: 0.92})
+    record_sends(router, 500, rates={KZ: 0.55, UZ: 0.92})
 
     restored = learned_router.decode(learned_router.encode(router, 15_000.0))
 

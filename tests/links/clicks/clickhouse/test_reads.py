@@ -15,7 +15,7 @@ from links.clicks.bot_detection import VisitorKind
 from links.clicks.statistics import Point, Visitors
 from links.models import ErasedClicks, Link
 from storage.redis_client import redis_client
-from tests.clickhouse_fake import answering
+from tests.clickhouse_fake import fake_clickhouse
 from tests.clickhouse_server import ClickHouseServer
 from tests.factories import LinkFactory
 from tests.links.clicks.clickhouse.stream_clicks import add_rows, be_complete, forget_lock
@@ -116,7 +116,7 @@ def test_page_of_a_proxy_leaves_it_to_postgresql(settings: Settings, page: str) 
     link = LinkFactory.create()
     now = timezone.now()
     be_complete()
-    with answering() as fake:
+    with fake_clickhouse() as fake:
         settings.CLICKHOUSE_URL = f"http://127.0.0.1:{fake.port}/"
         fake.response = page
 
@@ -196,7 +196,7 @@ def test_postgresql_replaces_an_unavailable_server(settings: Settings) -> None:
 
 def test_answer_is_read_and_one_link_requested(settings: Settings) -> None:
     link = LinkFactory.create()
-    with answering() as fake:
+    with fake_clickhouse() as fake:
         settings.CLICKHOUSE_URL = f"http://127.0.0.1:{fake.port}/"
         be_complete()
         # Before 25.8 64-bit integers come as strings.

@@ -20,7 +20,7 @@ from links.clicks.buffer import STREAM
 from links.models import ErasedClicks
 from storage.clickhouse import RejectedError, UnavailableError
 from storage.redis_client import blocking_redis_client
-from tests.clickhouse_fake import answering
+from tests.clickhouse_fake import fake_clickhouse
 from tests.clickhouse_server import ClickHouseServer
 from tests.factories import LinkFactory
 from tests.links.clicks.clickhouse.stream_clicks import (
@@ -193,7 +193,7 @@ def test_refused_rows_are_distinguished(clickhouse: ClickHouseServer) -> None:
 
 def test_clicks_wait_while_the_server_has_no_memory(settings: Settings) -> None:
     add_entry(LinkFactory.create().id, 8)
-    with answering() as fake:
+    with fake_clickhouse() as fake:
         settings.CLICKHOUSE_URL = f"http://127.0.0.1:{fake.port}/"
         fake.status = 500
         fake.response = "Code: 241. DB::Exception: Memory limit (total) exceeded"
@@ -213,7 +213,7 @@ def test_refused_click_moves_completeness(settings: Settings) -> None:
     be_complete()
     before = clickhouse_tables.complete_since()
     add_entry(LinkFactory.create().id)
-    with answering() as fake:
+    with fake_clickhouse() as fake:
         settings.CLICKHOUSE_URL = f"http://127.0.0.1:{fake.port}/"
         fake.status = 400
         fake.response = "Code: 117. DB::Exception: Unknown field: country"

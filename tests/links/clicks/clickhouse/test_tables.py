@@ -23,7 +23,7 @@ VALUES ('0192f000-0000-7000-8000-000000000001', {millis}, 1, 'person', '', '', '
 """
 
 
-def note(link: Link, *, ago: timedelta) -> None:
+def note_erasure(link: Link, *, ago: timedelta) -> None:
     with connection.cursor() as cursor:
         clickhouse_sink.note_erasure(cursor, [link.id])
     ErasedClicks.objects.filter(link_id=link.id).update(erased_at=timezone.now() - ago)
@@ -63,7 +63,7 @@ def test_erased_links_leave_no_click(clickhouse: ClickHouseServer) -> None:
     add_entry(erased.id, 3)
     add_entry(other.id, 2)
     clickhouse_sink.write_clicks()
-    note(erased, ago=timedelta(hours=1))
+    note_erasure(erased, ago=timedelta(hours=1))
 
     assert clickhouse_sink.erase() == 1
     wait_until(lambda: clickhouse_sink.erase() == 0)
@@ -76,7 +76,7 @@ def test_erasure_waits_for_inserts_that_had_begun(clickhouse: ClickHouseServer) 
     link = LinkFactory.create()
     add_entry(link.id)
     clickhouse_sink.write_clicks()
-    note(link, ago=timedelta(minutes=1))
+    note_erasure(link, ago=timedelta(minutes=1))
 
     assert clickhouse_sink.erase() == 0
 
@@ -85,8 +85,8 @@ def test_erasure_waits_for_inserts_that_had_begun(clickhouse: ClickHouseServer) 
 
 
 def test_note_is_forgotten_once_the_stream_cannot_hold_clicks(clickhouse: ClickHouseServer) -> None:
-    note(LinkFactory.create(), ago=timedelta(days=7))
-    note(LinkFactory.create(), ago=timedelta(days=8))
+    note_erasure(LinkFactory.create(), ago=timedelta(days=7))
+    note_erasure(LinkFactory.create(), ago=timedelta(days=8))
 
     clickhouse_sink.erase()
 
@@ -97,7 +97,7 @@ def test_note_is_forgotten_once_the_stream_cannot_hold_clicks(clickhouse: ClickH
 def test_nothing_is_noted_without_clickhouse(settings: Settings) -> None:
     settings.CLICKHOUSE_URL = ""
 
-    note(LinkFactory.create(), ago=timedelta(0))
+    note_erasure(LinkFactory.create(), ago=timedelta(0))
 
     assert not ErasedClicks.objects.exists()
 
