@@ -41,6 +41,8 @@ def _statements(messages: str, wallets: str = "true") -> dict[str, str]:
         messages=messages,
         wallets=wallets,
         is_outcome_known=unreported_codes.KNOWN_AT_ITS_END,
+        # Counts are kept forever, and no erasure changes them.
+        purpose=sql.without_phone("verification.purpose", "message.phone"),
     )
 
 

@@ -17,7 +17,7 @@ GROUP BY GROUPING SETS ((company_id, mode, channel), (company_id, mode, prefix),
 WITH sent AS (
   SELECT message.company_id, message.mode, message.channel, left(message.phone, 7) AS prefix,
     message.phone,
-    COALESCE(verification.purpose, '') AS purpose,
+    COALESCE({purpose}, '') AS purpose,
     COALESCE(message.api_key_id::text, '') AS api_key,
     message.state = 'delivered' AS is_delivered,
     message.state = 'delivered' OR message.sent_at IS NOT NULL AS is_handed_over,
@@ -52,7 +52,7 @@ FROM sent {groups}
 WITH settled AS (
   SELECT wallet.company_id, 'live' AS mode, COALESCE(message.channel, '') AS channel,
     left(COALESCE(message.phone, ''), 7) AS prefix, COALESCE(message.phone, '') AS phone,
-    COALESCE(verification.purpose, '') AS purpose,
+    COALESCE({purpose}, '') AS purpose,
     COALESCE(message.api_key_id::text, '') AS api_key, transfer.amount,
     transfer.kind = 'capture' AS is_capture
   FROM billing_wallet wallet

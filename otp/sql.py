@@ -20,7 +20,16 @@ def in_live_months(statement: str) -> str:
     return limit_to_months(statement, months_of_last(days=3))
 
 
-_CODES = sql_files.read_several("otp/codes.sql")
+def without_phone(text: str, phone: str) -> str:
+    """The expression for the text without the phone."""
+    return sql_files.fill(sql_files.read("otp/without_phone.sql"), text=text, phone=phone)
+
+
+_CODES = sql_files.read_several(
+    "otp/codes.sql",
+    purpose_without_phone=without_phone("purpose", "phone"),
+    binding_without_phone=without_phone("binding::text", "phone"),
+)
 SEALED_CODES = _CODES["sealed_codes"]
 WIPE_EXPIRED_CODES = _CODES["wipe_expired_codes"]
 ANONYMISE_PHONES = _CODES["anonymise_phones"]

@@ -130,6 +130,7 @@ STATEMENTS = {
     ],
     "api/idempotency.sql": whole(idempotency._SQL),
     "otp/codes.sql": [sql.SEALED_CODES, sql.WIPE_EXPIRED_CODES, sql.ANONYMISE_PHONES],
+    "otp/without_phone.sql": [sql.ANONYMISE_PHONES],
     "otp/check/check.sql": [sql.CHECK_CODE, sql.CHECK_CODES],
     "otp/send/send.sql": [
         *(

@@ -77,10 +77,21 @@ def test_counted_days_and_today_say_the_same(company: Company, dimension: str) -
     assert len(live.rows) == 2
 
 
+@pytest.mark.parametrize("written", ["+79161234567", "8 (916) 123-45-67"])
+def test_purpose_is_counted_without_the_phone(company: Company, written: str) -> None:
+    """The counts outlive the retention of phones, and no erasure changes them."""
+    for ago in (0, 1):
+        code(company, ago, 1, phone="+79161234567", purpose=f"login of {written}")
+    count_days()
+
+    assert list(shown(company, "purpose").rows) == ["login of …"]
+
+
 def test_total_is_that_of_the_figures_above(company: Company) -> None:
     for ago in (0, 1, 2):
         first = code(company, ago, 1, entered=True, state="failed")
         MessageFactory.create(
+            id=id_of(ago, 2000),
             company=company,
             subject_id=first.subject_id,
             created_at=day(ago),

@@ -91,6 +91,19 @@ def test_own_texts_that_may_name_the_person_go_with_the_phone(db: None) -> None:
     assert {getattr(new, name) for name in stored_fields.NAMES} == {"+79161234567"}
 
 
+@pytest.mark.parametrize("written", ["79161234567", "+79161234567", "8 (916) 123-45-67"])
+def test_phone_within_purpose_and_binding_goes_with_the_phone(db: None, written: str) -> None:
+    texts = {"purpose": f"login {written}", "binding": {"amount": "1", "payee": written}}
+    verification = VerificationFactory.create(phone="+79161234567", **texts)
+    Verification.objects.update(created_at=time_ago(days=91))
+
+    tasks.purge()
+
+    verification.refresh_from_db()
+    assert verification.purpose == "login …"
+    assert verification.binding == {"amount": "1", "payee": "…"}
+
+
 def test_contact_is_deleted_a_year_after_its_number_was_shared(db: None) -> None:
     """A person who presses Start later is asked for the number again."""
     for chat_id, days in ((1, 366), (2, 364)):
