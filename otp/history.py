@@ -14,7 +14,6 @@ from django.utils.translation import ngettext
 
 from catalogue.ids import first_id_at
 from channels.extensions import BreakdownCount, TimelineEntry
-from channels.history.day_counts import is_anonymised
 from channels.models import Message
 from links.manage import timeline as links_timeline
 from otp import sql, unreported_codes
@@ -50,10 +49,7 @@ _OF_COMPANY = _statements(
     "message.company_id = %(company_id)s AND message.mode = %(mode)s::text",
     "wallet.company_id = %(company_id)s",
 )
-# Repeats the condition of the partial index on `created_at`. The index lacks messages whose phones
-# are anonymised: their day is found by their ids.
-_OF_ALL = _statements("message.phone NOT LIKE '%%*'")
-_OF_OLD_DAY = _statements("message.id >= %(first_code)s AND message.id < %(last_id)s")
+_OF_ALL = _statements("message.id >= %(first_code)s AND message.id < %(last_id)s")
 
 
 def count_breakdowns(
@@ -72,8 +68,7 @@ def count_breakdowns(
         "company_id": company_id,
         "mode": mode,
     }
-    of_day = _OF_OLD_DAY if is_anonymised(start) else _OF_ALL
-    statements = of_day if company_id is None else _OF_COMPANY
+    statements = _OF_ALL if company_id is None else _OF_COMPANY
     yield from select(BreakdownCount, statements["steps"], params)
     if mode != "test":  # test keys spend no tokens
         yield from select(BreakdownCount, statements["settled"], params)

@@ -9,7 +9,7 @@ messages themselves.
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -53,11 +53,9 @@ CASE WHEN state = 'delivered' THEN (
 ELSE 0 END"""
 
 _COUNT = sql_files.read("channels/history/count_day.sql")
-# ALL_COMPANIES repeats the condition of the partial index on `created_at`.
-ALL_COMPANIES = "phone NOT LIKE '%%*'"
+# By ids: the index on `created_at` lacks the messages whose phones are anonymised or erased.
+ALL_COMPANIES = "id >= %(first_id)s AND id < %(end_id)s"
 ONE_COMPANY = "company_id = %(company_id)s AND mode = %(mode)s::text"
-# That index lacks messages whose phones are anonymised: their day is found by their ids.
-OLD_DAY = "id >= %(first_id)s AND id < %(end_id)s"
 
 _TAKE_STALE = sql_files.read("channels/history/take_stale.sql")
 
@@ -170,12 +168,6 @@ def _count_all(cursor: CursorWrapper, day: date) -> None:
         _count_each(cursor, [_StaleDay(pk, mode, day) for pk in companies for mode in Mode.values])
 
 
-def is_anonymised(start: datetime) -> bool:
-    """Whether phones of the day that begins at `start` may be anonymised."""
-    first_day = timezone.localdate() - timedelta(days=settings.PHONE_RETENTION - 1)
-    return timezone.localdate(start) < first_day
-
-
 def _count(
     cursor: CursorWrapper, day: date, company_id: int | None = None, mode: str | None = None
 ) -> None:
@@ -183,9 +175,9 @@ def _count(
     company_filter: dict[str, Any] = {"company_id": company_id, "mode": mode} if company_id else {}
     DayCount.objects.filter(day=day, **company_filter).delete()
     DayBreakdown.objects.filter(day=day, **company_filter).delete()
-    everyone = OLD_DAY if is_anonymised(start) else ALL_COMPANIES
     ids = {"first_id": first_id_at(start - MARGIN), "end_id": first_id_at(end + MARGIN)}
-    statement = sql_files.fill(_COUNT, pace=PACE, whose=ONE_COMPANY if company_filter else everyone)
+    condition = ONE_COMPANY if company_filter else ALL_COMPANIES
+    statement = sql_files.fill(_COUNT, pace=PACE, whose=condition)
     cursor.execute(statement, {"day": day, "start": start, "end": end, **ids, **company_filter})
     counts = extensions.kinds["code"].count_breakdowns(
         start=start, end=end, company_id=company_id, mode=mode

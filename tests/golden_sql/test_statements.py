@@ -185,7 +185,7 @@ STATEMENTS = {
     "channels/history/anonymise.sql": [retention.ANONYMISE_PHONES, retention._ANONYMISE_IDS],
     "channels/history/count_day.sql": [
         fill(day_counts._COUNT, pace=day_counts.PACE, whose=whose)
-        for whose in (day_counts.ALL_COMPANIES, day_counts.ONE_COMPANY, day_counts.OLD_DAY)
+        for whose in (day_counts.ALL_COMPANIES, day_counts.ONE_COMPANY)
     ],
     "channels/history/drop_watch.sql": [drop_watch._RECENT],
     "channels/history/figures.sql": [figures._READ],
@@ -207,9 +207,7 @@ STATEMENTS = {
     "operator_admin/incidents/used_channels.sql": [notices._CHANNELS],
     "operator_admin/status/summary.sql": whole(summary._SQL),
     "otp/history.sql": [
-        text
-        for texts in (history._OF_COMPANY, history._OF_ALL, history._OF_OLD_DAY)
-        for text in whole(texts)
+        text for texts in (history._OF_COMPANY, history._OF_ALL) for text in whole(texts)
     ],
     "otp/protection/code_outcomes.sql": whole(code_outcomes._SQL),
     "otp/statistics/route_learning.sql": [route_learning._ATTEMPTS],

@@ -28,6 +28,7 @@ from tests.factories import (
     TransferFactory,
     VerificationFactory,
 )
+from tests.otp.protection.sends import id_at
 
 HOUR = timedelta(hours=1)
 
@@ -41,6 +42,7 @@ def create_finished(company: Company, ago: int, state: str = "delivered", **fiel
     at = day(ago)
     ended = {"delivered_at": at + timedelta(seconds=fields.pop("took", 3)), "finished_at": at}
     return MessageFactory.create(
+        id=id_at(at),
         company=company,
         created_at=at,
         state=state,
@@ -177,6 +179,18 @@ def test_days_before_the_first_counted_one_follow(company: Company) -> None:
     oldest = CountedDay.objects.order_by("day").values_list("day", flat=True).first()
     assert oldest == timezone.localdate() - timedelta(days=200)
     assert count_days() == 0
+
+
+def test_messages_of_an_erased_person_are_counted(company: Company) -> None:
+    """The person may be erased before the day is counted."""
+    for phone in ("+7999*", "+79991234567"):
+        code = VerificationFactory.create(id=id_at(day(1)), company=company, phone=phone)
+        create_finished(company, 1, phone=phone, subject_id=code.id)
+    live = codes_of(company)
+    count_days()
+
+    assert codes_of(company) == live == (2, 0)
+    assert [row[-1] for row in counted()] == [2]
 
 
 @pytest.mark.parametrize(
