@@ -119,8 +119,9 @@ class Error(Enum):
         409,
         _("A message or a code for this number is still in progress"),
         _(
-            "A message to this number is in progress, a code can still be entered, or wrong codes "
-            "of the last 24 hours limit guessing. Nothing was erased."
+            "A message to this number is in progress, a code can still be entered, wrong codes of "
+            "the last 24 hours limit guessing, or a code that nobody entered was delivered within "
+            "two minutes. Nothing was erased."
         ),
         _("Repeat the request after `retry_after` seconds."),
         ("retry_after",),

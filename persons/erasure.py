@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from accounts.audit import record
 from accounts.jobs import delete_with_parts
-from accounts.models import Company, User
+from accounts.models import Company, Mode, User
 from channels.accept import send_limits
 from channels.models import MessageExport, RouterState
 from channels.phone_numbers import spellings
@@ -44,7 +44,7 @@ log = structlog.get_logger(__name__)
 class NotFinishedError(Exception):
     """The person's data is still in use.
 
-    A message to the person is open, a code can still be entered, or wrong codes still count.
+    A message to the person is open, a code can still be entered, or its outcome still counts.
     """
 
     def __init__(self, until: datetime) -> None:
@@ -70,7 +70,7 @@ def erase(
 
     `until` spares newer messages when an erasure is repeated after a restore.
     """
-    waits_for = ["erasable_at", *([] if person.is_everywhere else ["guess_limit_until"])]
+    waits_for = ["erasable_at", *([] if person.is_everywhere else ["counted_until"])]
     rows, counts = _erase(person, waits_for, until, find_rows_and_links)
     _record(person, rows, user, ip)
     return counts
@@ -130,9 +130,9 @@ def _erase_rows(
         for phone in phones:
             cursor.execute(statement, params | phone_parameters(phone))
             counts[name] += cursor.rowcount
-    if rows.messages or person.is_everywhere:
-        # Smart routing's memory of this phone. The lock waits for a running learning step, which
-        # would write it again.
+    if (rows.messages and person.mode != Mode.TEST) or person.is_everywhere:
+        # Smart routing's memory of this phone, which only live messages taught. The lock waits for
+        # a running learning step, which would write it again.
         list(RouterState.objects.select_for_update())
         counts["routing_memory"] = sum(map(phone_memories.forget, spellings(person.phone)))
     _discard_files(rows.companies)

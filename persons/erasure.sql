@@ -48,6 +48,17 @@ UPDATE channels_attempt SET provider_id = NULL, error_detail = '' WHERE id = ANY
 --: sms_parts
 DELETE FROM channels_part WHERE attempt_id = ANY(%(attempts)s)
 
+-- The vendor's id of the person leads to a message of another company from now on, or to that of
+-- the next receipt: a STOP must still find the phone.
+--: vendor_user_ids_kept
+UPDATE channels_knownrecipient SET seen_at = now() - interval '2 days',
+  attempt_id = COALESCE((
+    SELECT attempt.id FROM channels_message message
+      JOIN channels_attempt attempt ON attempt.message_id = message.id
+    WHERE message.phone = ANY(%(spellings)s) AND message.id <> ALL(%(messages)s)
+    ORDER BY message.created_at DESC LIMIT 1), attempt_id)
+WHERE attempt_id = ANY(%(attempts)s)
+
 -- Receipts from one call of the vendor share its body, with those of other people too.
 --: shared_receipt_bodies
 UPDATE channels_receipt SET raw = '' WHERE raw <> '' AND position(%(digits)s::bytea IN raw) > 0

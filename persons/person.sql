@@ -61,11 +61,18 @@ SELECT max(until) FROM (
   WHERE id = ANY(%(verifications)s) AND expires_at > now() AND verified_at IS NULL
     AND superseded_at IS NULL AND attempts < max_attempts) AS open
 
--- Wrong codes count against guessing for a day: a stolen key must not reset the count by erasing.
---: guess_limit_until
-SELECT max(judged_at) + interval '24 hours' FROM otp_verification
-WHERE id = ANY(%(verifications)s) AND judged_at > now() - interval '24 hours'
-  AND attempts > (verified_at IS NOT NULL)::int
+-- Wrong codes count against guessing for a day, and a delivered code that nobody enters is evidence
+-- for the guard within two minutes: a stolen key must not escape either by erasing.
+--: counted_until
+SELECT max(until) FROM (
+  SELECT judged_at + interval '24 hours' AS until FROM otp_verification
+  WHERE id = ANY(%(verifications)s) AND judged_at > now() - interval '24 hours'
+    AND attempts > (verified_at IS NOT NULL)::int
+  UNION ALL
+  SELECT delivered_at + interval '2 minutes' FROM channels_message message
+    JOIN otp_verification verification ON verification.id = message.subject_id
+  WHERE message.id = ANY(%(messages)s) AND message.mode = 'live' AND verified_at IS NULL
+    AND delivered_at > now() - interval '2 minutes') AS counted
 
 --: event_ids
 SELECT id FROM webhooks_event WHERE company_id = ANY(%(companies)s) AND (

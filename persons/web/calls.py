@@ -67,7 +67,8 @@ ERASE = Call(
         "it in their target, stop working. A reference that is the number goes from messages to "
         "others, too; do not put a person's number within longer references or into `metadata` of "
         "a message to somebody else. Refused while a message is in progress, a code can be "
-        "entered, or wrong codes of the last 24 hours limit guessing."
+        "entered, wrong codes of the last 24 hours limit guessing, or a code that nobody entered "
+        "was delivered within two minutes."
     ),
     Scope.PERSONS,
     message=_("The data was erased"),
