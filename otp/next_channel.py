@@ -158,7 +158,11 @@ def _require_payment(principal: Principal, message: Message, decision: Decision)
     if decision.message.hold > message.hold:
         return
     price = decision.message.chain[0].price
-    refusal = acceptance.refusal_of_price(principal, message.phone, price)
+    key = message.api_key  # whose limit the step counts against
+    payer = replace(
+        principal, key_id=key.pk if key else 0, day_limit=key.day_limit if key else None
+    )
+    refusal = acceptance.refusal_of_price(payer, message.phone, price)
     raise refusal or DomainError(Error.UNAVAILABLE, retry_after=1)
 
 

@@ -108,9 +108,9 @@ def cancel(principal: Principal, verification_id: UUID) -> FoundVerification:
     rows = for_principal(principal).filter(pk=verification_id)
     with transaction.atomic():
         # The row lock decides between this and a concurrent guess.
-        is_cancelled = rows.filter(
-            verified_at=None, superseded_at=None, expires_at__gt=Now()
-        ).update(cancelled_at=Now(), superseded_at=Now(), settled_at=Now())
+        is_cancelled = rows.filter(IN_STATE[State.PENDING]).update(
+            cancelled_at=Now(), superseded_at=Now(), settled_at=Now()
+        )
         with connection.cursor() as cursor:
             ids = [verification_id] if is_cancelled else []
             decisions = settlement.end_links_and_messages(cursor, ids) if ids else []

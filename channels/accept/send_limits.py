@@ -121,11 +121,13 @@ def _acquire(send: Send, key_hash: str, untried: UntriedChannel | None) -> _Acqu
         pool=_pool(send),
     )
     if result.outcome in REFUSED_BY_COOL_DOWN and untried and untried.is_untried():
-        return _acquire_untried(send, untried, result)
+        return _acquire_untried(send, untried, result, key_hash)
     return _Acquisition(result, key)
 
 
-def _acquire_untried(send: Send, untried: UntriedChannel, refusal: LimitResult) -> _Acquisition:
+def _acquire_untried(
+    send: Send, untried: UntriedChannel, refusal: LimitResult, key_hash: str = ""
+) -> _Acquisition:
     """Acquires a place in the limits without the phone's cool-down, which an earlier send holds.
 
     A cool-down of the channel keeps concurrent sends from taking each other's places.
@@ -135,7 +137,8 @@ def _acquire_untried(send: Send, untried: UntriedChannel, refusal: LimitResult) 
         _windows(send, send.company_limits),
         cool_down=key,
         seconds=cool_down(send.company_limits),
-        holder=f"{send.id.hex}:",
+        holder=f"{send.id.hex}:{key_hash}",
+        key_hash=key_hash,
         pool=_pool(send),
     )
     return _Acquisition(result, key, partial(_channel_lock, untried, refusal))

@@ -13,6 +13,7 @@ from django.db.models import Value
 from django.db.models.functions import Concat, Left
 from django.utils import timezone
 
+from accounts.models import Mode
 from catalogue.errors import DomainError, Error
 from catalogue.languages import message_languages
 from channels.models import BlockedPhone, Message
@@ -122,6 +123,6 @@ def _reported_phone(written: str) -> str | None:
     international = e164_or_none(f"+{written}", "")
     if national and international:
         for phone in (national, international):
-            if Message.objects.filter(phone__in=spellings(phone)).exists():
+            if Message.objects.filter(phone__in=spellings(phone), mode=Mode.LIVE).exists():
                 return phone
     return national or international

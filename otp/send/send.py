@@ -105,7 +105,8 @@ def _send(
         link = request.link.for_channels(allowed.channel_names) if request.link else None
         text = CodeText(principal, request, link)
         plan = text.with_segments(allowed)
-        names = plan.channel_names
+        # A named channel has a chain only with a test key's number.
+        names = {plan.channel.name} if request.channel else plan.channel_names
         untried = UntriedChannels(principal, request, custom, names, only_verification_id)
         prepared = PreparedCodeSend(
             message=NewMessage("code", sender, request, plan),

@@ -16,7 +16,7 @@ from channels.routing.stored_rules import StoredRule
 from links.models import Link
 from otp.models import Verification
 from otp.send.code_request import STORED_FIELDS, CodeSendRequest
-from tests.api.clients import Api
+from tests.api.clients import Api, ClientOf
 from tests.api.races import at_once
 from tests.channels.fallback_stages import enable_fallback, fallback_events, transfers
 from tests.channels.message_stages import PHONE, accepted, apply_event, claim
@@ -224,6 +224,23 @@ def test_step_that_is_not_paid_changes_nothing(api: Api, balance: int) -> None:
     message = Message.objects.get()
     assert (response.code, response.body["required"]) == ("insufficient_tokens", 16)
     assert (message.channel, len(message.chain), message.hold) == ("whatsapp", 1, 1)
+
+
+def test_step_names_the_limit_of_the_key_that_pays(api: Api, client_of: ClientOf) -> None:
+    enable_fallback(api.company, "whatsapp", "sms")
+    verification = sent(client_of(api.company, day_limit=5))
+
+    answer = step(api, verification)
+
+    assert (answer.code, answer.body["limit"]["kind"]) == ("send_limit", "key_day")
+
+
+def test_number_that_falls_back_has_a_next_channel(test_api: Api) -> None:
+    verification = sent(test_api, phone="+79990000009")
+
+    steps = [outcome(step(test_api, verification)) for _ in range(2)]
+
+    assert steps == ["telegram", "whatsapp"]
 
 
 def test_next_channel_keeps_the_attempts_left(api: Api) -> None:

@@ -254,6 +254,14 @@ def test_new_code_after_a_cancelled_one_is_another(api: Api) -> None:
     assert verify(api, second, code_of(PHONE)).status == 200
 
 
+def test_cancellation_keeps_a_code_without_attempts(api: Api) -> None:
+    public_id = sent(api)
+    Verification.objects.update(attempts=5)
+
+    assert cancel(api, public_id).body["state"] == "exhausted"
+    assert verify(api, public_id, "1234").code == "too_many_attempts"
+
+
 def test_cancellation_keeps_an_expired_verification(api: Api) -> None:
     public_id = sent(api)
     age_rows(seconds=301)

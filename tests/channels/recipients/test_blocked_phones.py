@@ -383,6 +383,7 @@ def test_user_ids_are_purged_with_their_phones() -> None:
 def test_stop_without_a_plus_is_of_the_phone_that_got_a_message(sent_to: str, blocked: str) -> None:
     if sent_to:
         MessageFactory.create(phone=sent_to)
+    MessageFactory.create(phone="+74912345678", mode="test")
 
     blocked_phones.apply_reply("smpp", Reply("84912345678", "STOP"))
 

@@ -1,10 +1,12 @@
 """A live code by another channel at once: what the cool-down holds, and what it does not."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from functools import partial
 
 import pytest
+from django.db import transaction
 from django.test import override_settings
 from django.utils import timezone
 
@@ -13,6 +15,7 @@ from channels.deliver import sweeps
 from channels.lifecycle.state_machine import EventKind
 from channels.models import Attempt, Message
 from otp.models import Verification
+from tests.api.blocking import start_blocked
 from tests.api.clients import Api
 from tests.api.races import at_once
 from tests.channels.fallback_stages import enable_fallback, fallback_events, transfers
@@ -130,6 +133,20 @@ def test_parallel_sends_by_another_channel_send_one(api: Api) -> None:
     assert sorted(responses) == ["ok", *["resend_too_soon"] * 5]
     assert channels() == ["whatsapp", "sms"]
     assert ledger.balance(api.company.pk) == (983, 17)
+
+
+def test_repeat_at_once_by_another_channel_is_in_progress(api: Api) -> None:
+    ask(api)
+    body = {"phone": PHONE, "channel": "sms"}
+    send_by_sms = partial(api.post, "/otp/send", body, Idempotency_Key="once")
+    with ThreadPoolExecutor(1) as pool, transaction.atomic():
+        Verification.objects.select_for_update().get()
+        first = start_blocked(pool, send_by_sms)
+        repeat = send_by_sms()
+
+    assert (repeat.status, repeat.code) == (409, "request_in_progress")
+    assert first.result().status == 200
+    assert channels() == ["whatsapp", "sms"]
 
 
 @pytest.mark.usefixtures("store")
