@@ -16,8 +16,8 @@ from django.utils.translation import gettext_lazy as _
 from accounts.jobs import Job
 from accounts.purges import delete_rows
 from catalogue.ids import first_id_at
+from channels.history.day_counts import country_of_any
 from channels.models import Message, RouteDay, RouterState
-from channels.phone_numbers import country_of
 from channels.routing.learned import phone_memories
 from storage.sessions import database_now
 from storage.statements import sql_files
@@ -83,7 +83,7 @@ def _add(codes: list[_Code]) -> None:
     days: dict[tuple[int, date, str, str], RouteDay] = {}
     for code in codes:
         day = timezone.localdate(datetime.fromtimestamp(code.created, UTC))
-        key = code.company_id, day, country_of(code.phone), code.arm
+        key = code.company_id, day, country_of_any(code.phone), code.arm
         row = days.setdefault(key, _empty_day(*key))
         row.codes += 1
         row.tokens += code.tokens

@@ -11,6 +11,6 @@ FROM channels_message message LEFT JOIN otp_verification verification
   AND verification.id >= %(first_code)s AND verification.id < %(last)s
 WHERE message.id >= %(first)s AND message.id < %(last)s AND message.kind = 'code'
   AND message.mode = 'live'
-  AND message.phone NOT LIKE '%%*' AND message.params->'route'->>'arm' = ANY(%(arms)s)
+  AND message.params->'route'->>'arm' = ANY(%(arms)s)
   AND NOT EXISTS (SELECT FROM channels_message earlier
     WHERE earlier.subject_id = message.subject_id AND earlier.id < message.id)

@@ -19,7 +19,7 @@ from accounts.jobs import Job
 from billing.budgets import budgets
 from billing.models import SpentDay
 from catalogue.ids import first_id_at
-from channels.phone_numbers import country_of
+from channels.history.day_counts import country_of_any
 from parsing.days import start_of
 from storage.statements import sql_files
 from storage.statements.queries import execute, select
@@ -63,7 +63,7 @@ def _count_day(day: date) -> None:
     }
     execute("SET LOCAL statement_timeout = '10min'")
     for spent in select(_SpendingRow, _SPENT, params):
-        country = country_of(spent.phone) or budgets.UNKNOWN
+        country = country_of_any(spent.phone) or budgets.UNKNOWN
         hours[spent.company_id, country][spent.hour] += int(spent.tokens)
     rows = [
         SpentDay(

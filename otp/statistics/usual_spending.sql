@@ -7,7 +7,7 @@ FROM channels_message message LEFT JOIN otp_verification verification
   ON verification.id = message.subject_id AND verification.id >= %(first_id)s
     AND verification.id < %(last_id)s
 WHERE message.created_at >= %(start)s AND message.created_at < %(end)s
-  AND message.phone NOT LIKE '%%*'
+  AND message.id >= %(first_id)s AND message.id < %(last_id)s
   AND message.mode = 'live' AND message.price > 0
   AND CASE WHEN message.kind = 'code' AND NOT COALESCE(verification.is_custom, false)
     THEN verification.verified_at IS NOT NULL ELSE message.state = 'delivered' END

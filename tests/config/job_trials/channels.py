@@ -16,6 +16,7 @@ from parsing.days import start_of
 from tests.channels.history.test_drop_watch import send, with_daily_counts
 from tests.config.job_trials.trial import Trial, ago, owner_of, wallet_of
 from tests.factories import AttemptFactory, MessageFactory, TransferFactory, VerificationFactory
+from tests.otp.protection.sends import id_at
 
 
 def _file(company: Company) -> None:
@@ -35,7 +36,9 @@ def _counted_day(company: Company) -> None:
     counted = timezone.localdate() - timedelta(days=3)
     CountedDay.objects.get_or_create(day=counted)
     at = start_of(counted + timedelta(days=1)) + timedelta(hours=3)
-    MessageFactory.create(company=company, created_at=at, state="failed", finished_at=at)
+    MessageFactory.create(
+        id=id_at(at), company=company, created_at=at, state="failed", finished_at=at
+    )
 
 
 def _overdue(company: Company) -> None:

@@ -260,6 +260,14 @@ def test_arms_are_counted_by_day_and_country(company: Company) -> None:
     assert rows() == [("RU", "smart", 2, 0, 2, 2), ("RU", "hold_out", 1, 1, 16, 256)]
 
 
+def test_codes_of_persons_erased_meanwhile_are_counted(company: Company) -> None:
+    charge(tried(company, WAY, route={"arm": "smart"}, phone="+7916*"), 16)
+
+    count()
+
+    assert rows() == [("RU", "smart", 1, 0, 16, 256)]
+
+
 def test_delivery_that_was_free_costs_nothing(company: Company) -> None:
     tried(company, WAY, route={"arm": "smart"}, price=16)
 

@@ -9,10 +9,11 @@ from pytest_django import Settings
 from accounts.models import Company
 from billing.budgets import budgets
 from billing.models import Budget, SpentDay
-from catalogue.ids import first_id_at, uuid7
+from catalogue.ids import uuid7
 from channels.models import Message
 from otp.statistics import usual_spending
 from tests.factories import MessageFactory, VerificationFactory
+from tests.otp.protection.sends import id_at
 
 pytestmark = pytest.mark.django_db
 
@@ -32,15 +33,15 @@ def spent(
     at = timezone.localtime().replace(hour=hour, minute=0, second=0) - timedelta(days=days)
     subject_id = uuid7()
     if kind == "code":
-        code_id = type(subject_id)(int=first_id_at(at).int | (subject_id.int & (1 << 60) - 1))
         subject_id = VerificationFactory.create(
             company=company,
-            id=code_id,
+            id=id_at(at),
             phone=phone,
             verified_at=at if is_entered else None,
             superseded_at=at,
         ).pk
     MessageFactory.create(
+        id=id_at(at),
         company=company,
         kind=kind,
         phone=phone,
@@ -79,6 +80,15 @@ def test_unproved_messages_raise_no_budget(company: Company) -> None:
     usual_spending.refresh()
 
     assert usual(company) == {}
+
+
+def test_codes_of_persons_erased_the_same_day_count(company: Company) -> None:
+    spent(company, 100, phone="+7916*")
+    spent(company, 50, phone="+7701*")
+
+    usual_spending.refresh()
+
+    assert usual(company) == {"": 450, "RU": 300, "KZ": 150}
 
 
 def test_days_are_counted_once_and_forgotten_in_time(company: Company, settings: Settings) -> None:
