@@ -3,11 +3,13 @@
 import csv
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
 
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import translation
+from django.utils.formats import get_format
 
 from catalogue.languages import page_languages
 
@@ -17,7 +19,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 # ten, and replace digits after the 15th by zeros.
 _NUMBER = re.compile(r"0[0-9][0-9.,]*|[0-9]{16,}|[0-9]+(?:[.,][0-9]+)?[eE][+-]?[0-9]+")
 
-Row = Sequence[str | int]
+Row = Sequence[str | int | Decimal]
 
 
 class _Echo:
@@ -57,20 +59,24 @@ def csv_lines(rows: Iterable[Row], language: str, *, is_continued: bool = False)
     writer = csv.writer(_Echo(), delimiter=separator, quoting=csv.QUOTE_NONNUMERIC)
     if not is_continued:
         yield BOM
+    decimal_mark = get_format("DECIMAL_SEPARATOR", language)
     remaining = iter(rows)
     while True:
         with translation.override(language):
             row = next(remaining, None)
         if row is None:
             return
-        yield writer.writerow([escape_cell(cell) for cell in row])
+        yield writer.writerow([escape_cell(cell, decimal_mark) for cell in row])
 
 
-def escape_cell(cell: str | int) -> str | int:
+def escape_cell(cell: str | int | Decimal, decimal_mark: str = ".") -> str | int:
     """Escapes text that a spreadsheet would evaluate or shorten; numbers stay numbers.
 
-    References and phones keep all digits: +79161234567 would otherwise be shown as 7.9E+10.
+    References and phones keep all digits: +79161234567 would otherwise be shown as 7.9E+10. With
+    another mark than the reader's, 1900.00 would be text, and 3.11 a day in November.
     """
+    if isinstance(cell, Decimal):
+        return f"{cell:f}".replace(".", decimal_mark)
     if isinstance(cell, str) and (cell.startswith(_FORMULA) or _NUMBER.fullmatch(cell)):
         return f"'{cell}"
     return cell

@@ -163,7 +163,7 @@ def _seals(company: Company, first: date, last: date) -> dict[date, Seal]:
     return {seal.day.replace(day=1): seal for seal in rows if last_day(seal.day) <= last}
 
 
-def csv_rows(statement: PeriodStatement) -> Iterator[list[str | int]]:
+def csv_rows(statement: PeriodStatement) -> Iterator[list[str | int | Decimal]]:
     """Tokens and each currency as rows of one table."""
     yield [
         _("From"),
@@ -187,10 +187,10 @@ def csv_rows(statement: PeriodStatement) -> Iterator[list[str | int]]:
 
 def _csv_rows(
     days: list[str], tokens: Totals, money: Sequence[Turnover], seal: Seal | None
-) -> Iterator[list[str | int]]:
+) -> Iterator[list[str | int | Decimal]]:
     head = seal.head if seal else ""
     opening, bought, granted, withdrawn, spent, closing = tokens
     yield [*days, _("tokens"), opening, bought, granted, withdrawn, spent, closing, head]
     for row in money:
-        sums = [row.opening, row.received, "", row.refunded, row.charged, row.closing]
-        yield [*days, row.currency, *map(str, sums), ""]
+        received = [row.opening, row.received]
+        yield [*days, row.currency, *received, "", row.refunded, row.charged, row.closing, ""]

@@ -165,6 +165,7 @@ def test_statement_of_a_month_is_downloaded(client: Client, accountant: Member) 
     assert "01.10.2026 – 31.10.2026" in text
     assert "122,00 ₽" in text
     assert '"2026-10-01";"2026-10-31";"токенов";0;100;0;0;50;50;' in csv
+    assert '"RUB";"0,00";"122,00";"";"0,00";"61,00";"61,00";' in csv
 
 
 def test_act_of_reconciliation_says_who_owes(client: Client, accountant: Member) -> None:

@@ -83,7 +83,7 @@ def test_csv_has_tokens_and_money_and_the_seals(one: Company) -> None:
 
     head = ClosedMonth.objects.get(month=SEPTEMBER).head
     assert rows[1] == ["2026-09-01", "2026-09-30", "токенов", 0, 100, 10, 0, 70, 40, head]
-    assert rows[2][:5] == ["2026-09-01", "2026-09-30", "RUB", "0.00", "200.00"]
+    assert rows[2][:5] == ["2026-09-01", "2026-09-30", "RUB", Decimal("0.00"), Decimal("200.00")]
     assert [row[2] for row in rows[1:]] == ["токенов", "RUB"] * 3
 
 

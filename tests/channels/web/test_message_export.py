@@ -2,14 +2,17 @@
 
 import csv
 import io
+from decimal import Decimal
 
 import pytest
 from django.test import Client
 from django.urls import reverse
-from django.utils import timezone
+from django.utils import timezone, translation
+from django.utils.formats import number_format
 
 from accounts.models import Member
-from cabinet.spreadsheets import BOM, escape_cell
+from cabinet.spreadsheets import BOM, csv_lines, escape_cell
+from catalogue.languages import page_languages
 from channels.history import export
 from channels.models import Message
 from tests.api.clients import Api
@@ -95,6 +98,18 @@ def test_file_uses_the_separator_of_the_language(client: Client, owner: Member) 
 )
 def test_no_cell_is_a_formula(cell: str, shown: str) -> None:
     assert escape_cell(cell) == shown
+
+
+@pytest.mark.parametrize("language", page_languages.codes())
+def test_sum_has_the_decimal_mark_of_the_language(language: str) -> None:
+    amounts = [Decimal("3.11"), Decimal("-0.50")]
+    with translation.override(language):
+        sums = [number_format(amount) for amount in amounts]
+
+    text = "".join(csv_lines([amounts], language))
+
+    separator = page_languages.texts(language)["csv_separator"]
+    assert next(csv.reader([text.removeprefix(BOM)], delimiter=separator)) == sums
 
 
 @pytest.mark.parametrize("cell", ["00123", "1234567890123456", "12e5", "12E+5", "00.5", "0,10e3"])
