@@ -10,8 +10,11 @@ from django.http import HttpRequest
 
 from parsing.text_cache import text_cache
 
-# `203.0.113.7:51234`, `[2001:db8::1]:443` and `[2001:db8::1]`, as Azure's gateway and IIS write it.
-_WITH_PORT = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([0-9.]+))(?::[0-9]{1,5})?")
+# `203.0.113.7:51234`, `[2001:db8::1]:443` and `[2001:db8::1]`, as Azure's gateway and IIS write it,
+# and `::ffff:203.0.113.7:51234`, from dual-stack sockets.
+_WITH_PORT = re.compile(
+    r"(?:\[([0-9A-Fa-f:.]+)\]|(?:::ffff:)?([0-9]+(?:\.[0-9]+){3}))(?::[0-9]{1,5})?", re.IGNORECASE
+)
 
 
 def client_ip(meta: Mapping[str, Any]) -> str:
