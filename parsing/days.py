@@ -20,6 +20,8 @@ def parse_moment(text: str) -> datetime | None:
     A time before 1970 or after 2199 is clamped: as a bound of a list it selects the same rows, and
     programming languages use extreme ones for "no bound" (0001-01-01, 9999-12-31).
     """
+    if text.isdigit() and len(text) > len("20260131"):  # Unix time, of which some reads as a year
+        return None
     try:
         moment = parse_datetime(text.replace(" ", "+"))  # midnight for a day
         day = None if moment else parse_date(text)  # 2026-1-31

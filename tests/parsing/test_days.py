@@ -23,7 +23,10 @@ def test_moment_at_an_end_of_the_calendar_can_be_converted(text: str, zone: str)
         assert timezone.localtime(moment).date() <= LAST_DAY + timedelta(1)
 
 
-@pytest.mark.parametrize("text", ["", "soon", "2026-13-01", "2026-01-01T25:00"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "soon", "2026-13-01", "2026-01-01T25:00", "1733011200", "1796100258", "1796100258000"],
+)
 def test_invalid_moment_is_none(text: str) -> None:
     assert parse_moment(text) is None
 
@@ -31,6 +34,7 @@ def test_invalid_moment_is_none(text: str) -> None:
 def test_moment_without_zone_is_in_utc() -> None:
     assert parse_moment("2026-01-31T10:00:00") == datetime(2026, 1, 31, 10, tzinfo=UTC)
     assert parse_moment("2026-01-31") == datetime(2026, 1, 31, tzinfo=UTC)
+    assert parse_moment("20260131") == datetime(2026, 1, 31, tzinfo=UTC)
     assert parse_moment("2026-1-31") == datetime(2026, 1, 31, tzinfo=UTC)
 
 
