@@ -2,11 +2,10 @@
 
 import base64
 import binascii
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
 from typing import Any, NamedTuple
 
 from django.core.exceptions import ValidationError
@@ -18,7 +17,6 @@ from django.utils.translation import gettext_lazy as _
 from catalogue.errors import DomainError, invalid_input
 from parsing.integers import parse_integer
 from storage.heavy_work import HeavyWork
-from storage.sessions import read_with_retries
 
 PAGE_SIZE = 50
 MAX_PAGE_SIZE = 200
@@ -112,29 +110,13 @@ def page_or_first(
         return page_of(rows, {}, history=history)
 
 
-def batches(
-    rows: QuerySet[Any], size: int, *, history: QuerySet[Any] | None = None
-) -> Iterator[list[Any]]:
-    """All rows, newest first. Holds no database connection between batches, and survives a restart
-    of the database.
-
-    With a `history`, each statement scans a bounded part of it, as for a page.
-    """
-    scans = SCANS[-2:]  # the first is shorter than a batch
-    batch = read_with_retries(partial(_batch, rows, history, None, size, scans))
-    while True:
-        if batch.rows:
-            yield batch.rows
-        if batch.end is None:
-            return
-        batch = read_with_retries(partial(_batch, rows, history, batch.end, size, scans))
-
-
 def batch_after(
     rows: QuerySet[Any], start: Position | None, size: int, *, history: QuerySet[Any] | None = None
 ) -> tuple[list[Any], Position | None]:
-    """A batch of at most `size` rows, and the start of the next one; None if there is no next."""
-    batch = _batch(rows, history, start, size, SCANS[-2:])
+    """A batch of at most `size` rows, newest first, and the start of the next one; None if there is
+    no next. With a `history`, it scans a bounded part of it, as for a page.
+    """
+    batch = _batch(rows, history, start, size, SCANS[-2:])  # the first is shorter than a batch
     return batch.rows, batch.end
 
 

@@ -17,7 +17,8 @@ from billing.models import Document, Order, Payment
 from billing.models.order import NUMBER
 from billing.wallet.amounts import money
 from billing.web.calls import ORDER
-from cabinet import search
+from billing.web.statement_csv import StatementCsv
+from cabinet import csv_exports, search
 from cabinet.forms import grouped
 from cabinet.search import MAX_HITS, Hit, Page, Source
 from catalogue.ids import parse_id
@@ -149,6 +150,7 @@ TOP_UP_EVENT = EventDeclaration(
 
 
 events.declare(BALANCE_EVENT, TOP_UP_EVENT)
+csv_exports.register(StatementCsv())
 search.register(
     PAGES,
     Source(_("Top-ups and invoices"), _find_orders, can_see_money),

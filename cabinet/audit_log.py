@@ -1,14 +1,13 @@
-"""The cabinet's audit log: a list with filters, its CSV export, and values as text."""
+"""The cabinet's audit log: a list with filters, its CSV file, and values as text."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from django import forms
 from django.db.models import Q, QuerySet, TextChoices
-from django.http import HttpResponse
-from django.http.response import HttpResponseBase
+from django.http import HttpResponse, QueryDict
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.formats import date_format
@@ -16,14 +15,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext
 
 from accounts import audit
-from accounts.audit import FIELD_LABELS, record
+from accounts.audit import FIELD_LABELS
 from accounts.models import AuditEvent, Company, GuardMode, Member, Mode
 from accounts.people import countries
 from accounts.people.cabinet_access import CabinetRequest, can_manage_keys, member_required
 from api import pagination
+from cabinet.csv_exports import CsvKind, Download, Selection
 from cabinet.forms import FilterForm, grouped
 from cabinet.settings_forms import SECTIONS, LimitsSection, lifetime_text
-from cabinet.spreadsheets import csv_download, page_of_filter
 from catalogue import channels
 from catalogue.languages import message_languages
 from parsing.days import local_time, start_of
@@ -133,7 +132,6 @@ FORMATTERS: dict[str, Callable[[Any], str]] = {
 }
 
 
-BATCH_SIZE = 1000
 BUDGET_ACTIONS = "budget."  # about money, but developers may read the page of budgets too
 # Kind → (title, prefixes of its actions).
 KINDS: dict[str, tuple[Any, tuple[str, ...]]] = {
@@ -204,20 +202,6 @@ def audit_list(request: CabinetRequest) -> HttpResponse:
     return render(request, "cabinet/audit_list.html", context)
 
 
-@member_required(can_manage_keys, is_recorded=True)
-def audit_export(request: CabinetRequest) -> HttpResponseBase:
-    form = AuditFilter(request.GET)
-    if not form.is_valid():
-        return page_of_filter(request, "audit-list")
-    filters = form.filters()
-    recorded = record(
-        "audit.exported", ", ".join(sorted(filters)), company=request.company, **request.actor
-    )
-    rows = rows_of(_history(request.member, filters).filter(pk__lt=recorded.pk), filters)
-    name = f"kvitok-audit-{timezone.localdate():%Y-%m-%d}.csv"
-    return csv_download(rows, name)
-
-
 def describe(event: AuditEvent) -> tuple[Any, str, list[FieldChange]]:
     """The action, its subject (empty if only fields changed), and the old and new values."""
     changes = event_changes(event)
@@ -225,20 +209,7 @@ def describe(event: AuditEvent) -> tuple[Any, str, list[FieldChange]]:
     return audit.label(event.action), subject, changes
 
 
-def rows_of(history: QuerySet[AuditEvent], filters: dict[str, Any]) -> Iterator[list[str]]:
-    yield [_("Time"), _("Who"), _("What"), _("Details"), _("Old and new values"), _("IP address")]
-    for batch in pagination.batches(matching(history, filters), BATCH_SIZE, history=history):
-        yield from map(cells, batch)
-
-
-def cells(event: AuditEvent) -> list[str]:
-    description, subject, changes = describe(event)
-    at = local_time(event.created_at)
-    values = "; ".join(map(str, changes))
-    return [at, event.actor_shown, str(description), subject, values, event.ip_shown]
-
-
-def _history(member: Member, filters: dict[str, Any]) -> QuerySet[AuditEvent]:
+def _history(member: Member, filters: Mapping[str, Any]) -> QuerySet[AuditEvent]:
     rows = AuditEvent.objects.filter(company=member.company_id).select_related("user")
     if not member.can_see_money:
         rows = rows.exclude(_of_kind("money") & ~Q(action__startswith=BUDGET_ACTIONS))
@@ -249,7 +220,7 @@ def _history(member: Member, filters: dict[str, Any]) -> QuerySet[AuditEvent]:
     return rows
 
 
-def matching(rows: QuerySet[AuditEvent], filters: dict[str, Any]) -> QuerySet[AuditEvent]:
+def matching(rows: QuerySet[AuditEvent], filters: Mapping[str, Any]) -> QuerySet[AuditEvent]:
     if person := filters.get("person"):
         rows = rows.filter(actor__icontains=person.strip(), by_operator=False)
     if kind := filters.get("kind"):
@@ -270,3 +241,34 @@ def _of_section(slug: str) -> Q:
     names = SECTIONS[slug].stored
     fields = [name for name in audit.FIELD_LABELS if name.startswith(names)]
     return Q(action="settings.changed", changes__has_any_keys=fields)
+
+
+class AuditCsv(CsvKind):
+    name = "audit"
+    title = gettext_lazy("Audit log")
+    page = "audit-list"
+    action = "audit.exported"
+    model = AuditEvent
+    max_rows = None
+
+    def allows(self, member: Member) -> bool:
+        return member.can_manage_keys
+
+    def form(self, query: QueryDict, member: Member) -> AuditFilter:
+        return AuditFilter(query)
+
+    def select(self, download: Download) -> Selection:
+        # Without the event that records this download.
+        history = _history(download.member, download.filters)
+        earlier = history.filter(created_at__lt=download.asked_at)
+        return Selection(matching(earlier, download.filters), earlier)
+
+    def headings(self) -> list[str]:
+        of_event = [_("Time"), _("Who"), _("What"), _("Details")]
+        return [*of_event, _("Old and new values"), _("IP address")]
+
+    def cells(self, row: AuditEvent, member: Member) -> list[str]:
+        description, subject, changes = describe(row)
+        values = "; ".join(map(str, changes))
+        at = local_time(row.created_at)
+        return [at, row.actor_shown, str(description), subject, values, row.ip_shown]

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from functools import cache
 from ipaddress import ip_network
 from typing import Any, cast
+from urllib.parse import urlencode
 
 import phonenumbers
 from allauth.core import context
@@ -57,6 +58,11 @@ class FilterForm(forms.Form):
         """The filters in use; an invalid field filters nothing and shows its error."""
         self.is_valid()
         return {name: value for name, value in self.cleaned_data.items() if value}
+
+    @property
+    def query(self) -> str:
+        """The query string of the filters in use."""
+        return urlencode([(name, self.data[name]) for name in self.filters()])
 
 
 class ModeFilterForm(FilterForm):

@@ -251,6 +251,7 @@ PAGES = (
     Page("member-list", _("Members"), _("people, team, colleagues, roles"), can_read_settings),
     Page("member-invite", _("Invite a member"), _("add a member"), can_manage_members),
     Page("audit-list", _("Audit log"), _("history of changes, who changed"), can_manage_keys),
+    Page("csv-files", _("CSV files"), _("exports, downloads, long lists"), anyone),
     Page("profile", _("Profile"), _("my name, language, time zone, keyboard shortcuts"), anyone),
     Page("account_email", _("E-mail"), _("my address, change the e-mail"), anyone),
     Page("account_change_password", _("Password"), _("change the password"), anyone),

@@ -14,7 +14,15 @@ from accounts.form_pages import PageLink
 from accounts.oidc import views as oidc_views
 from accounts.people import profile as profile_views
 from accounts.security import views as security_views
-from cabinet import audit_log, member_views, request_views, saved_filters, settings_views, views
+from cabinet import (
+    audit_log,
+    csv_export_views,
+    member_views,
+    request_views,
+    saved_filters,
+    settings_views,
+    views,
+)
 from cabinet import search as search_views
 from webhooks import views as webhook_views
 
@@ -65,7 +73,12 @@ _cabinet = [
     path("invitations/<int:pk>/revoke", member_views.invitation_revoke, name="invitation-revoke"),
     path("join/<str:token>", member_views.invitation_join, name="invitation-join"),
     path("audit", audit_log.audit_list, name="audit-list"),
-    path("audit.csv", audit_log.audit_export, name="audit-export"),
+    path("audit.csv", csv_export_views.csv_export, {"kind": "audit"}, name="audit-export"),
+    path("files", csv_export_views.csv_files, name="csv-files"),
+    path("files/<uuid:pk>", csv_export_views.csv_file_status, name="csv-file-status"),
+    path("files/<uuid:pk>.csv", csv_export_views.csv_file, name="csv-file"),
+    path("files/<uuid:pk>/delete", csv_export_views.csv_file_delete, name="csv-file-delete"),
+    path("files/<slug:kind>", csv_export_views.csv_file_request, name="csv-file-request"),
 ]
 
 

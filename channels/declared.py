@@ -4,12 +4,14 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts import audit
 from accounts.purges import PURGERS
-from cabinet import search
+from cabinet import csv_exports, search
 from channels.history import retention
 from channels.web import calls, search_sources
+from channels.web.message_csv import MessagesCsv
 from webhooks import events
 
 PURGERS += retention.PURGERS
+csv_exports.register(MessagesCsv())
 search.register(search_sources.PAGES, search_sources.SOURCE)
 events.declare(*calls.EVENTS)
 audit.declare({"history.exported": _("downloaded the history")}, has_fields=True)

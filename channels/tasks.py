@@ -1,23 +1,18 @@
 """Celery tasks: housekeeping, and replies of the bots. The database decides what is due."""
 
-from functools import partial
-
 import structlog
 from celery import shared_task
 
 from accounts import purges
-from accounts.jobs import FILES
 from channels import full_reconciliation, reconciliation
 from channels.deliver.heartbeats import HeartbeatWriter
-from channels.history import day_counts, drop_watch, export
+from channels.history import day_counts, drop_watch
 from channels.providers.base import SendError, TransientError
 from channels.providers.bot import Bot, BotText
 from channels.vendor_accounts import approvals, availability, registry
-from channels.web.forms import filter_of
 from processes.monitoring import metrics
 
 log = structlog.get_logger(__name__)
-FILES.add(partial(export.make_next, filter_of))
 
 
 @shared_task(name="channels.write_heartbeat")
@@ -29,11 +24,6 @@ def write_heartbeat() -> None:
 @shared_task(name="channels.count_days")
 def count_days() -> None:
     day_counts.count_days()
-
-
-@shared_task(name="channels.make_message_files")
-def make_message_files() -> None:
-    FILES.run()
 
 
 @shared_task(name="channels.watch_deliveries")

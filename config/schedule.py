@@ -16,10 +16,10 @@ SCHEDULE = {
     "write-heartbeat": _periodic_task(5, "channels.write_heartbeat", expires=5),
     "cancel-webhooks": _periodic_task(5, "webhooks.cancel_undeliverable", expires=5),
     "warn-of-failing-webhooks": _periodic_task(60, "webhooks.warn_of_failing", expires=50),
+    "make-files": _periodic_task(3, "accounts.make_files", expires=5),
     "deliver-mail": _periodic_task(1, "accounts.deliver_mail", expires=5),
     "append-click-events": _periodic_task(1, "links.append_click_events", expires=5),
     "count-clicks": _periodic_task(1, "links.count_clicks", expires=5),
-    "make-imported-links": _periodic_task(3, "links.make_imported_links", expires=5),
     "write-clicks-to-clickhouse": _periodic_task(
         10, "links.write_clicks_to_clickhouse", expires=10
     ),
@@ -32,7 +32,6 @@ SCHEDULE = {
     "call-payment-providers": _periodic_task(5, "billing.call_payment_providers", expires=5),
     "top-up-automatically": _periodic_task(15, "billing.top_up_automatically", expires=15),
     "expire-orders": _periodic_task(60, "billing.expire_orders", expires=60),
-    "make-message-files": _periodic_task(3, "channels.make_message_files", expires=5),
     "count-days": _periodic_task(30, "channels.count_days", expires=30),
     "watch-deliveries": _periodic_task(600, "channels.watch_deliveries", expires=300),
     "check-recent-ledger": _periodic_task(60, "channels.check_ledger", expires=60, recent=True),
@@ -51,7 +50,6 @@ SCHEDULE = {
     "check-public-access": _periodic_task(
         900, "operator_admin.evaluate_outside_alerts", expires=600
     ),
-    "make-company-exports": _periodic_task(3, "persons.make_company_exports", expires=5),
     "delete-companies": _periodic_task(60, "persons.delete_companies", expires=50),
     "purge": _periodic_task(3600, "channels.purge", expires=600),
 }

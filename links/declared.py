@@ -3,8 +3,9 @@
 from django.utils.translation import gettext_lazy as _
 
 from accounts import audit
+from accounts.jobs import FILES
 from accounts.purges import PURGERS
-from cabinet import search, settings_forms
+from cabinet import csv_exports, search, settings_forms
 from channels.extensions import MessageKind, register
 from links import link_imports
 from links.api import calls
@@ -12,6 +13,7 @@ from links.clicks import counting, partitions
 from links.make import message_text
 from links.manage import timeline
 from links.web import forms, search_sources
+from links.web.link_csv import LinksCsv
 from webhooks import events
 
 register(
@@ -23,6 +25,8 @@ register(
     )
 )
 PURGERS += [partitions.rotate, counting.delete_old_batches, link_imports.purge]
+csv_exports.register(LinksCsv())
+FILES.add(link_imports.make_next)
 search.register(search_sources.PAGES, search_sources.SOURCE)
 settings_forms.register(forms.LinksSection)
 events.declare(*calls.EVENTS)

@@ -4,19 +4,11 @@ import structlog
 from celery import shared_task
 from redis.exceptions import RedisError
 
-from accounts.jobs import FILES
-from links import link_imports
 from links.clicks import clickhouse_sink, clickhouse_tables, counting, delivery_proof, webhooks
 from links.clicks.stream import READ_COUNT
 from storage import clickhouse
 
 log = structlog.get_logger(__name__)
-FILES.add(link_imports.make_next)
-
-
-@shared_task(name="links.make_imported_links")
-def make_imported_links() -> None:
-    FILES.run()
 
 
 @shared_task(name="links.append_click_events")

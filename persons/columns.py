@@ -40,8 +40,8 @@ KEPT = {
         "links_linkimportrow": "url alias expires_in short_url error"
     },
     "an erasure deletes all exports of the companies concerned; others expire after some days": {
-        "channels_messageexport": "query",
-        "channels_messageexportpart": "body",
+        "accounts_csvexport": "kind query role reached_id",
+        "accounts_csvexportpart": "body",
         "persons_companyexport": "reached_id",
         "persons_companyexportpart": "name body",
     },

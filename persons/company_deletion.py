@@ -23,12 +23,12 @@ from accounts.audit import record
 from accounts.jobs import Job, delete_with_parts
 from accounts.keys.api_keys import evict_keys
 from accounts.masked_phones import digit_groups_in
-from accounts.models import Company, Invitation, Mode, SavedFilter
+from accounts.models import Company, CsvExport, Invitation, Mode, SavedFilter
 from accounts.people import planned_deletion
 from accounts.security.notifications import post_to_owners
 from api.models import ApiRequest, IdempotentRequest
 from billing.orders import auto_top_up
-from channels.models import Message, MessageExport, RouteDay
+from channels.models import Message, RouteDay
 from identity_hooks.models import Hook
 from links.clicks import clickhouse_sink as clicks_in_clickhouse
 from links.follow import resolution
@@ -55,7 +55,7 @@ DELETED: tuple[type[Model], ...] = (
     IdempotentRequest,
     ApiRequest,
     Event,
-    MessageExport,
+    CsvExport,
     CompanyExport,
     SavedFilter,
     Invitation,

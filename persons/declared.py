@@ -5,10 +5,13 @@ from functools import partial
 from django.utils.translation import gettext_lazy as _
 
 from accounts import audit
+from accounts.jobs import FILES
 from accounts.purges import PURGERS, purge_exports
+from persons import company_export
 from persons.models import CompanyExport
 
 PURGERS.append(partial(purge_exports, CompanyExport))
+FILES.add(company_export.make_next)
 audit.declare(
     {
         "company.deleted": _("deleted the company"),

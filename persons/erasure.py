@@ -18,9 +18,9 @@ from django.utils import timezone
 
 from accounts.audit import record
 from accounts.jobs import delete_with_parts
-from accounts.models import Company, Mode, User
+from accounts.models import Company, CsvExport, Mode, User
 from channels.accept import send_limits
-from channels.models import MessageExport, RouterState
+from channels.models import RouterState
 from channels.phone_numbers import spellings
 from channels.routing.learned import phone_memories
 from links.clicks import clickhouse_sink as clicks_in_clickhouse
@@ -142,7 +142,7 @@ def _erase_rows(
 
 def _discard_files(companies: Sequence[int]) -> None:
     """Deletes the export files of these companies, which may contain the person."""
-    for model in (MessageExport, CompanyExport):
+    for model in (CsvExport, CompanyExport):
         delete_with_parts(model.objects.filter(company_id__in=companies))
 
 

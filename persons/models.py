@@ -44,9 +44,7 @@ class CompanyExport(Export):
     LIFETIME = timedelta(days=7)
     MAX_FINISHED: ClassVar = 5
 
-    # The number of the file that is being made, and where its next part begins.
-    file = models.PositiveSmallIntegerField(default=0)
-    reached_id = models.CharField(max_length=36, blank=True)
+    file = models.PositiveSmallIntegerField(default=0)  # the number of the file being made
 
     class Meta:
         verbose_name = _("export of a company")

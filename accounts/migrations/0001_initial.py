@@ -264,6 +264,38 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name='CsvExport',
+            fields=[
+                ('id', models.UUIDField(default=catalogue.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('language', models.CharField(max_length=2)),
+                ('state', models.CharField(choices=[('running', 'being made'), ('ready', 'ready'), ('stopped', 'stopped'), ('failed', 'failed')], default='running', max_length=7, verbose_name='state')),
+                ('rows', models.PositiveIntegerField(default=0, verbose_name='rows')),
+                ('reached_at', models.DateTimeField(null=True)),
+                ('reached_id', models.CharField(blank=True, max_length=36)),
+                ('created_at', models.DateTimeField(default=django.utils.timezone.now, verbose_name='requested')),
+                ('finished_at', models.DateTimeField(null=True, verbose_name='finished')),
+                ('kind', models.CharField(max_length=20)),
+                ('query', models.TextField(blank=True, verbose_name='filter')),
+                ('role', models.CharField(max_length=10)),
+                ('percent', models.PositiveSmallIntegerField(default=0)),
+                ('company', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounts.company')),
+                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
+            ],
+            options={
+                'verbose_name': 'list export',
+                'verbose_name_plural': 'list exports',
+            },
+        ),
+        migrations.CreateModel(
+            name='CsvExportPart',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('number', models.PositiveIntegerField()),
+                ('body', models.BinaryField()),
+                ('export', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='parts', to='accounts.csvexport')),
+            ],
+        ),
+        migrations.CreateModel(
             name='UserSession',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -291,6 +323,14 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='apikey',
             constraint=models.CheckConstraint(condition=models.Q(models.Q(('purpose', ''), models.Q(('scopes__contains', ['verify']), _negated=True)), models.Q(models.Q(('purpose', ''), _negated=True), ('scopes', ['verify'])), _connector='OR'), name='api_key_kind'),
+        ),
+        migrations.AddIndex(
+            model_name='csvexport',
+            index=models.Index(condition=models.Q(('state', 'running')), fields=['created_at'], name='export_running'),
+        ),
+        migrations.AddConstraint(
+            model_name='csvexportpart',
+            constraint=models.UniqueConstraint(fields=('export', 'number'), name='export_part_once'),
         ),
         migrations.AddConstraint(
             model_name='invitation',

@@ -4,12 +4,12 @@
 # ruff: noqa: F401 - what other packages import
 from accounts.models.api_keys import PURPOSE_LENGTH, ApiKey
 from accounts.models.companies import Company, CompanyQuerySet, GuardMode, Mode
+from accounts.models.exports import CsvExport, CsvExportPart, Export
 from accounts.models.people import Invitation, Member, SavedFilter
 from accounts.models.records import (
     AuditEvent,
     CacheEntry,
     CompanyChange,
-    Export,
     JobFailure,
     Mail,
 )

@@ -1,13 +1,11 @@
 """The audit log, the outbox of e-mails, and tables that only the service reads."""
 
-from datetime import datetime, timedelta
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
-from django.utils import timezone
-from django.utils.translation import gettext, pgettext_lazy
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models.companies import Company
@@ -69,57 +67,6 @@ class AuditEvent(models.Model):
     @property
     def ip_shown(self) -> str:
         return "" if self.by_operator else self.ip or ""
-
-
-class ExportQuerySet(models.QuerySet[Any]):
-    def unfinished(self) -> Self:
-        return self.filter(state=Export.State.RUNNING).order_by("created_at", "id")
-
-    def finished(self) -> Self:
-        return self.exclude(state=Export.State.RUNNING)
-
-
-class Export(models.Model):
-    """A file built part by part in the background, for the member who asked for it."""
-
-    LIFETIME: ClassVar[timedelta]
-
-    class State(models.TextChoices):
-        RUNNING = "running", _("being made")
-        READY = "ready", _("ready")
-        STOPPED = "stopped", _("stopped")
-        FAILED = "failed", pgettext_lazy("file", "failed")
-
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    company = models.ForeignKey(Company, models.CASCADE, related_name="+")
-    user = models.ForeignKey(User, models.CASCADE, related_name="+")
-    language = models.CharField(max_length=2)
-    state = models.CharField(_("state"), max_length=7, choices=State.choices, default=State.RUNNING)
-    rows = models.PositiveIntegerField(_("rows"), default=0)
-    # Where the next part begins, together with an id that each subclass adds.
-    reached_at = models.DateTimeField(null=True)
-    created_at = models.DateTimeField(_("requested"), auto_now_add=True)
-    finished_at = models.DateTimeField(_("finished"), null=True)
-    parts: Any  # rows of the subclass's model of parts, in order
-
-    objects = ExportQuerySet.as_manager()
-
-    class Meta:
-        abstract = True
-
-    def __str__(self) -> str:
-        return f"{self.created_at:%Y-%m-%d %H:%M}"
-
-    @property
-    def expires_at(self) -> datetime:
-        return self.created_at + self.LIFETIME
-
-    def finish(self, state: State) -> None:
-        self.state = state
-        self.finished_at = timezone.now()
-        self.save(update_fields=["state", "rows", "finished_at"])
-        if state != self.State.READY:
-            self.parts.all().delete()
 
 
 class CacheEntry(models.Model):

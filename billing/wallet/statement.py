@@ -4,49 +4,34 @@ The balance of a statement is available plus held. Holds and releases move token
 are left out unless requested.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db.models import BooleanField, QuerySet
 from django.db.models.expressions import RawSQL
-from django.utils.translation import gettext as _
-from django.utils.translation import pgettext
 
 from accounts.models import Company
+from api.pagination import Position
 from billing.models import Transfer
 from billing.seals.hashes import LINE
 from billing.wallet import archived
 from billing.wallet.archived import Opening
-from billing.wallet.period_totals import balances_at, balances_before
-from catalogue.ids import public_id
-from parsing.days import local_time, start_of
-from storage.sessions import in_index_order, read_with_retries
+from billing.wallet.period_totals import balances_before
+from parsing.days import start_of
+from storage.sessions import in_index_order
 from storage.statements import sql_files
-from storage.statements.named_rows import Row, fetch_all
+from storage.statements.named_rows import fetch_all
 
 Kind = Transfer.Kind
 INTERNAL_KINDS = {Kind.HOLD, Kind.RELEASE}
 EXTERNAL_KINDS = {Kind.TOP_UP, Kind.GRANT, Kind.WITHDRAW}  # few rows, with an index
 SIGNS = {Kind.TOP_UP: 1, Kind.GRANT: 1, Kind.WITHDRAW: -1, Kind.CAPTURE: -1}
-# Literal limits: a plan for any limit would sort the whole history.
-NEWEST = """
-SELECT created_at, id FROM billing_transfer WHERE company_id = %(company)s
-  AND created_at >= %(since)s AND created_at < %(until)s ORDER BY created_at DESC, id DESC LIMIT 1
-"""
 _NEXT_LINES = sql_files.read("billing/wallet/next_lines.sql")
 BEGINNING = datetime(2000, 1, 1, tzinfo=UTC)
 END = datetime(9999, 1, 1, tzinfo=UTC)
 BATCH_SIZE = 2000
-
-
-class Position(NamedTuple):
-    """The row of `NEWEST`."""
-
-    created_at: datetime
-    id: int
 
 
 class Line(NamedTuple):
@@ -100,69 +85,40 @@ def balance_change(kind: str, amount: int) -> int:
     return SIGNS.get(Kind(kind), 0) * amount
 
 
-def export(company: Company, filters: Mapping[str, Any]) -> Iterator[list[str | int]]:
-    """Yields spreadsheet rows, oldest first, streamed from the database."""
-    yield [
-        _("Time"),
-        _("Operation"),
-        _("Tokens"),
-        pgettext("tokens", "Change"),
-        _("Balance"),
-        _("Message"),
-        _("Note"),
-        _("Sealed line"),
-    ]
+def opening_of(company: Company, filters: Mapping[str, Any]) -> Opening | None:
+    """The balance with which the export begins, if the first transfers of its days are archived."""
     opening = archived.opening(company.pk)
-    if opening and _period(filters)[0] <= opening.at:
-        yield [local_time(opening.at), _("Opening balance"), "", "", opening.balance, "", "", ""]
-    for line, balance in _balanced_lines(company, filters, opening):
-        yield [
-            local_time(line.created_at),
-            str(Kind(line.kind).label),
-            line.amount,
-            balance_change(line.kind, line.amount),
-            balance,
-            public_id("msg", line.message_id) if line.message_id else "",
-            line.reason,
-            line.sealed_line,
-        ]
+    return opening if opening and _period(filters)[0] <= opening.at else None
 
 
-def _balanced_lines(
-    company: Company, filters: Mapping[str, Any], opening: Opening | None
-) -> Iterator[tuple[Line, int]]:
-    """Yields each line with its balance."""
+def lines_after(
+    company: Company, filters: Mapping[str, Any], start: Position | None
+) -> tuple[list[tuple[Line, int]], Position | None]:
+    """The lines after `start` with the balance after each, oldest first, and the start of the next
+    ones; None at the end.
+
+    Without an index it reads more kinds than requested, but a bounded part of the history.
+    """
     kinds = _kinds(filters)
     since, until = _period(filters)
-    if opening:
+    if opening := archived.opening(company.pk):
         since = max(since, opening.at + timedelta(microseconds=1))
-    (balance,) = read_with_retries(partial(balances_at, company.pk, [since]))
-    for batch in _batches(company, since, until, kinds):
-        for line in batch:
-            balance = balance if line.balance_after is None else line.balance_after
-            if line.kind in kinds:
-                yield line, balance
-
-
-def _batches(
-    company: Company, since: datetime, until: datetime, kinds: Set[Kind]
-) -> Iterator[list[Line]]:
-    """Yields lines up to the newest one at present, oldest first. Without an index it yields more
-    kinds than requested, so that every batch reads a bounded part of the history.
-    """
-    params = {"company": company.pk, "since": since, "until": until, "last_at": since, "last": 0}
-    for newest in read_with_retries(partial(_read, NEWEST, params, Position)):
-        params |= {"newest_at": newest.created_at, "newest": newest.id}
-        while True:
-            lines = read_with_retries(partial(_read, _next_lines(kinds), params, Line))
-            yield lines
-            if len(lines) < BATCH_SIZE:
-                return
-            params |= {"last_at": lines[-1].created_at, "last": lines[-1].id}
+    last_at, last = max(start or (since, 0), (since, 0))
+    (balance,) = balances_before(company.pk, [(last_at, last + 1)])
+    params = {"company": company.pk, "last_at": last_at, "last": last, "until": until}
+    lines = _read_lines(_next_lines(kinds), params)
+    balanced = []
+    for line in lines:
+        balance = balance if line.balance_after is None else line.balance_after
+        if line.kind in kinds:
+            balanced.append((line, balance))
+    is_end = len(lines) < BATCH_SIZE
+    return balanced, None if is_end else Position(lines[-1].created_at, lines[-1].id)
 
 
 def _next_lines(kinds: Set[Kind]) -> str:
     condition = f"AND {_kind_condition(kinds)}" if kinds <= EXTERNAL_KINDS else ""
+    # A literal limit: a plan for any limit would sort the whole history.
     return f"{sql_files.fill(_NEXT_LINES, line=LINE, condition=condition)} LIMIT {BATCH_SIZE:d}"
 
 
@@ -171,10 +127,10 @@ def _kind_condition(kinds: Set[Kind]) -> str:
     return f"kind IN ({', '.join(sorted(repr(kind.value) for kind in kinds))})"
 
 
-def _read(statement: str, params: dict[str, Any], kind: Callable[..., Row]) -> list[Row]:
+def _read_lines(statement: str, params: dict[str, Any]) -> list[Line]:
     with in_index_order() as cursor:
         cursor.execute(statement, params)
-        return fetch_all(cursor, kind)
+        return fetch_all(cursor, Line)
 
 
 def _kinds(filters: Mapping[str, Any]) -> frozenset[Kind]:

@@ -2,6 +2,7 @@ from django.urls import path
 
 from billing.web import auto_top_up_views as auto_views
 from billing.web import budget_views, document_views, order_views, views
+from cabinet.csv_export_views import csv_export
 
 urlpatterns = [
     path("settings/budgets", budget_views.budget_edit, name="budget-edit"),
@@ -11,7 +12,7 @@ urlpatterns = [
     path("balance/alerts/add", views.alert_add, name="balance-alert-add"),
     path("balance/alerts/<int:pk>/remove", views.alert_remove, name="balance-alert-remove"),
     path("balance/statement", views.statement, name="balance-statement"),
-    path("balance/statement.csv", views.export, name="balance-csv"),
+    path("balance/statement.csv", csv_export, {"kind": "statement"}, name="balance-csv"),
     path("balance/seals", document_views.seals, name="balance-seals"),
     path("balance/seals/check", document_views.statement_checked, name="statement-check"),
     path("balance/documents", document_views.document_list, name="document-list"),

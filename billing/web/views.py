@@ -7,14 +7,11 @@ from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.forms import BaseForm
 from django.http import HttpResponse
-from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
-from accounts.audit import record
 from accounts.form_pages import refusals_shown
 from accounts.models import Company
 from accounts.people import countries
@@ -43,7 +40,6 @@ from billing.web.forms import (
     TopUpForm,
 )
 from cabinet.forms import GroupedIntegerField
-from cabinet.spreadsheets import csv_download, page_of_filter
 from catalogue.channels import CHANNELS
 from catalogue.errors import DomainError
 from parsing.stale_forms import VERSION
@@ -138,24 +134,6 @@ def statement(request: CabinetRequest) -> HttpResponse:
         "opening": None if page.next_cursor else lines.opening,
     }
     return render(request, "billing/statement.html", context)
-
-
-@require_GET
-@member_required(can_see_money, is_recorded=True)
-def export(request: CabinetRequest) -> HttpResponseBase:
-    form = StatementFilter(request.GET)
-    if not form.is_valid():
-        return page_of_filter(request, "balance-statement")
-    filters = form.filters()
-    record(
-        "statement.exported",
-        ", ".join(f"{name}={value}" for name, value in filters.items()) or "—",
-        company=request.company,
-        **request.actor,
-    )
-    rows = statements.export(request.company, filters)
-    name = f"kvitok-statement-{timezone.localdate():%Y-%m-%d}.csv"
-    return csv_download(rows, name)
 
 
 @member_required(can_see_money, can_manage_money)

@@ -11,10 +11,9 @@ from django.db.models import Model
 from django.utils import timezone
 
 from accounts import jobs
-from accounts.purges import PURGES, Purger, delete_rows, purge_exports
+from accounts.purges import PURGES, Purger, delete_rows
 from channels.models import (
     KnownRecipient,
-    MessageExport,
     Part,
     ProviderAlert,
     Receipt,
@@ -74,5 +73,4 @@ PURGERS: list[Purger] = [
     partial(_delete_older, KnownRecipient, "seen_at", "PHONE_RETENTION"),
     contacts.delete_unconfirmed,
     _anonymise_phones,
-    partial(purge_exports, MessageExport),
 ]

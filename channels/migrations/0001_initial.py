@@ -179,37 +179,6 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='MessageExport',
-            fields=[
-                ('id', models.UUIDField(default=catalogue.ids.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('query', models.CharField(blank=True, max_length=500, verbose_name='filter')),
-                ('language', models.CharField(max_length=2)),
-                ('masks_phones', models.BooleanField()),
-                ('state', models.CharField(choices=[('running', 'being made'), ('ready', 'ready'), ('stopped', 'stopped'), ('failed', 'failed')], default='running', max_length=7, verbose_name='state')),
-                ('rows', models.PositiveIntegerField(default=0, verbose_name='rows')),
-                ('reached_at', models.DateTimeField(null=True)),
-                ('reached_id', models.UUIDField(null=True)),
-                ('oldest_at', models.DateTimeField(null=True)),
-                ('created_at', models.DateTimeField(auto_now_add=True, verbose_name='requested')),
-                ('finished_at', models.DateTimeField(null=True, verbose_name='finished')),
-                ('company', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounts.company')),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
-            ],
-            options={
-                'verbose_name': 'message export',
-                'verbose_name_plural': 'message exports',
-            },
-        ),
-        migrations.CreateModel(
-            name='MessageExportPart',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('number', models.PositiveIntegerField()),
-                ('body', models.BinaryField()),
-                ('export', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='parts', to='channels.messageexport')),
-            ],
-        ),
-        migrations.CreateModel(
             name='Part',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -475,14 +444,6 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='attempt',
             constraint=models.UniqueConstraint(condition=models.Q(('provider_id__isnull', False)), fields=('provider', 'provider_id'), name='attempt_provider_id'),
-        ),
-        migrations.AddIndex(
-            model_name='messageexport',
-            index=models.Index(condition=models.Q(('state', 'running')), fields=['created_at'], name='export_running'),
-        ),
-        migrations.AddConstraint(
-            model_name='messageexportpart',
-            constraint=models.UniqueConstraint(fields=('export', 'number'), name='export_part_once'),
         ),
         migrations.AddConstraint(
             model_name='part',

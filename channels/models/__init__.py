@@ -1,6 +1,6 @@
 """Messages, their attempts and receipts, and the provider accounts that carry them."""
 
-from channels.models.background import Heartbeat, MessageExport, MessageExportPart
+from channels.models.background import Heartbeat
 from channels.models.day_counts import (
     CountedDay,
     DayBreakdown,
@@ -33,8 +33,6 @@ __all__ = [
     "Heartbeat",
     "KnownRecipient",
     "Message",
-    "MessageExport",
-    "MessageExportPart",
     "MessageQuerySet",
     "OpenMessage",
     "Part",

@@ -2,13 +2,11 @@
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, cast
-from urllib.parse import urlencode
 
 from django import forms
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.forms.models import ModelChoiceIterator
-from django.http import QueryDict
 from django.utils.translation import get_language, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
@@ -143,15 +141,3 @@ class HistoryFilter(ModeFilterForm, PhoneFilter):
         if text and not (parse_id("msg", text) or started_at(text)):
             raise ValidationError(_("Enter the full id: it starts with msg_ or req_."))
         return text
-
-
-def filter_of(query: str, member: Member) -> dict[str, Any]:
-    """The filter of a query string, parsed as on the page."""
-    return HistoryFilter(QueryDict(query), member=member).filters()
-
-
-def query_of(form: HistoryFilter) -> str:
-    """The query string of a filter, readable by `filter_of`."""
-    form.is_valid()
-    valid = [(name, form.data.get(name)) for name in form.fields if name not in form.errors]
-    return urlencode([(name, text) for name, text in valid if text])

@@ -1,6 +1,7 @@
 from django.urls import path
 
-from channels.web import message_files, views
+from cabinet.csv_export_views import csv_export
+from channels.web import views
 from channels.web.overview import views as overview
 from channels.web.policy import views as policy_views
 
@@ -9,15 +10,7 @@ urlpatterns = [
     path("overview.csv", overview.overview_csv, name="overview-csv"),
     path("quickstart", overview.overview_quickstart, name="overview-quickstart"),
     path("messages", views.message_list, name="message-list"),
-    path("messages.csv", views.message_export, name="message-export"),
-    path("messages/files", message_files.message_files, name="message-files"),
-    path("messages/files/<uuid:pk>", message_files.message_file_status, name="message-file-status"),
-    path("messages/files/<uuid:pk>.csv", message_files.message_file, name="message-file"),
-    path(
-        "messages/files/<uuid:pk>/delete",
-        message_files.message_file_delete,
-        name="message-file-delete",
-    ),
+    path("messages.csv", csv_export, {"kind": "messages"}, name="message-export"),
     path("messages/<str:public_id>", views.message_detail, name="message-detail"),
     path("messages/<str:public_id>/status", views.message_status, name="message-status"),
     path("policy", policy_views.policy, name="policy"),

@@ -6,12 +6,9 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
-from django.http.response import HttpResponseBase
-from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
+from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 
-from accounts.audit import record
 from accounts.models import Mode, SavedFilter
 from accounts.people.cabinet_access import CabinetRequest, can_read_technical_pages, member_required
 from api.pagination import is_live
@@ -19,17 +16,16 @@ from billing.orders import prices
 from billing.wallet import archived
 from cabinet import saved_filters
 from cabinet.request_views import is_logged
-from cabinet.spreadsheets import csv_download, page_of_filter
 from catalogue.ids import parse_id
-from channels.history import export, phone_screens
 from channels.history import messages as history
+from channels.history import phone_screens
 from channels.history.timeline import timeline
 from channels.models import Message
 from channels.recipients import contacts
 from channels.routing import scripted_numbers
 from channels.vendor_accounts import registry
 from channels.web import periods
-from channels.web.forms import HistoryFilter, PhoneFilter, query_of
+from channels.web.forms import HistoryFilter, PhoneFilter
 
 # Seconds between polls of an open message.
 FAST_POLL = 2
@@ -58,29 +54,6 @@ def message_list(request: CabinetRequest) -> HttpResponse:
         "is_live": is_live(request),
     }
     return render(request, "cabinet/message_list.html", context)
-
-
-@member_required(is_recorded=True)
-def message_export(request: CabinetRequest) -> HttpResponseBase:
-    """The filtered history as a CSV file; a long one is made in the background."""
-    form = HistoryFilter(request.GET, member=request.member)
-    if not form.is_valid():
-        return page_of_filter(request, "message-list")
-    filters = form.filters()
-    if export.is_long(request.company, filters):
-        return redirect(f"{reverse('message-files')}?{query_of(form) or 'mode=live'}")
-    record(
-        "history.exported",
-        ", ".join(sorted(filters)),  # only the names of the filters: no phone is logged
-        company=request.company,
-        **request.actor,
-    )
-    matching = history.matching(request.company, filters)
-    rows = export.rows_of(
-        matching, history.searched_messages(request.company, filters), request.member
-    )
-    name = f"kvitok-{form.mode_chosen}-{timezone.localdate():%Y-%m-%d}.csv"
-    return csv_download(rows, name)
 
 
 @member_required()

@@ -1,55 +1,44 @@
-"""The cabinet's list of short links, its spreadsheet, stops of links, and imports."""
+"""The cabinet's list of short links, stops of links, and imports."""
 
 from collections.abc import Iterator
-from itertools import chain, islice
-from typing import Any, NamedTuple
 from uuid import UUID
 
 from django import forms
 from django.contrib import messages
 from django.core.exceptions import ValidationError
-from django.db.models import Q, QuerySet
 from django.http import Http404, HttpResponse, StreamingHttpResponse
-from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext, pgettext
-from django.views.decorators.http import require_GET, require_POST
+from django.utils.translation import gettext_lazy, ngettext
+from django.views.decorators.http import require_POST
 
-from accounts.audit import record
 from accounts.form_pages import PageLink, confirm_page, refusals_shown
-from accounts.models import Company, Member, Mode
+from accounts.models import Company, Mode
 from accounts.people.cabinet_access import (
     CabinetRequest,
     can_change_settings,
     can_manage_members,
     member_required,
 )
-from accounts.people.phone_visibility import may_search, text_for
-from api import pagination
 from api.pagination import page_or_first
 from cabinet.forms import grouped
-from cabinet.spreadsheets import csv_download, page_of_filter
+from cabinet.spreadsheets import csv_download
 from catalogue.errors import DomainError
-from catalogue.ids import parse_id
 from links import link_imports
-from links.addresses import short_hosts
 from links.manage import stopping
 from links.manage.stopping import BatchSummary
-from links.models import Link, LinkImport
-from links.web.forms import STATES, LinkFilter
-from links.web.search_sources import may_search_slug
-from parsing.days import local_time
+from links.models import LinkImport
+from links.web import link_csv
+from links.web.forms import LinkFilter
 
 
 @member_required()
 def link_list(request: CabinetRequest) -> HttpResponse:
     form = LinkFilter(request.GET)
     filters = form.filters()
-    links = matching(request.member, filters)
+    links = link_csv.matching(request.member, filters)
     if links.is_hidden:
         form.add_error("search", _("Enter a full short link or words: your role sees no digits."))
     context = {
@@ -60,116 +49,9 @@ def link_list(request: CabinetRequest) -> HttpResponse:
         ),
         "stop": request.company.link_stops.filter(batch_id=None).first(),
         "is_filtered": bool(filters.keys() - {"mode"}),
-        "page": page_or_first(links.links, request.GET, history=links.history),
+        "page": page_or_first(links.rows, request.GET, history=links.history),
     }
     return render(request, "cabinet/link_list.html", context)
-
-
-class Matches(NamedTuple):
-    links: QuerySet[Link]
-    history: QuerySet[Link] | None  # where a filter without an index searches
-    is_hidden: bool = False  # digits of targets, which are masked for this member, are not searched
-
-
-def matching(member: Member, filters: dict[str, Any]) -> Matches:
-    history = Link.objects.filter(company=member.company_id, mode=filters.get("mode", Mode.LIVE))
-    links = history.with_stops()
-    is_indexed = not filters.get("state")
-    if state := filters.get("state"):
-        links = links.in_state(state)
-    if text := filters.get("search", "").strip():
-        condition = _named_links(text, member.company_id)
-        is_indexed = Link.objects.filter(condition, company=member.company_id).exists()
-        is_readable = _is_readable(text, member) and (is_indexed or may_search(text, member))
-        if not is_readable:
-            return Matches(links.none(), None, is_hidden=True)
-        links = links.filter(condition if is_indexed else Q(url__icontains=text))
-    if batch := filters.get("batch"):
-        batch_id = parse_id("bat", batch)
-        is_indexed = True
-        links = links.filter(batch_id=batch_id) if batch_id else links.none()
-    return Matches(links, None if is_indexed else history)
-
-
-def _is_readable(text: str, member: Member) -> bool:
-    """Whether the member may look this text up.
-
-    Checked before the lookup, because every try counts, not only hits.
-    """
-    return parse_id("bat", text) is not None or may_search_slug(_slug(text), member)
-
-
-def _slug(text: str) -> str:
-    return text.rstrip("/").rpartition("/")[2]
-
-
-def _named_links(text: str, company_id: int) -> Q:
-    """The filter for the link of a short URL or slug, or the links of a batch id."""
-    if batch_id := parse_id("bat", text):
-        return Q(batch_id=batch_id)
-    return Q(key__in=short_hosts.keys(_slug(text), company_id), retired_at=None)
-
-
-@require_GET
-@member_required(is_recorded=True)
-def link_export(request: CabinetRequest) -> HttpResponseBase:
-    form = LinkFilter(request.GET)
-    if not form.is_valid():
-        return page_of_filter(request, "link-list")
-    record(
-        "links.exported",
-        ", ".join(sorted(form.filters())),
-        company=request.company,
-        **request.actor,
-    )
-    links = matching(request.member, form.filters())
-    rows = rows_of(links.links, request.member, links.history)
-    name = f"kvitok-links-{form.mode_chosen}-{timezone.localdate():%Y-%m-%d}.csv"
-    return csv_download(rows, name)
-
-
-BATCH_SIZE = 1000
-MAX_ROWS = 1_000_000  # plus a heading line; the limit of a sheet
-_STATES = dict(STATES)
-
-
-def rows_of(
-    links: QuerySet[Link], member: Member, history: QuerySet[Link] | None = None
-) -> Iterator[list[str | int]]:
-    """Yields the rows of a spreadsheet.
-
-    They are read page by page as the reader takes them; no connection is held in between.
-    """
-    yield [
-        pgettext("link", "Created"),
-        _("Short link"),
-        _("Destination"),
-        _("State"),
-        _("Expires"),
-        _("Clicks by people"),
-        _("Previews"),
-        _("Scanners"),
-        _("First click"),
-        _("Last click"),
-    ]
-    batches_of = pagination.batches(links, BATCH_SIZE, history=history)
-    rows = islice(chain.from_iterable(batches_of), MAX_ROWS)
-    yield from (_cells(link, member) for link in rows)
-
-
-def _cells(link: Link, member: Member) -> list[str | int]:
-    return [
-        local_time(link.created_at),
-        text_for(link.short_url, member),
-        text_for(link.url, member),
-        str(_STATES[link.state]),
-        local_time(link.expires_at),
-        link.clicks,
-        link.previews,
-        link.scanners,
-        local_time(link.first_click_at),
-        local_time(link.last_click_at),
-    ]
 
 
 @member_required(can_change_settings, can_change_settings)

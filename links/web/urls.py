@@ -1,10 +1,11 @@
 from django.urls import path
 
+from cabinet.csv_export_views import csv_export
 from links.web import list_views, views
 
 urlpatterns = [
     path("links", list_views.link_list, name="link-list"),
-    path("links.csv", list_views.link_export, name="link-export"),
+    path("links.csv", csv_export, {"kind": "links"}, name="link-export"),
     path("links/new", views.link_create, name="link-create"),
     path("links/stop", list_views.links_stop, name="link-stop-all"),
     path("links/release", list_views.links_release, name="link-release-all"),

@@ -1,6 +1,7 @@
 import catalogue.ids
 import django.db.models.deletion
 import django.db.models.functions.datetime
+import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
 
@@ -27,7 +28,7 @@ class Migration(migrations.Migration):
                 ('file', models.PositiveSmallIntegerField(default=0)),
                 ('reached_at', models.DateTimeField(null=True)),
                 ('reached_id', models.CharField(blank=True, max_length=36)),
-                ('created_at', models.DateTimeField(auto_now_add=True, verbose_name='requested')),
+                ('created_at', models.DateTimeField(default=django.utils.timezone.now, verbose_name='requested')),
                 ('finished_at', models.DateTimeField(null=True, verbose_name='finished')),
                 ('company', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounts.company')),
                 ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),

@@ -17,15 +17,12 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 
 from accounts import jobs
 from accounts.jobs import DELAYS, FILES, JOBS, MAX_TRIES, Job, RoundRobin, StopRunError
-from accounts.models import AuditEvent, Company, JobFailure, Member
+from accounts.models import AuditEvent, Company, CsvExport, JobFailure, Member
+from accounts.tasks import make_files
+from cabinet import csv_exports
 from channels.deliver import sweeps
-from channels.history import export
-from channels.models import MessageExport
-from channels.tasks import make_message_files
-from links.tasks import make_imported_links
 from operator_admin.alerts.conditions import work_given_up
 from otp.check import settlement
-from persons.tasks import make_company_exports
 from tests.factories import CompanyFactory, MemberFactory, MessageFactory
 from tests.operator_admin.operators import make_operator, sign_in
 
@@ -140,24 +137,28 @@ def test_only_the_refused_row_fails(job: Job) -> None:
 
 
 @pytest.fixture
-def file(owner: Member) -> MessageExport:
+def file(owner: Member) -> CsvExport:
     MessageFactory.create(company=owner.company)
-    return export.start(member=owner, mode="live", query="mode=live", language="ru", ip=None)
+    kind = csv_exports.KINDS["messages"]
+    return csv_exports.start(kind=kind, member=owner, query="", language="ru", ip=None)
 
 
-def test_file_that_cannot_be_made_says_so(file: MessageExport, client: Client) -> None:
-    def broken_filter(_query: str, _member: Member) -> dict[str, object]:
+def test_file_that_cannot_be_made_says_so(
+    file: CsvExport, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken_part(*_args: object) -> None:
         raise OverflowError
 
-    failure = try_and_give_up(lambda: export.make_next(broken_filter))
+    monkeypatch.setattr(csv_exports.KINDS["messages"], "part", broken_part)
+    failure = try_and_give_up(csv_exports.make_next)
 
     file.refresh_from_db()
-    page = client.get(reverse("message-files")).content.decode()
+    page = client.get(reverse("csv-files")).content.decode()
     assert (failure.subject, failure.tries) == (str(file.pk), MAX_TRIES)
-    assert file.state == MessageExport.State.FAILED
+    assert file.state == CsvExport.State.FAILED
     assert file.finished_at is not None
     assert "не удалось подготовить" in page
-    assert export.make_next(broken_filter) is False
+    assert csv_exports.make_next() is False
 
 
 def test_operator_retries_failed_work(job: Job, company: Company, client: Client) -> None:
@@ -193,9 +194,9 @@ def test_long_files_use_one_thread_per_worker() -> None:
         return not end.wait(20)
 
     with ThreadPoolExecutor() as pool, mock_steps(FILES, work):
-        first = pool.submit(make_imported_links)
+        first = pool.submit(make_files)
         begun.wait(20)
-        others = [pool.submit(make) for make in (make_message_files, make_company_exports)]
+        others = [pool.submit(make_files) for _ in range(2)]
         wait(others, 20)
         is_done = all(other.done() for other in others)
         is_working = not first.done()
@@ -267,12 +268,10 @@ def test_company_with_many_files_leaves_a_turn_to_another(job: Job, company: Com
     other: Company = CompanyFactory.create()
     user = MemberFactory.create(company=company).user
     for exporter in (company, company, company, other):
-        MessageExport.objects.create(company=exporter, user=user, masks_phones=False)
+        CsvExport.objects.create(company=exporter, user=user)
     served: list[Company] = []
 
     for _ in range(4):
-        job.do_next(
-            MessageExport.objects.unfinished(), lambda row: served.append(row.company), broken
-        )
+        job.do_next(CsvExport.objects.unfinished(), lambda row: served.append(row.company), broken)
 
     assert served == [company, other] * 2

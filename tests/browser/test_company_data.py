@@ -10,7 +10,7 @@ from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from accounts.people import planned_deletion
-from persons.tasks import make_company_exports
+from accounts.tasks import make_files
 from tests.browser.conftest import visitor
 from tests.browser.operators import enter as enter_admin
 from tests.browser.operators import prove
@@ -102,7 +102,7 @@ def test_archive_is_made_and_downloaded(page: Page, live_server: LiveServer) -> 
     expect(page.get_by_role("progressbar")).to_be_visible()
     page.get_by_role("button", name="Подготовить архив").click()
     expect(page.get_by_text("Архив уже готовится: дождитесь его.")).to_be_visible()
-    make_company_exports()
+    make_files()
     with page.expect_download() as downloaded:
         page.get_by_role("link", name="Скачать", exact=True).click()
 

@@ -38,6 +38,11 @@ class Route(NamedTuple):
     change: frozenset[str] = NOBODY  # by POST
     of: Callable[[Company], Args] | None = None  # which object of the company it is opened on
     kind: Kind = Kind.PAGE
+    is_shared: bool = False  # the object is of every company
+
+
+def _csv_kind(_company: Company) -> Args:
+    return {"kind": "messages"}
 
 
 def _key(company: Company) -> Args:
@@ -147,7 +152,6 @@ CABINET = {
     "link-qr-png": Route(of=_link, kind=Kind.FILE),
     "message-list": Route(),
     "message-export": Route(kind=Kind.FILE),
-    "message-files": Route(EVERYONE, EVERYONE),
     "message-detail": Route(of=_message),
     "message-status": Route(of=_message, kind=Kind.PART),
     "send": Route(MANAGERS, MANAGERS),
@@ -245,6 +249,8 @@ CABINET = {
     "company-keep": Route(NOBODY, OWNERS),
     "audit-list": Route(MANAGERS),
     "audit-export": Route(MANAGERS, kind=Kind.FILE),
+    "csv-files": Route(),
+    "csv-file-request": Route(EVERYONE, EVERYONE, of=_csv_kind, is_shared=True),
 }
 
 # What asks for a signed-in person and no role: the entry of the cabinet, and one's own account.
@@ -311,8 +317,8 @@ NO_PAGE = {
     "docs-key",  # the same
     "session-end",
     "session-end-others",
-    # One person's own: tests/channels/web/test_message_files.py
-    *("message-file", "message-file-status", "message-file-delete"),
+    # One person's own: tests/cabinet/test_csv_export_views.py
+    *("csv-file", "csv-file-status", "csv-file-delete"),
     "saved-filter-delete",  # of only one person: tests/cabinet/test_saved_filters.py
     "mfa_download_recovery_codes",
     "mfa_login_webauthn",  # JSON for the script of the sign-in page

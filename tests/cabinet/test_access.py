@@ -94,7 +94,7 @@ def test_page_opens_only_for_its_roles(place: Place, method: str, name: str) -> 
     else:
         assert seen == {role: OPENED if role in roles else NOT_ALLOWED for role in seen}
         assert visitor == "sent to sign in"
-        assert stranger == (NOT_THERE if route.of else stranger)
+        assert stranger == (NOT_THERE if route.of and not route.is_shared else stranger)
 
 
 @pytest.mark.django_db

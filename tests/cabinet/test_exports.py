@@ -1,6 +1,6 @@
 """Every export: each row once while the database restarts, and no connection held for a reader."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import psycopg
@@ -9,59 +9,26 @@ from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
-from accounts.audit import record
-from accounts.models import Company, Member
-from billing.wallet import ledger
+from accounts.models import Member
+from tests.cabinet.csv_files import FILL, ROUTES
 from tests.cabinet.routes import CABINET
-from tests.factories import LinkFactory, MemberFactory, MessageFactory
+from tests.factories import MemberFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ROWS = 9
-BATCH_SIZES = (
-    "channels.history.export.BATCH_SIZE",
-    "links.web.list_views.BATCH_SIZE",
-    "cabinet.audit_log.BATCH_SIZE",
-)
-
-
-def _messages(company: Company) -> None:
-    MessageFactory.create_batch(ROWS, company=company)
-
-
-def _links(company: Company) -> None:
-    LinkFactory.create_batch(ROWS, company=company)
-
-
-def _transfers(company: Company) -> None:
-    for amount in range(1, ROWS + 1):
-        ledger.grant(company=company, amount=amount, reason="")
-
-
-def _events(company: Company) -> None:
-    for number in range(ROWS):
-        record("settings.changed", number, company=company, user=None)
-
-
-EXPORTS = {
-    "message-export": _messages,
-    "link-export": _links,
-    "balance-csv": _transfers,
-    "audit-export": _events,
-}
 
 
 @pytest.fixture(autouse=True)
 def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in BATCH_SIZES:
-        monkeypatch.setattr(name, 2)
+    monkeypatch.setattr("cabinet.csv_exports.PART_SIZE", 2)
     monkeypatch.setattr("billing.wallet.statement.BATCH_SIZE", 2)
 
 
-def download(client: Client, route: str, fill: Callable[[Company], None]) -> Iterator[bytes]:
+def download(client: Client, kind: str) -> Iterator[bytes]:
     member: Member = MemberFactory.create(role=Member.Role.OWNER)
     client.force_login(member.user)
-    fill(member.company)
-    response: Any = client.get(reverse(route))
+    FILL[kind](member.company, ROWS)
+    response: Any = client.get(reverse(ROUTES[kind]))
     assert response.company_id == member.company_id  # by which its places are counted
     lines: Iterator[bytes] = iter(response.streaming_content)
     return lines
@@ -78,9 +45,9 @@ def end_all_sessions() -> None:
         )
 
 
-@pytest.mark.parametrize("route", EXPORTS)
-def test_every_row_is_there_once_though_the_database_restarts(client: Client, route: str) -> None:
-    lines = download(client, route, EXPORTS[route])
+@pytest.mark.parametrize("kind", FILL)
+def test_every_row_is_there_once_though_the_database_restarts(client: Client, kind: str) -> None:
+    lines = download(client, kind)
     read = [next(lines) for _ in range(4)]  # the byte order mark, the headings, two rows
     end_all_sessions()
 
@@ -90,9 +57,9 @@ def test_every_row_is_there_once_though_the_database_restarts(client: Client, ro
     assert (len(rows), len(set(rows))) == (ROWS, ROWS)
 
 
-@pytest.mark.parametrize("route", EXPORTS)
-def test_reader_holds_no_connection(client: Client, route: str) -> None:
-    lines = download(client, route, EXPORTS[route])
+@pytest.mark.parametrize("kind", FILL)
+def test_reader_holds_no_connection(client: Client, kind: str) -> None:
+    lines = download(client, kind)
 
     held = [connection.connection is not None for _line in lines]
 

@@ -16,8 +16,9 @@ from django.utils import timezone
 
 from accounts.models import Company, Member
 from billing.seals import hashes, sealing
-from billing.wallet import ledger, statement
+from billing.wallet import ledger
 from tests.api.clients import ClientOf
+from tests.cabinet.csv_files import csv_rows
 from tests.database_cleanup import empty_database
 from tests.factories import CompanyFactory, MemberFactory
 from tests.plans import Plan, Statement, explain, nodes, reads, rows_read
@@ -121,7 +122,7 @@ def read_lines(company: Company) -> None:
 
 
 def export(company: Company) -> None:
-    for _ in statement.export(company, {"kind": "all"}):
+    for _ in csv_rows(company, "statement", {"kind": "all"}):
         pass
 
 

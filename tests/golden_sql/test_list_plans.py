@@ -12,12 +12,12 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import AuditEvent, Company, Member
+from accounts.tasks import make_files
 from api import pagination
 from api.pagination import encode
 from billing.models import Transfer
 from billing.wallet import ledger
 from channels.models import Message
-from channels.tasks import make_message_files
 from links.models import Link
 from tests.api.clients import ClientOf
 from tests.database_cleanup import empty_database
@@ -65,10 +65,8 @@ def company(django_db_setup: None, django_db_blocker: Any) -> Iterator[Company]:
 @pytest.fixture(autouse=True)
 def _short_scans(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pagination, "SCANS", SCANS, raising=False)
-    for module in ("channels.history.export", "links.web.list_views"):
-        monkeypatch.setattr(f"{module}.BATCH_SIZE", BATCH_SIZE)
     monkeypatch.setattr("billing.wallet.statement.BATCH_SIZE", BATCH_SIZE)
-    monkeypatch.setattr("channels.history.export.PART_SIZE", BATCH_SIZE)
+    monkeypatch.setattr("cabinet.csv_exports.PART_SIZE", BATCH_SIZE)
 
 
 @pytest.fixture
@@ -160,7 +158,7 @@ def test_every_batch_of_an_export_reads_a_bounded_part(
         response: Any = client.get(f"{reverse(route)}?{query}")
         if response.status_code == 302:  # a long file, which is made in the background
             client.post(response["Location"])
-            make_message_files()
+            make_files()
         else:
             for _line in response.streaming_content:
                 pass

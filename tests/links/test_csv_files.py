@@ -3,12 +3,11 @@
 import pytest
 from django.core.exceptions import ValidationError
 
-from accounts.models import Company, Member
+from accounts.models import Company
 from cabinet.spreadsheets import csv_lines
 from links import link_imports
-from links.models import Link
-from links.web.list_views import rows_of
 from persons.export_files import FILES
+from tests.cabinet.csv_files import csv_rows
 from tests.factories import LinkFactory
 
 URL = "https://example.com/a"
@@ -94,7 +93,7 @@ def test_quotes_say_where_an_address_ends() -> None:
 def test_exports_of_this_service_are_read(company: Company, language: str) -> None:
     links = LinkFactory.create_batch(2, company=company, url=f"{URL}?a=1,2;3")
 
-    exported = "".join(csv_lines(rows_of(Link.objects.all(), Member(role="owner")), language))
+    exported = "".join(csv_lines(csv_rows(company, "links", {}), language))
 
     assert link_imports.read(exported.encode()).rows == [{"url": link.url} for link in links]
 

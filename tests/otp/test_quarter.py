@@ -15,7 +15,6 @@ from datetime import time as clock
 from decimal import Decimal
 from pathlib import Path
 from statistics import median
-from typing import Any
 from xml.etree.ElementTree import Element, fromstring
 
 import pypdf
@@ -43,6 +42,7 @@ from channels.history import figures
 from channels.history.breakdown import Dimension, breakdown
 from channels.history.figures import DayRange
 from config.environment.variables import ROOT
+from tests.cabinet.csv_files import download
 from tests.factories import MemberFactory
 from tests.otp import quarter
 
@@ -68,9 +68,7 @@ class Reader:
         return plain(response.content.decode())
 
     def file(self, name: str, query: str = "") -> bytes:
-        response: Any = self.client.get(f"{reverse(name)}?{query}")
-        assert response.status_code == 200
-        return b"".join(response.streaming_content) if response.streaming else response.content
+        return download(self.client, name, query)
 
     def rows(self, name: str, query: str) -> list[dict[str, str]]:
         text = self.file(name, query).decode("utf-8-sig")

@@ -11,10 +11,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.models import Member
-from channels.history import export
-from channels.models import MessageExport
-from channels.web.forms import filter_of
+from accounts.models import CsvExport, Member
+from cabinet import csv_exports
 from persons import company_deletion, company_export, erasure_list
 from persons.erasure import erase
 from persons.models import CompanyExport
@@ -25,11 +23,11 @@ from tests.persons.traces import PHONE
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-KINDS: dict[Any, tuple[str, Callable[[], object]]] = {
-    MessageExport: ("message-file-delete", partial(export.make_next, filter_of)),
+MODELS: dict[Any, tuple[str, Callable[[], object]]] = {
+    CsvExport: ("csv-file-delete", csv_exports.make_next),
     CompanyExport: ("company-export-delete", company_export.make_next),
 }
-both = pytest.mark.parametrize("model", KINDS)
+both = pytest.mark.parametrize("model", MODELS)
 
 
 @pytest.fixture
@@ -42,8 +40,10 @@ def owner() -> Member:
 def begin(owner: Member, model: Any = None) -> None:
     """Begins a file of each kind, or of the given one."""
     if model is not CompanyExport:
-        export.start(member=owner, mode="live", query="", language="ru", ip=None)
-    if model is not MessageExport:
+        csv_exports.start(
+            kind=csv_exports.KINDS["messages"], member=owner, query="", language="ru", ip=None
+        )
+    if model is not CsvExport:
         company_export.start(member=owner, language="ru", ip=None)
 
 
@@ -51,7 +51,7 @@ def while_a_part_is_made(model: Any, delete: Callable[[], object]) -> object:
     """The result of the deletion that waits for the worker."""
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
-            KINDS[model][1]()
+            MODELS[model][1]()
             deleting = start_blocked(pool, delete)
             assert not deleting.done()
         return deleting.result()
@@ -61,7 +61,7 @@ def while_a_part_is_made(model: Any, delete: Callable[[], object]) -> object:
 def test_member_deletes_the_file(client: Client, owner: Member, model: Any) -> None:
     client.force_login(owner.user)
     begin(owner, model)
-    url = reverse(KINDS[model][0], args=[model.objects.get().pk])
+    url = reverse(MODELS[model][0], args=[model.objects.get().pk])
 
     response: Any = while_a_part_is_made(model, lambda: client.post(url))
 
@@ -100,7 +100,7 @@ def test_file_begun_while_the_person_is_erased_is_discarded(
     def add_meanwhile(person: Person) -> None:
         with ThreadPoolExecutor(1) as pool:
             start_blocked(pool, partial(begin, owner)).result()
-            for _name, make_next in KINDS.values():
+            for _name, make_next in MODELS.values():
                 start_blocked(pool, make_next).result()
         add(person)
 
@@ -108,5 +108,5 @@ def test_file_begun_while_the_person_is_erased_is_discarded(
 
     erase(person=Person(PHONE, owner.company_id))
 
-    assert not MessageExport.objects.exists()
+    assert not CsvExport.objects.exists()
     assert not CompanyExport.objects.exists()

@@ -16,6 +16,7 @@ from billing.wallet import ledger, statement
 from billing.wallet.ledger import Settlement
 from catalogue.ids import uuid7
 from tests.api.races import at_once
+from tests.cabinet.csv_files import csv_rows
 from tests.factories import CompanyFactory, TransferFactory
 
 Kind = Transfer.Kind
@@ -141,5 +142,5 @@ def test_hold_and_release_show_the_balance_before_them(company: Company) -> None
     shown = [(row.kind, balance) for row, balance in statement.with_balances(company, rows)]
 
     assert shown == [("release", 1007), ("grant", 1007), ("hold", 1000), ("grant", 1000)]
-    exported = [line[4] for line in statement.export(company, {"kind": "all"})][1:]
+    exported = [line[4] for line in csv_rows(company, "statement", {"kind": "all"})][1:]
     assert exported == [1000, 1000, 1007, 1007]

@@ -18,10 +18,9 @@ from django.utils import timezone
 
 from accounts.models import Company, Member
 from billing.models import Transfer
-from billing.wallet import ledger, statement
+from billing.wallet import ledger
 from tests.billing.top_ups import payment_event, place_order, post_webhook
 from tests.factories import (
-    CompanyFactory,
     MemberFactory,
     TransferFactory,
     WalletFactory,
@@ -203,34 +202,6 @@ def test_cell_never_becomes_a_formula(
 
     assert row["Примечание"] == cell
     assert (row["Изменение"], row["Баланс"]) == ("1", "1")
-
-
-@pytest.mark.django_db(transaction=True)
-def test_slow_download_holds_no_connection(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(statement, "BATCH_SIZE", 2)
-    company = CompanyFactory.create()
-    for amount in range(1, 6):
-        ledger.grant(company=company, amount=amount, reason="")
-
-    connection.close()
-
-    rows = []
-    held = []
-    for row in statement.export(company, {}):
-        rows.append(row)
-        held.append(connection.connection is not None)
-        if len(rows) == 3:  # not of the moment it was asked for
-            ledger.grant(company=company, amount=100, reason="")
-            connection.close()
-
-    assert not any(held)
-    assert [row[2:5] for row in rows[1:]] == [
-        [1, 1, 1],
-        [2, 2, 3],
-        [3, 3, 6],
-        [4, 4, 10],
-        [5, 5, 15],
-    ]
 
 
 def test_export_is_recorded(client: Client, member: Member) -> None:

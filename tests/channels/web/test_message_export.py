@@ -11,9 +11,9 @@ from django.utils import timezone, translation
 from django.utils.formats import number_format
 
 from accounts.models import Member
+from cabinet import csv_exports
 from cabinet.spreadsheets import BOM, csv_lines, escape_cell
 from catalogue.languages import page_languages
-from channels.history import export
 from channels.models import Message
 from tests.api.clients import Api
 from tests.factories import ApiKeyFactory, MessageFactory, TransferFactory
@@ -34,7 +34,7 @@ def rows(text: str, delimiter: str = ";") -> list[dict[str, str]]:
 def test_every_message_of_the_filter_is_there_once(
     client: Client, owner: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(export, "BATCH_SIZE", 3)
+    monkeypatch.setattr(csv_exports, "PART_SIZE", 3)
     wanted = MessageFactory.create_batch(7, company=owner.company, channel="sms")
     MessageFactory.create_batch(2, company=owner.company)
     MessageFactory.create(channel="sms")

@@ -4,11 +4,12 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from accounts.models import Company
+from accounts.models import Company, CsvExport
 from accounts.purges import PURGES
+from cabinet import csv_exports
 from channels.deliver import sweeps
-from channels.history import day_counts, drop_watch, export
-from channels.models import CountedDay, DayCount, DeliveryDrop, Message, MessageExport, StaleDay
+from channels.history import day_counts, drop_watch
+from channels.models import CountedDay, DayCount, DeliveryDrop, Message, StaleDay
 from links.models import LinkImport
 from otp.check import settlement
 from otp.models import Verification
@@ -22,7 +23,8 @@ from tests.otp.protection.sends import id_at
 def _file(company: Company) -> None:
     MessageFactory.create(company=company)
     member = owner_of(company)
-    export.start(member=member, mode="live", query="mode=live", language="ru", ip=None)
+    kind = csv_exports.KINDS["messages"]
+    csv_exports.start(kind=kind, member=member, query="", language="ru", ip=None)
 
 
 def _dropped(company: Company) -> None:
@@ -78,12 +80,12 @@ MESSAGE_OF_COMPANY = "NEW.company_id = {company} AND NEW.state = 'expired'"
 
 TRIALS = (
     Trial(
-        "channels.make_message_files",
-        export.JOB.name,
+        "accounts.make_files",
+        csv_exports.JOB.name,
         _file,
-        lambda company: MessageExport.objects.filter(company=company, state="ready").exists(),
-        "channels_messageexportpart",
-        "NEW.export_id IN (SELECT id FROM channels_messageexport WHERE company_id = {company})",
+        lambda company: CsvExport.objects.filter(company=company, state="ready").exists(),
+        "accounts_csvexportpart",
+        "NEW.export_id IN (SELECT id FROM accounts_csvexport WHERE company_id = {company})",
     ),
     Trial(
         "channels.watch_deliveries",

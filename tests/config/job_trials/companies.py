@@ -94,7 +94,7 @@ TRIALS = (
         "webhooks_endpoint",
     ),
     Trial(
-        "links.make_imported_links",
+        "accounts.make_files",
         link_imports.JOB.name,
         _import,
         lambda company: Link.objects.filter(company=company).exists(),
@@ -155,7 +155,7 @@ TRIALS = (
         is_stream=True,
     ),
     Trial(
-        "persons.make_company_exports",
+        "accounts.make_files",
         company_export.JOB.name,
         lambda company: company_export.start(member=owner_of(company), language="ru", ip=None),
         lambda company: CompanyExport.objects.filter(company=company, state="ready").exists(),

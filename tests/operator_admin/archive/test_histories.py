@@ -18,6 +18,7 @@ from catalogue.ids import first_id_at, public_id
 from channels.models import Message
 from storage.months.calendar import next_month
 from tests.api.clients import Api
+from tests.cabinet.csv_files import csv_rows
 from tests.factories import (
     AttemptFactory,
     MemberFactory,
@@ -173,7 +174,7 @@ def test_partly_archived_day_is_not_called_proved(books: Books, month: date) -> 
 
     begins_after = archived.opening(books.company.pk)
     assert begins_after is not None
-    content = csv_download(statement.export(books.company, {"kind": "all"}), "statement.csv")
+    content = csv_download(csv_rows(books.company, "statement", {"kind": "all"}), "statement.csv")
     file = b"".join(content.streaming_content)  # type: ignore[arg-type]
     result = statement_check.check(books.company, file, begins_after=begins_after.at)
 
@@ -198,7 +199,7 @@ def test_documents_begin_with_first_unarchived_month(books: Books, month: date) 
 def test_export_begins_with_the_opening_balance(books: Books, month: date) -> None:
     take_out(month)
 
-    lines = list(statement.export(books.company, {}))
+    lines = csv_rows(books.company, "statement", {})
 
     assert [line[1:5] for line in lines[1:]] == [
         ["Баланс на начало", "", "", 197],
@@ -206,4 +207,4 @@ def test_export_begins_with_the_opening_balance(books: Books, month: date) -> No
         ["начислено", 100, 100, 296],
     ]
     tomorrow = timezone.localdate() + timedelta(days=90)
-    assert len(list(statement.export(books.company, {"date_from": tomorrow}))) == 1
+    assert len(csv_rows(books.company, "statement", {"date_from": tomorrow})) == 1
