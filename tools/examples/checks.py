@@ -280,11 +280,9 @@ def verify_webhook(trial: ExampleRun) -> None:
             env={"KVITOK_SECRET": secret},
             log=log,
         ) as url:
-            responses = {case.name: post_webhook(url, case) for case in sent}
+            statuses = {case.name: post_webhook(url, case) for case in sent}
         output = log.read_text(encoding="utf-8", errors="replace")
-    wrong = [
-        case.name for case in sent if responses[case.name] != (204 if case.is_genuine else 400)
-    ]
+    wrong = [case.name for case in sent if statuses[case.name] != (204 if case.is_genuine else 400)]
     expect(not wrong, f"misjudged: {', '.join(wrong)}; {output[-300:]!r}")
     genuine = sum(case.is_genuine for case in sent)
     expect(output.count("message.delivered") == genuine, f"it acted on others: {output[-300:]!r}")

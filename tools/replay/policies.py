@@ -105,7 +105,7 @@ class SmartPolicy:
             for n, played in enumerate(outcome.steps)
         ]
         arrived = [step for step in outcome.steps if step.receipt <= outcome.verified]
-        sole = self._sole(outcome, arrived)
+        only_candidate = self._only_candidate(outcome, arrived)
         code = self.guard.open_code(send.at, assessment)
         history = self.histories[send.person.phone]
         proof = min((step.receipt for step in outcome.steps), default=math.inf)
@@ -123,8 +123,8 @@ class SmartPolicy:
         def verified(at: float) -> None:
             history.record_entry(at)
             self.guard.record_verification(at, code)
-            if sole is not None:
-                self.router.record_entry(at, tries[sole], memory)
+            if only_candidate is not None:
+                self.router.record_entry(at, tries[only_candidate], memory)
 
         self._at(send.at + outcome.verified, verified)
         self._schedule_accounts(send, area, outcome)
@@ -139,7 +139,7 @@ class SmartPolicy:
                 self._at(send.at + CLOSED_AFTER, _recorder(balance, played.account, right))
 
     @staticmethod
-    def _sole(outcome: Outcome, arrived: list[Played]) -> int | None:
+    def _only_candidate(outcome: Outcome, arrived: list[Played]) -> int | None:
         """The only step that can have brought the code, as the service would know it."""
         accepted = [step for step in outcome.steps if step.refused == math.inf]
         if len(arrived) == 1:
@@ -202,11 +202,11 @@ class Oracle:
         names = [name for name in self.world.channels if name == SMS or name in send.person.reach]
         if send.person.bars_sms and len(names) > 1:
             names.remove(SMS)
-        how = tuple((name, self._best(send, name)) for name in sorted(names))
-        if how not in self._plans:
-            candidates = tuple(self._candidate(name, row) for name, row in how)
-            self._plans[how] = choose(candidates, self._stay()).best.plan
-        return self._plans[how]
+        behaviours = tuple((name, self._best(send, name)) for name in sorted(names))
+        if behaviours not in self._plans:
+            candidates = tuple(self._candidate(name, row) for name, row in behaviours)
+            self._plans[behaviours] = choose(candidates, self._stay()).best.plan
+        return self._plans[behaviours]
 
     def _best(self, send: Send, name: str) -> Behaviour:
         items = self.world.accounts.get(name, ())
@@ -218,19 +218,19 @@ class Oracle:
             key=lambda row: (row.lost, row.median),
         )
 
-    def _candidate(self, name: str, how: Behaviour) -> Candidate:
-        proof, code = self._times(how)
-        rate = 1 - how.lost
+    def _candidate(self, name: str, behaviour: Behaviour) -> Candidate:
+        proof, code = self._times(behaviour)
+        rate = 1 - behaviour.lost
         return Candidate(name, self.prices[name], rate, rate, 0.0, proof, code, median(proof))
 
-    def _times(self, how: Behaviour) -> tuple[Curve, Curve]:
-        curves = self._curves.get(how)
+    def _times(self, behaviour: Behaviour) -> tuple[Curve, Curve]:
+        curves = self._curves.get(behaviour)
         if curves is None:
-            arrival = log_normal_cdf(how.median, how.sigma)
+            arrival = log_normal_cdf(behaviour.median, behaviour.sigma)
             typing = self.world.people["typing"]
             draw = random.Random(1)  # noqa: S311 - a simulation
             times = sorted(
-                how.median * math.exp(how.sigma * draw.gauss(0, 1))
+                behaviour.median * math.exp(behaviour.sigma * draw.gauss(0, 1))
                 + typing["median"] * math.exp(typing["sigma"] * draw.gauss(0, 1))
                 for _ in range(DRAWS)
             )
@@ -238,7 +238,7 @@ class Oracle:
                 tuple(arrival(second) for second in range(SECONDS)),
                 tuple((bisect_right(times, second) / len(times)) for second in range(SECONDS)),
             )
-            self._curves[how] = curves
+            self._curves[behaviour] = curves
         return curves
 
     def _stay(self) -> Curve:

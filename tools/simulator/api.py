@@ -25,7 +25,7 @@ from tools.simulator.whatsapp.cloud_api import account_event
 from tools.simulator.whatsapp.templates import TITLES
 
 MAX_REPLY = 70
-_LACKS = (  # what an account's setup may be without
+_MISSING = (  # what an account's setup may be without
     "registration",  # of the number
     *("verification", "quality", "display_name"),
     "subscription",  # of the app to the account
@@ -51,8 +51,8 @@ class Api:
             web.post("/messages/{id}/read", self.read),
             web.post("/messages/{id}/reply", self.reply),
             web.post("/alerts", self.alert),
-            web.get("/lacks", self.lacks),
-            web.put("/lacks", self.set_lacks),
+            web.get("/missing", self.missing),
+            web.put("/missing", self.set_missing),
             web.get("/faults", self.faults),
             web.post("/faults", self.add_fault),
             web.delete("/faults", self.clear_faults),
@@ -122,16 +122,16 @@ class Api:
         self._carrier.courier.run([make], "whatsapp")
         return json_response(body, 201)
 
-    async def lacks(self, _request: web.Request) -> web.Response:
-        return json_response({"lacks": sorted(self._carrier.lacks)})
+    async def missing(self, _request: web.Request) -> web.Response:
+        return json_response({"missing": sorted(self._carrier.missing)})
 
-    async def set_lacks(self, request: web.Request) -> web.Response:
+    async def set_missing(self, request: web.Request) -> web.Response:
         """Sets the parts that the accounts' setup is without, like that of a fresh account."""
-        body = (await json_body(request)).get("lacks")
-        if not isinstance(body, list) or not set(map(str, body)) <= set(_LACKS):
-            return _errors({"lacks": f"must be a list of {', '.join(_LACKS)}"})
-        self._carrier.lacks = set(map(str, body))
-        return await self.lacks(request)
+        body = (await json_body(request)).get("missing")
+        if not isinstance(body, list) or not set(map(str, body)) <= set(_MISSING):
+            return _errors({"missing": f"must be a list of {', '.join(_MISSING)}"})
+        self._carrier.missing = set(map(str, body))
+        return await self.missing(request)
 
     async def faults(self, _request: web.Request) -> web.Response:
         return json_response([fault.shown() for fault in self._carrier.faults])

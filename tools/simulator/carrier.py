@@ -48,7 +48,7 @@ class Carrier:
         self.settings = settings
         self.log = log
         self.faults, self.outcomes = Faults(), Outcomes()
-        self.lacks: set[str] = set()
+        self.missing: set[str] = set()
         self.vendors: dict[str, Vendor] = {}
         self.wire = WireLog(settings)
         self.courier = ReceiptSender(log, self.vendors, self.wire)
@@ -92,7 +92,7 @@ class Carrier:
         if plan.arrival is not None:
             message.extra["arrives"] = message.at + plan.arrival
         self.log.add(message)
-        visits = [partial(lambda tell: tell, visit) for visit in self._visits(message)]
+        visits = [partial(lambda post: post, visit) for visit in self._visits(message)]
         self.courier.run(visits, vendor.name)
 
     def delay(self, plan: FaultPlan) -> float:

@@ -108,7 +108,7 @@ class MaxBot(Bot):
         shown = [
             {"url": url, "time": int(time.time() * 1000), "update_types": body["update_types"]}
             for url, body in self._subscriptions.items()
-            if "webhook" not in self.carrier.lacks
+            if "webhook" not in self.carrier.missing
         ]
         return json_response({"subscriptions": shown})
 
@@ -123,7 +123,7 @@ class MaxBot(Bot):
         if types is not None and not (isinstance(types, list) and set(types) <= UPDATE_TYPES):
             raise _malformed("update_types: unknown type")
         self._subscriptions[url] = {"secret": secret or "", "update_types": types}
-        self.carrier.lacks.discard("webhook")
+        self.carrier.missing.discard("webhook")
         return json_response({"success": True})
 
     async def unknown(self, request: web.Request) -> web.Response:

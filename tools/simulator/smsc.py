@@ -24,7 +24,7 @@ POLLS_A_MINUTE = 5
 REMEMBERED = 10_000  # messages whose polls are counted
 MAX_TEXT_LENGTH = 1000
 HOME = ZoneInfo("Europe/Moscow")
-WORDS = {"sent": 0, "delivered": 1, "read": 2, "failed": 20}
+STATUSES = {"sent": 0, "delivered": 1, "read": 2, "failed": 20}
 
 
 def _refused(code: int, text: str) -> RefusedError:
@@ -62,27 +62,27 @@ class Smsc(HttpVendor):
         ]
 
     async def send(self, request: web.Request) -> web.StreamResponse:
-        message = self._message(await self._given(request))
+        message = self._message(await self._fields(request))
         return await self.carrier.carry(request, self, message)
 
     async def poll(self, request: web.Request) -> web.Response:
-        fields = await self._given(request)
+        fields = await self._fields(request)
         request["exchange"].phone = digits(fields.get("phone", ""))
-        message = self._found(fields)
+        message = self._find_message(fields)
         at = int(message.at)
-        status = {"status": WORDS[message.state], "last_date": _date(at), "last_timestamp": at}
+        status = {"status": STATUSES[message.state], "last_date": _date(at), "last_timestamp": at}
         return json_response(status)
 
     async def balance(self, request: web.Request) -> web.Response:
-        fields = await self._given(request)
-        balance = {"balance": "0.00" if "money" in self.carrier.lacks else "1000.00"}
+        fields = await self._fields(request)
+        balance = {"balance": "0.00" if "money" in self.carrier.missing else "1000.00"}
         return json_response(balance | ({"currency": "RUR"} if fields.get("cur") == "1" else {}))
 
     async def senders(self, request: web.Request) -> web.Response:
         """The names that the moderator has approved."""
-        if (await self._given(request)).get("get") != "1":
+        if (await self._fields(request)).get("get") != "1":
             raise PARAMETERS
-        ours = [] if "sender" in self.carrier.lacks else [self.settings.variable("SMSC_SENDER")]
+        ours = [] if "sender" in self.carrier.missing else [self.settings.variable("SMSC_SENDER")]
         return json_response([{"sender": name} for name in filter(None, ["SMSC.RU", *ours])])
 
     def accepted(self, message: Message) -> web.Response:
@@ -92,7 +92,7 @@ class Smsc(HttpVendor):
         return REFUSED[kind]
 
     def receipt(self, message: Message, event: str, moment: float) -> Post:
-        phone, number, word = message.phone, str(message.extra["id"]), str(WORDS[event])
+        phone, number, word = message.phone, str(message.extra["id"]), str(STATUSES[event])
         error = "0"
         if event == "failed":
             error = "252" if message.suffers(BARRED) else "6"
@@ -110,7 +110,7 @@ class Smsc(HttpVendor):
         headers = {"Content-Type": "application/x-www-form-urlencoded"}
         return Post(url, urlencode(fields).encode(), headers)
 
-    async def _given(self, request: web.Request) -> Mapping[str, str]:
+    async def _fields(self, request: web.Request) -> Mapping[str, str]:
         """The parameters, from the query or the body, of somebody who may ask."""
         fields = dict(request.query) | await form(request)
         login, password = self._login, self._password
@@ -136,7 +136,7 @@ class Smsc(HttpVendor):
             raise REPEATED
         return self.message(f"{phone}:{number}", phone, text, extra={"id": number})
 
-    def _found(self, fields: Mapping[str, str]) -> Message:
+    def _find_message(self, fields: Mapping[str, str]) -> Message:
         """Finds the latest of several messages under one id: SMSC lets its clients repeat an id."""
         known_as = f"{digits(fields.get('phone', ''))}:{fields.get('id', '')}"
         now = time.time()

@@ -8,7 +8,7 @@ import hmac
 import json
 import re
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from pathlib import Path
@@ -19,15 +19,7 @@ from aiohttp import BasicAuth, web
 from tools.simulator.carrier import Carrier
 from tools.simulator.messages import Message, count_segments, digits
 from tools.simulator.request_bodies import form, whole
-from tools.simulator.vendor import (
-    Handler,
-    HttpVendor,
-    Json,
-    Post,
-    RefusedError,
-    is_callback,
-    json_response,
-)
+from tools.simulator.vendor import HttpVendor, Json, Post, RefusedError, is_callback, json_response
 
 API = "2010-04-01"
 PHONE = re.compile(r"\+[1-9][0-9]{6,14}")
@@ -40,7 +32,7 @@ SENDER_LISTS = {
 MAX_BODY = 1600
 MAX_VALIDITY = 36_000
 UNREACHABLE_HANDSET = 30003
-WORDS = {"sent": "sent", "delivered": "delivered", "failed": "undelivered", "read": "read"}
+STATUSES = {"sent": "sent", "delivered": "delivered", "failed": "undelivered", "read": "read"}
 OBJECTS: dict[str, Json] = json.loads(Path(__file__).with_suffix(".json").read_text("utf-8"))
 
 
@@ -84,35 +76,26 @@ class Twilio(HttpVendor):
     async def unknown(self, request: web.Request) -> web.Response:
         raise self._not_found(request)
 
-    def _read(self, tell: Callable[[web.Request], Json]) -> Handler:
-        """A read of the account, for who may read it."""
-
-        async def read(request: web.Request) -> web.Response:
-            self._check_account(request)
-            return json_response(tell(request))
-
-        return read
-
     def poll(self, request: web.Request) -> Json:
         message = self.carrier.log.by_provider_id(self.name, request.match_info["sid"])
         if message is None:
             raise self._not_found(request)
         request["exchange"].phone = message.phone
-        return self._resource(message, WORDS[message.state])
+        return self._resource(message, STATUSES[message.state])
 
     def account(self, _request: web.Request) -> Json:
-        kind = "Trial" if "trial" in self.carrier.lacks else "Full"
+        kind = "Trial" if "trial" in self.carrier.missing else "Full"
         return OBJECTS["account"] | {"sid": self._sid, "type": kind}
 
     def balance(self, _request: web.Request) -> Json:
-        balance = "-0.05" if "money" in self.carrier.lacks else "96.42"
+        balance = "-0.05" if "money" in self.carrier.missing else "96.42"
         return {"account_sid": self._sid, "balance": balance, "currency": "USD"}
 
     def numbers(self, request: web.Request) -> Json:
         ours, number = self._from, request.query.get("PhoneNumber", "")
         row = OBJECTS["number"] | {"phone_number": ours, "friendly_name": ours}
-        lacks = "sender" in self.carrier.lacks
-        has_it = not lacks and number in {"", ours} and ours.startswith("+")
+        is_found = number in {"", ours} and ours.startswith("+")
+        has_it = is_found and "sender" not in self.carrier.missing
         rows = [row] if has_it else []
         return {"incoming_phone_numbers": rows, "page": 0, "page_size": 50}
 
@@ -120,18 +103,18 @@ class Twilio(HttpVendor):
         """The senders of a messaging service: one number, unless it lacks any."""
         kind, service = request.match_info["kind"], request.match_info["sid"]
         row = OBJECTS["sender"] | {"service_sid": service}
-        has_it = kind == "PhoneNumbers" and "sender" not in self.carrier.lacks
+        has_it = kind == "PhoneNumbers" and "sender" not in self.carrier.missing
         return _listed(SENDER_LISTS[kind], [row] if has_it else [])
 
     def campaigns(self, request: web.Request) -> Json:
         """https://www.twilio.com/docs/messaging/api/usapptoperson-resource"""
         row = OBJECTS["campaign"] | {"messaging_service_sid": request.match_info["sid"]}
-        failed = OBJECTS["failed_campaign"] if "campaign" in self.carrier.lacks else {}
+        failed = OBJECTS["failed_campaign"] if "campaign" in self.carrier.missing else {}
         return _listed("compliance", [row | failed])
 
     def permissions(self, request: web.Request) -> Json:
         codes = [code for code in request.query.get("CountryCode", "").split(",") if code]
-        lacking = codes[:1] if "country" in self.carrier.lacks else []
+        lacking = codes[:1] if "country" in self.carrier.missing else []
         rows = [
             OBJECTS["country"] | {"country_code": code, "enabled": n >= len(lacking)}
             for n, code in enumerate(codes)
@@ -152,7 +135,7 @@ class Twilio(HttpVendor):
         }[kind]
 
     def receipt(self, message: Message, event: str, moment: float) -> Post | None:
-        url, word, sid = message.extra["callback"], WORDS[event], message.provider_id
+        url, word, sid = message.extra["callback"], STATUSES[event], message.provider_id
         fields = {
             "ApiVersion": API,
             "MessageSid": sid,
@@ -259,7 +242,7 @@ class Twilio(HttpVendor):
             "account_sid": account,
             "body": message.text,
             "date_created": at,
-            "date_sent": at if word in WORDS.values() else None,
+            "date_sent": at if word in STATUSES.values() else None,
             "date_updated": at,
             "error_code": UNREACHABLE_HANDSET if word == "undelivered" else None,
             "from": message.extra["from"] or None,

@@ -150,6 +150,16 @@ class HttpVendor(Vendor, HttpService):
     def refusal(self, kind: str, message: Message) -> RefusedError:
         """The vendor's own words for one of `faults.REFUSALS`."""
 
+    def _check_account(self, request: web.Request) -> None:
+        """Raises RefusedError for a caller without the account's credentials."""
+
+    def _read(self, describe: Callable[[web.Request], Json]) -> Handler:
+        async def read(request: web.Request) -> web.Response:
+            self._check_account(request)
+            return json_response(describe(request))
+
+        return read
+
 
 def json_response(body: object, status: int = 200) -> web.Response:
     text = json.dumps(body, ensure_ascii=False).encode()

@@ -26,7 +26,7 @@ def _whole_again(simulator: Simulator) -> Iterator[None]:
 
 
 def lack(simulator: Simulator, *words: str) -> requests.Response:
-    return requests.put(f"{simulator.url}/lacks", json={"lacks": list(words)}, timeout=5)
+    return requests.put(f"{simulator.url}/missing", json={"missing": list(words)}, timeout=5)
 
 
 def account(simulator: Simulator, vendor: str) -> Provider:

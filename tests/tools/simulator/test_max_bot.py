@@ -174,8 +174,8 @@ def test_dropped_subscription_is_renewed(own_simulator: Simulator, own_receiver:
     simulator = own_simulator
     wanted = AccountRequirements(f"{own_receiver.url}/renewed")
     bot = ours(own_simulator)
-    lost = {"lacks": ["webhook"]}
-    requests.put(f"{simulator.url}/lacks", json=lost, timeout=5).raise_for_status()
+    lost = {"missing": ["webhook"]}
+    requests.put(f"{simulator.url}/missing", json=lost, timeout=5).raise_for_status()
     before = {check.topic for check in bot.checks(wanted) if check.ok is False}
 
     bot.renew(wanted)

@@ -22,7 +22,7 @@ from tools.simulator.vendor import Json, MakePost, Post, RefusedError, json_resp
 
 TOKEN = re.compile(r"[0-9]{1,20}:[\w-]{1,128}", re.ASCII)
 MAX_TEXT_LENGTH = 4096
-WORDS = {"start": "/start contact", "stop": "/stop"}
+COMMANDS = {"start": "/start contact", "stop": "/stop"}
 CANNOT_START = "Forbidden: bot can't initiate conversation with a user"
 ACTIONS = ("url", "callback_data", "web_app", "login_url", "copy_text", "switch_inline_query")
 
@@ -102,7 +102,7 @@ class TelegramBot(Bot):
             name = {"first_name": "Абонент", "user_id": int(phone.digits)}
             card = {"phone_number": phone.digits, **name}
             updates.append(self._message_update(phone, contact=card))
-        if word := WORDS.get(change.action):
+        if word := COMMANDS.get(change.action):
             length = len(word.partition(" ")[0])
             entity = {"offset": 0, "length": length, "type": "bot_command"}
             updates.append(self._message_update(phone, text=word, entities=[entity]))
@@ -151,7 +151,7 @@ class TelegramBot(Bot):
 
     def _webhook_info(self) -> Json:
         return {
-            "url": "" if "webhook" in self.carrier.lacks else self._webhook_url,
+            "url": "" if "webhook" in self.carrier.missing else self._webhook_url,
             "has_custom_certificate": False,
             "pending_update_count": 0,
             "max_connections": 40,

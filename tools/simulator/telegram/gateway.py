@@ -68,7 +68,7 @@ class TelegramGateway(HttpVendor):
         return json_response({"ok": True, "result": self._verification(body)})
 
     def accepted(self, message: Message) -> web.Response:
-        balance = LOW if "money" in self.carrier.lacks else BALANCE
+        balance = LOW if "money" in self.carrier.missing else BALANCE
         result = _status(message) | {"remaining_balance": balance}  # only for a paid request
         return json_response({"ok": True, "result": result})
 

@@ -9,7 +9,6 @@ import json
 import re
 import secrets
 import time
-from collections.abc import Callable
 from typing import Any
 
 from aiohttp import web
@@ -18,15 +17,7 @@ from tools.simulator.carrier import Carrier
 from tools.simulator.messages import Message, digits, is_phone
 from tools.simulator.request_bodies import json_object, mapping
 from tools.simulator.settings import Settings
-from tools.simulator.vendor import (
-    Handler,
-    HttpVendor,
-    Json,
-    MakePost,
-    Post,
-    RefusedError,
-    json_response,
-)
+from tools.simulator.vendor import HttpVendor, Json, MakePost, Post, RefusedError, json_response
 from tools.simulator.whatsapp.templates import TITLES, approved, fill, graph_error, refused
 
 VERSION = re.compile(r"v[0-9]{1,3}\.[0-9]{1,2}")
@@ -73,7 +64,7 @@ class WhatsApp(HttpVendor):
         ]
 
     async def send(self, request: web.Request) -> web.StreamResponse:
-        self._check(request)
+        self._check_account(request)
         message = self._message(json_object(await request.read()))
         return await self.carrier.carry(request, self, message)
 
@@ -81,25 +72,18 @@ class WhatsApp(HttpVendor):
         text = f"Unknown path components: {request.path.removeprefix('/whatsapp')}"
         raise graph_error(404, 2500, text)
 
-    def _read(self, tell: Callable[[web.Request], Json]) -> Handler:
-        async def read(request: web.Request) -> web.Response:
-            self._check(request)
-            return json_response(tell(request))
-
-        return read
-
     def number(self, request: web.Request) -> Json:
         """The requested fields that Meta has; `id` comes unasked."""
-        lacks = self.carrier.lacks
+        missing = self.carrier.missing
         values = {
             "id": self.settings.variable("WHATSAPP_PHONE_NUMBER_ID"),
             "display_phone_number": "+1 555-078-3881",
             "verified_name": "Simulator",
-            "status": "PENDING" if "registration" in lacks else "CONNECTED",
-            "platform_type": "NOT_APPLICABLE" if "registration" in lacks else "CLOUD_API",
-            "quality_rating": "RED" if "quality" in lacks else "GREEN",
-            "code_verification_status": "UNVERIFIED" if "verification" in lacks else "VERIFIED",
-            "name_status": "DECLINED" if "display_name" in lacks else "APPROVED",
+            "status": "PENDING" if "registration" in missing else "CONNECTED",
+            "platform_type": "NOT_APPLICABLE" if "registration" in missing else "CLOUD_API",
+            "quality_rating": "RED" if "quality" in missing else "GREEN",
+            "code_verification_status": "UNVERIFIED" if "verification" in missing else "VERIFIED",
+            "name_status": "DECLINED" if "display_name" in missing else "APPROVED",
         }
         fields = request.query.get("fields", "") or DEFAULT_FIELDS
         names = ("id", *(name.strip() for name in fields.split(",")))
@@ -107,25 +91,25 @@ class WhatsApp(HttpVendor):
 
     async def subscriptions(self, request: web.Request) -> web.Response:
         """The token of the app itself."""
-        self._check(request, f"{APP['id']}|{self.settings.variable('WHATSAPP_APP_SECRET')}")
-        lacks = self.carrier.lacks
-        subscribed = ("messages",) if "webhook_fields" in lacks else WEBHOOK_FIELDS
+        self._check_account(request, f"{APP['id']}|{self.settings.variable('WHATSAPP_APP_SECRET')}")
+        missing = self.carrier.missing
+        subscribed = ("messages",) if "webhook_fields" in missing else WEBHOOK_FIELDS
         subscription = {
             "object": "whatsapp_business_account",
             "callback_url": f"{self.settings.public_url}/hooks/whatsapp",
             "active": True,
             "fields": [{"name": name, "version": "v25.0"} for name in subscribed],
         }
-        return json_response({"data": [] if "webhook" in lacks else [subscription]})
+        return json_response({"data": [] if "webhook" in missing else [subscription]})
 
     def apps(self, _request: web.Request) -> Json:
         link = f"https://www.facebook.com/games/?app_id={APP['id']}"
         api_data = {"whatsapp_business_api_data": {"link": link, **APP}}
-        return {"data": [] if "subscription" in self.carrier.lacks else [api_data]}
+        return {"data": [] if "subscription" in self.carrier.missing else [api_data]}
 
     def templates(self, request: web.Request) -> Json:
         """Meta's `name` finds whatever contains it."""
-        part, lacks = request.query.get("name", ""), self.carrier.lacks
+        part, missing = request.query.get("name", ""), self.carrier.missing
         rows: list[Json] = [
             {
                 "name": name,
@@ -140,11 +124,11 @@ class WhatsApp(HttpVendor):
             for language in template.bodies
             if part in name
         ]
-        if "template" in lacks and rows:
+        if "template" in missing and rows:
             rows[0]["status"] = "PENDING"
-        if "template_rejected" in lacks and rows:
+        if "template_rejected" in missing and rows:
             rows[0] |= {"status": "REJECTED", "rejected_reason": "INVALID_FORMAT"}
-        if "template_paused" in lacks and rows:
+        if "template_paused" in missing and rows:
             rows[-1] |= {"status": "PAUSED", "quality_score": {"score": "RED"}}
         return {"data": rows, "paging": {"cursors": {"before": "MAZDZD", "after": "MjQZD"}}}
 
@@ -179,7 +163,7 @@ class WhatsApp(HttpVendor):
         value = {"contacts": [_contact(message.phone)], "messages": [reply]}
         return _call(self.settings, "messages", _messaging(self.settings) | value)
 
-    def _check(self, request: web.Request, expected: str = "") -> None:
+    def _check_account(self, request: web.Request, expected: str = "") -> None:
         """The token, and the number or business account that the path names."""
         path, settings = request.match_info, self.settings
         if not VERSION.fullmatch(path["version"]):
