@@ -187,7 +187,7 @@ def check_statement(reader: Reader, month: ClosedMonth, last: date) -> None:
     assert changed == month.closing - month.opening
     in_tokens, in_money = reader.rows("period-csv", query)
     assert [int(in_tokens[name]) for name in list(in_tokens)[3:9]] == list(tokens)
-    sums = [Decimal(text) for text in list(in_money.values())[3:9] if text]
+    sums = [Decimal(text.replace(",", ".")) for text in list(in_money.values())[3:9] if text]
     assert sums == [money.opening, money.received, money.refunded, money.charged, money.closing]
     assert str(money.closing) == month.money["RUB"]["closing"]
 
