@@ -72,10 +72,12 @@ def admit(environ: Mapping[str, Any]) -> Allowance | None:
     """
     if is_refused(environ):
         return None
-    longest = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    max_bytes = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
     entry_point = _entry_point(environ)
     try:
-        return Allowance(entry_point.sender(environ) if entry_point else network(environ), longest)
+        return Allowance(
+            entry_point.sender(environ) if entry_point else network(environ), max_bytes
+        )
     except (DomainError, *DATABASE_UNAVAILABLE):
         return None
     finally:

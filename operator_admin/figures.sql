@@ -1,6 +1,6 @@
--- Queries of large tables for the operator's figures, with comments on what keeps them fast.
+-- Queries over large tables for the operator's figures; the comments say what keeps them fast.
 
--- Sends by channel since a time: a range of the primary key, which is ordered by time.
+-- Sends by channel since a given time: a range of the primary key, which is ordered by time.
 --: sends
 SELECT channel, count(*) AS sends,
   count(*) FILTER (WHERE state = 'delivered') AS delivered,

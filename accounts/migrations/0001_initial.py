@@ -355,7 +355,7 @@ class Migration(migrations.Migration):
         # The cache's counters are not worth a disk flush: after a database crash the table is
         # empty.
         migrations.RunSQL("ALTER TABLE accounts_cacheentry SET UNLOGGED", "ALTER TABLE accounts_cacheentry SET LOGGED"),
-        RunSqlFile("storage/months/months.sql", "611516f54d536e49"),
+        RunSqlFile("storage/months/months.sql", "802623cefa914a2d"),
         migrations.RunPython(build_indexes, migrations.RunPython.noop),
         RunSqlFile("accounts/models/immutable_audit.sql", "75b8ac30a5eb313d"),
         RunSqlFile("accounts/keys/company_changes.sql", "dbdc6948e3d55c3a"),

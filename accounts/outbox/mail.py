@@ -43,7 +43,7 @@ class NoticeKind(models.TextChoices):
     """Kinds of e-mail that a member can switch off; all other e-mails are always sent."""
 
     BALANCE = "balance", _("Tokens or a budget are running out")
-    TOP_UP = "top_up", _("Top-ups, automatic ones too")
+    TOP_UP = "top_up", _("Top-ups, including automatic ones")
     DOCUMENTS = "documents", _("Documents of a closed month or of an advance payment")
     DELIVERY = "delivery", _("Fewer messages arrive than usual")
     PROTECTION = (

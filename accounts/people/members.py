@@ -183,9 +183,9 @@ def _follow_owner_change(kind: str, member: Member, user: User, ip: str | None) 
     if kind == "owner.gone":
         pending = member.company.invitations.filter(accepted_at=None, revoked_at=None)
         pending.filter(invited_by=member.user_id).update(revoked_at=timezone.now())
-    new_owner = member.user
+    affected = member.user
     post_company_change(
-        kind, company=member.company, user=user, ip=ip, affected=new_owner, whom=new_owner.email
+        kind, company=member.company, user=user, ip=ip, affected=affected, whom=affected.email
     )
 
 

@@ -105,8 +105,8 @@ def _consume_challenge(claimed: Authenticator, response: AuthenticationResponse)
     if (last or now) and now <= last:
         raise ValidationError(
             _(
-                "There may be a copy of this passkey: it counts backwards. Sign in another way, "
-                "and replace it."
+                "This passkey may have been copied: its counter went backwards. Sign in another "
+                "way, and replace it."
             )
         )
     stored.data[COUNTER] = now
@@ -131,7 +131,7 @@ class LoginWebAuthnForm(ProofMixin, passkeys.LoginWebAuthnForm):
         passkey = authenticator.wrap()  # type: ignore[no-untyped-call]
         if passkey.is_passwordless is False:  # None: added before this was stored
             raise ValidationError(
-                _("This passkey is a second step: sign in with the password first.")
+                _("This passkey is only the second step: sign in with the password first.")
             )
         return authenticator
 

@@ -32,12 +32,12 @@ TOO_MANY_UNPAID = _("Too many unpaid top-ups: pay or cancel the earlier ones")
 # Per day: each takes an invoice number and leaves permanent rows.
 MAX_ENDED_UNPAID = 100
 ENDED_UNPAID = (Order.State.CANCELED, Order.State.EXPIRED)
-TOO_MANY_ENDED = _("Too many top-ups were given up today: try again tomorrow")
-UNSUITABLE_AMOUNT = _("This payment method does not take such an amount: choose another")
+TOO_MANY_ENDED = _("Too many top-ups were abandoned today: try again tomorrow")
+UNSUITABLE_AMOUNT = _("This payment method does not accept this amount: choose another")
 REFUSED = _("The payment provider refused this top-up: choose another amount or payment method")
 # These statuses say what is wrong with the request, others that our account is at fault.
 REFUSAL_STATUSES = {400, 422}
-OTHER_CURRENCY = _("This payment method does not take {currency}: choose another")
+OTHER_CURRENCY = _("This payment method does not accept {currency}: choose another")
 BILLING_DETAILS_NEEDED = _("An invoice needs the buyer's billing details; fill them in: {url}")
 
 

@@ -13,7 +13,7 @@ SELECT LEAST(now() - make_interval(secs => %(margin)s),
   (SELECT '2000-01-01Z'::timestamptz FROM pg_prepared_xacts
    WHERE database = current_database() LIMIT 1))
 
--- Companies with transfers in a time, by a loose index scan: few companies have many transfers.
+-- Companies with transfers in a period, by a loose index scan: few companies have many transfers.
 --: companies
 WITH RECURSIVE company AS (
   (SELECT company_id AS id FROM billing_transfer ORDER BY company_id LIMIT 1)

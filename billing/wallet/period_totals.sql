@@ -9,8 +9,8 @@ LEFT JOIN LATERAL (
   ORDER BY created_at DESC, id DESC LIMIT 1) AS previous ON true
 ORDER BY position
 
--- Settled tokens by company and day. Each company's are read by its index: one across companies
--- would slow down every transfer.
+-- Settled tokens by company and day. Reads each company by its own index entry: an index across
+-- companies would slow down every transfer.
 --: settled
 SELECT wallet.company_id, total.day, total.spent, total.returned
 FROM billing_wallet wallet, LATERAL (

@@ -112,7 +112,7 @@ class NewMessage:
         }
 
 
-def wording(principal: Principal, locale: str) -> dict[str, str]:
+def text_settings(principal: Principal, locale: str) -> dict[str, str]:
     """The company's settings that a message's `params` keep: they may change before it is sent.
 
     They are the brand and, if none of our languages is near the tag, the company's language.

@@ -217,13 +217,13 @@ def end_blocked(phones: Collection[str]) -> None:
 def _cancel_locked(cursor: CursorWrapper, reason: FallbackReason) -> list[Decision]:
     """Cancels the messages whose ids the last statement has locked and returns."""
     ids = [message_id for (message_id,) in cursor.fetchall()]
-    _end_use(cursor, ids)
+    _prevent_further_tries(cursor, ids)
     snapshots = load_messages(cursor, ids)
     cancelled = [fallback_chain.cancel(snapshot, reason) for snapshot in snapshots]
     return write_decisions(cursor, pay_fallbacks(cursor, cancelled))
 
 
-def _end_use(cursor: CursorWrapper, ids: Sequence[UUID]) -> None:
+def _prevent_further_tries(cursor: CursorWrapper, ids: Sequence[UUID]) -> None:
     """Ends further tries of these messages, which are locked and open."""
     if ids:
         cursor.execute(limit_to_months(sql.MESSAGES["end_use"], months_of(ids)), [list(ids)])
@@ -255,7 +255,7 @@ def prove(
         for decision in decide_each(snapshots, events)
     ]
     if proof is DeliveryProof.CODE_ENTERED:
-        _end_use(
+        _prevent_further_tries(
             cursor, [decision.message.id for decision in decisions if decision.message.is_open]
         )
     return write_decisions(cursor, pay_fallbacks(cursor, decisions))

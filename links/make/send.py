@@ -75,7 +75,7 @@ class PreparedLinkSend(PreparedSend[str]):
         params["params"] = {
             "text": _message_text(principal, self.request, url),
             "short_url": url,
-            **acceptance.wording(principal, self.request.locale),
+            **acceptance.text_settings(principal, self.request.locale),
         }
         if self.request.door:
             params["params"]["door"] = self.request.door

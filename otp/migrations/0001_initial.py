@@ -192,6 +192,6 @@ class Migration(migrations.Migration):
         migrations.RunPython(setting("otp_verification"), migrations.RunPython.noop),
         RunSqlFile("otp/check/guess_cap.sql", "8a3f77012f5da72d"),
         RunSqlFile("otp/check/spend_attempt.sql", "e1cf1f1058d7628e"),
-        RunSqlFile("otp/sealed_codes.sql", "20dff02cdf1d135c"),
+        RunSqlFile("otp/sealed_codes.sql", "1eddfa43407315e7"),
         RunSqlFile("otp/texts/text_changes.sql", "3cbd4ea8d87a4e7e"),
     ]

@@ -167,7 +167,7 @@ class PreparedCodeSend(PreparedSend[CodeRow]):
             CUSTOM_CODE: self.custom is not None,
         }
         given_values = {name: value for name, value in extras.items() if value}
-        params["params"] = acceptance.wording(principal, self.request.locale) | given_values
+        params["params"] = acceptance.text_settings(principal, self.request.locale) | given_values
         return params | (self.custom.params(self.message.id) if self.custom else OUR_CODE)
 
 

@@ -3,7 +3,7 @@
 -- later only if it did not fail or expire, and wrong guesses did not use up the code.
 -- With `resends_custom_code` every reference counts, but only within the cool-down, only messages
 -- that did not fail or expire, and only codes that can still be entered.
--- Failed and expired messages come last, before that those by a requested channel first.
+-- Messages that did not fail or expire come first; among them those by a requested channel.
 --: repeated_message
 SELECT message.id AS message_id, verification.id AS verification_id,
   verification.verified_at IS NOT NULL AS is_entered

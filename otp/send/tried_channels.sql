@@ -13,11 +13,11 @@ WHERE company_id = %(company_id)s AND mode = %(mode)s::text AND phone = %(phone)
       ELSE %(custom_macs)s::bytea[] IS NULL END
 ORDER BY id DESC LIMIT 1
 
--- Locks it until the end of the transaction.
+-- Locks that verification until the end of the transaction.
 --: lock_live_verification
 {live_verification} FOR NO KEY UPDATE
 
--- The channels that messages of a verification went or were tried by.
+-- The channels by which a verification's messages were sent or tried.
 --: tried_channels
 SELECT DISTINCT unnest(ARRAY[message.channel, attempt.channel]) FROM channels_message message
 LEFT JOIN channels_attempt attempt

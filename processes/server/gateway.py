@@ -29,7 +29,7 @@ class Allowance(NamedTuple):
     """Permission to receive a body: the sender against whom it counts, and its limit in bytes."""
 
     sender: str
-    longest: int
+    max_bytes: int
 
 
 class Refusal(NamedTuple):
@@ -105,11 +105,11 @@ class Gateway:
             self._run(environ, protocol, BytesIO())
             return
         allowance = self._admit(environ)
-        if allowance is None or (length or 0) > allowance.longest:
+        if allowance is None or (length or 0) > allowance.max_bytes:
             self._run(environ, protocol, UnreceivedBody())
             return
-        sender, longest = allowance
-        body = BufferedBody(environ, protocol, sender, longest, length)
+        sender, max_bytes = allowance
+        body = BufferedBody(environ, protocol, sender, max_bytes, length)
         added = self._bodies.add(body)
         if added.evicted is not None:
             self._refuse_body(added.evicted, Error.REQUEST_TIMEOUT)
@@ -152,7 +152,7 @@ class Gateway:
             self._refuse_body(slow, Error.REQUEST_TIMEOUT)
         if body.is_removed:
             return
-        needed = body.longest + 1 if body.length is None else body.length
+        needed = body.max_bytes + 1 if body.length is None else body.length
         if body.size >= needed:
             self._finish(body)
         else:

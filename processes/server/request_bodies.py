@@ -40,7 +40,7 @@ class BufferedBody:
     environ: WSGIEnvironment
     protocol: Any
     sender: str
-    longest: int
+    max_bytes: int
     length: int | None  # None: sent in chunks
     started: float = field(default_factory=time.monotonic)
     parts: list[bytes] = field(default_factory=list)

@@ -146,10 +146,10 @@ class Api:
             body = json.loads(await request.read())
         except ValueError:
             return _errors({"body": "must be a JSON object"})
-        titles, errors = read_fault(body, self._carrier.vendors)
+        fields, errors = read_fault(body, self._carrier.vendors)
         if errors:
             return _errors(errors)
-        fault = self._carrier.faults.add(titles)
+        fault = self._carrier.faults.add(fields)
         return json_response(fault.shown(), 201)
 
     async def add_outcomes(self, request: web.Request) -> web.Response:

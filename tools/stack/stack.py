@@ -262,7 +262,7 @@ class Stack:
         return urlsplit(self.postgres.url)._replace(path=f"/{database}").geturl()
 
     def _database(self, name: str) -> str:
-        """Have it, and use it."""
+        """Creates the database if it is missing, and connects to it."""
         url = self.copy(name)
         if self._store is None or self._store[0] != name:
             self.use(name)

@@ -173,11 +173,11 @@ def ours(
     policy.router.exploration = Exploration(explored)
     policy.learned_at = partial(learned_at, began)
     steps = tuple(PlanStep(name, BASELINE_PATIENCE) for name in own_order(sample.world))
-    complaints = []
+    results = []
     for send in later(alias, began):
         outcome, _ = policy.send(send, steps if send.person.phone in held_out else None)
-        complaints.append(outcome or Outcome())
-    return complaints
+        results.append(outcome or Outcome())
+    return results
 
 
 RATE_ALLOWED = 0.02  # of all sends
