@@ -1,4 +1,4 @@
--- The text without the phone however it is written, as `persons/erasure.sql` leaves purposes. The
+-- The text without the phone, however it is written, such as 8 (916) 123-45-67. The
 -- pattern differs for each phone, so only texts with enough digits are searched.
 CASE WHEN {text} ~ '(\d\W{0,3}){7,}' AND {phone} ~ '^\+\d{7,}$' THEN regexp_replace({text},
   '\+?(\d\W{0,3}){0,5}'

@@ -1,10 +1,10 @@
 -- Erases the rows of one person, in this order; the names are those of the counts. No row that
 -- money depends on is deleted, and `billing_transfer` holds no phone. {emptied}: the texts that
--- `channels.stored_fields` names.
+-- `channels.stored_fields` names; {purpose} and {purpose_of_event}: without the phone.
 
 --: verifications
 UPDATE otp_verification SET phone = %(anonymised)s, mac = '\x', binding = NULL,
-  purpose = regexp_replace(purpose, %(written)s, '…', 'g'),
+  purpose = {purpose},
   superseded_at = COALESCE(superseded_at, now()),
   settled_at = CASE WHEN verified_at IS NULL THEN now() ELSE settled_at END
 WHERE id = ANY(%(verifications)s)
@@ -80,7 +80,7 @@ UPDATE webhooks_event SET data = data
   || CASE WHEN kind = 'link.clicked' AND data ->> 'id' <> ALL(%(alias_ids)s) THEN '{}'
           WHEN data ? 'short_url' THEN '{"short_url": null}' ELSE '{}' END::jsonb
   || CASE WHEN data ? 'purpose' THEN jsonb_build_object(
-       'purpose', regexp_replace(data ->> 'purpose', %(written)s, '…', 'g')) ELSE '{}' END
+       'purpose', {purpose_of_event}) ELSE '{}' END
   || (SELECT COALESCE(jsonb_object_agg(name, 'null'::jsonb), '{}')
       FROM unnest(%(own_texts)s::text[]) AS name WHERE data ? name)
 WHERE id = ANY(%(events)s)

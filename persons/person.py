@@ -62,13 +62,7 @@ class Person:
 
 def phone_parameters(phone: str) -> dict[str, Any]:
     """The parameters for one spelling of the phone: see `sql.uses_phone`."""
-    last_digits = r"\W{0,3}".join(phone[-9:].removeprefix("+"))
-    return {
-        "phone": phone,
-        "digits": phone.removeprefix("+"),
-        # As people write it: 8 (916) 123-45-67
-        "written": rf"\+?(\d\W{{0,3}}){{0,5}}{last_digits}",
-    }
+    return {"phone": phone, "digits": phone.removeprefix("+")}
 
 
 class _Message(NamedTuple):

@@ -2,6 +2,7 @@
 
 from catalogue.ids import public_id_sql
 from channels.models import stored_fields
+from otp.sql import without_phone
 from storage.statements import sql_files
 
 PERSON = sql_files.read_several("persons/person.sql")
@@ -15,10 +16,16 @@ WHOLE_PHONES = {
     )
     for name in stored_fields.NAMES
 }
-ERASE = sql_files.read_several("persons/erasure.sql", emptied=stored_fields.EMPTIED) | WHOLE_PHONES
+_ERASURE = sql_files.read_several(
+    "persons/erasure.sql",
+    emptied=stored_fields.EMPTIED,
+    purpose=without_phone("purpose", "%(phone)s::text"),
+    purpose_of_event=without_phone("(data ->> 'purpose')", "%(phone)s::text"),
+)
+ERASE = _ERASURE | WHOLE_PHONES
 ERASE_EVERYWHERE = sql_files.read_several("persons/erasure_everywhere.sql")
 
 
 def uses_phone(statement: str) -> bool:
     """Whether it runs for each spelling of the phone: vendors still use former spellings."""
-    return any(f"%({name})s" in statement for name in ("phone", "digits", "written"))
+    return "%(phone)s" in statement or "%(digits)s" in statement
