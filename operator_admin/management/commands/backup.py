@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from operator_admin.backup import BackupError
+from operator_admin.backup import BackupError, postgres
 from operator_admin.backup.dumps import take_backup
 from operator_admin.backup.manifest import ABSENT
 
@@ -18,15 +18,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("directory", type=Path, help="a directory that does not exist yet")
-        parser.add_argument(
-            "--jobs",
-            type=int,
-            choices=range(1, 33),
-            default=2,
-            metavar="N",
-            help="tables dumped at once",
-        )
-        parser.add_argument("--programs", type=Path, help="the folder that has pg_dump")
+        postgres.add_arguments(parser, "pg_dump", jobs="tables dumped at once")
 
     def handle(self, *args: Any, **options: Any) -> None:
         directory = options["directory"].absolute()

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection
 
-from operator_admin.backup import BackupError, dumps
+from operator_admin.backup import BackupError, dumps, postgres
 from operator_admin.backup.hold_back import HeldBack, hold_back
 from operator_admin.backup.manifest import Manifest, token_sums
 from operator_admin.backup.postgres import close_database, open_database, session_without_timeouts
@@ -48,15 +48,7 @@ class Command(BaseCommand):
             help="a list written by `reapply_erasures --list` that is newer than the backup's own",
         )
         parser.add_argument("--allow-missing-keys", action="store_true")
-        parser.add_argument(
-            "--jobs",
-            type=int,
-            choices=range(1, 33),
-            default=2,
-            metavar="N",
-            help="tables restored at once",
-        )
-        parser.add_argument("--programs", type=Path, help="the folder that has pg_restore")
+        postgres.add_arguments(parser, "pg_restore", jobs="tables restored at once")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if (options["directory"] is None) != options["already_restored"]:
